@@ -96,34 +96,34 @@ const trustModels = new Set(["collaborator", "committer", "collaboratorcommitter
 export async function createRepository(
   deps: CreateRepositoryDeps,
   ownerName: string,
-  wanted: CreateRepositoryOptions,
+  options: CreateRepositoryOptions,
   actor: ForgeUser,
   extras: RepositoryExtras = {},
 ): Promise<OwnedRepository> {
   const { db, files, moves } = deps;
-  if (wanted.autoInit) assertReadme(wanted.readme);
-  assertRepositoryName(wanted.name);
-  const objectFormat = toObjectFormat(wanted.objectFormat);
+  if (options.autoInit) assertReadme(options.readme);
+  assertRepositoryName(options.name);
+  const objectFormat = toObjectFormat(options.objectFormat);
   const owner = await findUserByName(db, ownerName);
   if (owner === undefined) throw userNotFound(ownerName);
   await assertRoom(db, owner, actor);
-  if ((await findRepositoryByName(db, owner.id, wanted.name)) !== undefined) throw nameTaken();
+  if ((await findRepositoryByName(db, owner.id, options.name)) !== undefined) throw nameTaken();
   const labels =
-    wanted.issueLabels === "" ? [] : await getLabelSet(deps.templates, wanted.issueLabels);
-  const place = toRepositoryPath(owner.name, wanted.name);
+    options.issueLabels === "" ? [] : await getLabelSet(deps.templates, options.issueLabels);
+  const place = toRepositoryPath(owner.name, options.name);
   await moves.completeAt(place);
-  if (await files.exists(place)) throw filesExist(owner, wanted.name);
+  if (await files.exists(place)) throw filesExist(owner, options.name);
 
-  const defaultBranch = wanted.defaultBranch === "" ? DEFAULT_BRANCH : wanted.defaultBranch;
+  const defaultBranch = options.defaultBranch === "" ? DEFAULT_BRANCH : options.defaultBranch;
   const { path, sizeKib, hasBranch } = await refusing(() =>
-    createFiles(deps, { owner, actor, wanted, objectFormat, defaultBranch, extras }),
+    createFiles(deps, { owner, actor, options, objectFormat, defaultBranch, extras }),
   );
   const made = await record();
   if (await moves.complete(made.id)) return reread(db, made, owner);
   // Another program created the folder between the check and the move.
   await db.transaction((tx) => deleteRepository(tx, made.id));
   await files.undo(path);
-  throw filesExist(owner, wanted.name);
+  throw filesExist(owner, options.name);
 
   async function record(): Promise<ForgeRepository> {
     const ownerId = owner?.id ?? toUserId(0);
@@ -141,17 +141,17 @@ export async function createRepository(
             isAdopted: false,
             labels,
             repository: {
-              name: wanted.name,
-              description: wanted.description,
-              isPrivate: wanted.isPrivate,
-              isTemplate: wanted.isTemplate,
-              settings: toNewSettings(wanted.isTemplate),
+              name: options.name,
+              description: options.description,
+              isPrivate: options.isPrivate,
+              isTemplate: options.isTemplate,
+              settings: toNewSettings(options.isTemplate),
               isEmpty: !hasBranch,
               branchCount: hasBranch ? 1 : 0,
               defaultBranch,
               objectFormat,
-              trustModel: toTrustModel(wanted.trustModel),
-              licenses: wanted.autoInit && wanted.license !== "" ? [wanted.license] : [],
+              trustModel: toTrustModel(options.trustModel),
+              licenses: options.autoInit && options.license !== "" ? [options.license] : [],
               sizeKib,
               path,
               needsMove: true,
@@ -183,21 +183,21 @@ async function createFiles(
   {
     owner,
     actor,
-    wanted,
+    options,
     objectFormat,
     defaultBranch,
     extras,
   }: {
     readonly owner: ForgeUser;
     readonly actor: ForgeUser;
-    readonly wanted: CreateRepositoryOptions;
+    readonly options: CreateRepositoryOptions;
     readonly objectFormat: ObjectFormat;
     readonly defaultBranch: string;
     readonly extras: RepositoryExtras;
   },
 ): Promise<{ readonly path: string; readonly sizeKib: number; readonly hasBranch: boolean }> {
   const key = newId();
-  if (!wanted.autoInit) {
+  if (!options.autoInit) {
     const { fill } = extras;
     let hasBranch = false;
     const content =
@@ -213,11 +213,11 @@ async function createFiles(
   }
   const at = clock();
   const content = await createFirstFiles(templates, {
-    repositoryName: wanted.name,
-    description: wanted.description,
-    readme: wanted.readme,
-    gitignores: wanted.gitignores,
-    license: wanted.license,
+    repositoryName: options.name,
+    description: options.description,
+    readme: options.readme,
+    gitignores: options.gitignores,
+    license: options.license,
     owner: toPerson(owner, commitEmail),
     year: new Date(at).getUTCFullYear(),
   });
@@ -248,14 +248,14 @@ async function reread(
   return { repository, owner: (await findUserById(db, repository.ownerId)) ?? owner };
 }
 
-function toObjectFormat(given: string): ObjectFormat {
-  if (given === "" || given === "sha1") return "sha1";
-  if (given === "sha256") return "sha256";
-  throw new AppError("unprocessable", `unknown object format "${given}": sha1 or sha256`);
+function toObjectFormat(text: string): ObjectFormat {
+  if (text === "" || text === "sha1") return "sha1";
+  if (text === "sha256") return "sha256";
+  throw new AppError("unprocessable", `unknown object format "${text}": sha1 or sha256`);
 }
 
-function toTrustModel(given: string): string {
-  const word = given.toLowerCase();
+function toTrustModel(text: string): string {
+  const word = text.toLowerCase();
   return trustModels.has(word) ? word : "default";
 }
 
@@ -278,12 +278,12 @@ export interface NewRepository {
 /** Inserts the row of a repository with its labels and watches, and publishes its creation. */
 export async function recordRepository(
   tx: Transaction,
-  { owner, actor, isAdopted, labels, repository: wanted }: NewRepository,
+  { owner, actor, isAdopted, labels, repository: newRepository }: NewRepository,
   events: RepositoryEvents,
   recorded?: RepositoryExtras["recorded"],
 ): Promise<ForgeRepository> {
-  const repository = await insertRepository(tx, { ...wanted, ownerId: owner.id });
-  await deleteRepositoryRedirect(tx, owner.id, wanted.name);
+  const repository = await insertRepository(tx, { ...newRepository, ownerId: owner.id });
+  await deleteRepositoryRedirect(tx, owner.id, newRepository.name);
   await insertLabels(
     tx,
     { repositoryId: repository.id },

@@ -30,8 +30,8 @@ export function deployKeyRoutes({
     }),
     handle(addDeployKey, async ({ caller, params, body }) => {
       const { title, key, read_only: isReadOnly } = body;
-      const wanted = { title, key, isReadOnly: isReadOnly ?? false };
-      return { status: 201, body: toView(await deployKeys.add(params, wanted, caller), urls) };
+      const input = { title, key, isReadOnly: isReadOnly ?? false };
+      return { status: 201, body: toView(await deployKeys.add(params, input, caller), urls) };
     }),
     handle(deleteDeployKey, async ({ caller, params }) => {
       await deployKeys.remove(params, params.id, caller);

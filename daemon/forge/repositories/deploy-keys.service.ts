@@ -46,7 +46,7 @@ export interface DeployKeys {
    */
   add(
     path: RepositoryPath,
-    wanted: { readonly title: string; readonly key: string; readonly isReadOnly: boolean },
+    input: { readonly title: string; readonly key: string; readonly isReadOnly: boolean },
     caller: ForgeCaller,
   ): Promise<DeployKeyDetails>;
   /** Deletes a key; idempotent. Connections that it has opened run no further command. */

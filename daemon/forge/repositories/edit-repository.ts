@@ -107,7 +107,7 @@ async function writeEdits(
   { enqueue, events }: EditRepositoryDeps,
   tx: Transaction,
   { repository, actor }: { readonly repository: ForgeRepository; readonly actor: ForgeUser },
-  { name, defaultBranch, isArchived, settings: wantedSettings, ...edits }: RepositoryEdits,
+  { name, defaultBranch, isArchived, settings: settingEdits, ...edits }: RepositoryEdits,
 ): Promise<{ readonly hasMoved: boolean; readonly hasHead: boolean }> {
   // The repository or its owner may have been renamed during the checks of names and branches.
   const former = await findRepositoryById(tx, repository.id);
@@ -115,7 +115,7 @@ async function writeEdits(
   if (former === undefined || owner === undefined) throw notFound();
   const hasMoved = name !== undefined && name.toLowerCase() !== former.lowerName;
   const hasHead = defaultBranch !== undefined && defaultBranch !== former.defaultBranch;
-  const settings = changeSettings(former.settings, wantedSettings);
+  const settings = changeSettings(former.settings, settingEdits);
   const hasSettings = JSON.stringify(settings) !== JSON.stringify(former.settings);
   const hasArchived = isArchived !== undefined && isArchived !== (former.archivedAt !== undefined);
   const isOther =
@@ -151,8 +151,8 @@ async function writeEdits(
   return { hasMoved, hasHead };
 }
 
-function dropUndefined<T extends object>(given: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as {
+function dropUndefined<T extends object>(object: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>;
   };
 }

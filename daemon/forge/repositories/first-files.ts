@@ -45,21 +45,21 @@ export function assertReadme(readme: string): void {
 /** Returns the files of the first commit by name. Refuses an unknown ignore file or license with `unprocessable`. */
 export async function createFirstFiles(
   templates: RepositoryTemplates,
-  wanted: InitialFiles,
+  options: InitialFiles,
 ): Promise<Readonly<Record<string, string>>> {
   const files: Record<string, string> = {
-    "README.md": `# ${wanted.repositoryName}\n\n${wanted.description}`,
+    "README.md": `# ${options.repositoryName}\n\n${options.description}`,
   };
-  const names = [...new Set(wanted.gitignores.split(",").map((name) => name.trim()))].filter(
+  const names = [...new Set(options.gitignores.split(",").map((name) => name.trim()))].filter(
     (name) => name !== "",
   );
   if (names.length > IGNORE_FILES_MAX) throw new AppError("unprocessable", "too many gitignores");
   if (names.length > 0) files[".gitignore"] = await createIgnoreFile(templates, names);
-  if (wanted.license !== "") {
-    const text = await templates.findLicense(wanted.license);
+  if (options.license !== "") {
+    const text = await templates.findLicense(options.license);
     if (text === undefined)
-      throw new AppError("unprocessable", `license template "${wanted.license}" not found`);
-    files["LICENSE"] = fillLicense(text, wanted);
+      throw new AppError("unprocessable", `license template "${options.license}" not found`);
+    files["LICENSE"] = fillLicense(text, options);
   }
   return files;
 }
@@ -92,7 +92,7 @@ async function createIgnoreFile(
 }
 
 /** The placeholders of license texts and their values. */
-const placeholders: readonly (readonly [RegExp, (wanted: InitialFiles) => string])[] = [
+const placeholders: readonly (readonly [RegExp, (options: InitialFiles) => string])[] = [
   [/[<[](?:year|yyyy)[>\]]/gi, ({ year }) => String(year)],
   [
     /[<[](?:owner|fullname|name|name of author|name of copyright owner|copyright holders?|copyright owner|author)[>\]]/gi,
@@ -105,9 +105,9 @@ const placeholders: readonly (readonly [RegExp, (wanted: InitialFiles) => string
   ],
 ];
 
-function fillLicense(text: string, wanted: InitialFiles): string {
+function fillLicense(text: string, options: InitialFiles): string {
   return placeholders.reduce(
-    (filled, [placeholder, value]) => filled.replace(placeholder, () => value(wanted)),
+    (filled, [placeholder, value]) => filled.replace(placeholder, () => value(options)),
     text,
   );
 }

@@ -78,14 +78,14 @@ function toTokens(pattern: string, isOfPaths: boolean): readonly Token[] | undef
       const end = characters.indexOf("]", at + (characters[at + 1] === "!" ? 3 : 2));
       const set = end === -1 ? undefined : toSet(characters.slice(at + 1, end));
       if (set === undefined) return undefined;
-      tokens.push({ kind: "one", holds: (given) => isOpen(given) && set(given) });
+      tokens.push({ kind: "one", holds: (actual) => isOpen(actual) && set(actual) });
       at = end;
     } else if (character === "\\") {
       at += 1;
       const literal = characters[at];
       if (literal === undefined) return undefined;
-      tokens.push({ kind: "one", holds: (given) => given === literal });
-    } else tokens.push({ kind: "one", holds: (given) => given === character });
+      tokens.push({ kind: "one", holds: (actual) => actual === literal });
+    } else tokens.push({ kind: "one", holds: (actual) => actual === character });
   }
   return tokens;
 }

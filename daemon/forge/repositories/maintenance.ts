@@ -90,8 +90,8 @@ export function createRepositoryCare({
   async function count(directory: string, { id }: ForgeRepository): Promise<void> {
     const { branches } = await readBranches(git, directory);
     const sizeKib = await readSizeKib(git, directory);
-    const facts = { sizeKib, branchCount: branches.length, isEmpty: branches.length === 0 };
-    await db.transaction((tx) => updateRepository(tx, id, facts));
+    const changes = { sizeKib, branchCount: branches.length, isEmpty: branches.length === 0 };
+    await db.transaction((tx) => updateRepository(tx, id, changes));
   }
 
   /** Runs git without a deadline until it ends or `signal` is aborted. @throws Error when it fails */

@@ -114,17 +114,17 @@ export function repositoryRoutes({
       toPage(await lists.listOfOrganization(params.org, query, caller)),
     ),
     handle(searchRepositories, async ({ caller, query }) => {
-      const wanted = toRepositorySearch(query);
+      const search = toRepositorySearch(query);
       const { body, total } = toPage(
-        wanted === undefined
+        search === undefined
           ? { repositories: [], total: 0 }
-          : await lists.search(wanted, query, caller),
+          : await lists.search(search, query, caller),
       );
       return { status: 200, body: { ok: true, data: body }, total };
     }),
     handle(transferRepository, async ({ caller, params, body }) => {
-      const wanted = { newOwner: body.new_owner, teamIds: body.team_ids ?? [] };
-      const { details, isPending } = await transfers.start(params, caller, wanted);
+      const transfer = { newOwner: body.new_owner, teamIds: body.team_ids ?? [] };
+      const { details, isPending } = await transfers.start(params, caller, transfer);
       return { status: isPending ? 201 : 202, body: toRepositoryView(details, urls) };
     }),
     handle(acceptTransfer, async ({ caller, params }) => ({
@@ -152,7 +152,7 @@ export function repositoryRoutes({
   function toPage({ repositories: page, total }: RepositoryPage) {
     return {
       status: 200 as const,
-      body: page.map((seen) => toRepositoryView(seen, urls)),
+      body: page.map((details) => toRepositoryView(details, urls)),
       total,
     };
   }

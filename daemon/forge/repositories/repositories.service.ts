@@ -44,21 +44,21 @@ export interface Repositories {
   /** Creates a repository for any account, see `createRepository`. */
   create(
     ownerName: string,
-    wanted: CreateRepositoryOptions,
+    options: CreateRepositoryOptions,
     actor: ForgeUser,
   ): Promise<RepositoryDetails>;
   /**
    * Creates a repository of the caller's own. Throws as `createRepository` does, and `forbidden` for a private one by a
    * token for public things only.
    */
-  createOwn(wanted: CreateRepositoryOptions, caller: ForgeCaller): Promise<RepositoryDetails>;
+  createOwn(options: CreateRepositoryOptions, caller: ForgeCaller): Promise<RepositoryDetails>;
   /**
    * Creates a repository in an organization. Throws as `createOwn` does, `not_found` for an organization that is hidden
    * from the caller, and `forbidden` for a caller in no team that may create repositories there.
    */
   createInOrganization(
     name: string,
-    wanted: CreateRepositoryOptions,
+    options: CreateRepositoryOptions,
     caller: ForgeCaller,
   ): Promise<RepositoryDetails>;
   /**
@@ -92,12 +92,12 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
   return {
     create,
 
-    async createOwn(wanted, caller) {
-      assertMayBePrivate(wanted, caller.user, caller);
-      return create(caller.user.name, wanted, caller.user);
+    async createOwn(options, caller) {
+      assertMayBePrivate(options, caller.user, caller);
+      return create(caller.user.name, options, caller.user);
     },
 
-    async createInOrganization(name, wanted, caller) {
+    async createInOrganization(name, options, caller) {
       const organization = await getVisibleAccount(db, name, caller);
       if (organization.kind !== "organization") throw notFound();
       const { user } = caller;
@@ -106,8 +106,8 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
           "forbidden",
           "Given user is not allowed to create repository in organization.",
         );
-      assertMayBePrivate(wanted, organization, caller);
-      return create(organization.name, wanted, user);
+      assertMayBePrivate(options, organization, caller);
+      return create(organization.name, options, user);
     },
 
     get,
@@ -150,10 +150,10 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
 
   async function create(
     ownerName: string,
-    wanted: CreateRepositoryOptions,
+    options: CreateRepositoryOptions,
     actor: ForgeUser,
   ): Promise<RepositoryDetails> {
-    const made = await createRepository(deps, ownerName, wanted, actor);
+    const made = await createRepository(deps, ownerName, options, actor);
     const watchers = (await countWatchers(db, [made.repository.id])).get(made.repository.id) ?? 0;
     const access = await findAccess(db, made, actor);
     return { ...made, watchers, access, isSignedIn: true };
@@ -188,11 +188,11 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
 
 /** Throws for a public-only token, which could not read the private repository that it creates. */
 export function assertMayBePrivate(
-  wanted: Pick<CreateRepositoryOptions, "isPrivate">,
+  options: Pick<CreateRepositoryOptions, "isPrivate">,
   owner: ForgeUser,
   caller: ForgeCaller,
 ): void {
-  if (isPublicOnly(caller) && (wanted.isPrivate || owner.visibility !== "public"))
+  if (isPublicOnly(caller) && (options.isPrivate || owner.visibility !== "public"))
     throw new AppError("forbidden", "token scope is limited to public repos");
 }
 

@@ -46,7 +46,7 @@ export interface RepositoryLists {
     caller: ForgeCaller | undefined,
   ): Promise<RepositoryPage>;
   search(
-    wanted: Omit<RepositorySearch, "reader">,
+    search: Omit<RepositorySearch, "reader">,
     window: PageWindow,
     caller: ForgeCaller | undefined,
   ): Promise<RepositoryPage>;
@@ -102,14 +102,14 @@ export function createRepositoryLists({ db }: { readonly db: Database }): Reposi
   }
 
   async function search(
-    wanted: Omit<RepositorySearch, "reader">,
+    search: Omit<RepositorySearch, "reader">,
     window: PageWindow,
     caller: ForgeCaller | undefined,
   ): Promise<RepositoryPage> {
     const query = {
-      ...wanted,
+      ...search,
       reader: caller?.user,
-      isPublicOnly: wanted.isPublicOnly || isPublicOnly(caller),
+      isPublicOnly: search.isPublicOnly || isPublicOnly(caller),
     };
     const { repositories, total } = await searchRepositories(db, query, toRows(window));
     return { repositories: await see(repositories, caller?.user), total };

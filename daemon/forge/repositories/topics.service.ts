@@ -65,8 +65,8 @@ export function createTopics({ db }: { readonly db: Database }): Topics {
       return { names: topics.slice(offset, offset + limit), total: topics.length };
     },
 
-    async replace(path, given, caller) {
-      const names = [...new Set(given.map(toName).filter((name) => name !== ""))];
+    async replace(path, requestedNames, caller) {
+      const names = [...new Set(requestedNames.map(toName).filter((name) => name !== ""))];
       return change(path, caller, "", async () => {
         if (names.length > TOPICS_MAX) return { kind: "too_many" };
         const invalid = names.filter((name) => !isTopicName(name));
@@ -74,18 +74,18 @@ export function createTopics({ db }: { readonly db: Database }): Topics {
       });
     },
 
-    async add(path, given, caller) {
-      const name = toName(given);
-      return change(path, caller, `/${encodeURIComponent(given)}`, async (before) => {
+    async add(path, requestedName, caller) {
+      const name = toName(requestedName);
+      return change(path, caller, `/${encodeURIComponent(requestedName)}`, async (before) => {
         if (!isTopicName(name)) return { kind: "invalid", names: [name] };
         if (before.includes(name)) return CHANGED;
         return before.length >= TOPICS_MAX ? { kind: "too_many" } : [...before, name];
       });
     },
 
-    async remove(path, given, caller) {
-      const name = toName(given);
-      return change(path, caller, `/${encodeURIComponent(given)}`, async (before) => {
+    async remove(path, requestedName, caller) {
+      const name = toName(requestedName);
+      return change(path, caller, `/${encodeURIComponent(requestedName)}`, async (before) => {
         if (!isTopicName(name)) return { kind: "invalid", names: [name] };
         if (!before.includes(name)) throw notFound();
         return before.filter((each) => each !== name);
@@ -121,6 +121,6 @@ export function createTopics({ db }: { readonly db: Database }): Topics {
   }
 }
 
-const toName = (given: string) => given.trim().toLowerCase();
+const toName = (text: string) => text.trim().toLowerCase();
 
 const isTopicName = (name: string) => name.length <= NAME_CHARACTERS_MAX && NAME.test(name);

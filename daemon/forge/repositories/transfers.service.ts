@@ -56,7 +56,7 @@ export interface Transfers {
   start(
     path: RepositoryPath,
     caller: ForgeCaller,
-    wanted: { readonly newOwner: string; readonly teamIds: readonly number[] },
+    transfer: { readonly newOwner: string; readonly teamIds: readonly number[] },
   ): Promise<{ readonly details: RepositoryDetails; readonly isPending: boolean }>;
   /** Accepts an offer. Refuses with `forbidden` a caller who is not its recipient or has reached the repository limit. */
   accept(path: RepositoryPath, caller: ForgeCaller): Promise<RepositoryDetails>;
@@ -78,8 +78,8 @@ interface Opened extends OwnedRepository {
 
 export function createTransfers({ db, files, moves, events, enqueue }: TransfersDeps): Transfers {
   return {
-    async start(path, caller, { newOwner, teamIds: given }) {
-      const teamIds = given.map(toTeamId);
+    async start(path, caller, { newOwner, teamIds: requestedTeamIds }) {
+      const teamIds = requestedTeamIds.map(toTeamId);
       const opened = await open(path, caller, "/transfer");
       if (!reaches(opened.access, "owner")) throw notTheOwner();
       const recipient = await findRecipient(newOwner, caller.user);

@@ -31,12 +31,12 @@ export function statusRoutes({
       body: toStatusView(await statuses.create(params, caller, toReport(body)), urls),
     })),
     handle(listCommitStatuses, async ({ caller, params, query }) => {
-      const wanted = { ...query, rest: `/statuses/${params.sha}` };
-      return toPage(await statuses.list(params, params.sha, caller, wanted));
+      const options = { ...query, rest: `/statuses/${params.sha}` };
+      return toPage(await statuses.list(params, params.sha, caller, options));
     }),
     handle(listRefStatuses, async ({ caller, params, query }) => {
-      const wanted = { ...query, rest: `/commits/${params.ref}/statuses` };
-      return toPage(await statuses.list(params, params.ref, caller, wanted));
+      const options = { ...query, rest: `/commits/${params.ref}/statuses` };
+      return toPage(await statuses.list(params, params.ref, caller, options));
     }),
     handle(getCombinedStatus, async ({ caller, params, query }) => {
       const combined = await statuses.combine(params, caller, query);

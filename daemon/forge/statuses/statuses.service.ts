@@ -129,17 +129,21 @@ export function createStatuses({
       path: RepositoryPath,
       name: string,
       caller: ForgeCaller | undefined,
-      wanted: PageWindow & { readonly state: string; readonly sort: string; readonly rest: string },
+      options: PageWindow & {
+        readonly state: string;
+        readonly sort: string;
+        readonly rest: string;
+      },
     ): Promise<{ readonly statuses: readonly StatusDetails[]; readonly total: number }> {
-      const owned = await openRepository(db, path, caller, wanted.rest);
+      const owned = await openRepository(db, path, caller, options.rest);
       const { id: commitId } = await getCommit(owned, name);
       const found = await listCommitStatuses(
         db,
         { repositoryId: owned.repository.id, commitId },
         {
-          state: commitStates.find((state) => state === wanted.state),
-          isOldestFirst: ["oldest", "leastupdate", "leastindex"].includes(wanted.sort),
-          ...toRows(wanted),
+          state: commitStates.find((state) => state === options.state),
+          isOldestFirst: ["oldest", "leastupdate", "leastindex"].includes(options.sort),
+          ...toRows(options),
         },
       );
       return { statuses: await loadDetails(owned, found.statuses), total: found.total };

@@ -97,10 +97,10 @@ export function createLanguages({ db, git, locate, moves, enqueue }: LanguagesDe
 
   async function count(directory: string, commitId: string, signal: AbortSignal) {
     const sizes: Record<string, number> = {};
-    let seen = 0;
+    let entries = 0;
     for await (const entry of listTree(git, commitId, { directory, signal, isRecursive: true })) {
-      seen += 1;
-      if (seen > ENTRIES_MAX) break;
+      entries += 1;
+      if (entries > ENTRIES_MAX) break;
       if (!entry.mode.startsWith("100") || entry.size === 0) continue;
       const language = findLanguage(entry.path);
       if (language !== undefined) sizes[language] = (sizes[language] ?? 0) + entry.size;

@@ -60,7 +60,7 @@ export interface GenerateOptions {
  */
 export type GenerateRepository = (
   path: RepositoryPath,
-  wanted: GenerateOptions,
+  options: GenerateOptions,
   caller: ForgeCaller,
   signal: AbortSignal,
 ) => Promise<RepositoryDetails>;
@@ -89,19 +89,19 @@ export function createGenerator(deps: GenerateRepositoryDeps): GenerateRepositor
   const { db, git, urls, locate, clock, newId } = deps;
   const limiter = createTransferLimiter(limits);
 
-  return async (path, wanted, caller, signal) => {
+  return async (path, options, caller, signal) => {
     const template = await openRepository(db, path, caller, "/generate");
-    const { takes } = wanted;
+    const { takes } = options;
     if (!template.repository.isTemplate)
       throw new AppError("unprocessable", "this is not a template repo");
     if (!Object.values(takes).includes(true))
       throw new AppError("unprocessable", "must select at least one template item");
     assertMayTake(template, takes);
-    const owner = await findOwner(wanted.owner, caller);
-    assertMayBePrivate(wanted, owner, caller);
+    const owner = await findOwner(options.owner, caller);
+    assertMayBePrivate(options, owner, caller);
     const release = await limiter.acquire({ caller, address: "" }, signal);
     try {
-      return await generate(template, owner, wanted, caller.user);
+      return await generate(template, owner, options, caller.user);
     } finally {
       release();
     }
@@ -110,19 +110,19 @@ export function createGenerator(deps: GenerateRepositoryDeps): GenerateRepositor
   async function generate(
     template: OpenedRepository,
     owner: ForgeUser,
-    wanted: GenerateOptions,
+    options: GenerateOptions,
     actor: ForgeUser,
   ): Promise<RepositoryDetails> {
     const source = template.repository;
-    const { takes, name, description } = wanted;
+    const { takes, name, description } = options;
     const hasContent = takes.content && !source.isEmpty && keepsCode(source.settings);
-    const defaultBranch = wanted.defaultBranch || source.defaultBranch;
+    const defaultBranch = options.defaultBranch || source.defaultBranch;
     const at = clock();
     const expand = createExpansion(template, { name, owner, description }, { urls, at });
     const made = await createRepository(
       deps,
       owner.name,
-      toOptions(source, wanted, defaultBranch),
+      toOptions(source, options, defaultBranch),
       actor,
       {
         ...(hasContent

@@ -126,11 +126,11 @@ async function listMatching(
 ): Promise<readonly TreeEntry[]> {
   const matching: TreeEntry[] = [];
   let bytes = 0;
-  let seen = 0;
+  let entryCount = 0;
   for await (const entry of listTree(git, tree, { directory, isRecursive: true })) {
-    seen += 1;
-    if (seen > limits.entries) throw tooLarge();
-    if (seen % PATHS_AT_ONCE === 0) await setImmediate();
+    entryCount += 1;
+    if (entryCount > limits.entries) throw tooLarge();
+    if (entryCount % PATHS_AT_ONCE === 0) await setImmediate();
     if (!isRegular(entry) || entry.path === RULES || entry.size > limits.fileBytes) continue;
     if (entry.path.length > limits.pathCharacters) continue;
     if (!globs.some((matches) => matches(entry.path))) continue;

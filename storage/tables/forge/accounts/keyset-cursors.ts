@@ -36,8 +36,8 @@ export function createKeysetCursors(): KeysetCursors {
   const orders = new Map<string, { readonly generation: number; readonly cursors: Cursor[] }>();
   return {
     async find(key, generation, offset, next) {
-      const wanted = Math.floor(offset / CURSOR_DISTANCE);
-      if (wanted === 0) return undefined;
+      const cursorCount = Math.floor(offset / CURSOR_DISTANCE);
+      if (cursorCount === 0) return undefined;
       const known = orders.get(key);
       const order = known?.generation === generation ? known : { generation, cursors: [] };
       orders.delete(key);
@@ -48,14 +48,14 @@ export function createKeysetCursors(): KeysetCursors {
       }
       // Two requests may extend the same order at once: each appends after the cursors that it has read.
       let { length } = order.cursors;
-      while (length < wanted) {
+      while (length < cursorCount) {
         const cursor = await next(order.cursors[length - 1]);
         if (cursor === undefined) return undefined;
         order.cursors[length] = cursor;
         length += 1;
       }
-      const cursor = order.cursors[wanted - 1];
-      return cursor && { cursor, place: wanted * CURSOR_DISTANCE };
+      const cursor = order.cursors[cursorCount - 1];
+      return cursor && { cursor, place: cursorCount * CURSOR_DISTANCE };
     },
   };
 }

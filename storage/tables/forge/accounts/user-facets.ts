@@ -102,8 +102,8 @@ const visibilityOrder: readonly ForgeVisibility[] = ["public", "limited", "priva
 
 function matches(facet: number, filter: FacetFilter): boolean {
   const bit = (weight: number) => Math.floor(facet / weight) % 2 === 1;
-  const wants = (wanted: boolean | undefined, weight: number) =>
-    wanted === undefined || wanted === bit(weight);
+  const wants = (expected: boolean | undefined, weight: number) =>
+    expected === undefined || expected === bit(weight);
   return (
     (filter.visibility === undefined ||
       Math.floor(facet / 2) % 4 === visibilityOrder.indexOf(filter.visibility)) &&

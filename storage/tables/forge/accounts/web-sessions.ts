@@ -15,7 +15,7 @@ export interface WebSession {
 export async function insertWebSession(
   tx: Transaction,
   session: WebSession,
-  keptMax: number,
+  sessionsMax: number,
 ): Promise<void> {
   await tx.run(
     "INSERT INTO forge_web_sessions (id, user_id, password_mark, created_at, expires_at) VALUES (?, ?, ?, ?, ?)",
@@ -30,7 +30,7 @@ export async function insertWebSession(
        SELECT s.id FROM forge_web_sessions s WHERE s.user_id = ? ORDER BY s.created_at DESC, s.id DESC LIMIT ?)`,
     session.userId,
     session.userId,
-    keptMax,
+    sessionsMax,
   );
 }
 

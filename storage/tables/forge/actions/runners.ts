@@ -101,12 +101,12 @@ export async function deleteRunner(tx: Transaction, id: RunnerId): Promise<boole
  * Returns a page of runners and the count of all that fit: active, idle, offline; enabled before disabled; the last
  * contact first (forge behaviour, 16.1).
  * @param filter.level runners of this level alone; those of every level when absent
- * @param seen times since which a runner counts as online and as active
+ * @param activity times since which a runner counts as online and as active
  */
 export async function listRunners(
   db: Queries,
   filter: { readonly isDisabled: boolean | undefined; readonly level?: ActionLevel },
-  seen: { readonly onlineSince: number; readonly activeSince: number },
+  activity: { readonly onlineSince: number; readonly activeSince: number },
   { limit, offset }: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly runners: readonly ActionRunner[]; readonly total: number }> {
   const { isDisabled, level } = filter;
@@ -134,8 +134,8 @@ export async function listRunners(
      ORDER BY CASE WHEN last_contact_at < ? THEN 2 WHEN last_activity_at < ? THEN 1 ELSE 0 END,
        is_disabled, last_contact_at DESC, id LIMIT ? OFFSET ?`,
     ...values,
-    seen.onlineSince,
-    seen.activeSince,
+    activity.onlineSince,
+    activity.activeSince,
     limit,
     offset,
   );

@@ -142,9 +142,9 @@ function toKindsReadable(
   const parts = kindsOfUnits.map(([unit, kinds]): Condition => {
     const readable = toReadable(reader, isPublicOnly, unit);
     const codes = kinds.map((kind) => activityKinds[kind]).join(", ");
-    const kept = unit === "repo.issues" ? ` AND ${keepsIssues[dialect]}` : "";
+    const hasIssues = unit === "repo.issues" ? ` AND ${keepsIssues[dialect]}` : "";
     return {
-      sql: `s.kind IN (${codes}) AND (${readable.sql})${kept}`,
+      sql: `s.kind IN (${codes}) AND (${readable.sql})${hasIssues}`,
       values: readable.values,
     };
   });

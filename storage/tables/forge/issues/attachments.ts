@@ -33,19 +33,19 @@ export type NewAttachment = Omit<ForgeAttachment, "id" | "downloadCount" | "crea
 
 export async function insertAttachment(
   tx: Transaction,
-  given: NewAttachment,
+  attachment: NewAttachment,
 ): Promise<ForgeAttachment> {
   const row = await tx.get<AttachmentRow>(
     `INSERT INTO forge_attachments (uuid, issue_id, comment_id, uploader_id, name, sha256, size, content_type, created_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING ${columns}`,
-    given.uuid,
-    given.issueId,
-    given.commentId ?? null,
-    given.uploaderId ?? null,
-    given.name,
-    given.sha256,
-    given.size,
-    given.contentType,
+    attachment.uuid,
+    attachment.issueId,
+    attachment.commentId ?? null,
+    attachment.uploaderId ?? null,
+    attachment.name,
+    attachment.sha256,
+    attachment.size,
+    attachment.contentType,
     tx.now,
   );
   if (row === undefined) throw new Error("the statement for the attachment returned no row");

@@ -96,9 +96,9 @@ export async function findLabel(
 export async function listUsableLabels(
   db: Queries,
   repository: { readonly id: number; readonly ownerId: UserId },
-  wanted: { readonly ids: readonly LabelId[]; readonly names: readonly string[] },
+  filter: { readonly ids: readonly LabelId[]; readonly names: readonly string[] },
 ): Promise<ForgeLabel[]> {
-  const { ids, names } = wanted;
+  const { ids, names } = filter;
   const conditions: string[] = [];
   if (ids.length > 0) conditions.push(`id IN (${ids.map(() => "?").join(", ")})`);
   if (names.length > 0) conditions.push(`name IN (${names.map(() => "?").join(", ")})`);
