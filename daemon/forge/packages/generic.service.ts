@@ -75,15 +75,15 @@ export function createGenericPackages(deps: GenericPackagesDeps): GenericPackage
         declaredBytes: Number(headers["content-length"] ?? 0),
       });
       try {
-        const { digests: facts } = received;
-        assertChecksums(headers, facts);
+        const { digests } = received;
+        assertChecksums(headers, digests);
         if ((await findGenericFile(db, key)) !== undefined) throw fileExists();
         await received.publish();
         await db.transaction((tx) =>
           recordFile(
             tx,
             events,
-            { ...key, metadata: "{}", digests: facts },
+            { ...key, metadata: "{}", digests },
             { actor: caller.user, mustBeNew: false },
           ),
         );

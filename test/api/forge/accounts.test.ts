@@ -288,16 +288,16 @@ describe("DELETE /admin/users/{username}", () => {
 
   test("removes repositories and packages only by a purge, in order and in one transaction", async () => {
     const calls: string[] = [];
-    const owned = (what: string, fails: () => boolean): AccountDependents => ({
+    const owned = (things: string, fails: () => boolean): AccountDependents => ({
       async assertNoneOwned(_tx, account) {
-        calls.push(`${what}?`);
+        calls.push(`${things}?`);
         throw new AppError(
           "unprocessable",
-          `user still has ownership of ${what} [uid: ${account.id}]`,
+          `user still has ownership of ${things} [uid: ${account.id}]`,
         );
       },
       async removeAll(tx, account) {
-        calls.push(`${what} of ${account.name}`);
+        calls.push(`${things} of ${account.name}`);
         await tx.run("DELETE FROM forge_emails WHERE user_id = ?", account.id);
         if (fails()) throw new AppError("unavailable", "no");
       },

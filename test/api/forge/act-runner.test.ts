@@ -12,7 +12,7 @@ import { skipUnless } from "../../support/skip.ts";
 const program = process.env["CROFT_TEST_ACT_RUNNER"] ?? "";
 const onRunner = skipUnless(program, "CROFT_TEST_ACT_RUNNER names no runner program of Gitea");
 
-interface SeenJob {
+interface JobResult {
   readonly id: number;
   readonly name: string;
   readonly conclusion: string;
@@ -72,14 +72,14 @@ onRunner.describe("the runner program of Gitea", () => {
   async function waitForEnd(run: string) {
     const ended = await vi.waitUntil(
       async () => {
-        const seen = await get(run);
-        return seen.status === "completed" && seen;
+        const current = await get(run);
+        return current.status === "completed" && current;
       },
       { timeout: 45_000, interval: 200 },
     );
     const { jobs } = await get(`${run}/jobs`);
-    const byName: Record<string, SeenJob> = Object.fromEntries(
-      (jobs as SeenJob[]).map((job) => [job.name, job]),
+    const byName: Record<string, JobResult> = Object.fromEntries(
+      (jobs as JobResult[]).map((job) => [job.name, job]),
     );
     const logOf = async (name: string) => {
       const repository = run.replace(/\/runs\/.*/, "");

@@ -84,8 +84,8 @@ describe.each(levels)("the runners of %s", (_what, base) => {
       );
       expect((await people.api(method, path, body, "")).status).toBe(401);
     }
-    const seen = (await people.api("GET", "/admin/actions/runners?limit=50")).json.runners;
-    expect(seen.map(({ id }: { id: number }) => id)).toEqual(
+    const runners = (await people.api("GET", "/admin/actions/runners?limit=50")).json.runners;
+    expect(runners.map(({ id }: { id: number }) => id)).toEqual(
       expect.arrayContaining([foreign.id, own.id]),
     );
     for (const runner of [foreign, own])
@@ -160,7 +160,7 @@ describe("runs and jobs of an owner", () => {
       units: ["repo.code"],
     });
     await by("mira", "PUT", `/teams/${team.json.id}/members/noah`);
-    const seen = async (user: string) => {
+    const repositoriesSeenBy = async (user: string) => {
       const runs = await by(user, "GET", "/orgs/guild/actions/runs");
       const jobs = await by(user, "GET", "/orgs/guild/actions/jobs?status=queued");
       expect(jobs.json.total_count).toBe(runs.json.total_count);
@@ -169,8 +169,8 @@ describe("runs and jobs of an owner", () => {
         (run: { repository: { full_name: string } }) => run.repository.full_name,
       );
     };
-    expect(await seen("mira")).toEqual(["guild/closed", "guild/open"]);
-    expect(await seen("noah")).toEqual(["guild/open"]);
+    expect(await repositoriesSeenBy("mira")).toEqual(["guild/closed", "guild/open"]);
+    expect(await repositoriesSeenBy("noah")).toEqual(["guild/open"]);
     expect((await by("nora", "GET", "/orgs/guild/actions/runs")).status).toBe(403);
     const filtered = await by("mira", "GET", "/orgs/guild/actions/runs?event=schedule");
     expect(filtered.json).toEqual({ workflow_runs: [], total_count: 0 });

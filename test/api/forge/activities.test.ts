@@ -240,27 +240,27 @@ describe("visibility of activities", () => {
     await ok(by(mira, "POST", `${path}/issues`, { title: "Secret plan" }));
     const feeds = [feedOfUser(mira), feedOfUser(nora), feedOfUser(otto)];
     const everywhere = async (caller: string) => {
-      const seen = await Promise.all(feeds.map((feed) => kindsOf(caller, feed)));
-      return seen.filter((kinds) => kinds.includes("create_issue")).length;
+      const kindsOfFeeds = await Promise.all(feeds.map((feed) => kindsOf(caller, feed)));
+      return kindsOfFeeds.filter((kinds) => kinds.includes("create_issue")).length;
     };
     const callers = [mira, nora, otto, ""];
-    const seen = async () => Promise.all(callers.map(everywhere));
-    expect(await seen()).toEqual([3, 3, 3, 3]);
+    const countsByCaller = async () => Promise.all(callers.map(everywhere));
+    expect(await countsByCaller()).toEqual([3, 3, 3, 3]);
     await ok(by(mira, "PATCH", path, { private: true }));
-    expect(await seen()).toEqual([3, 0, 0, 0]);
+    expect(await countsByCaller()).toEqual([3, 0, 0, 0]);
     for (const caller of [nora, otto, ""])
       expect((await as(caller, feedOfRepository(mira, name))).status).toBe(404);
     await ok(by(mira, "PUT", `${path}/collaborators/${nora}`, { permission: "read" }));
-    expect(await seen()).toEqual([3, 3, 0, 0]);
+    expect(await countsByCaller()).toEqual([3, 3, 0, 0]);
     expect((await listOf(nora, feedOfRepository(mira, name)))[0]).toMatchObject({
       is_private: true,
     });
     await ok(by(mira, "DELETE", `${path}/collaborators/${nora}`));
-    expect(await seen()).toEqual([3, 0, 0, 0]);
+    expect(await countsByCaller()).toEqual([3, 0, 0, 0]);
     await ok(by(mira, "PATCH", path, { private: false }));
-    expect(await seen()).toEqual([3, 3, 3, 3]);
+    expect(await countsByCaller()).toEqual([3, 3, 3, 3]);
     await ok(by(mira, "DELETE", path));
-    expect(await seen()).toEqual([0, 0, 0, 0]);
+    expect(await countsByCaller()).toEqual([0, 0, 0, 0]);
   });
 
   test("users who hide their activity are absent from feeds of others, and deleted ones from all", async () => {

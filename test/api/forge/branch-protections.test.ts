@@ -83,8 +83,8 @@ describe("rules", () => {
       user_can_push: false,
       effective_branch_protection_name: "ma*",
     });
-    const seen = (await by("otto", "GET", `${path}/branches/main`)).json;
-    expect(seen.effective_branch_protection_name).toBe("");
+    const branchForOtto = (await by("otto", "GET", `${path}/branches/main`)).json;
+    expect(branchForOtto.effective_branch_protection_name).toBe("");
   });
 });
 

@@ -235,8 +235,8 @@ describe("requests of Gitea clients about the server", () => {
         status: 404,
         json: { message: "no signing key" },
       });
-    const wanted = { clone_addr: "https://example.org/a.git", repo_name: "a" };
-    const refused = await by("mira", "POST", "/repos/migrate", wanted);
+    const migration = { clone_addr: "https://example.org/a.git", repo_name: "a" };
+    const refused = await by("mira", "POST", "/repos/migrate", migration);
     expect(refused.status).toBe(403);
     expect(refused.json.message).toContain("clone the repository and push");
   });

@@ -468,8 +468,8 @@ describe("gitea-js", () => {
     await expectRefused(404, "repos.repoGetNote", noNote);
     const noKey = api.repos.repoSigningKey(...repo, asText);
     await expectRefused(404, "repos.repoSigningKey", noKey);
-    const wanted = { clone_addr: "https://example.org/a.git", repo_name: "imported" };
-    await expectRefused(403, "repos.repoMigrate", api.repos.repoMigrate(wanted));
+    const migration = { clone_addr: "https://example.org/a.git", repo_name: "imported" };
+    await expectRefused(403, "repos.repoMigrate", api.repos.repoMigrate(migration));
   });
 
   test("gitea-js tracks issues with labels, milestones, comments, reactions and pins", async () => {

@@ -509,8 +509,8 @@ describe("delivering", () => {
       events: ["repository"],
     });
     await addRepository("kept");
-    const kept = await receiver.waitFor(2, ({ path: at }) => at === "/broken");
-    expect(kept[1]?.headers["authorization"]).toBe("Bearer canary-header");
+    const withHeader = await receiver.waitFor(2, ({ path: at }) => at === "/broken");
+    expect(withHeader[1]?.headers["authorization"]).toBe("Bearer canary-header");
     await api("PATCH", `/admin/hooks/${id}`, { events: ["repository"] });
     await addRepository("cleared");
     const cleared = await receiver.waitFor(3, ({ path: at }) => at === "/broken");

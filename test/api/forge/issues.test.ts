@@ -367,11 +367,11 @@ describe("threads", () => {
 
   test.each(["the repository", "its purged owner"])(
     "are not counted any more without %s",
-    async (what) => {
+    async (deleted) => {
       const [mira, nora] = [await newUser(), await newUser()];
       const repo = await newRepository(mira);
-      const kept = await newRepository(nora);
-      for (const path of [repo, kept])
+      const otherRepository = await newRepository(nora);
+      for (const path of [repo, otherRepository])
         await by(mira, "POST", `${path}/issues`, { title: `for @${nora}` });
       // One in each repository, and the notification of the creation of her own.
       await threadsOf(nora, 2);
@@ -381,7 +381,7 @@ describe("threads", () => {
         return [list.json.length, list.headers.get("x-total-count"), json.new];
       };
       expect(await numbers()).toEqual([3, "3", 3]);
-      const path = what === "the repository" ? repo : `/admin/users/${mira}?purge=true`;
+      const path = deleted === "the repository" ? repo : `/admin/users/${mira}?purge=true`;
       expect((await people.api("DELETE", path)).status).toBe(204);
       expect(await numbers()).toEqual([2, "2", 2]);
     },

@@ -75,7 +75,7 @@ function leave(path: string, method: string, headers: Record<string, string>, bo
 const isHere = process.platform === "linux";
 const api = "/api/v1/repos/mira/big";
 
-type Case = readonly [what: string, method: string, path: () => string, route: string];
+type Case = readonly [title: string, method: string, path: () => string, route: string];
 
 const cases: readonly Case[] = [
   ["an archive", "GET", () => `${api}/archive/main.tar.gz`, "forge.repos.archive"],
@@ -95,23 +95,23 @@ const cases: readonly Case[] = [
 
 test.runIf(isHere).each(cases)(
   "a client that leaves %s leaves no git, no file and one line of the log that is no error",
-  async (_what, method, path, route) => {
+  async (_title, method, path, route) => {
     const pkt = (text: string) => (text.length + 4).toString(16).padStart(4, "0") + text;
     const wants = `${pkt(`want ${commit} side-band-64k ofs-delta agent=test\n`)}0000${pkt("done\n")}`;
     const headers: Record<string, string> =
       method === "POST" ? { "Content-Type": "application/x-git-upload-pack-request" } : {};
     const files = await openFiles();
-    const seen = daemon.log.length;
+    const logStart = daemon.log.length;
     const body = method === "POST" ? Buffer.from(wants) : undefined;
     expect(await leave(path(), method, headers, body)).toBe(200);
     await expect.poll(runningGits, { timeout: 15_000 }).toEqual([]);
     await expect.poll(openFiles, { timeout: 15_000 }).toBeLessThanOrEqual(files + 1);
     const lines = () =>
-      daemon.log.slice(seen).filter(({ message, route: named }) => {
+      daemon.log.slice(logStart).filter(({ message, route: named }) => {
         return message === "request" && named === route;
       });
     await expect.poll(() => lines().length, { timeout: 15_000 }).toBe(1);
-    const loud = daemon.log.slice(seen).filter(({ level }) => /warn|error|fatal/.test(level));
+    const loud = daemon.log.slice(logStart).filter(({ level }) => /warn|error|fatal/.test(level));
     expect(loud).toEqual([]);
     // The slots are free again.
     expect((await people.by("mira", "GET", "/repos/mira/big/branches")).status).toBe(200);
@@ -120,7 +120,7 @@ test.runIf(isHere).each(cases)(
 );
 
 test("clients that leave before git begins are no errors, by API and by page", async () => {
-  const seen = daemon.log.length;
+  const logStart = daemon.log.length;
   const paths = [
     `${api}/contents/big.txt`,
     `${api}/commits`,
@@ -143,6 +143,6 @@ test("clients that leave before git begins are no errors, by API and by page", a
     }),
   );
   await expect.poll(runningGits, { timeout: 20_000 }).toEqual([]);
-  const loud = daemon.log.slice(seen).filter(({ level }) => /warn|error|fatal/.test(level));
+  const loud = daemon.log.slice(logStart).filter(({ level }) => /warn|error|fatal/.test(level));
   expect(loud).toEqual([]);
 }, 60_000);

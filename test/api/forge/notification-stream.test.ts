@@ -46,7 +46,7 @@ async function openStream(
   let retryMs: number | undefined;
   const parser = createParser({
     onEvent: (event) => events.push(event),
-    onRetry: (given) => (retryMs = given),
+    onRetry: (ms) => (retryMs = ms),
   });
   answer.setEncoding("utf8");
   const chunks = answer[Symbol.asyncIterator]();

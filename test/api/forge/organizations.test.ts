@@ -181,12 +181,12 @@ describe("members", () => {
     await newOrganization("shown");
     await newOrganization("unshown");
     await by("mira", "PUT", "/orgs/shown/public_members/mira");
-    const seen = async (user: string) =>
+    const organizationsSeenBy = async (user: string) =>
       names((await by(user, "GET", "/users/mira/orgs?limit=50")).json);
-    expect(await seen("rita")).toContain("shown");
-    expect(await seen("rita")).not.toContain("unshown");
-    expect(await seen("mira")).toContain("unshown");
-    expect(await seen("admin")).toContain("unshown");
+    expect(await organizationsSeenBy("rita")).toContain("shown");
+    expect(await organizationsSeenBy("rita")).not.toContain("unshown");
+    expect(await organizationsSeenBy("mira")).toContain("unshown");
+    expect(await organizationsSeenBy("admin")).toContain("unshown");
     expect((await by("rita", "GET", "/users/mira/orgs/unshown/permissions")).status).toBe(404);
   });
 });

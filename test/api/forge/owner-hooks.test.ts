@@ -43,7 +43,7 @@ async function deliveriesTo(path: string, count: number) {
 describe.each([
   ["an organization", "/orgs/guild/hooks"],
   ["a user", "/user/hooks"],
-])("hooks of %s", (what, path) => {
+])("hooks of %s", (owner, path) => {
   test("are created, listed, changed and deleted by the owner", async () => {
     const made = await people.by("mira", "POST", path, hook("x", ["issues"], { active: false }));
     expect(made.status).toBe(201);
@@ -69,7 +69,7 @@ describe.each([
       const status = async (user: string, address: string) =>
         (await people.by(user, method, address, body)).status;
       // The organization is visible to noah, his own hooks are others than mira's.
-      expect(await status("noah", one)).toBe(what === "a user" ? 404 : 403);
+      expect(await status("noah", one)).toBe(owner === "a user" ? 404 : 403);
       expect(await status("mira", `${elsewhere}/${json.id}`)).toBe(404);
       expect((await people.api(method, `/admin/hooks/${json.id}`, body)).status).toBe(404);
       expect((await people.api(method, one, body, "")).status).toBe(401);

@@ -106,8 +106,8 @@ describe("a version", () => {
   const at = (name: string, version: string) => `/api/v1/packages/mira/npm/${name}/${version}`;
 
   test("a version is seen with its files", async () => {
-    const seen = await daemon.request(at("@croft%2Falpha", "1.0.0"));
-    expect(seen.json).toMatchObject({ name: "@croft/alpha", owner: { login: "mira" } });
+    const version = await daemon.request(at("@croft%2Falpha", "1.0.0"));
+    expect(version.json).toMatchObject({ name: "@croft/alpha", owner: { login: "mira" } });
     const files = await daemon.request(`${at("@croft%2falpha", "1.0.0")}/files`);
     expectWireShape("PackageFile", files.json);
     const sha256 = createHash("sha256").update("tarball 1.0.0").digest("hex");
@@ -251,13 +251,13 @@ test("webhooks receive events for created and deleted versions, not for further 
     token: people.admin,
   });
   expect(log.json).toHaveLength(2);
-  const seen = [];
+  const payloads = [];
   for (const { id } of log.json) {
     const path = `/api/v1/admin/hooks/${hook.json.id}/deliveries/${id}`;
     const { json } = await daemon.request(path, { token: people.admin });
-    seen.push(JSON.parse(json.request.body));
+    payloads.push(JSON.parse(json.request.body));
   }
-  expect(seen).toMatchObject([
+  expect(payloads).toMatchObject([
     { action: "deleted", package: { name: "told", version: "1" }, sender: { login: "keeper" } },
     {
       action: "created",

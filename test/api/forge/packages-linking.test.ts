@@ -66,8 +66,8 @@ describe("a package and a repository", () => {
   test("the link ends when the repository gets another owner", async () => {
     await repository(`${name}-home`);
     await link(`${name}-home`);
-    const given = await api("POST", `/repos/mira/${name}-home/transfer`, { new_owner: "nora" });
-    expect(given.status).toBe(202);
+    const transfer = await api("POST", `/repos/mira/${name}-home/transfer`, { new_owner: "nora" });
+    expect(transfer.status).toBe(202);
     expect((await view(people.admin)).json.repository).toBeNull();
   });
 

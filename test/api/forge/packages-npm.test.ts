@@ -182,10 +182,10 @@ describe("a package on the wire", () => {
 
   test("a package on the wire is not revised by a client that has not seen its last change", async () => {
     await publish("revised", "1.0.0");
-    const { json: seen } = await view("revised");
+    const { json: previous } = await view("revised");
     await publish("revised", "2.0.0");
-    expect((await send(`revised/-rev/${seen._rev}`, seen)).status).toBe(409);
-    expect((await send(`revised/-rev/${seen._rev}`, undefined, "DELETE")).status).toBe(409);
+    expect((await send(`revised/-rev/${previous._rev}`, previous)).status).toBe(409);
+    expect((await send(`revised/-rev/${previous._rev}`, undefined, "DELETE")).status).toBe(409);
     const { json: now } = await view("revised");
     expect(Object.keys(now.versions)).toEqual(["1.0.0", "2.0.0"]);
     expect((await send(`revised/-rev/${now._rev}`, { ...now, versions: {} })).status).toBe(400);

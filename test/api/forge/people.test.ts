@@ -139,10 +139,10 @@ describe("badges", () => {
     });
     expect(gold.status).toBe(201);
     await send("POST", "/admin/badges", { slug: "silver" });
-    const given = await send("POST", "/admin/users/mira/badges", {
+    const awarded = await send("POST", "/admin/users/mira/badges", {
       badge_slugs: ["silver", "gold"],
     });
-    expect(given.status).toBe(204);
+    expect(awarded.status).toBe(204);
     const owned = await get("/admin/users/mira/badges");
     expectWireShape("Badge", owned.json);
     expect(owned.json.map(({ slug }: { slug: string }) => slug)).toEqual(["silver", "gold"]);
@@ -238,8 +238,8 @@ describe("public keys", () => {
   test("a public key is deleted only by its owner or an administrator, under the user of the path", async () => {
     const key = ed25519.replace("AECAwQ", "CECAwQ");
     const { id } = (await add({ title: "to delete", key })).json;
-    const remove = (name: string, what: string | number) =>
-      send("DELETE", `/admin/users/${name}/keys/${what}`);
+    const remove = (name: string, id: string | number) =>
+      send("DELETE", `/admin/users/${name}/keys/${id}`);
     expect(await remove("Nora", id)).toMatchObject({
       status: 403,
       json: { message: "You do not have access to this key" },

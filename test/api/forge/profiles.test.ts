@@ -72,9 +72,9 @@ describe("one's own settings", () => {
     const cleared = await by(mira, "PATCH", "/user/settings", { website: "", location: null });
     expect(cleared.json).toEqual({ ...change, website: "" });
     const other = await newUser();
-    const seen = (await by(other, "GET", `/users/${mira}`)).json;
-    expect(seen).toMatchObject({ full_name: "Mira", language: "", location: "Here" });
-    expect(seen.email).toMatch(/noreply/);
+    const profile = (await by(other, "GET", `/users/${mira}`)).json;
+    expect(profile).toMatchObject({ full_name: "Mira", language: "", location: "Here" });
+    expect(profile.email).toMatch(/noreply/);
   });
 
   test.each([

@@ -169,8 +169,8 @@ describe("creating", () => {
     await api("POST", "/admin/users/mira/orgs", { username: "team" });
     const made = await create({ name: "x" }, "team");
     expect(made.json).toMatchObject({ full_name: "team/x", owner: { login: "team", email: "" } });
-    const seen = await api("GET", "/repos/team/x", undefined, "");
-    expect(seen.json.owner.email).toBe("");
+    const publicView = await api("GET", "/repos/team/x", undefined, "");
+    expect(publicView.json.owner.email).toBe("");
   });
 
   test("only site administrators may", async () => {

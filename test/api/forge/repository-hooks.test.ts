@@ -153,7 +153,7 @@ describe("whom it is for", () => {
 
 describe("copies of default hooks", () => {
   test("can be changed by the repository, and their header is sent to no other address", async () => {
-    const given = (
+    const defaultHook = (
       await api("POST", "/admin/hooks", {
         type: "gitea",
         active: true,
@@ -163,7 +163,7 @@ describe("copies of default hooks", () => {
       })
     ).json;
     await createRepository(`${name}-copied`);
-    await api("DELETE", `/admin/hooks/${given.id}`);
+    await api("DELETE", `/admin/hooks/${defaultHook.id}`);
     const [copy] = (await api("GET", hooks("", `${name}-copied`), undefined, mira)).json;
     expect(copy).toMatchObject({ events: ["repository"], active: true, config });
     const path = `${hooks(`/${copy.id}`, `${name}-copied`)}?keep_authorization_header=true`;

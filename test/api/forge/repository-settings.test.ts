@@ -225,8 +225,8 @@ describe("an archived repository", () => {
       `${path.slice("/repos/".length)} is archived`,
     ]);
     expect(opened.json.url).toBe(`${daemon.url}/api/swagger`);
-    const said = await people.by(mira, "POST", `${path}/issues/1/comments`, { body: "after" });
-    expect(said.status).toBe(423);
+    const commented = await people.by(mira, "POST", `${path}/issues/1/comments`, { body: "after" });
+    expect(commented.status).toBe(423);
     expect((await people.by(mira, "GET", `${path}/issues`)).json).toHaveLength(1);
   });
 

@@ -35,12 +35,15 @@ describe("a repository that is given by whom may decide", () => {
   test("belongs to its new owner with its files, and leads there from its former address", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const name = await newRepository(mira, { auto_init: true, private: true });
-    const given = await api("POST", `/repos/${mira}/${name}/transfer`, {
+    const transferred = await api("POST", `/repos/${mira}/${name}/transfer`, {
       new_owner: nora,
     });
-    expect(given.status).toBe(202);
-    expect(given.json).toMatchObject({ full_name: `${nora}/${name}`, owner: { login: nora } });
-    expectWireShape("Repository", given.json, [...omittedOfRepository, "repo_transfer"]);
+    expect(transferred.status).toBe(202);
+    expect(transferred.json).toMatchObject({
+      full_name: `${nora}/${name}`,
+      owner: { login: nora },
+    });
+    expectWireShape("Repository", transferred.json, [...omittedOfRepository, "repo_transfer"]);
     expect(existsSync(join(daemon.home, "repositories", nora, `${name}.git`))).toBe(true);
     const former = await by(nora, "GET", `/repos/${mira}/${name}`);
     expect([former.status, former.headers.get("location")]).toEqual([
@@ -84,8 +87,8 @@ describe("a repository that is offered", () => {
     });
     expectWireShape("Repository", offered.json, omittedOfRepository);
     expect(await titlesOf(nora)).toEqual([path]);
-    const seen = await by(nora, "GET", `/repos/${path}`);
-    expect(seen.json).toMatchObject({
+    const viewedByRecipient = await by(nora, "GET", `/repos/${path}`);
+    expect(viewedByRecipient.json).toMatchObject({
       repo_transfer: { recipient: { login: nora } },
       permissions: { admin: false, push: false, pull: true },
     });
@@ -183,8 +186,8 @@ describe("a repository is not given", () => {
     const name = await newRepository(mira);
     const path = `${mira}/${name}`;
     const refused = async (newOwner: string, json: object = {}) => {
-      const wanted = { new_owner: newOwner, ...json };
-      const { status, json: body } = await by(mira, "POST", `/repos/${path}/transfer`, wanted);
+      const request = { new_owner: newOwner, ...json };
+      const { status, json: body } = await by(mira, "POST", `/repos/${path}/transfer`, request);
       return [status, body.message];
     };
     const unknown = [404, "The new owner does not exist or cannot be found"];

@@ -313,8 +313,8 @@ jobs: { a: { runs-on: x, steps: [{ run: x }] } }
     ["a missing repository", "mira/nowhere/.gitea/workflows/a.yml@main", "", "may not read it"],
   ])(
     "a workflow that cannot be called makes a failed run: %s",
-    async (what, uses, rest, message) => {
-      const name = `wrong-${what.replaceAll(" ", "-")}`;
+    async (title, uses, rest, message) => {
+      const name = `wrong-${title.replaceAll(" ", "-")}`;
       const repository = await newRepository(name);
       await repository.push({
         "ci.yml": `on: [push, workflow_call]\njobs:\n  a:\n    { uses: ${uses}${rest} }\n`,
@@ -330,7 +330,7 @@ jobs: { a: { runs-on: x, steps: [{ run: x }] } }
         conclusion: "failure",
         error: expect.stringContaining(message),
       });
-      if (what !== "a broken file")
+      if (title !== "a broken file")
         expect(called?.["error"]).toMatch(/^ci\.yml:4: jobs\.a\.uses: /);
       expect(await repository.jobs(called?.id ?? run.id)).toEqual([]);
     },

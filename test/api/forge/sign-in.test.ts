@@ -575,8 +575,8 @@ describe("tokens", () => {
   });
 
   test("deletes a token by name or id, and only the caller's own", async () => {
-    const remove = (what: string | number) =>
-      app.request(`${of("mira")}/${what}`, { basic, method: "DELETE" });
+    const remove = (idOrName: string | number) =>
+      app.request(`${of("mira")}/${idOrName}`, { basic, method: "DELETE" });
     const { id, sha1 } = (await create({ name: "gone", scopes: ["all"] })).json;
     expect((await remove("gone")).status).toBe(204);
     expect((await app.request(me, { token: sha1 })).status).toBe(401);

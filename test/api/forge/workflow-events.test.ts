@@ -36,20 +36,25 @@ async function start(name: string, files: Readonly<Record<string, string>>) {
   await repository.push(Object.fromEntries(named));
   const as = (who: string) => (method: string, path: string, json?: object) =>
     people.api(method, `/repos/mira/${name}${path}`, json, people.tokenOf(who));
-  const seen = async () =>
+  const listRuns = async () =>
     (await repository.runs()).map(({ event, path, actor }) => [
       String(event),
       String(path).split("@", 1).join(),
       (actor as { login: string }).login,
     ]);
-  return { repository, as, mira: as("mira"), theo: as("theo"), seen };
+  return { repository, as, mira: as("mira"), theo: as("theo"), seen: listRuns };
 }
 
 /** The default branch is read by a job after the push: the first run proves that it has been read. */
 const READY = on("ready", "push");
 
 test("issues and comments start the workflows of the default branch, by their types", async () => {
-  const { repository, mira, theo, seen } = await start("issues", {
+  const {
+    repository,
+    mira,
+    theo,
+    seen: listRuns,
+  } = await start("issues", {
     "ready.yml": READY,
     "any.yml": on("any", "issues"),
     "labels.yml": on("labels", "{ issues: { types: [labeled, closed] } }"),
@@ -90,7 +95,7 @@ test("issues and comments start the workflows of the default branch, by their ty
   const comment = await repository.waitForRuns(5);
   expect(comment).toMatchObject({ event: "issue_comment" });
   // The comment of the job has started nothing.
-  expect((await seen()).toSorted()).toEqual([
+  expect((await listRuns()).toSorted()).toEqual([
     ["issue_comment", "comments.yml", "theo"],
     ["issues", "any.yml", "mira"],
     ["issues", "any.yml", "theo"],
@@ -100,11 +105,14 @@ test("issues and comments start the workflows of the default branch, by their ty
 }, 60_000);
 
 /** Makes an issue once a second until it starts a workflow: the default branch is read by a job. */
-async function waitForIssueRun({ mira, seen }: Awaited<ReturnType<typeof start>>, file: string) {
+async function waitForIssueRun(
+  { mira, seen: listRuns }: Awaited<ReturnType<typeof start>>,
+  file: string,
+) {
   await vi.waitUntil(
     async () => {
       expect((await mira("POST", "/issues", { title: "Leaks" })).status).toBe(201);
-      return (await seen()).some(([event, path]) => event === "issues" && path === file);
+      return (await listRuns()).some(([event, path]) => event === "issues" && path === file);
     },
     { timeout: 30_000, interval: 1_000 },
   );
@@ -112,7 +120,7 @@ async function waitForIssueRun({ mira, seen }: Awaited<ReturnType<typeof start>>
 
 test("a push by a job changes the events of a repository, and starts no run", async () => {
   const started = await start("bot", { "ready.yml": `permissions: write-all\n${READY}` });
-  const { repository, seen } = started;
+  const { repository, seen: listRuns } = started;
   await repository.waitForRuns(1);
   const { task } = await repository.take();
   const context = task?.context as { token: string };
@@ -121,12 +129,12 @@ test("a push by a job changes the events of a repository, and starts no run", as
   await git.in("bot", "remote", "set-url", "origin", `${origin}/mira/bot.git`);
   await repository.push({ "any.yml": on("any", "issues").replace("NAME", "bot") });
   await waitForIssueRun(started, "any.yml");
-  expect((await seen()).filter(([event]) => event === "push")).toHaveLength(1);
+  expect((await listRuns()).filter(([event]) => event === "push")).toHaveLength(1);
 }, 60_000);
 
 test("events follow the default branch when another one is chosen and when it is renamed", async () => {
   const started = await start("moved", { "ready.yml": READY });
-  const { repository, mira, seen } = started;
+  const { repository, mira, seen: listRuns } = started;
   await repository.waitForRuns(1);
   const pushTo = async (branch: string, file: string) => {
     await git.in("moved", "checkout", "-q", "-b", branch);
@@ -144,8 +152,8 @@ test("events follow the default branch when another one is chosen and when it is
   expect((await mira("PATCH", "", { default_branch: "next" })).status).toBe(200);
   await waitForIssueRun(started, "next.yml");
   expect((await mira("PATCH", "/branches/next", { name: "later" })).status).toBe(204);
-  await repository.waitForRuns((await seen()).length + 1);
-  const before = (await seen()).length;
+  await repository.waitForRuns((await listRuns()).length + 1);
+  const before = (await listRuns()).length;
   await mira("POST", "/issues", { title: "After" });
   expect(await repository.waitForRuns(before + 1)).toMatchObject({ head_branch: "later" });
   await mira("PATCH", "", { default_branch: "main" });
@@ -166,7 +174,11 @@ withDatabaseFile(
 );
 
 test("a deleted branch and a published package start workflows", async () => {
-  const { repository, mira, seen } = await start("refs", {
+  const {
+    repository,
+    mira,
+    seen: listRuns,
+  } = await start("refs", {
     "ready.yml": on("ready", "{ push: { branches: [main] } }"),
     "deleted.yml": on("deleted", "delete"),
     "published.yml": on("published", "{ registry_package: { types: [published] } }"),
@@ -194,11 +206,15 @@ test("a deleted branch and a published package start workflows", async () => {
   expect((await put("2")).status).toBe(201);
   expect((await mira("GET", "")).status).toBe(200);
   await repository.waitForRuns(3);
-  expect((await seen()).map(([event]) => event)).toEqual(["registry_package", "delete", "push"]);
+  expect((await listRuns()).map(([event]) => event)).toEqual([
+    "registry_package",
+    "delete",
+    "push",
+  ]);
 }, 60_000);
 
 test("a run starts the workflows that follow it, and a cycle of them ends", async () => {
-  const { repository, seen } = await start("follow", {
+  const { repository, seen: listRuns } = await start("follow", {
     "ready.yml": READY,
     "after.yml": on("after", "{ workflow_run: { workflows: [ready], types: [completed] } }"),
     "other.yml": on("other", "{ workflow_run: { workflows: [else], types: [completed] } }"),
@@ -211,7 +227,7 @@ test("a run starts the workflows that follow it, and a cycle of them ends", asyn
   await repository.waitForRuns(1);
   expect(await repository.work("SUCCESS")).toBe("a");
   await vi.waitUntil(async () => (await repository.runs()).length >= 6, { timeout: 30_000 });
-  const files = (await seen()).map(([event, file]) => [event, file]);
+  const files = (await listRuns()).map(([event, file]) => [event, file]);
   expect(files.filter(([, file]) => file === "after.yml")).toEqual([["workflow_run", "after.yml"]]);
   expect(new Set(files.map(([, file]) => file))).toEqual(
     new Set(["ready.yml", "after.yml", "circle.yml"]),

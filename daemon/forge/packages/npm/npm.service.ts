@@ -236,8 +236,8 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
     caller: ForgeCaller,
   ): Promise<void> {
     const document = toNpmDocument(upload.document, name);
-    const { digests: facts } = received;
-    const publication = toNpmVersionInput(document, name, { name: attachmentName, digests: facts });
+    const { digests } = received;
+    const publication = toNpmVersionInput(document, name, { name: attachmentName, digests });
     const known = await findPackage(db, { ownerId: owner.id, type: NPM, name });
     if (known !== undefined && (await findVersion(db, known.id, publication.version)) !== undefined)
       throw versionExists();
@@ -253,7 +253,7 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
           version: publication.version,
           filename: toTarballName(name, publication.version),
           metadata: JSON.stringify(publication.metadata),
-          digests: facts,
+          digests,
         },
         {
           actor: caller.user,

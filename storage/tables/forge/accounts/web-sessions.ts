@@ -11,7 +11,7 @@ export interface WebSession {
   readonly expiresAt: number;
 }
 
-/** Adds a session, and deletes the user's oldest ones beyond `keptMax`. */
+/** Adds a session, and deletes the user's oldest ones beyond `sessionsMax`. */
 export async function insertWebSession(
   tx: Transaction,
   session: WebSession,

@@ -234,11 +234,11 @@ export async function listSubscriptions(
   db: Queries,
   issueId: IssueId,
 ): Promise<ReadonlyMap<UserId, boolean>> {
-  const rows = await db.all<{ id: UserId; wanted: number }>(
-    "SELECT user_id AS id, is_subscribed AS wanted FROM forge_issue_subscriptions WHERE issue_id = ? ORDER BY user_id",
+  const rows = await db.all<{ id: UserId; is_subscribed: number }>(
+    "SELECT user_id AS id, is_subscribed FROM forge_issue_subscriptions WHERE issue_id = ? ORDER BY user_id",
     issueId,
   );
-  return new Map(rows.map(({ id, wanted }) => [id, wanted === 1]));
+  return new Map(rows.map((row) => [row.id, row.is_subscribed === 1]));
 }
 
 /** Returns a page of the users who subscribed to an issue and whom the reader may see, by id, and their count. */

@@ -1,7 +1,7 @@
 import type { Database, Queries, SqlValue } from "../../../engine/database.ts";
 import type { Condition } from "../../condition.ts";
 import type { UserId, LabelId, TeamId, RepositoryId, MilestoneId } from "../ids.ts";
-import { type Reader, toGivenTo, toReadable } from "../repositories/readable.ts";
+import { type Reader, toInTeam, toReadable } from "../repositories/readable.ts";
 import { type ForgeIssue, issueColumns, type IssueRow, toIssue } from "./issues.ts";
 
 /** Conditions of a list of issues; an absent one matches every issue. */
@@ -158,7 +158,7 @@ function toWithin(within: IssueFilter["within"], dialect: Database["dialect"]): 
     readable,
     { sql: keepsIssues[dialect], values: [] },
     ...(ownerId === undefined ? [] : [{ sql: "r.owner_id = ?", values: [ownerId] }]),
-    ...(teamId === undefined ? [] : [toGivenTo(teamId)]),
+    ...(teamId === undefined ? [] : [toInTeam(teamId)]),
   ];
   return {
     sql: `repository_id IN (SELECT r.id FROM forge_repositories r JOIN forge_users u ON u.id = r.owner_id

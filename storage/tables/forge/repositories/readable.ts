@@ -60,7 +60,7 @@ export function toReached(
 }
 
 /** Returns the condition for the repositories that a team has. */
-export function toGivenTo(teamId: TeamId): Condition {
+export function toInTeam(teamId: TeamId): Condition {
   return {
     sql: `r.owner_id IN (SELECT e.org_id FROM forge_teams e WHERE e.id = ? AND e.includes_all_repositories = 1)
       OR r.id IN (SELECT p.repository_id FROM forge_team_repositories p WHERE p.team_id = ?)`,

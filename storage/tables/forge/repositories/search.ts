@@ -1,7 +1,7 @@
 import type { Database, SqlValue } from "../../../engine/database.ts";
 import type { Condition } from "../../condition.ts";
 import type { UserId, TeamId, RepositoryId } from "../ids.ts";
-import { type Reader, toGivenTo, toReached, toReadable } from "./readable.ts";
+import { type Reader, toInTeam, toReached, toReadable } from "./readable.ts";
 import { findRepositoriesByIds, type ForgeRepository } from "./repositories.ts";
 
 export type RepositorySort = "alpha" | "created" | "updated" | "size" | "stars" | "id";
@@ -81,7 +81,7 @@ function toCondition(dialect: Database["dialect"], search: RepositorySearch): Co
     parts.push(toReached(reachedBy, { publicMemberships: !seesMemberships }));
   }
   if (notOwnedBy !== undefined) add("r.owner_id <> ?", notOwnedBy);
-  if (teamId !== undefined) parts.push(toGivenTo(teamId));
+  if (teamId !== undefined) parts.push(toInTeam(teamId));
   if (isPrivate !== undefined) add("r.is_private = ?", Number(isPrivate));
   if (isTemplate !== undefined) add("r.is_template = ?", Number(isTemplate));
   if (isArchived !== undefined) add(`r.archived_at IS ${isArchived ? "NOT " : ""}NULL`);

@@ -64,13 +64,13 @@ describe("JPEG images", () => {
   test("of EXIF only the orientation is kept, in either byte order", () => {
     for (const order of ["II", "MM"] as const) {
       const turned = [start, exif(order, 6), frame(640, 480), scans, end];
-      const kept = Buffer.from(readPicture(Buffer.concat(turned)).bytes);
-      expect(kept.toString("latin1")).not.toContain("52.5 N");
-      const again = Buffer.from(readPicture(kept).bytes);
-      expect(again).toEqual(kept);
+      const stripped = Buffer.from(readPicture(Buffer.concat(turned)).bytes);
+      expect(stripped.toString("latin1")).not.toContain("52.5 N");
+      const again = Buffer.from(readPicture(stripped).bytes);
+      expect(again).toEqual(stripped);
       // Marker and length, "Exif" and two zeros, 20 bytes of TIFF, then the value in big-endian order.
-      expect(kept.subarray(2, 4)).toEqual(Buffer.from([0xff, 0xe1]));
-      expect(kept.readUInt16BE(2 + 4 + 6 + 18)).toBe(6);
+      expect(stripped.subarray(2, 4)).toEqual(Buffer.from([0xff, 0xe1]));
+      expect(stripped.readUInt16BE(2 + 4 + 6 + 18)).toBe(6);
     }
   });
 
@@ -120,9 +120,9 @@ describe("WebP and GIF images", () => {
       riff("XMP ", latin("xmp!")),
     );
     const picture = readPicture(made);
-    const kept = Buffer.from([0b0001_0000, 0, 0, 0, 99, 0, 0, 49, 0, 0]);
+    const strippedHeader = Buffer.from([0b0001_0000, 0, 0, 0, 99, 0, 0, 49, 0, 0]);
     expect(picture.contentType).toBe("image/webp");
-    expect(Buffer.from(picture.bytes)).toEqual(webp(riff("VP8X", kept), bits));
+    expect(Buffer.from(picture.bytes)).toEqual(webp(riff("VP8X", strippedHeader), bits));
   });
 
   test("the sizes of both simple forms are read", () => {

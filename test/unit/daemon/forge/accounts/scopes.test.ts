@@ -45,7 +45,7 @@ describe("scopes", () => {
     [scopeCategories.map((category) => `write:${category}`), ["all"]],
     [["", "read:misc"], ["read:misc"]],
     [[], []],
-  ])("%j is %j", (given, normal) => expect(toScopeWords(scopeOf(given))).toEqual(normal));
+  ])("%j is %j", (scopeWords, normal) => expect(toScopeWords(scopeOf(scopeWords))).toEqual(normal));
 
   test.each([
     "ALL",
@@ -64,8 +64,8 @@ describe("scopes", () => {
 
   test("the normal form is stable and means the same", () => {
     fc.assert(
-      fc.property(words, (given) => {
-        const scope = scopeOf(given);
+      fc.property(words, (scopeWords) => {
+        const scope = scopeOf(scopeWords);
         const normal = toScopeWords(scope);
         expect(toScopeWords(scopeOf(normal))).toEqual(normal);
         expect(scopeOf(normal)).toEqual(scope);
@@ -76,12 +76,14 @@ describe("scopes", () => {
 
   test("write includes read, and no other scope is granted", () => {
     fc.assert(
-      fc.property(words, fc.constantFrom(...scopeCategories), (given, category) => {
-        const scope = scopeOf(given);
-        const isAll = given.includes("all");
-        const writes = isAll || given.includes(`write:${category}`);
+      fc.property(words, fc.constantFrom(...scopeCategories), (scopeWords, category) => {
+        const scope = scopeOf(scopeWords);
+        const isAll = scopeWords.includes("all");
+        const writes = isAll || scopeWords.includes(`write:${category}`);
         expect(allows(scope, "write", category)).toBe(writes);
-        expect(allows(scope, "read", category)).toBe(writes || given.includes(`read:${category}`));
+        expect(allows(scope, "read", category)).toBe(
+          writes || scopeWords.includes(`read:${category}`),
+        );
       }),
       cases(),
     );

@@ -55,14 +55,14 @@ test.each(settingCorpus)("a runner gets $title", ({ top = "", job, is, file }) =
     ...job.trimEnd().split("\n"),
   ].map((line) => `    ${line}`);
   const [first] = expand(`on: push\n${top}jobs:\n  a:\n${lines.join("\n")}\n`);
-  const given = parse(first?.payload ?? "") as { jobs: { a: object } };
-  expect({ ...first, payload: given.jobs.a }).toMatchObject(is);
-  expect(given).toMatchObject({ on: "push", ...file });
+  const payload = parse(first?.payload ?? "") as { jobs: { a: object } };
+  expect({ ...first, payload: payload.jobs.a }).toMatchObject(is);
+  expect(payload).toMatchObject({ on: "push", ...file });
 });
 
 describe("a run ends according to its conditions", () => {
-  test.each(runCorpus)("ends a run according to its conditions: $title", (given) =>
-    expect(endsOf(given)).toEqual(given.ends),
+  test.each(runCorpus)("ends a run according to its conditions: $title", (runCase) =>
+    expect(endsOf(runCase)).toEqual(runCase.ends),
   );
 });
 

@@ -36,9 +36,9 @@ test("a log of 100 MB that a client reads slowly is read chunk by chunk, and no 
   const { answer, reads } = open({ from_row: 0, rows: 0 });
   const stream = await answer.bytes.open();
   const iterator = stream[Symbol.asyncIterator]();
-  const wanted = 50;
+  const chunks = 50;
   let bytes = 0;
-  while (bytes < wanted * 100_000) {
+  while (bytes < chunks * 100_000) {
     const { value } = await iterator.next();
     bytes += (value as Buffer).byteLength;
     // Chunks that were read ahead: one in the stream's buffer, and one on its way there.
@@ -48,7 +48,7 @@ test("a log of 100 MB that a client reads slowly is read chunk by chunk, and no 
   const after = reads();
   await new Promise((resolve) => setImmediate(resolve));
   expect(reads()).toBeLessThanOrEqual(after + 1);
-  expect(after).toBeLessThan(wanted + 4);
+  expect(after).toBeLessThan(chunks + 4);
 });
 
 test.each([

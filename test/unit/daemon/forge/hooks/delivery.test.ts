@@ -55,8 +55,8 @@ function start(request?: GuardedRequest): void {
     urls: { publicUrl: () => "http://croft.example" },
     request:
       request ??
-      (async (what) => {
-        sent.push(what);
+      (async (request) => {
+        sent.push(request);
         return answers.shift() ?? answered(204);
       }),
     readPush: async () => undefined,
@@ -201,10 +201,10 @@ describe("retries", () => {
     const underWay = new Promise<void>((resolve) => {
       reached = resolve;
     });
-    start((what) => {
+    start((request) => {
       reached();
       return new Promise((resolve) => {
-        what.signal?.addEventListener("abort", () =>
+        request.signal?.addEventListener("abort", () =>
           resolve({ kind: "failed", reason: "aborted" }),
         );
       });

@@ -3,8 +3,15 @@ import { toCommitView } from "../../../../../daemon/forge/hooks/payloads.view.ts
 
 const commit = (at: string) => {
   const person = { name: "Mira", email: "mira@example.org", at };
-  const facts = { message: "", author: person, committer: person };
-  return { id: "1".repeat(40), ...facts, added: [], removed: [], modified: [], lacksFiles: false };
+  const metadata = { message: "", author: person, committer: person };
+  return {
+    id: "1".repeat(40),
+    ...metadata,
+    added: [],
+    removed: [],
+    modified: [],
+    lacksFiles: false,
+  };
 };
 
 test.each([

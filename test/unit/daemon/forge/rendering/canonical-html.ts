@@ -17,8 +17,8 @@ export function toCanonicalHtml(html: string): string {
       onopentag(name, attributes) {
         flush();
         if (name === "pre") preformatted += 1;
-        const kept = Object.entries(attributes).filter(([attribute]) => attribute !== "rel");
-        const written = kept
+        const others = Object.entries(attributes).filter(([attribute]) => attribute !== "rel");
+        const written = others
           .sort(([one], [other]) => (one < other ? -1 : 1))
           .map(([key, value]) => ` ${key}="${value}"`);
         out += `<${name}${written.join("")}>`;

@@ -36,13 +36,13 @@ const repositoryId = toRepositoryId(1);
 const readHead = (directory: string) => git.run(["symbolic-ref", "HEAD"], { directory });
 
 test("a folder that moves before git starts in it is worked on at its new place", async () => {
-  const seen: string[] = [];
+  const visited: string[] = [];
   await workInFolder(deps, repositoryId, async (directory) => {
-    seen.push(directory);
-    if (seen.length === 1) await moveTo("owner.git");
+    visited.push(directory);
+    if (visited.length === 1) await moveTo("owner.git");
     await readHead(directory);
   });
-  expect(seen).toEqual([join(root, "staging.git"), join(root, "owner.git")]);
+  expect(visited).toEqual([join(root, "staging.git"), join(root, "owner.git")]);
 });
 
 test("a repository that is deleted meanwhile ends the work without an error", async () => {

@@ -10,7 +10,7 @@ const clean = (html: string) => author(html, "html");
 describe("the allowlist", () => {
   test("sanitizes the pairs of the behaviour reference", () => {
     const unchanged = (html: string) => [html, html] as const;
-    const facts = [
+    const examples = [
       [
         '<a onblur="alert(secret)" href="http://www.google.com">Google</a>',
         '<a href="http://www.google.com" rel="nofollow">Google</a>',
@@ -50,7 +50,7 @@ describe("the allowlist", () => {
         '<div data-markdown-generated-content="bar">txt</div>',
       ],
     ];
-    expect(facts.map(([html = ""]) => [html, clean(html)])).toEqual(facts);
+    expect(examples.map(([html = ""]) => [html, clean(html)])).toEqual(examples);
   });
 
   test("a scheme that carries code is seen through every spelling", () => {

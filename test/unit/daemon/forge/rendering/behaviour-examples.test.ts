@@ -14,9 +14,9 @@ const a = (href: string, text: string, more = "") =>
   `<a href="${href}"${more} rel="nofollow">${text}</a>`;
 const p = (html: string) => `<p>${html}</p>\n`;
 
-type Fact = readonly [input: string, output: string, options?: Partial<RenderInput>];
+type Example = readonly [input: string, output: string, options?: Partial<RenderInput>];
 
-const routeFacts: Fact[] = [
+const routeExamples: Example[] = [
   [
     "- [[Links, Language bindings, Engine bindings|Links]]",
     `<ul>\n<li>${a(`${root}user2/repo1/wiki/Links`, "Links, Language bindings, Engine bindings")}</li>\n</ul>\n`,
@@ -81,8 +81,8 @@ const unchanged = [
   "$x$a",
 ];
 
-const engineFacts: Fact[] = [
-  ...unchanged.map((text): Fact => [text, p(text)]),
+const engineExamples: Example[] = [
+  ...unchanged.map((text): Example => [text, p(text)]),
   ["<https://google.com/>", p(a("https://google.com/", "https://google.com/"))],
   ["[link](mailto:test@example.com)", p(a("mailto:test@example.com", "link"))],
   ["[link](javascript:xss)", p("link")],
@@ -220,13 +220,13 @@ const engineFacts: Fact[] = [
     "https://example.com/__init__.py",
     p(a("https://example.com/__init__.py", "https://example.com/__init__.py")),
   ],
-  ...["#FF0000", "rgb(16, 32, 64)", "#0a0", "HSL(0, 100%, 50%)"].map((colour): Fact => [
+  ...["#FF0000", "rgb(16, 32, 64)", "#0a0", "HSL(0, 100%, 50%)"].map((colour): Example => [
     `\`${colour}\``,
     p(
       `<code>${colour}<span class="color-preview" style="background-color: ${colour}"></span></code>`,
     ),
   ]),
-  ...["red", "FF0000", "hsI(0, 100%, 50%)", "hsl(40, 60, 80)"].map((text): Fact => [
+  ...["red", "FF0000", "hsI(0, 100%, 50%)", "hsl(40, 60, 80)"].map((text): Example => [
     `\`${text}\``,
     p(`<code>${text}</code>`),
   ]),
@@ -286,7 +286,7 @@ const engineFacts: Fact[] = [
   ],
   [">\ntext", "<blockquote>\n</blockquote>\n<p>text</p>\n"],
   ["First Term\n: definition", "<dl>\n<dt>First Term</dt>\n<dd>definition</dd>\n</dl>\n"],
-  ...["$a$", "$ a $", "$$a$$ "].map((text): Fact => [
+  ...["$a$", "$ a $", "$$a$$ "].map((text): Example => [
     text === "$$a$$ " ? "b $$a$$" : text,
     p(`${text === "$$a$$ " ? "b " : ""}<code class="language-math">a</code>`),
   ]),
@@ -323,10 +323,10 @@ const engineFacts: Fact[] = [
   ],
 ];
 
-async function check(facts: readonly Fact[]): Promise<void> {
+async function check(examples: readonly Example[]): Promise<void> {
   const shown = [];
   const expected = [];
-  for (const [input, output, options] of facts) {
+  for (const [input, output, options] of examples) {
     shown.push([input, withoutIcons(await render(input, options))]);
     expected.push([input, output]);
   }
@@ -334,8 +334,8 @@ async function check(facts: readonly Fact[]): Promise<void> {
 }
 
 describe("the pairs of the behaviour reference", () => {
-  test("routes", () => check(routeFacts));
-  test("engine", () => check(engineFacts));
+  test("routes", () => check(routeExamples));
+  test("engine", () => check(engineExamples));
 
   test("a task after front matter counts from the start of the text", async () => {
     expect(await render("---\nfoo: bar\n---\n- [ ] task 1")).toContain('data-source-position="19"');
