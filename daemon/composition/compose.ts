@@ -3,7 +3,7 @@ import { peopleRoutes } from "../forge/accounts/accounts.ts";
 import { createForgeApi } from "../forge/api.ts";
 import { cronRoutes } from "../forge/cron/cron.routes.ts";
 import { createCronTasks } from "../forge/cron/cron.service.ts";
-import { createGitApi, createPackagesApi } from "../forge/tool-apis.ts";
+import { createGitApi, createPackagesApi } from "../forge/http/tool-apis.ts";
 import type { SshServer } from "../forge/git/ssh/ssh-server.ts";
 import { readCookie } from "../forge/pages/page-handler.ts";
 import { createSessions } from "../forge/pages/sessions.ts";

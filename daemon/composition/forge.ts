@@ -22,7 +22,7 @@ import { hookRoutes } from "../forge/hooks/hooks.routes.ts";
 import { ownerHookRoutes } from "../forge/hooks/owner-hooks.routes.ts";
 import { repositoryHookRoutes } from "../forge/hooks/repository-hooks.routes.ts";
 import { createForgeIssues } from "../forge/issues/issues.ts";
-import { createMiscellaneous } from "../forge/miscellaneous.ts";
+import { createMiscellaneous } from "../forge/instance/miscellaneous.ts";
 import {
   createForgeNotifications,
   joinRepositoryEvents,

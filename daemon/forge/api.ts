@@ -7,7 +7,7 @@ import { MISSING } from "../contract/issue-text.ts";
 import { AppError } from "../errors.ts";
 import { type Api, hasQuery, type ReadBody, type ServerRequest } from "../http/handle.ts";
 import { type Authentication, isStillSignedIn } from "./accounts/authentication.ts";
-import { createAuthorization } from "./authorization.ts";
+import { createAuthorization } from "./http/authorization.ts";
 import {
   decodeBody,
   mayNameCaller,
@@ -15,10 +15,10 @@ import {
   readFormQuery,
   shapeOf,
   toFieldName,
-} from "./body.ts";
+} from "./http/body.ts";
 import type { ForgeCaller } from "./caller.ts";
-import { describeMissingFeature } from "./missing-features.ts";
-import { plainText, renderError } from "./render-error.ts";
+import { describeMissingFeature } from "./instance/missing-features.ts";
+import { plainText, renderError } from "./http/render-error.ts";
 import { type ForgeUrls, toUrl } from "./urls.ts";
 
 export interface ForgeApiDeps {

@@ -1,6 +1,6 @@
-import type { AppError } from "../errors.ts";
-import type { RenderedError } from "../http/handle.ts";
-import { refusalHeaders, statusOfCode } from "../http/replies.ts";
+import type { AppError } from "../../errors.ts";
+import type { RenderedError } from "../../http/handle.ts";
+import { refusalHeaders, statusOfCode } from "../../http/replies.ts";
 
 /**
  * Renders a refusal as the forge does (forge behaviour, 3): `{message, url}`, with a few cases in plain text or without

@@ -1,9 +1,9 @@
-import type { Database } from "../../storage/engine/database.ts";
-import { findUserById } from "../../storage/tables/forge/accounts/users.ts";
-import { findRepositoryById } from "../../storage/tables/forge/repositories/repositories.ts";
-import type { Endpoint } from "../contract/endpoint.ts";
-import { AppError } from "../errors.ts";
-import type { TaskGrant } from "./caller.ts";
+import type { Database } from "../../../storage/engine/database.ts";
+import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
+import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
+import type { Endpoint } from "../../contract/endpoint.ts";
+import { AppError } from "../../errors.ts";
+import type { TaskGrant } from "../caller.ts";
 
 /** Routes that the token of a job may use, by the unit that it needs; the first that fits counts. Others are refused. */
 const ROUTES: readonly (readonly [path: RegExp, unit: string])[] = [

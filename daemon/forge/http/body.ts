@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { bindingNames, isTrueWord, toInteger } from "../contract/forge/common.ts";
-import { surfaceOf } from "../contract/api-of.ts";
-import type { Endpoint } from "../contract/endpoint.ts";
-import { AppError } from "../errors.ts";
-import type { ReadBody, ServerRequest } from "../http/handle.ts";
+import { bindingNames, isTrueWord, toInteger } from "../../contract/forge/common.ts";
+import { surfaceOf } from "../../contract/api-of.ts";
+import type { Endpoint } from "../../contract/endpoint.ts";
+import { AppError } from "../../errors.ts";
+import type { ReadBody, ServerRequest } from "../../http/handle.ts";
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 

@@ -1,17 +1,17 @@
 import { join } from "node:path";
-import type { Database } from "../../storage/engine/database.ts";
-import { listPublicNames } from "../../storage/tables/forge/issues/mentionable.ts";
-import type { Route } from "../http/handle.ts";
+import type { Database } from "../../../storage/engine/database.ts";
+import { listPublicNames } from "../../../storage/tables/forge/issues/mentionable.ts";
+import type { Route } from "../../http/handle.ts";
 import { instanceSettingsRoutes } from "./instance-settings.routes.ts";
 import { createMissingFeatures } from "./missing-features.ts";
 import {
   createRendering,
   createRenderingThreads,
   type Rendering,
-} from "./rendering/rendering.service.ts";
-import { renderingRoutes } from "./rendering/rendering.routes.ts";
-import { createTemplates, type Templates } from "./templates/templates.service.ts";
-import { templateRoutes } from "./templates/templates.routes.ts";
+} from "../rendering/rendering.service.ts";
+import { renderingRoutes } from "../rendering/rendering.routes.ts";
+import { createTemplates, type Templates } from "../templates/templates.service.ts";
+import { templateRoutes } from "../templates/templates.routes.ts";
 
 /** Templates and rendering, the miscellaneous routes of the forge document. */
 export interface Miscellaneous {

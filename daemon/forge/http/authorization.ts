@@ -1,18 +1,18 @@
-import type { Database } from "../../storage/engine/database.ts";
-import { findRedirect } from "../../storage/tables/forge/accounts/redirects.ts";
+import type { Database } from "../../../storage/engine/database.ts";
+import { findRedirect } from "../../../storage/tables/forge/accounts/redirects.ts";
 import {
   findUserById,
   findUserByName,
   type ForgeUser,
-} from "../../storage/tables/forge/accounts/users.ts";
-import type { Endpoint, Gate } from "../contract/endpoint.ts";
-import { AppError } from "../errors.ts";
-import type { ServerRequest } from "../http/handle.ts";
-import { assertTokenScope, type TokenScope } from "./accounts/scopes.ts";
-import { isKnownTo, isVisibleTo } from "./accounts/users.service.ts";
-import type { ForgeCaller } from "./caller.ts";
+} from "../../../storage/tables/forge/accounts/users.ts";
+import type { Endpoint, Gate } from "../../contract/endpoint.ts";
+import { AppError } from "../../errors.ts";
+import type { ServerRequest } from "../../http/handle.ts";
+import { assertTokenScope, type TokenScope } from "../accounts/scopes.ts";
+import { isKnownTo, isVisibleTo } from "../accounts/users.service.ts";
+import type { ForgeCaller } from "../caller.ts";
 import { assertTaskMay } from "./task-authorization.ts";
-import { formerUserGone, movedTo, userNotFound } from "./refusals.ts";
+import { formerUserGone, movedTo, userNotFound } from "../refusals.ts";
 
 /**
  * Authorizes callers at an endpoint's gate, in the order of the document (forge behaviour, 1.1): token scope, sign-in,

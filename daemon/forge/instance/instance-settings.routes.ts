@@ -1,5 +1,5 @@
-import { BLOB_BYTES_MAX, TREE_PAGE_MAX } from "../contract/forge/code/objects.ts";
-import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from "../contract/forge/common.ts";
+import { BLOB_BYTES_MAX, TREE_PAGE_MAX } from "../../contract/forge/code/objects.ts";
+import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from "../../contract/forge/common.ts";
 import {
   getApiSettings,
   getAttachmentSettings,
@@ -10,10 +10,10 @@ import {
   getSshSigningKey,
   getUiSettings,
   migrateRepository,
-} from "../contract/forge/instance-settings.ts";
-import { reactionNames } from "../contract/forge/issues/reactions.ts";
-import type { Route } from "../http/handle.ts";
-import { handle } from "./handle.ts";
+} from "../../contract/forge/instance-settings.ts";
+import { reactionNames } from "../../contract/forge/issues/reactions.ts";
+import type { Route } from "../../http/handle.ts";
+import { handle } from "../handle.ts";
 import type { MissingFeatures } from "./missing-features.ts";
 
 const repositoryFeatures = {

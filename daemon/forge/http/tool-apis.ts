@@ -1,5 +1,5 @@
-import type { Api, RenderedError } from "../http/handle.ts";
-import type { ForgeCaller } from "./caller.ts";
+import type { Api, RenderedError } from "../../http/handle.ts";
+import type { ForgeCaller } from "../caller.ts";
 
 /**
  * The API of the forge for git clients: the same accounts, tokens and sign-in limits, but errors in plain text, which
