@@ -19,7 +19,7 @@ import {
 import type { SettingPaths } from "./settings/paths.ts";
 import { listSettings, type Settings } from "./settings/settings.ts";
 import { AppError } from "./errors.ts";
-import { createHasher, type ServiceDeps, toAdministratorsDeps } from "./composition/accounts.ts";
+import { createHasher, type ServiceDeps, toAdministratorsDeps } from "./composition/services.ts";
 import {
   createAdministrators,
   type FirstAdministrator,

@@ -1,6 +1,7 @@
 // storage: rows and bytes. It imports nothing else of the project; its callers receive it as a dependency.
 // Folders: engine (the database port), tables and migrations (the only SQL), cache, objects, git, s3, cloud, keys, backup.
 // Start here: this file creates the data directory, instance-lock.ts makes sure that one daemon uses it.
+import { hash } from "node:crypto";
 import { chmod, lstat, mkdir, open, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
@@ -57,6 +58,17 @@ export interface OpenOptions {
   readonly userId: number | undefined;
   /** Whether missing parent folders are created: right for the platform's folders, wrong for a typed path. */
   readonly createParents: boolean;
+}
+
+/** Returns a name that is unique to this data directory and stays the same. */
+export async function identifyDirectory(
+  { root }: DataDirectory,
+  newId: () => string,
+): Promise<string> {
+  const { ino, birthtimeNs } = await stat(root, { bigint: true });
+  // File systems without creation times: each start counts as another daemon.
+  const born = birthtimeNs === 0n ? newId() : String(birthtimeNs);
+  return hash("sha256", `${ino} ${born}`).slice(0, 16);
 }
 
 /** Returns the paths inside `root`. Creates nothing. */

@@ -2,18 +2,19 @@ import { randomBytes } from "node:crypto";
 import { peopleRoutes } from "../forge/accounts/accounts.ts";
 import { createForgeApi } from "../forge/api.ts";
 import { cronRoutes } from "../forge/cron/cron.routes.ts";
+import { toTaskList } from "../forge/cron/gitea-tasks.ts";
 import { createCronTasks } from "../forge/cron/cron.service.ts";
 import { createGitApi, createPackagesApi } from "../forge/http/tool-apis.ts";
 import type { SshServer } from "../forge/git/ssh/ssh-server.ts";
-import { readCookie } from "../forge/pages/page-handler.ts";
+import { findSessionCaller } from "../forge/pages/page-handler.ts";
 import { createSessions } from "../forge/pages/sessions.ts";
 import type { NodeHandler } from "../http/server.ts";
 import { createVaultApi } from "../vault/api.ts";
-import { createPeople, openMailer, type ServiceDeps } from "./accounts.ts";
+import { createPeople, openMailer, type ServiceDeps } from "./services.ts";
 import { openForge } from "./forge.ts";
 import { openObjects, toBackupInput } from "./stores.ts";
-import { scheduledTasks } from "./scheduled-tasks.ts";
 import { createNightlyBackup } from "../home/backups.ts";
+import { createUpkeepTasks } from "../home/upkeep.ts";
 import { openSsh, createTransport } from "./transport.ts";
 import { openVault } from "./vault.ts";
 
@@ -70,35 +71,25 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     queue,
     log,
     timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
-    tasks: scheduledTasks({
-      objects: objects.store,
-      documents: vault.documents,
-      backUp: createNightlyBackup({ ...toBackupInput(input), random: Math.random }, db, newId),
-      log,
-      auditExports: vault.dailyExports,
-      db,
-      directory,
-      clock,
-      limiter,
-      sessions: [people.vault.sessions, webSessions, people.forge.passwordResets],
-      hookLog: forge.hooks.log,
-      cache: vault.cache,
-      workflows: forge.workflows.upkeep,
-      activities: forge.activities,
-      activityDays: input.settings.activityDays,
-      git: forge.git,
-      locate: forge.locate,
-    }),
+    tasks: toTaskList([
+      ...forge.tasks,
+      ...vault.tasks,
+      ...createUpkeepTasks({
+        db,
+        directory,
+        clock,
+        limiter,
+        sessions: [people.vault.sessions, webSessions, people.forge.passwordResets],
+        objects: objects.store,
+        uploads: vault.uploads,
+        backUp: createNightlyBackup({ ...toBackupInput(input), random: Math.random }, db, newId),
+      }),
+    ]),
   });
   const forgeApi = createForgeApi({
     db,
     ...people.forge,
-    findSession: async (request) => {
-      const secret = readCookie(request);
-      const session = secret === undefined ? undefined : await webSessions.find(secret);
-      const caller = session?.caller;
-      return caller?.user.mustChangePassword ? undefined : caller;
-    },
+    findSession: (request) => findSessionCaller(webSessions, request),
   });
   const forgeRoutes = [...peopleRoutes(people.forge), ...forge.routes, ...cronRoutes(cron)];
   const transport = createTransport(deps, {

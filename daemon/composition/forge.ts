@@ -8,7 +8,7 @@ import { createAvatars } from "../forge/accounts/avatars.service.ts";
 import type { QueueMail } from "../forge/accounts/welcome-mail.ts";
 import { avatarRoutes } from "../forge/accounts/profile.routes.ts";
 import { createForgeActions, type ForgeActions } from "../forge/actions/actions.ts";
-import { createForgeActivities, type ForgeActivities } from "../forge/activities/activities.ts";
+import { createForgeActivities } from "../forge/activities/activities.ts";
 import { createCode } from "../forge/code/code.ts";
 import { createCommitFinder, createPushReader } from "../forge/git/commit-readers.ts";
 import { gitRoutes } from "../forge/git/git.routes.ts";
@@ -32,7 +32,8 @@ import { createThreadStreams } from "../forge/notifications/thread-streams.ts";
 import { createTeamRepositories } from "../forge/organizations/team-repositories.service.ts";
 import { teamRepositoryRoutes } from "../forge/organizations/teams.routes.ts";
 import { createPackageEvents } from "../forge/packages/package-hooks.ts";
-import { createForgePackages, type ForgePackages } from "../forge/packages/packages.ts";
+import { createForgePackages } from "../forge/packages/packages.ts";
+import { createRepositoryTasks } from "../forge/repositories/maintenance.ts";
 import type { RepositoryEvents } from "../forge/repositories/events.ts";
 import {
   createForgeRepositories,
@@ -52,10 +53,9 @@ import { createStatusPublisher } from "../forge/statuses/status-hooks.ts";
 import { statusRoutes } from "../forge/statuses/statuses.routes.ts";
 import { createStatuses } from "../forge/statuses/statuses.service.ts";
 import type { Route } from "../http/handle.ts";
-import { createAddressCheck } from "../outbound/address-policy.ts";
-import { createGuardedDispatcher, createGuardedRequest } from "../outbound/guarded-request.ts";
-import { machineAddresses } from "../outbound/machine-addresses.ts";
-import type { ServiceDeps } from "./accounts.ts";
+import type { CronTask } from "../jobs/cron-task.ts";
+import { createGuardedRequest } from "../outbound/guarded-request.ts";
+import { openGuardedDispatcher, type ServiceDeps } from "./services.ts";
 
 /** Latency of notification streams: subscribers receive an event within half a second. */
 const STREAM_POLL_MS = 500;
@@ -71,13 +71,9 @@ export interface Forge {
   readonly transfers: SmartHttp;
   readonly registryRoutes: readonly Route[];
   readonly hooks: ForgeHooks;
-  readonly packages: ForgePackages;
   readonly workflows: ForgeActions;
-  readonly activities: ForgeActivities;
   readonly rendering: Rendering;
-  readonly git: Git;
-  /** Returns the folder of a repository's files. Refuses with `not_found` when they are missing. */
-  readonly locate: (repository: ForgeRepository) => Promise<string>;
+  readonly tasks: readonly CronTask[];
   /** Ends event streams and held requests, which would otherwise keep a stopping daemon waiting. */
   closeStreams(): void;
   close(): Promise<void>;
@@ -105,13 +101,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
   const folders = createRepositoryFolders({ db, git, files, newId, log, isAlone, jobs: queue });
   const { locate } = folders;
 
-  const dispatcher = createGuardedDispatcher({
-    check: createAddressCheck({
-      policy: settings.addressPolicy,
-      own: addresses.own,
-      machine: machineAddresses,
-    }),
-  });
+  const dispatcher = openGuardedDispatcher(deps);
   const readPush = createPushReader({ git, locate });
   const hooks = createForgeHooks({
     db,
@@ -129,7 +119,14 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     jobs: queue,
     readPush,
   });
-  const activities = createForgeActivities({ db, clock, jobs: queue, readPush, urls });
+  const activities = createForgeActivities({
+    db,
+    clock,
+    jobs: queue,
+    readPush,
+    urls,
+    daysKept: settings.activityDays,
+  });
   const publishStatus = createStatusPublisher({ publisher: hooks.publisher, urls });
   const workflows = createForgeActions({
     db,
@@ -297,12 +294,14 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     gitRoutes: gitRoutes(transfers),
     registryRoutes: packages.registryRoutes,
     hooks,
-    packages,
     workflows,
-    activities,
     rendering: miscellaneous.rendering,
-    git,
-    locate,
+    tasks: [
+      ...createRepositoryTasks({ db, git, locate }),
+      ...hooks.tasks,
+      ...activities.tasks,
+      ...workflows.tasks,
+    ],
     closeStreams: () => {
       streams.close();
       workflows.beginStop();
@@ -324,11 +323,12 @@ async function openPushes({
   queue,
   input,
   isAlone,
-}: ForgeDeps &
-  Pick<Forge, "git" | "locate"> & {
-    readonly events: RepositoryEvents;
-    readonly isAlone: boolean;
-  }): Promise<{ readonly journal: PushJournal; readonly recordPush: RecordPush }> {
+}: ForgeDeps & {
+  readonly git: Git;
+  readonly locate: (repository: ForgeRepository) => Promise<string>;
+  readonly events: RepositoryEvents;
+  readonly isAlone: boolean;
+}): Promise<{ readonly journal: PushJournal; readonly recordPush: RecordPush }> {
   const recordPush = createPushRecorder({ db, git, locate, events });
   const journal = createPushJournal({
     db,

@@ -29,7 +29,7 @@ import { createNodeHandler, type NodeHandler } from "../http/server.ts";
 import { type ApiDocument, createServicePages } from "../http/service-pages.ts";
 import type { VaultCaller } from "../vault/caller.ts";
 import { createResetPage, RESET_PAGE_PATH } from "../vault/pages/reset-page.ts";
-import type { ServiceDeps } from "./accounts.ts";
+import type { ServiceDeps } from "./services.ts";
 import type { OpenObjects } from "./stores.ts";
 
 interface ApiParts<Caller> {

@@ -1,20 +1,19 @@
-import { hash, randomBytes, randomUUID } from "node:crypto";
-import { stat } from "node:fs/promises";
+import { randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent } from "undici";
-import { createByteCache, type ByteCache } from "../../storage/cache/byte-cache.ts";
+import { createByteCache } from "../../storage/cache/byte-cache.ts";
 import type { ObjectStore } from "../../storage/objects/object-store.ts";
 import type { ServerSettings } from "../../storage/cloud/provider.ts";
 import { cloudProviderTypes } from "../../storage/cloud/registry.ts";
 import { createLocks } from "../../storage/locks.ts";
-import type { DataDirectory } from "../../storage/data-directory.ts";
+import { identifyDirectory } from "../../storage/data-directory.ts";
 import { createPartFiles } from "../../storage/part-files.ts";
 import { getCacheLimit } from "../../storage/tables/vault/analysis-settings.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Route } from "../http/handle.ts";
-import { createAddressCheck } from "../outbound/address-policy.ts";
-import { createGuardedDispatcher, createGuardedRequest } from "../outbound/guarded-request.ts";
-import { machineAddresses } from "../outbound/machine-addresses.ts";
+import { scaleAccountLimits } from "../http/limits.ts";
+import type { CronTask } from "../jobs/cron-task.ts";
+import { createGuardedRequest } from "../outbound/guarded-request.ts";
 import { createUuid7 } from "../utilities/uuid7.ts";
 import { accountRoutes } from "../vault/accounts/accounts.routes.ts";
 import type { VaultAccounts } from "../vault/accounts/accounts.ts";
@@ -22,7 +21,7 @@ import { adminRoutes } from "../vault/admin/admin.routes.ts";
 import { createVaultAdministration } from "../vault/admin/admin.ts";
 import { jobRoutes } from "../vault/admin/jobs.routes.ts";
 import { createJobAdministration } from "../vault/admin/jobs.service.ts";
-import { createDailyExports, type DailyExports } from "../vault/admin/daily-exports.ts";
+import { createDailyExports } from "../vault/admin/daily-exports.ts";
 import { createAiConfig } from "../vault/ai/ai-config.service.ts";
 import { aiRoutes } from "../vault/ai/ai.routes.ts";
 import { createEmbedder } from "../vault/ai/embedder.ts";
@@ -33,22 +32,24 @@ import { createDocumentProcessing } from "../vault/analysis/document-processing.
 import { createItemProcessing } from "../vault/analysis/item-processing.ts";
 import { createTextExtractor } from "../vault/analysis/text-extractor.ts";
 import { createTopicChooser } from "../vault/analysis/topic-chooser.ts";
-import { createSemanticIndex } from "../vault/search/semantic-index.ts";
+import { createIndexRebuild, createSemanticIndex } from "../vault/search/semantic-index.ts";
 import { createSemanticSearch } from "../vault/search/semantic-search.ts";
 import { createVaultDocuments, type VaultDocuments } from "../vault/documents/documents.ts";
-import type { ServiceDeps } from "./accounts.ts";
+import { openGuardedDispatcher, type ServiceDeps } from "./services.ts";
 
 /** Memory for small cached files. */
 const CACHE_MEMORY_BYTES = 32 * 1024 * 1024;
 /** How long idle connections to vendors are kept alive for the next request. */
 const VENDOR_KEEP_ALIVE_MS = 30_000;
 
+/** The limit of most routes as they are declared, which the setting replaces (vault API, Limits). */
+const REQUESTS_PER_MINUTE = 100;
+
 /** The vault: accounts, connected storage and administration. */
 export interface Vault {
   readonly routes: readonly Route[];
-  readonly cache: ByteCache;
-  readonly dailyExports: DailyExports;
-  readonly documents: VaultDocuments;
+  readonly uploads: VaultDocuments["uploads"];
+  readonly tasks: readonly CronTask[];
   /** Starts background work: reconciles index and files of the byte cache. */
   start(): void;
   close(): Promise<void>;
@@ -75,13 +76,7 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
     memoryBytes: CACHE_MEMORY_BYTES,
     onError: (error, task) => log.warn({ err: error }, `byte cache: ${task} failed`),
   });
-  const guarded = createGuardedDispatcher({
-    check: createAddressCheck({
-      policy: settings.addressPolicy,
-      own: addresses.own,
-      machine: machineAddresses,
-    }),
-  });
+  const guarded = openGuardedDispatcher(deps);
   const direct = new Agent({ keepAliveTimeout: VENDOR_KEEP_ALIVE_MS });
   const cloud = createCloud({
     db,
@@ -98,7 +93,7 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
       server: toServerSettings(settings),
       localRoots: settings.localRoots,
       ownFolders: [directory.root],
-      home: await nameHome(directory),
+      home: await identifyDirectory(directory, randomUUID),
       guarded,
       direct,
       locks: createLocks(),
@@ -135,7 +130,7 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
     db,
     keys: stores.keyring,
     client: aiClient,
-    onEmbeddingsChanged: (tx) => index.rebuild(tx),
+    onEmbeddingsChanged: createIndexRebuild(queue.enqueue),
   });
   const embedder = createEmbedder({ config: aiConfig, client: aiClient });
   const index = createSemanticIndex({ db, enqueue: queue.enqueue, embedder });
@@ -151,6 +146,7 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
     enqueue: queue.enqueue,
     semantic: createSemanticSearch({ db, embedder }),
     publicUrl: addresses.publicUrl,
+    log,
   });
   const extractor = createTextExtractor({
     tmp: directory.tmp,
@@ -173,7 +169,7 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
   queue.register(createItemProcessing({ db, bytes: cloud.bytes, extractor, topics, index }));
   queue.register(accounts.resetMails.job);
   return {
-    routes: withLimits(
+    routes: scaleAccountLimits(
       [
         ...accountRoutes(accounts),
         ...adminRoutes(administration),
@@ -182,11 +178,24 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
         ...aiRoutes(aiConfig),
         ...jobRoutes(createJobAdministration({ db, queue })),
       ],
-      settings.cloudRequestsPerMinute / PER_MINUTE,
+      settings.cloudRequestsPerMinute / REQUESTS_PER_MINUTE,
     ),
-    documents,
-    cache,
-    dailyExports,
+    uploads: documents.uploads,
+    tasks: [
+      ...documents.tasks,
+      {
+        name: "reconcile_byte_cache",
+        schedule: "@midnight",
+        run: () => cache.reconcile(),
+      },
+      {
+        // Days end in UTC, whatever the time zone of the server. A file that exists already is skipped.
+        name: "export_audit",
+        schedule: "10 * * * *",
+        atStart: true,
+        run: async (signal) => void (await dailyExports.writeMissing(signal)),
+      },
+    ],
     start: () => {
       cache
         .reconcile()
@@ -199,28 +208,6 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
       await Promise.all([guarded.destroy(), direct.destroy()]);
     },
   };
-}
-
-/** The limit of most routes as they are declared, which the setting replaces (vault API, Limits). */
-const PER_MINUTE = 100;
-
-/** Multiplies the limits that are counted per account and minute. */
-function withLimits(routes: readonly Route[], factor: number): readonly Route[] {
-  if (factor === 1) return routes;
-  return routes.map((route) => {
-    const { limit } = route.endpoint;
-    if (limit?.key !== "account" || limit.seconds !== 60) return route;
-    const max = Math.max(1, Math.round(limit.max * factor));
-    return { ...route, endpoint: { ...route.endpoint, limit: { ...limit, max } } };
-  });
-}
-
-/** Returns a name that is unique to this data directory and stays the same. */
-async function nameHome({ root }: DataDirectory): Promise<string> {
-  const { ino, birthtimeNs } = await stat(root, { bigint: true });
-  // File systems without creation times: each start counts as another daemon.
-  const born = birthtimeNs === 0n ? randomUUID() : String(birthtimeNs);
-  return hash("sha256", `${ino} ${born}`).slice(0, 16);
 }
 
 /** Returns the settings that adapters may read. */

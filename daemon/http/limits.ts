@@ -10,6 +10,7 @@ import {
   uncountHit,
 } from "../../storage/tables/common/rate-limits.ts";
 import { limitAddress } from "./client-address.ts";
+import type { Route } from "./handle.ts";
 
 /** A fixed window: at most `max` hits in `seconds` from the first hit on. */
 export interface LimitRule {
@@ -123,6 +124,17 @@ export function createLimiter({ db, clock, enabled = true }: LimiterOptions): Li
     prune: () => deleteEndedWindows(db, clock()),
     addressKey: limitAddress,
   };
+}
+
+/** Multiplies the limits that are counted per account and minute. */
+export function scaleAccountLimits(routes: readonly Route[], factor: number): readonly Route[] {
+  if (factor === 1) return routes;
+  return routes.map((route) => {
+    const { limit } = route.endpoint;
+    if (limit?.key !== "account" || limit.seconds !== 60) return route;
+    const max = Math.max(1, Math.round(limit.max * factor));
+    return { ...route, endpoint: { ...route.endpoint, limit: { ...limit, max } } };
+  });
 }
 
 /** Rolls back the transaction of `consumeAll`. */

@@ -85,6 +85,12 @@ const rules: readonly Rule[] = [
       "only the composition root (daemon/main.ts and daemon/composition) names engines, providers and key sources; the rest is handed them",
   },
   {
+    name: "only the entry knows the composition root",
+    of: /^(?!daemon\/(main\.ts$|composition\/))/,
+    refuses: ({ target }) => target.startsWith("daemon/composition/"),
+    because: "it constructs and connects; code that others need belongs to a room",
+  },
+  {
     name: "rows do not know which engine keeps them",
     of: /^storage\/tables\//,
     refuses: ({ target }) =>

@@ -3,6 +3,7 @@ import type { Git } from "../../../storage/git/git.ts";
 import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import type { Keyring } from "../../../storage/keys/keyring.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
+import type { CronTask } from "../../jobs/cron-task.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
 import type { QueueMail } from "../accounts/welcome-mail.ts";
 import type { ReadPush } from "../git/commit-readers.ts";
@@ -26,17 +27,17 @@ import { createLogs } from "./runners/logs.service.ts";
 import { createRegistration } from "./runners/registration.service.ts";
 import { runnerRoutes } from "./runners/runners.routes.ts";
 import { createRunners } from "./runners/runners.service.ts";
-import { createTasks } from "./runners/tasks.service.ts";
+import { createTasks, type Tasks } from "./runners/tasks.service.ts";
 import { createRunEngine } from "./runs/advance-run.ts";
 import { createCallResolver } from "./runs/called-workflows.ts";
 import { createJobStatusReports, createStatusJob } from "./runs/job-statuses.ts";
 import { openRun } from "./runs/open-run.ts";
 import { createCommitFinder } from "../git/commit-readers.ts";
-import { createActionRetention } from "./runs/retention.ts";
+import { type ActionRetention, createActionRetention } from "./runs/retention.ts";
 import { createReruns } from "./runs/rerun.ts";
 import { createEventPublisher } from "./runs/event-publisher.ts";
 import { createEventWorkflows } from "./runs/event-workflows.ts";
-import { createWorkflowSchedules } from "./runs/schedules.ts";
+import { createWorkflowSchedules, type WorkflowSchedules } from "./runs/schedules.ts";
 import { createTriggerRefresh } from "./runs/trigger-refresh.ts";
 import { createRunHooks, joinRunReports } from "./runs/run-hooks.ts";
 import { createRunMails } from "./runs/run-mails.ts";
@@ -197,19 +198,63 @@ export function createForgeActions(deps: ForgeActionsDeps) {
       stopping: stop.signal,
       reportBug: deps.reportBug,
     }),
-    /** The work of scheduled tasks. */
-    upkeep: {
-      /** Fails tasks whose runner was deleted or stopped reporting. */
-      failSilentTasks: tasks.failSilent,
-      stopOverdueTasks: tasks.stopOverdue,
-      cancelAbandonedJobs: tasks.cancelAbandoned,
-      startDueSchedules: schedules.startDue,
-      /** Deletes artifacts, logs and runs that have expired. */
-      cleanUp: createActionRetention({ db, clock, ...deps.limits }).cleanUp,
-    },
+    tasks: toCronTasks({
+      tasks,
+      schedules,
+      retention: createActionRetention({ db, clock, ...deps.limits }),
+    }),
     /** Answers held requests of runners, which would keep a stopping daemon waiting. */
     beginStop: () => stop.abort(),
     /** Terminates the threads that parse workflow files. */
     close: parser.close,
   };
+}
+
+function toCronTasks({
+  tasks,
+  schedules,
+  retention,
+}: {
+  readonly tasks: Tasks;
+  readonly schedules: WorkflowSchedules;
+  readonly retention: ActionRetention;
+}): readonly CronTask[] {
+  return [
+    {
+      // Fails tasks whose runner was deleted or stopped reporting.
+      name: "stop_zombie_tasks",
+      schedule: "@every 5m",
+      atStart: true,
+      run: async () => void (await tasks.failSilent()),
+    },
+    {
+      name: "stop_endless_tasks",
+      schedule: "@every 30m",
+      atStart: true,
+      run: () => tasks.stopOverdue(),
+    },
+    {
+      // Limits of single jobs are minutes, so they are checked more often than by Gitea's task.
+      name: "stop_overdue_jobs",
+      schedule: "@every 1m",
+      run: () => tasks.stopOverdue(),
+    },
+    {
+      name: "cancel_abandoned_jobs",
+      schedule: "@every 6h",
+      atStart: true,
+      run: () => tasks.cancelAbandoned(),
+    },
+    {
+      name: "start_schedule_tasks",
+      schedule: "@every 1m",
+      run: (signal) => schedules.startDue(signal),
+    },
+    {
+      // Deletes artifacts, logs and runs that have expired.
+      name: "cleanup_actions",
+      schedule: "@midnight",
+      run: (signal) => retention.cleanUp(signal),
+    },
+  ];
 }

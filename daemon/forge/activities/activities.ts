@@ -2,6 +2,7 @@
 // recorder.ts writes activities in the transaction of the event, feeds.service.ts lists those that the caller may see.
 import type { Database } from "../../../storage/engine/database.ts";
 import { deleteActivitiesBefore } from "../../../storage/tables/forge/activities/activities.ts";
+import type { CronTask } from "../../jobs/cron-task.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
 import type { Route } from "../../http/handle.ts";
 import type { ReadPush } from "../git/commit-readers.ts";
@@ -21,6 +22,8 @@ export interface ForgeActivitiesDeps {
   /** Called by jobs only. */
   readonly readPush: ReadPush;
   readonly urls: ForgeUrls;
+  /** How long activities are kept; 0 keeps them. */
+  readonly daysKept: number;
 }
 
 /** The activities of the forge. */
@@ -31,10 +34,11 @@ export interface ForgeActivities {
   readonly issueEvents: IssueEvents;
   /** Below `/api/v1`. */
   readonly routes: readonly Route[];
-  /** Deletes the activities that are older than a moment, in epoch milliseconds. Ends soon after `signal` aborts. */
-  deleteBefore(before: number, signal: AbortSignal): Promise<void>;
+  /** The task that deletes old activities; none when they are kept. */
+  readonly tasks: readonly CronTask[];
 }
 
+const DAY_MS = 86_400_000;
 /** Activities that are deleted in one transaction, so that other writers get their turn. */
 const DELETED_PER_TRANSACTION = 1_000;
 
@@ -44,19 +48,26 @@ export function createForgeActivities({
   jobs,
   readPush,
   urls,
+  daysKept,
 }: ForgeActivitiesDeps): ForgeActivities {
   const { enqueue } = jobs;
   const { record, job } = createActivityRecorder({ db, enqueue });
   const pushes = createPushActivities({ db, enqueue, record, readPush });
   jobs.register(job);
   jobs.register(pushes.job);
+  const deleteOld = async (signal: AbortSignal) => {
+    const before = clock() - daysKept * DAY_MS;
+    const limit = DELETED_PER_TRANSACTION;
+    let deleted = limit;
+    while (deleted === limit && !signal.aborted)
+      deleted = await db.transaction((tx) => deleteActivitiesBefore(tx, before, limit));
+  };
   return {
-    async deleteBefore(before, signal) {
-      const limit = DELETED_PER_TRANSACTION;
-      let deleted = limit;
-      while (deleted === limit && !signal.aborted)
-        deleted = await db.transaction((tx) => deleteActivitiesBefore(tx, before, limit));
-    },
+    // Disabled in Gitea by default.
+    tasks:
+      daysKept === 0
+        ? []
+        : [{ name: "delete_old_actions", schedule: "@every 168h", run: deleteOld }],
     routes: activityRoutes({ feeds: createFeeds({ db, clock }), urls }),
     repositoryEvents: {
       created: (tx, owned) => record(tx, owned, [{ kind: "create_repo" }]),

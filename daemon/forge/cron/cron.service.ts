@@ -6,12 +6,13 @@ import {
   endCronRun,
   listCronRecords,
 } from "../../../storage/tables/forge/cron.ts";
+import { type CronTask, toNext } from "../../jobs/cron-task.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
 import { createSchedules, type Schedules, toScheduleKind } from "../../jobs/schedule.ts";
 import type { Log } from "../../utilities/logging.ts";
 import type { PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
-import { type CronTask, type DisabledTask, isEnabled, toNext } from "./cron.ts";
+import { type DisabledTask, isEnabled } from "./gitea-tasks.ts";
 
 /** A task with its runs. */
 export interface TaskStatus {

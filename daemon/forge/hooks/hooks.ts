@@ -3,6 +3,7 @@
 // payloads.view.ts makes bodies; delivery.ts sends them; chat-formats.ts formats messages of chat services.
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Sealer } from "../../../storage/keys/keyring.ts";
+import type { CronTask } from "../../jobs/cron-task.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
 import type { GuardedRequest } from "../../outbound/guarded-request.ts";
 import type { ReadPush } from "../git/commit-readers.ts";
@@ -38,6 +39,7 @@ export interface ForgeHooksDeps {
 export interface ForgeHooks {
   readonly hooks: Hooks;
   readonly log: DeliveryLog;
+  readonly tasks: readonly CronTask[];
   readonly ofRepositories: RepositoryHooks;
   readonly ofOwners: OwnerHooks;
   /** Publishes events of other rooms, each inside the transaction of the change. */
@@ -45,6 +47,8 @@ export interface ForgeHooks {
   /** The same, as the events of repositories. */
   readonly repositoryEvents: RepositoryEvents;
 }
+
+const DELIVERIES_KEPT_MS = 7 * 86_400_000;
 
 export function createForgeHooks(deps: ForgeHooksDeps): ForgeHooks {
   const targets = createTargets(deps.sealer);
@@ -54,9 +58,17 @@ export function createForgeHooks(deps: ForgeHooksDeps): ForgeHooks {
   const hooks = createHooks({ db: deps.db, targets });
   deps.jobs.register(createDelivery({ ...deps, enqueue, targets }));
   deps.jobs.register(pushes.job);
+  const log = createDeliveryLog({ db: deps.db, enqueue, newUuid: deps.newUuid });
   return {
     hooks,
-    log: createDeliveryLog({ db: deps.db, enqueue, newUuid: deps.newUuid }),
+    log,
+    tasks: [
+      {
+        name: "cleanup_hook_task_table",
+        schedule: "@midnight",
+        run: async () => void (await log.prune(deps.clock() - DELIVERIES_KEPT_MS)),
+      },
+    ],
     ofRepositories: createRepositoryHooks({
       ...deps,
       hooks,

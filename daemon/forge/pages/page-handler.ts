@@ -254,8 +254,18 @@ function assertOwnForm(
   );
 }
 
+/** Returns the caller of the session that a request names; undefined while its password must be changed. */
+export async function findSessionCaller(
+  sessions: Sessions,
+  request: ServerRequest,
+): Promise<ForgeCaller | undefined> {
+  const secret = readCookie(request);
+  const session = secret === undefined ? undefined : await sessions.find(secret);
+  return session?.caller.user.mustChangePassword ? undefined : session?.caller;
+}
+
 /** Returns the secret of the session that a request names. */
-export function readCookie({ headers }: ServerRequest): string | undefined {
+function readCookie({ headers }: ServerRequest): string | undefined {
   for (const part of (headers.cookie ?? "").split(";")) {
     const [name, value] = part.trim().split("=");
     if (name === COOKIE && value !== undefined && /^[\w-]{43}$/.test(value)) return value;

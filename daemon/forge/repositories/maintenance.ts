@@ -7,10 +7,11 @@ import {
   listRepositoriesAfter,
   updateRepository,
 } from "../../../storage/tables/forge/repositories/repositories.ts";
+import type { CronTask } from "../../jobs/cron-task.ts";
 import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 
-/** Maintains the files of all repositories. A failure in one repository does not stop the others. */
-export interface RepositoryMaintenance {
+/** Work on the files of all repositories. A failure in one repository does not stop the others. */
+interface RepositoryMaintenance {
   /** Runs `git fsck`. @throws Error with the ids of damaged repositories */
   checkAll(signal: AbortSignal): Promise<void>;
   /**
@@ -22,7 +23,7 @@ export interface RepositoryMaintenance {
   countAll(signal: AbortSignal): Promise<void>;
 }
 
-export interface RepositoryCareDeps {
+export interface RepositoryTasksDeps {
   readonly db: Database;
   readonly git: Git;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
@@ -32,11 +33,21 @@ const BATCH = 100;
 /** Maximum number of repositories that an error message lists. */
 const NAMED_MAX = 20;
 
-export function createRepositoryCare({
-  db,
-  git,
-  locate,
-}: RepositoryCareDeps): RepositoryMaintenance {
+/** Time limit of the tasks, which run git in one repository after the other. */
+const ALL_REPOSITORIES_MS = 12 * 3_600_000;
+
+/** Returns the scheduled tasks that maintain the files of all repositories. */
+export function createRepositoryTasks(deps: RepositoryTasksDeps): readonly CronTask[] {
+  const { checkAll, countAll, collectAll } = createMaintenance(deps);
+  const timeoutMs = ALL_REPOSITORIES_MS;
+  return [
+    { name: "repo_health_check", schedule: "@midnight", timeoutMs, run: checkAll },
+    { name: "check_repo_stats", schedule: "@midnight", timeoutMs, run: countAll },
+    { name: "git_gc_repos", schedule: "@every 72h", timeoutMs, run: collectAll },
+  ];
+}
+
+function createMaintenance({ db, git, locate }: RepositoryTasksDeps): RepositoryMaintenance {
   return {
     checkAll: (signal) =>
       forEach(signal, "git found damage in", (directory) =>

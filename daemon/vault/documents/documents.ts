@@ -2,12 +2,19 @@
 import type { Transaction } from "../../../storage/engine/database.ts";
 import type { VaultDocument } from "../../../storage/tables/vault/documents/documents.ts";
 import type { Route } from "../../http/handle.ts";
+import type { CronTask } from "../../jobs/cron-task.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
+import type { Log } from "../../utilities/logging.ts";
 import { isPreviewable } from "../cloud/bytes/previewable.ts";
 import type { StoredFiles } from "../cloud/stored-files/stored-files.service.ts";
 import { createDocumentFiles } from "./document-files.ts";
 import { documentRoutes } from "./documents.routes.ts";
-import { createDocuments, type Documents, type DocumentsDeps } from "./documents.service.ts";
+import {
+  createDocuments,
+  type Documents,
+  type DocumentsDeps,
+  type ReconcileReport,
+} from "./documents.service.ts";
 import { searchRoutes } from "../search/search.routes.ts";
 import type { SemanticSearch } from "../search/semantic-search.ts";
 import { createSearch } from "../search/search.service.ts";
@@ -26,6 +33,7 @@ export interface VaultDocuments {
   readonly routes: readonly Route[];
   readonly documents: Documents;
   readonly uploads: DocumentUploads;
+  readonly tasks: readonly CronTask[];
 }
 
 export type VaultDocumentsDeps = Omit<
@@ -37,6 +45,7 @@ export type VaultDocumentsDeps = Omit<
   readonly semantic: SemanticSearch;
   /** Base of every link, without a trailing slash. */
   readonly publicUrl: () => string;
+  readonly log: Pick<Log, "warn">;
 };
 
 export function createVaultDocuments(deps: VaultDocumentsDeps): VaultDocuments {
@@ -69,5 +78,27 @@ export function createVaultDocuments(deps: VaultDocumentsDeps): VaultDocuments {
     ],
     documents,
     uploads,
+    tasks: [
+      {
+        name: "reconcile_documents",
+        schedule: "@midnight",
+        atStart: true,
+        run: async (signal) => warnOf(deps.log, await documents.reconcile(signal)),
+      },
+    ],
   };
+}
+
+function warnOf(
+  log: Pick<Log, "warn">,
+  { correctedUsers, withoutBytes, withoutFile, discarded }: ReconcileReport,
+): void {
+  if (correctedUsers.length > 0)
+    log.warn({ users: correctedUsers }, "corrected quota bookings that did not match");
+  if (withoutBytes.length > 0)
+    log.warn({ documents: withoutBytes }, "documents without bytes in the object store");
+  if (withoutFile.length > 0)
+    log.warn({ documents: withoutFile }, "documents without a file in connected storage");
+  if (discarded > 0)
+    log.warn({ files: discarded }, "deleted files of interrupted uploads from connected storage");
 }

@@ -36,8 +36,6 @@ export interface SemanticIndex {
    * `pending` and enqueues its job, or as `none` without a text or a provider of embeddings.
    */
   prepare(): Promise<(tx: Transaction, source: IndexSource, text: string) => Promise<void>>;
-  /** Enqueues the rebuilding of the index, after a change of the provider. */
-  rebuild(tx: Transaction): Promise<void>;
   readonly jobs: readonly JobKind[];
 }
 
@@ -51,6 +49,11 @@ const PASSING: ReadonlySet<string> = new Set([
   "rate_limited",
   "provider_error",
 ]);
+
+/** Returns a function that enqueues the rebuilding of the index, after a change of the provider. */
+export function createIndexRebuild(enqueue: Enqueue): (tx: Transaction) => Promise<void> {
+  return async (tx) => void (await enqueue(tx, { kind: REBUILD_JOB, key: "all", payload: {} }));
+}
 
 export function createSemanticIndex({
   db,
@@ -179,10 +182,6 @@ export function createSemanticIndex({
         await setIndexStatus(tx, source, "pending");
         await enqueueIndexing(tx, source);
       };
-    },
-
-    async rebuild(tx) {
-      await enqueue(tx, { kind: REBUILD_JOB, key: "all", payload: {} });
     },
 
     jobs: [indexJob, rebuildJob],

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type CronTask, toNext } from "../../../../../daemon/forge/cron/cron.ts";
+import { type CronTask, toNext } from "../../../../../daemon/jobs/cron-task.ts";
 import { createCronTasks, type CronTasks } from "../../../../../daemon/forge/cron/cron.service.ts";
 import { toCronView } from "../../../../../daemon/forge/cron/cron.view.ts";
 import { createJobQueue, type JobQueue } from "../../../../../daemon/jobs/queue.ts";

@@ -300,6 +300,21 @@ describe("recipients of events", () => {
     expect(await forge.log.prune(now)).toBe(1);
     expect(await entryOf(id)).toMatchObject({ state: "waiting" });
   });
+
+  test("the scheduled task keeps deliveries for a week", async () => {
+    const [task] = forge.tasks;
+    const prune = () => task?.run(new AbortController().signal);
+    const count = async () => (await db.all("SELECT id FROM forge_hook_deliveries")).length;
+    await addHook();
+    await happen();
+    await queue.runDue();
+    now += 7 * 24 * HOUR;
+    await prune();
+    expect(await count()).toBe(1);
+    now += 1;
+    await prune();
+    expect(await count()).toBe(0);
+  });
 });
 
 describe("stored data", () => {

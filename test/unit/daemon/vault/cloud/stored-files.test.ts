@@ -45,6 +45,7 @@ async function openScene(wrapDatabase?: (db: Database) => Database) {
     enqueue: async () => 1,
     semantic: { find: async () => [] },
     publicUrl: () => "http://127.0.0.1",
+    log: { warn: () => undefined },
   });
   const client = storage.connect();
   return {

@@ -12,7 +12,10 @@ import type { DaemonInput } from "../home/daemon-input.ts";
 import type { Addresses } from "../http/addresses.ts";
 import type { Limiter } from "../http/limits.ts";
 import type { JobQueue } from "../jobs/queue.ts";
+import { createAddressCheck } from "../outbound/address-policy.ts";
 import { createBreachLookup, createCommonPasswords } from "../outbound/breach/lookup.ts";
+import { createGuardedDispatcher } from "../outbound/guarded-request.ts";
+import { machineAddresses } from "../outbound/machine-addresses.ts";
 import { createMailer, type Mailer } from "../outbound/mail/mailer.ts";
 import type { Log } from "../utilities/logging.ts";
 import { createPasswordHasher, type PasswordHasher } from "../utilities/password-hasher.ts";
@@ -58,6 +61,17 @@ export function openMailer({ input: { settings }, stores, queue, db }: ServiceDe
     mayRead: ({ userId, repositoryId }, address) =>
       isReaderAt(db, { userId: toUserId(userId), repositoryId, address }),
     randomBytes,
+  });
+}
+
+/** Creates the dispatcher of requests to addresses that users name, within the address policy. */
+export function openGuardedDispatcher({ input, addresses }: ServiceDeps) {
+  return createGuardedDispatcher({
+    check: createAddressCheck({
+      policy: input.settings.addressPolicy,
+      own: addresses.own,
+      machine: machineAddresses,
+    }),
   });
 }
 

@@ -6,11 +6,9 @@ import { createLimiter } from "../../../../daemon/http/limits.ts";
 import { createJobQueue } from "../../../../daemon/jobs/queue.ts";
 import { PermanentJobError } from "../../../../daemon/jobs/job-kind.ts";
 import type { Log } from "../../../../daemon/utilities/logging.ts";
-import { isEnabled } from "../../../../daemon/forge/cron/cron.ts";
-import { scheduledTasks } from "../../../../daemon/composition/scheduled-tasks.ts";
+import { createUpkeepTasks } from "../../../../daemon/home/upkeep.ts";
 import { toDataDirectory } from "../../../../storage/data-directory.ts";
 import { openSqlite, type SqliteDatabase } from "../../../../storage/engine/sqlite.ts";
-import { createGit } from "../../../../storage/git/git.ts";
 import { countJobs } from "../../../../storage/tables/common/jobs.ts";
 import { insertDocument } from "../../../../storage/tables/vault/documents/documents.ts";
 import { insertVaultUser } from "../../../../storage/tables/vault/users.ts";
@@ -48,63 +46,30 @@ const clock = () => now;
 const DOCUMENT_OBJECT = "d".repeat(64);
 let inUse: boolean | undefined;
 
-const tasks = (told: string[] = [], activityDays = 0) => {
-  const list = scheduledTasks({
+const tasks = (calls: string[] = []) => {
+  const list = createUpkeepTasks({
     db,
     directory: toDataDirectory(home),
     clock,
     limiter: createLimiter({ db, clock }),
-    sessions: [{ deleteExpired: async () => told.push("sessions") }],
-    hookLog: {
-      prune: async (before) => told.push(`deliveries before ${new Date(before).toISOString()}`),
-    },
-    workflows: {
-      failSilentTasks: async () => told.push("silent tasks"),
-      stopOverdueTasks: async () => void told.push("overdue tasks"),
-      cancelAbandonedJobs: async () => void told.push("abandoned jobs"),
-      startDueSchedules: async () => void told.push("due schedules"),
-      cleanUp: async () => void told.push("expired runs"),
-    },
-    activities: {
-      deleteBefore: async (before) =>
-        void told.push(`activities before ${new Date(before).toISOString()}`),
-    },
-    activityDays,
-    cache: { reconcile: async () => void told.push("cache") },
-    backUp: async () => told.push("backup of the home"),
-    auditExports: { writeMissing: async () => told.push("exports") },
+    sessions: [{ deleteExpired: async () => calls.push("sessions") }],
+    backUp: async () => calls.push("backup of the home"),
     objects: {
       sweep: async ({ before, isInUse }) => {
-        told.push(`objects before ${new Date(before).toISOString()}`);
+        calls.push(`objects before ${new Date(before).toISOString()}`);
         inUse = await isInUse(DOCUMENT_OBJECT);
         return { objects: 0, bytes: 0 };
       },
     },
-    documents: {
-      documents: {
-        reconcile: async () => {
-          told.push("documents");
-          return { correctedUsers: [], withoutBytes: [], withoutFile: [], discarded: 0 };
-        },
-      },
-      uploads: { deleteExpired: async () => told.push("uploads") },
-    },
-    log,
-    git: createGit({ searchPath: "" }),
-    locate: async () => home,
+    uploads: { deleteExpired: async () => calls.push("uploads") },
   });
   const run = async (name: string) => {
     const task = list.find((each) => each.name === name);
-    if (task === undefined || !isEnabled(task)) throw new Error(`no task ${name}`);
+    if (task === undefined) throw new Error(`no task ${name}`);
     await task.run(new AbortController().signal);
   };
-  return { list, run };
+  return { run };
 };
-
-test("every task has a name of its own", () => {
-  const names = tasks().list.map(({ name }) => name);
-  expect(new Set(names).size).toBe(names.length);
-});
 
 test("ended windows and jobs that have long been dead are deleted, others stay", async () => {
   const limiter = createLimiter({ db, clock });
@@ -127,29 +92,18 @@ test("ended windows and jobs that have long been dead are deleted, others stay",
   expect((await countJobs(db)).dead).toBe(1);
 });
 
-test("sessions, deliveries of a week, documents, unused objects and the byte cache are tidied", async () => {
-  const told: string[] = [];
-  const { run } = tasks(told);
+test("expired sessions, expired uploads and objects that have been unused for a day are deleted", async () => {
+  const calls: string[] = [];
+  const { run } = tasks(calls);
   await run("delete_expired_sessions");
-  await run("cleanup_hook_task_table");
   await run("cleanup_packages");
-  await run("reconcile_documents");
-  await run("reconcile_byte_cache");
-  expect(told).toEqual([
+  await run("backup_home");
+  expect(calls).toEqual([
     "sessions",
-    "deliveries before 2026-02-22T12:00:00.000Z",
     "uploads",
     `objects before ${new Date(now - DAY).toISOString()}`,
-    "documents",
-    "cache",
+    "backup of the home",
   ]);
-});
-
-test("activities are deleted only after a time that the settings name, as Gitea's task is disabled by default", async () => {
-  const told: string[] = [];
-  await expect(tasks(told).run("delete_old_actions")).rejects.toThrow("no task");
-  await tasks(told, 365).run("delete_old_actions");
-  expect(told).toEqual([`activities before ${new Date(now - 365 * DAY).toISOString()}`]);
 });
 
 test("the sweep of objects leaves the object of a document alone", async () => {

@@ -1,6 +1,3 @@
-// daemon/forge/cron: scheduled tasks, which administrators can also run on demand.
-// Start here (tasks and their schedules), then cron.service.ts. The tasks themselves are listed in
-// daemon/composition/scheduled-tasks.ts: a new one is an entry there.
 import { Cron } from "croner";
 
 /** A scheduled task. */
@@ -18,17 +15,6 @@ export interface CronTask {
    * Ends soon after `signal` aborts.
    */
   run(signal: AbortSignal): Promise<void>;
-}
-
-/** A task of Gitea that has nothing to do here: it is listed, and a run does nothing. */
-export interface DisabledTask {
-  readonly name: string;
-  readonly schedule: "-";
-}
-
-/** Returns whether a task has something to do. */
-export function isEnabled(task: CronTask | DisabledTask): task is CronTask {
-  return "run" in task;
 }
 
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
