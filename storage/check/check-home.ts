@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { existsSync } from "node:fs";
 import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { hashFile } from "../cache/cache-hits.ts";
@@ -7,7 +6,7 @@ import type { DataDirectory } from "../data-directory.ts";
 import type { Queries } from "../engine/database.ts";
 import { openSqlite } from "../engine/sqlite.ts";
 import { openSqliteReader } from "../engine/sqlite-reader.ts";
-import { type Git, GitError } from "../git/git.ts";
+import { type Git, GitError, type GitProcess } from "../git/git.ts";
 import { readBranches } from "../git/refs.ts";
 import { isObjectReferenced, listObjectReferences } from "../tables/common/object-references.ts";
 import type { RepositoryId } from "../tables/forge/ids.ts";
@@ -146,15 +145,23 @@ async function findLostBranches(
   }
 }
 
+/** Starts `git fsck`; undefined where the folder is missing. */
+function startFsck(git: Git, directory: string): GitProcess | undefined {
+  try {
+    return git.start(["fsck", "--full", "--no-dangling", "--no-progress"], { directory });
+  } catch (error) {
+    if (error instanceof GitError && error.code === "moved") return undefined;
+    throw error;
+  }
+}
+
 async function findRepositoryProblem(
   git: Git,
   folder: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  if (!existsSync(folder)) return "has no folder";
-  const child = git.start(["fsck", "--full", "--no-dangling", "--no-progress"], {
-    directory: folder,
-  });
+  const child = startFsck(git, folder);
+  if (child === undefined) return "has no folder";
   const stop = () => child.stop();
   signal.addEventListener("abort", stop, { once: true });
   child.stdout.resume();

@@ -22,7 +22,14 @@ export async function copyTree(
 ): Promise<void> {
   const flags = ["--revs", "--stdout", "--threads=1", "-q"];
   const reader = git.start(["pack-objects", ...flags], { directory });
-  const writer = git.start(["index-pack", "--stdin"], { directory: target });
+  try {
+    await pipeTree(tree, reader, git.start(["index-pack", "--stdin"], { directory: target }));
+  } finally {
+    reader.stop();
+  }
+}
+
+async function pipeTree(tree: string, reader: GitProcess, writer: GitProcess): Promise<void> {
   const timer = setTimeout(() => {
     reader.stop();
     writer.stop();
@@ -41,7 +48,6 @@ export async function copyTree(
     await assertEnded(writer, "index-pack");
   } finally {
     clearTimeout(timer);
-    reader.stop();
     writer.stop();
   }
 }

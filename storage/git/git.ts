@@ -6,8 +6,9 @@ import { devNull } from "node:os";
 import type { Readable, Writable } from "node:stream";
 
 /**
- * Why git failed. `missing`: git is not installed; `moved`: the folder is not there (any more); `busy`: this process has too many open files to
- * start git; `failed`: git exited with a failure; `too_long`: it exceeded the limit on output or time.
+ * Why git failed. `missing`: git is not installed; `moved`: the folder is missing, or not there any more; `busy`: this
+ * process has too many open files to start git; `failed`: git exited with a failure; `too_long`: it exceeded the limit on
+ * output or time.
  */
 export type GitErrorCode = "missing" | "moved" | "busy" | "failed" | "too_long";
 
@@ -59,7 +60,7 @@ export interface GitRunOptions {
 export interface Git {
   /** Runs a git command to its end and returns its output. @throws GitError */
   run(args: readonly string[], options: GitRunOptions): Promise<Buffer>;
-  /** Starts a git command for streaming. @throws GitError `busy` */
+  /** Starts a git command for streaming. @throws GitError `busy`, `moved` */
   start(
     args: readonly string[],
     options: Pick<GitRunOptions, "directory" | "env" | "config">,
@@ -135,6 +136,11 @@ export function createGit({ searchPath }: { readonly searchPath: string }): Git 
       child.once("error", () => undefined);
       throw new GitError("busy", `git ${args[0] ?? ""} failed to start: too many open files`);
     }
+    // The system reports a missing folder in the same way as a missing program, and at once: no process exists.
+    if (child.pid === undefined && !existsSync(directory)) {
+      child.once("error", () => undefined);
+      throw new GitError("moved", `git ${args[0] ?? ""} failed to start: its folder is missing`);
+    }
     return toProcess(child);
   };
 
@@ -168,11 +174,7 @@ export function createGit({ searchPath }: { readonly searchPath: string }): Git 
       const command = `git ${args[0] ?? ""}`;
       if (excess !== undefined) throw new GitError("too_long", `${command}: too much ${excess}`);
       if (exitCode === undefined && stderr.includes("ENOENT"))
-        // The system reports a missing folder in the same way as a missing program.
-        throw new GitError(
-          existsSync(options.directory) ? "missing" : "moved",
-          `${command}: ${stderr}`,
-        );
+        throw new GitError("missing", `${command}: ${stderr}`);
       if (exitCode !== 0 && !options.accept?.includes(exitCode ?? -1))
         throw new GitError("failed", `${command} ended with ${exitCode ?? "a signal"}: ${stderr}`);
       return Buffer.concat(chunks);

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { type Git, GitError, type GitProcess } from "./git.ts";
 import {
   findObjects,
@@ -78,8 +77,7 @@ export function openObjectSession(git: Git, { directory, signal }: ReadOptions):
       if (!(error instanceof EndOfOutput)) throw error;
       const { exitCode, stderr } = await child.ended;
       signal?.throwIfAborted();
-      // The system reports a missing folder in the same way.
-      if (exitCode === undefined && stderr.includes("ENOENT") && existsSync(directory))
+      if (exitCode === undefined && stderr.includes("ENOENT"))
         throw new GitError("missing", `git cat-file: ${stderr}`);
       throw new GitError("failed", `git cat-file ended with ${exitCode ?? "a signal"}: ${stderr}`);
     }

@@ -10,10 +10,11 @@ import type { RecordPush, PushOptions } from "./record-push.ts";
 import { type PushCommands, createCommandsReader, readReport } from "./push-commands.ts";
 import { type PushGuard, toFatalMessage, toRefusal } from "./push-guard.ts";
 import type { PushJournal, PushNote } from "./push-journal.ts";
+import type { RunInFolder } from "./run-in-folder.ts";
 
 export interface ReceivePackDeps {
   readonly git: Git;
-  readonly locate: (repository: ForgeRepository) => Promise<string>;
+  readonly runInFolder: RunInFolder;
   readonly journal: PushJournal;
   readonly recordPush: RecordPush;
   readonly log: Log;
@@ -38,7 +39,7 @@ const ALLOWANCE_BYTES = COMMANDS_BYTES_MAX;
 
 /** Runs pushes and records the refs that they moved. */
 export function createReceivePack(deps: ReceivePackDeps) {
-  const { git, locate, journal, recordPush, log, pushBytesMax } = deps;
+  const { git, runInFolder, journal, recordPush, log, pushBytesMax } = deps;
   return {
     /**
      * Pipes a push into `git receive-pack` and returns its response, which ends after the push was recorded. Git
@@ -159,10 +160,12 @@ export function createReceivePack(deps: ReceivePackDeps) {
     const accepted = response && readReport(response, capabilities.has("side-band-64k"));
     const refs =
       accepted === undefined
-        ? await readRefs(
-            git,
-            await locate(repository),
-            commands.map(({ ref }) => ref),
+        ? await runInFolder(repository, (directory) =>
+            readRefs(
+              git,
+              directory,
+              commands.map(({ ref }) => ref),
+            ),
           )
         : undefined;
     return toRequestedChanges(push).filter(({ ref, before, after }) => {

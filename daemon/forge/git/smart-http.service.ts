@@ -2,7 +2,7 @@
 // push-journal.ts recovers them, push-commands.ts parses their pkt-lines.
 import type { Readable } from "node:stream";
 import type { Database } from "../../../storage/engine/database.ts";
-import { type Git, GitError, type GitProcess } from "../../../storage/git/git.ts";
+import type { Git, GitProcess } from "../../../storage/git/git.ts";
 import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
 import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import {
@@ -16,7 +16,6 @@ import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 import { assertScope, findAccess, reaches, isPublic } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
-import { refusing } from "../repositories/git-refusals.ts";
 import type { OpenedRepository } from "../issues/issue-access.ts";
 import { getOwned } from "../repositories/repositories.service.ts";
 import { keepsCode } from "../repositories/repository-settings.view.ts";
@@ -26,6 +25,7 @@ import { FLUSH, toPktLine } from "./push-commands.ts";
 import { createReceivePack } from "./receive-pack.ts";
 import type { StartGuard } from "./push-guard.ts";
 import type { PushJournal } from "./push-journal.ts";
+import { createRunInFolder } from "./run-in-folder.ts";
 import { createTransferLimiter } from "./transfer-limiter.ts";
 
 /** The services of the smart protocol: `git-upload-pack` serves fetches, `git-receive-pack` serves pushes. */
@@ -118,9 +118,10 @@ const limits = {
 } as const;
 
 export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
-  const { db, git, locate, log, startGuard, pushBytesMax } = deps;
+  const { db, git, log, startGuard, pushBytesMax } = deps;
+  const runInFolder = createRunInFolder(deps);
   const limiter = createTransferLimiter(limits.transfers);
-  const pushes = createReceivePack(deps);
+  const pushes = createReceivePack({ ...deps, runInFolder });
 
   return {
     async advertise(request, service) {
@@ -132,14 +133,12 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
       const { repository } = await getAllowed(request, service);
       const release = await acquireSlot(request);
       try {
-        const body = await refusing(() =>
-          runInFolder(repository, (directory) =>
-            git.run([...toCommand(service), "--advertise-refs", "."], {
-              directory,
-              env: toProtocol(request),
-              outputBytesMax: limits.advertisementBytes,
-            }),
-          ),
+        const body = await runInFolder(repository, (directory) =>
+          git.run([...toCommand(service), "--advertise-refs", "."], {
+            directory,
+            env: toProtocol(request),
+            outputBytesMax: limits.advertisementBytes,
+          }),
         );
         // Version 2 has no place for this line (protocol-v2, HTTP transport).
         const isVersion2 = body.toString("latin1", 0, 14).endsWith("version 2\n");
@@ -175,9 +174,8 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
       const pusher = caller.user;
       const release = await acquireSlot(transfer);
       try {
-        const directory = await locate(owned.repository);
         const guard = await startGuard(owned.repository);
-        const child = await refusing(async () =>
+        const child = await runInFolder(owned.repository, (directory) =>
           git.start([...toCommand(service), "."], {
             directory,
             env: { ...toProtocol(transfer), ...guard.env },
@@ -199,21 +197,6 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
     },
   };
 
-  /** Runs git in the folder of a repository, and once more when a rename has moved the folder before git could start. */
-  async function runInFolder<T>(
-    repository: ForgeRepository,
-    work: (directory: string) => Promise<T>,
-  ): Promise<T> {
-    try {
-      return await work(await locate(repository));
-    } catch (error) {
-      if (!(error instanceof GitError && error.code === "moved")) throw error;
-      const moved = await findRepositoryById(db, repository.id);
-      if (moved === undefined) throw error;
-      return work(await locate(moved));
-    }
-  }
-
   async function converse(
     transfer: GitConversation,
     command: readonly string[],
@@ -233,8 +216,7 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
     const { repository } = await getAllowed(transfer, "git-upload-pack");
     const release = await acquireSlot(transfer);
     try {
-      const directory = await locate(repository);
-      const child = await refusing(async () =>
+      const child = await runInFolder(repository, (directory) =>
         git.start([...command, "."], { directory, env: toProtocol(transfer) }),
       );
       const timer = setTimeout(child.stop, limits.transferMs);
