@@ -1,7 +1,7 @@
 import { type Client, createClient } from "./client/client.ts";
 import type { CliEnvironment } from "./environment.ts";
 import { type CommonFlags, noFlags } from "./flags.ts";
-import { createIo } from "./io.ts";
+import { createIo, writeLong } from "./io.ts";
 import { createOutput, type Output } from "./output/output.ts";
 import { type ClientConfig, readClientConfig } from "./profile/config.ts";
 import { createProfiles, type Profiles } from "./profile/profiles.ts";
@@ -104,7 +104,6 @@ export function createContext(system: System, stopping: Stopping): CliRun {
     },
     async writeLong(text) {
       if (!io.isOutputTerminal) return io.write(text);
-      const { writeLong } = await import("./output/pager.ts");
       run.holdStops();
       await writeLong(io, system, text);
     },

@@ -3,12 +3,17 @@ import { forge } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
 import { shape, resourceOf } from "../output/spec.ts";
 import { readNewSecret, readSecret, readSecretLines } from "../support/secrets.ts";
-import { addTotpFlag, readTotp, type TotpFlags, toTotpHeaders } from "../support/totp-flag.ts";
 import { type CommandModule, type Entry, noun, verb } from "../tree/entry.ts";
 import type { WireUserSettings } from "../../daemon/contract/forge/accounts/settings.ts";
 import { usageError } from "../errors.ts";
 import type { Column } from "../output/cells.ts";
-import { readTrueOrFalse } from "../support/flag-values.ts";
+import {
+  readTrueOrFalse,
+  addTotpFlag,
+  readTotp,
+  type TotpFlags,
+  toTotpHeaders,
+} from "../support/flag-values.ts";
 import { readPicture } from "../support/picture.ts";
 
 export const entries: readonly Entry[] = [

@@ -6,7 +6,7 @@ import { CliError, usageError } from "../errors.ts";
 import { shape } from "../output/spec.ts";
 import { waitOutLimits } from "../support/rate-limit.ts";
 import { readSecret } from "../support/secrets.ts";
-import { addTotpFlag, readTotp, type TotpFlags, toTotpHeaders } from "../support/totp-flag.ts";
+import { addTotpFlag, readTotp, type TotpFlags, toTotpHeaders } from "../support/flag-values.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [

@@ -7,11 +7,9 @@ import { type Column, time } from "../output/cells.ts";
 import { readPages } from "../output/pages.ts";
 import { unpagedList } from "../output/spec.ts";
 import { type RepositoryName, toRepositoryName } from "../support/repository.ts";
-import { toRunName, readJobLog } from "../support/runs.ts";
+import { toRunName, readJobLog, hasEnded, type RunSource, stateOf } from "../support/runs.ts";
 import type { CommandModule } from "../tree/entry.ts";
-import { canShowScreen } from "../ui/can-show-screen.ts";
-import { showLiveScreen } from "../ui/live-screen.ts";
-import { hasEnded, type RunSource, stateOf } from "../ui/run/run-source.ts";
+import { canShowScreen, showLiveScreen } from "../ui/open-screen.ts";
 
 interface WatchOptions extends RepositoryName {
   /** Undefined for all runs of the repository. */

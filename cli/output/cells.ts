@@ -69,6 +69,8 @@ export function toSizeText(bytes: number): string {
 const minute = 60;
 const hour = 60 * minute;
 const day = 24 * hour;
+const week = 7 * day;
+const year = 365.25 * day;
 
 /** `3 hours ago`, `in 2 days`, `just now`; a text that is not a time stays as it is. */
 export function toAgo(value: string | number, now: number): string {
@@ -87,7 +89,7 @@ export function toAgo(value: string | number, now: number): string {
           ? [distance / day, "day"]
           : distance < 320 * day
             ? [distance / (30.44 * day), "month"]
-            : [distance / (365.25 * day), "year"];
+            : [distance / year, "year"];
   const count = Math.max(1, Math.round(amount as number));
   const text = `${count} ${unit}${count === 1 ? "" : "s"}`;
   return seconds > 0 ? `${text} ago` : `in ${text}`;
@@ -106,4 +108,17 @@ function isNever(at: number): boolean {
 
 function isList(cell: object): cell is readonly string[] {
   return Array.isArray(cell);
+}
+
+/** Returns an age in at most four cells: `now`, `5m`, `3h`, `2d`, `6w`, `4y`; empty for no time. */
+export function toShortAge(value: string | null | undefined, now: number): string {
+  const at = value === null || value === undefined ? Number.NaN : Date.parse(value);
+  if (Number.isNaN(at) || at <= 0) return "";
+  const seconds = Math.max(0, (now - at) / 1000);
+  if (seconds < minute) return "now";
+  if (seconds < hour) return `${Math.floor(seconds / minute)}m`;
+  if (seconds < day) return `${Math.floor(seconds / hour)}h`;
+  if (seconds < 2 * week) return `${Math.floor(seconds / day)}d`;
+  if (seconds < year) return `${Math.floor(seconds / week)}w`;
+  return `${Math.floor(seconds / year)}y`;
 }

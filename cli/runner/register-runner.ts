@@ -6,7 +6,6 @@ import { CliError, usageError } from "../errors.ts";
 import type { ActionLevel } from "../support/action-level.ts";
 import { getRegistrationToken } from "../support/runner-calls.ts";
 import { version } from "../version.ts";
-import { parseLabel } from "./labels.ts";
 import { findEngine } from "./places/container-place.ts";
 import { CAPABILITIES } from "./runner.ts";
 import { createRunnerClient, RunnerRefused } from "./protocol-client.ts";
@@ -16,6 +15,7 @@ import {
   type RunnerState,
   toStatePath,
   writeRunnerState,
+  parseLabel,
 } from "./runner-state.ts";
 
 /** A runner to be registered. */

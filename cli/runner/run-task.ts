@@ -10,7 +10,6 @@ import { type JobPayload, parsePayload, toMapping } from "./job/payload.ts";
 import { type JobEnd, runJob } from "./job/run-job.ts";
 import { toReason } from "./job/step-run.ts";
 import { toGithub, toInputs, toSecrets } from "./job/task-contexts.ts";
-import { findTarget, type LabelTarget, type RunnerLabel } from "./labels.ts";
 import {
   createContainerPlace,
   toContainerImage,
@@ -24,7 +23,7 @@ import { createLogSender } from "./report/log-sender.ts";
 import { createMasker } from "./report/masker.ts";
 import { createTaskReporter } from "./report/task-reporter.ts";
 import { withRetries } from "./retry.ts";
-import { isAllowed } from "./runner-state.ts";
+import { isAllowed, findTarget, type LabelTarget, type RunnerLabel } from "./runner-state.ts";
 
 export interface TaskDeps {
   readonly system: Pick<System, "env" | "platform" | "sleep" | "clock">;

@@ -1,7 +1,6 @@
-import { edit, type Field, toField } from "./field.ts";
 import type { Question } from "./frame.ts";
-import type { Key } from "./keys.ts";
-import { moveOf } from "./list-window.ts";
+import { type Key, edit, type Field, toField } from "./keys.ts";
+import { moveOf } from "./scrolling.ts";
 
 /** A prompt for one line. */
 export interface Asking {

@@ -3,7 +3,7 @@ import type { CliError } from "../errors.ts";
 import type { Style } from "../io.ts";
 import { sanitizeLine } from "../output/sanitize.ts";
 import { cutEnd, cutStart, padEnd, wrapWords } from "../output/width.ts";
-import { type Field, splitAtCaret } from "./field.ts";
+import { type Field, splitAtCaret } from "./keys.ts";
 import type { Size } from "./screen.tsx";
 
 /** A key and its effect, for the last line and the help. */
@@ -179,4 +179,42 @@ function drawHints(hints: readonly KeyHint[], width: number, style: Style): stri
   return [...shown, ...always]
     .map(([keys, does]) => `${style.bold(keys)} ${style.dim(does)}`)
     .join("  ");
+}
+
+/** A scrollable page that lists the keys of a screen. */
+export interface Help {
+  /** All of it as lines for a screen of this size. */
+  lines(size: Size, style: Style): readonly string[];
+  /** The whole screen, from the line `top` on. */
+  draw(top: number, size: Size, style: Style): readonly string[];
+}
+
+const hints: readonly KeyHint[] = [
+  ["↑↓", "scroll"],
+  ["any key", "back"],
+];
+
+/** The help of a screen; an entry without a key is a remark. */
+export function createHelp(title: string, keys: readonly KeyHint[]): Help {
+  const lines = (size: Size, style: Style) => drawKeys(keys, size, style);
+  return {
+    lines,
+    draw: (top, size, style) => {
+      const body = lines(size, style).slice(top);
+      return drawFrame({ title, aside: "", body, status: "", hints }, size, style);
+    },
+  };
+}
+
+function drawKeys(keys: readonly KeyHint[], size: Size, style: Style): readonly string[] {
+  const width = innerWidth(size);
+  const keysWidth = Math.max(...keys.map(([names]) => stringWidth(names)));
+  return keys.flatMap(([names, does]) => {
+    if (names === "") return [style.dim(cutEnd(does, width))];
+    const lines = wrapWords(does, Math.max(8, width - keysWidth - 4));
+    return lines.map((line, index) => {
+      const head = padEnd(index === 0 ? names : "", keysWidth);
+      return `  ${style.bold(head)}  ${line}`;
+    });
+  });
 }

@@ -16,7 +16,9 @@ export const entries: readonly Entry[] = [
     entries: (await import("../hook/hook.ts")).siteEntries,
   })),
   noun("run", "Runs of workflows", () => import("./run.ts")),
-  noun("job", "Jobs of workflow runs", () => import("./job.ts")),
+  noun("job", "Jobs of workflow runs", async () => ({
+    entries: (await import("./run.ts")).jobEntries,
+  })),
   noun("runner", "Runners of the server", async () => ({
     entries: (await import("../runner.ts")).adminEntries,
   })),

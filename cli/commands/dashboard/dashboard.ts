@@ -6,9 +6,8 @@ import type { Column } from "../../output/cells.ts";
 import { wholeList } from "../../output/pages.ts";
 import { unpagedList } from "../../output/spec.ts";
 import type { CommandModule } from "../../tree/entry.ts";
-import { canShowScreen } from "../../ui/can-show-screen.ts";
+import { canShowScreen, showLiveScreen } from "../../ui/open-screen.ts";
 import { type DashboardSection, toneOfFailure } from "../../ui/dashboard/section.ts";
-import { showLiveScreen } from "../../ui/live-screen.ts";
 import { listForgeSections } from "./forge-sections.ts";
 import { listVaultSections } from "./vault-sections.ts";
 

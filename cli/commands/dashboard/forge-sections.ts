@@ -11,7 +11,7 @@ import { forgeFieldPages, forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
 import { toAgo } from "../../output/cells.ts";
 import type { PageSource } from "../../output/pages.ts";
-import { hasEnded, stateOf } from "../../ui/run/run-source.ts";
+import { hasEnded, stateOf } from "../../support/runs.ts";
 import type {
   DashboardRow,
   DashboardSection,

@@ -6,10 +6,9 @@ import type { CliContext } from "../../context.ts";
 import { listOf } from "../../output/spec.ts";
 import { toRepositoryName } from "../../support/repository.ts";
 import type { CommandModule } from "../../tree/entry.ts";
-import { canShowScreen } from "../../ui/can-show-screen.ts";
+import { canShowScreen } from "../../ui/open-screen.ts";
 import type { Inbox } from "../../ui/inbox/inbox.ts";
-import type { ThreadText } from "../../ui/inbox/thread-store.ts";
-import type { InboxView, ThreadSource } from "../../ui/inbox/thread-store.ts";
+import type { ThreadText, InboxView, ThreadSource } from "../../ui/inbox/thread-store.ts";
 import { renderCall } from "../render.ts";
 import { runNotificationList } from "./notification.ts";
 

@@ -3,7 +3,6 @@ import type { StepResult } from "../report/task-reporter.ts";
 import type { StepDefinition } from "./payload.ts";
 import { type Frame, type JobSession, type StepOutcome, toContexts, toState } from "./session.ts";
 import { type PreparedScript, prepareScript, runScript } from "./script-step.ts";
-import { toStepNames } from "./step-names.ts";
 import { type Performed, StepError, type StepRun, toReason, withinTime } from "./step-run.ts";
 
 /** Called when a step of the job begins and ends. */
@@ -119,4 +118,35 @@ function toShown(prepared: PreparedStep): readonly string[] {
 function toShownMapping(title: string, values: Readonly<Record<string, string>>): string[] {
   const lines = Object.entries(values).map(([name, value]) => `  ${name}: ${value}`);
   return lines.length === 0 ? [] : [`${title}:`, ...lines.slice(0, SHOWN_LINES_MAX)];
+}
+
+/**
+ * Returns `github.action` of each step of a list: its id, or a name made of its action, `__run` for a script, as the public
+ * documentation of workflows describes it. Further steps of one name get a number: `__run_2`.
+ */
+export function toStepNames(
+  steps: readonly Pick<StepDefinition, "id" | "uses">[],
+): readonly string[] {
+  const taken = new Set(steps.map(({ id }) => id));
+  const counts = new Map<string, number>();
+  return steps.map(({ id, uses }) => {
+    if (id !== undefined) return id;
+    const base = `__${toBase(uses)}`;
+    for (;;) {
+      const count = (counts.get(base) ?? 0) + 1;
+      counts.set(base, count);
+      const name = count === 1 ? base : `${base}_${count}`;
+      if (!taken.has(name)) {
+        taken.add(name);
+        return name;
+      }
+    }
+  });
+}
+
+function toBase(uses: string | undefined): string {
+  if (uses === undefined) return "run";
+  if (/^\.\.?\//.test(uses)) return "self";
+  const path = uses.replace(/@.*$/s, "").replace(/^https?:\/\//i, "");
+  return path.replaceAll(/[^A-Za-z0-9]+/g, "_").replaceAll(/^_+|_+$/g, "");
 }

@@ -1,7 +1,7 @@
 import stringWidth from "string-width";
 import type { CliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
-import { toAgo, toSizeText } from "../../output/cells.ts";
+import { toAgo, toSizeText, toShortAge } from "../../output/cells.ts";
 import { toBar } from "../../output/progress.ts";
 import { sanitizeLine, sanitizeText } from "../../output/sanitize.ts";
 import { cutEnd, padEnd, padStart, wrapWords } from "../../output/width.ts";
@@ -17,12 +17,10 @@ import {
   type KeyHint,
   type Question,
   splitOf,
+  createHelp,
 } from "../frame.ts";
-import { createHelp } from "../help.ts";
-import type { ListWindow } from "../list-window.ts";
+import { type ListWindow, layOut, type ScrolledText } from "../scrolling.ts";
 import type { Size } from "../screen.tsx";
-import { layOut, type ScrolledText } from "../scrolled-text.ts";
-import { toShortAge } from "../short-age.ts";
 import type { FolderView, Place } from "./folder-view.ts";
 import type { Transfer } from "./transfers.ts";
 

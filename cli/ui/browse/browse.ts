@@ -4,10 +4,9 @@
 import { toCliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
 import type { WireItem } from "../../support/items.ts";
-import { createChangeListeners } from "../change-listeners.ts";
-import { createTaskQueue } from "../task-queue.ts";
+import { createTaskQueue, createChangeListeners } from "../task-queue.ts";
 import type { Key } from "../keys.ts";
-import { moveOf } from "../list-window.ts";
+import { moveOf } from "../scrolling.ts";
 import { createDialogs } from "../dialogs.ts";
 import type { ScreenModel, Size } from "../screen.tsx";
 import { type BrowseActionsDeps, createBrowseActions } from "./browse-actions.ts";

@@ -1,7 +1,7 @@
 import { type CliError, toCliError } from "../../errors.ts";
 import type { WireConnection } from "../../support/connection.ts";
 import type { WireItem } from "../../support/items.ts";
-import { atTop, type ListWindow, moveTo } from "../list-window.ts";
+import { atTop, type ListWindow, moveTo } from "../scrolling.ts";
 
 /** A place in a connection. */
 export interface Place {

@@ -13,9 +13,8 @@ import {
   type Question,
 } from "../frame.ts";
 import type { Key } from "../keys.ts";
-import { atTop, type ListWindow, moveOf, moveTo } from "../list-window.ts";
+import { atTop, type ListWindow, moveOf, moveTo, layOut, type ScrolledText } from "../scrolling.ts";
 import type { Size } from "../screen.tsx";
-import { layOut, type ScrolledText } from "../scrolled-text.ts";
 
 /** A document or an analysed item that a search found. */
 export type FoundText = z.output<(typeof searchEndpoint)["replies"][200]>["items"][number];

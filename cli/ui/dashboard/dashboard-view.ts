@@ -13,9 +13,10 @@ import {
   type Question,
   splitOf,
   toProblemText,
+  createHelp,
+  type Help,
 } from "../frame.ts";
-import { createHelp, type Help } from "../help.ts";
-import type { ListWindow } from "../list-window.ts";
+import type { ListWindow } from "../scrolling.ts";
 import type { Size } from "../screen.tsx";
 import type { Message } from "../task-queue.ts";
 import type { DashboardRow, DashboardSection, Tone } from "./section.ts";

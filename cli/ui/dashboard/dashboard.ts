@@ -2,13 +2,12 @@
 // handles keys, dashboard-view.ts draws. cli/commands/dashboard reads the sections from the daemon. Start here.
 import { type CliError, toCliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
-import { createChangeListeners } from "../change-listeners.ts";
 import { createDialogs } from "../dialogs.ts";
 import type { Key } from "../keys.ts";
-import { atTop, type ListWindow, moveOf, moveTo } from "../list-window.ts";
-import type { LiveScreen } from "../live-screen.ts";
+import { atTop, type ListWindow, moveOf, moveTo } from "../scrolling.ts";
+import type { LiveScreen } from "../open-screen.ts";
 import type { Size } from "../screen.tsx";
-import { createTaskQueue } from "../task-queue.ts";
+import { createTaskQueue, createChangeListeners } from "../task-queue.ts";
 import { type DashboardState, drawDashboard, helpOf, listHeight } from "./dashboard-view.ts";
 import {
   type DashboardRow,

@@ -2,7 +2,7 @@ import stringWidth from "string-width";
 import type { WireThread } from "../../../daemon/contract/forge/notifications.ts";
 import type { CliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
-import { toAgo } from "../../output/cells.ts";
+import { toAgo, toShortAge } from "../../output/cells.ts";
 import { sanitizeLine } from "../../output/sanitize.ts";
 import { toTerminalText } from "../../output/terminal-html.ts";
 import { cutEnd, padEnd, padStart, wrapWords } from "../../output/width.ts";
@@ -16,12 +16,10 @@ import {
   type KeyHint,
   type Question,
   splitOf,
+  createHelp,
 } from "../frame.ts";
-import { createHelp } from "../help.ts";
-import type { ListWindow } from "../list-window.ts";
+import { type ListWindow, layOut, type ScrolledText } from "../scrolling.ts";
 import type { Size } from "../screen.tsx";
-import { layOut, type ScrolledText } from "../scrolled-text.ts";
-import { toShortAge } from "../short-age.ts";
 import { type InboxView, statusOf, type ThreadText } from "./thread-store.ts";
 
 /** A thread that is being read. */

@@ -4,10 +4,9 @@ import type { WireThread } from "../../../daemon/contract/forge/notifications.ts
 import { toCliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
 import type { ThreadStatusName } from "../../support/thread-columns.ts";
-import { createChangeListeners } from "../change-listeners.ts";
-import { createTaskQueue } from "../task-queue.ts";
+import { createTaskQueue, createChangeListeners } from "../task-queue.ts";
 import type { Key } from "../keys.ts";
-import { atTop, type ListWindow, moveOf, moveTo } from "../list-window.ts";
+import { atTop, type ListWindow, moveOf, moveTo } from "../scrolling.ts";
 import { createDialogs } from "../dialogs.ts";
 import type { ScreenModel, Size } from "../screen.tsx";
 import { createInboxActions } from "./inbox-actions.ts";

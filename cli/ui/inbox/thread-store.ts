@@ -1,7 +1,7 @@
 import type { WireThread } from "../../../daemon/contract/forge/notifications.ts";
 import { type CliError, toCliError } from "../../errors.ts";
 import type { ThreadStatusName } from "../../support/thread-columns.ts";
-import { createChangeListeners } from "../change-listeners.ts";
+import { createChangeListeners } from "../task-queue.ts";
 
 /** Which threads are listed. */
 export type InboxView = "open" | "all" | "pinned";

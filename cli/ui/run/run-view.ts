@@ -11,14 +11,14 @@ import {
   type KeyHint,
   type Question,
   toProblemText,
+  createHelp,
 } from "../frame.ts";
-import { createHelp } from "../help.ts";
-import type { ListWindow } from "../list-window.ts";
+import type { ListWindow } from "../scrolling.ts";
 import type { Size } from "../screen.tsx";
-import { toShortAge } from "../short-age.ts";
+import { toShortAge } from "../../output/cells.ts";
 import type { Message } from "../task-queue.ts";
 import type { LogLine } from "./log-sections.ts";
-import { stateOf } from "./run-source.ts";
+import { stateOf } from "../../support/runs.ts";
 
 /** A row of the list that is shown: a run, a job, a step of an unfolded job, or a line of a log. */
 export type RunRow =

@@ -3,15 +3,14 @@
 import type { WireJob, WireRun } from "../../../daemon/contract/forge/actions/shapes.ts";
 import { type CliError, toCliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
-import { createChangeListeners } from "../change-listeners.ts";
 import { createDialogs } from "../dialogs.ts";
 import type { Key } from "../keys.ts";
-import { atTop, type ListWindow, moveOf, moveTo } from "../list-window.ts";
-import type { LiveScreen } from "../live-screen.ts";
+import { atTop, type ListWindow, moveOf, moveTo } from "../scrolling.ts";
+import type { LiveScreen } from "../open-screen.ts";
 import type { Size } from "../screen.tsx";
-import { createTaskQueue } from "../task-queue.ts";
+import { createTaskQueue, createChangeListeners } from "../task-queue.ts";
 import { createSectionedLog, type SectionedLog } from "./log-sections.ts";
-import { hasEnded, type RunSource } from "./run-source.ts";
+import { hasEnded, type RunSource } from "../../support/runs.ts";
 import { drawRuns, help, listHeight, type RunRow, type RunState } from "./run-view.ts";
 
 export interface RunWatchDeps {

@@ -1,10 +1,9 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { toShellCommand } from "../../../cli/runner/job/shells.ts";
-import { findTarget, parseLabel } from "../../../cli/runner/labels.ts";
+import { toShellCommand } from "../../../cli/runner/job/script-step.ts";
 import { findEngine, toContainerImage } from "../../../cli/runner/places/container-place.ts";
-import { isAllowed } from "../../../cli/runner/runner-state.ts";
+import { isAllowed, findTarget, parseLabel } from "../../../cli/runner/runner-state.ts";
 import { temporaryHome } from "../support/run-cli.ts";
 
 test.each([

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { createJobLog } from "../../../cli/runner/job/job-log.ts";
-import { createStepOutput } from "../../../cli/runner/job/step-output.ts";
-import { parseWorkflowCommand } from "../../../cli/runner/job/workflow-commands.ts";
-import { createLineSplitter } from "../../../cli/runner/places/line-splitter.ts";
+import { createStepOutput, parseWorkflowCommand } from "../../../cli/runner/job/step-output.ts";
+import { createLineSplitter } from "../../../cli/runner/places/job-processes.ts";
 import { createMasker } from "../../../cli/runner/report/masker.ts";
 
 /** Feeds text to a step's output in pieces and returns the rows of the log. */

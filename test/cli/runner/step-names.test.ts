@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { toStepNames } from "../../../cli/runner/job/step-names.ts";
+import { toStepNames } from "../../../cli/runner/job/steps.ts";
 
 test("a step is named by its id, its action or as a script, and repeated names get a number", () => {
   const steps: readonly (readonly [id: string | undefined, uses: string | undefined])[] = [

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { acceptForge } from "../../../cli/runner/actions/toolkit-bundles.ts";
+import { acceptForge } from "../../../cli/runner/actions/run-action.ts";
 
 let folder: string;
 beforeEach(async () => {

@@ -16,7 +16,7 @@ import type { System } from "../../../system.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
 import type { Browse, BrowseDeps } from "../../../ui/browse/browse.ts";
 import type { Place } from "../../../ui/browse/folder-view.ts";
-import { canShowScreen } from "../../../ui/can-show-screen.ts";
+import { canShowScreen } from "../../../ui/open-screen.ts";
 import { runItemList } from "./list.ts";
 import { createLocalFiles, toFileName } from "./local-files.ts";
 import { saveItem } from "./save-file.ts";

@@ -1,8 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { listAllJobs } from "../../../../cli/commands/admin/job.ts";
-import { listAllRuns } from "../../../../cli/commands/admin/run.ts";
+import { listAllRuns, listAllJobs } from "../../../../cli/commands/admin/run.ts";
 import { listRuns, printLog, viewRun } from "../../../../cli/commands/run.ts";
 import { deleteRunner, listRunners, printToken } from "../../../../cli/commands/runner.ts";
 import { startTestDaemon, type TestDaemon } from "../../../support/daemon.ts";
