@@ -128,10 +128,7 @@ export interface ByteUpload {
  * The bytes of a multipart form: the fields, then the file as a stream. Written by hand because a form with a stream must
  * know its length beforehand, and the server requires the fields first.
  */
-export async function* multipartStream(
-  form: ByteUpload,
-  boundary: string,
-): AsyncGenerator<Uint8Array> {
+async function* multipartStream(form: ByteUpload, boundary: string): AsyncGenerator<Uint8Array> {
   yield toHead(form, boundary);
   let sent = 0;
   for await (const chunk of form.open()) {
@@ -144,7 +141,7 @@ export async function* multipartStream(
 }
 
 /** The exact length of that, or undefined when the file's is not known. */
-export function multipartLength(form: ByteUpload, boundary: string): number | undefined {
+function multipartLength(form: ByteUpload, boundary: string): number | undefined {
   if (form.size === undefined) return undefined;
   return toHead(form, boundary).byteLength + form.size + toTail(boundary).byteLength;
 }

@@ -14,7 +14,7 @@ import {
   type TotpFlags,
   toTotpHeaders,
 } from "../support/flag-values.ts";
-import { readPicture } from "../support/picture.ts";
+import { readPicture } from "../support/input.ts";
 
 export const entries: readonly Entry[] = [
   verb("view", "Show your profile and preferences", () => viewAccount),
@@ -115,7 +115,7 @@ const settingsLines: readonly Column<WireUserSettings>[] = [
   { header: "mails", cell: ({ email_notifications: mails }) => mails },
 ];
 
-export const viewAccount = {
+const viewAccount = {
   operations: [forge.getUserSettings],
   output: resourceOf(forge.getUserSettings),
   define(command, cli, run = runAccountView): void {

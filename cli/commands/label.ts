@@ -195,7 +195,7 @@ const labelColumns: readonly Column<WireLabel>[] = [
   { header: "description", cell: ({ description }) => description },
 ];
 
-export interface LabelCloneOptions {
+interface LabelCloneOptions {
   readonly place: LabelPlace;
   readonly source: LabelPlace;
   /** Also change labels of the same name. */
@@ -208,7 +208,7 @@ interface Outcome {
   readonly outcome: "created" | "changed" | "kept";
 }
 
-export const cloneLabels = {
+const cloneLabels = {
   operations: [
     forge.createLabel,
     forge.createOrgLabel,

@@ -8,7 +8,8 @@ import { readPages } from "../output/pages.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
 import { addIfAbsentFlag, createIfAbsent, type IfAbsentFlag } from "../support/if-absent.ts";
 import { toDueDate, toListState } from "../support/issues.ts";
-import { readText, type RepositoryName, toRepositoryName } from "../support/repository.ts";
+import { type RepositoryName, toRepositoryName } from "../support/repository.ts";
+import { readText } from "../support/input.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
 
 export const entries: readonly Entry[] = [

@@ -15,7 +15,7 @@ import {
 import { addIfAbsentFlag, createIfAbsent, type IfAbsentFlag } from "../support/if-absent.ts";
 import { readTrueOrFalse } from "../support/flag-values.ts";
 import { type CommandModule, type Entry, noun, verb } from "../tree/entry.ts";
-import { readPicture } from "../support/picture.ts";
+import { readPicture } from "../support/input.ts";
 
 export const entries: readonly Entry[] = [
   verb("list", "List the organizations that you are a member of", () => listOrganizations, {

@@ -1,5 +1,69 @@
 import { type Entry, noun, verb } from "../tree/entry.ts";
 
+const adminEntries: readonly Entry[] = [
+  noun("user", "Forge users", () => import("./admin/user.ts")),
+  noun("org", "Organizations", () => import("./admin/org.ts")),
+  noun("repo", "Repositories of any user", () => import("./admin/repo.ts")),
+  noun(
+    "unadopted",
+    "Repositories on disk that are not in the database",
+    () => import("./admin/unadopted.ts"),
+  ),
+  noun("email", "E-mail addresses of forge users", () => import("./admin/email.ts")),
+  noun("package", "Packages", () => import("./admin/package.ts")),
+  noun("badge", "Badges", () => import("./admin/badge.ts")),
+  noun("hook", "System hooks and default hooks", async () => ({
+    entries: (await import("./hook/hook.ts")).siteEntries,
+  })),
+  noun("run", "Runs of workflows", () => import("./admin/run.ts")),
+  noun("job", "Jobs of workflow runs", async () => ({
+    entries: (await import("./admin/run.ts")).jobEntries,
+  })),
+  noun("runner", "Runners of the server", async () => ({
+    entries: (await import("./runner.ts")).adminEntries,
+  })),
+  noun("cron", "Scheduled tasks", () => import("./admin/cron.ts")),
+];
+
+const vaultEntries: readonly Entry[] = [
+  verb(
+    "register",
+    "Register a vault account",
+    async () => (await import("./vault/account.ts")).register,
+  ),
+  verb("me", "Show your vault account", async () => (await import("./vault/account.ts")).me),
+  verb(
+    "quota",
+    "Show your storage usage",
+    async () => (await import("./vault/account.ts")).showQuota,
+  ),
+  noun("preference", "Manage your preferences", () => import("./vault/preference.ts")),
+  noun("session", "Manage your sessions", () => import("./vault/session.ts")),
+  noun("token", "Manage tokens for scripts", () => import("./vault/token.ts")),
+  noun("password", "Manage your password", () => import("./vault/password.ts")),
+  noun("totp", "Manage your second factor", () => import("./vault/totp.ts")),
+  noun(
+    "connection",
+    "Manage connections to storage",
+    () => import("./vault/connection/connection.ts"),
+  ),
+  noun(
+    "item",
+    "Manage files and folders in connected storage",
+    () => import("./vault/item/item.ts"),
+  ),
+  noun("document", "Manage documents", () => import("./vault/document.ts")),
+  noun("share", "Manage shares of documents", () => import("./vault/share.ts")),
+  noun("topic", "Manage topics of documents", () => import("./vault/topic.ts")),
+  verb(
+    "search",
+    "Search documents and analysed items",
+    async () => (await import("./vault/search.ts")).search,
+  ),
+  noun("analysis", "Manage the cache and analysis of items", () => import("./vault/analysis.ts")),
+  noun("admin", "Administer the vault", () => import("./vault/admin/admin.ts")),
+];
+
 /**
  * The top of the command tree. Contains only names and summaries: a command's module is imported when the command is
  * used.
@@ -21,7 +85,7 @@ export const commands: readonly Entry[] = [
   ),
   verb("whoami", "Show who is signed in", async () => (await import("./whoami.ts")).whoami),
   noun("account", "Your forge account", () => import("./account.ts")),
-  noun("admin", "Administer the forge", () => import("./admin/admin.ts")),
+  noun("admin", "Administer the forge", adminEntries),
   noun("repo", "Manage repositories", () => import("./repo.ts")),
   noun("run", "Manage runs of workflows", () => import("./run.ts")),
   noun("workflow", "Manage workflows of repositories", () => import("./workflow.ts")),
@@ -46,11 +110,7 @@ export const commands: readonly Entry[] = [
   noun("user", "Show and follow users", () => import("./user.ts")),
   noun("email", "Manage your forge e-mail addresses", () => import("./email.ts")),
   noun("totp", "Manage the second factor of your forge account", () => import("./totp.ts")),
-  noun(
-    "vault",
-    "Manage your vault account and connected storage",
-    () => import("./vault/vault.ts"),
-  ),
+  noun("vault", "Manage your vault account and connected storage", vaultEntries),
   noun("template", "Show templates for new repositories", () => import("./template.ts")),
   noun("render", "Render Markdown and markup as HTML", () => import("./render.ts")),
   verb("api", "Send an API request", async () => (await import("./api.ts")).api),

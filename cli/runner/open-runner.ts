@@ -85,10 +85,7 @@ const TRIES = 5;
  * A lock of a process that has ended is replaced. @returns the function that releases the lock
  * @throws CliError `conflict`
  */
-export async function acquireRunnerLock(
-  folder: string,
-  system: LockSystem,
-): Promise<() => Promise<void>> {
+async function acquireRunnerLock(folder: string, system: LockSystem): Promise<() => Promise<void>> {
   await makePrivateFolder(folder);
   const path = join(folder, "lock.json");
   const { pid } = system;

@@ -172,7 +172,7 @@ export async function runRunner(deps: RunnerDeps): Promise<void> {
 }
 
 /** Makes the folder of a task, with a note by which a later process finds the leftovers of the task. */
-export async function createTaskFolder(root: string, id: number, mark: string): Promise<string> {
+async function createTaskFolder(root: string, id: number, mark: string): Promise<string> {
   const folder = join(root, String(id));
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -180,7 +180,7 @@ export async function createTaskFolder(root: string, id: number, mark: string): 
   return folder;
 }
 
-export interface LeftoverDeps {
+interface LeftoverDeps {
   /** The folder of all tasks. */
   readonly root: string;
   readonly client: RunnerClient;
@@ -193,7 +193,7 @@ export interface LeftoverDeps {
  * Cleans up tasks of an earlier process: kills their processes, removes their containers and files, and reports them as
  * failed. Returns when the daemon knows of all.
  */
-export async function endLeftovers(deps: LeftoverDeps): Promise<void> {
+async function endLeftovers(deps: LeftoverDeps): Promise<void> {
   const names = await readdir(deps.root).catch(() => []);
   for (const name of names.filter((each) => /^\d+$/.test(each))) {
     const folder = join(deps.root, name);

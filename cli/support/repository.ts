@@ -1,5 +1,3 @@
-import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
 import type { WireRepository } from "../../daemon/contract/forge/repositories/repositories.ts";
 import type { CliContext } from "../context.ts";
 import { usageError } from "../errors.ts";
@@ -65,31 +63,6 @@ export function toIssueName(text: string): IssueName {
     throw usageError(`an issue is named OWNER/NAME#NUMBER, not ${JSON.stringify(text)}`);
   return { ...toRepositoryName(repository), index };
 }
-
-/** A text as it was given, or from standard input when it is `-`. */
-export async function readText(cli: CliContext, text: string): Promise<string> {
-  return text === "-" ? cli.io.readInput(TEXT_BYTES_MAX) : text;
-}
-
-/** The flags of a command that takes a longer text. */
-export interface TextFlags {
-  readonly body?: string;
-  readonly bodyFile?: string;
-}
-
-/** Returns the text of `--body` or of the file of `--body-file`; undefined without both. @throws CliError `usage` for both */
-export async function readTextFlags(
-  cli: CliContext,
-  { body, bodyFile }: TextFlags,
-): Promise<string | undefined> {
-  if (body !== undefined && bodyFile !== undefined)
-    throw usageError("--body and --body-file exclude each other");
-  if (bodyFile === undefined) return body === undefined ? undefined : readText(cli, body);
-  if (bodyFile === "-") return cli.io.readInput(TEXT_BYTES_MAX);
-  return readFile(resolve(cli.system.workingDirectory, bodyFile), "utf8");
-}
-
-const TEXT_BYTES_MAX = 1024 * 1024;
 
 /** Creates a command that prints a list that belongs to one repository, such as its tags. */
 export function createRepositoryList<E extends AnyEndpoint>(

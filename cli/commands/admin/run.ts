@@ -5,7 +5,8 @@ import type { CliContext } from "../../context.ts";
 import type { Column } from "../../output/cells.ts";
 import { listOf } from "../../output/spec.ts";
 import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
-import { runColumns, jobColumns, printLog } from "../run.ts";
+import { runColumns, jobColumns } from "../run.ts";
+import { printLog } from "../run-log.ts";
 import { toChoice } from "../../support/flag-values.ts";
 
 /** `croft admin run`. */

@@ -206,7 +206,7 @@ function parseFailure(
 }
 
 /** A croft process in its own session: it keeps running when this process and its terminal end. */
-export interface BackgroundProcess {
+interface BackgroundProcess {
   readonly pid: number;
   /** The first line that it prints; undefined when it ends without one. */
   readonly firstLine: Promise<string | undefined>;
@@ -220,7 +220,7 @@ export interface BackgroundProcess {
  * Runs this croft with `words` in the background. Its standard error goes to the file `errorPath`, which is emptied first.
  * @throws the system's error when the program cannot be started
  */
-export async function startInBackground(
+async function startInBackground(
   { program, env, workingDirectory }: Pick<System, "program" | "env" | "workingDirectory">,
   words: readonly string[],
   errorPath: string,

@@ -13,12 +13,11 @@ import {
 import { findIssueLabelIds } from "../../support/labels.ts";
 import { toLogins } from "../../support/person.ts";
 import {
-  readTextFlags,
   type RepositoryName,
-  type TextFlags,
   toRepositoryName,
   repositoryArgument,
 } from "../../support/repository.ts";
+import { readTextFlags, type TextFlags } from "../../support/input.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 import type { WireIssueTemplate } from "../../../daemon/contract/forge/code/issue-templates.ts";
 import { forgePages } from "../../client/paging.ts";
@@ -122,7 +121,7 @@ async function runTemplateList(cli: CliContext, params: RepositoryName): Promise
 }
 
 /** Returns the template with a name or a file name. @throws CliError `not_found` */
-export async function findTemplate(
+async function findTemplate(
   { client }: CliContext,
   params: RepositoryName,
   nameOrFile: string,
@@ -141,7 +140,7 @@ export async function findTemplate(
 }
 
 /** The fields of a form as headings to fill in; the text of a template in Markdown as it is. */
-export function toTemplateText({ content, body }: WireIssueTemplate): string {
+function toTemplateText({ content, body }: WireIssueTemplate): string {
   if (body === null) return content;
   return body
     .filter(({ type }) => type !== "markdown")

@@ -11,13 +11,8 @@ import {
 } from "../../support/issues.ts";
 import { findIssueLabelIds } from "../../support/labels.ts";
 import { toLogins } from "../../support/person.ts";
-import {
-  type IssueName,
-  readText,
-  readTextFlags,
-  type TextFlags,
-  toIssueName,
-} from "../../support/repository.ts";
+import { type IssueName, toIssueName } from "../../support/repository.ts";
+import { readText, readTextFlags, type TextFlags } from "../../support/input.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 
 interface IssueEditOptions extends IssueName, TextFlags {

@@ -9,12 +9,11 @@ import { addValue, issueColumns, issueLines, toListState } from "../../support/i
 import { openPage, toLogins } from "../../support/person.ts";
 import {
   type IssueName,
-  readTextFlags,
   type RepositoryName,
-  type TextFlags,
   toIssueName,
   toRepositoryName,
 } from "../../support/repository.ts";
+import { readTextFlags, type TextFlags } from "../../support/input.ts";
 import { type CommandModule, type Entry, noun, verb } from "../../tree/entry.ts";
 
 export const entries: readonly Entry[] = [

@@ -239,7 +239,7 @@ const SIGNALS: Readonly<Record<string, number>> = {
 };
 
 /** Turns the output of a process into lines. */
-export interface LineSplitter {
+interface LineSplitter {
   push(chunk: Uint8Array): void;
   /** Passes on a last line without a line end. */
   end(): void;

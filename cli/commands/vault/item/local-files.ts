@@ -182,7 +182,7 @@ export function createFileNames(platform: string): FileNames {
 const nameBytesMax = 255;
 
 /** The start of a name that leaves room for `more` bytes behind it, cut between characters. */
-export function cutName(name: string, more: number): string {
+function cutName(name: string, more: number): string {
   if (Buffer.byteLength(name) + more <= nameBytesMax) return name;
   let start = "";
   let bytes = more;

@@ -244,7 +244,7 @@ export async function* createUploads(
  * Returns a function that selects the folders of the target that an upload of `sources` enters: those that the local folders
  * have too. The sources go into the folder `targetId`.
  */
-export function createFollow(targetId: string, sources: readonly string[]): Follow {
+function createFollow(targetId: string, sources: readonly string[]): Follow {
   /** Local folders by the id of the folder that they go to. */
   const locals = new Map<string, readonly string[]>();
   return async (id, items) => {

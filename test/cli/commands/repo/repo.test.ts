@@ -1,11 +1,7 @@
 import { expect, test } from "vitest";
 import { createRepo, type RepoCreateOptions } from "../../../../cli/commands/admin/repo.ts";
-import {
-  deleteRepo,
-  editRepo,
-  type RepoEditOptions,
-  viewRepo,
-} from "../../../../cli/commands/repo.ts";
+import { deleteRepo, viewRepo } from "../../../../cli/commands/repo.ts";
+import { editRepo, type RepoEditOptions } from "../../../../cli/commands/repo-edit.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
