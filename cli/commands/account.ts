@@ -193,7 +193,6 @@ const setAvatar = {
   },
 } satisfies CommandModule;
 
-/** Uploads the caller's picture. */
 async function runAvatarSet(cli: CliContext, file: string): Promise<void> {
   await cli.client.call(forge.setOwnAvatar, { body: { image: await readPicture(cli, file) } });
   await cli.output.done({ set: true }, "Uploaded your picture.");
@@ -208,7 +207,6 @@ const deleteAvatar = {
   },
 } satisfies CommandModule;
 
-/** Deletes the caller's uploaded picture. */
 async function runAvatarDelete(cli: CliContext): Promise<void> {
   await cli.prompts.confirm("Delete your picture?");
   await cli.client.call(forge.deleteOwnAvatar, {});
@@ -287,7 +285,7 @@ async function readLinkAndPassword(
   return { link, next: await readNewSecret(cli, { fromInput, question: "New password:", flag }) };
 }
 
-/** Returns the token of a link, or a text that is not a link as it is. */
+/** Returns the token in a link; any other text is the token itself. */
 function toToken(linkOrToken: string): string {
   const link = URL.canParse(linkOrToken) ? new URL(linkOrToken) : undefined;
   return link?.searchParams.get("code") ?? linkOrToken;

@@ -71,7 +71,7 @@ async function runList(cli: CliContext, options: ActivityOptions): Promise<void>
     throw usageError("--user, --org, --team and --repo exclude each other");
   if (performed === true && [org, team, repo].some((each) => each !== undefined))
     throw usageError("--performed is for the feed of a user");
-  // The server takes any other text for no filter.
+  // The server ignores a date that it cannot parse and would return the whole feed.
   if (date !== undefined && !isDay(date))
     throw usageError(`--date takes a day such as 2026-11-23, not ${JSON.stringify(date)}`);
   await cli.output.list(await toPages(cli, options), columns);

@@ -201,7 +201,7 @@ function toFullPath({ service, path }: ApiOptions): {
   return { service: known, path: known === "forge" ? `/api/v1${rooted}` : `/api${rooted}` };
 }
 
-/** Returns the only service that has this path, which is without its prefix; undefined when both or neither have it. */
+/** Returns the service that has this path, given without its prefix; undefined when both or neither have it. */
 function findService(path: string): "forge" | "vault" | undefined {
   const isForge = Object.values<Route>(forge).some((one) => matches(one, `/api/v1${path}`));
   const isVault = Object.values<Route>(vault).some((one) => matches(one, `/api${path}`));
@@ -287,7 +287,7 @@ function collectTyped(field: string, previous: Fields = {}): Fields {
   }
 }
 
-/** Headers that the client sets itself: with others a session would end, or the request not be understood. */
+/** Headers that the client sets itself. Other values would end a session or make the request invalid. */
 const ownHeaders: ReadonlySet<string> = new Set([
   "accept-language",
   "authorization",

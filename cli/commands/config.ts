@@ -87,7 +87,7 @@ async function runConfigGet(cli: CliContext, { key }: ConfigGetOptions): Promise
 
 export interface ConfigSetOptions {
   readonly key: string;
-  /** Undefined takes the line out of the file. */
+  /** Undefined removes the line from the file. */
   readonly value: string | undefined;
 }
 
@@ -115,8 +115,8 @@ interface ConfigSetFlags {
 }
 
 /**
- * Changes one line of the config file and leaves the rest, comments too, as it is. Writes nothing if the file would be
- * invalid afterwards. @throws CliError `invalid_config`
+ * * Changes one line of the config file and preserves the rest, with its comments. Writes nothing if the result would
+ * be invalid. @throws CliError `invalid_config`
  */
 async function runConfigSet(cli: CliContext, { key, value }: ConfigSetOptions): Promise<void> {
   const { editConfig } = await import("../profile/edit-config.ts");

@@ -16,7 +16,7 @@ import type { CommandModule } from "../tree/entry.ts";
 import { parseObject } from "../support/json-object.ts";
 
 export interface DoctorOptions {
-  /** Fail when something is broken. */
+  /** Exit with an error code when a check fails. */
   readonly check: boolean;
 }
 
@@ -75,7 +75,7 @@ const columns: readonly Column<Finding>[] = [
   { header: "hint", cell: ({ hint }) => hint },
 ];
 
-/** Findings for a terminal, wrapped and never cut: they name paths and commands. */
+/** Formats findings for a terminal. Lines are wrapped, never truncated, because they name paths and commands. */
 function toReport(findings: readonly Finding[], { columns: width, style }: Io): string {
   const paint = { ok: style.green, warning: style.yellow, failed: style.red };
   const nameWidth = Math.max(...findings.map(({ check }) => check.length));

@@ -62,7 +62,7 @@ async function runEmailAdd(cli: CliContext, { emails, ifAbsent }: EmailOptions):
       ...(await cli.client.call(forge.addOwnEmails, { body: { emails: [...emails] } })).body,
     );
   else
-    // The addresses of one request are added together or not at all: those that exist would stand in the way of the others.
+    // A request adds all of its addresses or none, so those that exist are left out.
     for (const email of emails) {
       const { value } = await createIfAbsent<WireEmail>(cli, {
         ifAbsent,

@@ -11,7 +11,7 @@ export const entries: readonly Entry[] = [
 ];
 
 export interface GitSetupOptions {
-  /** Take the entries away. */
+  /** Remove the entries. */
   readonly undo: boolean;
 }
 
@@ -45,8 +45,8 @@ interface ConfigEntry {
 }
 
 /**
- * Writes croft into the user's git configuration as the only credential helper for the daemon's address, or takes it out
- * again. Other helpers for that address are kept by `--undo`. Idempotent.
+ * * Makes croft the only credential helper for the daemon's address in the user's git configuration, or removes it.
+ * `--undo` preserves other helpers of that address. Idempotent.
  */
 async function runGitSetup(cli: CliContext, { undo }: GitSetupOptions): Promise<void> {
   const { url } = await cli.client.target();
@@ -134,7 +134,7 @@ export const gitCredential = {
   },
 } satisfies CommandModule;
 
-/** Far more than git's attributes take. */
+/** Far more than git sends. */
 const ATTRIBUTES_BYTES_MAX = 64 * 1024;
 
 /**
@@ -191,11 +191,13 @@ function parseAttributes(text: string): ReadonlyMap<string, string> {
   return attributes;
 }
 
-/** Whether the attributes name the daemon at `url`: its protocol, its host with the port, and a path below its own. */
+/**
+ * Returns whether the attributes name the daemon at `url`: the same protocol, host and port, and a path below its path.
+ */
 function isFor(request: ReadonlyMap<string, string>, url: string): boolean {
   const { origin, pathname } = new URL(url);
   const address = `${request.get("protocol") ?? ""}://${request.get("host") ?? ""}`;
-  // Parsed, so that a host in capitals and the port that belongs to a protocol make no difference.
+  // URLs are compared after parsing, which normalizes the case of the host and default ports.
   if (!URL.canParse(address) || new URL(address).origin !== origin) return false;
   const base = pathname.replace(/\/+$/, "");
   return base === "" || `/${request.get("path") ?? ""}`.startsWith(`${base}/`);

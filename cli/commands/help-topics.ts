@@ -1,6 +1,6 @@
 import { listSettings, toVariable } from "../../daemon/settings/settings.ts";
 
-/** A page of `croft help` that explains something else than a command. */
+/** A page of `croft help` about a subject that is not a command. */
 export interface HelpTopic {
   readonly name: string;
   readonly summary: string;

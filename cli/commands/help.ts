@@ -58,7 +58,7 @@ async function runHelp(cli: CliContext, { words }: HelpOptions): Promise<void> {
     const { exitCode } = await runProgram(line, cli.system);
     return cli.finishWith(exitCode);
   }
-  // An unknown command fails as everywhere, before its help page is made.
+  // An unknown command throws the usual error here.
   await findCommand(words, commands);
   const page: Buffer[] = [];
   const stdout = new Writable({

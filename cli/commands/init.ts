@@ -42,8 +42,8 @@ export const init = {
 } satisfies CommandModule;
 
 /**
- * Makes a home: data directory, master key, the administrators of forge and vault. Keeps the forge token for the
- * profile in use. @throws CliError `already_initialised`, having changed nothing
+ * * Creates a home: data directory, master key, and the administrators of forge and vault. Stores the forge token for
+ * the profile in use. @throws CliError `already_initialised`; nothing is changed then
  */
 async function runInit(cli: CliContext, options: InitOptions): Promise<void> {
   const { readAllSettings } = await import("../profile/settings.ts");
@@ -85,7 +85,7 @@ async function runInit(cli: CliContext, options: InitOptions): Promise<void> {
   );
 }
 
-/** The home is made already: where the token cannot be kept it is still printed. */
+/** Stores the forge token. The home exists already, so a failure is only a warning; the token is printed anyway. */
 export async function keepForgeToken(
   cli: CliContext,
   { username, token }: { readonly username: string; readonly token: string },

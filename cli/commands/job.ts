@@ -99,8 +99,8 @@ export const retryJob = {
 } satisfies CommandModule;
 
 /**
- * Runs a job now; a dead-lettered job starts with its first attempt. A failed attempt is repeated by the daemon, so
- * `--wait` waits for the last one. @throws CliError with `--wait`: `task_failed` for a job that was given up
+ * * Runs a job now; a dead-lettered job starts with its first attempt. The daemon retries failed attempts, so `--wait`
+ * waits for the last one. @throws CliError with `--wait`: `task_failed` for a job that was dead-lettered
  */
 async function runJobRetry(cli: CliContext, options: JobOptions & WaitFlags): Promise<void> {
   const params = { job_id: options.id };
@@ -129,7 +129,7 @@ async function runJobRetry(cli: CliContext, options: JobOptions & WaitFlags): Pr
   });
 }
 
-/** A job that has ended has no state, and does not run again. */
+/** Columns of a completed job, which has no state and does not run again. */
 const doneColumns: readonly Column<Job & { readonly done: boolean }>[] = [
   ...viewColumns.filter(({ header }) => !["state", "runs at", "error"].includes(header)),
   { header: "done", cell: ({ done }) => done },
@@ -144,7 +144,7 @@ export const cancelJob = {
   },
 } satisfies CommandModule;
 
-/** Deletes a job that does not run. */
+/** Deletes a job that is not running. */
 async function runJobCancel(cli: CliContext, { id }: JobOptions): Promise<void> {
   await cli.prompts.confirm(`Cancel the job ${id}?`);
   await cli.client.call(vault.cancelJob, { params: { job_id: id } });

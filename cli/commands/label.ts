@@ -75,7 +75,6 @@ export const createLabel = {
   },
 } satisfies CommandModule;
 
-/** Creates a label and prints it. */
 async function runLabelCreate(
   cli: CliContext,
   { place, ifAbsent, ...fields }: LabelCreateOptions,
@@ -170,7 +169,6 @@ const deleteLabel = {
   },
 } satisfies CommandModule;
 
-/** Deletes a label. */
 async function runLabelDelete(
   cli: CliContext,
   { place, label: name }: LabelDeleteOptions,
@@ -202,7 +200,7 @@ interface LabelCloneOptions {
   readonly force?: boolean;
 }
 
-/** The label of the source, and what happens to the one of its name. */
+/** The result for one label of the source. */
 interface Outcome {
   readonly name: string;
   readonly outcome: "created" | "changed" | "kept";
@@ -232,7 +230,7 @@ const cloneLabels = {
   },
 } satisfies CommandModule;
 
-/** Copies labels by their names and prints an outcome for each. Run again, it continues. */
+/** Copies labels by name and prints an outcome for each. A second run copies the remaining ones. */
 async function runLabelClone(
   cli: CliContext,
   { place, source, force = false }: LabelCloneOptions,

@@ -15,7 +15,7 @@ export const entries: readonly Entry[] = [
 ];
 
 export interface LoginForgeOptions {
-  /** Needed with a password; a token knows its user. */
+  /** Required with a password; a token identifies its user. */
   readonly username?: string;
   readonly secret: "password_input" | "token_input" | "person";
   /** A code of the second factor. */
@@ -75,7 +75,7 @@ async function runLoginForge(cli: CliContext, options: LoginForgeOptions): Promi
   const made =
     options.secret === "token_input" ? await useToken(cli) : await makeToken(cli, options);
   const { url } = await cli.client.target();
-  // Read again: choosing the store has given a new profile its id.
+  // Read again, because choosing the store assigns an id to a new profile.
   const known = await cli.profiles.inUse();
   await cli.credentials.write(known, "forge", { token: made.token, token_id: made.tokenId, url });
   await cli.profiles.updateProfile(profile.name, (one) => ({
@@ -91,7 +91,7 @@ async function runLoginForge(cli: CliContext, options: LoginForgeOptions): Promi
 interface MadeToken {
   readonly username: string;
   readonly token: string;
-  /** Null for a token that was given: it is not ours to delete at logout. */
+  /** Null for a token that croft did not create: logout must not delete it. */
   readonly tokenId: number | null;
 }
 
@@ -242,7 +242,7 @@ async function signIn(
   });
 }
 
-/** One request. The session of a success is stored before anything else happens. */
+/** Sends one sign-in request and stores the session at once if it succeeds. */
 async function tryLogin(
   cli: CliContext,
   { email, password, factor }: Attempt,

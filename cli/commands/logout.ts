@@ -65,7 +65,7 @@ interface StoredToken {
   readonly token_id: number | null;
 }
 
-/** A token that login had made is of no more use; one that was given may be in use elsewhere. */
+/** Deletes a token that `login` created. A token that the user provided may be in use elsewhere and stays. */
 async function deleteOwnToken(
   cli: CliContext,
   profile: NamedProfile,

@@ -12,7 +12,7 @@ export const entries: readonly Entry[] = [
   verb("show", "Show a mail of the outbox", () => showMail),
 ];
 
-/** A mail as the command line shows it. */
+/** A mail in the output. */
 interface ShownMail {
   readonly id: string;
   /** RFC 3339; null when the mail has no valid date. */
@@ -48,7 +48,7 @@ async function runMailList(cli: CliContext): Promise<void> {
   await cli.output.list(wholeList(mails.map(toShownMail)), columns);
 }
 
-/** A mail with its time as everywhere else. */
+/** Returns a mail with its date in RFC 3339. */
 function toShownMail(mail: Omit<ShownMail, "date"> & { readonly date: string }): ShownMail {
   const { id, from, to, subject, bytes } = mail;
   const at = Date.parse(mail.date);

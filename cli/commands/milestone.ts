@@ -70,7 +70,6 @@ const viewMilestone = {
   },
 } satisfies CommandModule;
 
-/** Prints one milestone. */
 async function runMilestoneView(cli: CliContext, params: MilestoneOptions): Promise<void> {
   const { body } = await cli.client.call(forge.getMilestone, { params });
   await cli.output.resource(body, milestoneLines);
@@ -103,7 +102,6 @@ const createMilestone = {
   },
 } satisfies CommandModule;
 
-/** Creates a milestone and prints it. */
 async function runMilestoneCreate(
   cli: CliContext,
   { owner, repo, title, description: descriptionFlag, due, ifAbsent }: MilestoneCreateOptions,
@@ -213,7 +211,6 @@ const deleteMilestone = {
   },
 } satisfies CommandModule;
 
-/** Deletes a milestone. */
 async function runMilestoneDelete(cli: CliContext, params: MilestoneOptions): Promise<void> {
   const { id: milestone } = params;
   await cli.prompts.confirm(`Delete the milestone ${milestone}?`);

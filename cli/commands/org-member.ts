@@ -30,7 +30,7 @@ const listMembers = {
   },
 } satisfies CommandModule;
 
-/** Prints the members that the caller may know, by name. */
+/** Prints the members that the caller may see, by name. */
 async function runList(cli: CliContext, org: string, isPublic: boolean): Promise<void> {
   const pages = isPublic
     ? forgePages(cli.client, forge.listPublicMembers, { params: { org } })
@@ -68,7 +68,7 @@ const publicize = {
   },
 } satisfies CommandModule;
 
-/** Shows a membership. */
+/** Makes a membership public. */
 async function runPublicize(cli: CliContext, org: string, username: string): Promise<void> {
   await cli.client.call(forge.publicizeMember, { params: { org, member: username } });
   await cli.output.done(
@@ -89,7 +89,7 @@ const conceal = {
   },
 } satisfies CommandModule;
 
-/** Hides a membership. */
+/** Makes a membership private. */
 async function runConceal(cli: CliContext, org: string, username: string): Promise<void> {
   await cli.prompts.confirm(`Hide that ${username} is a member of ${org}?`);
   await cli.client.call(forge.concealMember, { params: { org, member: username } });

@@ -62,7 +62,6 @@ export const viewOrg = {
   },
 } satisfies CommandModule;
 
-/** Prints one organization. */
 async function runOrgView(cli: CliContext, { name }: { readonly name: string }): Promise<void> {
   const { body } = await cli.client.call(forge.getOrganization, { params: { org: name } });
   await cli.output.resource(body, organizationLines);

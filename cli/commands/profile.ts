@@ -16,7 +16,7 @@ export const entries: readonly Entry[] = [
   }),
 ];
 
-/** A profile as it is printed. */
+/** A profile in the output. */
 interface ShownProfile {
   readonly name: string;
   readonly in_use: boolean;
@@ -64,7 +64,7 @@ const listProfiles = {
   },
 } satisfies CommandModule;
 
-/** Prints the profiles. The default one is always there. */
+/** Prints the profiles. The default profile always exists. */
 async function runProfileList(cli: CliContext): Promise<void> {
   const { current, profiles } = await cli.profiles.read();
   const named = Object.entries(profiles).map(([name, profile]) =>

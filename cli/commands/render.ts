@@ -102,7 +102,7 @@ export const renderCall = {
     status === 422 && typeof body === "string",
 } as const;
 
-/** The text of the file that the line names. */
+/** Reads the file that the command line names, or standard input. */
 async function readText(cli: CliContext, file: string | undefined): Promise<string> {
   if (file === undefined && cli.io.isInputTerminal)
     throw usageError(
@@ -113,7 +113,9 @@ async function readText(cli: CliContext, file: string | undefined): Promise<stri
   return readFile(resolve(cli.system.workingDirectory, file), "utf8");
 }
 
-/** Prints rendered HTML, or the same for reading; a refusal in plain text is thrown with its words. */
+/**
+ * Prints rendered HTML, or a text layout of it. @throws CliError with the daemon's message for a refusal in plain text
+ */
 async function printRendered(
   cli: CliContext,
   answer: { readonly status: number; readonly body: string | undefined },

@@ -73,7 +73,6 @@ const viewOne = {
   },
 } satisfies CommandModule;
 
-/** Prints one branch. */
 async function runView(cli: CliContext, { owner, repo, branch }: BranchOptions): Promise<void> {
   const { body } = await cli.client.call(forge.getBranch, { params: { owner, repo, branch } });
   await cli.output.resource(body, branchColumns);
@@ -97,7 +96,9 @@ export const createOne = {
   },
 } satisfies CommandModule;
 
-/** Creates a branch and prints it. An existing one may have moved on since, so `--from` is not compared. */
+/**
+ * Creates a branch and prints it. An existing branch may have new commits, so `--if-absent` does not compare `--from`.
+ */
 async function runCreate(cli: CliContext, options: BranchCreateOptions): Promise<void> {
   const { owner, repo, branch, from } = options;
   const params = { owner, repo };
@@ -132,7 +133,6 @@ const renameOne = {
   },
 } satisfies CommandModule;
 
-/** Renames a branch. */
 async function runRename(
   cli: CliContext,
   { owner, repo, branch, newName }: RenameOptions,
@@ -158,7 +158,6 @@ export const deleteOne = {
   },
 } satisfies CommandModule;
 
-/** Deletes a branch. */
 async function runDelete(cli: CliContext, { owner, repo, branch }: BranchOptions): Promise<void> {
   await cli.prompts.confirm(`Delete the branch ${branch} of ${owner}/${repo}?`);
   await cli.client.call(forge.deleteBranch, { params: { owner, repo, branch } });

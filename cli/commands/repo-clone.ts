@@ -91,8 +91,9 @@ export function toFolderName({ name }: WireRepository): string {
 }
 
 /**
- * Returns the address for git. Over http it is where this command line reaches the daemon, because the credentials belong
- * there; `clone_url` may name another address of it. @throws CliError `unsupported` when the daemon serves no SSH
+ * * Returns the address for git. Over http this is the address at which this command line reaches the daemon, because
+ * the credentials belong to it; `clone_url` may name another one. @throws CliError `unsupported` when the daemon serves
+ * no SSH
  */
 export async function toRemoteUrl(
   cli: CliContext,
@@ -104,7 +105,7 @@ export async function toRemoteUrl(
     throw new CliError("unsupported", "the daemon serves no SSH", {
       hint: "leave out --ssh",
     });
-  // The text is the server's, and git runs programs for addresses such as ext::command.
+  // The server chose the text, and git would run a program for an address such as ext::command.
   if (!/^(?:ssh:\/\/|[\w.-]+@[\w.[\]:-]+:)[^\s]+$/.test(sshUrl) || sshUrl.includes("::"))
     throw new CliError("unexpected_answer", "the daemon sent an invalid SSH address");
   return sshUrl;

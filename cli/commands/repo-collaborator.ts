@@ -101,7 +101,6 @@ export const removeCollaborator = {
   },
 } satisfies CommandModule;
 
-/** Removes a collaborator. */
 async function runRemove(
   cli: CliContext,
   { owner, repo, username }: CollaboratorOptions,

@@ -25,11 +25,11 @@ export interface RepoCreateOptions extends NewRepositoryFlags {
   readonly owner?: string;
   /** The default; refused together with `--private`. */
   readonly public?: true;
-  /** The template repository that it begins from, as OWNER/NAME. */
+  /** The template repository, as OWNER/NAME. */
   readonly fromTemplate?: string;
   /** The parts to copy from the template, by the names of `templateItems`. */
   readonly with?: string;
-  /** A folder with a local repository that gets the new one as a remote. */
+  /** A local repository that gets the new one as a remote. */
   readonly source?: string;
   /** The name of that remote; `origin` when absent. */
   readonly remote?: string;
@@ -131,7 +131,7 @@ function assertFlags(name: string | undefined, flags: RepoCreateOptions): void {
     throw usageError("--ssh takes --source or --clone");
 }
 
-/** Creates a repository for the caller or in an organization, and connects a local one with it. */
+/** Creates a repository for the caller or in an organization, and optionally adds it as a remote of a local one. */
 async function runRepoCreate(cli: CliContext, options: RepoCreateOptions): Promise<void> {
   const { source, remote = "origin", ssh = false } = options;
   const org = options.org ?? (await findOrganization(cli, options.owner));
@@ -196,7 +196,7 @@ async function findOrganization(
   return isSameName(caller.login, owner) ? undefined : owner;
 }
 
-/** A remote of a run before this one, with `--if-absent`, stays. @throws CliError `name_collision` */
+/** With `--if-absent`, keeps the remote that an earlier run added. @throws CliError `name_collision` */
 async function addRemote(
   cli: CliContext,
   { path, remoteUrl }: LocalRepository,
@@ -217,7 +217,7 @@ const remoteTaken = (path: string, remote: string) =>
     hint: "give another name with --remote",
   });
 
-/** The parts that a repository may copy from its template, by the words of `--with`. */
+/** The fields of the request by the words of `--with`: the parts that a template may contribute. */
 const templateItems: Readonly<Record<string, string>> = {
   content: "git_content",
   topics: "topics",

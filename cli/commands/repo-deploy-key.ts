@@ -62,7 +62,7 @@ export const addKey = {
   },
 } satisfies CommandModule;
 
-/** Adds a key that opens one repository, for reading unless it may write. */
+/** Adds a key for one repository, read-only by default. */
 async function runAdd(cli: CliContext, options: DeployKeyAddOptions): Promise<void> {
   const { owner, repo, file, title, allowWrite } = options;
   const params = { owner, repo };
@@ -107,7 +107,7 @@ const deleteKey = {
   },
 } satisfies CommandModule;
 
-/** Deletes a key. The API deletes an unknown one without a word, so it is looked up first. */
+/** Deletes a key. The API does not report an unknown key, so the key is looked up first. */
 async function runDelete(cli: CliContext, { owner, repo, id }: DeployKeyOptions): Promise<void> {
   const params = { owner, repo, id };
   const { body } = await cli.client.call(forge.getDeployKey, { params });

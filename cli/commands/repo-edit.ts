@@ -107,7 +107,6 @@ export const renameRepo = {
   },
 } satisfies CommandModule;
 
-/** Renames a repository and prints it. */
 async function runRepoRename(
   cli: CliContext,
   { owner, repo, newName }: RepoRenameOptions,
@@ -149,7 +148,7 @@ export const transferRepo = {
   },
 } satisfies CommandModule;
 
-/** Gives a repository to another owner, or answers an offer, and prints the repository as it is then. */
+/** Transfers a repository, or accepts or rejects an offered one, and prints the result. */
 async function runRepoTransfer(
   cli: CliContext,
   { owner, repo, newOwner, accept, reject }: RepoTransferOptions,

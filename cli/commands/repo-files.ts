@@ -74,7 +74,7 @@ export const catFile = {
   },
 } satisfies CommandModule;
 
-/** Prints a file: its bytes into a pipe, and on a terminal its text without control sequences. */
+/** Prints a file: raw bytes into a pipe, text without control sequences on a terminal. */
 async function runCat(cli: CliContext, { owner, repo, path, ref }: FileOptions): Promise<void> {
   if (cli.output.isMachine)
     throw usageError("a file does not go with machine output", "the bytes are the output");
@@ -119,7 +119,9 @@ export const downloadRepo = {
   },
 } satisfies CommandModule;
 
-/** Downloads the files of a revision. The file appears under its name when it is whole; one that exists is replaced. */
+/**
+ * Downloads the files of a revision. The file appears under its name when it is complete, and replaces an existing one.
+ */
 async function runRepoDownload(cli: CliContext, options: RepoDownloadOptions): Promise<void> {
   const { owner, repo, zip, output } = options;
   const format = zip ? "zip" : "tar.gz";

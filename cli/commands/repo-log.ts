@@ -152,7 +152,7 @@ function assertNoDocument(cli: CliContext): void {
     throw usageError("--diff and --patch do not go with machine output", "the text is the output");
 }
 
-/** Prints a text line by line while it arrives, without control sequences. */
+/** Prints a text line by line as it arrives, without control sequences. */
 async function printText(cli: CliContext, { stream }: ByteDownload): Promise<void> {
   const decoder = new TextDecoder();
   let rest = "";

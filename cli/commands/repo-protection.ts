@@ -48,7 +48,7 @@ const listAll = {
   },
 } satisfies CommandModule;
 
-/** Prints the rules, in the order in which they are tried. */
+/** Prints the rules in the order in which the daemon applies them. */
 async function runList(cli: CliContext, { owner, repo }: RepositoryName): Promise<void> {
   const { body } = await cli.client.call(forge.listBranchProtections, { params: { owner, repo } });
   await cli.output.list(wholeList(body), ruleColumns);
@@ -71,7 +71,6 @@ const viewOne = {
   },
 } satisfies CommandModule;
 
-/** Prints one rule. */
 async function runView(cli: CliContext, { owner, repo, rule }: RuleOptions): Promise<void> {
   const { body } = await cli.client.call(forge.getBranchProtection, {
     params: { owner, repo, rule },
@@ -107,7 +106,6 @@ export const createOne = {
   },
 } satisfies CommandModule;
 
-/** Creates a rule and prints it. */
 async function runCreate(
   cli: CliContext,
   options: ProtectionOptions & IfAbsentFlag,
@@ -174,7 +172,7 @@ async function runEdit(cli: CliContext, options: ProtectionOptions): Promise<voi
   await cli.output.resource(body, ruleColumns);
 }
 
-/** A list of users or teams allows pushes to them alone. */
+/** A list of users or teams restricts pushes to them. */
 function toBody({ push, pushUser, pushTeam, forcePush }: ProtectionOptions) {
   const isListed = pushUser !== undefined || pushTeam !== undefined;
   return {
@@ -200,7 +198,6 @@ const deleteOne = {
   },
 } satisfies CommandModule;
 
-/** Removes a rule. */
 async function runDelete(cli: CliContext, { owner, repo, rule }: RuleOptions): Promise<void> {
   await cli.prompts.confirm(`Stop protecting ${rule} in ${owner}/${repo}?`);
   await cli.client.call(forge.deleteBranchProtection, { params: { owner, repo, rule } });

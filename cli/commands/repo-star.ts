@@ -23,7 +23,6 @@ export const starRepo = {
   },
 } satisfies CommandModule;
 
-/** Stars a repository. */
 async function runStar(cli: CliContext, { owner, repo }: RepositoryName): Promise<void> {
   const name = `${owner}/${repo}`;
   await cli.client.call(forge.starRepository, { params: { owner, repo } });
@@ -33,7 +32,7 @@ async function runStar(cli: CliContext, { owner, repo }: RepositoryName): Promis
 export const unstarRepo = {
   operations: [forge.unstarRepository],
   output: shape({ starred: "boolean", full_name: "string" }),
-  /** It can be undone, so it needs no confirmation; so does the end of a watch. */
+  /** Can be undone, so it needs no confirmation. The same holds for the end of a watch. */
   destructive: false,
   define(command, cli, run = runUnstar): void {
     command
@@ -59,7 +58,6 @@ export const watchRepo = {
   },
 } satisfies CommandModule;
 
-/** Watches a repository. */
 async function runWatch(cli: CliContext, { owner, repo }: RepositoryName): Promise<void> {
   const name = `${owner}/${repo}`;
   await cli.client.call(forge.watchRepository, { params: { owner, repo } });

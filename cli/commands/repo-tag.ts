@@ -48,7 +48,6 @@ const viewOne = {
   },
 } satisfies CommandModule;
 
-/** Prints one tag. */
 async function runView(cli: CliContext, { owner, repo, tag }: TagOptions): Promise<void> {
   const { body } = await cli.client.call(forge.getTag, { params: { owner, repo, tag } });
   await cli.output.resource(body, tagColumns);
@@ -74,7 +73,6 @@ export const createOne = {
   },
 } satisfies CommandModule;
 
-/** Creates a tag and prints it. */
 async function runCreate(cli: CliContext, options: TagCreateOptions): Promise<void> {
   const { owner, repo, tag, message, target } = options;
   const params = { owner, repo };
@@ -115,7 +113,6 @@ export const deleteOne = {
   },
 } satisfies CommandModule;
 
-/** Deletes a tag. */
 async function runDelete(cli: CliContext, { owner, repo, tag }: TagOptions): Promise<void> {
   await cli.prompts.confirm(`Delete the tag ${tag} of ${owner}/${repo}?`);
   await cli.client.call(forge.deleteTag, { params: { owner, repo, tag } });

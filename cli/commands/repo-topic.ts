@@ -28,7 +28,7 @@ const listAll = {
   },
 } satisfies CommandModule;
 
-/** Prints the topics of a repository, one a line; they fit on one page. */
+/** Prints the topics of a repository, one a line. All of them fit on one page. */
 async function runList(cli: CliContext, { owner, repo }: RepositoryName): Promise<void> {
   const { body } = await cli.client.call(forge.listTopics, {
     params: { owner, repo },
@@ -93,7 +93,7 @@ async function runAdd(cli: CliContext, { owner, repo, topics }: TopicOptions): P
 const removeSome = {
   operations: [forge.deleteTopic],
   output: changed,
-  // A topic is added again as easily.
+  // A removed topic can be added again.
   destructive: false,
   define(command, cli, run = runRemove): void {
     command

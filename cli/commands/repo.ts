@@ -181,7 +181,6 @@ export const viewRepo = {
   },
 } satisfies CommandModule;
 
-/** Prints one repository. */
 async function runRepoView(
   cli: CliContext,
   { owner, repo, web = false }: RepositoryName & { readonly web?: boolean },
@@ -202,7 +201,7 @@ export const deleteRepo = {
   },
 } satisfies CommandModule;
 
-/** Deletes a repository with its history; its name must be typed, because nothing brings it back. */
+/** Deletes a repository with its history. The name must be typed, because deletion is irreversible. */
 async function runRepoDelete(cli: CliContext, { owner, repo }: RepositoryName): Promise<void> {
   const name = `${owner}/${repo}`;
   await cli.prompts.confirm(`Delete the repository ${name} with its whole history?`, name);

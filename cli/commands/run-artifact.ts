@@ -121,8 +121,8 @@ export const downloadArtifacts = {
 } satisfies CommandModule;
 
 /**
- * Downloads artifacts and unpacks their archives: a named one into the folder itself, otherwise each into a folder of its
- * name. A file that exists is kept, and the command fails, unless `--force` is given.
+ * * Downloads artifacts and unpacks their archives: a named one into the folder itself, otherwise each into a folder of
+ * its name. Without `--force`, fails for a file that exists.
  */
 async function runDownload(cli: CliContext, options: DownloadOptions): Promise<void> {
   const { name, dir = "." } = options;
@@ -214,7 +214,7 @@ async function findArtifacts(
   const found: WireArtifact[] = [];
   for await (const { items } of readPages(pages, { page: undefined, limit: undefined, all: true }))
     found.push(...items.filter(({ expired }) => !expired));
-  // Newer ids are of newer attempts.
+  // Newer attempts have higher ids.
   return found.toSorted((one, other) => other.id - one.id);
 }
 

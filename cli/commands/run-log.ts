@@ -42,7 +42,7 @@ async function runLog(
   let rows = 0;
   let lastReason = "";
   for (;;) {
-    // Fetched before the rows: the response that follows then has every row until the end of the job.
+    // Fetched before the rows, so that the response has every row until the end of the job.
     const { body: job } = await cli.client.call(forge.getJob, {
       params: { owner, repo, job_id: id },
     });

@@ -89,7 +89,7 @@ async function* listChanges(
   if (id === undefined) throw new CliError("not_found", "the repository has no runs");
   const statuses = new Map<number, string>();
   for (;;) {
-    // Fetched before the jobs: the list that follows then has every change until the end of the run.
+    // Fetched before the jobs, so that the list contains every change until the end of the run.
     const run = await source.getRun(id);
     for (const job of await source.listJobs(id)) {
       const status = stateOf(job);

@@ -138,7 +138,7 @@ export const viewRun = {
   },
 } satisfies CommandModule;
 
-/** Prints one run: that of an invalid file with its error, and for people the summaries of its steps. */
+/** Prints one run, with its error if its file is invalid, and in human output the step summaries. */
 async function runView(cli: CliContext, { owner, repo, id }: RunName): Promise<void> {
   const { body } = await cli.client.call(forge.getRun, { params: { owner, repo, run: id } });
   await cli.output.resource(body, [
@@ -213,7 +213,7 @@ export const cancelRun = {
   },
 } satisfies CommandModule;
 
-/** Cancels a run. One that has ended stays as it is. With `--wait` any end is a success. */
+/** Cancels a run; a completed run stays unchanged. With `--wait` any conclusion is a success. */
 async function runCancel(cli: CliContext, options: RunName & WaitFlags): Promise<void> {
   const { owner, repo, id } = options;
   await cli.client.call(forge.cancelRun, { params: { owner, repo, run: id } });

@@ -163,7 +163,7 @@ export function toNote(cli: CliContext): (message: string) => void {
   };
 }
 
-/** Jobs of a host label can do whatever the user of the runner can. */
+/** Warns that jobs of a host label run with all rights of the runner's user. */
 export function warnOfHostJobs(cli: CliContext, { labels, allow }: RunnerState): void {
   const onHost = labels.filter((label) => !label.includes(":docker://"));
   if (onHost.length === 0) return;

@@ -77,7 +77,6 @@ export const viewRunner = {
   },
 } satisfies CommandModule;
 
-/** Prints one runner. */
 async function runView(cli: CliContext, { level, id }: RunnerName): Promise<void> {
   const { body } = await getRunner(cli.client, level, id);
   await cli.output.resource(body, columns);

@@ -148,7 +148,6 @@ export const deleteSecret = {
   },
 } satisfies CommandModule;
 
-/** Deletes a secret. */
 async function runDelete(cli: CliContext, { level, name }: SecretName): Promise<void> {
   await cli.prompts.confirm(`Delete secret ${name}?`);
   const named = { secretname: name };

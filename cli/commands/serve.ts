@@ -18,7 +18,7 @@ import { forge } from "../client/operations.ts";
 import { CliError, toCliError } from "../errors.ts";
 import { warnOfHostJobs } from "./runner-run.ts";
 
-/** The groups of settings that have to do with serving. */
+/** Groups of settings that have flags of `serve`. */
 const servedGroups: ReadonlySet<string> = new Set([
   "Listening",
   "Storage",
@@ -27,25 +27,25 @@ const servedGroups: ReadonlySet<string> = new Set([
   "Logs",
 ]);
 
-/** The settings that have a flag here, with the flag as commander takes it. */
+/** The settings with flags, each with its definition for commander. */
 const flagged = listSettings().flatMap(([name, { flag, group, help }]) =>
   flag !== undefined && servedGroups.has(group) ? [{ name, flag, help }] : [],
 );
 
-/** The flags of `serve` as they were given, by the name of their setting. */
+/** The parsed flags of `serve`, by the name of their setting. */
 export type ServeFlags = SettingFlags & { readonly background?: true; readonly runner?: true };
 
-/** Adds the flags of the settings that have to do with serving. */
+/** Adds a flag for each setting of these groups. */
 export function addServeFlags(command: Command): void {
   for (const { flag, help } of flagged) command.option(flag, toFlagHelp(help));
 }
 
-/** Flags are described in small letters, settings in sentences. */
+/** Turns the sentence that describes a setting into the description of a flag. */
 function toFlagHelp(help: string): string {
   return help.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
 }
 
-/** The words of a line that gives `flags` again. */
+/** Returns `flags` as words of a command line. */
 export function toServeWords(flags: SettingFlags): string[] {
   return flagged.flatMap(({ name, flag }) => {
     const value = flags[name];
@@ -116,7 +116,8 @@ async function runServe(
   const { assertKnownVariables, readAllSettings } = await import("../profile/settings.ts");
   assertKnownVariables(cli.system);
   const { settings, paths } = readAllSettings(cli.system, cli.flags, flags);
-  // The daemon brings its own undici; h3 would make Node load the one inside of it too, for the class of a header.
+  // The daemon bundles undici. Without this, h3 would make Node load its internal copy as well, for the `Headers`
+  // class.
   const { install } = await import("undici");
   install();
   const { startDaemon } = await import("../../daemon/main.ts");
@@ -128,7 +129,7 @@ async function runServe(
     version,
     clock: cli.clock,
     process: { pid, mark: processMark(pid), userId },
-    // The single executable has Node in it.
+    // The single executable contains Node.
     ...(program.length > 1 ? {} : { scriptProgram: [program[0], RUN_SCRIPT] }),
     logTo: isBackground ? { write: () => undefined } : log.screen,
     recordTo: log.records,
@@ -178,7 +179,7 @@ export type ShownFirstStart = Omit<NonNullable<RunningDaemon["firstStart"]>, "pa
 };
 
 /**
- * Output other than a terminal is a log, which other people may read: then the password is written to a file of mode 0600.
+ * * Output that is not a terminal may be a log that others read. Then the password is written to a file of mode 0600.
  */
 async function toShown(
   cli: CliContext,
@@ -193,7 +194,7 @@ async function toShown(
   return { ...firstStart, password: null, password_file: path };
 }
 
-/** The password of an earlier home is kept: a backup of that home may be restored. */
+/** Never overwrites the password of an earlier home, whose backup may be restored. */
 async function findFreeName(path: string): Promise<string> {
   const { access } = await import("node:fs/promises");
   for (let number = 1; ; number += 1) {
@@ -212,7 +213,7 @@ async function announce(
   firstStart: ShownFirstStart | undefined,
 ): Promise<void> {
   const ready = { event: "ready", urls, pid: cli.system.pid, first_start: firstStart ?? null };
-  // Scripts wait for one line; on a terminal a document would be indented.
+  // Scripts wait for exactly one line, so the document is not indented.
   if (
     cli.flags.json === true &&
     !cli.flags.meta &&
@@ -223,7 +224,10 @@ async function announce(
   await cli.output.text(toReadyText(urls, firstStart, whatToType(cli)), ready);
 }
 
-/** Started by `npm start` croft is not a command of the shell's, but one that npx finds. A home that was named is named again. */
+/**
+ * Returns the command that runs this croft: after `npm start` the shell finds it only through npx. Repeats a home that
+ * was named.
+ */
 export function whatToType({ system, flags }: CliContext): string {
   const croft = system.env["npm_lifecycle_event"] === "start" ? "npx croft" : "croft";
   if (flags.home === undefined) return croft;

@@ -115,7 +115,7 @@ const listLicenses = {
   },
 } satisfies CommandModule;
 
-/** Prints the licenses that there are texts of. */
+/** Prints the available licenses. */
 async function runLicenseList(cli: CliContext): Promise<void> {
   const { body } = await cli.client.call(forge.listLicenseTemplates, {}, withoutCredentials);
   await cli.output.list(wholeList(body), licenseColumns);
@@ -131,7 +131,7 @@ export const viewLicense = {
   },
 } satisfies CommandModule;
 
-/** Prints the text of a license; its placeholders stay. */
+/** Prints the text of a license with its placeholders. */
 async function runLicenseView(cli: CliContext, { key }: { readonly key: string }): Promise<void> {
   const { body } = await cli.client.call(
     forge.getLicenseTemplate,

@@ -63,7 +63,7 @@ async function runTokenCreate(cli: CliContext, options: TokenCreateOptions): Pro
   const { username, authorization } = await findOwner(cli, options);
   const input = { params: { username }, body: { name, scopes } };
   const { body } = await cli.client.call(forge.createToken, input, { authorization });
-  // The answer's times are not filled in yet.
+  // The response has no times yet.
   await cli.output.resource(body, [
     { header: "token", cell: ({ sha1 }) => sha1 },
     ...tokenColumns.filter(({ header }) => !timeColumns.has(header)),

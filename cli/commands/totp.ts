@@ -23,7 +23,7 @@ const statusTotp = {
   },
 } satisfies CommandModule;
 
-/** Prints whether signing in with the password takes a code. */
+/** Prints whether the second factor is on. */
 async function runTotpStatus(cli: CliContext): Promise<void> {
   const { body } = await cli.client.call(forge.getTwoFactor);
   await cli.output.resource(body, [{ header: "enabled", cell: ({ enabled }) => enabled }]);
@@ -37,7 +37,7 @@ export const setupTotp = {
   },
 } satisfies CommandModule;
 
-/** Prints a secret for an authenticator app. The factor is enabled by `croft totp enable` with a code of it. */
+/** Prints a secret for an authenticator app. `croft totp enable` with a code of it enables the factor. */
 async function runTotpSetup(cli: CliContext, flags: OwnPasswordFlags): Promise<void> {
   const { body } = await cli.client.call(
     forge.startTwoFactor,

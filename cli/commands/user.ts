@@ -53,7 +53,6 @@ const viewUser = {
   },
 } satisfies CommandModule;
 
-/** Prints one user. */
 async function runUserView(cli: CliContext, username: string): Promise<void> {
   const { body } = await cli.client.call(forge.getUser, { params: { username } });
   await cli.output.resource(body, userLines);
@@ -67,7 +66,6 @@ export const followUser = {
   },
 } satisfies CommandModule;
 
-/** Follows an account. */
 async function runFollow(cli: CliContext, username: string): Promise<void> {
   await cli.client.call(forge.followUser, { params: { username } });
   await cli.output.done({ following: true, username }, `Following ${username}.`);
@@ -118,7 +116,7 @@ const listFollowing = {
   },
 } satisfies CommandModule;
 
-/** Prints whom the caller or another user follows. */
+/** Prints the users that the caller or another user follows. */
 async function runFollowing(cli: CliContext, username: string | undefined): Promise<void> {
   const pages =
     username === undefined

@@ -88,7 +88,7 @@ export interface VariableName {
   readonly name: string;
 }
 
-/** The operations of the repository are used as types for all levels, whose parameters differ only in their owner. */
+/** All levels use the types of the repository's operations: their parameters differ only in the owner. */
 function toCall({ level, name }: VariableName) {
   return {
     kind: level.kind as "repository",
@@ -110,7 +110,6 @@ export const getVariable = {
   },
 } satisfies CommandModule;
 
-/** Prints one variable. */
 async function runGet(cli: CliContext, variable: VariableName): Promise<void> {
   const { kind, params } = toCall(variable);
   const { body } = await cli.client.call(operations.get[kind], { params });
@@ -188,7 +187,6 @@ export const deleteVariable = {
   },
 } satisfies CommandModule;
 
-/** Deletes a variable. */
 async function runDelete(cli: CliContext, variable: VariableName): Promise<void> {
   const { name } = variable;
   await cli.prompts.confirm(`Delete variable ${name}?`);

@@ -7,7 +7,7 @@ import { version } from "../version.ts";
 import { parseObject } from "../support/json-object.ts";
 
 export interface VersionOptions {
-  /** Also asks for the latest release. */
+  /** Also fetch the latest release. */
   readonly check: boolean;
 }
 
@@ -63,7 +63,7 @@ async function readLatest(
   try {
     return await readRelease(cli, updateUrl);
   } catch (error) {
-    // The words of the transport are about the daemon.
+    // The transport's messages are about the daemon, so they are replaced.
     if (cli.signal.aborted || (error instanceof CliError && error.code === "unexpected_answer"))
       throw error;
     const reason = error instanceof Error ? error.message : String(error);

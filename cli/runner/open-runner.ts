@@ -60,7 +60,7 @@ export async function openRunner(
       allow: state.allow,
       isEphemeral: state.ephemeral,
       engine: await findEngine(system.env),
-      // The single executable has Node in it.
+      // The single executable contains Node.
       node: system.program.length > 1 ? [system.program[0]] : [system.program[0], RUN_SCRIPT],
       architecture: arch(),
       root,

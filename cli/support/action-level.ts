@@ -34,7 +34,7 @@ export function withRunnerLevel(command: Command): Command {
     .option("--user", "of your own repositories");
 }
 
-/** Reads the level of runners; one flag at most may be given. @throws CliError `usage` */
+/** Reads the level of runners from at most one flag. @throws CliError `usage` */
 export function toRunnerLevel(flags: Omit<LevelFlags, "instance">): ActionLevel {
   const { repo, org, user = false } = flags;
   if (repo === undefined && org === undefined && !user) return { kind: "instance", params: {} };
@@ -43,7 +43,7 @@ export function toRunnerLevel(flags: Omit<LevelFlags, "instance">): ActionLevel 
   return toLevel(flags);
 }
 
-/** Reads the level; exactly one flag must be given. @throws CliError `usage` */
+/** Reads the level from exactly one flag. @throws CliError `usage` */
 export function toLevel({ repo, org, user, instance }: LevelFlags): ActionLevel {
   const levels = [repo, org, user, instance].filter((flag) => flag !== undefined && flag !== false);
   if (levels.length !== 1) throw usageError("give one of --repo, --org, --user and --instance");

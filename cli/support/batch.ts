@@ -5,7 +5,7 @@ import type { Column } from "../output/cells.ts";
 import { wholeList } from "../output/pages.ts";
 import { type FieldType, toObjectSchema } from "../output/spec.ts";
 
-/** The error of one of several, in the words of the error line. */
+/** The error of one task, with the members of the error line. */
 interface BatchError {
   readonly code: CliErrorCode;
   readonly message: string;
@@ -36,7 +36,7 @@ const hopeless: ReadonlySet<CliErrorCode> = new Set([
   "daemon_unreachable",
 ]);
 
-/** One of several things to do. */
+/** One task of a batch. */
 export interface Task<T> {
   /** Its name in the results. */
   readonly item: string;
@@ -126,8 +126,9 @@ async function doOne<T>({ item, run }: Task<T>): Promise<Outcome<T> | DryRun> {
 }
 
 /**
- * Prints the results of a batch, or those that `isShown` chooses. When some failed the results say which, and the exit code is that of `partial`.
- * @throws CliError when nothing was done at all
+ * * Prints the results of a batch, or those that `isShown` selects. If some failed, the results name them and the exit
+ * code is that of `partial`.
+ * @throws CliError when all failed
  */
 export async function finishBatch<T extends object>(
   cli: CliContext,
@@ -161,7 +162,7 @@ export async function finishBatch<T extends object>(
   cli.finishWith(exitCodeOf(partial));
 }
 
-/** A line that names more reasons, or more items of one reason, is not read. */
+/** Maximum number of reasons, and of items for one reason, in a summary. */
 const reasonsMax = 5;
 const itemsMax = 3;
 
@@ -178,7 +179,7 @@ function allFailed(
     return `${items.slice(0, itemsMax).join(", ")}${others}: ${reason}`;
   });
   const more = reasons.length > reasonsMax ? `; and ${reasons.length - reasonsMax} more` : "";
-  // The problems of one item would be explained instead of all of them, and its hint may not help the others.
+  // The problems and the hint of one item may not apply to the others.
   const { problems: _problems, hint, ...details } = first.details;
   const sameHint = outcomes.every(({ failure }) => failure.details.hint === hint);
   return new CliError(

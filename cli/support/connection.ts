@@ -17,8 +17,9 @@ export async function readConnections(cli: CliContext): Promise<readonly WireCon
 }
 
 /**
- * The connection with this id or name; without a word, the only one. Names are compared exactly first, then without
- * case; the beginning of an id will do when it is unique, and so does `NAME:/`. @throws CliError `not_found`, or `usage` when several fit
+ * * The connection with this id or name; without a word, the only one. Names are compared exactly first, then without
+ * case; a unique prefix of an id and `NAME:/` are accepted too. @throws CliError `not_found`, or `usage` when several
+ * fit
  */
 export function pickConnection(
   connections: readonly WireConnection[],
@@ -41,7 +42,7 @@ export function pickConnection(
       : [],
   ].find((found) => found.length > 0);
   const [found, ...others] = fits ?? [];
-  // The address of its top names the connection, too.
+  // The address of a connection's root names the connection, too.
   const isAddress = /.:\/?$/.test(word);
   if (found === undefined && isAddress)
     return pickConnection(connections, word.replace(/:\/?$/, ""));

@@ -7,15 +7,15 @@ import { type Entry, openPromise, type ZipFile } from "yauzl";
 import { CliError } from "../errors.ts";
 
 const ENTRIES_MAX = 100_000;
-/** Unpacked bytes of one archive in all: a bomb of a few megabytes would fill the disk. */
+/** Maximum total of unpacked bytes of one archive: a zip bomb of a few megabytes would fill the disk. */
 const UNPACKED_BYTES_MAX = 64 * 1024 ** 3;
 const FILE_TYPE_MASK = 0o170000;
 const SYMBOLIC_LINK = 0o120000;
 
 /**
- * Unpacks the files of a ZIP archive into a folder and returns how many there are. Names that lead out of the folder and
- * symbolic links are refused. Throws `file_error` for an archive that is damaged and, without `overwrite`, for a file that
- * exists; files that were unpacked before stay.
+ * * Unpacks the files of a ZIP archive into a folder and returns how many there are. Names that lead out of the folder
+ * and symbolic links are refused. Throws `file_error` for an archive that is damaged and, without `overwrite`, for a
+ * file that exists; files that are already unpacked stay.
  */
 export async function extractArchive(
   archive: string,

@@ -11,7 +11,9 @@ export const findDocumentOperations = [vault.listDocuments, vault.listReceivedSh
 
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 const PAGE = 100;
-/** The index has names once the text was read; younger documents are found among the newest ones. */
+/**
+ * The index has the name of a document once its text was extracted; younger ones are found among the newest documents.
+ */
 const PAGES_MAX = 10;
 
 /**

@@ -3,7 +3,7 @@ import { readByteSize } from "../../daemon/settings/byte-size.ts";
 import { usageError } from "../errors.ts";
 import { suggest } from "../../daemon/settings/suggest.ts";
 
-/** The bytes that a flag's value means, spelled as in settings. @throws CliError `usage` */
+/** Returns the bytes that a flag's value means, in the notation of settings. @throws CliError `usage` */
 export function toByteSize(text: string): number {
   const bytes = readByteSize(text);
   if (bytes === undefined)

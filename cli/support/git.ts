@@ -45,10 +45,7 @@ export async function readGit(cli: GitDeps, words: readonly string[]): Promise<G
   };
 }
 
-/**
- * Runs git for the person: its messages and progress go to standard error.
- * @throws CliError `git_failed` when it fails
- */
+/** * Runs git and shows its messages and progress on standard error. @throws CliError `git_failed` when it fails */
 export async function runGit(cli: GitDeps, words: readonly string[]): Promise<void> {
   const child = spawn("git", [...words], {
     cwd: cli.system.workingDirectory,

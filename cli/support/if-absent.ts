@@ -12,7 +12,7 @@ export function addIfAbsentFlag(command: Command): Command {
   return command.option("--if-absent", "if it exists, print it unchanged and succeed");
 }
 
-/** A setting that the command line asks for, beside that of the existing thing. */
+/** A requested setting and that of the existing object. */
 export interface Setting {
   readonly flag: string;
   /** Undefined when the flag was not given; such a setting is not compared. */
@@ -23,32 +23,32 @@ export interface Setting {
 export interface Creation<T> {
   /** The flag. */
   readonly ifAbsent: true | undefined;
-  /** The thing in messages, such as `the label "bug" of ada/notes`. */
+  /** The object in messages, such as `the label "bug" of ada/notes`. */
   readonly title: string;
-  /** Returns the existing thing of this name, as the server compares names. A `not_found` means undefined. */
+  /** Returns the existing object of this name, as the server compares names. A `not_found` means undefined. */
   readonly find: () => Promise<T | undefined>;
   readonly create: () => Promise<T>;
-  /** The settings of the existing thing that flags also set. */
+  /** The settings of the existing object that flags can set. */
   readonly settings?: (existing: T) => readonly Setting[];
-  /** The command that changes the existing thing, such as `croft label edit`. */
+  /** The command that changes the existing object, such as `croft label edit`. */
   readonly editedBy?: string;
   /**
-   * Deletes the thing that `create` has made, where the server accepts several of one name: `find` returns the oldest, and
-   * of two processes at once the later one deletes its own.
+   * * Deletes the object that `create` made, if the server accepts several of one name. `find` returns the oldest, so
+   * of two concurrent processes the later one deletes its own.
    */
   readonly withdraw?: (created: T) => Promise<void>;
 }
 
 export interface Created<T> {
   readonly value: T;
-  /** False for a thing that existed before. */
+  /** False for an object that existed before. */
   readonly isNew: boolean;
 }
 
 /**
- * Creates a thing. With `--if-absent` it first looks for an existing one, and returns it unchanged with a note on standard
- * error. When the server refuses the creation, it looks again, because another process may have created the thing in the
- * meantime. @throws CliError the server's own refusal when the thing still does not exist: something else is in the way
+ * * Creates an object. With `--if-absent`, returns an existing one unchanged, with a note on standard error. If the
+ * server refuses the creation, looks it up again, because another process may have created it meanwhile. @throws
+ * CliError the server's refusal when the object still does not exist
  */
 export async function createIfAbsent<T extends object>(
   cli: CliContext,
@@ -117,7 +117,7 @@ function reportExisting<T>(
   return { value, isNew: false };
 }
 
-/** Numbers and true or false may come as words from flags. */
+/** Flags may give numbers and booleans as text. */
 function isSame(requested: unknown, existing: unknown): boolean {
   return String(requested) === String(existing ?? "");
 }
@@ -126,7 +126,9 @@ function toWord(value: unknown): string {
   return JSON.stringify(value ?? "");
 }
 
-/** Whether two names are one where the server ignores case: users, organizations, repositories, teams, handles. */
+/**
+ * Returns whether two names are equal if the server ignores case: users, organizations, repositories, teams, handles.
+ */
 export function isSameName(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }

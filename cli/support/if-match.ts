@@ -21,7 +21,7 @@ export function readIfMatch({ ifMatch, etag }: IfMatchFlags): string | undefined
   if (ifMatch !== undefined && etag !== undefined)
     throw usageError("--etag is the former name of --if-match: give one of them");
   const value = ifMatch ?? etag;
-  // An empty variable of a script must not become a change without a precondition.
+  // An empty shell variable must not turn into a change without a precondition.
   if (value?.trim() === "")
     throw usageError(
       "--if-match takes an etag, not an empty text",
@@ -54,7 +54,7 @@ export function preconditionFailed(word: string, etag: string, cause?: CliError)
   });
 }
 
-/** For the `catch` of a change: says which precondition has failed. Any other error stays as it is. */
+/** Returns a handler for a failed change that names the failed precondition. Other errors are rethrown unchanged. */
 export function explainPrecondition(word: string, etag: string | undefined) {
   return (error: unknown): never => {
     if (etag !== undefined && error instanceof CliError && error.code === "stale")

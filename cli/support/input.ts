@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { CliContext } from "../context.ts";
 import { usageError } from "../errors.ts";
 
-/** A text as it was given, or from standard input when it is `-`. */
+/** Returns the text itself, or reads standard input for `-`. */
 export async function readText(cli: CliContext, text: string): Promise<string> {
   return text === "-" ? cli.io.readInput(TEXT_BYTES_MAX) : text;
 }

@@ -18,12 +18,12 @@ export function toDueDate(value: string): string {
   throw usageError(`a date is written as 2026-12-31, not ${JSON.stringify(value)}`);
 }
 
-/** Adds one more value of an option that may be repeated. */
+/** Accumulates the values of a flag that may be repeated. */
 export function addValue(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, value];
 }
 
-/** Adds values of an option that may be repeated or has several, separated by commas. */
+/** Accumulates the values of a flag that may be repeated or has several values, separated by commas. */
 export function addValues(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, ...value.split(",").map((word) => word.trim())];
 }

@@ -49,15 +49,15 @@ export function toItemAddress(word: string): ItemAddress {
 }
 
 /**
- * Whether a word has a connection in front, where a local path is possible too. Paths that begin with a dot, a slash or a
- * tilde are local; on Windows so is a letter with a colon, which is a drive there.
+ * * Returns whether a word is an address with a connection rather than a local path. Paths that begin with a dot, a
+ * slash or a tilde are local; on Windows so is a letter with a colon, which is a drive there.
  */
 export function isConnectionAddress(word: string, platform: NodeJS.Platform): boolean {
   if (platform === "win32" && /^[A-Za-z]:/.test(word)) return false;
   return /^[^./~\\][^/\\]*:/.test(word);
 }
 
-/** Parses an address that must be a path, such as one where nothing exists yet. */
+/** Parses an address that must be a path, such as that of a new folder. */
 export function toPathAddress(word: string): Extract<ItemAddress, { kind: "path" }> {
   const address = toItemAddress(word);
   if (address.kind === "path") return address;
@@ -67,12 +67,12 @@ export function toPathAddress(word: string): Extract<ItemAddress, { kind: "path"
   );
 }
 
-/** The address as it is written. */
+/** Formats an address. */
 export function toAddressText(connection: string, path: readonly string[]): string {
   return `${connection}:/${path.join("/")}`;
 }
 
-/** The error for an item that is not at its path. `found` is the number of folders of the path that exist. */
+/** Returns the error for a missing item. `found` is the number of existing folders of the path. */
 export function noSuchItem(
   connection: string,
   path: readonly string[],
@@ -99,7 +99,7 @@ export interface FoundItem {
   readonly item: WireItem | undefined;
 }
 
-/** Looks items up, each folder and connection once for the whole run. */
+/** Looks up items. Caches folders and connections for the whole run. */
 export interface ItemFinder {
   /**
    * @throws CliError `not_found`; `usage` where several items have one name; the provider's failure when its listing
@@ -110,7 +110,10 @@ export interface ItemFinder {
   findIfThere(address: ItemAddress): Promise<FoundItem | undefined>;
 }
 
-/** The item that a word names. @throws CliError `not_found`, or `usage` for the top of a connection, which is not an item */
+/**
+ * Returns the item that a word names. @throws CliError `not_found`, or `usage` for the root of a connection, which is
+ * not an item
+ */
 export async function findItem(finder: ItemFinder, word: string): Promise<FoundItem> {
   const found = await finder.find(toItemAddress(word));
   if (found.id !== "") return found;
@@ -126,7 +129,7 @@ export function createItemFinder(cli: CliContext): ItemFinder {
       const found = await finder.findIfThere(address);
       if (found !== undefined) return found;
       if (address.kind === "path") {
-        // Each folder was looked up already, so this sends no requests.
+        // All folders are cached, so this sends no requests.
         let depth = address.path.length - 1;
         while (depth > 0) {
           const path = address.path.slice(0, depth);
@@ -161,7 +164,7 @@ export function createItemFinder(cli: CliContext): ItemFinder {
     return known;
   }
 
-  /** A listing may be some minutes old, so an item that it lacks is looked up once more at the provider. */
+  /** A listing may be minutes old, so a missing item is looked up again at the provider. */
   async function lookUp(connection: WireConnection, parent: string, name: string) {
     for (const refresh of ["false", "true"] as const) {
       const { body } = await cli.client.call(vault.listItems, {
@@ -206,7 +209,7 @@ const failures: Readonly<Record<string, typeof fallback>> = {
 
 const namesakesShown = 5;
 
-/** The error for a name that several items share, as some providers allow. */
+/** Returns the error for a name that several items share, which some providers allow. */
 function severalItems(
   { display_name: connection }: WireConnection,
   name: string,

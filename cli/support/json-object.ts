@@ -8,7 +8,7 @@ export function asObject(value: unknown): JsonObject | undefined {
     : undefined;
 }
 
-/** Returns the object that a text is as JSON; undefined for any other text, such as a file that a crash cut off. */
+/** Parses a JSON object; undefined for any other text, such as a file truncated by a crash. */
 export function parseObject(text: string): JsonObject | undefined {
   try {
     return asObject(JSON.parse(text));

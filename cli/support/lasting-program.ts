@@ -11,8 +11,8 @@ interface LastingProgram {
 }
 
 /**
- * Returns the program to write into files that are used later. npx runs a package from a cache that npm empties: the croft on
- * the PATH is taken in its place, else the clone that npx has linked into the cache.
+ * * Returns the program to write into files that are used later. npx runs a package from a cache that npm clears. Then
+ * this is the croft on the PATH, or else the clone that npx linked into the cache.
  */
 export function findLastingProgram({
   program,
@@ -44,7 +44,7 @@ function isInNpxCache(path: string): boolean {
   return /[\\/]_npx[\\/]/.test(path);
 }
 
-/** Returns the croft on the PATH. npx puts its cache and `node_modules/.bin` of projects in front, which are left out. */
+/** Returns the croft on the PATH, without the cache and the `node_modules/.bin` folders that npx prepends. */
 export function findInstalledCroft({
   env,
   platform,

@@ -53,7 +53,7 @@ export function toNewRepositoryBody(name: string, flags: NewRepositoryFlags) {
   };
 }
 
-/** Returns a repository by its present name; a former name, which redirects, may be given to a new one. */
+/** Returns a repository by its current name. A former name, which redirects, is free for a new repository. */
 export async function findPresentRepository(
   cli: CliContext,
   { owner, repo }: RepositoryName,

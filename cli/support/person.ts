@@ -12,7 +12,7 @@ export async function toLogins<T extends readonly (string | undefined)[]>(
   return names.map((name) => (name === "@me" ? own : name)) as { -readonly [K in keyof T]: T[K] };
 }
 
-/** Opens a page in the browser; without a browser, prints its address. */
+/** Opens a page in the browser, or prints its address without one. */
 export function openPage(cli: CliContext, address: string): void {
   if (cli.system.openBrowser(address)) cli.io.note(`Opened ${address} in the browser.`);
   else cli.io.note(`No browser was found. Open ${address}`);

@@ -24,7 +24,7 @@ export function toKeyTitle(file: string): string {
   return file === "-" ? "standard input" : basename(file);
 }
 
-/** Whether two public keys are one: comments, and options before the key, do not count. */
+/** Returns whether two public keys are equal, without their comments and options. */
 export function isSameKey(one: string, other: string): boolean {
   return bytesOf(one) !== undefined && bytesOf(one) === bytesOf(other);
 }

@@ -1,7 +1,7 @@
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 
-/** A longer wait is left to the person. The daemon's own limits of sign-ins last 15 minutes. */
+/** Maximum wait; longer ones are reported as errors. The daemon limits sign-ins for 15 minutes. */
 const WAIT_SECONDS_MAX = 60 * 60;
 
 /** Returns how many seconds to wait after `error`; undefined when waiting does not help, or takes too long. */
@@ -34,8 +34,8 @@ export function toWaitText(seconds: number): string {
 }
 
 /**
- * Runs `work`, and again after each rate limit, with a countdown for the person at the terminal. Scripts get the error with
- * its time at once.
+ * * Runs `work` and repeats it after each rate limit, with a countdown on the terminal. In scripts the error is thrown
+ * at once.
  */
 export async function waitOutLimits<T>(cli: CliContext, work: () => Promise<T>): Promise<T> {
   for (;;) {

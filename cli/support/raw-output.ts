@@ -11,8 +11,8 @@ interface RawOutput {
 }
 
 /**
- * Checks that bytes may be written to standard output. They have no machine form, and a terminal acts on escape sequences
- * that strangers wrote: it gets them only with `--force`. @throws CliError `usage`
+ * * Checks that bytes may be written to standard output. Bytes have no machine-readable form. A terminal gets them only
+ * with `--force`, because it would execute escape sequences in them. @throws CliError `usage`
  */
 export function assertRawOutput(
   { output, io, flags }: Pick<CliContext, "output" | "io" | "flags">,

@@ -57,7 +57,7 @@ export function toGoodConclusion({ owner, repo, id }: RunName, run: WireRun): st
   );
 }
 
-/** Reads the log of a job as it arrives, in pieces of whole rows; of `rows` 0 all from the first one on. */
+/** Yields the log of a job as it arrives, in chunks of complete rows. `rows` 0 means all rows from `from` on. */
 export async function* readJobLog(
   client: Client,
   { owner, repo, id }: RunName,
@@ -84,7 +84,7 @@ export interface RunSource {
   getRun(id: number): Promise<WireRun>;
   /** The jobs of the last attempt. */
   listJobs(run: number): Promise<readonly WireJob[]>;
-  /** The rows of a job's log from a position on, in pieces of whole rows. */
+  /** Yields the rows of a job's log from an offset on, in chunks of complete rows. */
   readLog(job: number, fromRow: number): AsyncIterable<string>;
   cancel(run: number): Promise<void>;
   /** Runs all jobs of a run again, or those that failed. */
@@ -102,7 +102,7 @@ export function stateOf({
   return conclusion ?? status;
 }
 
-/** Whether it will not change any more. */
+/** Returns whether a run, job or step is completed. */
 export function hasEnded({ status }: { readonly status: string }): boolean {
   return status === "completed";
 }

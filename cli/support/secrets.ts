@@ -10,7 +10,7 @@ interface SecretSource {
   readonly flag: string;
 }
 
-/** A secret from standard input or, on a terminal, from the person. Never from a flag's value. */
+/** Reads a secret from standard input or a prompt. A secret is never the value of a flag. */
 export async function readSecret(
   cli: Pick<CliContext, "io" | "prompts">,
   { fromInput, question, flag }: SecretSource,
@@ -21,7 +21,7 @@ export async function readSecret(
   return secret;
 }
 
-/** Several secrets from standard input, one on each line, in the order of their names. */
+/** Reads several secrets from standard input, a line each, in the order of their names. */
 export async function readSecretLines(
   cli: Pick<CliContext, "io">,
   names: readonly string[],
@@ -73,7 +73,7 @@ const upper = "ABCDEFGHJKLMNPQRSTUVWXYZ";
 
 const digits = "23456789";
 
-/** Every index as likely as any other: bytes beyond the last whole multiple are thrown away. */
+/** All indexes are equally likely: bytes beyond the last whole multiple are discarded. */
 function toIndex(random: (length: number) => Uint8Array, length: number): number {
   const limit = 256 - (256 % length);
   for (;;) {

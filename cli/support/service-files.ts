@@ -8,7 +8,7 @@ export interface ServiceProgram {
   readonly words: readonly string[];
   /** Environment variables that the service needs. */
   readonly env: Readonly<Record<string, string>>;
-  /** The file for the standard error of the daemon, such as its last words in a crash. */
+  /** The file for the daemon's standard error, such as a stack trace. */
   readonly errorLog: string;
 }
 
@@ -192,9 +192,9 @@ function escapeXml(text: string): string {
     .replaceAll('"', "&quot;");
 }
 
-/** Reports the state of a daemon to systemd, with its own program; without systemd each call does nothing. */
+/** Reports the state of the daemon to systemd with `systemd-notify`. Without systemd, every call does nothing. */
 export interface ServiceNotifier {
-  /** Requests are accepted. From here on the watchdog is answered until `stopping`. */
+  /** Reports readiness and starts to answer the watchdog, until `stopping`. */
   ready(): void;
   stopping(): void;
 }
@@ -212,7 +212,7 @@ export function createServiceNotifier(
     ready() {
       if (!isService) return;
       notify(["--ready", `--pid=${pid}`]);
-      // From the event loop: a daemon whose loop is blocked is restarted.
+      // Sent from the event loop, so that systemd restarts a daemon whose loop is blocked.
       if (isWatched) timer = setInterval(() => notify(["WATCHDOG=1"]), watchdogMs / 2).unref();
     },
     stopping() {

@@ -23,7 +23,7 @@ export const threadLines: readonly Column<WireThread>[] = [
 /** The states of a thread. */
 export type ThreadStatusName = "unread" | "read" | "pinned";
 
-/** Reads such a word. @throws CliError `usage` */
+/** Returns a parser for the status of a thread. @throws CliError `usage` */
 export function toStatusName(flag: string): (value: string) => ThreadStatusName {
   return (value) => toChoice(flag, ["unread", "read", "pinned"], value);
 }

@@ -27,7 +27,7 @@ export async function findOwner(
   return { username: username ?? me, authorization: toBasic(me, token) };
 }
 
-/** Returns the user name of the credentials: from the profile, or requested for a token of the environment. */
+/** Returns the user name of the credentials: from the profile, or from the forge for a token of the environment. */
 async function findOwnName(cli: CliContext): Promise<string> {
   const { forgeToken, tokenCommand } = await cli.config();
   const profile = await cli.profiles.inUse();
@@ -39,7 +39,7 @@ async function findOwnName(cli: CliContext): Promise<string> {
   return body.username;
 }
 
-/** An access token in a table. Its secret is shown by the command that makes it only. */
+/** An access token in a table. Only the command that creates it shows its secret. */
 export const tokenColumns: readonly Column<WireToken>[] = [
   { header: "id", cell: ({ id }) => id },
   { header: "name", cell: ({ name }) => name },

@@ -3,7 +3,7 @@ import type { CliContext } from "../context.ts";
 import { CliError, usageError } from "../errors.ts";
 import { toJson } from "../output/sanitize.ts";
 
-/** The flags of commands that start something which ends later. */
+/** Flags of commands that start a background task. */
 export interface WaitFlags {
   readonly wait?: true;
   /** In milliseconds; without it there is no limit. */
@@ -43,7 +43,7 @@ export interface Waiting<T> {
   /** Milliseconds; undefined without a limit. */
   readonly timeout: number | undefined;
   readonly read: () => Promise<T>;
-  /** The present state in a word, for the progress. */
+  /** The current state in a word, for the progress. */
   readonly stateOf: (value: T) => string;
   readonly hasEnded: (value: T) => boolean;
   /** The command that shows the state later. */
@@ -54,13 +54,13 @@ export interface Waiting<T> {
 const PAUSE_MS = 1_000;
 const LONG_PAUSE_MS = 5_000;
 const SHORT_WAIT_MS = 60_000;
-/** How long a daemon may be away, for a restart, before the wait fails. */
+/** Time that a daemon may be unreachable, as during a restart, before the wait fails. */
 const AWAY_MS = 60_000;
 
 /**
- * Polls until something has ended, and returns its last state. Shows the state and the elapsed time on a terminal; with
- * `--progress json` each change is an event. Continues over a rate limit and a restart of the daemon. @throws CliError
- * `not_finished` after the timeout
+ * * Polls until the task has ended, and returns its last state. Shows the state and the elapsed time on a terminal;
+ * with `--progress json` each change is an event. Continues over a rate limit and a restart of the daemon. @throws
+ * CliError `not_finished` after the timeout
  */
 export async function waitUntilEnded<T>(cli: CliContext, waiting: Waiting<T>): Promise<T> {
   const { title, timeout, read, lookWith } = waiting;

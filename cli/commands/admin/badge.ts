@@ -22,7 +22,7 @@ const listBadges = {
   },
 } satisfies CommandModule;
 
-/** Prints the badges that can be given. */
+/** Prints the badges that users can have. */
 async function runBadgeList(cli: CliContext): Promise<void> {
   await cli.output.list(forgePages(cli.client, forge.listBadges, {}), badgeColumns);
 }
@@ -47,7 +47,7 @@ export const createBadge = {
   },
 } satisfies CommandModule;
 
-/** Defines a badge that can be given to users. */
+/** Creates a badge; `admin user badge add` gives it to users. */
 async function runBadgeCreate(cli: CliContext, options: BadgeCreateOptions): Promise<void> {
   const { slug, description, imageUrl } = options;
   const { value } = await createIfAbsent<WireBadge>(cli, {

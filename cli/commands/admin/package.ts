@@ -209,7 +209,7 @@ export interface PackageVersionOptions {
   readonly version: string;
 }
 
-/** Gives a command the arguments that name a version. */
+/** Adds the arguments that name a version to a command. */
 function takeVersion(
   command: Command,
   run: (options: PackageVersionOptions) => Promise<void>,

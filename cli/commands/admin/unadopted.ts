@@ -32,9 +32,9 @@ export const listUnadopted = {
   },
 } satisfies CommandModule;
 
-/** Prints the repositories that lie on disk without a record. */
+/** Prints the repositories on disk that have no database record. */
 async function runUnadoptedList(cli: CliContext, { pattern }: UnadoptedListOptions): Promise<void> {
-  // The items are the names themselves, printed as they are.
+  // The API lists names, not objects; they are printed unchanged.
   const names = forgePages(cli.client, forge.listUnadopted, {
     query: { query: pattern },
   }) as unknown as PageSource<object>;
@@ -128,7 +128,7 @@ function toExamples(names: readonly string[]): string {
 const AT_ONCE = 6;
 
 /**
- * Returns the names that match the patterns, without duplicates: a glob is matched by the server, any other text is
+ * * Returns the names that match the patterns, without duplicates. The server matches globs; any other text is
  * OWNER/NAME. @throws CliError `not_found` when a glob matches nothing
  */
 async function listMatching(

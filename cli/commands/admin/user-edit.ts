@@ -19,7 +19,7 @@ export interface UserCreateOptions extends IfAbsentFlag {
   readonly email: string;
   readonly fullName?: string;
   readonly password: { readonly from: "input" | "random" | "person" };
-  /** Undefined leaves it to the server. */
+  /** The server decides when undefined. */
   readonly mustChangePassword?: boolean;
   readonly visibility?: string;
   readonly restricted?: true;
@@ -63,7 +63,7 @@ export const createUser = {
   },
 } satisfies CommandModule;
 
-/** Creates a user of the forge. A password that was made is shown this once. */
+/** Creates a user of the forge. A generated password is shown only here. */
 async function runUserCreate(cli: CliContext, options: UserCreateOptions): Promise<void> {
   const { username } = options;
   let shown: string | undefined;
@@ -120,8 +120,8 @@ async function readFirstPassword(
 }
 
 /**
- * Returns a user by the present name. A former name, which redirects, may be given to a new user; an organization,
- * which the API shows like a user, does not count.
+ * * Returns a user by the current name. A former name, which redirects, is free for a new user. An organization, which
+ * the API shows like a user, does not count.
  */
 async function findUser(cli: CliContext, username: string): Promise<WireUser | undefined> {
   const { body } = await cli.client.call(forge.getUser, { params: { username } });
@@ -134,7 +134,7 @@ async function findUser(cli: CliContext, username: string): Promise<WireUser | u
   return status === 200 ? undefined : body;
 }
 
-/** The members that change; those that are undefined stay. */
+/** The changed members; undefined members keep their values. */
 type UserChanges = Omit<
   NonNullable<InputOf<typeof forge.editUser>["body"]>,
   "login_name" | "password"
@@ -190,11 +190,11 @@ export const editUser = {
   },
 } satisfies CommandModule;
 
-/** Changes an account. A password that was made is shown this once. */
+/** Changes an account. A generated password is shown only here. */
 async function runUserEdit(cli: CliContext, options: UserEditOptions): Promise<void> {
   const { username, changes } = options;
   const password = await readPassword(cli, options.password);
-  // The API overwrites the login name with every edit, so the present one is sent back.
+  // The API overwrites the login name with every edit, so the current one is sent back.
   const loginName = changes.login_name ?? (await findLoginName(cli, username));
   const { body } = await cli.client.call(forge.editUser, {
     params: { username },
@@ -218,7 +218,7 @@ async function readPassword(
   return readNewSecret(cli, { fromInput: true, question: "New password:", flag });
 }
 
-/** The name at the login source; one that was never set is the user's own name, since it must not be empty. */
+/** Returns the name at the login source. The API refuses an empty one, so the default is the user's own name. */
 async function findLoginName(cli: CliContext, username: string): Promise<string> {
   const { body } = await cli.client.call(forge.getUser, { params: { username } });
   return body.login_name === "" ? body.login : body.login_name;

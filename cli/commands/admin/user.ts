@@ -21,7 +21,7 @@ export const entries: readonly Entry[] = [
   noun("badge", "Badges of a forge user", () => import("./user-badge.ts")),
 ];
 
-/** The query as the flags give it. */
+/** The query that the flags describe. */
 export type UserListOptions = NonNullable<InputOf<typeof forge.listUsers>["query"]>;
 
 export const listUsers = {
@@ -65,7 +65,7 @@ async function runUserList(cli: CliContext, query: UserListOptions): Promise<voi
   await cli.output.list(forgePages(cli.client, forge.listUsers, { query }), userColumns);
 }
 
-/** The server takes every other word for false. */
+/** The server reads any other word as false. */
 function toTrueFalse(flag: string): (value: string) => string {
   return (value) => {
     return toChoice(flag, ["true", "false"], value);
@@ -100,7 +100,6 @@ export const viewUser = {
   },
 } satisfies CommandModule;
 
-/** Prints one user. */
 async function runUserView(
   cli: CliContext,
   { username }: { readonly username: string },
@@ -134,7 +133,6 @@ export const renameUser = {
   },
 } satisfies CommandModule;
 
-/** Renames a user. */
 async function runUserRename(
   cli: CliContext,
   { username, newName }: UserRenameOptions,
@@ -168,7 +166,7 @@ export const deleteUser = {
   },
 } satisfies CommandModule;
 
-/** Deletes a user. A purge takes everything along, so the name must be typed for it. */
+/** Deletes a user. A purge deletes everything that the user owns, so it is confirmed by typing the name. */
 async function runUserDelete(
   cli: CliContext,
   { username, purge }: UserDeleteOptions,

@@ -93,7 +93,7 @@ complete -o default -F _croft croft
 `;
 }
 
-/** As bash reads it, but with `@{` for its `${` and `@'` for its backtick. */
+/** Bash source, with `@{` in place of `${` and `@'` in place of a backtick. */
 const readValues =
   String.raw`# What the shell would make of a typed word: without its quotes and backslashes, and nothing expanded.
 _croft_plain() {

@@ -58,12 +58,14 @@ async function runComplete(cli: CliContext, { words, renew }: CompleteOptions): 
   ]);
 }
 
-/** A shell shows values on the terminal as they are, one a line, and a value that begins with a dash would be a flag. */
+/** A shell prints values unchanged, one a line, and would take a value that begins with a dash for a flag. */
 function isHarmless(value: string): boolean {
   return value !== "" && !value.startsWith("-") && sanitizeLine(value) === value;
 }
 
-/** Finds candidates; none when the time is over, and then the process ends without waiting for running requests. */
+/**
+ * Finds candidates. After the time limit it returns none, and the process ends without waiting for running requests.
+ */
 async function findInTime(
   cli: CliContext,
   words: readonly string[],
@@ -127,7 +129,7 @@ async function findAll(cli: CliContext, question: Question): Promise<readonly Ca
   }
   const call: CliContext["client"]["call"] = (operation, input, options) =>
     cli.client.call(operation, input, { ...options, authorization: header });
-  // Not a copy: the members of a context are made when they are first used.
+  // Inherits instead of copying, because members of a context are created on first use.
   const signed = Object.create(cli, { client: { value: { ...cli.client, call } } }) as CliContext;
   return isForgeKind(kind)
     ? forgeValues[kind](signed, question)
@@ -158,8 +160,8 @@ const localValues: Readonly<Record<Exclude<CompletionKind, LiveKind>, ValueFinde
 };
 
 /**
- * Renews the session in a process of its own, so that the next call has values: a refresh token works once, and a process
- * that ends before it has stored the next one would sign the person out.
+ * * Renews the session in a separate process, so that the next call has values. A refresh token works once: a process
+ * that ended before it stored the next one would sign the person out.
  */
 function renewInBackground({ system, flags }: CliContext): void {
   const [program, ...before] = system.program;

@@ -21,8 +21,8 @@ export const fish = {
 } satisfies CommandModule;
 
 /**
- * A script that completes words with their descriptions: one function for all, because fish evaluates the condition of
- * each of its rules with every key.
+ * * Creates a script that completes words with their descriptions. It is one function, because fish evaluates the
+ * condition of every rule at each key.
  */
 export function toFishScript(rows: readonly CompletionRow[]): string {
   const paths = rows.filter(({ path }) => path !== "").map(({ path }) => quote(path));
@@ -115,7 +115,7 @@ complete -c croft -f -a '(__croft_complete)'
 `;
 }
 
-/** A word with its description after a tab, as fish takes it. */
+/** Formats a word and its description for fish: separated by a tab. */
 function describe({ word, description }: Described): string {
   return quote(`${word}\t${description}`);
 }

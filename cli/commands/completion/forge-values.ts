@@ -4,7 +4,7 @@ import { type RepositoryName, toRepositoryName } from "../../support/repository.
 import type { ForgeValueKind } from "../../tree/entry.ts";
 import type { Question } from "./question.ts";
 
-/** One value, with a few words on it. */
+/** A value and its short description. */
 export interface Candidate {
   readonly value: string;
   readonly description: string;
@@ -45,10 +45,10 @@ export const forgeOperations = [
   forge.listBadges,
 ] as const;
 
-/** One page, the largest that the forge gives: a shell shows no more, and the person types on. */
+/** One page of the maximum size. A shell shows no more values; more typing narrows them. */
 const PAGE = { page: 1, limit: 50 };
 
-/** Finds values of each kind with one request or two. */
+/** Finds values of each kind with at most two requests. */
 export const forgeValues: Readonly<Record<ForgeValueKind, ValueFinder>> = {
   async users({ client }, question) {
     const repository = findRepository(question);

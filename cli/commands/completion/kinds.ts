@@ -34,7 +34,10 @@ function find(table: Readonly<Record<string, Completion | null>>, keys: readonly
   return key === undefined ? undefined : (table[key] ?? undefined);
 }
 
-/** By the argument's name, or by that after a command or its noun. Null: a name for something that does not exist yet. */
+/**
+ * Keys are argument names, alone or after a command or its noun. Null: the argument names something that does not exist
+ * yet.
+ */
 const byArgument: Readonly<Record<string, Completion | null>> = {
   branch: "branches",
   delivery: null,
@@ -85,7 +88,7 @@ const states = ["open", "closed", "all"];
 const visibilities = ["public", "limited", "private"];
 const threadStates = ["unread", "read", "pinned"];
 
-/** The same by the flag's name. */
+/** Completions by the flag's name. */
 const byFlag: Readonly<Record<string, Completion | null>> = {
   "--actor": "users",
   "--add-label": "labels",

@@ -93,7 +93,7 @@ function addWord(groups: Map<string, Described[]>, line: string, description: st
   groups.set(path, [...(groups.get(path) ?? []), { word: words.at(-1) ?? "", description }]);
 }
 
-/** Other spellings of the last word; they are completed after, and not themselves. */
+/** Aliases of the last word. The shell completes what follows an alias, but not the alias itself. */
 function aliasLines({ line, aliases }: LoadedCommand): string[] {
   return aliases.map((alias) => [...line.split(" ").slice(0, -1), alias].join(" "));
 }

@@ -17,7 +17,7 @@ export const vaultOperations = [
   vault.listUsers,
 ] as const;
 
-/** One page: a shell shows no more, and the person types on. */
+/** One page. A shell shows no more values; more typing narrows them. */
 const PAGE = { per_page: 100 };
 
 /** Finds values of each kind. */

@@ -4,7 +4,7 @@ import { CliError, usageError } from "../../errors.ts";
 import type { CliContext } from "../../context.ts";
 import type { Transfer } from "../../output/progress.ts";
 
-/** A folder of a bucket, and the backup in it that the address names. */
+/** A folder of a bucket, with the name of a backup in it if the address has one. */
 export interface BackupAddress {
   readonly place: BucketSetting;
   readonly name: string | undefined;
@@ -41,12 +41,12 @@ export function readBackupAddress(
   return name === undefined ? { place, name } : { place: { ...place, folder }, name };
 }
 
-/** Receives the bytes that are done, and how many there are; undefined while that is unknown. */
+/** Receives the number of completed bytes and the total, which is undefined while unknown. */
 export type OnProgress = (done: number, total: number | undefined) => void;
 
 /**
- * Runs work that reports its bytes and shows them as one transfer of this name: a bar with the rate and the time left where a
- * person looks, events with `--progress json`, else nothing. The transfer begins with the first bytes.
+ * * Runs `work` and shows the bytes that it reports as one transfer: a bar with rate and time left on a terminal,
+ * events with `--progress json`, otherwise nothing. The transfer begins with the first bytes.
  */
 export async function withByteProgress<T>(
   cli: Pick<CliContext, "progress">,

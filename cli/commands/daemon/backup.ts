@@ -51,7 +51,7 @@ export const backupDaemon = {
 type DaemonInput = Parameters<typeof backUp>[0];
 type BackupSummary = Awaited<ReturnType<typeof backUp>>;
 
-/** The flags of the line as commander hands them over. */
+/** The flags of the command as commander parses them. */
 interface BackupFlags {
   readonly to?: string | true;
   readonly withKeys?: true;
@@ -59,9 +59,10 @@ interface BackupFlags {
 }
 
 /**
- * Writes a backup of this home, whether its daemon runs or not. A file appears under its name when it is whole, and so does
- * an object in a bucket.
- * @throws CliError `conflict` when the file exists, `not_found` without a home, `unsupported` with a database on a server
+ * * Writes a backup of this home; its daemon may be running. A file or an object in a bucket appears under its name
+ * when it is complete.
+ * @throws CliError `conflict` when the file exists, `not_found` without a home, `unsupported` with a database on a
+ * server
  */
 async function runDaemonBackup(cli: CliContext, options: DaemonBackupOptions): Promise<void> {
   const { file, to, withKeys, passphraseStdin } = options;
@@ -129,7 +130,7 @@ async function runDaemonBackup(cli: CliContext, options: DaemonBackupOptions): P
     );
 }
 
-/** Where the bytes of a backup go. */
+/** The destination of a backup's bytes. */
 interface Archive {
   /** The file that grows; undefined for a pipe. */
   readonly target: string | undefined;

@@ -11,7 +11,7 @@ export interface DaemonCheckOptions {
   readonly repair: boolean;
 }
 
-/** A finding as it is printed. */
+/** A finding in the output. */
 interface ShownFinding {
   readonly part: string;
   readonly name: string;

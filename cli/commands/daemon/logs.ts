@@ -62,7 +62,7 @@ export const daemonLogs = {
   },
 } satisfies CommandModule;
 
-/** The flags of the line as commander hands them over. */
+/** The flags of the command as commander parses them. */
 interface LogFlags {
   readonly lines: number;
   readonly follow?: true;
@@ -74,7 +74,7 @@ interface LogFlags {
 
 const logPollMs = 200;
 
-/** Enough for a thousand long lines, and no more than a person reads. */
+/** Enough for a thousand long lines. */
 const tailBytes = 1024 * 1024;
 
 /** Prints the end of the log that the daemon keeps on this machine. `--ndjson` prints its records. */

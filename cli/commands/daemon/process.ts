@@ -19,7 +19,7 @@ interface DaemonStatus {
   /** False while it starts or stops. */
   readonly ready: boolean;
   readonly url: string;
-  /** Null when it runs elsewhere. */
+  /** Null for a daemon on another machine. */
   readonly pid: number | null;
   readonly started_at: string | null;
   /** `full` when the daemon has released its disk reserve. */
@@ -42,7 +42,7 @@ export const statusDaemon = {
     paged: false,
     schema: {
       type: "object",
-      // A daemon that does not run has nothing else to show.
+      // For a stopped daemon only `running` has a value.
       properties: Object.fromEntries(
         Object.entries({ running: "boolean" as const, ...statusFields }).map(([name, type]) => [
           name,
@@ -74,7 +74,7 @@ async function runDaemonStatus(cli: CliContext): Promise<void> {
   }
 }
 
-/** Whether requests go to this home's own daemon, and its process does not run. */
+/** Returns whether requests go to this home's own daemon and its process is not running. */
 async function isKnownStopped(cli: CliContext): Promise<boolean> {
   const { paths, defaultUrl } = await cli.config();
   if (findDaemonNotice(paths.dataDirectory, cli.system) !== undefined) return false;

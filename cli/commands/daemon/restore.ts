@@ -74,7 +74,7 @@ export const restoreDaemon = {
   },
 } satisfies CommandModule;
 
-/** The flags of the line as commander hands them over. */
+/** The flags of the command as commander parses them. */
 interface RestoreFlags {
   readonly from?: string | true;
   readonly list?: true;

@@ -93,7 +93,7 @@ async function runUninstallService(cli: CliContext): Promise<void> {
 async function readService(cli: CliContext): Promise<{
   readonly service: ServiceFile;
   readonly keys: string;
-  /** Settings that only the environment of this shell gives. */
+  /** Settings that exist only in the environment of this shell. */
   readonly unseen: readonly string[];
 }> {
   const { system, flags } = cli;
@@ -110,7 +110,7 @@ async function readService(cli: CliContext): Promise<{
       ...(home === undefined ? [] : [`--home=${home}`]),
       ...(config === undefined ? [] : [`--config=${config}`]),
     ],
-    // The daemon finds git on it.
+    // The daemon finds git on the PATH.
     env: path === undefined ? {} : { PATH: path },
     errorLog: join(paths.stateDirectory, "daemon.err"),
   });

@@ -31,7 +31,7 @@ export interface DaemonStartOptions {
   readonly timeoutSeconds: number;
 }
 
-/** The flags of the line as commander hands them over. */
+/** The flags of the command as commander parses them. */
 type StartFlags = SettingFlags & { readonly timeout: number };
 
 const startOutput = shape({
@@ -57,7 +57,7 @@ export const startDaemon = {
 } satisfies CommandModule;
 
 /**
- * Starts the daemon of this home in a session of its own and waits until it accepts requests.
+ * * Starts the daemon of this home in the background and waits until it accepts requests.
  * @throws CliError `already_running`, the failure of the start, or `not_finished` when the daemon is not ready in time
  */
 async function runDaemonStart(cli: CliContext, options: DaemonStartOptions): Promise<void> {
@@ -102,7 +102,7 @@ async function startAndReport(
   { settings, timeoutSeconds }: DaemonStartOptions,
 ): Promise<void> {
   const { readAllSettings } = await import("../../profile/settings.ts");
-  // A wrong setting is reported here, before anything is started.
+  // Reports an invalid setting before anything is started.
   const { paths } = readAllSettings(cli.system, cli.flags, settings);
   const { home, config } = cli.flags;
   const words = [
@@ -210,9 +210,9 @@ interface BackgroundProcess {
   readonly pid: number;
   /** The first line that it prints; undefined when it ends without one. */
   readonly firstLine: Promise<string | undefined>;
-  /** Everything that it has written to standard error. */
+  /** Returns the standard error output. */
   readErrors(): Promise<string>;
-  /** Lets this process end before the other one does. */
+  /** Allows this process to end while the other one runs. */
   release(): void;
 }
 

@@ -21,7 +21,7 @@ import type {
 
 /** Rows that a section shows: the first page of a list of the daemon. */
 export const ROWS_MAX = 50;
-/** Maximum number of hooks whose last deliveries are fetched in each load. */
+/** Maximum number of hooks whose latest deliveries one load fetches. */
 const HOOKS_MAX = 20;
 
 /** The sections of the forge, in the order of the screen. All are for site administrators. */
@@ -33,7 +33,7 @@ function accounts({ client, clock }: CliContext): DashboardSection {
   const edit = (user: WireUser, active: boolean) => async () => {
     const params = { username: user.login };
     const { body } = await client.call(forge.getUser, { params });
-    // The daemon requires both with each edit, and the login name must not be empty.
+    // The API requires both members in each edit, and refuses an empty login name.
     const named = { source_id: body.source_id, login_name: body.login_name || body.login };
     await client.call(forge.editUser, { params, body: { ...named, active } });
     return `${active ? "Activated" : "Deactivated"} ${user.login}.`;
@@ -342,7 +342,7 @@ function tasks({ client, clock }: CliContext): DashboardSection {
   };
 }
 
-/** Whether a task runs only when it is started by hand. */
+/** Returns whether a task runs only on request. */
 function isDisabled({ schedule }: WireCron): boolean {
   return schedule === "-";
 }

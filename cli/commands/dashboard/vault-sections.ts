@@ -138,7 +138,7 @@ function storage({ client, clock }: CliContext): DashboardSection {
   };
 }
 
-/** Administrators have no connections, and no one else sees all documents: each caller is shown one of the two. */
+/** Administrators have no connections, and only they see all documents, so one of the two requests is forbidden. */
 async function unlessForbidden<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;

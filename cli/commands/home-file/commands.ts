@@ -42,7 +42,7 @@ export interface ApplyOptions {
 
 /** A change and its result. */
 interface AppliedChange extends Change {
-  /** Of an account that was created; must be changed at the first sign-in. */
+  /** The generated password of a created account; it must be changed at the first sign-in. */
   readonly password: string | null;
   readonly error: string | null;
 }
@@ -115,13 +115,13 @@ async function applyOne(cli: CliContext, change: Change): Promise<AppliedChange>
     return { ...change, password: await makeChange(cli, change), error: null };
   } catch (error) {
     const failure = toCliError(error);
-    // Neither the next request nor the next change would do better.
+    // Every further request would fail for the same reason.
     if (isHopeless(failure)) throw failure;
     return { ...change, password: null, error: failure.message };
   }
 }
 
-/** Interrupted, not signed in, no daemon, or a mistake of croft itself. */
+/** Returns whether the failure affects every change: interrupted, not signed in, no daemon, or a bug of croft. */
 function isHopeless(failure: CliError): boolean {
   return [1, 3, 4, 10, 130, 143].includes(exitCodeOf(failure));
 }

@@ -21,7 +21,7 @@ const user = z.strictObject({
   active: z.boolean().optional(),
   restricted: z.boolean().optional(),
   prohibit_login: z.boolean().optional(),
-  /** Names only: a token's value exists nowhere but with its owner. */
+  /** Names only: the daemon stores no token values. */
   tokens: z.array(token).optional(),
 });
 
@@ -41,7 +41,7 @@ const hook = z.strictObject({
   scope: z.enum(["system", "default"]),
   type: z.string(),
   name: z.string().optional(),
-  /** Absent where the address itself is a secret, as those of chat services are. */
+  /** Absent when the address itself is a secret, as for chat services. */
   url: z.string().optional(),
   config: z.record(z.string(), z.string()).optional(),
   events: z.array(z.string()).optional(),
@@ -94,7 +94,7 @@ export async function parseHomeFile(text: string, name: string): Promise<HomeFil
   );
 }
 
-/** Enough to mend several at a time. */
+/** Maximum number of mistakes in one error message. */
 const MISTAKES_SHOWN = 20;
 
 /** Distinguishes the hooks of a home from each other. */

@@ -49,7 +49,7 @@ async function createUser(cli: CliContext, username: string, fields: Fields): Pr
     },
   });
   const rest = Object.entries(fields).filter(([field]) => !createdWith.has(field));
-  // A creation that is cut off here is completed by the next run, which finds the user and edits it.
+  // If the run stops here, the next run finds the user and completes it with an edit.
   if (rest.length > 0) await editUser(cli, username, Object.fromEntries(rest));
   return password;
 }

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { type HomeFile, keyOfHook } from "./home-file.ts";
 
-/** A field that differs; `from` is null where the home has nothing. */
+/** A field that differs; `from` is null when the home has no value. */
 export interface FieldChange {
   readonly field: string;
   readonly from: unknown;
   readonly to: unknown;
 }
 
-/** One difference between a file and a home. `skip` is one that `apply` cannot remove; `reason` says why. */
+/** One difference between a file and a home. `apply` cannot resolve a `skip`, for the given `reason`. */
 export interface Change {
   readonly action: "create" | "edit" | "skip";
   readonly kind: "user" | "organization" | "hook" | "vault_user" | "setting" | "token";
@@ -18,8 +18,8 @@ export interface Change {
 }
 
 /**
- * Returns the changes that make `present` match `wanted`. Fields that the file omits keep their values, and nothing is
- * deleted. Users come first, because organizations are created for them.
+ * * Returns the changes that make `present` match `desired`. Fields that the file omits keep their values, and nothing
+ * is deleted. Users come first, because organizations are created for them.
  */
 export function planChanges(desired: HomeFile, present: HomeFile): readonly Change[] {
   return [
@@ -39,7 +39,7 @@ const planned: ReadonlySet<string> = new Set(["tokens", "username", "handle"]);
 /** Fields that only a creation takes. */
 const fixed: ReadonlySet<string> = new Set(["owner"]);
 
-/** Names differ by more than upper and lower case, as the daemon has it. */
+/** Names are compared without case, as the daemon compares them. */
 function planList<Entry extends object>(
   kind: Change["kind"],
   desired: readonly Entry[],
@@ -97,7 +97,7 @@ function withoutSecretAddress({ hooks }: HomeFile): (change: Change) => Change {
       : { ...change, action: "skip", reason: "its url is a secret: add it to the file" };
 }
 
-/** The vault changes e-mail address and role by no request of an administrator. */
+/** No request of an administrator changes an e-mail address or a role in the vault. */
 function withoutVaultEdits(change: Change): Change {
   const isPossible = change.changes.every(({ field }) => field === "active");
   if (change.action !== "edit" || isPossible) return change;

@@ -15,7 +15,7 @@ import type {
 
 /** Which parts of a home are read. */
 export interface HomeParts {
-  /** Requires an administrator of the vault who is signed in. */
+  /** Requires a signed-in administrator of the vault. */
   readonly vault: boolean;
 }
 
@@ -31,7 +31,7 @@ export async function readHome(cli: CliContext, parts: HomeParts): Promise<HomeF
   };
 }
 
-/** Returns whether the caller may list the users of the vault; `croft login vault` makes it so. */
+/** Returns whether the caller is signed in to the vault and may list its users. */
 export async function canReadVault(cli: CliContext): Promise<boolean> {
   try {
     await cli.client.call(vault.listUsers, { query: { per_page: 1 } });
@@ -94,7 +94,9 @@ async function readHooks(cli: CliContext, scope: HookEntry["scope"]): Promise<Ho
   return (await readAll(source)).map((one) => toHookEntry(one, scope));
 }
 
-/** A hook without secrets: the address of a chat service, or one with a password or query, is one itself. */
+/**
+ * Returns a hook without secrets. Addresses of chat services, and addresses with a password or query, count as secrets.
+ */
 export function toHookEntry(one: WireHook, scope: HookEntry["scope"]): HookEntry {
   const { url = "", ...config } = one.config;
   const publicSettings = Object.entries(config).filter(([name]) => publicMembers.has(name));
@@ -144,7 +146,7 @@ async function readSettings(cli: CliContext): Promise<HomeFile["settings"]> {
   );
 }
 
-/** The fields that are not empty. */
+/** Returns the fields that are not empty. */
 function withText<Field extends string>(
   one: Readonly<Record<Field, string>>,
   fields: readonly Field[],

@@ -18,7 +18,7 @@ interface HookFlags {
   readonly color?: string;
 }
 
-/** The additional flags of a creation. */
+/** Flags that only a creation takes. */
 export interface NewHookFlags extends HookFlags {
   readonly type?: string;
   readonly inactive?: boolean;
@@ -26,7 +26,7 @@ export interface NewHookFlags extends HookFlags {
   readonly authorizationHeaderStdin?: boolean;
 }
 
-/** The additional flags of an edit. */
+/** Flags that only an edit takes. */
 export interface HookEditFlags extends HookFlags {
   /** The address; `--url` is the daemon's. */
   readonly target?: string;
@@ -35,7 +35,7 @@ export interface HookEditFlags extends HookFlags {
   readonly clearAuthorizationHeader?: boolean;
 }
 
-/** Adds those of a creation to a command. */
+/** Adds the flags of a creation to a command. */
 export function addNewHookFlags(command: Command): Command {
   return command
     .option(
@@ -47,7 +47,7 @@ export function addNewHookFlags(command: Command): Command {
     .option("--authorization-header-stdin", "read an Authorization header from standard input");
 }
 
-/** Adds those of an edit to a command. */
+/** Adds the flags of an edit to a command. */
 export function addHookEditFlags(command: Command): Command {
   return command
     .option("--target <url>", "URL that deliveries are sent to")
@@ -83,7 +83,10 @@ export async function toNewHook(cli: CliContext, flags: NewHookFlags, url: strin
   } satisfies InputOf<typeof forge.createHook>["body"];
 }
 
-/** The query and body of an edit. The API overwrites events and branches with every edit, so the present ones are sent back. */
+/**
+ * The query and body of an edit. The API overwrites events and branches with every edit, so the current ones are sent
+ * back.
+ */
 export async function readHookEdit(
   cli: CliContext,
   flags: HookEditFlags,
@@ -106,7 +109,7 @@ export async function readHookEdit(
 }
 
 /**
- * Converts events to the API's words: the words `issues` and `pull_request` mean whole families of events, so their
+ * * Converts events to the API's words. There `issues` and `pull_request` mean whole families of events, so their
  * `_only` forms are sent.
  */
 export function toEventWords(events: readonly string[]): string[] {
@@ -117,7 +120,7 @@ export function toEventWords(events: readonly string[]): string[] {
   );
 }
 
-/** Adds those that both have to a command. */
+/** Adds the flags that both have in common to a command. */
 export function addHookFlags(command: Command): Command {
   return command
     .option("--content-type <type>", "json or form")
@@ -145,7 +148,7 @@ function toConfig(flags: HookFlags, url: string | undefined): Record<string, str
   );
 }
 
-/** The one secret that standard input can hold, by the flag that was given; undefined when no such flag was given. */
+/** Reads the one secret that standard input can hold, for the flag that asks for it; undefined without such a flag. */
 async function readOneSecret(
   cli: CliContext,
   flags: { readonly secretStdin?: boolean; readonly authorizationHeaderStdin?: boolean },

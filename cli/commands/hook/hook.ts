@@ -38,7 +38,7 @@ interface DeliveryOptions extends HookOptions {
 interface HookCreateOptions extends NewHookFlags, Place {
   /** The URL that deliveries are sent to. */
   readonly target: string;
-  /** A template for new repositories instead of a hook that fires by itself. */
+  /** Copied into each new repository instead of firing for all. */
   readonly default?: true;
 }
 
@@ -65,7 +65,7 @@ export function createHookCommands(scope: HookScope) {
 
   async function runList(cli: CliContext, options: Place & { readonly type?: string }) {
     const { type, ...place } = options;
-    // The server takes every other word for system.
+    // The server reads any other word as `system`.
     if (type !== undefined) toChoice("--type", ["system", "default", "all"], type);
     const pages = forgePages(cli.client, operations.list, {
       params: toParams(place),
@@ -123,7 +123,7 @@ export function createHookCommands(scope: HookScope) {
     },
   } satisfies CommandModule;
 
-  /** Changes a hook. Secret and type cannot change; everything that no flag names stays as it is. */
+  /** Changes a hook. Secret and type cannot change; settings without a flag keep their values. */
   async function runEdit(cli: CliContext, options: HookOptions & HookEditFlags): Promise<void> {
     const { id } = options;
     const params = { ...toParams(options), id };
@@ -177,7 +177,7 @@ export function createHookCommands(scope: HookScope) {
     cli: CliContext,
     { state, ...params }: HookOptions & { readonly state?: string },
   ): Promise<void> {
-    // The server takes every other word for no filter.
+    // The server ignores any other word and would return every delivery.
     if (state !== undefined) toChoice("--state", ["waiting", "delivered", "failed"], state);
     const pages = forgePages(cli.client, operations.listDeliveries, { params, query: { state } });
     await cli.output.list(pages, deliveryColumns);
@@ -250,7 +250,7 @@ async function runTest(
   );
 }
 
-/** Names that a path does not have are never sent, so that they may be empty. */
+/** Missing names become empty: the path of the scope has no place for them. */
 function toParams({ owner = "", repo = "", org = "" }: Place): Required<Place> {
   return { owner, repo, org };
 }
@@ -273,13 +273,15 @@ function addPlace(command: Command, scope: HookScope): Command {
     : command;
 }
 
-/** Sets the action of a command: it is given the place, the arguments after the place, and the command's own flags. */
+/**
+ * Sets the action of a command. `act` receives the place, the arguments after the place, and the command's own flags.
+ */
 function onAction<Flags>(
   command: Command,
   scope: HookScope,
   act: (place: Place, words: readonly string[], flags: Flags) => Promise<void>,
 ): void {
-  // commander calls it with the arguments, the flags and the command.
+  // commander passes the arguments, the flags and the command.
   command.action((...values: readonly unknown[]) => {
     const words = values.slice(0, -2) as readonly string[];
     const flags = values.at(-2) as Flags;

@@ -205,7 +205,6 @@ const renameAttachment = {
   },
 } satisfies CommandModule;
 
-/** Renames a file and prints it. */
 async function runRename(cli: CliContext, options: RenameOptions): Promise<void> {
   const { owner, repo, index, comment, id: attachment, name } = options;
   const { body } =
@@ -236,7 +235,6 @@ const deleteAttachment = {
   },
 } satisfies CommandModule;
 
-/** Deletes a file. */
 async function runDelete(cli: CliContext, options: FileOptions): Promise<void> {
   const { owner, repo, index, comment, id } = options;
   await cli.prompts.confirm(`Delete the file ${id}?`);

@@ -73,7 +73,8 @@ export const createIssue = {
 async function runIssueCreate(cli: CliContext, options: IssueCreateOptions): Promise<void> {
   const { owner, repo, milestone, due } = options;
   const params = { owner, repo };
-  // In gh this flag names the template; here it would print its value after the issue was made without one.
+  // In gh `--template` names an issue template. Here it formats the output, so a name would be printed after the issue
+  // was created without a template.
   if (cli.flags.template?.includes("{{") === false)
     throw usageError(
       "--template takes text with {{.field}} for the output",
@@ -139,7 +140,7 @@ async function findTemplate(
   );
 }
 
-/** The fields of a form as headings to fill in; the text of a template in Markdown as it is. */
+/** Returns the text of a Markdown template, or the fields of a form as headings to fill in. */
 function toTemplateText({ content, body }: WireIssueTemplate): string {
   if (body === null) return content;
   return body

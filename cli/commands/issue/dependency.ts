@@ -68,7 +68,7 @@ const addDependency = {
   },
 } satisfies CommandModule;
 
-/** Lets an issue wait for another one, and prints it. */
+/** Makes an issue depend on another one, and prints it. */
 async function runDependencyAdd(
   cli: CliContext,
   { other, ...params }: DependencyOptions,

@@ -90,7 +90,7 @@ async function runIssueEdit(cli: CliContext, options: IssueEditOptions): Promise
   const changesLabels = label !== undefined || addLabel.length + removeLabel.length > 0;
   if (Object.keys(changes).length === 0 && !changesLabels)
     throw new CliError("missing_input", "say what to change: --title, --body, --label, --close");
-  // Every name is looked up before anything is changed.
+  // Unknown names fail here, before any change.
   const [set, added, removed] = [
     label && (await findIssueLabelIds(cli, params, label)),
     await findIssueLabelIds(cli, params, addLabel),
@@ -130,7 +130,7 @@ async function toChanges(cli: CliContext, options: IssueEditOptions) {
   };
 }
 
-/** The users who are assigned from now on; undefined for those of before. */
+/** Returns the new assignees; undefined keeps the current ones. */
 async function toAssignees(cli: CliContext, options: IssueEditOptions) {
   const { owner, repo, index, assign, addAssignee = [], removeAssignee = [] } = options;
   if (assign !== undefined) return toLogins(cli, assign);
@@ -149,7 +149,7 @@ interface IssueStateOptions extends IssueName {
 export const closeIssue = toStateCommand("closed");
 export const reopenIssue = toStateCommand("open");
 
-/** A command that sets the state of an issue, after a comment on request. */
+/** Creates a command that sets the state of an issue, optionally after adding a comment. */
 function toStateCommand(state: "open" | "closed") {
   return {
     operations: [forge.editIssue, forge.createIssueComment],

@@ -142,7 +142,7 @@ export const viewIssue = {
   },
 } satisfies CommandModule;
 
-/** Prints one issue, with its comments on request. */
+/** Prints one issue, optionally with its comments. */
 async function runIssueView(
   cli: CliContext,
   { comments = false, web = false, owner, repo, index }: IssueViewOptions,
@@ -173,7 +173,6 @@ const commentIssue = {
   },
 } satisfies CommandModule;
 
-/** Adds a comment and prints it. */
 async function runIssueComment(
   cli: CliContext,
   { owner, repo, index, ...flags }: IssueCommentOptions,

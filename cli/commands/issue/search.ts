@@ -83,7 +83,7 @@ const entryColumns: readonly Column<WireTimelineEntry>[] = [
   { header: "about", cell: (entry) => toAbout(entry) },
 ];
 
-/** Describes an event in a few words. */
+/** Returns a short description of an event. */
 function toAbout(entry: WireTimelineEntry): string {
   const { label, assignee, milestone, old_milestone: former } = entry;
   if (label !== null) return `${entry.body === "1" ? "+" : "-"}${label.name}`;

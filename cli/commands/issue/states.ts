@@ -41,7 +41,6 @@ export const unlockIssue = {
   },
 } satisfies CommandModule;
 
-/** Unlocks an issue. */
 async function runUnlock(cli: CliContext, params: IssueName): Promise<void> {
   await cli.client.call(forge.unlockIssue, { params });
   const issue = toText(params);
@@ -72,7 +71,6 @@ export const unpinIssue = {
   },
 } satisfies CommandModule;
 
-/** Unpins an issue. */
 async function runUnpin(cli: CliContext, params: IssueName): Promise<void> {
   await cli.client.call(forge.unpinIssue, { params });
   const issue = toText(params);
@@ -88,7 +86,6 @@ export const deleteIssue = {
   },
 } satisfies CommandModule;
 
-/** Deletes an issue. */
 async function runDelete(cli: CliContext, params: IssueName): Promise<void> {
   const issue = toText(params);
   await cli.prompts.confirm(`Delete ${issue} with its comments?`);
@@ -124,7 +121,7 @@ export const react = {
   },
 } satisfies CommandModule;
 
-/** Reacts to an issue or a comment, or takes a reaction back. */
+/** Adds a reaction to an issue or a comment, or removes it. */
 async function runReact(cli: CliContext, options: ReactOptions): Promise<void> {
   const { owner, repo, index, reaction, comment, remove = false } = options;
   const body = { content: reaction };

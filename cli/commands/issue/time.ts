@@ -177,7 +177,7 @@ const stopTimer = {
   },
 } satisfies CommandModule;
 
-/** Stops the stopwatch and keeps its time, or drops it. */
+/** Stops the stopwatch and records or discards its time. */
 async function runStop(
   cli: CliContext,
   { discard = false, ...params }: StopOptions,

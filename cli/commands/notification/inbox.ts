@@ -37,7 +37,10 @@ export const inbox = {
   },
 } satisfies CommandModule;
 
-/** The threads on a screen, to be read and marked; without a terminal the same list as `notification list`. */
+/**
+ * Shows the threads on a screen where they can be read and marked. Without a terminal, prints the list of `notification
+ * list`.
+ */
 async function runNotificationInbox(
   cli: CliContext,
   { repo }: NotificationInboxOptions,
@@ -150,7 +153,7 @@ function nameOf(login: string | undefined): string {
   return login ?? "Somebody";
 }
 
-/** Each text is rendered by itself, so that an unclosed element of one does not swallow the next. */
+/** Each text is rendered separately, so that an unclosed element does not swallow the next text. */
 async function toHtml(
   cli: CliContext,
   heading: string,
@@ -174,7 +177,7 @@ async function listen(cli: CliContext, inbox: Inbox, signal: AbortSignal): Promi
         else inbox.receiveCount(news.unread);
       }
     } catch {
-      // The list reports the reason, because it fails in the same way.
+      // Loading the list fails for the same reason and reports it.
       await pause(cli, reloadMs, signal);
       if (!signal.aborted) await inbox.reload();
     }
@@ -192,7 +195,7 @@ async function tick(cli: CliContext, inbox: Inbox, signal: AbortSignal): Promise
   }
 }
 
-/** Waits, at most until the screen is left. */
+/** Waits; closing the screen ends the wait. */
 async function pause(cli: CliContext, milliseconds: number, signal: AbortSignal): Promise<void> {
   await cli.system.sleep(milliseconds, signal).catch((error: unknown) => {
     if (!signal.aborted) throw error;

@@ -173,7 +173,7 @@ export const markNotifications = {
   },
 } satisfies CommandModule;
 
-/** Marks threads: the given ones one by one, or all unread ones in one request. With `--all`, pinned threads stay pinned. */
+/** Marks the named threads one by one, or all unread ones in one request. With `--all`, pinned threads stay pinned. */
 async function runNotificationMark(
   cli: CliContext,
   options: NotificationMarkOptions,

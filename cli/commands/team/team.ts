@@ -87,7 +87,6 @@ const deleteTeam = {
   },
 } satisfies CommandModule;
 
-/** Deletes a team. */
 async function runDelete(cli: CliContext, team: string): Promise<void> {
   const teamId = await findTeamId(cli, team);
   await cli.prompts.confirm(`Delete the team ${team}?`);

@@ -61,7 +61,6 @@ export const me = {
   },
 } satisfies CommandModule;
 
-/** Prints the caller's account. */
 async function runMe(cli: CliContext): Promise<void> {
   const { body } = await cli.client.call(vault.me);
   await cli.output.resource(body, ownColumns);

@@ -50,8 +50,8 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 /**
- * Says in words how much text of a document or item is missing and why; undefined without a reason. A recipient of a share
- * sees no text at all: there `text` is undefined.
+ * * Explains how much text of a document or item is missing and why; undefined without a reason. `text` is undefined
+ * for recipients of a share, who see no text.
  */
 export function describeMissingText(
   reason: string | null,

@@ -173,7 +173,7 @@ async function runDownload(
   if (isBatch && output !== undefined) await mkdir(path, { recursive: true });
   const isFolder = await stat(path).then(
     (stats) => stats.isDirectory(),
-    // A file that will be written, or whose writing fails and says why.
+    // Not a folder: a file to write. Any other problem is reported when it is written.
     () => false,
   );
   const progress = await cli.progress();
@@ -205,7 +205,7 @@ async function printDocument(cli: CliContext, word: string): Promise<void> {
   await writeRaw(cli, stream);
 }
 
-/** Writes a document's bytes to a file, which appears under its name when it is whole. */
+/** Writes a document's bytes to a file, which appears under its name when it is complete. */
 async function saveDocument(
   cli: CliContext,
   word: string,
@@ -248,7 +248,7 @@ export async function listFiles(
     const path = resolve(cli.system.workingDirectory, word);
     const isFolder = await stat(path).then(
       (stats) => stats.isDirectory(),
-      // The upload reports what is missing.
+      // The upload reports a missing file.
       () => false,
     );
     if (!isFolder) {

@@ -56,7 +56,6 @@ export const listDocuments = {
   },
 } satisfies CommandModule;
 
-/** Prints the caller's documents. */
 async function runList(cli: CliContext, options: DocumentListOptions): Promise<void> {
   const { query: q, topics, type, ...rest } = options;
   if (rest.topic !== undefined && !topics)
@@ -91,7 +90,7 @@ export const viewDocument = {
   },
 } satisfies CommandModule;
 
-/** Prints a document with its text; one that was shared with the caller without it. */
+/** Prints a document with its text. Documents that others shared with the caller have no text. */
 async function runView(cli: CliContext, { id: word }: DocumentOptions): Promise<void> {
   const id = await findDocumentId(cli, word, { received: true });
   const { body } = await cli.client.call(vault.getDocument, { params: { document_id: id } });
@@ -261,8 +260,8 @@ export const deleteDocument = {
 } satisfies CommandModule;
 
 /**
- * Deletes documents with their shares and bytes. The client reports a provider that failed, which the API answers with 200.
- * If some of several fail, the exit code is `partial`.
+ * * Deletes documents with their shares and bytes. The API answers 200 when the provider fails; the client reports that
+ * as a failure. If some of several fail, the exit code is `partial`.
  */
 async function runDelete(
   cli: CliContext,
@@ -296,7 +295,7 @@ async function runDelete(
   await cli.output.done({ deleted: true, ...removed }, `Deleted ${removed.filename}.`);
 }
 
-/** Several documents reach the limit of requests: each waits for it. */
+/** Waits for rate limits, which a batch of documents reaches. */
 async function withBatchRetries(cli: CliContext, ids: readonly string[]): Promise<CliContext> {
   return ids.length === 1 ? cli : withRetries(cli, await cli.progress());
 }

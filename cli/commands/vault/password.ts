@@ -60,7 +60,7 @@ export const resetPassword = {
   },
 } satisfies CommandModule;
 
-/** Asks for a link by mail. The answer is the same whether or not the address has an account. */
+/** Requests a reset link by mail. The response is the same whether or not the address has an account. */
 async function runPasswordReset(cli: CliContext, { email }: PasswordResetOptions): Promise<void> {
   const { body } = await cli.client.call(
     vault.requestPasswordReset,
@@ -105,7 +105,7 @@ async function runPasswordConfirm(
   await cli.output.done(body, body.message);
 }
 
-/** Returns the token of a link; a text that is not a link is the token itself. */
+/** Returns the token in a link; any other text is the token itself. */
 function toToken(linkOrToken: string): string {
   const link = URL.canParse(linkOrToken) ? new URL(linkOrToken) : undefined;
   return link?.searchParams.get("token") ?? linkOrToken;

@@ -20,16 +20,15 @@ const getPreference = {
   },
 } satisfies CommandModule;
 
-/** Prints the caller's preferences. */
 async function runPreferenceGet(cli: CliContext): Promise<void> {
   const { body } = await cli.client.call(vault.viewPreferences);
   await cli.output.resource(body, preferenceColumns);
 }
 
 export interface PreferenceSetOptions {
-  /** The server knows which modes there are. */
+  /** The server validates the mode. */
   readonly pdfOpenMode?: string;
-  /** `internal`, or a provider; the server knows which are connected. */
+  /** `internal` or a provider; the server validates it. */
   readonly defaultStorage?: string;
 }
 

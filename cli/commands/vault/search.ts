@@ -46,7 +46,7 @@ export const search = {
 
 type Result = z.output<(typeof searchEndpoint)["replies"][200]>["items"][number];
 
-/** Columns of the results. An item's id has its connection in front, as other commands take it. */
+/** Columns of the results. The id of an item includes its connection, as other commands expect it. */
 const toColumns = (names: ReadonlyMap<string, string>): readonly Column<Result>[] => [
   { header: "kind", cell: ({ kind }) => kind },
   { header: "name", cell: ({ document, item }) => document?.filename ?? item?.name },
@@ -95,7 +95,7 @@ async function runSearch(cli: CliContext, options: SearchOptions): Promise<void>
   );
 }
 
-/** A time as people write it, as the API takes it. */
+/** Converts a typed time to RFC 3339. */
 function toTime(flag: string, value: string): string {
   const at = Date.parse(value);
   if (Number.isNaN(at))

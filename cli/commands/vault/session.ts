@@ -55,7 +55,7 @@ export const revokeSessions = {
   },
 } satisfies CommandModule;
 
-/** Ends one session of the caller, or all. After all have ended, the credentials kept here are forgotten. */
+/** Ends one session of the caller, or all. After revoking all, deletes the local credentials. */
 async function runSessionRevoke(cli: CliContext, options: SessionRevokeOptions): Promise<void> {
   if ("id" in options) {
     const { id } = options;

@@ -83,7 +83,7 @@ async function runCreate(
   await cli.output.resource(value, columns);
 }
 
-/** Names that differ only in case or accents are one for the server, also where case changes the number of letters. */
+/** Returns the key by which the server compares names: without case and accents, with full case folding. */
 export function toTopicKey(name: string): string {
   return name
     .toLowerCase()

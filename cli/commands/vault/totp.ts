@@ -19,15 +19,15 @@ const setupTotp = {
 } satisfies CommandModule;
 
 /**
- * Gets a secret for an authenticator app, on a terminal as a QR code to scan too. It waits 15 minutes for
- * `croft vault totp enable`; until then nothing changes.
+ * * Prints a secret for an authenticator app, on a terminal also as a QR code. The secret is valid for 15 minutes and
+ * takes effect with `croft vault totp enable`.
  */
 async function runTotpSetup(cli: CliContext): Promise<void> {
   const { body } = await cli.client.call(vault.setupTotp);
   if (cli.io.isOutputTerminal && !cli.output.isMachine) {
     const { renderUnicodeCompact } = await import("uqr");
     const code = renderUnicodeCompact(body.provisioning_uri, { border: 2 });
-    // A code with broken lines cannot be read.
+    // A QR code with wrapped lines cannot be scanned.
     if (code.indexOf("\n") <= cli.io.columns) await cli.io.write(`${code}\n\n`);
   }
   await cli.output.resource(body, [
@@ -75,7 +75,7 @@ const disableTotp = {
   },
 } satisfies CommandModule;
 
-/** Turns the second factor off; the backup codes are worth nothing from then on. All other sessions end. */
+/** Turns the second factor off, which invalidates the backup codes. All other sessions end. */
 async function runTotpDisable(cli: CliContext): Promise<void> {
   await cli.prompts.confirm("Disable the second factor?");
   const { body } = await cli.client.call(vault.disableTotp);

@@ -130,8 +130,8 @@ export const testAi = {
 } satisfies CommandModule;
 
 /**
- * Tries a configuration and prints that it works. Flags that are absent have the stored values. The client reports a provider
- * that cannot be used, which the API answers with 200.
+ * * Tests a configuration; absent flags have the stored values. The API answers 200 for an unusable provider; the
+ * client reports it as a failure.
  */
 async function runAiTest(cli: CliContext, options: AiTestOptions): Promise<void> {
   const { body } = await cli.client.call(vault.testAiConnection, {

@@ -108,7 +108,7 @@ export interface AuditFilterOptions {
   readonly to?: string;
 }
 
-/** The flags that narrow audit records. */
+/** Adds the flags that filter audit records. */
 function addAuditFilter(command: Command): Command {
   return command
     .option("--user <handle>", "only records about this user")
@@ -117,14 +117,14 @@ function addAuditFilter(command: Command): Command {
     .option("--to <time>", "only before this time");
 }
 
-/** The query that the flags amount to. */
+/** Converts the flags to a query. */
 function toAuditQuery({ user, event, from, to }: AuditFilterOptions) {
   return { user_handle: user, event_type: event, from, to };
 }
 
 /**
- * Writes a download to standard output as it arrives. Records hold texts of strangers, so a terminal gets them only
- * when forced. @throws CliError `daemon_unreachable` when the connection closes early
+ * * Writes a download to standard output as it arrives. Records contain text of other users, so a terminal gets them
+ * only with `--force`. @throws CliError `daemon_unreachable` when the connection closes early
  */
 async function writeCsv(cli: CliContext, open: () => Promise<ByteDownload>): Promise<void> {
   assertRawOutput(cli, {

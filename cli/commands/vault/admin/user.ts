@@ -63,7 +63,7 @@ export const createUser = {
   },
 } satisfies CommandModule;
 
-/** Makes an account without a password; its owner chooses one by the mailed link. */
+/** Creates an account without a password; its owner sets one with the mailed link. */
 async function runUserCreate(
   cli: CliContext,
   { ifAbsent, ...body }: UserCreateOptions,
@@ -96,7 +96,7 @@ export const activateUser = {
   },
 } satisfies CommandModule;
 
-/** Lets a user sign in again. Sessions from before stay ended. */
+/** Allows a user to sign in again. Earlier sessions stay revoked. */
 async function runUserActivate(cli: CliContext, { user }: UserActivateOptions): Promise<void> {
   await setStatus(cli, user, true);
 }
@@ -144,7 +144,7 @@ export const passwordUserReset = {
   },
 } satisfies CommandModule;
 
-/** Ends a user's sessions and mails a link: without another password they do not come in again. */
+/** Revokes a user's sessions and mails a link. The user must set a new password to sign in again. */
 async function runUserResetPassword(
   cli: CliContext,
   { user }: UserResetPasswordOptions,

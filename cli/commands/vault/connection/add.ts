@@ -26,7 +26,7 @@ export interface ConnectionAddOptions extends IfAbsentFlag {
   readonly provider?: string;
   readonly name?: string;
   readonly settings: Readonly<Record<string, string>>;
-  /** The secret settings whose values are on standard input, with commas in between. */
+  /** Names of the secret settings whose values are on standard input, separated by commas. */
   readonly credentialFromInput?: string;
 }
 
@@ -78,7 +78,7 @@ async function runConnectionAdd(cli: CliContext, options: ConnectionAddOptions):
     find: async () =>
       (await readConnections(cli)).find(({ display_name: shown }) => shown === name),
     create: () => addNew(cli, options),
-    // The API does not tell the settings of a connection.
+    // The API does not return the settings of a connection.
     settings: (existing) => [{ flag: "PROVIDER", requested: type, existing: existing.provider }],
   });
   await cli.output.resource(value, connectionColumns);
@@ -153,7 +153,7 @@ async function connect(
   }
 }
 
-/** The setting that a refusal names: in words to branch on, or as the place of a failed validation. */
+/** Returns the setting that a refusal names: in its error code, or as the location of a failed validation. */
 function wrongSettingOf(answer: unknown): string | undefined {
   const { setting, detail } = (answer ?? {}) as {
     readonly setting?: unknown;
@@ -165,7 +165,7 @@ function wrongSettingOf(answer: unknown): string | undefined {
   return typeof name === "string" ? name : undefined;
 }
 
-/** The provider of this type; without one the person chooses among those that the server has. */
+/** Returns the provider of this type. Without a type, prompts for one of the server's providers. */
 async function findProvider(cli: CliContext, requestedType: string | undefined): Promise<Provider> {
   const { body } = await cli.client.call(vault.listProviders, { query: { per_page: 100 } });
   const type = requestedType ?? (await chooseProvider(cli, body.items));

@@ -11,7 +11,7 @@ export type Provider = z.output<typeof provider>;
 
 type Setting = Provider["settings"][number];
 
-/** Reads the settings that are not secret. Missing required ones are prompted for, in a wizard all of them. */
+/** Reads the settings that are not secret. Prompts for missing required ones, in a wizard for all. */
 export async function readOpenSettings(
   cli: CliContext,
   { settings: declared, type }: Provider,
@@ -33,7 +33,8 @@ export async function readOpenSettings(
 }
 
 /**
- * The flags of the required settings, each with whether it is missing. An account of a vendor is connected by signing in.
+ * * Returns the flags of the required settings and which are missing. None are required for vendors with a sign-in
+ * page.
  * @throws CliError `usage` for a given setting that the provider does not have
  */
 export function listMissing(
@@ -57,7 +58,7 @@ export function listMissing(
   ];
 }
 
-/** One open setting from the person, as it is sent; empty when an optional one is left out. */
+/** Prompts for one setting and returns the value to send; empty for an optional one that is skipped. */
 export async function askSetting(cli: CliContext, setting: Setting): Promise<string> {
   const { name, type, required, help, choices, default: byDefault } = setting;
   const flag = `--setting ${name}=VALUE`;
@@ -78,8 +79,8 @@ export async function askSetting(cli: CliContext, setting: Setting): Promise<str
 }
 
 /**
- * The secret settings: those of `fromInput` (names with commas in between) from standard input, a line each; the other
- * required ones from a prompt that does not echo them.
+ * * Reads the secret settings: those that `fromInput` names, separated by commas, from standard input, a line each;
+ * other required ones from a prompt without echo.
  */
 export async function readSecrets(
   cli: CliContext,

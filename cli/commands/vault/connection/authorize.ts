@@ -38,7 +38,7 @@ export const authorizeConnection = {
   },
 } satisfies CommandModule;
 
-/** Prints the address at which a person signs in at a provider, without waiting for it. It is good once. */
+/** Prints the address of a provider's sign-in page and returns without waiting. The address works once. */
 async function runConnectionAuthorize(
   cli: CliContext,
   { provider, name, connection }: ConnectionAuthorizeOptions,
@@ -60,7 +60,7 @@ async function runConnectionAuthorize(
 
 interface ConnectionReconnectOptions {
   readonly connection: string;
-  /** The secret settings whose values are on standard input, with commas in between. */
+  /** Names of the secret settings whose values are on standard input, separated by commas. */
   readonly credentialFromInput?: string;
 }
 
@@ -84,7 +84,7 @@ export const reconnectConnection = {
   },
 } satisfies CommandModule;
 
-/** Gives a connection fresh credentials: those that the person types, or by signing in at the provider again. */
+/** Replaces the credentials of a connection: with typed ones, or by another sign-in at the provider. */
 async function runConnectionReconnect(
   cli: CliContext,
   { connection: word, credentialFromInput }: ConnectionReconnectOptions,
@@ -117,15 +117,15 @@ interface ProviderSignIn {
   readonly provider: string;
   /** The provider's display name. */
   readonly title: string;
-  /** The name of the connection that will be made, or the connection whose credentials are renewed. */
+  /** The name of the new connection, or the connection whose credentials are renewed. */
   readonly for: { readonly name: string } | { readonly connection: WireConnection };
 }
 
 const pollMs = 2_000;
 
 /**
- * Shows the address of the provider's page, opens it in a browser where there is one, and waits until the person has
- * signed in there. @throws CliError `challenge_required` without a person at a terminal, `not_finished` after a timeout
+ * * Prints the address of the provider's page, opens it in a browser if possible, and waits for the sign-in to
+ * complete. @throws CliError `challenge_required` without a person at a terminal, `not_finished` after a timeout
  */
 export async function signInAtProvider(
   cli: CliContext,

@@ -86,7 +86,7 @@ export const testConnection = {
   },
 } satisfies CommandModule;
 
-/** Has the daemon check the storage now. A failed check has its own exit code. */
+/** Requests a check of the storage. A failed check has its own exit code. */
 async function runConnectionTest(
   cli: CliContext,
   { connection }: ConnectionTestOptions,
@@ -105,7 +105,7 @@ interface ConnectionEditOptions {
   readonly name?: string;
   /** The secret settings that take new values. */
   readonly credentials: readonly string[];
-  /** Those of them whose values are on standard input, with commas in between. */
+  /** The names of those whose values are on standard input, separated by commas. */
   readonly credentialFromInput?: string;
 }
 
@@ -145,7 +145,7 @@ export const editConnection = {
   },
 } satisfies CommandModule;
 
-/** Gives a connection another name or other credentials. The daemon tries new credentials before it keeps them. */
+/** Renames a connection or replaces its credentials. The daemon tests new credentials before it stores them. */
 async function runConnectionEdit(
   cli: CliContext,
   { connection, name, credentials, credentialFromInput }: ConnectionEditOptions,

@@ -4,20 +4,20 @@ import { toFailure } from "../../../client/outcomes.ts";
 import { CliError } from "../../../errors.ts";
 import { type JsonObject, parseObject } from "../../../support/json-object.ts";
 
-/** One line of the answer to a batch: the answer that a single request would get, with its status. */
+/** One line of the response to a batch: the response of a single request, with its status. */
 export interface BatchLine {
   readonly status: number;
   readonly retry_after_s?: number;
 }
 
 /**
- * Yields the lines of an answer as they arrive. Throws `unexpected_answer` for a line that is not an answer, and the error of the
- * stream when the connection breaks.
+ * * Yields the lines of a response as they arrive. Throws `unexpected_answer` for an invalid line, and the stream's
+ * error when the connection closes early.
  */
 export async function* readBatchLines<L extends BatchLine>(stream: Readable): AsyncGenerator<L> {
   for await (const text of createInterface({ input: stream, crlfDelay: Infinity }))
     yield parseBatchLine<L>(text);
-  // The interface of lines ends without an error when the connection breaks.
+  // The line reader ends without an error when the connection closes early.
   if (stream.errored !== null) throw stream.errored;
 }
 

@@ -55,7 +55,7 @@ export const browse = {
   },
 } satisfies CommandModule;
 
-/** Folders and files on a screen; without a terminal the same list as `vault item list`. */
+/** Shows folders and files on a screen. Without a terminal, prints the list of `vault item list`. */
 async function runItemBrowse(cli: CliContext, { folder }: ItemBrowseOptions): Promise<void> {
   if (!(await canShowScreen(cli))) {
     const { connection, path } = folder ?? (await onlyRoot(cli));
@@ -80,13 +80,13 @@ async function runItemBrowse(cli: CliContext, { folder }: ItemBrowseOptions): Pr
   }
 }
 
-/** The top of the only connection there is. @throws CliError `usage` when there are several */
+/** Returns the root of the only connection. @throws CliError `usage` when there are several */
 async function onlyRoot(cli: CliContext): Promise<FolderAddress> {
   const { id } = pickConnection(await readConnections(cli), undefined);
   return { kind: "path", connection: id, path: [], isFolder: true };
 }
 
-/** The places from the top to the folder, and the file in it that was named. */
+/** Returns the folders from the root to the named one, and the file in it if the address names a file. */
 async function find(
   cli: CliContext,
   address: FolderAddress,
@@ -218,14 +218,14 @@ function toBrowseDeps(
   };
 }
 
-/** The change is meant for the item as the person sees it. */
+/** The change applies only to the version that the screen shows. */
 function etagOf({ etag }: WireItem): { readonly etag?: string } {
   return etag === null || etag === undefined ? {} : { etag };
 }
 
 const previewBytes = 64 * 1024;
 
-/** The beginning of a file as text; null when it is something else. No more of it is read than is shown. */
+/** Returns the beginning of a file as text; null for binary content. Reads only as much as the preview shows. */
 async function readStart(
   cli: CliContext,
   params: { readonly connection_id: string; readonly item_id: string },
@@ -244,7 +244,7 @@ async function readStart(
     for await (const chunk of stream) {
       chunks.push(chunk as Buffer);
       length += (chunk as Buffer).byteLength;
-      // A server may answer a request for a part with the whole.
+      // A server may ignore the range and send the whole file.
       if (length >= previewBytes) break;
     }
   } finally {

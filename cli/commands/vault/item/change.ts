@@ -57,8 +57,8 @@ export const makeFolder = {
 } satisfies CommandModule;
 
 /**
- * Creates a folder. An existing one is `name_collision`, unless `parents` is set. The vault gives a name that is taken meanwhile
- * a counter, and the answer says the name that the folder got.
+ * * Creates a folder. An existing one is `name_collision`, unless `parents` is set. If another client takes the name
+ * meanwhile, the vault appends a counter and returns the actual name.
  */
 async function runItemMkdir(cli: CliContext, { folder, parents }: ItemMkdirOptions): Promise<void> {
   if (folder.path.length === 0)
@@ -114,7 +114,7 @@ export const renameItem = {
   },
 } satisfies CommandModule;
 
-/** Gives an item another name in its folder. A taken name is `name_collision`, an item that has changed `stale`. */
+/** Renames an item. A taken name is `name_collision`, a changed item is `stale`. */
 async function runItemRename(
   cli: CliContext,
   { item, name, etag }: ItemRenameOptions,

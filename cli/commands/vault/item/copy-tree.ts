@@ -22,19 +22,19 @@ import { createRemoteOrigin } from "./remote-origin.ts";
 import { createRemoteSide } from "./sync-sides.ts";
 import type { Retries } from "./transfer.ts";
 
-/** Paths of connections have no characters that a local disk could refuse. */
+/** Copies between connections need no names that are safe on a local disk. */
 export const PLATFORM = "linux";
 
-/** A folder that is copied into another one, under its name. */
+/** The copy of one folder into another one, under its name. */
 export interface TreeCopy {
   /** Its name on the command line. */
   readonly word: string;
   readonly source: SyncedFolder;
   readonly sourceTree: Tree;
-  /** The folder that takes it. */
+  /** The destination folder. */
   readonly target: SyncedFolder;
   readonly targetTree: Tree;
-  /** Undefined: it exists. */
+  /** Undefined when it exists. */
   readonly newFolder: string | undefined;
   /** Folders before their content. */
   readonly steps: readonly SyncStep[];
@@ -86,8 +86,8 @@ export async function planTrees(
 }
 
 /**
- * Reads a folder and its target, and plans the copy. A file that the target has with the same size and no earlier time
- * is left as it is, so a copy that was interrupted is resumed by running it again.
+ * * Reads a folder and its target, and plans the copy. Skips a file that the target has with the same size and no
+ * earlier time, so a second run resumes an interrupted copy.
  * @throws CliError when a folder cannot be listed, or would be copied into itself
  */
 async function planTreeCopy(
@@ -126,7 +126,7 @@ export function expectTree(progress: Progress, { steps }: TreeCopy): void {
     if (action === "copy") progress.expect(source?.size ?? null);
 }
 
-/** A plan that was carried out. */
+/** The result of an executed plan. */
 export interface CopiedTree {
   readonly outcomes: readonly Outcome<Copied>[];
   readonly target: SyncedFolder;
@@ -202,7 +202,7 @@ export function toCopyPlan(plans: readonly TreeCopy[], files: readonly string[])
   });
 }
 
-/** A file that is the same needs no work; one that differs is not overwritten. */
+/** Returns the outcome of a skipped file: equal ones need no copy, different ones are not overwritten. */
 function toSkipped(
   step: SyncStep,
 ): Task<{ readonly action: SyncStep["action"]; readonly size: number | null }> {

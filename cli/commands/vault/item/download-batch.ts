@@ -8,18 +8,18 @@ import { type BatchLine, parseBatchLine, toLineFailure } from "./batch-lines.ts"
 /** Files up to this size, in bytes, come in batches; the daemon reads files of this size ahead. */
 export const SMALL_DOWNLOAD_BYTES_MAX = 256 * 1024;
 
-/** Files of one request, and requests at one time: while one is written to the disk here, the next is read. */
+/** Maximum files of one request, and concurrent requests: one is written to the local disk while the next is read. */
 const FILES_MAX = 200;
 const REQUESTS_MAX = 2;
-/** With `isPaced`: a request waits this long after the one before it, unless so many files wait. */
+/** With `isPaced`: pause between requests, unless this many files wait. */
 const PACE_MS = 1_000;
 const PACED_FILES_MIN = 100;
-/** Attempts of one file when the connection breaks. */
+/** Attempts for one file when connections close early. */
 const ATTEMPTS_MAX = 3;
 
 /** Downloads small files, many in one request. */
 export interface DownloadBatches {
-  /** Returns the bytes of an item, compared with the length and the hash that the daemon states. */
+  /** Returns the bytes of an item after checking them against the daemon's length and hash. */
   download(itemId: string): Promise<Buffer>;
 }
 
@@ -31,8 +31,9 @@ interface Entry {
 }
 
 /**
- * Creates the batches of one connection. A request takes all files that wait for one. `isPaced` is for callers that request
- * another file each time one is stored elsewhere: without a pause each of these would be a request, against the limit.
+ * * Creates the batches of one connection. A request takes all waiting files. `isPaced` is for callers that request the
+ * next file after storing one elsewhere: without a pause, each file would become a request and count against the rate
+ * limit.
  */
 export function createDownloadBatches(
   cli: CliContext,
@@ -67,7 +68,7 @@ export function createDownloadBatches(
 
   async function pause(): Promise<void> {
     isPausing = true;
-    // After a stop the next request is refused.
+    // After a stop signal the next request fails.
     await cli.system.sleep(PACE_MS, cli.signal).catch(() => undefined);
     isPausing = false;
     start();

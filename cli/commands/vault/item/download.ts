@@ -61,9 +61,9 @@ export const download = {
 } satisfies CommandModule;
 
 /**
- * Downloads files, several at one time, and with `recursive` folders with everything in them. A file appears under its
- * name when it is whole. A name that was typed is replaced; one that the server chose is not, without `--force`. Of
- * several, those that can be are downloaded; then the code is `partial`.
+ * * Downloads files, several at one time, and with `recursive` folders with everything in them. A file appears under
+ * its name when it is complete. An existing file is replaced if its name was typed; if the server chose the name, only
+ * with `--force`. If some of several fail, the exit code is `partial`.
  */
 async function runItemDownload(cli: CliContext, options: ItemDownloadOptions): Promise<void> {
   const { items, output: target, recursive, transfers } = options;
@@ -132,7 +132,7 @@ async function isKnownItem(cli: CliContext, word: string): Promise<boolean> {
     const { item } = await findSource(cli, createItemFinder(cli), toItemAddress(word));
     return item !== undefined;
   } catch (error) {
-    // Several connections: an id alone names nothing.
+    // With several connections an id alone is ambiguous.
     if (error instanceof CliError && error.code === "usage") return false;
     throw error;
   }
@@ -177,7 +177,7 @@ async function findTarget(
     throw new CliError("file_error", `${target} is not a folder, and there are several items`, {
       hint: "name a folder that is there with --output",
     });
-  // A pipe or device is written to; it cannot get its bytes by another file taking its name.
+  // A pipe or device is written directly; it cannot be replaced by a rename.
   const isSpecial = found !== undefined && !found.isFile();
   return { kind: "file", path, isSpecial } as const;
 }

@@ -61,8 +61,8 @@ interface DownloadsOptions extends TransferOptions {
 /** The downloads of one run. */
 interface Downloads {
   /**
-   * One task for each file, in the order of the words and of the folders' own listings. Folders are listed at the
-   * provider and made here while their files are awaited, so that work begins before a large tree is known.
+   * * One task for each file, in the order of the words and of the folders' own listings. Listing and creating folders
+   * continues while files are transferred, so that work begins before a large tree is known.
    */
   tasks(words: readonly string[]): AsyncGenerator<Task<Downloaded>>;
   /** The number of part files that were kept for resuming. */
@@ -71,7 +71,7 @@ interface Downloads {
   showPlan(outcomes: readonly Outcome<Downloaded>[]): never;
 }
 
-/** A folder of a connection that is walked through. */
+/** A remote folder in a walk. */
 interface WalkedFolder {
   readonly listings: FolderListings;
   readonly connectionId: string;
@@ -182,7 +182,7 @@ export function createDownloads(
     }
   }
 
-  /** The folder that everything goes into; a tree's is made when it is first needed. */
+  /** Opens the target folder. The folder of a tree is created on first use. */
   function openTop(): Promise<LocalFolder> {
     top ??= (async () => {
       if (target.kind === "folder") return target.folder;
@@ -272,7 +272,7 @@ type Place =
   | { readonly folder: LocalFolder; readonly name: string }
   | { readonly path: string; readonly isSpecial: boolean };
 
-/** An address without the slash at its end, so that names can be put behind it. */
+/** Returns an address without its trailing slash, so that names can be appended. */
 function toText(word: string, address: ItemAddress): string {
   if (address.kind === "id") return word;
   return toAddressText(address.connection, address.path).replace(/\/$/, "");

@@ -23,20 +23,23 @@ interface CreatedFolder {
   readonly isNew: boolean;
 }
 
-/** A folder that is being created; others can be created in it meanwhile. */
+/** A folder whose creation is in progress. It can already be used as a parent. */
 export interface FolderCreation {
   readonly done: Promise<CreatedFolder>;
 }
 
 /** Creates folders, many in one request. */
 export interface FolderBatches {
-  /** Creates a folder in one that exists, by its id, or in one that is being created. An existing folder is used. */
+  /**
+   * Creates a folder in `parent`: the id of an existing folder, or a creation in progress. Uses an existing folder of
+   * that name.
+   */
   create(parent: string | FolderCreation, name: string): FolderCreation;
 }
 
 interface Entry {
   readonly creation: FolderCreation;
-  /** The id of its parent, or the parent that is created before it. */
+  /** The id of its parent, or the creation of its parent. */
   readonly parent: string | FolderCreation;
   readonly name: string;
   readonly sent: PromiseWithResolvers<CreatedFolder>;
@@ -72,7 +75,7 @@ export function createFolderBatches({ cli, repeat }: Retries, connectionId: stri
         return await repeat(connectionId, () => enqueue(creation, parent, name));
       } catch (error) {
         if (!(error instanceof ParentFailed) || typeof parent === "string") throw error;
-        // The parent may be repeated after a pause.
+        // The creation of the parent may be retried after a pause.
         await parent.done.catch((cause: unknown) => {
           throw new CliError("conflict", "the folder above it is missing", { cause });
         });
@@ -105,7 +108,7 @@ export function createFolderBatches({ cli, repeat }: Retries, connectionId: stri
   async function waitForMore(): Promise<void> {
     for (let before = 0; before < queue.length && queue.length < FOLDERS_MAX;) {
       before = queue.length;
-      // After a stop the request itself is refused.
+      // After a stop signal the request itself fails.
       await cli.system.sleep(IDLE_MS, cli.signal).catch(() => undefined);
     }
   }
@@ -173,7 +176,7 @@ function toCreated(line: Line): CreatedFolder {
 
 type PathAddress = Extract<ItemAddress, { readonly kind: "path" }>;
 
-/** A folder as the vault reports its creation. */
+/** The vault's response to a creation. */
 interface WireFolder {
   readonly kind: "folder";
   readonly provider_item_id: string;
@@ -184,7 +187,7 @@ interface WireFolder {
 export interface MissingFolder {
   /** The deepest folder that exists. */
   readonly parent: FoundItem;
-  /** The names below it that do not, outermost first. */
+  /** The missing folders below it, outermost first. */
   readonly names: readonly string[];
 }
 
@@ -206,7 +209,7 @@ export async function findMissingFolder(
   return { parent, names: address.path.slice(depth) };
 }
 
-/** Creates the folders of a path one below the other, and returns the last one. */
+/** Creates the folders of a path, outermost first, and returns the last one. */
 export async function makeFolders(
   cli: CliContext,
   { parent, names }: MissingFolder,

@@ -34,7 +34,7 @@ export const listItems = {
   },
 } satisfies CommandModule;
 
-/** Prints the items of a folder, folders first; a file is its own list. */
+/** Prints the items of a folder, folders first; for a file, only the file. */
 export async function runItemList(
   cli: CliContext,
   { folder, refresh }: ItemListOptions,
@@ -66,7 +66,7 @@ function folderPages(
       },
     });
     const failure = isFirst ? findListingFailure(body) : undefined;
-    // A folder that was never listed is not an empty one.
+    // A folder that was never listed must not look empty.
     if (failure !== undefined && body.listed_at === null) throw failure;
     if (failure !== undefined)
       cli.io.note(
@@ -154,7 +154,7 @@ async function runItemTree(
 
   async function walk(parent: string, above: string, level: number): Promise<void> {
     const { items, failure } = await listings.read(parent);
-    // A folder that was never listed is not an empty one.
+    // A folder that was never listed must not look empty.
     if (failure !== undefined && items.length === 0) throw failure;
     if (failure !== undefined)
       cli.io.note(`${above === "" ? folder : above}: last known items; ${failure.message}`);

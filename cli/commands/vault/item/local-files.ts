@@ -3,7 +3,7 @@ import { link, lstat, mkdir, readdir, rename, rm, stat } from "node:fs/promises"
 import { basename, dirname, join } from "node:path";
 import { CliError } from "../../../errors.ts";
 
-/** A folder here that downloads go into. */
+/** A local target folder of downloads. */
 export interface LocalFolder {
   /** Absolute. */
   readonly path: string;
@@ -19,7 +19,7 @@ export async function openLocalFolder(path: string): Promise<LocalFolder> {
 }
 
 /**
- * A folder in another one, made when it is not there. A link is not followed: it could lead anywhere.
+ * * Opens a folder in another one, or creates it. Does not follow links, which could lead anywhere.
  * @throws CliError `conflict` when something else has its name
  */
 export async function makeLocalFolder(
@@ -41,9 +41,9 @@ export async function makeLocalFolder(
   throw new CliError("conflict", `${path} is ${kind}`);
 }
 
-/** Makes sure that the folder is still the one that was opened or made. @throws CliError `conflict` */
+/** Checks that the folder is still the one that was opened or created. @throws CliError `conflict` */
 export async function assertUnmoved({ path, mark }: LocalFolder): Promise<void> {
-  // The typed path may be a link, so follow links here: their target must be the same folder.
+  // Follows links, because the typed path may be one; its target must be the same folder.
   const found = await stat(path, { bigint: true }).catch(() => undefined);
   if (found === undefined || toMark(found) !== mark)
     throw new CliError("conflict", `${path} was replaced while files were put into it`);
@@ -61,7 +61,7 @@ export const ONE_FILE_HINT = "--force replaces it, --output takes another name";
 /** State that the downloads of one run share. */
 export interface LocalFiles {
   readonly parts: PartFinder;
-  /** Parts that were kept so that another run can resume them. */
+  /** Part files that another run can resume. */
   readonly resumableParts: Set<string>;
   /**
    * Renames a complete part to its name, atomically. Replaces an existing file only if `mayReplace`, and never one that
@@ -96,7 +96,10 @@ export function createLocalFiles(): LocalFiles {
   }
 }
 
-/** A second name and then the end of the first one: unlike a rename that replaces nothing that came in between. */
+/**
+ * Creates a hard link and removes the first name. Unlike a rename, this cannot replace a file that another process
+ * created meanwhile.
+ */
 async function putNew(part: string, path: string): Promise<void> {
   try {
     await link(part, path);
@@ -132,14 +135,13 @@ function codeOf(error: unknown): string {
 }
 
 /**
- * A name from the server as the name of a file here: it cannot leave the folder or hide a control character, and is no
- * longer than file systems take. Windows also gets no name that it takes for something else; everywhere else names stay
- * as they are.
+ * * Converts a name from the server to a local file name: without path separators and control characters, and within
+ * the length limit of file systems. On Windows also without reserved names and characters.
  */
 export function toFileName(name: string, platform: string): string {
   const plain = name.toWellFormed().replaceAll(/[/\p{Cc}]/gu, "_");
   if (plain === "" || plain === "." || plain === "..") return "_";
-  // Unfinished downloads have this suffix, so the file would be taken for one.
+  // The suffix of part files; another run would treat this file as one.
   if (plain.endsWith(partSuffix)) return toFileName(`${plain}_`, platform);
   return toShortName(platform === "win32" ? toWindowsName(plain) : plain);
 }
@@ -147,11 +149,11 @@ export function toFileName(name: string, platform: string): string {
 /** Suffix of partial files. */
 export const partSuffix = ".croft-part";
 
-/** Names within one folder, so that no two items become one file. */
+/** Assigns file names within one folder, so that no two items become one file. */
 interface FileNames {
   /**
-   * A name for each of these names from the server, in their order. Those that would be taken for one another, on this
-   * platform, get a counter; the first one keeps its name.
+   * * Returns a file name for each name from the server, in order. Names that are equal on this platform get a counter,
+   * except the first.
    */
   takeAll(names: readonly string[]): readonly string[];
 }
@@ -181,7 +183,7 @@ export function createFileNames(platform: string): FileNames {
 /** Longest name of a file in bytes, on all common file systems. */
 const nameBytesMax = 255;
 
-/** The start of a name that leaves room for `more` bytes behind it, cut between characters. */
+/** Truncates a name between characters, so that `more` bytes can be appended. */
 function cutName(name: string, more: number): string {
   if (Buffer.byteLength(name) + more <= nameBytesMax) return name;
   let start = "";
@@ -194,7 +196,7 @@ function cutName(name: string, more: number): string {
   return start;
 }
 
-/** A name that is too long loses the end of its stem and keeps its extension. */
+/** Shortens a name that is too long and keeps its extension. */
 function toShortName(name: string): string {
   return Buffer.byteLength(name) <= nameBytesMax ? name : withSuffix(name, "");
 }
@@ -207,7 +209,10 @@ function withSuffix(name: string, suffix: string): string {
   return cutName(stem, Buffer.byteLength(end)) + end;
 }
 
-/** Names with the same key are one file. Case and spelling of accents matter on Linux and its kin only. */
+/**
+ * Returns a key that is equal for names of the same file. Only Linux and the like distinguish case and Unicode
+ * normalization.
+ */
 function toKey(name: string, platform: string): string {
   const isStrict = platform !== "win32" && platform !== "darwin";
   return isStrict ? name : name.normalize("NFC").toUpperCase();
@@ -222,8 +227,8 @@ function toWindowsName(name: string): string {
 }
 
 /**
- * A partial download. Its name carries the tag of the version that its bytes are of, so that
- * two versions are never mixed in one file, even after a crash.
+ * * A partial download. Its name contains the version's entity tag, so that a file never mixes two versions, even after
+ * a crash.
  */
 export interface Part {
   readonly path: string;
@@ -260,11 +265,11 @@ function createPartFinder(): PartFinder {
       const parts: (Part & { readonly changedAt: number })[] = [];
       for (const name of await reading) {
         const tag = name.slice(0, -partSuffix.length).split(".").at(-1) ?? "";
-        // A name that had to be cut off may be the beginning of another one.
+        // A truncated name may be the prefix of another one.
         if (toTag(`"${tag}"`) === undefined || name !== `${basename(path)}.${tag}${partSuffix}`)
           continue;
         const found = await lstat(join(folder, name)).catch(() => undefined);
-        // A link would lead the bytes somewhere else.
+        // A link would redirect the bytes.
         if (found?.isFile() === true)
           parts.push({ path: join(folder, name), tag, size: found.size, changedAt: found.mtimeMs });
       }

@@ -13,8 +13,8 @@ import {
 } from "../../../support/items.ts";
 
 /**
- * Resolves an address to its place and the known facts of the item there. An id that was never listed may still be the
- * provider's: then `item` is undefined although the id is not empty. @throws CliError `not_found` for a path
+ * * Resolves an address to a location and the recorded metadata of its item. For an id that the vault has never listed,
+ * `item` is undefined; the provider may know it. @throws CliError `not_found` for a path
  */
 export async function findSource(
   cli: CliContext,
@@ -60,8 +60,8 @@ export async function findFolder(
 }
 
 /**
- * For the `catch` of a request for an item: throws its error, in clearer words where its cause is that the vault knows no
- * item of this id. To a change the daemon says that such an item has changed.
+ * * Returns a handler for failed requests about an item. It rethrows the error, as `not_found` if the vault does not
+ * know the id: for a change, the daemon reports such an item as changed.
  */
 export function explainFailure(
   cli: CliContext,
@@ -92,10 +92,10 @@ export function toUnknown(
   });
 }
 
-/** Everything in a folder. */
+/** The items of a folder. */
 export interface FolderContent {
   readonly items: readonly WireItem[];
-  /** The provider's error; the items are then the last known ones. */
+  /** The provider's error; `items` are then from the last successful listing. */
   readonly failure: CliError | undefined;
 }
 
@@ -133,7 +133,7 @@ export async function readFolder(
 const largestPage = 1000;
 
 /**
- * Compares a precondition with the item as the provider lists it now, for changes that the server does not compare. Returns
+ * * Checks a precondition against the provider's current listing, for changes that the server does not check. Returns
  * the item. @throws CliError `stale` when it is another version
  */
 export async function assertVersion(

@@ -54,9 +54,9 @@ export async function moveAcross(
 }
 
 /**
- * Moves a folder to another connection: copies everything in it, reads every copy back and compares the hashes, and only then
- * deletes the original, if nothing in it has changed meanwhile. After a failure the original is kept, the outcomes are those of
- * the files that failed, and the same command continues.
+ * * Moves a folder to another connection: copies everything in it, reads every copy back and compares the hashes, and
+ * only then deletes the original, if nothing in it has changed meanwhile. After a failure the original stays, the
+ * outcomes are those of the failed files, and a second run continues.
  */
 export async function moveTreeAcross(
   retries: Retries,
@@ -86,7 +86,7 @@ export async function moveTreeAcross(
   return [{ item, value, failure: undefined }];
 }
 
-/** Reads all copies back and compares them with their originals. */
+/** Downloads all copies and compares them with their originals. */
 async function verifyCopies(
   retries: Retries,
   plan: TreeCopy,
@@ -102,7 +102,7 @@ async function verifyCopies(
     async run() {
       const { provider_item_id: id, size } = itemOf(step);
       const copyId = copies.get(step.path) ?? step.target?.item?.provider_item_id;
-      // A file that could not be copied has an outcome of its own.
+      // A file that could not be copied already has an outcome.
       if (copyId === undefined) return {};
       const sent = hashes.get(id) ?? (await hashAt.source(id, size));
       if ((await hashAt.target(copyId, size)) === sent) return {};
@@ -141,8 +141,8 @@ async function hashItem(cli: CliContext, connectionId: string, id: string): Prom
 }
 
 /**
- * Deletes a completely copied folder if its contents have not changed since.
- * @throws CliError `stale` when something in it has changed meanwhile; then it is kept
+ * * Deletes a completely copied folder if its contents have not changed since.
+ * @throws CliError `stale` when something in it has changed meanwhile; it is not deleted then
  */
 async function removeCopied(
   cli: CliContext,

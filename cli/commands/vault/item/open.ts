@@ -42,8 +42,8 @@ export const openItem = {
 } satisfies CommandModule;
 
 /**
- * Records that a file is opened, downloads it into a folder for temporary files, and starts the system's program for it. Prints
- * the URL instead with `print`, in machine output, and where standard output is not a terminal.
+ * * Records that a file was opened, downloads it to a temporary folder, and opens it in the system's default program.
+ * Prints the URL instead with `print`, in machine output, and where standard output is not a terminal.
  */
 async function runItemOpen(cli: CliContext, { item: word, print }: ItemOpenOptions): Promise<void> {
   const finder = createItemFinder(cli);

@@ -8,7 +8,8 @@ import { type Part, toTag } from "./local-files.ts";
 import type { TransferProgress } from "./transfer.ts";
 
 /**
- * Streams the bytes of an item to `write` and returns their number. A lost connection is resumed. @throws CliError `stale` when the item is another version by then: two are never joined
+ * * Streams the bytes of an item to `write` and returns their number. Resumes after a lost connection. @throws CliError
+ * `stale` when the item has changed meanwhile: versions are never mixed
  */
 export async function streamItem(
   cli: CliContext,
@@ -61,7 +62,10 @@ export async function openFile(cli: CliContext, word: string): Promise<FileSourc
   return toFile(cli, word, found);
 }
 
-/** Returns the source of a found file. The download of an unknown one starts at once, since only the response names it. */
+/**
+ * Returns the source of a found file. For an item without recorded metadata, the download starts at once, because only
+ * the response has the name.
+ */
 export async function toFile(
   cli: CliContext,
   word: string,
@@ -99,16 +103,16 @@ export interface ItemSource {
   readonly opened?: ByteDownload;
 }
 
-/** Attempts in a row that bring no further. */
+/** Maximum number of consecutive attempts without progress. */
 export const maxFailedAttempts = 3;
 
 /** The pause between an interrupted attempt and the next one. */
 export const pauseMs = 500;
 
-/** Bytes that are about to come. */
+/** An open download. */
 export interface OpenedDownload {
   readonly download: ByteDownload;
-  /** The position in the file of the first of them. */
+  /** The offset of the first byte in the file. */
   readonly at: number;
   /** Of the whole file. */
   readonly total: number | undefined;
@@ -136,13 +140,13 @@ export async function begin(
     if (begun.download.status !== 206 || isRest) return begun;
     begun.download.stream.destroy();
   } catch (error) {
-    // 416: there is nothing behind it.
+    // 416: the part is complete.
     if (!(error instanceof CliError) || error.details.httpStatus !== 416) throw error;
   }
   return toOpened(await ask({}));
 }
 
-/** Reads off an answer which bytes it brings. */
+/** Returns the range of a response. */
 export function toOpened(download: ByteDownload): OpenedDownload {
   const tag = toTag(download.headers["etag"]);
   if (download.status !== 206) return { download, at: 0, total: download.size, tag };

@@ -6,7 +6,7 @@ import type { FolderBatches, FolderCreation } from "./folder-batch.ts";
 import { type BatchLine, readBatchLines, toLineFailure } from "./batch-lines.ts";
 import { type FolderContent, readFolder } from "./lookup.ts";
 
-/** A folder of a connection that a tree is put into. */
+/** A target folder of an upload or copy, in a connection. */
 export interface RemoteFolder {
   readonly connectionId: string;
   /** Empty for the top. */
@@ -19,7 +19,7 @@ export interface RemoteFolder {
   items(): Promise<ReadonlyMap<string, WireItem>>;
 }
 
-/** A folder of a walk, which may still be being created. */
+/** A folder in a walk; its creation may be in progress. */
 export interface OpenedFolder {
   readonly text: string;
   readonly opened: Promise<RemoteFolder>;
@@ -66,12 +66,14 @@ export function openRemoteFolder(
   }
 }
 
-/** The item of this name in a folder. The vault keeps names in one spelling, disks in any. */
+/**
+ * Returns the item of this name in a folder. Names are compared in one Unicode normalization, because disks use any.
+ */
 export async function findIn(folder: RemoteFolder, name: string): Promise<WireItem | undefined> {
   return (await folder.items()).get(toKey(name));
 }
 
-/** The folder of this name in another one, made when it is missing. @throws CliError `name_collision` for a file's name */
+/** Opens the folder of this name in another one, or creates it. @throws CliError `name_collision` for a file's name */
 async function enterRemoteFolder(
   cli: CliContext,
   parent: RemoteFolder,
@@ -93,7 +95,7 @@ async function enterRemoteFolder(
   });
   if (body.kind !== "folder")
     throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
-  // The vault gives a taken name a counter: another client made the folder meanwhile.
+  // The vault appended a counter, so another client created a folder of this name meanwhile.
   if (toKey(body.name) !== toKey(name))
     throw new CliError("name_collision", `another client created ${text} meanwhile`, {
       hint: `an empty ${parent.text}/${body.name} was made beside it; repeat the upload`,
@@ -102,7 +104,10 @@ async function enterRemoteFolder(
   return openRemoteFolder({ connectionId, id, text, isNew: true }, listings);
 }
 
-/** The same for `--dry-run`: a missing folder is represented by its path, so that the plan can list its content. */
+/**
+ * Opens or creates a folder. With `--dry-run` a missing folder is represented by its path, so that the plan can list
+ * its content.
+ */
 export async function enterOrPlan(
   cli: CliContext,
   parent: RemoteFolder,
@@ -120,7 +125,7 @@ export async function enterOrPlan(
   }
 }
 
-/** The key of a name, in one spelling of its characters. */
+/** Returns a name in the Unicode normalization that comparisons use. */
 export function toKey(name: string): string {
   return name.normalize("NFC");
 }
@@ -143,7 +148,7 @@ interface FolderListingsOptions {
   readonly levels?: number;
   /** Returns the folders of a listing that the walk will read; all of them without it. */
   readonly follow?: Follow;
-  /** Requests at one time. */
+  /** Maximum number of concurrent requests. */
   readonly requests?: number;
 }
 
@@ -158,8 +163,9 @@ interface Entry {
 }
 
 /**
- * Creates the listings of one connection for a walk that reads a folder before those in it. The folders in each listing are
- * read ahead, so that a tree takes about one request a level, or one for 100 folders, and not one a folder.
+ * * Creates the listings of one connection for a walk that reads a folder before those in it. The folders in each
+ * listing are read ahead, so that a tree takes about one request for each level or each 100 folders, instead of one for
+ * each folder.
  */
 export function createFolderListings(
   cli: CliContext,
@@ -171,7 +177,7 @@ export function createFolderListings(
     requests = 2,
   }: FolderListingsOptions,
 ): FolderListings {
-  /** Requested or about to be; the last one is listed first, which follows a walk into the depth. */
+  /** Folders to request. The last one is listed first, because the walk is depth-first. */
   const queue: Entry[] = [];
   const ahead = new Map<string, Promise<FolderContent>>();
   const requested = new Set<string>();

@@ -28,7 +28,7 @@ export function createRemoteOrigin(retries: Retries, { connectionId }: SyncedFol
       return async () => bytes;
     },
     withContent: (step, send) =>
-      // A stream cannot be sent again, so a refusal repeats the download as well.
+      // A stream cannot be sent twice, so a retry repeats the download as well.
       repeat(connectionId, async () => {
         const { provider_item_id: id, name } = itemOf(step);
         const params = { connection_id: connectionId, item_id: id };

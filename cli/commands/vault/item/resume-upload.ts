@@ -15,12 +15,14 @@ import type { TransferProgress } from "./transfer.ts";
 /** Files from this size on are sent so that they can be resumed: the daemon then keeps a second copy until they are complete. */
 export const RESUMED_BYTES_MIN = 256 * 1024 * 1024;
 
-/** Attempts in a row that bring no further; with the pause between them a daemon has time to restart. */
+/**
+ * Maximum number of consecutive attempts without progress. With the pauses between them, a daemon has time to restart.
+ */
 const FAILED_ATTEMPTS_MAX = 30;
 const PAUSE_MS = 1_000;
 const READ_BYTES = 512 * 1024;
 
-/** Whether a file is sent in this way. */
+/** Returns whether a file is large enough for a resumable upload. */
 export async function isResumed(cli: CliContext, source: string): Promise<boolean> {
   if (source === "-") return false;
   const found = await stat(resolve(cli.system.workingDirectory, source)).catch(() => undefined);
@@ -99,7 +101,10 @@ export async function uploadResumably(
     throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
   }
 
-  /** The result of an upload whose answer was lost; undefined when the daemon does not know the upload any more. */
+  /**
+   * Requests the result of an upload whose response was lost; undefined when the daemon does not know the upload any
+   * more.
+   */
   async function completeAgain(id: string): Promise<Uploaded | undefined> {
     try {
       return await complete(id, await hashing.digest(size));
@@ -155,7 +160,7 @@ async function* readFrom(
   if (at < size) throw new CliError("file_error", `${source} became shorter while it was read`);
 }
 
-/** The hash of a file from its beginning, in as many steps as are needed; each byte is read once for it. */
+/** Hashes growing prefixes of a file and reads each byte once. */
 function createPrefixHash(path: string, source: string) {
   const hash: Hash = createHash("sha256");
   let at = 0;

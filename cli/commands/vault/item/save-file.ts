@@ -62,7 +62,7 @@ export async function saveItem(
       const { tag, at, total } = begun;
       const earlier = part;
       part = { path: toPartPath(path, tag ?? noTag(cli)), tag, size: at };
-      // The item has changed since: the part of the old version is of no use.
+      // The item has changed, so the part of the old version is useless.
       if (earlier !== undefined && earlier.path !== part.path)
         await rm(earlier.path, { force: true });
       target.onBegin(total, at);
@@ -170,7 +170,7 @@ async function writeRaw(
   }
 }
 
-/** The same for a stream. */
+/** Writes the chunks of a stream and closes the file. */
 async function writeStream(
   stream: Readable,
   file: FileHandle,
@@ -189,13 +189,13 @@ async function writeStream(
   }
 }
 
-/** Bytes that are received while the disk is busy with earlier ones; then all of them are written at once. */
+/** Maximum number of bytes that are buffered while the disk is busy; then they are written together. */
 const WRITE_AHEAD_BYTES = 4 * 1024 * 1024;
 
 /** Smaller parts are removed: downloading them again takes a second or two. */
 const worthKeepingBytes = 1024 * 1024;
 
-/** Failures that another attempt would meet again, or that want the room back. */
+/** Failures after which the part is removed: a retry would fail again, or the disk is full. */
 const useless: ReadonlySet<CliErrorCode> = new Set(["conflict", "file_error", "storage_full"]);
 
 async function leave(part: Part, files: LocalFiles, isDiscarded: boolean): Promise<void> {

@@ -18,16 +18,16 @@ export interface Uploaded {
   readonly size: number;
 }
 
-/** One file to one place. */
+/** The upload of one file to a folder. */
 export interface FileUpload {
   /** A path, or `-` for standard input. */
   readonly source: string;
-  /** The id of a folder is empty for the root of the connection. */
+  /** The id is empty for the root of the connection. */
   readonly folder: { readonly connectionId: string; readonly id: string };
   readonly filename: string;
 }
 
-/** Bytes that can be sent. */
+/** The content of an upload. */
 export interface Content {
   /** Undefined when the size is unknown until the end. */
   readonly size: number | undefined;
@@ -48,7 +48,7 @@ export async function uploadFile(
   return uploadContent(cli, place, await openSource(cli, source), progress, signal);
 }
 
-/** The same with bytes from anywhere. */
+/** Uploads content from any source. */
 export async function uploadContent(
   cli: CliContext,
   { folder, filename, contentType }: Omit<FileUpload, "source"> & { readonly contentType: string },
@@ -105,7 +105,7 @@ export async function openSource(cli: CliContext, source: string): Promise<Conte
   return { size: found.size, canRestart: true, open: () => openExactly(path, source, found.size) };
 }
 
-/** Opens the file with the first read, so that an error has a reader. */
+/** Opens the file on the first read, so that errors reach the reader. */
 async function* readAll(path: string): AsyncGenerator<Uint8Array> {
   for await (const chunk of createReadStream(path)) yield chunk as Uint8Array;
 }
@@ -139,8 +139,8 @@ function fileError(source: string, error: unknown): CliError {
 }
 
 /**
- * Replaces the bytes of a file with those of a local one, if it still is the version of `item`.
- * @throws CliError `stale` when it has changed; then it is as it was
+ * * Replaces the bytes of a file with those of a local one, if it still is the version of `item`.
+ * @throws CliError `stale` when it has changed; it is unchanged then
  */
 export async function replaceFile(
   cli: CliContext,
@@ -152,7 +152,7 @@ export async function replaceFile(
   return replaceContent(cli, connectionId, item, await openSource(cli, source), progress);
 }
 
-/** The same with bytes from anywhere. */
+/** Replaces the bytes of a file with content from any source. */
 export async function replaceContent(
   cli: CliContext,
   connectionId: string,

@@ -10,7 +10,7 @@ import { failedTask, type Outcome, runTasks, type Task } from "../../../support/
 
 /** One file or folder below a synchronized folder. */
 export interface TreeEntry {
-  /** Relative, with slashes, as it is called on its own side. */
+  /** Relative path with slashes, with the names of its own side. */
   readonly path: string;
   readonly kind: "file" | "folder" | "other";
   readonly size: number | null;
@@ -19,7 +19,7 @@ export interface TreeEntry {
   readonly item?: WireItem;
 }
 
-/** Entries by their path as it is called on the local side, parents before their content. */
+/** Entries by their path with local names, parents before their content. */
 export type Tree = ReadonlyMap<string, TreeEntry>;
 
 /** The action for one path. */
@@ -41,14 +41,14 @@ export interface SyncedFolder {
   readonly id: string;
 }
 
-/** Carries out steps on the side that is changed. */
+/** Executes steps on the target side. */
 export interface SyncSide {
   /** Creates a folder; its parent exists, or its creation was started before. Uses an existing folder. */
   makeFolder(step: SyncStep): Promise<void>;
-  /** Brings a file to the target, new or in place of the version that the plan saw. Returns its size. */
+  /** Transfers a file: creates it, or replaces the version that the plan is based on. Returns its size. */
   copy(step: SyncStep): Promise<number>;
   delete(step: SyncStep): Promise<void>;
-  /** All copies have been started. */
+  /** Called when all copies have been started. */
   flush(): void;
 }
 
@@ -72,8 +72,9 @@ export async function readLocalTree(root: string): Promise<Tree> {
 }
 
 /**
- * Lists everything below a folder of a connection at the provider. Names that a disk of `platform` cannot have are replaced in
- * the keys of the tree, as a download would, and so are names that repeat. @throws CliError when a folder cannot be listed: the tree would not be whole
+ * * Lists everything below a folder of a connection at the provider. The keys of the tree have local names for
+ * `platform`, as a download would choose them. @throws CliError when a folder cannot be listed, because the tree would
+ * be incomplete
  */
 export async function readRemoteTree(
   cli: CliContext,
@@ -109,8 +110,8 @@ export async function readRemoteTree(
 }
 
 /**
- * Compares two trees and returns the steps that make the target match the source. Files are the same by size and time.
- * Deletions come last, content before its folder; a folder that goes as a whole is one step.
+ * * Compares two trees and returns the steps that make the target match the source. Files are the same by size and
+ * time. Deletions come last, content before its folder. A folder that is deleted with its content is one step.
  */
 export function planSync(source: Tree, target: Tree, deletes: boolean): readonly SyncStep[] {
   const steps: SyncStep[] = [];
@@ -150,7 +151,7 @@ function isBelow(path: string, folders: ReadonlySet<string>): boolean {
   return false;
 }
 
-/** The vault keeps names in one spelling, disks in any. */
+/** The vault stores names in NFC, disks in any normalization. */
 function toKey(path: string): string {
   return path.normalize("NFC");
 }
@@ -165,8 +166,8 @@ export interface Done {
 const FOLDERS_AT_ONCE = 256;
 
 /**
- * Runs folder tasks first, parents begun before their content, then file tasks in parallel. Items below a failed folder fail
- * with it.
+ * * Runs folder tasks first, parents before their content, then file tasks in parallel. Items below a failed folder
+ * fail with it.
  */
 export async function carryOut(
   side: SyncSide,

@@ -35,13 +35,13 @@ import { saveBytes, saveItem } from "./save-file.ts";
 /** Larger files that are transferred at one time. */
 const FILES_AT_ONCE = 4;
 
-/** The source of the copied files. */
+/** The source of the files to copy. */
 export interface Origin {
   /** The largest file, in bytes, that `prepare` handles. */
   readonly smallBytesMax: number;
   /**
-   * Prepares a small file and returns the function that reads it whole. What may wait for the network is done before: a
-   * request that waits for the bytes of its next file would time out.
+   * * Prepares a small file and returns the function that reads it whole. Network access happens during preparation: a
+   * batch that waited for the bytes of its next file would time out.
    */
   prepare(step: SyncStep): Promise<() => Promise<Uint8Array>>;
   /** Opens a larger file for `send`; may do so again after a refusal. */
@@ -58,7 +58,7 @@ export function createLocalOrigin(cli: CliContext, root: string): Origin {
   };
 }
 
-/** Creates the side that changes the folder of a connection. `onCopied` is called for each file that has arrived. */
+/** Creates the side that changes a folder of a connection. Calls `onCopied` after each transferred file. */
 export function createRemoteSide(
   retries: Retries,
   progress: Progress,

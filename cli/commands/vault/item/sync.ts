@@ -73,9 +73,9 @@ export const sync = {
 } satisfies CommandModule;
 
 /**
- * Makes a folder the same as another one, in one direction: copies missing files, replaces those that differ in size or are
- * older, and with `--delete` deletes the others at last, if everything before went well. The plan is made before anything
- * is changed.
+ * * Makes a folder the same as another one, in one direction: copies missing files, replaces those that differ in size
+ * or are older, and with `--delete` finally deletes the others, if no copy failed. The plan is made before anything is
+ * changed.
  */
 async function runItemSync(
   cli: CliContext,
@@ -88,7 +88,7 @@ async function runItemSync(
   const progress = await cli.progress();
   const retries = createRetries(cli, progress);
   const isBetween = isFromRemote && isToRemote;
-  // Only local names may be refused by a disk.
+  // Names must be valid on the local disk; connections accept any.
   const platform = isBetween ? "linux" : cli.system.platform;
   const open = async (word: string, isSource: boolean): Promise<Side> => {
     if (isRemote(word)) {
@@ -143,14 +143,14 @@ async function runItemSync(
 type Side =
   | {
       readonly remote: SyncedFolder;
-      /** The folder does not exist yet; `remote` is the one above that does. */
+      /** Set when the folder does not exist; `remote` is then its deepest existing ancestor. */
       readonly missing?: MissingFolder;
       readonly local?: undefined;
       readonly tree: Tree;
     }
   | { readonly local: string; readonly remote?: undefined; readonly tree: Tree };
 
-/** Creates a missing target, with the folders above it, as a local one is created. */
+/** Creates a missing remote target with its parents. */
 async function made(cli: CliContext, to: Side): Promise<Side> {
   if (to.remote === undefined || to.missing === undefined) return to;
   const { provider_item_id: id } = await makeFolders(cli, to.missing);

@@ -18,7 +18,7 @@ export interface TransferOptions {
   readonly transfers: number;
 }
 
-/** The flags as commander gives them. */
+/** The flags as commander parses them. */
 export interface TransferFlags {
   readonly recursive?: true;
   readonly skipExisting?: true;
@@ -66,7 +66,7 @@ export function isSameFile(from: "local" | "remote", file: Stats, item: WireItem
   return copy + COARSE_TIME_MS >= source;
 }
 
-/** Storages keep no finer times than seconds, and some not even those. */
+/** Tolerance of comparisons: storages round times to seconds or more. */
 export const COARSE_TIME_MS = 2_000;
 
 /** Progress callbacks of one transfer. */
@@ -76,7 +76,7 @@ export interface TransferProgress {
   update(bytes: number): void;
 }
 
-/** Runs a transfer and ends its progress line in any case. */
+/** Runs a transfer and always ends its progress line. */
 export async function trackTransfer<T>(
   progress: Progress,
   name: string,
@@ -130,11 +130,11 @@ const longestPauseSeconds = 15 * 60;
 /** Maximum number of pauses of one request. After that many, other clients use up the server's limit. */
 const pausesMax = 20;
 
-/** Requests of one run that wait together. */
+/** Retries of one run. All requests wait for the same pause. */
 export interface Retries {
   /** The context with a client that waits. */
   readonly cli: CliContext;
-  /** Runs one more request of a connection in the same way. */
+  /** Runs a request of a connection with the same retries. */
   repeat<T>(connectionId: string, request: () => Promise<T>): Promise<T>;
 }
 
@@ -144,9 +144,9 @@ export function withRetries(cli: CliContext, progress: Progress): CliContext {
 }
 
 /**
- * Waits for rate limits of the daemon and of providers, which transfers of hundreds of files reach regularly: only for
- * refusals with a retry time, and concurrent requests wait as well. Requests for a connection that has to be reconnected
- * fail at once.
+ * * Waits for rate limits of the daemon and of providers, which transfers of hundreds of files reach regularly. Only
+ * refusals with a retry time are repeated; concurrent requests wait as well. Requests for a connection that has to be
+ * reconnected fail at once.
  */
 export function createRetries(cli: CliContext, progress: Progress): Retries {
   let pause: Promise<void> | undefined;
@@ -200,7 +200,7 @@ export function createRetries(cli: CliContext, progress: Progress): Retries {
     upload: (operation, input, form) =>
       repeat(input, () => cli.client.upload(operation, input, form), form.canRestart),
   };
-  // Not a copy: the members of a context are made when they are first used.
+  // Inherits instead of copying, because members of a context are created on first use.
   return {
     cli: Object.create(cli, { client: { value: client } }) as CliContext,
     repeat: (connectionId, request) => repeat({ params: { connection_id: connectionId } }, request),

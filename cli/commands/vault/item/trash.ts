@@ -188,7 +188,7 @@ export const emptyTrash = {
   },
 } satisfies CommandModule;
 
-/** Removes everything in the trash of a connection permanently, in as many requests as the provider needs. */
+/** Permanently deletes everything in the trash of a connection, in as many requests as the provider needs. */
 async function runTrashEmpty(cli: CliContext, { connection }: TrashEmptyOptions): Promise<void> {
   const { id, display_name: name } = pickConnection(await readConnections(cli), connection);
   await cli.prompts.confirm(`Remove all deleted items of ${name} permanently?`);

@@ -9,7 +9,9 @@ import { type BatchLine, readBatchLines, toLineFailure } from "./batch-lines.ts"
 import type { FileUpload, Uploaded } from "./send-file.ts";
 import type { Retries, TransferProgress } from "./transfer.ts";
 
-/** Files up to this size, in bytes, go in batches: larger ones gain nothing and can be repeated on their own. */
+/**
+ * Files up to this size, in bytes, go in batches: larger ones gain nothing from batches, and are better retried alone.
+ */
 export const SMALL_UPLOAD_BYTES_MAX = 1024 * 1024;
 
 /** Bounds of one request, within those of the daemon. */
@@ -25,15 +27,15 @@ export interface BatchedFile {
   readonly field: string;
   /** Its name; in a batch of replacements the percent-encoded etag of the replaced version, or `*`. */
   readonly filename: string;
-  /** Reads it whole. */
+  /** Reads the whole file. */
   read(): Promise<Uint8Array>;
 }
 
 /** Uploads small files, many in one request. */
 export interface UploadBatches {
-  /** Uploads one file. Rejects with its own failure; one that cannot be read does not reach the daemon. */
+  /** Uploads one file. Rejects with the failure of this file alone. A file that cannot be read is not sent. */
   upload(file: BatchedFile, progress: TransferProgress): Promise<Uploaded>;
-  /** No further files follow for now: the open request ends after those that wait. */
+  /** Ends the open request after the waiting files, because no further files follow for now. */
   flush(): void;
 }
 
@@ -44,7 +46,7 @@ interface Entry {
   isDone: boolean;
 }
 
-/** One sending of the form, which is repeated after a refusal. */
+/** One attempt to send the form; a refusal causes another one. */
 interface Attempt {
   /** In the order of the form. */
   readonly sent: Entry[];
@@ -52,8 +54,8 @@ interface Attempt {
 }
 
 /**
- * Creates the batches of one connection. One request is open at a time: it takes the files as they come, and the daemon
- * reports each as it ends, so memory stays bounded however many there are.
+ * * Creates the batches of one connection. One request is open at a time. It takes files as they arrive, and the daemon
+ * reports each result at once, so memory is bounded for any number of files.
  */
 export function createUploadBatches(
   cli: CliContext,

@@ -46,7 +46,7 @@ const uploadFields: Readonly<Record<string, FieldType>> = {
 export interface ItemUploadOptions extends TransferOptions {
   /** Local files and folders; `-` is standard input. */
   readonly sources: readonly string[];
-  /** A folder by its path or as CONNECTION:ID, or for a single file also the path that it shall have. */
+  /** A folder by its path or as CONNECTION:ID; for a single file also its path in the connection. */
   readonly target: string;
   /** Replace existing files if they still have the listed version. */
   readonly replace: boolean;
@@ -88,7 +88,7 @@ export const upload = {
         const sources = words.slice(0, -1);
         if (sources.length === 0) throw usageError("give files and then CONNECTION:/path");
         const target = words.at(-1) ?? "";
-        // Else the last of the files would be taken for an id.
+        // Otherwise the last file would be read as an id.
         if (!target.includes(":"))
           throw usageError(
             `${target} is not a folder of a connection`,
@@ -156,7 +156,9 @@ type Shown = Partial<Omit<Uploaded, "size">> & {
   readonly skipped: string | null;
 };
 
-/** A folder that exists takes the files under their own names; otherwise its last word names a single file. */
+/**
+ * An existing folder receives the files under their own names. Otherwise the last segment is the name of a single file.
+ */
 async function findDestination(
   cli: CliContext,
   word: string,

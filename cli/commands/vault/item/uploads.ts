@@ -55,7 +55,7 @@ export interface UploadTarget {
   readonly folder: RemoteFolder;
   /** For a single file that gets another name. */
   readonly name: string | undefined;
-  /** Folders that would have to be created first. */
+  /** The creation of folders that a dry run would need. */
   readonly plan?: DryRun | undefined;
 }
 
@@ -88,7 +88,8 @@ export async function* createUploads(
       targetFolder.id,
       sources.map((source) => resolve(cli.system.workingDirectory, source)),
     ),
-    // With the batches of folders, files and replacements an account has as many as it may have at one time.
+    // Together with the batches of folders, files and replacements this reaches the account's limit of concurrent
+    // requests.
     requests: 1,
   });
   const target = openRemoteFolder(targetFolder, listings);
@@ -245,7 +246,7 @@ export async function* createUploads(
  * have too. The sources go into the folder `targetId`.
  */
 function createFollow(targetId: string, sources: readonly string[]): Follow {
-  /** Local folders by the id of the folder that they go to. */
+  /** Local folders by the id of their target folder. */
   const locals = new Map<string, readonly string[]>();
   return async (id, items) => {
     const below = (await Promise.all((locals.get(id) ?? []).map(readSubfolders))).flat();

@@ -89,7 +89,7 @@ function* compare(
   }
 }
 
-/** Changes with the item itself; a folder's does not change with its content. */
+/** Returns a value that changes with the item, but not with the content of a folder. */
 function markOf({ name, kind, size: bytes, etag, modified_at: at }: WireItem): string {
   return JSON.stringify(kind === "folder" ? [name, kind] : [name, kind, bytes, etag, at]);
 }
