@@ -12,6 +12,7 @@ const common = {
 } satisfies Partial<SuiteOptions>;
 
 const dav = await findRealDavServer("webdav", process.env);
+const LOOKS_ALIKE = "changes of one size within one second look alike on this server";
 cloudProviderSuite("webdav, a real server", {
   ...common,
   capabilities: dav?.capabilities ?? webdav.capabilities,
@@ -20,9 +21,7 @@ cloudProviderSuite("webdav, a real server", {
     return dav.open();
   },
   cannot: {
-    ...(dav?.capabilities.versionResolutionMs === 0
-      ? {}
-      : { 15: "changes of one size within one second look alike on this server" }),
+    ...(dav?.capabilities.versionResolutionMs === 0 ? {} : { 15: LOOKS_ALIKE }),
     ...(dav?.probeResult["refuses_orphans"] === false
       ? { 31: "this server creates the missing folders of a file, so a deleted one comes back" }
       : {}),
@@ -42,6 +41,7 @@ cloudProviderSuite("nextcloud, a real server", {
   },
   uploadSizes: [0, 1, 65_536, 65_537, piece, piece + 1, 2 * piece + 1],
   spell: (name) => name.normalize("NFC"),
+  cannot: { 15: LOOKS_ALIKE },
   refusesName: (name) => name.includes("\\") || Buffer.byteLength(name) > 250,
   needs: { isThere: cloud !== undefined, reason: REAL_DAV.nextcloud },
 });

@@ -15,6 +15,7 @@ const common = {
   spell: (name) => name.normalize("NFC"),
   refusesName: (name) => name.includes("\\") || Buffer.byteLength(name) > 250,
   withoutFaults: "WebDAV has neither pages nor tokens",
+  cannot: { 15: "changes of one size within one second look alike on this server" },
   faults: [...networkFaults, "lockChild", "alterUploads"],
 } satisfies Partial<SuiteOptions>;
 

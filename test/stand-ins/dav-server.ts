@@ -24,6 +24,8 @@ export interface DavQuirks {
   readonly hidesDotNames?: boolean;
   /** Names are kept in composed form (Nextcloud). */
   readonly composes?: boolean;
+  /** A change within the second of the one before keeps the tag, whatever its size, as on Nextcloud. */
+  readonly keepsTagsForASecond?: boolean;
   /** `href`s are whole addresses, with a host of their own (behind a proxy). */
   readonly hrefHost?: string;
   /** `Destination` is taken without scheme and host only. */

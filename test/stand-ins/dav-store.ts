@@ -40,6 +40,8 @@ export function createDavStore(options: {
   readonly mixesSpellings?: boolean;
   /** Stores names in NFC, regardless of the request. */
   readonly composes?: boolean;
+  /** A change within the second of the one before keeps the tag, whatever its size, as on Nextcloud. */
+  readonly keepsTagsForASecond?: boolean;
   readonly clock: () => number;
 }): DavStore {
   const { clock } = options;
@@ -80,10 +82,12 @@ export function createDavStore(options: {
       return node;
     },
     write(node, bytes, modifiedAt) {
+      const before = node.modifiedAt;
       node.bytes = bytes;
-      node.revision = ++counter;
       node.writtenAt = clock();
       node.modifiedAt = modifiedAt ?? node.writtenAt;
+      const isSameSecond = Math.floor(before / 1000) === Math.floor(node.modifiedAt / 1000);
+      if (options.keepsTagsForASecond !== true || !isSameSecond) node.revision = ++counter;
       touchAbove(node);
     },
     detach(node) {

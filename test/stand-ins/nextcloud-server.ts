@@ -63,7 +63,7 @@ export async function startNextcloud(
   let slowly = 0;
 
   const dav = createDavStandIn(
-    { ...options, base: "/", composes: true, quotaBytes: 1e10 },
+    { ...options, base: "/", composes: true, quotaBytes: 1e10, keepsTagsForASecond: true },
     {
       isPublic: (path) => path.at(-1) === "status.php",
       props: (node) => ({
@@ -142,8 +142,10 @@ export async function startNextcloud(
     const trashed = isBelow(path, trashPath) ? store.find(path) : undefined;
     if (request.method === "MOVE" && trashed !== undefined) {
       const isRestoring = destinationOf(request)?.at(-2) === "restore";
-      if (isRestoring) restore(trashed);
-      dav.say(response, isRestoring ? 201 : 403);
+      // To sabre/dav, every name in the restore folder is taken.
+      const isRefused = request.headers["overwrite"] === "F";
+      if (isRestoring && !isRefused) restore(trashed);
+      dav.say(response, isRefused ? 412 : isRestoring ? 201 : 403);
       return true;
     }
     // Every change of an upload names its destination; the length of the whole is only needed to assemble it.

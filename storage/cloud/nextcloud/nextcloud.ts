@@ -74,8 +74,8 @@ export async function openNextcloud(
       probeResult: {
         ...root.probeResult,
         ...details,
-        // Every write creates a new etag; ownCloud derives its etags from whole seconds.
-        etag: details.product === "nextcloud" ? "fine" : "coarse",
+        // A write keeps the etag when the file's time, in whole seconds, stays the same.
+        etag: "coarse",
         // Chunked uploads need no length; a single request does.
         chunked_upload: details.chunks,
         if_match: true,

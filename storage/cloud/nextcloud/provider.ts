@@ -31,7 +31,12 @@ export function createNextcloudType(pieceBytes: number): CloudProviderType {
         help: "One folder of your files, when not all of them are to be shown",
       },
     ],
-    capabilities: { ...webdav.capabilities, trash: true, normalisationSensitive: false },
+    capabilities: {
+      ...webdav.capabilities,
+      trash: true,
+      normalisationSensitive: false,
+      versionResolutionMs: 1_000,
+    },
     connect: (request, deps) =>
       openNextcloud({ ...toWebDavRequest(request, type.capabilities), pieceBytes }, deps),
   };

@@ -101,7 +101,8 @@ export function createTrash(places: TrashPlaces): Trash {
           place: { segments: [found.entry], isFolder },
           headers: {
             destination: target ?? core.client.destination({ segments: found.path, isFolder }),
-            overwrite: "F",
+            // Nextcloud's restore folder claims to have every name already.
+            ...(target === undefined ? { overwrite: "F" } : {}),
           },
           signal,
         });

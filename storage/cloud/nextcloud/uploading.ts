@@ -7,7 +7,8 @@ import { refuseTaken } from "../webdav/changing.ts";
 import type { DavClient } from "../webdav/client.ts";
 import { pause, type DavCore } from "../webdav/core.ts";
 import { isPlain } from "../webdav/failures.ts";
-import type { DavItem } from "../webdav/items.ts";
+import { toLaterSeconds, type DavItem } from "../webdav/items.ts";
+import { refuseChanged } from "../webdav/replacing.ts";
 import {
   openBody,
   toUploadPlace,
@@ -108,7 +109,7 @@ function toChunkedUpload(
 ): ChunkedUpload & { readonly see: (chunk: Uint8Array) => void } {
   const { parent, segments } = place;
   // The server stores the given time: with the size it identifies our file after a lost response.
-  const seconds = Math.floor(core.deps.clock() / 1000);
+  const seconds = toLaterSeconds(over, core.deps.clock());
   const chunked = {
     parent,
     segments,
@@ -194,10 +195,12 @@ async function uploadPieces(
       }
     }
     const outcome = await core.alone([chunked.segments], async () => {
-      const taken =
-        chunked.over === undefined ? await refuseTaken(core, chunked.segments, signal) : undefined;
+      const refusal =
+        chunked.over === undefined
+          ? await refuseTaken(core, chunked.segments, signal)
+          : await refuseChanged(core, chunked.segments, chunked.over, signal);
       return (
-        taken ??
+        refusal ??
         (await assemble(uploads, folder, chunked, headers, signal, continued !== undefined))
       );
     });

@@ -74,7 +74,8 @@ export function toDavItem(
         : (toContentType(text("getcontenttype")) ?? contentTypeOf(name)),
       size,
       modifiedAt,
-      etag: toEtag(fileId, isFolder ? undefined : content),
+      // Nextcloud's tag can outlast a change; the size tells some of those apart.
+      etag: toEtag(fileId, isFolder ? undefined : content, fileId === undefined ? undefined : size),
       version: isFolder ? undefined : [fileId ?? "", content, size, modifiedAt].join(":"),
       ...(!isFolder && isUnsettled ? { unsettled: true } : {}),
     },
@@ -92,6 +93,14 @@ export function isExpected({ item }: DavItem, expected: Expected): boolean {
   );
 }
 
+/**
+ * Returns the time for new bytes of a file, in epoch seconds: later than that of the replaced version, because Nextcloud
+ * and ownCloud keep a file's tag while its time stays the same.
+ */
+export function toLaterSeconds(over: DavItem | undefined, now: number): number {
+  return Math.max(Math.floor(now / 1000), Math.floor((over?.item.modifiedAt ?? 0) / 1000) + 1);
+}
+
 /** Strips the weakness mark of a tag, and the suffix that a compressing server adds. */
 export function plainTag(tag: string): string {
   return tag
@@ -102,8 +111,12 @@ export function plainTag(tag: string): string {
 }
 
 /** A folder's tag changes with everything below it: only its identity counts. */
-function toEtag(fileId: string | undefined, content: string | undefined): string | undefined {
-  const parts = [fileId, content].filter((part) => part !== undefined);
+function toEtag(
+  fileId: string | undefined,
+  content: string | undefined,
+  size: number | undefined,
+): string | undefined {
+  const parts = [fileId, content, size].filter((part) => part !== undefined);
   return parts.length === 0 ? undefined : parts.join(":");
 }
 

@@ -11,7 +11,7 @@ import type { DavResponse } from "./multistatus.ts";
 import { withTemporaryName } from "./temporary.ts";
 
 /** Version of the probe result: a result of another version is probed again. */
-export const PROBE_VERSION = 4;
+export const PROBE_VERSION = 5;
 
 /** Time-out of an upload of a few bytes without a length: some servers wait for a length that never comes. */
 const CHUNKS_TIMEOUT_MS = 10_000;

@@ -7,7 +7,7 @@ import { toPlaceOf } from "./address.ts";
 import type { Permits } from "./changing.ts";
 import { beforehand, pause, type DavCore } from "./core.ts";
 import { isPlain } from "./failures.ts";
-import { isExpected, type DavItem } from "./items.ts";
+import { isExpected, toLaterSeconds, type DavItem } from "./items.ts";
 import { readFile } from "./reading.ts";
 import { judge, undone, type Answered } from "./relocate.ts";
 import { isOther, openBody, typeOf } from "./uploading.ts";
@@ -49,15 +49,18 @@ export async function replaceFile(
     const rest = () => ({ ...input, content: body.stream });
     if (bytes === undefined || current.strongTag === undefined)
       return await otherwise(rest(), current);
-    const outcome = await core.alone([segments], () =>
-      putOver(core, {
-        segments,
-        name,
-        davItem: current,
-        bytes,
-        type: typeOf({ ...input, name }),
-        signal,
-      }),
+    const outcome = await core.alone(
+      [segments],
+      async () =>
+        (await refuseChanged(core, segments, current, signal)) ??
+        putOver(core, {
+          segments,
+          name,
+          davItem: current,
+          bytes,
+          type: typeOf({ ...input, name }),
+          signal,
+        }),
     );
     return outcome === "useless_tag" ? await otherwise(rest(), current) : outcome;
   } finally {
@@ -84,6 +87,25 @@ async function findExpected(
   }
 }
 
+/**
+ * Looks a file up again that was written a moment before the first lookup: a further change within the same second may
+ * have kept its tag, so that the server's comparison would not notice it.
+ */
+export async function refuseChanged(
+  core: DavCore,
+  segments: readonly string[],
+  { item: before }: DavItem,
+  signal: AbortSignal,
+): Promise<Failure | undefined> {
+  if (before.unsettled !== true) return undefined;
+  const found = await core.look(segments, signal);
+  if (found.kind === "not_found") return { kind: "stale", note: "gone" };
+  if (found.kind !== "ok") return beforehand(found);
+  return found.davItem.item.version === before.version
+    ? undefined
+    : { kind: "stale", note: "changed" };
+}
+
 async function putOver(
   core: DavCore,
   put: {
@@ -104,6 +126,9 @@ async function putOver(
         "content-type": type,
         "content-length": String(bytes.byteLength),
         "if-match": current.strongTag ?? "",
+        ...(current.fileId === undefined
+          ? {}
+          : { "x-oc-mtime": String(toLaterSeconds(current, core.deps.clock())) }),
       },
       body: bytes,
       signal,

@@ -24,10 +24,11 @@ async function connect(
     readonly root?: string;
     readonly password?: string;
   } = {},
+  type = nextcloud,
 ) {
   const agent = new Agent();
   closers.push(async () => agent.destroy());
-  return nextcloud.connect(
+  return type.connect(
     {
       connectionId: "c",
       settings: { url, username: anna.username, root: more.root ?? "" },
@@ -46,14 +47,14 @@ async function connect(
   );
 }
 
-async function start(options: Partial<NextcloudOptions> = {}) {
+async function start(options: Partial<NextcloudOptions> = {}, type = nextcloud) {
   const server = await startNextcloud({ ...anna, ...options });
   const proxy = await startFaultProxy({ target: server.origin });
   closers.push(
     async () => server[Symbol.asyncDispose](),
     async () => proxy[Symbol.asyncDispose](),
   );
-  const outcome = await connect(proxy.origin + (options.base ?? ""));
+  const outcome = await connect(proxy.origin + (options.base ?? ""), {}, type);
   if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
   const { provider, probeResult } = outcome;
   const { store } = server.dav;
@@ -76,6 +77,31 @@ async function start(options: Partial<NextcloudOptions> = {}) {
       }),
   };
 }
+
+describe("replacing", () => {
+  test.each([
+    ["one request", 4],
+    ["pieces", 1_100_000],
+  ])("bytes of one size in the same second get a new etag, by %s", async (_way, size) => {
+    const { provider, server } = await start({}, createNextcloudType(500_000));
+    const made = server.dav.store.add(server.files, "a.txt", "file", Buffer.alloc(size, "a"));
+    made.modifiedAt = Date.now();
+    const first = await provider.stat({ id: "a.txt", signal });
+    if (first.kind !== "ok") throw new Error(JSON.stringify(first));
+    const replace = (letter: string) =>
+      provider.replace?.({
+        id: "a.txt",
+        expected: { etag: first.item.etag },
+        content: Readable.from([Buffer.alloc(size, letter)], { objectMode: false }),
+        size,
+        contentType: undefined,
+        signal,
+      });
+    expect((await replace("b"))?.kind).toBe("ok");
+    expect((await replace("c"))?.kind).toBe("stale");
+    expect(made.bytes.equals(Buffer.alloc(size, "b"))).toBe(true);
+  });
+});
 
 describe("connecting", () => {
   test("determines the user and the capabilities of the server", async () => {
