@@ -13,6 +13,7 @@ import { unpagedList } from "../output/spec.ts";
 import { breakWords } from "../output/width.ts";
 import { probeStore, createMachineKeyring } from "../profile/stores.ts";
 import type { CommandModule } from "../tree/entry.ts";
+import { BACKUP_LOG_HINT, readBackupState } from "../support/backup-state.ts";
 import { parseObject } from "../support/json-object.ts";
 
 export interface DoctorOptions {
@@ -109,6 +110,7 @@ const checks: readonly (readonly [string, Check])[] = [
   ["credentials", checkStore],
   ["master key", checkMasterKey],
   ["daemon", checkDaemon],
+  ["backups", checkBackups],
   ["forge", (cli) => checkSignIn(cli, "forge")],
   ["vault", (cli) => checkSignIn(cli, "vault")],
 ];
@@ -223,6 +225,32 @@ async function checkDaemon(cli: CliContext): Promise<string | Warning> {
     warning: `${url} answers, but is not ready${where}`,
     hint: '"croft daemon wait" waits for it',
   };
+}
+
+/** Reports the latest scheduled backup. That of a daemon elsewhere counts even when this home schedules none. */
+async function checkBackups(cli: CliContext): Promise<string | Warning> {
+  const { readAllSettings } = await import("../profile/settings.ts");
+  const { settings } = readAllSettings(cli.system, cli.flags, {});
+  const { backupFolder, backupUrl, backupSchedule } = settings;
+  const isScheduled = backupFolder !== undefined || backupUrl !== undefined;
+  // The check of the daemon reports that it cannot be reached.
+  const state = await readBackupState(cli).catch(() => undefined);
+  switch (state) {
+    case "failed":
+      return { warning: "the latest scheduled backup failed", hint: BACKUP_LOG_HINT };
+    case "interrupted":
+      return {
+        warning: "the latest scheduled backup was interrupted",
+        hint: '"croft admin cron run backup_home" makes another one',
+      };
+    case "succeeded":
+    case "running":
+      return `the latest scheduled backup ${state === "running" ? "is being made" : "succeeded"}`;
+    case undefined:
+      return isScheduled
+        ? `scheduled (${backupSchedule}); the daemon reports none yet`
+        : 'none are scheduled; "croft help backups" explains how';
+  }
 }
 
 async function checkSignIn(cli: CliContext, service: "forge" | "vault"): Promise<string | Warning> {

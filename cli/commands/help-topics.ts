@@ -59,8 +59,10 @@ Buckets. --to and --from take the address of a folder in a bucket of Amazon S3 o
   croft daemon restore --from --list
   croft daemon restore latest --from --with-keys
 
-Every night. With backup_url, or with backup_folder for a folder, the running daemon backs up at 3:45 and keeps
-backup_kept backups; backup_passphrase seals the keys in them. "croft admin cron run backup_home" does so at once.
+Scheduled. With backup_url, or with backup_folder for a folder, the running daemon backs up at 3:45 and keeps
+backup_kept backups; backup_schedule sets other times, and backup_passphrase seals the keys in the backups. A time
+that passes while the daemon is stopped is made up for at its next start. "croft admin cron run backup_home" backs up
+at once; "croft doctor" says whether the latest backup succeeded.
 
 Moving. On the new machine: install croft, give it the backup, "croft daemon restore". "croft export" prints accounts,
 hooks and settings as text instead.

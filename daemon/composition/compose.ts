@@ -83,6 +83,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
         objects: objects.store,
         uploads: vault.uploads,
         backUp: createNightlyBackup({ ...toBackupInput(input), random: Math.random }, db, newId),
+        backupSchedule: input.settings.backupSchedule,
       }),
     ]),
   });
@@ -104,6 +105,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     artifacts: forge.workflows.artifactService,
     vault: { api: createVaultApi(people.vault.authentication), routes: vault.routes },
     objects,
+    backupState: () => cron.stateOf("backup_home"),
     runnerHandler: forge.workflows.runnerHandler,
   });
   return {

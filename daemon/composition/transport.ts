@@ -26,7 +26,11 @@ import type { Api, Route } from "../http/handle.ts";
 import { createMetrics } from "../http/metrics.ts";
 import { createServerRequest } from "../http/server-request.ts";
 import { createNodeHandler, type NodeHandler } from "../http/server.ts";
-import { type ApiDocument, createServicePages } from "../http/service-pages.ts";
+import {
+  type ApiDocument,
+  createServicePages,
+  type ServicePagesDeps,
+} from "../http/service-pages.ts";
 import type { VaultCaller } from "../vault/caller.ts";
 import { createResetPage, RESET_PAGE_PATH } from "../vault/pages/reset-page.ts";
 import type { ServiceDeps } from "./services.ts";
@@ -44,6 +48,7 @@ export interface TransportParts {
   readonly artifacts: ApiParts<ArtifactCaller>;
   readonly vault: ApiParts<VaultCaller>;
   readonly objects: Pick<OpenObjects, "isReachable">;
+  readonly backupState: ServicePagesDeps["backupState"];
   /** Serves the paths below `/api/actions`. */
   readonly runnerHandler: ForgeActions["runnerHandler"];
   /** What the pages of the forge need beside its API. */
@@ -145,8 +150,8 @@ type BugReport = (error: unknown, request: { readonly id: string }) => void;
 
 function openServicePages(
   { db, input, stores }: ServiceDeps,
-  { objects: { isReachable } }: TransportParts,
-  own: Pick<Parameters<typeof createServicePages>[0], "metrics" | "accepts">,
+  { objects: { isReachable }, backupState }: TransportParts,
+  own: Pick<ServicePagesDeps, "metrics" | "accepts">,
 ) {
   const { version, settings } = input;
   const documents = toDocuments(version);
@@ -158,6 +163,7 @@ function openServicePages(
       await isInitialised(db);
     },
     hasSpace: () => stores.reserve.hasSpace(),
+    backupState,
     ...(isReachable === undefined ? {} : { isBucketReachable: isReachable }),
     documents,
     html: new Map([[RESET_PAGE_PATH, createResetPage(settings.instanceName)]]),

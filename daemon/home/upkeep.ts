@@ -17,8 +17,10 @@ export interface UpkeepDeps {
   readonly sessions: readonly { deleteExpired(): Promise<number> }[];
   readonly objects: Pick<ObjectStore, "sweep">;
   readonly uploads: { deleteExpired(): Promise<unknown> };
-  /** Writes a nightly backup of the whole home; undefined when nightly backups are off. */
+  /** Writes a backup of the whole home; undefined when no backups are scheduled. */
   readonly backUp: ((signal: AbortSignal) => Promise<unknown>) | undefined;
+  /** As of `CronTask`. */
+  readonly backupSchedule: string;
 }
 
 const HOUR_MS = 3_600_000;
@@ -91,7 +93,7 @@ export function createUpkeepTasks(deps: UpkeepDeps): readonly CronTask[] {
       : [
           {
             name: "backup_home",
-            schedule: "45 3 * * *",
+            schedule: deps.backupSchedule,
             timeoutMs: BACKUP_MS,
             run: async (signal: AbortSignal) => void (await backUp(signal)),
           },

@@ -29,6 +29,8 @@ export interface ServicePagesDeps {
   readonly hasSpace: () => Promise<boolean>;
   /** Returns whether the bucket of objects can be read at the moment; absent without a bucket. */
   readonly isBucketReachable?: () => Promise<boolean>;
+  /** Returns the state of the latest scheduled backup; undefined before the first, and when none are scheduled. */
+  readonly backupState: () => Promise<string | undefined>;
   readonly documents: readonly ApiDocument[];
   /** Documents of HTML, by path. */
   readonly html: ReadonlyMap<
@@ -41,7 +43,7 @@ export interface ServicePagesDeps {
 
 /** Creates the pages outside all APIs: the start page, health and metrics, OpenAPI documents and fixed pages. */
 export function createServicePages(deps: ServicePagesDeps): Map<string, PlainRoute> {
-  const { metrics, version, accepts, hasSpace, isBucketReachable } = deps;
+  const { metrics, version, accepts, hasSpace, isBucketReachable, backupState } = deps;
   const addresses = deps.documents.map(({ paths }) => paths[0]).join(" and ");
   const start = `croft ${version}\n\nThis daemon is used by its command line: croft --help\nIts APIs are described at ${addresses}.\n`;
   const canServe = () =>
@@ -59,6 +61,7 @@ export function createServicePages(deps: ServicePagesDeps): Map<string, PlainRou
       "/readyz",
       async (_request, response) => {
         const ready = accepts() && (await canServe());
+        const backup = ready ? await backupState() : undefined;
         const body = {
           status: ready ? "ready" : "not ready",
           ...((await hasSpace()) ? {} : { disk: "full" }),
@@ -66,6 +69,7 @@ export function createServicePages(deps: ServicePagesDeps): Map<string, PlainRou
           ...(isBucketReachable === undefined
             ? {}
             : { objects: (await isBucketReachable()) ? "reachable" : "unreachable" }),
+          ...(backup === undefined ? {} : { backup }),
         };
         writeAnswer(response, ready ? 200 : 503, NO_STORE, body, JSON_TYPE);
       },

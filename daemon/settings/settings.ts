@@ -1,3 +1,4 @@
+import { cronSchedule } from "./cron-schedule.ts";
 import { inData, optional, type Setting, setting } from "./declare.ts";
 import {
   address,
@@ -137,12 +138,12 @@ export const settingDeclarations = {
     help: "Its secret",
     secret: true,
   }),
-  backupFolder: optional("Storage", filePath, "no nightly backups of the whole home", {
-    help: "Where nightly backups of the whole home are written, as croft daemon backup does",
+  backupFolder: optional("Storage", filePath, "no scheduled backups in a folder", {
+    help: "Where scheduled backups of the whole home are written, as croft daemon backup does",
   }),
   // A secret as objects_url is.
-  backupUrl: optional("Storage", bucketUrl, "no nightly backups in a bucket", {
-    help: "Folder of a bucket for nightly backups of the whole home, as croft daemon backup --to writes them",
+  backupUrl: optional("Storage", bucketUrl, "no scheduled backups in a bucket", {
+    help: "Folder of a bucket for scheduled backups of the whole home, as croft daemon backup --to writes them",
     secret: true,
   }),
   backupAccessKeyId: optional("Storage", text, "the key of objects_url", {
@@ -153,11 +154,14 @@ export const settingDeclarations = {
     help: "Its secret",
     secret: true,
   }),
+  backupSchedule: setting("Storage", cronSchedule, "45 3 * * *", {
+    help: "When scheduled backups are made, in the server's time zone",
+  }),
   backupKept: setting("Storage", integer(1, 1_000, "backups"), 7, {
-    help: "Nightly backups that are kept in the folder, and as many in the bucket; older ones are deleted",
+    help: "Scheduled backups that are kept in the folder, and as many in the bucket; older ones are deleted",
   }),
   backupPassphrase: optional("Storage", text, "backups without keys", {
-    help: "Seals the keys in nightly backups",
+    help: "Seals the keys in scheduled backups",
     secret: true,
   }),
   repositoriesDir: setting("Storage", filePath, inData("repositories"), {

@@ -3,6 +3,7 @@ import { forge } from "../../client/operations.ts";
 import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError } from "../../errors.ts";
+import { BACKUP_LOG_HINT, readBackupState } from "../../support/backup-state.ts";
 import { type Column, time } from "../../output/cells.ts";
 import { listOf, shape } from "../../output/spec.ts";
 import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
@@ -49,9 +50,14 @@ async function runCronRun(cli: CliContext, { task }: { readonly task: string }):
     if (!(error instanceof CliError) || error.code !== "not_found") throw error;
     const hint =
       task === "backup_home"
-        ? 'set backup_folder first: "croft config set backup_folder FOLDER", then restart the daemon'
+        ? 'set backup_folder or backup_url first: "croft config set backup_folder FOLDER", then restart the daemon'
         : '"croft admin cron list" lists the tasks';
     throw new CliError("not_found", `there is no task ${task}`, { ...error.details, hint });
   }
-  await cli.output.done({ started: true, task }, `Ran ${task}.`);
+  // Gitea's API does not report the outcome of a task, but a failed backup must not look like a backup.
+  const state = task === "backup_home" ? await readBackupState(cli) : undefined;
+  if (state === "failed")
+    throw new CliError("storage_unusable", "the backup failed", { hint: BACKUP_LOG_HINT });
+  const sentence = state === "running" ? `${task} is still running.` : `Ran ${task}.`;
+  await cli.output.done({ started: true, task }, sentence);
 }

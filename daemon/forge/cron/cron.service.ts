@@ -23,6 +23,9 @@ export interface TaskStatus {
   readonly record: CronRecord | undefined;
 }
 
+/** `interrupted`: the process ended during the run. */
+export type RunState = "running" | "succeeded" | "failed" | "interrupted";
+
 /** The scheduled tasks, for administrators. */
 export interface CronTasks {
   /** Returns a page of the tasks, and their count. */
@@ -34,6 +37,8 @@ export interface CronTasks {
    * Throws `not_found`.
    */
   run(name: string): Promise<void>;
+  /** Returns the state of a task's latest run; undefined for an unknown task and before the first run. */
+  stateOf(name: string): Promise<RunState | undefined>;
   /** Schedules the next run of each task. To be called after the queue has started. */
   start: Schedules["start"];
 }
@@ -90,15 +95,28 @@ export function createCronTasks(deps: CronDeps): CronTasks {
       const task = tasks.find((each) => each.name === name);
       if (task === undefined) throw notFound();
       if (!isEnabled(task)) return;
-      const kind = toScheduleKind(toScheduleName(task));
-      const running = await listJobs(db, { state: "running", kind }, { limit: 1, offset: 0 });
       const record = (await listCronRecords(db)).get(name);
-      // A run that has ended may still be in the queue.
-      if (running.length > 0 && record?.finishedAt === undefined) return;
+      if (await isRunning(task, record)) return;
       const before = record?.execTimes ?? 0;
       await schedules.runNow(toScheduleName(task), () => waitForRun(name, before));
     },
+
+    async stateOf(name) {
+      const task = enabled.find((each) => each.name === name);
+      const record = task === undefined ? undefined : (await listCronRecords(db)).get(name);
+      if (task === undefined || record === undefined) return undefined;
+      if (record.finishedAt === undefined)
+        return (await isRunning(task, record)) ? "running" : "interrupted";
+      return record.error === undefined ? "succeeded" : "failed";
+    },
   };
+
+  /** Returns whether a run is in progress. One that has ended may still be in the queue. */
+  async function isRunning(task: CronTask, record: CronRecord | undefined): Promise<boolean> {
+    if (record?.finishedAt !== undefined) return false;
+    const kind = toScheduleKind(toScheduleName(task));
+    return (await listJobs(db, { state: "running", kind }, { limit: 1, offset: 0 })).length > 0;
+  }
 
   async function perform(task: CronTask, signal: AbortSignal): Promise<void> {
     await db.transaction((tx) => beginCronRun(tx, task.name));

@@ -104,3 +104,32 @@ test("a home without backup_folder and backup_url has no backup task", async () 
   expect(names).toContain("backup_database");
   expect(names).not.toContain("backup_home");
 });
+
+test("a backup whose folder is away fails, which doctor and the task's command report until the next one succeeds", async () => {
+  const folder = join(await makeFolder(), "disk");
+  await writeFile(folder, "not a folder");
+  await using home = await temporaryHome();
+  await using daemon = await startTestDaemon({
+    home: home.path,
+    env: { CROFT_BACKUP_FOLDER: folder, CROFT_BACKUP_SCHEDULE: "15 4 * * *" },
+  });
+  const token = daemon.first?.forge.token ?? "";
+  const run = (words: readonly string[]) =>
+    runCli([...words, "--json"], {
+      home: home.path,
+      env: { CROFT_URL: daemon.url, CROFT_FORGE_TOKEN: token },
+    });
+  const listed = await daemon.request("/api/v1/admin/cron?limit=50", { token });
+  const task = { name: "backup_home", schedule: "15 4 * * *" };
+  expect(listed.json).toContainEqual(expect.objectContaining(task));
+  expect((await daemon.request("/readyz")).json).toEqual({ status: "ready" });
+
+  const failed = await run(["admin", "cron", "run", "backup_home"]);
+  expect([failed.code, failed.err]).toEqual([17, expect.stringContaining("the backup failed")]);
+  expect((await daemon.request("/readyz")).json).toEqual({ status: "ready", backup: "failed" });
+
+  await rm(folder);
+  expect((await run(["admin", "cron", "run", "backup_home"])).code).toBe(0);
+  expect((await daemon.request("/readyz")).json).toEqual({ status: "ready", backup: "succeeded" });
+  expect(await readdir(folder)).toHaveLength(1);
+});

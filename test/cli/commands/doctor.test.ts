@@ -34,6 +34,7 @@ test("a healthy home is all in order", async () => {
     credentials: "warning",
     "master key": "ok",
     daemon: "ok",
+    backups: "ok",
     forge: "ok",
     vault: "ok",
   });
@@ -117,6 +118,36 @@ test("a bucket that the daemon cannot reach is a warning of its own", async () =
       message: expect.stringContaining("cannot reach the bucket"),
     }),
   );
+});
+
+test.each([
+  ["failed", "warning", "scheduled backup failed"],
+  ["interrupted", "warning", "was interrupted"],
+  ["succeeded", "ok", "succeeded"],
+  ["running", "ok", "is being made"],
+])("reports a scheduled backup that is %s", async (backup, status, words) => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    "GET /readyz": { body: { status: "ready", backup } },
+    "GET /api/v1/version": { body: { version: "28.2.0" } },
+    "GET /api/v1/user": { body: { username: "boss" } },
+  });
+  await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+  const ran = await runCli(["doctor", "--json"], { home: home.path, keyring: fakeKeyring() });
+  const message = expect.stringContaining(words) as unknown;
+  expect(ran.json()).toContainEqual(expect.objectContaining({ check: "backups", status, message }));
+});
+
+test("reports whether backups are scheduled before there is one", async () => {
+  const lookAt = async (config: string) => {
+    await using home = await temporaryHome();
+    await writeFile(join(home.path, "config.yaml"), config);
+    const ran = await runCli(["doctor", "--json"], { home: home.path });
+    const findings = ran.json() as { readonly check: string; readonly message: string }[];
+    return findings.find(({ check }) => check === "backups")?.message;
+  };
+  expect(await lookAt("")).toContain("none are scheduled");
+  expect(await lookAt("backup_folder: b\nbackup_schedule: '@daily'\n")).toContain("(@daily)");
 });
 
 test("doctor reports problems, and fails with --check", async () => {

@@ -54,6 +54,7 @@ const tasks = (calls: string[] = []) => {
     limiter: createLimiter({ db, clock }),
     sessions: [{ deleteExpired: async () => calls.push("sessions") }],
     backUp: async () => calls.push("backup of the home"),
+    backupSchedule: "45 3 * * *",
     objects: {
       sweep: async ({ before, isInUse }) => {
         calls.push(`objects before ${new Date(before).toISOString()}`);

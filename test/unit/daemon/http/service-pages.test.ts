@@ -12,6 +12,7 @@ async function statusFor(peer: string, address: string): Promise<number> {
     accepts: () => true,
     probe: async () => undefined,
     hasSpace: async () => true,
+    backupState: async () => undefined,
     documents: [],
     html: new Map(),
     redirects: new Map(),
