@@ -17,14 +17,22 @@ export interface RestoredDatabase {
   readonly kept: string | null;
 }
 
-/** The copies that the daemon made of its database, newest first. */
-export async function listCopies({ backups }: Pick<DataDirectory, "backups">): Promise<string[]> {
-  const names = await readdir(backups).catch((error: NodeJS.ErrnoException) => {
+/** The copies that the daemon made of its database, newest first, and then the databases that a restore replaced. */
+export async function listCopies({
+  backups,
+}: Pick<DataDirectory, "backups">): Promise<{ made: string[]; replaced: string[] }> {
+  const names = await readdir(backups).catch((error: NodeJS.ErrnoException): string[] => {
     if (error.code === "ENOENT") return [];
     throw toFileStorageError(error, backups);
   });
-  return names.filter(isCopyName).toSorted().toReversed();
+  const sorted = names.toSorted().toReversed();
+  return {
+    made: sorted.filter(isCopyName),
+    replaced: sorted.filter((name) => REPLACED.test(name)),
+  };
 }
+
+const REPLACED = /^replaced-\d{8}-\d{6}(?:-\d{1,3})?\.db$/;
 
 /**
  * Replaces the embedded database by a copy. Checks a staging file of the copy first: it must be intact, croft's own and not
@@ -42,6 +50,8 @@ export async function restoreDatabase(
   for (const end of ENDS) await rm(fresh + end, { force: true });
   try {
     await copyFile(copy, fresh, constants.COPYFILE_EXCL);
+    // The database that a restore replaced may have commits in its log.
+    await copyFile(`${copy}-wal`, `${fresh}-wal`).catch(ignoreMissing);
     await prepareCopy(fresh, copy, clock);
     await syncFile(fresh);
     const replaced = await keepPresent(database, await freeName(backups, copyTime(clock())));
@@ -77,7 +87,7 @@ export async function prepareCopy(
     const [problem] = await db.integrityCheck();
     if (problem !== undefined)
       throw new StorageError("corrupt", `${copy} is damaged (${problem}); take another copy`);
-    await migrate(db, readMigrations());
+    await migrate(db, readMigrations(), { copy });
     if ((await findInstanceValue(db, "initialised_at")) === undefined)
       throw new StorageError("corrupt", `${copy} holds no accounts; take another copy`);
     await adapt?.(db);
@@ -113,8 +123,10 @@ async function keepPresent(database: string, to: string): Promise<string | null>
     // Not every file system has links.
     await copyFile(database, to, constants.COPYFILE_EXCL);
   }
-  await copyFile(`${database}-wal`, `${to}-wal`).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "ENOENT") throw error;
-  });
+  await copyFile(`${database}-wal`, `${to}-wal`).catch(ignoreMissing);
   return to;
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== "ENOENT") throw error;
 }

@@ -64,16 +64,18 @@ export function migrate(
 export interface MigrateOptions {
   /** Runs before the first missing step of a database that has steps already. Its failure keeps the schema as it is. */
   readonly beforeChange?: (firstStep: Migration) => Promise<void>;
+  /** Names the database in refusals; left out for the one that the daemon serves. */
+  readonly copy?: string;
 }
 
 async function applyMissing(
   db: Database,
   migrations: readonly Migration[],
-  { beforeChange }: MigrateOptions,
+  { beforeChange, copy }: MigrateOptions,
 ): Promise<void> {
   for (const statement of toDialectStatements(HISTORY, db.dialect)) await db.run(statement);
   const applied = await listApplied(db);
-  for (const row of applied) assertKnown(row, migrations, db.dialect);
+  for (const row of applied) assertKnown(row, migrations, db.dialect, copy);
   const versions = new Set(applied.map((row) => row.version));
   const missing = migrations.filter(({ version }) => !versions.has(version));
   const [first] = missing;
@@ -102,23 +104,26 @@ function assertKnown(
   row: Applied,
   migrations: readonly Migration[],
   dialect: Database["dialect"],
+  copy: string | undefined,
 ): void {
   const known = migrations.find((migration) => migration.version === row.version);
   // A database on a server is restored with the tools of the server.
   const tool =
     dialect === "sqlite" ? "`croft daemon restore --database latest`" : "the server's own tools";
+  const name = copy ?? "the database";
+  const remedy = copy === undefined ? `restore a backup with ${tool}` : "take another copy";
   const step = `${String(row.version).padStart(4, "0")}_${row.name}`;
   if (known === undefined)
     throw new StorageError(
       "failed",
-      `the database was made by a later croft (it has ${step}, which this one does not know): ` +
-        `upgrade croft, or restore a backup with ${tool}`,
+      `${name} was made by a later croft (it has ${step}, which this one does not know): ` +
+        `upgrade croft, or ${remedy}`,
     );
   if (known.hash !== row.hash)
     throw new StorageError(
       "failed",
-      `migration ${step} is not the one that made this database: ` +
-        `run the croft that made it, or restore a backup with ${tool}`,
+      `migration ${step} is not the one that made ${copy ?? "this database"}: ` +
+        `run the croft that made it, or ${remedy}`,
     );
 }
 

@@ -1,5 +1,5 @@
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import {
@@ -90,9 +90,12 @@ describe("daemon restore", () => {
     },
   );
 
-  test("takes a copy by its name or its path", async () => {
+  test("takes a copy by its name or its path, also the database that a restore replaced", async () => {
     await using home = await homeWithCopy();
-    expect((await restore(home.path, copyName)).code).toBe(0);
+    const first = await restore(home.path, copyName);
+    expect(first.code).toBe(0);
+    const { kept } = first.json() as { readonly kept: string };
+    expect((await restore(home.path, basename(kept))).json()).toMatchObject({ copy: kept });
     expect((await restore(home.path, `./backups/${copyName}`)).code).toBe(0);
     const names = await readdir(join(home.path, "tmp"));
     expect(names).toEqual([]);
@@ -112,6 +115,22 @@ describe("daemon restore", () => {
     expect(await readdir(join(home.path, "backups"))).toEqual([copyName]);
   });
 
+  test("names the other copies when the latest one was made by a later croft", async () => {
+    await using home = await homeWithCopy();
+    const earlier = "croft-20261119-033000-before-0042.db";
+    await copyFile(join(home.path, "croft.db"), join(home.path, "backups", earlier));
+    const copy = join(home.path, "backups", copyName);
+    const db = new Sqlite(copy);
+    db.exec("INSERT INTO schema_migrations VALUES (9999, 'later', 'x', 0)");
+    db.close();
+    const ran = await restore(home.path);
+    expect(ran.error()["message"]).toBe(
+      `${copy} was made by a later croft (it has 9999_later, which this one does not know): ` +
+        `upgrade croft, or take another copy; in ${join(home.path, "backups")}: ${earlier}`,
+    );
+    expect((await restore(home.path, earlier)).code).toBe(0);
+  });
+
   test("daemon restore of a file that is not a database names that file, and leaves everything as it was", async () => {
     await using home = await homeWithCopy();
     const before = await readFile(join(home.path, "croft.db"));
@@ -120,7 +139,7 @@ describe("daemon restore", () => {
     const ran = await restore(home.path, given);
     expect(ran.error()).toMatchObject({ code: "storage_unusable", exit_code: 17 });
     expect(ran.error()["message"]).toBe(
-      `${given} is damaged or no SQLite database; take another copy`,
+      `${given} is damaged or no SQLite database; take another copy; in ${join(home.path, "backups")}: ${copyName}`,
     );
     expect((await readFile(join(home.path, "croft.db"))).equals(before)).toBe(true);
     expect(await readdir(join(home.path, "tmp"))).toEqual([]);

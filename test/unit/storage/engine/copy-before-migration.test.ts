@@ -34,11 +34,13 @@ test("copies the database before the schema changes, and only then", async () =>
   await first.run("INSERT INTO notes VALUES (?)", "kept");
   await first.close();
   await (await open(folder, day)).close();
-  expect(await listCopies({ backups: folder })).toEqual([]);
+  expect((await listCopies({ backups: folder })).made).toEqual([]);
 
   writeFileSync(join(folder, "0002_drop.sql"), "DROP TABLE notes;");
   await (await open(folder, 2 * day)).close();
-  expect(await listCopies({ backups: folder })).toEqual(["croft-19700103-000000-before-0002.db"]);
+  expect((await listCopies({ backups: folder })).made).toEqual([
+    "croft-19700103-000000-before-0002.db",
+  ]);
   const copy = openSqlite({
     path: join(folder, "croft-19700103-000000-before-0002.db"),
     clock: () => 0,
