@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { toNext } from "../../../../daemon/forge/cron/cron.ts";
+import { toNext } from "../../../../daemon/jobs/cron-task.ts";
 import { cronSchedule } from "../../../../daemon/settings/cron-schedule.ts";
 import type { ReadContext } from "../../../../daemon/settings/types.ts";
 import { cases } from "../../../support/property.ts";
