@@ -15,7 +15,7 @@ import {
   renewPush,
 } from "../../../storage/tables/forge/repositories/pushes.ts";
 import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
-import type { UserId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
+import type { PushId, UserId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { JobKind } from "../../jobs/job-kind.ts";
 import type { Log } from "../../utilities/logging.ts";
@@ -41,7 +41,7 @@ export interface PushJournal {
 
 /** A journal entry whose lease this process renews. */
 export interface PushNote {
-  readonly id: number;
+  readonly id: PushId;
   /** Stops renewing the lease. The job recovers an entry that still exists. */
   end(): void;
 }
@@ -68,7 +68,7 @@ const CHARACTERS_MAX = 1_048_576;
 
 export function createPushJournal(deps: PushJournalDeps): PushJournal {
   const { db, clock, git, locate, recordPush, enqueue, log } = deps;
-  const underWay = new Set<number>();
+  const underWay = new Set<PushId>();
 
   return {
     async begin(repository, pusherId, changes) {

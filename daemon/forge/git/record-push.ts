@@ -13,13 +13,14 @@ import {
 } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { deletePush } from "../../../storage/tables/forge/repositories/pushes.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { PushId } from "../../../storage/tables/forge/ids.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import type { OwnedRepository, RefChange, RepositoryEvents } from "../repositories/events.ts";
 
 /** A push that git has carried out. */
 export interface CompletedPush {
   /** Its journal entry, deleted in the transaction that records the push, so that it is published once. */
-  readonly noteId: number;
+  readonly noteId: PushId;
   readonly repository: ForgeRepository;
   readonly pusher: ForgeUser;
   /** The refs that git moved. */

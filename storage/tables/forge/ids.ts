@@ -28,6 +28,18 @@ export type CommentId = number & z.$brand<"CommentId">;
 export type AttachmentId = number & z.$brand<"AttachmentId">;
 /** Time that a user spent on an issue. */
 export type TrackedTimeId = number & z.$brand<"TrackedTimeId">;
+/** An e-mail address of a user. */
+export type EmailId = number & z.$brand<"EmailId">;
+/** The definition of a badge. */
+export type BadgeId = number & z.$brand<"BadgeId">;
+/** A topic: the oldest row with its name. */
+export type TopicId = number & z.$brand<"TopicId">;
+/** A reported status of a commit; a commit is named by its object id. */
+export type StatusId = number & z.$brand<"StatusId">;
+/** An entry of the journal of pushes. */
+export type PushId = number & z.$brand<"PushId">;
+/** Pending work on the files of repositories. */
+export type ChoreId = number & z.$brand<"ChoreId">;
 /** A user's notifications of one subject. */
 export type ThreadId = number & z.$brand<"ThreadId">;
 /** An entry of activity feeds. */
@@ -41,6 +53,14 @@ export type JobId = number & z.$brand<"JobId">;
 /** An attempt of a job on a runner. */
 export type TaskId = number & z.$brand<"TaskId">;
 export type RunnerId = number & z.$brand<"RunnerId">;
+/** A secret of workflows. */
+export type SecretId = number & z.$brand<"SecretId">;
+/** A variable of workflows. */
+export type VariableId = number & z.$brand<"VariableId">;
+/** A cron expression of a workflow. */
+export type ScheduleId = number & z.$brand<"ScheduleId">;
+/** A token that runners register with. */
+export type RegistrationTokenId = number & z.$brand<"RegistrationTokenId">;
 /** A file that a run uploaded. */
 export type ArtifactId = number & z.$brand<"ArtifactId">;
 export type PackageId = number & z.$brand<"PackageId">;
@@ -73,6 +93,9 @@ export const toRunId = (value: SqlValue | undefined): RunId => Number(value) as 
 export const toJobId = (value: SqlValue | undefined): JobId => Number(value) as JobId;
 export const toTaskId = (value: SqlValue | undefined): TaskId => Number(value) as TaskId;
 export const toRunnerId = (value: SqlValue | undefined): RunnerId => Number(value) as RunnerId;
+export const toSecretId = (value: SqlValue | undefined): SecretId => Number(value) as SecretId;
+export const toRegistrationTokenId = (value: SqlValue | undefined): RegistrationTokenId =>
+  Number(value) as RegistrationTokenId;
 export const toArtifactId = (value: SqlValue | undefined): ArtifactId =>
   Number(value) as ArtifactId;
 export const toPackageId = (value: SqlValue | undefined): PackageId => Number(value) as PackageId;

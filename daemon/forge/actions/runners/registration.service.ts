@@ -17,6 +17,10 @@ import {
   replaceToken,
   updateRunner,
 } from "../../../../storage/tables/forge/actions/runners.ts";
+import {
+  type RegistrationTokenId,
+  toRegistrationTokenId,
+} from "../../../../storage/tables/forge/ids.ts";
 
 /** A call of a runner that is refused. The message is part of the protocol. */
 export class RunnerRefusal extends Error {
@@ -138,10 +142,10 @@ async function exists(db: Queries, { ownerId, repositoryId }: ActionLevel): Prom
 
 /** Seals a registration token again, for a rotation of the master key. */
 export function sealTokenAgain(value: string, key: string | number, again: SealAgain): string {
-  return again(PURPOSE, value, toRow(Number(key)));
+  return again(PURPOSE, value, toRow(toRegistrationTokenId(key)));
 }
 
-const toRow = (id: number) => `forge_action_registration_tokens/${id}`;
+const toRow = (id: RegistrationTokenId) => `forge_action_registration_tokens/${id}`;
 
 const hashOf = (token: string): string => createHash("sha256").update(token).digest("hex");
 

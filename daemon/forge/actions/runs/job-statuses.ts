@@ -11,6 +11,7 @@ import {
   findCommitStatus,
   insertCommitStatus,
 } from "../../../../storage/tables/forge/repositories/statuses.ts";
+import type { StatusId } from "../../../../storage/tables/forge/ids.ts";
 import { type JobKind, parsePayload } from "../../../jobs/job-kind.ts";
 import type { Enqueue } from "../../../jobs/queue.ts";
 import type { FindCommit } from "../../git/commit-readers.ts";
@@ -83,9 +84,9 @@ function toDuration({ startedAt, completedAt }: ActionJob): string {
   ].join("");
 }
 const KIND = "forge.actions.status";
-const payloadSchema = z.object({ statusId: z.int() });
+const payloadSchema = z.object({ statusId: z.int().brand<"StatusId">() });
 
-async function enqueueStatus(enqueue: Enqueue, tx: Transaction, statusId: number): Promise<void> {
+async function enqueueStatus(enqueue: Enqueue, tx: Transaction, statusId: StatusId): Promise<void> {
   const payload: z.input<typeof payloadSchema> = { statusId };
   await enqueue(tx, { kind: KIND, payload });
 }

@@ -7,6 +7,7 @@ import {
   secretRows,
 } from "../../../../storage/tables/forge/actions/secrets.ts";
 import type { ForgeRepository } from "../../../../storage/tables/forge/repositories/repositories.ts";
+import { type SecretId, toSecretId } from "../../../../storage/tables/forge/ids.ts";
 import { AppError } from "../../../errors.ts";
 import { type PageWindow, toRows } from "../../page-window.ts";
 import { toLevelsOf } from "./levels.service.ts";
@@ -18,7 +19,7 @@ const PURPOSE = "action-secret";
 export type Secrets = ReturnType<typeof createSecrets>;
 
 export function createSecrets({ db, sealer }: { readonly db: Database; readonly sealer: Sealer }) {
-  const seal = (value: string) => (id: number) => sealer.seal(PURPOSE, value, toRow(id));
+  const seal = (value: string) => (id: SecretId) => sealer.seal(PURPOSE, value, toRow(id));
   return {
     list: (level: ActionLevel, window: PageWindow) => secretRows.list(db, level, toRows(window)),
 
@@ -70,7 +71,7 @@ export function sealActionSecretAgain(
   key: string | number,
   again: SealAgain,
 ): string {
-  return again(PURPOSE, value, toRow(Number(key)));
+  return again(PURPOSE, value, toRow(toSecretId(key)));
 }
 
-const toRow = (id: number) => `forge_action_secrets/${id}`;
+const toRow = (id: SecretId) => `forge_action_secrets/${id}`;

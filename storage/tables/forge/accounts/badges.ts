@@ -1,9 +1,9 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
-import type { UserId } from "../ids.ts";
+import type { BadgeId, UserId } from "../ids.ts";
 
 /** The definition of a badge. */
 export interface ForgeBadge {
-  readonly id: number;
+  readonly id: BadgeId;
   /** Unique, exactly. */
   readonly slug: string;
   readonly description: string;
@@ -15,7 +15,7 @@ export async function insertBadge(
   tx: Transaction,
   badge: Omit<ForgeBadge, "id">,
 ): Promise<ForgeBadge> {
-  const row = await tx.get<{ id: number }>(
+  const row = await tx.get<{ id: BadgeId }>(
     "INSERT INTO forge_badges (slug, description, image_url) VALUES (?, ?, ?) RETURNING id",
     badge.slug,
     badge.description,
@@ -61,7 +61,7 @@ export async function listBadgesOfUser(db: Queries, userId: UserId): Promise<For
 }
 
 /** Gives a person a badge. Throws `conflict` when the person has it. */
-export async function giveBadge(tx: Transaction, userId: UserId, badgeId: number): Promise<void> {
+export async function giveBadge(tx: Transaction, userId: UserId, badgeId: BadgeId): Promise<void> {
   await tx.run("INSERT INTO forge_user_badges (user_id, badge_id) VALUES (?, ?)", userId, badgeId);
 }
 
@@ -76,7 +76,7 @@ export async function takeBadge(tx: Transaction, userId: UserId, slug: string): 
 }
 
 interface BadgeRow {
-  id: number;
+  id: BadgeId;
   slug: string;
   description: string;
   image_url: string;

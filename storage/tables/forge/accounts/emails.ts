@@ -1,10 +1,10 @@
 import type { Database, Queries, Transaction } from "../../../engine/database.ts";
 import { isOverlongTerm, toTrigramTerm, toLikePattern } from "./user-search.ts";
-import type { UserId } from "../ids.ts";
+import type { EmailId, UserId } from "../ids.ts";
 
 /** An address of a person. */
 export interface ForgeEmail {
-  readonly id: number;
+  readonly id: EmailId;
   readonly userId: UserId;
   /** As written; unique over all people when case is ignored. */
   readonly email: string;
@@ -180,7 +180,7 @@ export function toMatches(
 }
 
 interface EmailRow {
-  id: number;
+  id: EmailId;
   user_id: UserId;
   email: string;
   is_verified: number;

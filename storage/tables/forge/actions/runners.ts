@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import { parseColumn } from "../../../engine/json-column.ts";
-import type { UserId, RunnerId, RepositoryId } from "../ids.ts";
+import type { RegistrationTokenId, UserId, RunnerId, RepositoryId } from "../ids.ts";
 import type { ActionLevel } from "./levels.ts";
 
 /** A registered runner. Times are epoch milliseconds, 0 before the first. */
@@ -144,7 +144,7 @@ export async function listRunners(
 
 /** A token that runners register with, as it is stored. */
 export interface RegistrationToken {
-  readonly id: number;
+  readonly id: RegistrationTokenId;
   readonly level: string;
   readonly isActive: boolean;
   /** Undefined once it is invalid. */
@@ -176,13 +176,17 @@ export async function findTokenByHash(
 /** Adds an active token of a level and invalidates the one before. */
 export async function replaceToken(
   tx: Transaction,
-  token: { readonly level: string; readonly hash: string; readonly seal: (id: number) => string },
+  token: {
+    readonly level: string;
+    readonly hash: string;
+    readonly seal: (id: RegistrationTokenId) => string;
+  },
 ): Promise<void> {
   await tx.run(
     "UPDATE forge_action_registration_tokens SET is_active = 0, sealed_token = NULL WHERE level = ? AND is_active = 1",
     token.level,
   );
-  const row = await tx.get<{ id: number }>(
+  const row = await tx.get<{ id: RegistrationTokenId }>(
     `INSERT INTO forge_action_registration_tokens (level, token_hash, is_active, created_at)
      VALUES (?, ?, 1, ?) RETURNING id`,
     token.level,
@@ -198,7 +202,7 @@ export async function replaceToken(
 }
 
 interface TokenRow {
-  id: number;
+  id: RegistrationTokenId;
   level: string;
   is_active: number;
   sealed_token: string | null;

@@ -1,10 +1,11 @@
 import type { Row, Transaction } from "../../../engine/database.ts";
+import type { SecretId } from "../ids.ts";
 import { type ActionLevel, fromLevelName, toLevelName } from "./levels.ts";
 import { createNamedRows, type NamedRows } from "./named-rows.ts";
 
 /** A secret of workflows. Times are epoch milliseconds. */
 export interface ActionSecret extends ActionLevel {
-  readonly id: number;
+  readonly id: SecretId;
   /** In upper case. */
   readonly name: string;
   readonly description: string;
@@ -18,9 +19,9 @@ export async function insertSecret(
   tx: Transaction,
   level: ActionLevel,
   secret: Pick<ActionSecret, "name" | "description">,
-  seal: (id: number) => string,
+  seal: (id: SecretId) => string,
 ): Promise<void> {
-  const row = await tx.get<{ id: number }>(
+  const row = await tx.get<{ id: SecretId }>(
     `INSERT INTO forge_action_secrets (level, owner_id, repository_id, name, description, sealed_value, created_at, updated_at)
      VALUES (?, ?, ?, ?, ?, '', ?, ?) RETURNING id`,
     toLevelName(level),
@@ -42,7 +43,7 @@ export async function insertSecret(
 /** Replaces the changeable columns of a secret. */
 export async function updateSecret(
   tx: Transaction,
-  id: number,
+  id: SecretId,
   changes: Pick<ActionSecret, "description" | "sealedValue">,
 ): Promise<void> {
   await tx.run(
@@ -55,7 +56,7 @@ export async function updateSecret(
 }
 
 interface SecretRow extends Row {
-  id: number;
+  id: SecretId;
   level: string;
   name: string;
   description: string;

@@ -1,10 +1,11 @@
 import type { Row, Transaction } from "../../../engine/database.ts";
+import type { VariableId } from "../ids.ts";
 import { type ActionLevel, fromLevelName, toLevelName } from "./levels.ts";
 import { createNamedRows, type NamedRows } from "./named-rows.ts";
 
 /** A variable of workflows. Times are epoch milliseconds. */
 export interface ActionVariable extends ActionLevel {
-  readonly id: number;
+  readonly id: VariableId;
   /** In upper case. */
   readonly name: string;
   readonly description: string;
@@ -36,7 +37,7 @@ export async function insertVariable(
 /** Replaces the changeable columns of a variable. Throws `conflict` when its level has another one of the name. */
 export async function updateVariable(
   tx: Transaction,
-  id: number,
+  id: VariableId,
   changes: Pick<ActionVariable, "name" | "description" | "value">,
 ): Promise<void> {
   await tx.run(
@@ -50,7 +51,7 @@ export async function updateVariable(
 }
 
 interface VariableRow extends Row {
-  id: number;
+  id: VariableId;
   level: string;
   name: string;
   description: string;

@@ -1,5 +1,5 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { ScheduleId, RepositoryId } from "../ids.ts";
 
 /** Returns the files of a repository whose workflows are disabled. */
 export async function listDisabledWorkflows(
@@ -38,7 +38,7 @@ export async function setWorkflowDisabled(
 
 /** A cron expression of a workflow on the default branch. `nextAt` is in epoch milliseconds. */
 export interface ActionSchedule {
-  readonly id: number;
+  readonly id: ScheduleId;
   readonly repositoryId: RepositoryId;
   readonly file: string;
   readonly cron: string;
@@ -51,7 +51,7 @@ export async function replaceSchedules(
   repositoryId: RepositoryId,
   schedules: readonly Pick<ActionSchedule, "file" | "cron" | "nextAt">[],
 ): Promise<void> {
-  const rows = await tx.all<{ id: number; workflow_file: string; cron: string }>(
+  const rows = await tx.all<{ id: ScheduleId; workflow_file: string; cron: string }>(
     "SELECT id, workflow_file, cron FROM forge_action_schedules WHERE repository_id = ?",
     repositoryId,
   );
@@ -76,7 +76,7 @@ export async function listDueSchedules(
   limit: number,
 ): Promise<ActionSchedule[]> {
   const rows = await db.all<{
-    id: number;
+    id: ScheduleId;
     repository_id: RepositoryId;
     workflow_file: string;
     cron: string;
@@ -111,6 +111,6 @@ export async function moveSchedule(
   return changes === 1;
 }
 
-export async function deleteSchedule(db: Queries, id: number): Promise<void> {
+export async function deleteSchedule(db: Queries, id: ScheduleId): Promise<void> {
   await db.run("DELETE FROM forge_action_schedules WHERE id = ?", id);
 }

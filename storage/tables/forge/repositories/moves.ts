@@ -1,5 +1,5 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
-import type { UserId, RepositoryId } from "../ids.ts";
+import type { ChoreId, UserId, RepositoryId } from "../ids.ts";
 
 /** A repository whose files must move to `target`. Paths are relative to the folder of repositories. */
 export interface MovingRepository {
@@ -11,7 +11,7 @@ export interface MovingRepository {
 
 /** Pending work on files after a committed change. */
 export interface RepositoryChore {
-  readonly id: number;
+  readonly id: ChoreId;
   /**
    * `remove` deletes the folder at `path`. `follow` moves the content of `path` into `target`. `head` points HEAD of the
    * repository whose id is `path` to its default branch.
@@ -78,8 +78,8 @@ export async function markForMove(tx: Transaction, ownerId: UserId): Promise<voi
 export async function insertChore(
   tx: Transaction,
   chore: Omit<RepositoryChore, "id">,
-): Promise<number> {
-  const row = await tx.get<{ id: number }>(
+): Promise<ChoreId> {
+  const row = await tx.get<{ id: ChoreId }>(
     "INSERT INTO forge_repository_chores (kind, path, target) VALUES (?, ?, ?) RETURNING id",
     chore.kind,
     chore.path,
@@ -109,7 +109,7 @@ export async function listChoresAt(
   return rows.map(toChore);
 }
 
-export async function deleteChore(db: Queries, id: number): Promise<void> {
+export async function deleteChore(db: Queries, id: ChoreId): Promise<void> {
   await db.run("DELETE FROM forge_repository_chores WHERE id = ?", id);
 }
 
@@ -118,7 +118,7 @@ const movingSelect =
   "FROM forge_repositories r JOIN forge_users u ON u.id = r.owner_id";
 
 interface ChoreRow {
-  id: number;
+  id: ChoreId;
   kind: RepositoryChore["kind"];
   path: string;
   target: string | null;

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import { parseColumn } from "../../../engine/json-column.ts";
-import type { UserId, RepositoryId } from "../ids.ts";
+import type { PushId, UserId, RepositoryId } from "../ids.ts";
 
 /** The journal entry of a push that is not recorded yet. Times are epoch milliseconds. */
 export interface ForgePush {
-  readonly id: number;
+  readonly id: PushId;
   readonly repositoryId: RepositoryId;
   readonly pusherId: UserId;
   /** The changes that the client requested; git may have carried them out or not. */
@@ -30,8 +30,8 @@ const changesSchema = z.array(
 export async function insertPush(
   tx: Transaction,
   push: Pick<ForgePush, "repositoryId" | "pusherId" | "changes" | "leasedUntil">,
-): Promise<number> {
-  const row = await tx.get<{ id: number }>(
+): Promise<PushId> {
+  const row = await tx.get<{ id: PushId }>(
     `INSERT INTO forge_pushes (repository_id, pusher_id, changes, created_at, leased_until)
      VALUES (?, ?, ?, ?, ?) RETURNING id`,
     push.repositoryId,
@@ -45,7 +45,7 @@ export async function insertPush(
 }
 
 /** Renews the lease of a push. */
-export async function renewPush(db: Queries, id: number, leasedUntil: number): Promise<void> {
+export async function renewPush(db: Queries, id: PushId, leasedUntil: number): Promise<void> {
   await db.run("UPDATE forge_pushes SET leased_until = ? WHERE id = ?", leasedUntil, id);
 }
 
@@ -55,7 +55,7 @@ export async function releasePushes(db: Queries, at: number): Promise<void> {
 }
 
 /** Deletes an entry and returns whether it existed. */
-export async function deletePush(db: Queries, id: number): Promise<boolean> {
+export async function deletePush(db: Queries, id: PushId): Promise<boolean> {
   return (await db.run("DELETE FROM forge_pushes WHERE id = ?", id)).changes > 0;
 }
 
@@ -75,7 +75,7 @@ export async function listPushes(db: Queries): Promise<ForgePush[]> {
 }
 
 interface PushRow {
-  id: number;
+  id: PushId;
   repository_id: RepositoryId;
   pusher_id: UserId;
   changes: string;

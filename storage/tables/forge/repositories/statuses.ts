@@ -1,5 +1,5 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
-import type { UserId, RepositoryId } from "../ids.ts";
+import type { StatusId, UserId, RepositoryId } from "../ids.ts";
 
 /** The states of a commit status, as the forge spells them. */
 export const commitStates = [
@@ -14,7 +14,7 @@ export type CommitState = (typeof commitStates)[number];
 
 /** A reported status of a commit. Times are epoch milliseconds. */
 export interface CommitStatus {
-  readonly id: number;
+  readonly id: StatusId;
   readonly repositoryId: RepositoryId;
   /** The full object id. */
   readonly commitId: string;
@@ -52,7 +52,10 @@ export async function insertCommitStatus(
   return toStatus(row);
 }
 
-export async function findCommitStatus(db: Queries, id: number): Promise<CommitStatus | undefined> {
+export async function findCommitStatus(
+  db: Queries,
+  id: StatusId,
+): Promise<CommitStatus | undefined> {
   const row = await db.get<StatusRow>(
     `SELECT ${columns} FROM forge_commit_statuses WHERE id = ?`,
     id,
@@ -120,7 +123,7 @@ export async function findLastOutcome(
 }
 
 interface StatusRow {
-  id: number;
+  id: StatusId;
   repository_id: RepositoryId;
   commit_id: string;
   context: string;

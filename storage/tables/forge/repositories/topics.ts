@@ -1,11 +1,11 @@
 import type { Database, Queries, SqlValue, Transaction } from "../../../engine/database.ts";
-import type { RepositoryId } from "../ids.ts";
+import type { TopicId, RepositoryId } from "../ids.ts";
 import { type Reader, toReadable } from "./readable.ts";
 
 /** A topic that repositories have. Times are epoch milliseconds. */
 export interface ForgeTopic {
   /** The id of the oldest row with the name. */
-  readonly id: number;
+  readonly id: TopicId;
   readonly name: string;
   /** The repositories with it that the reader may read. */
   readonly repositories: number;
@@ -87,7 +87,7 @@ export async function searchTopics(
 }
 
 interface TopicRow {
-  id: number;
+  id: TopicId;
   name: string;
   repositories: number;
   created_at: number;

@@ -14,6 +14,7 @@ import {
 import type { Log } from "../../../../../daemon/utilities/logging.ts";
 import type { Database } from "../../../../../storage/engine/database.ts";
 import { createGit } from "../../../../../storage/git/git.ts";
+import type { PushId } from "../../../../../storage/tables/forge/ids.ts";
 import { insertUser } from "../../../../../storage/tables/forge/accounts/users.ts";
 import {
   insertRepository,
@@ -75,7 +76,7 @@ async function open(renames: number): Promise<void> {
       return found;
     },
     journal: {
-      begin: async () => ({ id: 1, end: () => undefined }),
+      begin: async () => ({ id: 1 as PushId, end: () => undefined }),
       recover: async () => undefined,
       job: { kind: "none", run: async () => undefined },
     },
