@@ -27,17 +27,18 @@ import { createLogs } from "./runners/logs.service.ts";
 import { createRegistration } from "./runners/registration.service.ts";
 import { runnerRoutes } from "./runners/runners.routes.ts";
 import { createRunners } from "./runners/runners.service.ts";
-import { createTasks, type Tasks } from "./runners/tasks.service.ts";
+import { createTaskUpkeep } from "./runners/task-upkeep.ts";
+import { createTasks } from "./runners/tasks.service.ts";
 import { createRunEngine } from "./runs/advance-run.ts";
 import { createCallResolver } from "./runs/called-workflows.ts";
 import { createJobStatusReports, createStatusJob } from "./runs/job-statuses.ts";
 import { openRun } from "./runs/open-run.ts";
 import { createCommitFinder } from "../git/commit-readers.ts";
-import { type ActionRetention, createActionRetention } from "./runs/retention.ts";
+import { createActionRetention } from "./runs/retention.ts";
 import { createReruns } from "./runs/rerun.ts";
 import { createEventPublisher } from "./runs/event-publisher.ts";
 import { createEventWorkflows } from "./runs/event-workflows.ts";
-import { createWorkflowSchedules, type WorkflowSchedules } from "./runs/schedules.ts";
+import { createWorkflowSchedules } from "./runs/schedules.ts";
 import { createTriggerRefresh } from "./runs/trigger-refresh.ts";
 import { createRunHooks, joinRunReports } from "./runs/run-hooks.ts";
 import { createRunMails } from "./runs/run-mails.ts";
@@ -117,7 +118,7 @@ export function createForgeActions(deps: ForgeActionsDeps) {
   const variables = createVariables({ db });
   const masks = createMasks({ sealer });
   const runtimeTokens = createRuntimeTokens({ keyring });
-  const tasks = createTasks({ db, clock, random, urls, engine, secrets, masks, runtimeTokens });
+  const tasks = createTasks({ db, random, urls, engine, secrets, masks, runtimeTokens });
   const logs = createLogs({ db, masks });
   const addresses = createArtifactAddresses(deps);
   const artifacts = createArtifacts({ db, store: deps.objects, addresses });
@@ -163,6 +164,7 @@ export function createForgeActions(deps: ForgeActionsDeps) {
         await triggers.enqueueRefresh(tx, repository);
     },
   };
+  const retention = createActionRetention({ db, clock, ...deps.limits });
   return {
     repositoryEvents,
     /** Publishes events to hooks and to the workflows that name them. */
@@ -198,63 +200,23 @@ export function createForgeActions(deps: ForgeActionsDeps) {
       stopping: stop.signal,
       reportBug: deps.reportBug,
     }),
-    tasks: toCronTasks({
-      tasks,
-      schedules,
-      retention: createActionRetention({ db, clock, ...deps.limits }),
-    }),
+    tasks: [
+      ...createTaskUpkeep({ db, clock, engine }),
+      {
+        name: "start_schedule_tasks",
+        schedule: "@every 1m",
+        run: (signal) => schedules.startDue(signal),
+      },
+      {
+        // Deletes artifacts, logs and runs that have expired.
+        name: "cleanup_actions",
+        schedule: "@midnight",
+        run: (signal) => retention.cleanUp(signal),
+      },
+    ] satisfies readonly CronTask[],
     /** Answers held requests of runners, which would keep a stopping daemon waiting. */
     beginStop: () => stop.abort(),
     /** Terminates the threads that parse workflow files. */
     close: parser.close,
   };
-}
-
-function toCronTasks({
-  tasks,
-  schedules,
-  retention,
-}: {
-  readonly tasks: Tasks;
-  readonly schedules: WorkflowSchedules;
-  readonly retention: ActionRetention;
-}): readonly CronTask[] {
-  return [
-    {
-      // Fails tasks whose runner was deleted or stopped reporting.
-      name: "stop_zombie_tasks",
-      schedule: "@every 5m",
-      atStart: true,
-      run: async () => void (await tasks.failSilent()),
-    },
-    {
-      name: "stop_endless_tasks",
-      schedule: "@every 30m",
-      atStart: true,
-      run: () => tasks.stopOverdue(),
-    },
-    {
-      // Limits of single jobs are minutes, so they are checked more often than by Gitea's task.
-      name: "stop_overdue_jobs",
-      schedule: "@every 1m",
-      run: () => tasks.stopOverdue(),
-    },
-    {
-      name: "cancel_abandoned_jobs",
-      schedule: "@every 6h",
-      atStart: true,
-      run: () => tasks.cancelAbandoned(),
-    },
-    {
-      name: "start_schedule_tasks",
-      schedule: "@every 1m",
-      run: (signal) => schedules.startDue(signal),
-    },
-    {
-      // Deletes artifacts, logs and runs that have expired.
-      name: "cleanup_actions",
-      schedule: "@midnight",
-      run: (signal) => retention.cleanUp(signal),
-    },
-  ];
 }

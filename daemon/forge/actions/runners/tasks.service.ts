@@ -3,7 +3,6 @@ import { createSemaphore } from "../../../../storage/locks.ts";
 import {
   type ActionJob,
   findJob,
-  listAbandonedJobs,
   listRunJobs,
   listWaitingJobs,
   readTasksVersion,
@@ -24,9 +23,6 @@ import {
   findTask,
   insertTask,
   listOpenTasksOf,
-  listOverdueTasks,
-  listSilentTasks,
-  sealEndedLogs,
   updateStep,
   updateTask,
 } from "../../../../storage/tables/forge/actions/tasks.ts";
@@ -43,7 +39,6 @@ import { toScopedPermissions, toScopedSecrets } from "../secrets/call-grants.ts"
 import { readVariables } from "../secrets/variables.service.ts";
 import { isMapping, type Mapping } from "../workflows/mapping.ts";
 import type { JobDefinition } from "../workflows/workflow.ts";
-import { mergeOutputs } from "./job-outputs.ts";
 import { RunnerRefusal } from "./registration.service.ts";
 import type { TaskId, JobId, RunnerId } from "../../../../storage/tables/forge/ids.ts";
 
@@ -67,22 +62,18 @@ export interface TaskReport {
 
 /** Maximum number of waiting jobs whose labels one request compares. */
 const LOOKED_AT_MAX = 1_000;
-const PAGE = 100;
-/** A task without a report for this long has lost its runner (forge behaviour, 12.1). */
-const SILENT_MS = 600_000;
-/** The longest run of a task whose job names no limit, and the longest wait for a runner (forge behaviour, 12.1). */
-const DEFAULT_TIMEOUT_MS = 3 * 3_600_000;
-const ABANDONED_MS = 24 * 3_600_000;
-/** Tasks and jobs that one run of a scheduled task ends. */
-const OVERDUE_MAX = 1_000;
+const WAITING_PAGE = 100;
 const ACTIVITY_EVERY_MS = 5_000;
 const STEP_NAME_CHARACTERS_MAX = 255;
 const TOKEN_BYTES = 20;
+const OUTPUT_NAME_CHARACTERS_MAX = 255;
+const OUTPUT_CHARACTERS_MAX = 1024 * 1024;
+/** Outputs of one job: those of all needed jobs are part of one message to a runner. */
+const OUTPUTS_MAX = 1_000;
+const OUTPUTS_CHARACTERS_MAX = 4 * OUTPUT_CHARACTERS_MAX;
 
 export interface TasksDeps {
   readonly db: Database;
-  /** Epoch milliseconds. */
-  readonly clock: () => number;
   /** Unpredictable bytes. */
   readonly random: (bytes: number) => Uint8Array;
   readonly urls: ForgeUrls;
@@ -97,7 +88,6 @@ export type Tasks = ReturnType<typeof createTasks>;
 
 export function createTasks({
   db,
-  clock,
   random,
   urls,
   engine,
@@ -133,7 +123,7 @@ export function createTasks({
         const job = task && (await findJob(tx, task.jobId));
         if (task === undefined || job === undefined || isFinal(task.status)) return undefined;
         if (task.status === "cancelling") {
-          await finish(tx, task, "cancelled");
+          await finishTask(tx, engine, task, "cancelled");
           return undefined;
         }
         return toAssigned(tx, task, job);
@@ -158,7 +148,7 @@ export function createTasks({
         const { result } = report;
         const status = task.status === "cancelling" ? "cancelled" : result;
         if (result !== undefined && status !== undefined) {
-          await finish(tx, task, status);
+          await finishTask(tx, engine, task, status);
           if (runner.isEphemeral) await deleteRunner(tx, runner.id);
         }
         return {
@@ -168,66 +158,11 @@ export function createTasks({
       });
     },
 
-    /** Ends the tasks whose runner has not reported for ten minutes or was deleted. Returns how many. */
-    async failSilent(): Promise<number> {
-      const silent = await listSilentTasks(db, clock() - SILENT_MS, PAGE);
-      for (const { id } of silent)
-        await db.transaction(async (tx) => {
-          const task = await findTask(tx, id);
-          const isSilent = task?.runnerId === undefined || task.reportedAt < clock() - SILENT_MS;
-          if (task === undefined || isFinal(task.status) || !isSilent) return;
-          await finish(tx, task, task.status === "cancelling" ? "cancelled" : "failure");
-          await updateTask(tx, task.id, { isLogSealed: true });
-          const runner =
-            task.runnerId === undefined ? undefined : await findRunner(tx, task.runnerId);
-          if (runner?.isEphemeral === true) await deleteRunner(tx, runner.id);
-        });
-      return silent.length;
-    },
-
-    /**
-     * Cancels tasks that have run longer than `timeout-minutes` of their job or three hours, and ends those whose runner has
-     * not stopped ten minutes after they were cancelled.
-     */
-    async stopOverdue(): Promise<void> {
-      const times = {
-        now: clock(),
-        defaultMs: DEFAULT_TIMEOUT_MS,
-        cancelledBefore: clock() - SILENT_MS,
-      };
-      for (const { id } of await listOverdueTasks(db, times, OVERDUE_MAX))
-        await db.transaction(async (tx) => {
-          const task = await findTask(tx, id);
-          const job = task && (await findJob(tx, task.jobId));
-          const run = job && (await findRun(tx, job.runId));
-          if (task === undefined || job === undefined || run === undefined) return;
-          if (isFinal(task.status)) return;
-          if (task.status === "cancelling") await finish(tx, task, "cancelled");
-          else {
-            await engine.cancelJob(tx, run, job);
-            await engine.advance(tx, run.id);
-          }
-        });
-      await sealEndedLogs(db, clock() - SILENT_MS);
-    },
-
-    /** Cancels jobs that no runner has taken within a day. */
-    async cancelAbandoned(): Promise<void> {
-      for (const { id } of await listAbandonedJobs(db, clock() - ABANDONED_MS, OVERDUE_MAX))
-        await db.transaction(async (tx) => {
-          const job = await findJob(tx, id);
-          const run = job && (await findRun(tx, job.runId));
-          if (job?.status !== "waiting" || run === undefined) return;
-          await engine.cancelJob(tx, run, job);
-          await engine.advance(tx, run.id);
-        });
-    },
-
     /** Deletes a runner and fails its running tasks. Returns whether it existed. */
     removeRunner: (id: RunnerId): Promise<boolean> =>
       db.transaction(async (tx) => {
         for (const task of await listOpenTasksOf(tx, id)) {
-          await finish(tx, task, "failure");
+          await finishTask(tx, engine, task, "failure");
           await updateTask(tx, task.id, { isLogSealed: true });
         }
         return deleteRunner(tx, id);
@@ -237,15 +172,15 @@ export function createTasks({
   async function assignOldest(runner: ActionRunner): Promise<AssignedTask | undefined> {
     if (runner.isDisabled) return undefined;
     let after = 0;
-    for (let looked = 0; looked < LOOKED_AT_MAX; looked += PAGE) {
-      const jobs = await listWaitingJobs(db, runner, after, PAGE);
+    for (let looked = 0; looked < LOOKED_AT_MAX; looked += WAITING_PAGE) {
+      const jobs = await listWaitingJobs(db, runner, after, WAITING_PAGE);
       for (const job of jobs) {
         if (!job.labels.every((label) => runner.labels.includes(label))) continue;
         const task = await db.transaction((tx) => take(tx, runner, job.id));
         if (task !== undefined) return task;
       }
       const last = jobs.at(-1);
-      if (last === undefined || jobs.length < PAGE) return undefined;
+      if (last === undefined || jobs.length < WAITING_PAGE) return undefined;
       after = last.id;
     }
     return undefined;
@@ -331,16 +266,6 @@ export function createTasks({
     return scope && { opened, scope };
   }
 
-  async function finish(tx: Transaction, task: ActionTask, status: ActionStatus): Promise<void> {
-    await updateTask(tx, task.id, { status, completedAt: tx.now });
-    await endOpenSteps(tx, task.id, status === "success" ? "skipped" : "cancelled");
-    const job = await findJob(tx, task.jobId);
-    const run = job && (await findRun(tx, job.runId));
-    if (job === undefined || run === undefined || isFinal(job.status)) return;
-    await engine.setStatus(tx, run, job, status);
-    await engine.advance(tx, run.id);
-  }
-
   async function touch(tx: Transaction, runner: ActionRunner): Promise<void> {
     if (tx.now - runner.lastActivityAt < ACTIVITY_EVERY_MS) return;
     await updateRunner(tx, runner.id, { lastActivityAt: tx.now, lastContactAt: tx.now });
@@ -356,6 +281,42 @@ export async function getOwnTask(
   const task = await findTask(tx, taskId);
   if (task?.runnerId !== runner.id) throw new RunnerRefusal("update task: invalid runner for task");
   return task;
+}
+
+/** Ends a task and its job with a status, and goes on with the run. */
+export async function finishTask(
+  tx: Transaction,
+  engine: RunEngine,
+  task: ActionTask,
+  status: ActionStatus,
+): Promise<void> {
+  await updateTask(tx, task.id, { status, completedAt: tx.now });
+  await endOpenSteps(tx, task.id, status === "success" ? "skipped" : "cancelled");
+  const job = await findJob(tx, task.jobId);
+  const run = job && (await findRun(tx, job.runId));
+  if (job === undefined || run === undefined || isFinal(job.status)) return;
+  await engine.setStatus(tx, run, job, status);
+  await engine.advance(tx, run.id);
+}
+
+/** Adds outputs; the first value of a name stays. Those that are too long or too many are left out. */
+function mergeOutputs(
+  stored: TaskReport["outputs"],
+  reported: TaskReport["outputs"],
+): Record<string, string> {
+  const merged: Record<string, string> = { ...stored };
+  let count = Object.keys(stored).length;
+  let characters = 0;
+  for (const [name, value] of Object.entries(stored)) characters += name.length + value.length;
+  for (const [name, value] of Object.entries(reported)) {
+    if (Object.hasOwn(merged, name) || name.length > OUTPUT_NAME_CHARACTERS_MAX) continue;
+    if (value.length > OUTPUT_CHARACTERS_MAX || count >= OUTPUTS_MAX) continue;
+    if (characters + name.length + value.length > OUTPUTS_CHARACTERS_MAX) continue;
+    merged[name] = value;
+    count += 1;
+    characters += name.length + value.length;
+  }
+  return merged;
 }
 
 function toStepNames({ source }: JobDefinition): string[] {

@@ -25,8 +25,6 @@ const ROWS = 100;
 const LOGS = 10;
 
 /** Deletes expired artifacts, logs and workflow runs (forge behaviour, 12.1, `cleanup_actions`). */
-export type ActionRetention = ReturnType<typeof createActionRetention>;
-
 export function createActionRetention({ db, clock, logDays, runDays }: ActionRetentionDeps) {
   return {
     /** Runs to its end or until `signal` aborts; the next call continues. */
