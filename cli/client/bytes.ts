@@ -4,7 +4,7 @@ import type { Service } from "../profile/credentials.ts";
 import { toFailure } from "./outcomes.ts";
 import type { RawBody } from "./raw-download.ts";
 import type { IncomingResponse, Transport } from "./transport.ts";
-import { parseJson } from "./vault-session.ts";
+import { parseJson } from "../support/json.ts";
 
 /** An answer of bytes. The stream must be consumed or destroyed. */
 export interface ByteDownload {

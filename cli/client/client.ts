@@ -7,7 +7,6 @@ import type { Service } from "../profile/credentials.ts";
 import { type Authorizer, type AuthorizerDeps, createAuthorizer } from "./authorize.ts";
 import type { ByteDownload, ByteUpload } from "./bytes.ts";
 import type { AnyOperation, Operation } from "./operations.ts";
-import { toFailure } from "./outcomes.ts";
 import { toAddress, toPreview } from "./request.ts";
 import type { Target } from "./target.ts";
 import {
@@ -16,7 +15,8 @@ import {
   type Transport,
   createTrust,
 } from "./transport.ts";
-import { parseJson } from "./vault-session.ts";
+import { parseJson } from "../support/json.ts";
+import { failureOf, toText, isJson, isTokenRefusal } from "./outcomes.ts";
 
 /** Values for one call; the type requires the same ones as the endpoint. */
 export type CallInput<E extends AnyEndpoint> = InputOf<E>;
@@ -352,18 +352,6 @@ function serviceOf(operation: { readonly path: string }): Service {
   return apiOf(operation);
 }
 
-/** Returns the failure of an unexpected response or of a typed outcome; undefined for a success. */
-export function failureOf(service: Service, answer: IncomingResponse): CliError | undefined {
-  const requestId = answer.headers["x-request-id"];
-  return toFailure({
-    service,
-    status: answer.status,
-    body: isJson(answer.headers) ? parseJson(answer.body) : undefined,
-    requestId: typeof requestId === "string" ? requestId : undefined,
-    retryAfter: answer.headers["retry-after"],
-  });
-}
-
 function toAnswer<E extends AnyEndpoint>(
   operation: AnyOperation,
   answer: IncomingResponse,
@@ -380,21 +368,4 @@ function toAnswer<E extends AnyEndpoint>(
     headers: answer.headers,
     raw: answer,
   } as unknown as Answer<E>;
-}
-
-function toText(body: Buffer): string | undefined {
-  return body.byteLength === 0 ? undefined : body.toString("utf8");
-}
-
-function isJson(headers: IncomingHttpHeaders): boolean {
-  return /^application\/(?:[\w.+-]*\+)?json\b/i.test(headers["content-type"] ?? "");
-}
-
-function isTokenRefusal(body: Buffer): boolean {
-  const value = parseJson(body) as
-    | { readonly kind?: unknown; readonly detail?: unknown }
-    | undefined;
-  return (
-    value?.kind === undefined && !/reconnect|current password/i.test(String(value?.detail ?? ""))
-  );
 }

@@ -1,10 +1,10 @@
-import { forge } from "./operations.ts";
 import type { Readable } from "node:stream";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
+import { forge } from "./operations.ts";
 import type { WireThread } from "../../daemon/contract/forge/notifications.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, toCliError } from "../errors.ts";
-import { parseObject } from "../support/json-object.ts";
+import { parseObject } from "../support/json.ts";
 
 /** One event of the notification stream. */
 export type ThreadNews =

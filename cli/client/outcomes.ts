@@ -1,7 +1,10 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { CliError, type CliErrorDetails, type Problem } from "../errors.ts";
 import type { CliErrorCode } from "../exit-codes.ts";
 import { vaultHints, findStorageMessage, type StorageMessage } from "./vault-hints.ts";
-import { asObject, type JsonObject } from "../support/json-object.ts";
+import { asObject, type JsonObject, parseJson } from "../support/json.ts";
+import type { Service } from "../profile/credentials.ts";
+import type { IncomingResponse } from "./transport.ts";
 
 /** The parts of a response that decide between success and failure. */
 export interface ResponseParts {
@@ -223,4 +226,33 @@ function textOf(value: unknown): string | undefined {
 
 function isObject(value: unknown): value is JsonObject {
   return asObject(value) !== undefined;
+}
+
+/** Returns the failure of an unexpected response or of a typed outcome; undefined for a success. */
+export function failureOf(service: Service, answer: IncomingResponse): CliError | undefined {
+  const requestId = answer.headers["x-request-id"];
+  return toFailure({
+    service,
+    status: answer.status,
+    body: isJson(answer.headers) ? parseJson(answer.body) : undefined,
+    requestId: typeof requestId === "string" ? requestId : undefined,
+    retryAfter: answer.headers["retry-after"],
+  });
+}
+
+export function toText(body: Buffer): string | undefined {
+  return body.byteLength === 0 ? undefined : body.toString("utf8");
+}
+
+export function isJson(headers: IncomingHttpHeaders): boolean {
+  return /^application\/(?:[\w.+-]*\+)?json\b/i.test(headers["content-type"] ?? "");
+}
+
+export function isTokenRefusal(body: Buffer): boolean {
+  const value = parseJson(body) as
+    | { readonly kind?: unknown; readonly detail?: unknown }
+    | undefined;
+  return (
+    value?.kind === undefined && !/reconnect|current password/i.test(String(value?.detail ?? ""))
+  );
 }

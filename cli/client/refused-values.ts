@@ -5,7 +5,7 @@ import { PASSWORD_LENGTH_MIN } from "../../daemon/contract/forge/rules.ts";
 import { describeIssue } from "../../daemon/contract/issue-text.ts";
 import { STRENGTH_RULES, WEAK_PASSWORD } from "../../daemon/contract/vault/password-rules.ts";
 import { CliError, type Problem } from "../errors.ts";
-import { asObject, type JsonObject } from "../support/json-object.ts";
+import { asObject, type JsonObject } from "../support/json.ts";
 import { forge, vault, type AnyOperation } from "./operations.ts";
 
 // Loads the contract's schemas, which takes as long as a whole command: import it after a failure only.

@@ -3,6 +3,7 @@ import { CliError } from "../errors.ts";
 import type { Credentials } from "../profile/credentials.ts";
 import type { NamedProfile, Profiles } from "../profile/profiles.ts";
 import type { IncomingResponse } from "./transport.ts";
+import { parseJson } from "../support/json.ts";
 
 /** A vault session as it is stored: one entry, so that its parts always belong together. */
 export interface StoredSession {
@@ -180,13 +181,4 @@ function notSignedIn(): CliError {
     hint: '"croft login vault" signs in',
     service: "vault",
   });
-}
-
-/** The value that a body holds; undefined when it is not JSON. */
-export function parseJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString("utf8")) as unknown;
-  } catch {
-    return undefined;
-  }
 }

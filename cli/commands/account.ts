@@ -148,8 +148,8 @@ export const editAccount = {
     command
       .option("--full-name <name>", "your full name")
       .option("--website <url>", "your website; empty to clear it")
-      .option("--location <text>", "where you are")
-      .option("--description <text>", "a sentence about you")
+      .option("--location <text>", "your location")
+      .option("--description <text>", "a short description of yourself")
       .option("--language <tag>", "the language of pages, such as en-US")
       .option("--hide-email <true|false>", "whether other users see your e-mail address")
       .option("--hide-activity <true|false>", "whether other users see your activity")

@@ -2,9 +2,9 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { apiOf } from "../../daemon/contract/api-of.ts";
 import { toChoice } from "../support/flag-values.ts";
-import { failureOf } from "../client/client.ts";
+import { failureOf } from "../client/outcomes.ts";
 import { forge, vault } from "../client/operations.ts";
-import { parseJson } from "../client/vault-session.ts";
+import { parseJson } from "../support/json.ts";
 import type { IncomingResponse } from "../client/transport.ts";
 import type { CliContext } from "../context.ts";
 import { usageError } from "../errors.ts";
@@ -195,7 +195,7 @@ function toFullPath({ service, path }: ApiOptions): {
   const known = service ?? findService(rooted.replace(/[?#].*$/, ""));
   if (known === undefined)
     throw usageError(
-      "which service is not clear",
+      "the service is ambiguous",
       "give --service forge or vault, or the path from /api/",
     );
   return { service: known, path: known === "forge" ? `/api/v1${rooted}` : `/api${rooted}` };
@@ -304,7 +304,10 @@ function collectHeader(header: string, previous: Headers = {}): Headers {
   if (name === undefined || value === undefined)
     throw usageError(`--header takes NAME:VALUE, not ${JSON.stringify(header)}`);
   if (ownHeaders.has(name.toLowerCase()))
-    throw usageError(`--header cannot set ${name}`, "--content-type, --profile and --input do");
+    throw usageError(
+      `--header cannot set ${name}`,
+      "--content-type, --profile and --input set such headers",
+    );
   return { ...previous, [name]: value };
 }
 

@@ -128,7 +128,7 @@ async function runConfigSet(cli: CliContext, { key, value }: ConfigSetOptions): 
   const { writePrivateFile } = await import("../profile/private-files.ts");
   await writePrivateFile(configFile, text);
   const sentence =
-    value === undefined ? `Took ${key} out of ${configFile}.` : `Set ${key} in ${configFile}.`;
+    value === undefined ? `Removed ${key} from ${configFile}.` : `Set ${key} in ${configFile}.`;
   await cli.output.done(result, sentence);
   if (findDaemonNotice(dataDirectory, cli.system) !== undefined && !isClients(key))
     cli.io.note('The running daemon uses it after "croft daemon restart".');

@@ -14,7 +14,7 @@ import { breakWords } from "../output/width.ts";
 import { probeStore, createMachineKeyring } from "../profile/stores.ts";
 import type { CommandModule } from "../tree/entry.ts";
 import { BACKUP_LOG_HINT, readBackupState } from "../support/backup-state.ts";
-import { parseObject } from "../support/json-object.ts";
+import { parseObject } from "../support/json.ts";
 
 export interface DoctorOptions {
   /** Exit with an error code when a check fails. */
@@ -262,7 +262,7 @@ async function checkSignIn(cli: CliContext, service: "forge" | "vault"): Promise
     if (failure.code !== "not_signed_in") throw error;
     return { warning: failure.message, hint: failure.details.hint ?? "" };
   }
-  const { failureOf } = await import("../client/client.ts");
+  const { failureOf } = await import("../client/outcomes.ts");
   const request = { service, method: "GET", path, body: undefined, contentType: undefined };
   const answer = await cli.client.send(request);
   const failure = failureOf(service, answer);

@@ -79,7 +79,7 @@ async function runGitSetup(cli: CliContext, { undo }: GitSetupOptions): Promise<
     { configured: !undo, url, entries: undo ? [] : ownEntries },
     undo
       ? `git no longer uses croft for ${url}.`
-      : `git uses your croft sign-in for ${url}. "croft git setup --undo" takes this back.`,
+      : `git uses your croft sign-in for ${url}. "croft git setup --undo" reverts this.`,
   );
 }
 

@@ -14,7 +14,7 @@ export const helpTopics: readonly HelpTopic[] = [
     summary: "Variables that the command line reads",
     text: () =>
       [
-        "Each setting has a variable; a flag counts before it, the configuration file after it.",
+        "Each setting has a variable. Flags override variables, and variables override the configuration file.",
         "A variable with _FILE at its end names a file with the value.",
         "",
         ...toRows(
@@ -30,7 +30,7 @@ export const helpTopics: readonly HelpTopic[] = [
           ["PAGER", "the program that shows long texts on a terminal; cat turns it off"],
         ]),
         "",
-        '"croft config list" shows every setting, its value and where it comes from.',
+        '"croft config list" shows every setting with its value and origin.',
         "",
       ].join("\n"),
   },
@@ -50,7 +50,7 @@ Keys. A restored home does not start without its master key. --with-keys puts it
 passphrase; the restored home then has it in a file. Without --with-keys, keep a copy of the folder keys/ in another
 place, or of the key that CROFT_MASTER_KEY_FILE names. "croft config path" shows where the folder is.
 
-Buckets. --to and --from take the address of a folder in a bucket of Amazon S3 or of a server that speaks like it:
+Buckets. --to and --from take the address of a folder in a bucket of Amazon S3 or of a compatible server:
 
   croft config set backup_url 's3://backups/laptop?endpoint=https://nas.lan:9000'
   croft config set backup_access_key_id --stdin < id.txt
@@ -95,10 +95,10 @@ Examples:
   {
     name: "scripting",
     summary: "Running croft without a person",
-    text: () => `Machine output and input that is not a terminal imply --no-input: nothing is asked, and the error names the missing
+    text: () => `Machine output and input that is not a terminal imply --no-input: nothing is prompted for, and the error names the missing
 flag. Secrets come from standard input or variables, never from a flag's value.
 
-  --yes              do not ask before something is destroyed
+  --yes              do not ask for confirmation
   --confirm NAME     the name of what is destroyed, where --yes is not enough
   --dry-run          print the request instead of sending it
   --quiet            no notes and no progress on standard error
@@ -106,13 +106,13 @@ flag. Secrets come from standard input or variables, never from a flag's value.
   --wait             on commands that start something: wait for its end; --timeout 10m sets a limit
   --if-match ETAG    on changes of items: only if the item still is this version
 
---if-absent looks for a thing of the same name, as the server compares names, and creates it when it is missing. Standard
-error says that it existed, and which of its settings are not those of the flags. Everything else that is in the way is
-still an error: an e-mail address of another user, an organization of others. "token create" does not have the flag: the
-secret of an existing token cannot be shown again.
+--if-absent looks for an object of the same name, as the server compares names, and creates it when it is missing. A note on
+standard error says that it existed, and which of its settings differ from the flags. Other conflicts are still errors,
+such as an e-mail address of another user or an organization that others own. "token create" does not have the flag,
+because the secret of an existing token cannot be shown again.
 
---wait ends with 0 when what was started has succeeded, with 1 and error.code task_failed when it has not, and with 8 after
-the timeout: it then continues, and the hint names the command that shows it. The wait outlasts a restart of the daemon.
+--wait exits with 0 when the task has succeeded, with 1 and error.code task_failed when it has failed, and with 8 after the
+timeout: the task then continues, and the hint names the command that shows it. Waiting survives a restart of the daemon.
 
 --if-match guards "vault item rename", "move", "delete", "edit" and "upload" (where it replaces a single file). "vault item
 view ITEM --jq .etag" prints the version. When another client was faster, nothing is changed: exit code 7, error.code stale,

@@ -111,7 +111,7 @@ function toExitCodesText(): string {
     "",
     ...exits,
     "",
-    "With --json and its kin a failure is one line of JSON on standard error; its error.code is one of:",
+    "With --json and other machine formats a failure is one line of JSON on standard error; its error.code is one of:",
     "",
     ...errors,
     "",

@@ -98,6 +98,6 @@ export async function keepForgeToken(
     await cli.credentials.write(profile, "forge", { token, token_id: null, url });
     await cli.profiles.updateProfile(profile.name, (one) => ({ ...one, forge: { username } }));
   } catch (error) {
-    cli.io.warn(`The forge token was not kept for later commands: ${toCliError(error).message}`);
+    cli.io.warn(`The forge token was not stored for later commands: ${toCliError(error).message}`);
   }
 }

@@ -27,7 +27,7 @@ export const rotateMasterKey = {
   destructive: true,
   define(command, cli, run = runKeyRotate): void {
     command
-      .option("--skip-unreadable", "leave values that do not open as they are, instead of refusing")
+      .option("--skip-unreadable", "skip values that the old key cannot open instead of failing")
       .action(({ skipUnreadable }: { readonly skipUnreadable?: true }) =>
         run(cli, { skipUnreadable: skipUnreadable === true }),
       );
@@ -90,15 +90,15 @@ async function runKeyRotate(cli: CliContext, options: KeyRotateOptions): Promise
  * first step stores it.
  */
 const environmentSteps =
-  "make a new one (openssl rand -hex 32), store it where the daemon's comes from (CROFT_MASTER_KEY, or the file of " +
+  "create a new key (openssl rand -hex 32), store it where the daemon's comes from (CROFT_MASTER_KEY, or the file of " +
   'CROFT_MASTER_KEY_FILE) before the old one and a comma, and give this command both: "croft key rotate" again seals ' +
-  "everything with the first. Then take the old one out";
+  "everything with the first. Then remove the old one";
 
 function toText(isResumed: boolean, sealedAgain: number): string {
   const counted = sealedAgain === 1 ? "1 value is" : `${sealedAgain} values are`;
   return isResumed
-    ? `The rotation that was begun is done: ${counted} sealed again, the old key is out of use.`
-    : `There is a new master key: ${counted} sealed with it, the old one is out of use.`;
+    ? `Completed the interrupted rotation: ${counted} sealed again; the old key is no longer used.`
+    : `Rotated the master key: ${counted} sealed with the new one; the old one is no longer used.`;
 }
 
 function toNotes(outcome: {
@@ -109,17 +109,17 @@ function toNotes(outcome: {
   return [
     "Sign-ins stay. Password reset links that were mailed before are now invalid.",
     ...(outcome.source === "environment"
-      ? ["Take the old key out of CROFT_MASTER_KEY: only the first is used."]
+      ? ["Remove the old key from CROFT_MASTER_KEY: only the first is used."]
       : []),
     ...(outcome.isResumed && outcome.source !== "environment"
-      ? ["No key was made this time: give the command again for another one."]
+      ? ["No new key was created; run the command again to rotate."]
       : []),
-    ...outcome.leftUnreadable.map((value) => `Left as it was, for it does not open: ${value}`),
+    ...outcome.leftUnreadable.map((value) => `Skipped, because it cannot be opened: ${value}`),
   ];
 }
 
 function toUnreadableText(values: readonly string[]): string {
   const shown = values.slice(0, 5).join(", ");
   const more = values.length > 5 ? ` and ${values.length - 5} more` : "";
-  return `some values do not open with the master key: ${shown}${more}`;
+  return `some values cannot be opened with the master key: ${shown}${more}`;
 }

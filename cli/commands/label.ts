@@ -143,7 +143,7 @@ async function runLabelEdit(
 ): Promise<void> {
   const body = { ...changes, ...(archived === undefined ? {} : { is_archived: archived }) };
   if (Object.keys(body).length === 0)
-    throw new CliError("missing_input", "say what to change: --name, --color, --description");
+    throw new CliError("missing_input", "nothing to change: give --name, --color or --description");
   const id = await findLabelId(cli, place, labelName);
   const { body: label } =
     "org" in place
@@ -220,10 +220,7 @@ const cloneLabels = {
     command
       .argument(...placeArgument)
       .argument("<source>", "the repository or organization with the labels")
-      .option(
-        "-f, --force",
-        "change labels that exist under the same name, which are kept otherwise",
-      )
+      .option("-f, --force", "overwrite existing labels of the same name")
       .action((place: string, source: string, flags: Pick<LabelCloneOptions, "force">) =>
         run(cli, { place: toLabelPlace(place), source: toLabelPlace(source), ...flags }),
       );

@@ -54,7 +54,7 @@ async function signOut(cli: CliContext, profile: NamedProfile, service: Service)
     // Only errors of the daemon: a dry run must stop here, and a bug must not be hidden.
     if (!(error instanceof CliError)) throw error;
     if (failure.code !== "invalid_credentials" && failure.code !== "not_found")
-      cli.io.note(`The session at the daemon may live on: ${failure.message}`);
+      cli.io.note(`The session at the daemon may still be valid: ${failure.message}`);
   }
   await cli.credentials.remove(profile, service);
   return true;

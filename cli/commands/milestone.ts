@@ -188,7 +188,7 @@ async function runMilestoneEdit(cli: CliContext, options: MilestoneEditOptions):
   if (Object.keys(changes).length === 0)
     throw new CliError(
       "missing_input",
-      "say what to change: --title, --description, --due, --close",
+      "nothing to change: give --title, --description, --due or --close",
     );
   const { body } = await cli.client.call(forge.editMilestone, {
     params: { owner, repo, id },

@@ -126,7 +126,7 @@ const renameOne = {
     command
       .argument(...repositoryArgument)
       .argument(...branchArgument)
-      .argument("<new-name>", "the name from now on")
+      .argument("<new-name>", "the new name")
       .action((repository: string, branch: string, newName: string) =>
         run(cli, { ...toRepositoryName(repository), branch, newName }),
       );

@@ -100,7 +100,7 @@ export const renameRepo = {
   define(command, cli, run = runRepoRename): void {
     command
       .argument("<repository>", "the repository as OWNER/NAME")
-      .argument("<new-name>", "the name from now on; the old one leads to it")
+      .argument("<new-name>", "the new name; the old one redirects to it")
       .action((repository: string, newName: string) =>
         run(cli, { ...toRepositoryName(repository), newName }),
       );

@@ -196,7 +196,7 @@ async function receive(
     createWriteStream(path),
   );
   if (digest !== undefined && digest !== `sha256:${hash.digest("hex")}`)
-    throw new CliError("file_error", `the artifact ${name} did not arrive whole`);
+    throw new CliError("file_error", `the artifact ${name} arrived incomplete`);
 }
 
 async function findArtifacts(

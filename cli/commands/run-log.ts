@@ -37,7 +37,7 @@ async function runLog(
   { owner, repo, id, follow, step }: LogOptions,
 ): Promise<void> {
   if (follow === true && cli.output.isMachine)
-    throw usageError("--follow prints lines as they come, which is no JSON");
+    throw usageError("--follow prints lines as they arrive, so it does not go with machine output");
   const whole: string[] = [];
   let rows = 0;
   let lastReason = "";

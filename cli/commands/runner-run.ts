@@ -39,7 +39,7 @@ export const register = {
   define(command, cli, run = runRegister): void {
     addIfAbsentFlag(withRunnerLevel(command))
       .option("--token-stdin", "read the registration token from standard input")
-      .option("--name <name>", "the runner's name; that of this machine when absent")
+      .option("--name <name>", "the runner's name; by default that of this machine")
       .option("--labels <labels>", "such as host:host,ubuntu-latest:docker://node:22")
       .option(
         "--allow <repositories...>",
@@ -107,7 +107,7 @@ export const runRunnerCommand = {
   define(command, cli, run = runRun): void {
     command
       .option("--allow <repositories...>", "from now on run only jobs of these repositories")
-      .option("--capacity <jobs>", "jobs that run at a time", "1")
+      .option("--capacity <jobs>", "maximum number of concurrent jobs", "1")
       .option(
         "--finish-within <seconds>",
         "how long running jobs may continue after a stop signal",

@@ -97,7 +97,7 @@ export const printToken = {
   output: shape({ token: "string" }),
   define(command, cli, run = runToken): void {
     withRunnerLevel(command)
-      .option("--renew", "invalidate the token before it")
+      .option("--renew", "invalidate the current token and create a new one")
       .action(({ renew = false, ...flags }: LevelFlags & { readonly renew?: boolean }) =>
         run(cli, { level: toRunnerLevel(flags), renew }),
       );

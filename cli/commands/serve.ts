@@ -245,18 +245,18 @@ export function toReadyText(
     const { home, forge, vault, password, password_file: file } = firstStart;
     const token =
       password === null
-        ? "kept for your next commands"
-        : `${forge.token} (kept for your next commands)`;
+        ? "stored for your next commands"
+        : `${forge.token} (stored for your next commands)`;
     lines.push(
       "",
-      `First start: made ${home} with an administrator of forge and vault.`,
+      `First start: created ${home} with an administrator of forge and vault.`,
       `  forge user   ${forge.username}`,
       `  forge token  ${token}`,
       `  vault user   ${vault.handle} (${vault.email})`,
       `  password     ${password ?? `in ${file}`}`,
       password === null
         ? "Delete that file after you have read it."
-        : "The password is shown this once.",
+        : "The password is not shown again.",
       "",
       "Try next, in another terminal:",
       `  ${croft} admin user list`,

@@ -4,7 +4,7 @@ import { CliError } from "../errors.ts";
 import { shape } from "../output/spec.ts";
 import type { CommandModule } from "../tree/entry.ts";
 import { version } from "../version.ts";
-import { parseObject } from "../support/json-object.ts";
+import { parseObject } from "../support/json.ts";
 
 export interface VersionOptions {
   /** Also fetch the latest release. */

@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { CliError } from "../errors.ts";
 import type { System } from "../system.ts";
 import { makePrivateFolder } from "./private-files.ts";
-import { parseObject } from "../support/json-object.ts";
+import { parseObject } from "../support/json.ts";
 
 type Dependencies = Pick<System, "pid" | "clock" | "sleep" | "isProcessAlive">;
 

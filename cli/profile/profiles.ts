@@ -3,7 +3,7 @@ import type { CliEnvironment } from "../environment.ts";
 import { CliError } from "../errors.ts";
 import { readPrivateFile } from "./private-files.ts";
 import type { StoreKind } from "./stores.ts";
-import { asObject, parseObject } from "../support/json-object.ts";
+import { asObject, parseObject } from "../support/json.ts";
 
 /** A daemon and the accounts there. Secrets are in the credential store, under `id`. */
 export interface Profile {

@@ -14,7 +14,7 @@ import { runRunner } from "./runner.ts";
 import { CliError } from "../errors.ts";
 import { makePrivateFolder } from "../profile/private-files.ts";
 import type { System } from "../system.ts";
-import { parseObject } from "../support/json-object.ts";
+import { parseObject } from "../support/json.ts";
 
 export interface RunnerOptions {
   /** Jobs that run at a time. */

@@ -11,7 +11,7 @@ import { runnerService } from "../../daemon/forge/actions/protocol/schema.ts";
 import { clientHeaders } from "../client/client.ts";
 import type { Transport } from "../client/transport.ts";
 import { CliError } from "../errors.ts";
-import { parseObject } from "../support/json-object.ts";
+import { parseObject } from "../support/json.ts";
 
 /** A call of the runner protocol that the daemon refused. */
 export class RunnerRefused extends Error {

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { SettingPaths } from "../../daemon/settings/paths.ts";
 import { CliError } from "../errors.ts";
 import { writePrivateFile, readPrivateFile, removeFile } from "../profile/private-files.ts";
-import { isTexts, parseObject } from "../support/json-object.ts";
+import { isTexts, parseObject } from "../support/json.ts";
 
 /** A registered runner, as it is kept in a file of mode 0600. */
 export interface RunnerState {

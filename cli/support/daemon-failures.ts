@@ -56,7 +56,7 @@ function toStorageFailure(code: string, error: Error): CliError {
       return failure(
         "storage_unusable",
         "the database is damaged",
-        '"croft daemon restore --database latest" puts a copy of it in its place',
+        '"croft daemon restore --database latest" replaces it with the latest copy',
       );
     case "busy":
       return failure(
@@ -68,7 +68,7 @@ function toStorageFailure(code: string, error: Error): CliError {
       return failure(
         "storage_unusable",
         `the database cannot be used: ${error.message.replace(/ \((SQLITE_\w+)\) in: .*$/s, " ($1)")}`,
-        'check croft.db, croft.db-wal and croft.db-shm; "croft daemon restore --database latest" puts a copy of the database in its place',
+        'check croft.db, croft.db-wal and croft.db-shm; "croft daemon restore --database latest" replaces the database with the latest copy',
       );
   }
 }
@@ -94,10 +94,13 @@ const serverHints: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /SQLSTATE 3D000/,
-    "make the database there, or name another one in database_url (CROFT_DATABASE_URL)",
+    "create the database there, or name another one in database_url (CROFT_DATABASE_URL)",
   ],
   [/\(ENOENT\)/, "check the files and folders that database_url (CROFT_DATABASE_URL) names"],
-  [/SQLSTATE 28|password must be/, "mend user and password in database_url (CROFT_DATABASE_URL)"],
+  [
+    /SQLSTATE 28|password must be/,
+    "correct user and password in database_url (CROFT_DATABASE_URL)",
+  ],
   [
     /SQLSTATE 42501/,
     "give the user of database_url (CROFT_DATABASE_URL) the rights, or the database itself",
@@ -107,7 +110,7 @@ const serverHints: readonly (readonly [RegExp, string])[] = [
     "give croft a database of its own: the one of database_url (CROFT_DATABASE_URL) holds tables of another program",
   ],
   [/SQLSTATE 53300/, "let the server have more connections (max_connections), or end others"],
-  [/no answer/, "start the server, or mend its address in database_url (CROFT_DATABASE_URL)"],
+  [/no answer/, "start the server, or correct its address in database_url (CROFT_DATABASE_URL)"],
 ];
 
 const codeOfRefusal: Readonly<Partial<Record<string, CliErrorCode>>> = {

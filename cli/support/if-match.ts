@@ -50,7 +50,7 @@ export function preconditionFailed(word: string, etag: string, cause?: CliError)
     service: "vault",
     ...cause?.details,
     reason: "precondition_failed",
-    hint: `"croft vault item view ${toShellWord(word)}" shows the present version and its etag`,
+    hint: `"croft vault item view ${toShellWord(word)}" shows the current version and its etag`,
   });
 }
 

@@ -41,7 +41,7 @@ export const createUser = {
       .requiredOption("--email <address>", "the user's e-mail address")
       .option("--full-name <name>", "the user's full name")
       .option("--password-stdin", "read the password from standard input")
-      .option("--random-password", "make a password and print it with the user")
+      .option("--random-password", "generate a password and print it with the user")
       .option("--must-change-password", "the password must be changed at the first sign-in")
       .option("--no-must-change-password", "the password need not be changed")
       .option("--visibility <visibility>", "public, limited or private")
@@ -162,16 +162,22 @@ export const editUser = {
       .option("--description <text>", "the description; empty to clear it")
       .option("--visibility <visibility>", "public, limited or private")
       .option("--password-stdin", "read a new password from standard input")
-      .option("--random-password", "make a new password and print it with the user")
+      .option("--random-password", "generate a new password and print it with the user")
       .option("--must-change-password <true|false>", "change the password at the next sign-in")
       .option("--active <true|false>", "whether the account is active")
       .option("--admin <true|false>", "whether the user is a site administrator")
       .option("--restricted <true|false>", "whether the user sees only explicitly shared objects")
       .option("--prohibit-login <true|false>", "whether signing in is forbidden")
-      .option("--allow-create-organization <true|false>", "whether the user may make organizations")
+      .option(
+        "--allow-create-organization <true|false>",
+        "whether the user may create organizations",
+      )
       .option("--allow-git-hook <true|false>", "whether the user may edit git hooks")
       .option("--allow-import-local <true|false>", "whether the user may import local repositories")
-      .option("--max-repo-creation <number>", "most own repositories; -1 is the server's default")
+      .option(
+        "--max-repo-creation <number>",
+        "maximum number of own repositories; -1 is the server's default",
+      )
       .option("--source-id <id>", "the login source")
       .option("--login-name <name>", "the name at the login source")
       .action((username: string, flags: UserEditFlags) => {

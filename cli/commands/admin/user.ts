@@ -128,7 +128,7 @@ export const renameUser = {
   define(command, cli, run = runUserRename): void {
     command
       .argument("<username>", "the user's name")
-      .argument("<new-name>", "the name from now on; the old one redirects to it")
+      .argument("<new-name>", "the new name; the old one redirects to it")
       .action((username: string, newName: string) => run(cli, { username, newName }));
   },
 } satisfies CommandModule;

@@ -68,7 +68,7 @@ async function runDaemonBackup(cli: CliContext, options: DaemonBackupOptions): P
   const { file, to, withKeys, passphraseStdin } = options;
   if ((file === undefined) === (to === undefined))
     throw usageError(
-      file === undefined ? "name where the backup goes" : "give a file or --to, not both",
+      file === undefined ? "name a destination for the backup" : "give a file or --to, not both",
       "croft daemon backup FILE, croft daemon backup - for standard output, or --to s3://BUCKET/FOLDER",
     );
   if (file?.startsWith("s3://") === true)

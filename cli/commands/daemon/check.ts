@@ -73,8 +73,8 @@ async function runDaemonCheck(cli: CliContext, { repair }: DaemonCheckOptions): 
   const checked = `${counts.object} objects, ${counts.repository} repositories, ${counts.cache} cache files and ${counts.upload} unfinished uploads`;
   if (left === 0) return cli.io.note(`Checked the database, ${checked}.`);
   const hint = repair
-    ? '"croft daemon restore" brings back what a backup has'
-    : '"croft daemon check --repair" repairs what it can, "croft daemon restore" brings back what a backup has';
+    ? '"croft daemon restore" restores what a backup contains'
+    : '"croft daemon check --repair" repairs what it can, "croft daemon restore" restores what a backup contains';
   const problems = left === 1 ? "1 problem" : `${left} problems`;
   cli.io.warn(`Found ${problems} in the database, ${checked}; ${hint}.`);
   cli.finishWith(exitCodeOf(new CliError("checks_failed", "")));

@@ -5,7 +5,7 @@ import { sanitizeText, toJson } from "../../output/sanitize.ts";
 import { shape } from "../../output/spec.ts";
 import { daemonLogPath, olderLogPath } from "../../profile/daemon-log.ts";
 import type { CommandModule } from "../../tree/entry.ts";
-import { parseObject } from "../../support/json-object.ts";
+import { parseObject } from "../../support/json.ts";
 
 /** Least to most severe. */
 const levels = ["trace", "debug", "info", "warn", "error", "fatal"] as const;

@@ -203,7 +203,7 @@ async function restoreArchive(cli: CliContext, options: DaemonRestoreOptions): P
       `The repositories were restored to ${repositories}, but repositories_dir names ${repositoriesDir}: ` +
         "move them there, or remove the setting.",
     );
-  const before = previous === null ? "" : `; what was there is kept in ${previous}`;
+  const before = previous === null ? "" : `; the replaced files are in ${previous}`;
   await cli.output.done(
     { restored: true, copy: archive, kept: previous, data, files: restored.files, keys },
     `Restored ${data} from ${archive}, made ${restored.createdAt}${before}.`,
@@ -282,7 +282,7 @@ async function restoreDatabase(cli: CliContext, copy: string): Promise<void> {
       invalid_argument: "unsupported",
     });
   });
-  const before = restored.kept === null ? "" : `; what was there is kept as ${restored.kept}`;
+  const before = restored.kept === null ? "" : `; the replaced database is ${restored.kept}`;
   await cli.output.done(
     { restored: true, ...restored, data },
     `Restored the database of ${data} from ${restored.copy}${before}.`,

@@ -115,9 +115,13 @@ async function readService(cli: CliContext): Promise<{
     errorLog: join(paths.stateDirectory, "daemon.err"),
   });
   if (service === undefined)
-    throw new CliError("unsupported", `croft knows no service manager of ${system.platform}`, {
-      hint: '"croft daemon start" runs it in the background',
-    });
+    throw new CliError(
+      "unsupported",
+      `croft does not support the service manager of ${system.platform}`,
+      {
+        hint: '"croft daemon start" runs it in the background',
+      },
+    );
   const unseen = values
     .filter(({ key, source }) => source === "environment" && key !== "home" && key !== "config")
     .map(({ key }) => key);

@@ -23,7 +23,7 @@ import {
   whatToType,
 } from "../serve.ts";
 import { endDaemon, toSeconds } from "./process.ts";
-import { asObject, isTexts, parseObject } from "../../support/json-object.ts";
+import { asObject, isTexts, parseObject } from "../../support/json.ts";
 import type { System } from "../../system.ts";
 
 export interface DaemonStartOptions {

@@ -30,8 +30,8 @@ async function runExport(cli: CliContext): Promise<void> {
   const { vault_users: vaultUsers, ...rest } = home;
   const value = hasVault ? { ...rest, vault_users: vaultUsers } : rest;
   const head =
-    "# A home as text: croft apply -f FILE makes a home like it. Passwords, values of tokens, secrets of hooks and files\n" +
-    '# are not in it; "croft daemon backup" takes those along.\n';
+    '# A home as text: "croft apply -f FILE" applies it. It contains no passwords, token values, hook secrets and files;\n' +
+    '# "croft daemon backup" includes those.\n';
   await cli.output.text(head + toYaml(value), value);
 }
 
@@ -100,7 +100,7 @@ async function runApply(cli: CliContext, { file }: ApplyOptions): Promise<void> 
   await cli.output.list(wholeList(applied), columns);
   if (cli.flags.dryRun) cli.io.note("Nothing was changed.");
   else if (applied.some(({ kind, error }) => kind === "setting" && error === null))
-    cli.io.note('Settings count from the next start on: "croft daemon restart".');
+    cli.io.note('Settings take effect after "croft daemon restart".');
   const failed = applied.filter(({ error }) => error !== null).length;
   if (failed > 0) cli.finishWith(PARTLY_DONE);
 }

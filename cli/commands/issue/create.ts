@@ -85,7 +85,7 @@ async function runIssueCreate(cli: CliContext, options: IssueCreateOptions): Pro
       ? undefined
       : await findTemplate(cli, params, options.fromTemplate);
   const title = options.title ?? template?.title ?? "";
-  if (title === "") throw new CliError("missing_input", "say what it is about: --title");
+  if (title === "") throw new CliError("missing_input", "the title is missing: give --title");
   const text = (await readTextFlags(cli, options)) ?? (template && toTemplateText(template));
   const assign = options.assignee ?? options.assign ?? template?.assignees ?? undefined;
   const label = options.label ?? template?.labels ?? undefined;

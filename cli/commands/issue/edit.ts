@@ -89,7 +89,10 @@ async function runIssueEdit(cli: CliContext, options: IssueEditOptions): Promise
   const changes = await toChanges(cli, options);
   const changesLabels = label !== undefined || addLabel.length + removeLabel.length > 0;
   if (Object.keys(changes).length === 0 && !changesLabels)
-    throw new CliError("missing_input", "say what to change: --title, --body, --label, --close");
+    throw new CliError(
+      "missing_input",
+      "nothing to change: give --title, --body, --label or --close",
+    );
   // Unknown names fail here, before any change.
   const [set, added, removed] = [
     label && (await findIssueLabelIds(cli, params, label)),

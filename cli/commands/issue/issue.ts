@@ -179,7 +179,7 @@ async function runIssueComment(
 ): Promise<void> {
   const body = await readTextFlags(cli, flags);
   if (body === undefined)
-    throw new CliError("missing_input", "say something: --body or --body-file");
+    throw new CliError("missing_input", "the comment has no text: give --body or --body-file");
   const { body: comment } = await cli.client.call(forge.createIssueComment, {
     params: { owner, repo, index },
     body: { body },

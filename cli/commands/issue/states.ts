@@ -131,6 +131,6 @@ async function runReact(cli: CliContext, options: ReactOptions): Promise<void> {
   else if (comment === undefined) await cli.client.call(forge.addIssueReaction, toIssue);
   else if (remove) await cli.client.call(forge.removeCommentReaction, toComment);
   else await cli.client.call(forge.addCommentReaction, toComment);
-  const text = remove ? `Took back ${reaction}.` : `Reacted with ${reaction}.`;
+  const text = remove ? `Removed ${reaction}.` : `Reacted with ${reaction}.`;
   await cli.output.done({ reaction, given: !remove }, text);
 }

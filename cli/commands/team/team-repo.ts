@@ -8,7 +8,7 @@ import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
 
 export const entries: readonly Entry[] = [
   verb("list", "List the repositories of a team", () => listRepositories, { aliases: ["ls"] }),
-  verb("add", "Give a team a repository of its organization", () => addRepository),
+  verb("add", "Add a repository of its organization to a team", () => addRepository),
   verb("remove", "Remove a repository from a team", () => removeRepository, { aliases: ["rm"] }),
 ];
 
@@ -69,7 +69,7 @@ const removeRepository = {
 async function runRemove(cli: CliContext, team: string, repository: string): Promise<void> {
   const { owner, repo } = toRepositoryName(repository);
   const teamId = await findTeamId(cli, team);
-  await cli.prompts.confirm(`Take ${repository} from the team ${team}?`);
+  await cli.prompts.confirm(`Remove ${repository} from the team ${team}?`);
   await cli.client.call(forge.removeTeamRepository, { params: { team: teamId, org: owner, repo } });
   await cli.output.done(
     { removed: true, repository, team },

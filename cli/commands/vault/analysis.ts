@@ -42,11 +42,14 @@ export const setAnalysis = {
     command
       .option(
         "--cache-limit <bytes>",
-        "most bytes of files that are kept for you, such as 512MiB",
+        "maximum size of your byte cache, such as 512MiB",
         toByteSize,
       )
       .addOption(
-        new Option("--auto-analyze <state>", "analyse new files by itself").choices(["on", "off"]),
+        new Option("--auto-analyze <state>", "analyse new files automatically").choices([
+          "on",
+          "off",
+        ]),
       )
       .option("--max-analyze <bytes>", "largest file that is analysed", toByteSize)
       .action((flags: AnalysisSetOptions) => {
@@ -78,6 +81,6 @@ async function runAnalysisSet(
 /** A user's choices as lines. */
 const analysisColumns: readonly Column<z.output<typeof analysisSettings>>[] = [
   { header: "byte cache", cell: ({ byte_cache_limit_bytes: bytes }) => size(bytes) },
-  { header: "analyse by itself", cell: ({ auto_analyze: isOn }) => isOn },
+  { header: "analyse automatically", cell: ({ auto_analyze: isOn }) => isOn },
   { header: "largest analysed file", cell: ({ max_analyze_bytes: bytes }) => size(bytes) },
 ];

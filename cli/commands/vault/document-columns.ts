@@ -45,8 +45,8 @@ const reasons: Readonly<Record<string, string>> = {
   encrypted: "the file is protected with a password",
   damaged: "the file is cut off or broken",
   too_complex: "the file has too many or too deep parts",
-  timed_out: "the time for one file was used up",
-  provider_error: "the connected storage did not give the bytes",
+  timed_out: "the time limit for one file was reached",
+  provider_error: "the connected storage did not return the bytes",
 };
 
 /**

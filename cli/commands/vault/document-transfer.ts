@@ -49,7 +49,7 @@ export const uploadDocument = {
       .argument("<files...>", "files, or - for standard input")
       .option("--name <name>", "the name of a single document; the file's own by default")
       .option("-r, --recursive", "also upload the files of folders")
-      .option("--if-absent", "leave out files whose bytes are a document of yours already")
+      .option("--if-absent", "skip files whose content is already one of your documents")
       .action((files: readonly string[], flags: Omit<DocumentUploadOptions, "files">) => {
         assertWaitFlags(flags);
         return run(cli, { files, ...flags });

@@ -59,7 +59,7 @@ export const listDocuments = {
 async function runList(cli: CliContext, options: DocumentListOptions): Promise<void> {
   const { query: q, topics, type, ...rest } = options;
   if (rest.topic !== undefined && !topics)
-    throw usageError("--topic and --no-topics contradict each other");
+    throw usageError("--topic and --no-topics exclude each other");
   const query = {
     ...rest,
     ...(q === undefined ? {} : { q }),
@@ -146,9 +146,7 @@ async function runEdit(cli: CliContext, options: DocumentEditOptions): Promise<v
       "give --name, --topic, --add-topic, --remove-topic or --no-topics",
     );
   if (kinds > 1)
-    throw usageError(
-      "--topic, --no-topics and --add-topic or --remove-topic contradict each other",
-    );
+    throw usageError("--topic, --no-topics and --add-topic or --remove-topic exclude each other");
   if (name !== undefined && ids.length > 1) throw usageError("--name goes with one document");
   const calling = await withBatchRetries(cli, ids);
   const toTopics = async (id: string) => {
@@ -232,7 +230,7 @@ async function runClassify(
     { document_id, status },
     wait === true
       ? `The document is classified ${named}.`
-      : `The document is being classified. Look with: croft vault document view ${document_id}`,
+      : `The document is being classified. "croft vault document view ${document_id}" shows the progress.`,
   );
 }
 

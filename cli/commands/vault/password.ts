@@ -22,7 +22,7 @@ export const changePassword = {
   output: resourceOf(vault.changePassword),
   define(command, cli, run = runPasswordChange): void {
     command
-      .option("--password-stdin", "read the present and the new password, a line each")
+      .option("--password-stdin", "read the current and the new password, a line each")
       .action(({ passwordStdin }: { readonly passwordStdin?: true }) =>
         run(cli, { fromInput: passwordStdin === true }),
       );
@@ -37,7 +37,7 @@ async function runPasswordChange(
   const { proof, newPassword } = await readTwoSecrets(cli, {
     fromInput,
     flag: "--password-stdin",
-    first: "Present password:",
+    first: "Current password:",
     second: "New password:",
   });
   const { body } = await cli.client.call(vault.changePassword, {

@@ -75,7 +75,7 @@ describe("a request", () => {
       const unclear = await runCli(["api", "GET", path, "--json"], { home: home.path });
       expect(unclear.error()).toMatchObject({
         code: "usage",
-        message: "which service is not clear",
+        message: "the service is ambiguous",
       });
     }
   });

@@ -37,7 +37,7 @@ describe("signing out", () => {
     await signIn(home.path, { url: "http://127.0.0.1:9", vault: {} });
     const ran = await runCli(["logout", "vault"], { home: home.path });
     expect(ran.code).toBe(0);
-    expect(ran.err).toContain("may live on: cannot reach the daemon");
+    expect(ran.err).toContain("may still be valid: cannot reach the daemon");
     expect(await readEntry(home.path, "vault")).toBeUndefined();
   });
 

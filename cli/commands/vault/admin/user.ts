@@ -172,7 +172,7 @@ export const deleteUser = {
 /** Deletes a user with sessions, connections and cached bytes. Files of connected storages and audit records stay. */
 async function runUserDelete(cli: CliContext, { user }: UserDeleteOptions): Promise<void> {
   const id = await findUserId(cli, user);
-  await cli.prompts.confirm(`Delete the vault user ${user} and forget all of their connections?`);
+  await cli.prompts.confirm(`Delete the vault user ${user} and remove all of their connections?`);
   await cli.client.call(vault.deleteUser, { params: { id } });
   await cli.output.done({ deleted: true, id }, `Deleted the vault user ${user}.`);
 }
@@ -212,7 +212,10 @@ export const setUserLocalFolders = {
   define(command, cli, run = runLocalFolderSet): void {
     command
       .argument("<user>", "the user's handle or id")
-      .argument("[folders...]", "folders of the server below local_roots; none takes all back")
+      .argument(
+        "[folders...]",
+        "folders of the server below local_roots; without any, all are revoked",
+      )
       .action((user: string, folders: string[]) => run(cli, { user, folders }));
   },
 } satisfies CommandModule;

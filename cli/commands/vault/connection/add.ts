@@ -127,7 +127,7 @@ async function connect(
 ): Promise<WireConnection> {
   for (;;) {
     let wrong: string | undefined;
-    if (isWizard) cli.io.draw(`Looking at ${provider.title}…`);
+    if (isWizard) cli.io.draw(`Checking ${provider.title}…`);
     try {
       const accept = ({ body: answer }: { readonly body: unknown }) => {
         wrong = wrongSettingOf(answer);

@@ -28,7 +28,7 @@ export const authorizeConnection = {
         "<provider>",
         "google_drive, onedrive, dropbox or another that is connected in a browser",
       )
-      .option("--name <name>", "a name for the connection that will be made")
+      .option("--name <name>", "the name of the new connection")
       .option("--connection <connection>", "renew the credentials of this one instead")
       .action((provider: string, flags: Omit<ConnectionAuthorizeOptions, "provider">) => {
         if (flags.name !== undefined && flags.connection !== undefined)
@@ -93,7 +93,7 @@ async function runConnectionReconnect(
   const { body } = await cli.client.call(vault.listProviders, { query: { per_page: 100 } });
   const provider = body.items.find(({ type }) => type === connection.provider);
   if (provider === undefined)
-    throw new CliError("unsupported", `this server does not know ${connection.provider} any more`);
+    throw new CliError("unsupported", `this server no longer supports ${connection.provider}`);
   if (provider.sign_in === "oauth") {
     const { type, title } = provider;
     const renewed = await signInAtProvider(cli, { provider: type, title, for: { connection } });

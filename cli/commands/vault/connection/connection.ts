@@ -192,10 +192,10 @@ async function runConnectionRemove(
   { connection }: ConnectionRemoveOptions,
 ): Promise<void> {
   const { id, display_name: name } = pickConnection(await readConnections(cli), connection);
-  await cli.prompts.confirm(`Forget the connection ${name} and leave its files where they are?`);
+  await cli.prompts.confirm(`Remove the connection ${name}? Its files stay in the storage.`);
   await cli.client.call(vault.deleteConnection, { params: { connection_id: id } });
   await cli.output.done(
     { deleted: true, id, display_name: name },
-    `Forgot the connection ${name}.`,
+    `Removed the connection ${name}.`,
   );
 }

@@ -2,7 +2,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { toFailure } from "../../../client/outcomes.ts";
 import { CliError } from "../../../errors.ts";
-import { type JsonObject, parseObject } from "../../../support/json-object.ts";
+import { type JsonObject, parseObject } from "../../../support/json.ts";
 
 /** One line of the response to a batch: the response of a single request, with its status. */
 export interface BatchLine {

@@ -49,7 +49,7 @@ export const makeFolder = {
   define(command, cli, run = runItemMkdir): void {
     command
       .argument("<folder>", "CONNECTION:/path/NAME; the folder above must exist")
-      .option("-p, --parents", "create the folders above it too, and accept one that exists")
+      .option("-p, --parents", "create missing parent folders, and accept an existing folder")
       .action((folder: string, flags: { readonly parents?: true }) =>
         run(cli, { folder: toPathAddress(folder), parents: flags.parents === true }),
       );

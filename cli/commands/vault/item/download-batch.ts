@@ -121,7 +121,7 @@ export function createDownloadBatches(
       const sha256 = paxRecords?.["CROFT.sha256"];
       const isWhole =
         bytes.byteLength === size && (sha256 === undefined || sha256 === hashOf(bytes));
-      if (!isWhole) throw new CliError("daemon_unreachable", "bytes of a batch arrived damaged");
+      if (!isWhole) throw new CliError("daemon_unreachable", "the bytes of a batch are corrupted");
       entry.isDone = true;
       entry.done.resolve(bytes);
     }

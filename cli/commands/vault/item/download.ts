@@ -172,10 +172,10 @@ async function findTarget(
     return { kind: "new_folder", path } as const;
   }
   if (found === undefined && /[/\\]$/.test(target))
-    throw new CliError("file_error", `there is no folder ${target}`, { hint: "make it first" });
+    throw new CliError("file_error", `there is no folder ${target}`, { hint: "create it first" });
   if (items.length > 1)
     throw new CliError("file_error", `${target} is not a folder, and there are several items`, {
-      hint: "name a folder that is there with --output",
+      hint: "name an existing folder with --output",
     });
   // A pipe or device is written directly; it cannot be replaced by a rename.
   const isSpecial = found !== undefined && !found.isFile();

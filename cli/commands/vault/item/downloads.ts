@@ -172,7 +172,7 @@ export function createDownloads(
       try {
         const id = item.provider_item_id;
         if (id === place.id || place.above.includes(id))
-          throw new CliError("unsupported", `${text} holds itself`);
+          throw new CliError("unsupported", `${text} contains itself`);
         const inner = { ...place, id, text, path, above: [...place.above, place.id] };
         const made = await makeLocalFolder(folder, name, isPlan);
         yield* walk(inner, made, createFileNames(platform));

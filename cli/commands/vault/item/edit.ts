@@ -64,7 +64,7 @@ async function runItemEdit(
   if (isFolder(found)) throw usageError(`${word} is a folder`, "only files have bytes");
   const { connection, id } = found;
   const item = etag === undefined ? found.item : await assertVersion(cli, word, found, etag);
-  if (item === undefined) throw new CliError("not_found", `${word} is not there`);
+  if (item === undefined) throw new CliError("not_found", `${word} does not exist`);
   const folder = await mkdtemp(join(tmpdir(), "croft-edit-"));
   const path = join(folder, toFileName(item.name, platform));
   let hasUnsavedEdit = false;
@@ -121,7 +121,7 @@ async function runEditor(cli: CliContext, program: string, path: string): Promis
   });
   if (code !== 0)
     throw new CliError("cancelled", `the editor ended with ${code ?? "a signal"}`, {
-      hint: "the file is as it was",
+      hint: "the file is unchanged",
     });
 }
 

@@ -157,7 +157,7 @@ async function runItemCapabilities(
   const { capabilities, display_name: name } = connection;
   if (!capabilities)
     throw new CliError("unsupported", `the capabilities of ${JSON.stringify(name)} are not known`, {
-      hint: "a check that succeeds finds them out: croft vault connection test",
+      hint: "a successful check determines them: croft vault connection test",
     });
   await cli.output.resource(capabilities, capabilityColumns);
 }
@@ -187,7 +187,7 @@ async function runItemAnalyze(cli: CliContext, options: ItemAnalyzeOptions): Pro
   const params = { connection_id: found.connection.id, item_id: found.id };
   const asking = cli.client.call(vault.analyzeItem, { params });
   const { body } = await asking.catch(explainFailure(cli, item, found));
-  if (wait !== true) return cli.output.done(body, `${item} waits to be analysed.`);
+  if (wait !== true) return cli.output.done(body, `Queued the analysis of ${item}.`);
   const ended = await waitUntilEnded(cli, {
     title: `the analysis of ${item}`,
     timeout,
@@ -226,7 +226,7 @@ export const cat = {
 /** Writes the bytes of files to standard output, one after the other. A terminal gets text only, unless forced. */
 async function runItemCat(cli: CliContext, { items }: ItemCatOptions): Promise<void> {
   if (cli.output.isMachine)
-    throw usageError("bytes do not go with machine output", "leave the output flags away");
+    throw usageError("bytes do not go with machine output", "leave out the output flags");
   const isFiltered = cli.io.isOutputTerminal && !cli.flags.force;
   const finder = createItemFinder(cli);
   for (const word of items) {

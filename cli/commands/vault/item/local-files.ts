@@ -37,7 +37,7 @@ export async function makeLocalFolder(
   const found = await lstatIfThere(path);
   if (found?.isDirectory() === true) return { path, mark: toMark(found) };
   if (found === undefined) return { path, mark: undefined };
-  const kind = found.isSymbolicLink() ? "a link, which is not followed" : "no folder";
+  const kind = found.isSymbolicLink() ? "a link, which is not followed" : "not a folder";
   throw new CliError("conflict", `${path} is ${kind}`);
 }
 
@@ -46,7 +46,7 @@ export async function assertUnmoved({ path, mark }: LocalFolder): Promise<void> 
   // Follows links, because the typed path may be one; its target must be the same folder.
   const found = await stat(path, { bigint: true }).catch(() => undefined);
   if (found === undefined || toMark(found) !== mark)
-    throw new CliError("conflict", `${path} was replaced while files were put into it`);
+    throw new CliError("conflict", `${path} was replaced during the download`);
 }
 
 /** @throws CliError `conflict` when there is anything at `path`, be it a link that leads nowhere */

@@ -160,9 +160,9 @@ async function removeCopied(
       );
     });
   if (!isSame)
-    throw new CliError("stale", `${word} has changed while it was copied; it was kept`, {
+    throw new CliError("stale", `${word} has changed while it was copied; it was not deleted`, {
       service: "vault",
-      hint: "run the same command again: it copies what is new",
+      hint: "run the same command again; it copies the changes",
     });
   await cli.client.call(vault.deleteItem, {
     params: { connection_id: source.connectionId, item_id: source.id },

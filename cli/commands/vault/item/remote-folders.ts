@@ -98,7 +98,7 @@ async function enterRemoteFolder(
   // The vault appended a counter, so another client created a folder of this name meanwhile.
   if (toKey(body.name) !== toKey(name))
     throw new CliError("name_collision", `another client created ${text} meanwhile`, {
-      hint: `an empty ${parent.text}/${body.name} was made beside it; repeat the upload`,
+      hint: `an empty ${parent.text}/${body.name} was created beside it; repeat the upload`,
     });
   const { provider_item_id: id } = body;
   return openRemoteFolder({ connectionId, id, text, isNew: true }, listings);

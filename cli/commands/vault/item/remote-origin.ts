@@ -64,6 +64,6 @@ export function createRemoteOrigin(retries: Retries, { connectionId }: SyncedFol
 
 /** Returns the item of a step whose source is a connection. */
 export function itemOf({ path, source }: SyncStep): WireItem {
-  if (source?.item === undefined) throw new CliError("not_found", `${path} is not there`);
+  if (source?.item === undefined) throw new CliError("not_found", `${path} does not exist`);
   return source.item;
 }

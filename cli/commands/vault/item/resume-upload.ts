@@ -1,11 +1,10 @@
-import { createHash } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Readable } from "node:stream";
-import type { Hash } from "node:crypto";
 import { vault } from "../../../client/operations.ts";
-import { parseJson } from "../../../client/vault-session.ts";
+import { parseJson } from "../../../support/json.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, toCliError } from "../../../errors.ts";
 import { toSizeText } from "../../../output/cells.ts";

@@ -125,7 +125,7 @@ async function write(
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     // The name of the part file would mean nothing to a user.
     throw new CliError("file_error", `${dirname(path)}: there is no such folder`, {
-      hint: "make it first, or name another one",
+      hint: "create it first, or name another one",
       cause: error,
     });
   });

@@ -6,7 +6,7 @@ import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError } from "../../../errors.ts";
 import type { TransferProgress } from "./transfer.ts";
-import { parseJson } from "../../../client/vault-session.ts";
+import { parseJson } from "../../../support/json.ts";
 import type { WireItem } from "../../../support/items.ts";
 
 /** An uploaded item, as the vault returns it. */

@@ -103,7 +103,7 @@ export async function readRemoteTree(
       const modifiedAt = Number.isNaN(time) ? undefined : time;
       tree.set(toKey(local), { path, kind, size, modifiedAt, item });
       if (kind === "folder" && ids.includes(itemId))
-        throw new CliError("unsupported", `${path} holds itself`);
+        throw new CliError("unsupported", `${path} contains itself`);
       if (kind === "folder") await walk(itemId, path, local, [...ids, itemId]);
     }
   }

@@ -114,7 +114,7 @@ export function createRemoteSide(
 
     async delete({ path, target }) {
       const item = target?.item;
-      if (item === undefined) throw new CliError("not_found", `${path} is not there`);
+      if (item === undefined) throw new CliError("not_found", `${path} does not exist`);
       await cli.client.call(vault.deleteItem, {
         params: { connection_id: connectionId, item_id: item.provider_item_id },
       });
@@ -130,7 +130,7 @@ export function createRemoteSide(
     const above = dirname(path);
     if (above === ".") return rootId;
     const parent = created.get(above) ?? tree.get(above)?.item?.provider_item_id;
-    if (parent === undefined) throw new CliError("not_found", `${above} is not there`);
+    if (parent === undefined) throw new CliError("not_found", `${above} does not exist`);
     return parent;
   }
 
@@ -176,7 +176,7 @@ export function createLocalSide(
 
     async copy({ path, action, source }) {
       const item = source?.item;
-      if (item === undefined) throw new CliError("not_found", `${path} is not there`);
+      if (item === undefined) throw new CliError("not_found", `${path} does not exist`);
       const folder = await openFolder(dirname(path));
       const target = { path: join(folder.path, path.split("/").at(-1) ?? ""), files };
       const mayReplace = action === "replace";

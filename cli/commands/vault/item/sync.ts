@@ -63,7 +63,7 @@ export const sync = {
       .argument("<source>", "a local folder, or CONNECTION:/path")
       .argument(
         "<target>",
-        "the folder that is made the same, and created when missing; one of the two at least is CONNECTION:/path",
+        "the target folder, created when missing; at least one of the two is CONNECTION:/path",
       )
       .option("--delete", "delete files and folders of the target that the source lacks")
       .action((source: string, target: string, flags: { readonly delete?: true }) =>
@@ -84,7 +84,7 @@ async function runItemSync(
   const isRemote = (word: string) => isConnectionAddress(word, cli.system.platform);
   const [isFromRemote, isToRemote] = [isRemote(source), isRemote(target)];
   if (!isFromRemote && !isToRemote)
-    throw usageError("one of the two at least is a folder of a connection, CONNECTION:/path");
+    throw usageError("at least one of the two must be a folder of a connection, CONNECTION:/path");
   const progress = await cli.progress();
   const retries = createRetries(cli, progress);
   const isBetween = isFromRemote && isToRemote;
@@ -194,7 +194,10 @@ function assertApart(from: Side, to: Side, word: string): void {
     [...outer.tree.values()].some(({ item }) => item?.provider_item_id === inner.remote?.id);
   const isNew = to.remote !== undefined && to.missing !== undefined;
   if (contains(from, to) || (!isNew && contains(to, from)))
-    throw usageError(`${word} and the source overlap`, "name two folders apart from each other");
+    throw usageError(
+      `${word} and the source overlap`,
+      "name two folders that do not contain each other",
+    );
 }
 
 /** `3 to copy (1.2 MiB), 1 to replace, 2 to delete, 10 are the same.` */
@@ -229,7 +232,7 @@ async function openRemote(
 async function assertLocal(path: string, word: string, isSource: boolean): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory() === true || (found === undefined && !isSource)) return;
-  if (found === undefined) throw new CliError("file_error", `${word} is not there`);
+  if (found === undefined) throw new CliError("file_error", `${word} does not exist`);
   const command = isSource ? "upload" : "download";
   throw new CliError("file_error", `${word} is not a folder`, {
     hint: `name a folder; "croft vault item ${command} --help" explains how to copy single files`,

@@ -29,7 +29,7 @@ export function addTransferFlags(command: Command): Command {
   return command
     .option("-r, --recursive", "include folders and their contents")
     .option("--skip-existing", "skip existing files of the same size that are not older")
-    .option("--transfers <number>", "files at one time, 1 to 32", toCount, 4);
+    .option("--transfers <number>", "number of concurrent transfers, 1 to 32", toCount, 4);
 }
 
 export function toTransferOptions(flags: TransferFlags): TransferOptions {
@@ -114,7 +114,7 @@ export function toSummary(verb: string, outcomes: readonly Outcome<Moved>[]): st
   const bytes = moved.reduce((sum, { size }) => sum + (size ?? 0), 0);
   const files = `${moved.length} ${moved.length === 1 ? "file" : "files"}`;
   const left = values.length - moved.length;
-  const rest = left === 0 ? "" : `, ${left} left as they are`;
+  const rest = left === 0 ? "" : `, ${left} skipped`;
   return `${verb} ${files}, ${toSizeText(bytes)}${rest}.`;
 }
 

@@ -82,7 +82,7 @@ export const upload = {
       .argument("<files...>", "files to upload (- is standard input), then CONNECTION:/folder")
       .usage("<file...> CONNECTION:/path [flags]");
     addTransferFlags(command)
-      .option("--replace", "replace files that are there and differ")
+      .option("--replace", "replace existing files that differ")
       .option("--if-match <etag>", "replace a single file, only if it still has this etag")
       .action((words: readonly string[], flags: UploadFlags) => {
         const sources = words.slice(0, -1);

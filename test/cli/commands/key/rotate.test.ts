@@ -98,7 +98,7 @@ describe("key rotate", () => {
     });
     const both = await made.rotate(["--yes"], { CROFT_MASTER_KEY: `${hex(2)},${hex(1)}` });
     expect(both.json()).toMatchObject({ rotated: true, resumed: true, source: "environment" });
-    expect(both.err).toContain("Take the old key out of CROFT_MASTER_KEY");
+    expect(both.err).toContain("Remove the old key from CROFT_MASTER_KEY");
     for (const ran of [told, both])
       for (const key of [hex(1), hex(2)]) expect(ran.out + ran.err).not.toContain(key);
     expect((await made.rotate(["--yes"], { CROFT_MASTER_KEY: hex(1) })).code).toBe(17);

@@ -186,7 +186,7 @@ describe("connection add without provider or name", () => {
       settings: { url: "http://nas", depth: "deep" },
       credentials: { password: "two" },
     });
-    expect(err).toContain("Looking at WebDAV…");
+    expect(err).toContain("Checking WebDAV…");
   });
 
   test("ends with an error that no other answer can correct", async () => {

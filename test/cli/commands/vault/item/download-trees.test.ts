@@ -125,12 +125,12 @@ describe("a folder", () => {
     });
   });
 
-  test("a folder does not continue forever when it holds itself", async () => {
+  test("a folder does not continue forever when it contains itself", async () => {
     const items = [...toItems(papers), { id: "docs", parent: "docs/deep", name: "again" }];
     await inWork(items, async ({ work, go }) => {
       const ran = await go("home:/docs -r --json");
       expect(ran.code).toBe(14);
-      expect(ran.out).toContain("home:/docs/deep/again holds itself");
+      expect(ran.out).toContain("home:/docs/deep/again contains itself");
       expect(Object.keys(await treeOf(work))).toContain("docs/deep/ü 🎉.txt");
     });
   });

@@ -81,7 +81,7 @@ describe("a sync from here to a connection", () => {
       const down = await at.go("home:/to album/a.txt --json");
       expect(down.error()["hint"]).toContain("vault item download");
       const missing = await at.go("gone home:/to --json");
-      expect(missing.error()["message"]).toBe("gone is not there");
+      expect(missing.error()["message"]).toBe("gone does not exist");
     });
   });
 
