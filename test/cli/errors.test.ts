@@ -8,10 +8,10 @@ test.each([
   ["EIO", "something else", "something else"],
 ])(
   "a failed file operation (%s) is reported in words that begin with the path",
-  (code, text, told) => {
+  (code, text, message) => {
     expect(toCliError(Object.assign(new Error(text), { code }))).toMatchObject({
       code: "file_error",
-      message: told,
+      message,
     });
   },
 );

@@ -24,9 +24,9 @@ describe("a command line", () => {
       ["admin", "user"],
       ["vault", "item", "upload"],
     ]) {
-      const asked = await runCli(["help", ...words], { home: "/nowhere" });
+      const requested = await runCli(["help", ...words], { home: "/nowhere" });
       const flagged = await runCli([...words, "--help"], { home: "/nowhere" });
-      expect(asked).toMatchObject({ code: 0, out: flagged.out });
+      expect(requested).toMatchObject({ code: 0, out: flagged.out });
     }
     expect(await runCli(["help", "nothing"], { home: "/nowhere" })).toMatchObject({
       code: 2,
@@ -118,7 +118,7 @@ describe("a command line", () => {
       expect(ran).toMatchObject({ code: 2, out: "" });
       expect(ran.error()).toMatchObject({ code: "usage" });
     }
-    expect(daemon.seen).toEqual([]);
+    expect(daemon.requests).toEqual([]);
   });
 
   test("ends its flags at --", async () => {
@@ -270,7 +270,7 @@ describe("croft ends", () => {
     await signIn(home.path, { url: daemon.url, forgeToken: "t" });
     const system = fakeSystem({ home: home.path });
     const running = run(["admin", "user", "list", "--json"], system);
-    while (daemon.seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (daemon.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
     system.stops.send("SIGINT");
     const ran = toRan(await running, system);
     expect(ran.code).toBe(130);

@@ -71,7 +71,7 @@ describe("many processes at once", { timeout: patienceMs }, () => {
       Array.from({ length: many }, () => endOf(start(["vault", "me", "--json=handle"], home.path))),
     );
     expect(ends).toEqual(ends.map(() => ({ code: 0, out: '{"handle":"mira"}\n', err: "" })));
-    expect(daemon.seen.filter(({ path }) => path === "/api/auth/refresh")).toHaveLength(1);
+    expect(daemon.requests.filter(({ path }) => path === "/api/auth/refresh")).toHaveLength(1);
   });
 });
 
@@ -250,8 +250,8 @@ onLinux.describe("an address for the browser", () => {
     const { out } = await endOf(spawn(process.execPath, ["-e", program], { env }));
     if (out !== "true\n") return out;
     for (;;) {
-      const seen = await readFile(`${opener}.seen`, "utf8").catch(() => undefined);
-      if (seen !== undefined) return seen;
+      const opened = await readFile(`${opener}.seen`, "utf8").catch(() => undefined);
+      if (opened !== undefined) return opened;
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }

@@ -176,7 +176,7 @@ export const editUser = {
       .option("--allow-import-local <true|false>", "whether the user may import local repositories")
       .option(
         "--max-repo-creation <number>",
-        "maximum number of own repositories; -1 is the server's default",
+        "limit of own repositories; -1 is the server's default",
       )
       .option("--source-id <id>", "the login source")
       .option("--login-name <name>", "the name at the login source")

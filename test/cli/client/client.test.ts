@@ -21,7 +21,7 @@ describe("a request", () => {
     await using daemon = await fakeDaemon({ "GET /api/auth/me": { body: me } });
     await signIn(home.path, { url: daemon.url, vault: {} });
     await runCli(["vault", "me"], { home: home.path });
-    expect(daemon.seen[0]?.headers).toMatchObject({
+    expect(daemon.requests[0]?.headers).toMatchObject({
       "user-agent": "croft-cli",
       "accept-language": "en",
       authorization: "Bearer access-1",
@@ -42,10 +42,10 @@ describe("a request", () => {
 
   test("a request to another machine does go through it", async () => {
     await using home = await temporaryHome();
-    const asked: string[] = [];
+    const requestLines: string[] = [];
     const proxy = createServer((socket) =>
       socket.once("data", (chunk) => {
-        asked.push(chunk.toString().split("\r\n")[0] ?? "");
+        requestLines.push(chunk.toString().split("\r\n")[0] ?? "");
         socket.end("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n");
       }),
     );
@@ -56,7 +56,7 @@ describe("a request", () => {
     await new Promise((resolve) => proxy.close(resolve));
     expect(ran.code).toBe(1);
     // Some clients tunnel plain http too: either way the proxy receives the request.
-    expect(asked[0]).toMatch(
+    expect(requestLines[0]).toMatch(
       /^(?:CONNECT croft\.example:80|GET http:\/\/croft\.example\/api\/v1\/version) /,
     );
   });
@@ -75,7 +75,7 @@ describe("a request", () => {
     await signIn(home.path, { url: daemon.url, forgeToken: "t" });
     const ran = await runCli(["api", "GET", "/api/v1/users/old"], { home: home.path });
     expect(ran).toMatchObject({ code: 0, out: '{"id":1}' });
-    expect(daemon.seen[1]?.path).toBe("/api/v1/users/new?x=1");
+    expect(daemon.requests[1]?.path).toBe("/api/v1/users/new?x=1");
     for (const name of ["loop", "away"]) {
       const failed = await runCli(["api", "GET", `/api/v1/users/${name}`, "--json"], {
         home: home.path,
@@ -194,7 +194,7 @@ describe("credentials", () => {
       expect(ran.code).toBe(4);
       expect(ran.error()["message"]).toContain("belongs to https://croft.example");
     }
-    expect(daemon.seen).toEqual([]);
+    expect(daemon.requests).toEqual([]);
   });
 
   test("credentials of the environment are used before stored ones", async () => {
@@ -207,7 +207,7 @@ describe("credentials", () => {
     const env = { CROFT_FORGE_TOKEN: "ft", CROFT_VAULT_TOKEN: "vt" };
     await runCli(["vault", "me"], { home: home.path, env });
     await runCli(["admin", "user", "list"], { home: home.path, env });
-    expect(daemon.seen.map(({ headers }) => headers.authorization)).toEqual([
+    expect(daemon.requests.map(({ headers }) => headers.authorization)).toEqual([
       "Bearer vt",
       "token ft",
     ]);
@@ -223,7 +223,7 @@ describe("credentials", () => {
     };
     const ran = await runCli(["admin", "user", "list"], { home: home.path, env });
     expect(ran.code).toBe(0);
-    expect(daemon.seen[0]?.headers.authorization).toBe("token from-forge");
+    expect(daemon.requests[0]?.headers.authorization).toBe("token from-forge");
     const failing = await runCli(["admin", "user", "list", "--json"], {
       home: home.path,
       env: { ...env, CROFT_TOKEN_COMMAND: "exit 3" },
@@ -266,8 +266,8 @@ describe("a vault session", () => {
     });
     await signIn(home.path, { url: daemon.url, vault: { access_expires_at: Date.now() + 5_000 } });
     expect((await runCli(["vault", "me"], { home: home.path })).code).toBe(0);
-    expect(daemon.seen[0]?.headers.cookie).toBe("refresh_token=refresh-1");
-    expect(daemon.seen[0]?.headers.authorization).toBeUndefined();
+    expect(daemon.requests[0]?.headers.cookie).toBe("refresh_token=refresh-1");
+    expect(daemon.requests[0]?.headers.authorization).toBeUndefined();
     expect(await readEntry(home.path, "vault")).toMatchObject({
       refresh_token: "refresh-2",
       url: daemon.url,
@@ -283,7 +283,7 @@ describe("a vault session", () => {
     });
     await signIn(home.path, { url: daemon.url, vault: {} });
     expect((await runCli(["vault", "me"], { home: home.path })).code).toBe(0);
-    expect(daemon.seen.map(({ path }) => path)).toEqual([
+    expect(daemon.requests.map(({ path }) => path)).toEqual([
       "/api/auth/me",
       "/api/auth/refresh",
       "/api/auth/me",
@@ -373,7 +373,7 @@ describe("a vault session", () => {
         code: "daemon_unreachable",
         message: expect.stringMatching(message) as string,
       });
-      expect(stranger.seen).toEqual([]);
+      expect(stranger.requests).toEqual([]);
     },
   );
 
@@ -403,7 +403,7 @@ describe("a vault session", () => {
       Array.from({ length: 20 }, () => runCli(["vault", "me"], { home: home.path })),
     );
     expect(runs.map(({ code }) => code)).toEqual(Array.from({ length: 20 }, () => 0));
-    expect(daemon.seen.filter(({ path }) => path === "/api/auth/refresh")).toHaveLength(1);
+    expect(daemon.requests.filter(({ path }) => path === "/api/auth/refresh")).toHaveLength(1);
   });
 
   test("sends its refresh cookie to the routes that spare it, and to no others", async () => {
@@ -418,7 +418,7 @@ describe("a vault session", () => {
     await signIn(home.path, { url: daemon.url, vault: freshSession(daemon.url) });
     for (const route of [...routes, "GET /api/auth/me"])
       await runCli(["api", ...route.split(" ")], { home: home.path });
-    const cookies = daemon.seen.map(({ path, headers }) => [path, headers.cookie]);
+    const cookies = daemon.requests.map(({ path, headers }) => [path, headers.cookie]);
     expect(cookies).toEqual([
       ...routes.map((route) => [route.split(" ")[1], "refresh_token=refresh-1"]),
       ["/api/auth/me", undefined],

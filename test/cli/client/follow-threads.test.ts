@@ -35,8 +35,8 @@ async function follow(answers: readonly FakeAnswer[], options: FollowOptions = {
   } catch (error) {
     failure = error;
   }
-  const known = daemon.seen.map((each) => each.headers["last-event-id"]);
-  const accepts = daemon.seen.map((each) => each.headers.accept);
+  const known = daemon.requests.map((each) => each.headers["last-event-id"]);
+  const accepts = daemon.requests.map((each) => each.headers.accept);
   return { news, connections, failure, known, accepts };
 }
 

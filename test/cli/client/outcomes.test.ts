@@ -9,7 +9,7 @@ import { exitCodeOf } from "../../../cli/errors.ts";
 import { runCli } from "../support/run-cli.ts";
 
 function failureOf(status: number, body: unknown, more: Partial<ResponseParts> = {}) {
-  const facts = {
+  const parts = {
     service: "vault",
     status,
     body,
@@ -17,7 +17,7 @@ function failureOf(status: number, body: unknown, more: Partial<ResponseParts> =
     retryAfter: undefined,
     ...more,
   } as const;
-  const failure = toFailure(facts);
+  const failure = toFailure(parts);
   return failure === undefined ? undefined : [failure.code, exitCodeOf(failure)];
 }
 
@@ -153,14 +153,14 @@ test("failed validation names each place", () => {
     { loc: ["body", "email"], msg: "not an e-mail address", type: "x" },
     { loc: ["query", "page"], msg: "too small", type: "x" },
   ];
-  const facts = {
+  const parts = {
     service: "vault",
     status: 422,
     body: { detail },
     requestId: undefined,
     retryAfter: undefined,
   } as const;
-  expect(toFailure(facts)?.message).toBe("email: not an e-mail address; page: too small");
+  expect(toFailure(parts)?.message).toBe("email: not an e-mail address; page: too small");
 });
 
 describe("outcomes of changes of a storage", () => {

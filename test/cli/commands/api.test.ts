@@ -61,7 +61,7 @@ describe("a request", () => {
       ["repos/mira/tools/contents/deep/file.txt"],
     ])
       expect((await runCli(["api", "GET", ...words], { home: home.path })).code).toBe(0);
-    expect(daemon.seen.map(({ headers }) => headers.authorization)).toEqual([
+    expect(daemon.requests.map(({ headers }) => headers.authorization)).toEqual([
       "token ft",
       "token ft",
       "Bearer access-1",
@@ -88,13 +88,13 @@ describe("a request", () => {
     });
     await signIn(home.path, { url: daemon.url, forgeToken: "t" });
     await runCli(["api", "GET", "/api/v1/admin/users?page=2", "-f", "q=a b"], { home: home.path });
-    expect(daemon.seen[0]?.path).toBe("/api/v1/admin/users?page=2&q=a+b");
+    expect(daemon.requests[0]?.path).toBe("/api/v1/admin/users?page=2&q=a+b");
     await runCli(
       ["api", "POST", "/api/v1/admin/users", "-f", "username=bob", "-F", "restricted=true"],
       { home: home.path },
     );
-    expect(daemon.seen[1]?.json()).toEqual({ username: "bob", restricted: true });
-    expect(daemon.seen[1]?.headers["content-type"]).toBe("application/json");
+    expect(daemon.requests[1]?.json()).toEqual({ username: "bob", restricted: true });
+    expect(daemon.requests[1]?.headers["content-type"]).toBe("application/json");
   });
 
   test("takes its body from standard input", async () => {
@@ -117,8 +117,8 @@ describe("a request", () => {
     ];
     const ran = await runCli(line, { home: home.path, stdin: "# x" });
     expect(ran).toMatchObject({ code: 0, out: "<p>x</p>" });
-    expect(daemon.seen[0]).toMatchObject({ headers: { "content-type": "text/plain" } });
-    expect(daemon.seen[0]?.body.toString()).toBe("# x");
+    expect(daemon.requests[0]).toMatchObject({ headers: { "content-type": "text/plain" } });
+    expect(daemon.requests[0]?.body.toString()).toBe("# x");
   });
 
   test("a response with a failed outcome exits with its code, regardless of the status", async () => {
@@ -165,7 +165,7 @@ describe("a request", () => {
     const ask = (path: string) =>
       runCli(["api", "GET", path, "--json", "--url", daemon.url], { home: home.path });
     expect((await ask("/api/v1/version")).json()).toEqual({ version: "28.2.0" });
-    expect(daemon.seen[0]?.headers["authorization"]).toBeUndefined();
+    expect(daemon.requests[0]?.headers["authorization"]).toBeUndefined();
     expect((await ask("/api/v1/user")).error()).toMatchObject({
       code: "not_signed_in",
       hint: '"croft login forge" signs in',
@@ -191,7 +191,7 @@ test("a header is sent, and the client's own cannot be replaced", async () => {
   await signIn(home.path, { url: daemon.url, forgeToken: "t" });
   const words = ["api", "GET", "/api/v1/version", "-H", 'If-None-Match: "y"', "-i"];
   const ran = await runCli(words, { home: home.path });
-  expect(daemon.seen[0]?.headers["if-none-match"]).toBe('"y"');
+  expect(daemon.requests[0]?.headers["if-none-match"]).toBe('"y"');
   expect(ran.out).toMatch(/^HTTP\/1\.1 200\n(.*\n)*etag: "x"\n(.*\n)*\n\{"version":/);
   for (const bad of ["User-Agent: x", "Authorization: x", "no colon", "A: b\r\nC: d"])
     expect((await runCli([...words.slice(0, 3), "-H", bad], { home: home.path })).code).toBe(2);
@@ -211,7 +211,7 @@ test("--paginate reads every page of a list into one array", async () => {
     home: home.path,
   });
   expect(all.json()).toEqual([1, 2, 3, 4, 5]);
-  expect(daemon.seen).toHaveLength(4);
+  expect(daemon.requests).toHaveLength(4);
   const noList = await runCli(["api", "GET", "/api/v1/version", "--paginate"], { home: home.path });
   expect(noList.code).toBe(2);
 });

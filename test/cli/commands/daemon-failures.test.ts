@@ -10,8 +10,8 @@ const cases: readonly (readonly [StorageErrorCode, string, string])[] = [
   ["failed", "no such table: jobs (SQLITE_ERROR)", "storage_unusable"],
 ];
 
-test.each(cases)("of a database that is %s no statement is shown", (code, said, to) => {
-  const error = new StorageError(code, `${said} in: INSERT INTO instance\n VALUES (?)`);
+test.each(cases)("of a database that is %s no statement is shown", (code, message, to) => {
+  const error = new StorageError(code, `${message} in: INSERT INTO instance\n VALUES (?)`);
   const failure = toDaemonFailure(error, {});
   expect(failure).toBeInstanceOf(CliError);
   expect(failure).toMatchObject({
@@ -28,7 +28,7 @@ test("a sentence that was written for people stays as it is", () => {
 });
 
 test.each([
-  ['database "x" does not exist (SQLSTATE 3D000) in: connecting to db/x', /make the database/],
+  ['database "x" does not exist (SQLSTATE 3D000) in: connecting to db/x', /create the database/],
   ["no answer from the PostgreSQL server (ECONNREFUSED): connecting to db/x", /start the server/],
   [
     "no answer from the PostgreSQL server (The server does not support SSL connections): connecting to db/x",

@@ -63,12 +63,12 @@ describe("the master key of a home", () => {
     const findings = ran.json() as { check: string; status: string; message: string }[];
     return findings.find(({ check }) => check === "master key");
   };
-  const kept = { source: "keyring", account: "master-key:1" };
+  const keyRecord = { source: "keyring", account: "master-key:1" };
 
   test("in an unlocked keyring is a warning about the start at boot", async () => {
     const keyring = fakeKeyring();
-    keyring.entries.set(kept.account, "key");
-    expect(await lookAt(kept, { keyring })).toMatchObject({
+    keyring.entries.set(keyRecord.account, "key");
+    expect(await lookAt(keyRecord, { keyring })).toMatchObject({
       status: "warning",
       message: expect.stringContaining("starts at boot waits") as string,
       hint: expect.stringContaining("--with-keys") as string,
@@ -82,7 +82,7 @@ describe("the master key of a home", () => {
       getPassword: () => Promise.reject(new Error("no session bus")),
     };
     for (const keyring of [locked, away])
-      expect(await lookAt(kept, { keyring })).toMatchObject({
+      expect(await lookAt(keyRecord, { keyring })).toMatchObject({
         status: "failed",
         message: "the master key is not in the system's keyring: the daemon cannot start",
         hint: "unlock the keyring by signing in, or name a file with it in CROFT_MASTER_KEY_FILE",

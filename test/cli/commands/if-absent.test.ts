@@ -171,18 +171,18 @@ describe("--if-absent", () => {
       const created = await croft(`${line} --if-absent`, user);
       expect(created.code, created.err).toBe(0);
       expect(created.err).not.toContain("exists already");
-      const { password, ...thing } = created.json() as { password?: string };
+      const { password, ...resource } = created.json() as { password?: string };
       if (line.includes("--random-password")) expect(password).toMatch(/./);
 
       const repeated = await croft(`${line} --if-absent`, user);
       expect(repeated.code, repeated.err).toBe(0);
       expect(repeated.err).toMatch(/exists already; nothing was changed\.\n$/);
-      expect(Object.keys(repeated.json() as object)).toEqual(Object.keys(thing));
-      expect(idOf(repeated.json())).toEqual(idOf(thing));
+      expect(Object.keys(repeated.json() as object)).toEqual(Object.keys(resource));
+      expect(idOf(repeated.json())).toEqual(idOf(resource));
 
       const other = await croft(`${again} --if-absent`, user);
       expect(other.code, other.err).toBe(0);
-      expect(idOf(other.json())).toEqual(idOf(thing));
+      expect(idOf(other.json())).toEqual(idOf(resource));
       expect(other.err).toContain(difference ?? "exists already; nothing was changed.");
 
       // Without the flag the server decides; labels and milestones of one name may exist twice.

@@ -23,7 +23,7 @@ describe("signing out", () => {
     await signIn(home.path, { url: daemon.url, forgeToken: "t", vault: {} });
     const ran = await runCli(["logout", "--json"], { home: home.path });
     expect(ran.json()).toEqual({ forge: true, vault: true, profile: "default" });
-    expect(daemon.seen.find(({ path }) => path === "/api/auth/logout")?.headers.cookie).toBe(
+    expect(daemon.requests.find(({ path }) => path === "/api/auth/logout")?.headers.cookie).toBe(
       "refresh_token=refresh-1",
     );
     expect([await readEntry(home.path, "forge"), await readEntry(home.path, "vault")]).toEqual([

@@ -7,16 +7,16 @@ import { runCli, temporaryHome } from "../support/run-cli.ts";
 
 /** A server of releases that answers with `body`, and the requests that it got. */
 async function releases(body: string, status = 200) {
-  const seen: { method: string; url: string; headers: IncomingHttpHeaders }[] = [];
+  const requests: { method: string; url: string; headers: IncomingHttpHeaders }[] = [];
   const server = createServer((request, response) => {
     const { method = "", url = "", headers } = request;
-    seen.push({ method, url, headers });
+    requests.push({ method, url, headers });
     response.writeHead(status).end(body);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/releases/latest`, seen };
+  return { url: `http://127.0.0.1:${port}/releases/latest`, requests };
 }
 
 async function check(url: string | undefined, words: readonly string[] = ["--json"]) {
@@ -27,7 +27,7 @@ async function check(url: string | undefined, words: readonly string[] = ["--jso
 
 describe("croft version --check", () => {
   test("reports a later release, and sends nothing but the request", async () => {
-    const { url, seen } = await releases('{"tag_name":"v99.1.0","html_url":"https://x/99"}');
+    const { url, requests } = await releases('{"tag_name":"v99.1.0","html_url":"https://x/99"}');
     const ran = await check(url);
     expect(ran.json()).toMatchObject({
       version,
@@ -35,7 +35,7 @@ describe("croft version --check", () => {
       is_latest: false,
       release_url: "https://x/99",
     });
-    expect(seen).toEqual([
+    expect(requests).toEqual([
       {
         method: "GET",
         url: "/releases/latest",
@@ -58,10 +58,10 @@ describe("croft version --check", () => {
   test("is off until an address is set, and plain version sends no request", async () => {
     expect((await check(undefined)).error()).toMatchObject({ code: "unsupported", exit_code: 15 });
     await using home = await temporaryHome();
-    const { url, seen } = await releases("{}");
+    const { url, requests } = await releases("{}");
     const env = { CROFT_UPDATE_URL: url };
     await runCli(["version"], { home: home.path, env });
-    expect(seen).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
   test.each<[string, string, number]>([

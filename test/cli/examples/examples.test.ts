@@ -10,7 +10,7 @@ import {
   contractDaemon,
   type SampleFields,
 } from "../support/contract-daemon.ts";
-import type { SeenRequest } from "../support/fake-daemon.ts";
+import type { RecordedRequest } from "../support/fake-daemon.ts";
 import { type FakeStorage, fakeStorage, toItems } from "../support/fake-storage.ts";
 import { fakeSystem, runCli, temporaryHome } from "../support/run-cli.ts";
 import { fakeJwt, signIn } from "../support/signed-in.ts";
@@ -96,7 +96,7 @@ async function runExample(line: string, more: readonly string[] = []) {
       ? {}
       : { stdin: await readFile(join(home.path, "work", input), "utf8") }),
   });
-  const changes = daemon.seen
+  const changes = daemon.requests
     .filter(({ method, path }) => method !== "GET" && !onlyReads.test(path))
     .map(({ method, path }) => `${method} ${path}`);
   return { ran, called: daemon.called, changes };
@@ -137,7 +137,7 @@ const ended: ContractAnswers = {
 
 /** Answers with more to them than a schema says. */
 function answersOf({ answers }: FakeStorage): ContractAnswers {
-  const toStorage = (request: SeenRequest) => {
+  const toStorage = (request: RecordedRequest) => {
     const path = request.path.split("?")[0]?.replace(/connections\/[^/]+/, "connections/c1");
     return answers[`${request.method} ${path}`]!(request);
   };

@@ -12,15 +12,15 @@ import { fakeSystem } from "../support/run-cli.ts";
 const hostile =
   "a\u001b]0;owned\u0007b\u001b[2Jc\u0007d\be\u009b31mf\u009d0;t\u009cg\u0085h\u202ei\u2066j\u200bk\u{e0041}l\u2028m\u2029n\u00ado\ufeffp";
 
-interface Thing {
+interface Row {
   readonly name: string;
   readonly inner: { readonly [key: string]: string };
   readonly lines: string;
 }
 
-const thing: Thing = { name: hostile, inner: { [hostile]: hostile }, lines: `1${hostile}\n2\r\n3` };
+const row: Row = { name: hostile, inner: { [hostile]: hostile }, lines: `1${hostile}\n2\r\n3` };
 
-const columns: readonly Column<Thing>[] = [
+const columns: readonly Column<Row>[] = [
   { header: "name", cell: ({ name }) => name },
   { header: "lines", cell: ({ lines }) => lines },
   { header: "list", cell: ({ name }) => [name, name] },
@@ -51,8 +51,8 @@ async function print(flags: Partial<CommonFlags>, isTerminal: boolean, what: "li
   const system = fakeSystem({ home: "/nowhere", terminal: isTerminal, columns: 400 });
   const cli = createContext(system, neverStopping);
   cli.useFlags({ ...noFlags, color: false, ...flags });
-  if (what === "list") await cli.output.list(wholeList([thing]), columns);
-  else await cli.output.resource(thing, columns);
+  if (what === "list") await cli.output.list(wholeList([row]), columns);
+  else await cli.output.resource(row, columns);
   return system.written.out();
 }
 
@@ -78,16 +78,16 @@ describe.each([
   test.each(Object.keys(exact))("is escaped and exact in a list as %s", async (format) => {
     const out = await print(exact[format] ?? {}, isTerminal, "list");
     expect(out).not.toMatch(actedOn);
-    expect(format === "yaml" ? parseYaml(out) : JSON.parse(out)).toEqual([thing]);
+    expect(format === "yaml" ? parseYaml(out) : JSON.parse(out)).toEqual([row]);
   });
 
   test("control characters of the server are escaped in every line of --ndjson and --meta", async () => {
     const lines = await print({ ndjson: true }, isTerminal, "list");
     expect(lines).not.toMatch(actedOn);
-    expect(JSON.parse(lines)).toEqual(thing);
+    expect(JSON.parse(lines)).toEqual(row);
     const meta = await print({ meta: true, json: true }, isTerminal, "list");
     expect(meta).not.toMatch(actedOn);
-    expect(JSON.parse(meta)).toMatchObject({ items: [thing] });
+    expect(JSON.parse(meta)).toMatchObject({ items: [row] });
   });
 
   test("control characters of the server are removed from rows and texts", async () => {

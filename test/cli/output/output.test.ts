@@ -6,20 +6,20 @@ import type { Page, PageSource } from "../../../cli/output/pages.ts";
 import { neverStopping } from "../../../cli/report.ts";
 import { type FakeSystemOptions, fakeSystem, runCli, temporaryHome } from "../support/run-cli.ts";
 
-interface Thing {
+interface Row {
   readonly id: number;
   readonly name: string;
   readonly bytes: number;
   readonly at: string;
 }
 
-const things: readonly Thing[] = [
+const things: readonly Row[] = [
   { id: 1, name: "one\ttab", bytes: 2048, at: "2026-11-21T11:00:00Z" },
   { id: 2, name: "\u001b[31mtwo\nlines", bytes: 5, at: "2026-11-20T12:00:00Z" },
   { id: 3, name: 'a,"b"', bytes: 0, at: "2026-11-19T12:00:00Z" },
 ];
 
-const columns: readonly Column<Thing>[] = [
+const columns: readonly Column<Row>[] = [
   { header: "id", cell: ({ id }) => id },
   { header: "name", cell: ({ name }) => name },
   { header: "size", cell: ({ bytes }) => size(bytes) },
@@ -27,12 +27,12 @@ const columns: readonly Column<Thing>[] = [
 ];
 
 /** Two to a page. */
-const pages: PageSource<Thing> = {
+const pages: PageSource<Row> = {
   first: async ({ page }) => pageOf(page ?? 1),
   next: async ({ page }) => pageOf((page ?? 1) + 1),
 };
 
-function pageOf(page: number): Page<Thing> {
+function pageOf(page: number): Page<Row> {
   const items = things.slice((page - 1) * 2, page * 2);
   return { items, page, limit: 2, total: 3, hasMore: page * 2 < 3 };
 }

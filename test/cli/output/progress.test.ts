@@ -64,7 +64,7 @@ describe("several transfers", () => {
     const cli = createContext(system, neverStopping);
     cli.useFlags({ ...noFlags, ...flags });
     const progress = await cli.progress();
-    let told = 0;
+    let drawnUntil = 0;
     return {
       progress,
       cli,
@@ -72,9 +72,9 @@ describe("several transfers", () => {
       async screen() {
         const text = system.written.err();
         await new Promise<void>((resolve) =>
-          terminal.write(text.slice(told).replaceAll("\n", "\r\n"), resolve),
+          terminal.write(text.slice(drawnUntil).replaceAll("\n", "\r\n"), resolve),
         );
-        told = text.length;
+        drawnUntil = text.length;
         const { active } = terminal.buffer;
         return Array.from({ length: active.length }, (_, row) =>
           (active.getLine(row)?.translateToString(true) ?? "").trimEnd(),

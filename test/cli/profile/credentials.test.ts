@@ -55,7 +55,7 @@ describe("a login", () => {
     expect(await readdir(home.path)).toEqual(["profiles.json"]);
     expect(await readFile(join(home.path, "profiles.json"), "utf8")).not.toContain("t0ken");
     expect((await runCli(["admin", "user", "list"], options)).code).toBe(0);
-    expect(daemon.seen.at(-1)?.headers.authorization).toBe("token t0ken");
+    expect(daemon.requests.at(-1)?.headers.authorization).toBe("token t0ken");
     await runCli(["logout", "forge"], options);
     expect(keyring.entries.size).toBe(0);
   });
@@ -70,7 +70,7 @@ describe("a login", () => {
       exit_code: 4,
       hint: "--credential-store file keeps credentials in a file of mode 0600",
     });
-    expect(daemon.seen).toEqual([]);
+    expect(daemon.requests).toEqual([]);
   });
 
   test("a login with a hanging keyring uses a file, and the process does not wait for it", async () => {

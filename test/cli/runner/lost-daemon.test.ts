@@ -31,7 +31,7 @@ function createRunner(root: string, away: number) {
   const stop = new AbortController();
   const notes: string[] = [];
   const results: number[] = [];
-  let asked = 0;
+  let queries = 0;
   let fetched = 0;
   const client = {
     declare: async () => create(method.declare.output, {}),
@@ -58,9 +58,9 @@ function createRunner(root: string, away: number) {
     },
     client,
     url: async () => {
-      asked += 1;
-      if (asked > away) return "http://127.0.0.1:9";
-      if (away === Number.POSITIVE_INFINITY && asked === 3) stop.abort();
+      queries += 1;
+      if (queries > away) return "http://127.0.0.1:9";
+      if (away === Number.POSITIVE_INFINITY && queries === 3) stop.abort();
       throw new CliError("daemon_unreachable", "the daemon is away");
     },
     certificates: undefined,
@@ -78,7 +78,7 @@ function createRunner(root: string, away: number) {
     signal: stop.signal,
     note: (line) => notes.push(line),
   });
-  return { run, notes, results, asked: () => asked };
+  return { run, notes, results, asked: () => queries };
 }
 
 test("a runner waits for a daemon that ends right after a hand-over, and runs the task then", async () => {

@@ -197,12 +197,12 @@ test(
       ...workflow(`${top}\njobs:\n${jobs.join("")}`),
     });
     const ends = await workflows.ended("kinds", id);
-    const seen: Record<string, readonly string[]> = {};
+    const outputs: Record<string, readonly string[]> = {};
     for (const name of Object.keys(JOBS)) {
       const rows = await workflows.logOf("kinds", id, name);
-      seen[name] = rows.filter((row) => row.startsWith("OUT ")).map((row) => row.slice(4));
+      outputs[name] = rows.filter((row) => row.startsWith("OUT ")).map((row) => row.slice(4));
     }
-    expect(seen).toEqual(
+    expect(outputs).toEqual(
       Object.fromEntries(Object.entries(JOBS).map(([name, [, rows]]) => [name, rows])),
     );
     expect(ends).toEqual({

@@ -2,11 +2,16 @@ import { z } from "zod";
 import { allEndpoints } from "../../../daemon/contract/all.ts";
 import { type Endpoint, schemaOf } from "../../../daemon/contract/endpoint.ts";
 import { toQueryObject } from "../../../daemon/http/request-input.ts";
-import { type FakeAnswer, fakeDaemon, type FakeDaemon, type SeenRequest } from "./fake-daemon.ts";
+import {
+  type FakeAnswer,
+  fakeDaemon,
+  type FakeDaemon,
+  type RecordedRequest,
+} from "./fake-daemon.ts";
 
 /** Answers of a test's own, by the name of the operation. */
 export type ContractAnswers = Readonly<
-  Record<string, (request: SeenRequest) => FakeAnswer | Promise<FakeAnswer>>
+  Record<string, (request: RecordedRequest) => FakeAnswer | Promise<FakeAnswer>>
 >;
 
 /** Values of fields in the samples of one operation. */
@@ -27,10 +32,10 @@ export async function contractDaemon(
 ): Promise<ContractDaemon> {
   const called: string[] = [];
   const daemon = await fakeDaemon(
-    new Proxy<Record<string, (request: SeenRequest) => Promise<FakeAnswer>>>(
+    new Proxy<Record<string, (request: RecordedRequest) => Promise<FakeAnswer>>>(
       {},
       {
-        get: () => async (request: SeenRequest) => {
+        get: () => async (request: RecordedRequest) => {
           const [path = "", query = ""] = request.path.split("?");
           const endpoint = findEndpoint(request.method, path);
           if (endpoint === undefined) return refuse(`no endpoint is ${request.method} ${path}`);
@@ -71,7 +76,7 @@ function findEndpoint(method: string, path: string): Endpoint | undefined {
 function findProblem(
   { query: querySchema, body: bodySchema }: Endpoint,
   query: string,
-  request: SeenRequest,
+  request: RecordedRequest,
 ): string | undefined {
   const values = toQueryObject(new URLSearchParams(query));
   // Lists without pages take the numbers of one and pass them over.

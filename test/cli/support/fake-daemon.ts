@@ -7,7 +7,7 @@ import {
 import type { AddressInfo } from "node:net";
 
 /** A request as it came in. */
-export interface SeenRequest {
+export interface RecordedRequest {
   readonly method: string;
   /** With query, undecoded. */
   readonly path: string;
@@ -28,12 +28,12 @@ export interface FakeAnswer {
   readonly stream?: (write: (text: string) => void) => void;
 }
 
-type Answerer = FakeAnswer | ((request: SeenRequest) => FakeAnswer | Promise<FakeAnswer>);
+type Answerer = FakeAnswer | ((request: RecordedRequest) => FakeAnswer | Promise<FakeAnswer>);
 
 /** A daemon on a loopback port that sends the responses that a test defines and fails the test for other requests. */
 export interface FakeDaemon extends AsyncDisposable {
   readonly url: string;
-  readonly seen: readonly SeenRequest[];
+  readonly requests: readonly RecordedRequest[];
 }
 
 /**
@@ -43,7 +43,7 @@ export interface FakeDaemon extends AsyncDisposable {
 export async function fakeDaemon(
   answers: Readonly<Record<string, Answerer | readonly Answerer[]>>,
 ): Promise<FakeDaemon> {
-  const seen: SeenRequest[] = [];
+  const requests: RecordedRequest[] = [];
   const unknown: string[] = [];
   const served = new Map<string, number>();
   const server = createServer((request, response) => {
@@ -56,7 +56,7 @@ export async function fakeDaemon(
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    seen,
+    requests,
     async [Symbol.asyncDispose]() {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
@@ -71,8 +71,8 @@ export async function fakeDaemon(
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks);
     const json = () => JSON.parse(body.toString("utf8")) as unknown;
-    const one: SeenRequest = { method, path, headers, body, json };
-    seen.push(one);
+    const one: RecordedRequest = { method, path, headers, body, json };
+    requests.push(one);
     const key = `${method} ${path.split("?")[0]}`;
     const listed = answers[key];
     if (listed === undefined) {
@@ -84,8 +84,8 @@ export async function fakeDaemon(
     const count = served.get(key) ?? 0;
     served.set(key, count + 1);
     const answerer = several[Math.min(count, several.length - 1)];
-    const given = typeof answerer === "function" ? await answerer(one) : answerer;
-    send(response, given ?? {});
+    const outcome = typeof answerer === "function" ? await answerer(one) : answerer;
+    send(response, outcome ?? {});
   }
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { pack } from "tar-stream";
-import type { FakeAnswer, SeenRequest } from "./fake-daemon.ts";
+import type { FakeAnswer, RecordedRequest } from "./fake-daemon.ts";
 
 /** A file or folder of a storage; folders have no bytes. */
 export interface FakeItem {
@@ -15,11 +15,11 @@ export interface FakeStorage {
   readonly items: FakeItem[];
   /** Replaces the storage's response where it returns one. */
   override: (
-    request: SeenRequest,
+    request: RecordedRequest,
     key: string,
   ) => FakeAnswer | undefined | Promise<FakeAnswer | undefined>;
   /** For `fakeDaemon`. */
-  readonly answers: Readonly<Record<string, (request: SeenRequest) => Promise<FakeAnswer>>>;
+  readonly answers: Readonly<Record<string, (request: RecordedRequest) => Promise<FakeAnswer>>>;
   /** Downloads at one time, at the most. */
   readonly busiest: number;
 }
@@ -51,17 +51,17 @@ export function fakeStorage(
     get busiest() {
       return busiest;
     },
-    answers: new Proxy<Record<string, (request: SeenRequest) => Promise<FakeAnswer>>>(
+    answers: new Proxy<Record<string, (request: RecordedRequest) => Promise<FakeAnswer>>>(
       {},
       {
-        get: (_, key) => async (request: SeenRequest) =>
+        get: (_, key) => async (request: RecordedRequest) =>
           (await storage.override(request, String(key))) ?? (await answer(request, String(key))),
       },
     ),
   };
   return storage;
 
-  async function answer(request: SeenRequest, key: string): Promise<FakeAnswer> {
+  async function answer(request: RecordedRequest, key: string): Promise<FakeAnswer> {
     if (key === "GET /api/cloud/connections") {
       const home = { id: "c1", provider: "local_folder", display_name: "home" };
       return { body: { items: [home], total: 1, page: 1, per_page: 100 } };
@@ -95,7 +95,7 @@ export function fakeStorage(
     return download(request, found);
   }
 
-  function list({ path }: SeenRequest): FakeAnswer {
+  function list({ path }: RecordedRequest): FakeAnswer {
     const query = new URL(path, "http://x").searchParams;
     const parent = query.get("parent_ref") ?? "";
     const name = query.get("name");
@@ -117,7 +117,7 @@ export function fakeStorage(
   }
 
   /** Replaces the bytes of a file that still has the etag, or deletes an item with everything in it. */
-  function change({ method, headers, body }: SeenRequest, encoded: string): FakeAnswer {
+  function change({ method, headers, body }: RecordedRequest, encoded: string): FakeAnswer {
     const id = encoded.split("/").map(decodeURIComponent).join("/");
     const at = items.findIndex((one) => one.id === id);
     const found = items[at];
@@ -144,7 +144,7 @@ export function fakeStorage(
     };
   }
 
-  function makeFolder(request: SeenRequest): FakeAnswer {
+  function makeFolder(request: RecordedRequest): FakeAnswer {
     const { parent_ref: parent, name } = request.json() as { parent_ref: string; name: string };
     const id = parent === "" ? name : `${parent}/${name}`;
     items.push({ id, parent, name });
@@ -155,7 +155,7 @@ export function fakeStorage(
   }
 
   /** Each folder is answered as a single creation would be; an existing one is kept. */
-  async function makeFolders(request: SeenRequest): Promise<FakeAnswer> {
+  async function makeFolders(request: RecordedRequest): Promise<FakeAnswer> {
     const { folders } = request.json() as {
       folders: { parent_ref?: string; parent_index?: number; name: string }[];
     };
@@ -172,18 +172,18 @@ export function fakeStorage(
       const path = `${base}/folders`;
       const body = Buffer.from(JSON.stringify({ parent_ref: parent, name }));
       const single = { ...toSingle(request, path, body), json: () => JSON.parse(String(body)) };
-      const given =
+      const outcome =
         (await storage.override(single, `POST ${path}`)) ??
         (there === undefined ? makeFolder(single) : toExisting(there));
-      const { status = 201, body: reply } = given;
+      const { status = 201, body: reply } = outcome;
       ids.push((reply as { provider_item_id?: string }).provider_item_id);
-      lines.push({ index, status, ...(reply as object), ...retryOf(given) });
+      lines.push({ index, status, ...(reply as object), ...retryOf(outcome) });
     }
     return toLines(lines);
   }
 
   /** The parts of a batch: the name and filename of each, and its bytes. */
-  function partsOf(request: SeenRequest): { name: Buffer; filename: string; file: Buffer }[] {
+  function partsOf(request: RecordedRequest): { name: Buffer; filename: string; file: Buffer }[] {
     const boundary = /boundary=(\w+)/.exec(request.headers["content-type"] ?? "")?.[1] ?? "";
     const parts = request.body.toString("latin1").split(`--${boundary}`).slice(1, -1);
     return parts.map((part) => {
@@ -199,7 +199,7 @@ export function fakeStorage(
   }
 
   /** Each part is answered as a single replacement would be. */
-  async function replaceBatch(request: SeenRequest): Promise<FakeAnswer> {
+  async function replaceBatch(request: RecordedRequest): Promise<FakeAnswer> {
     const lines: object[] = [];
     for (const [index, { name, filename, file }] of partsOf(request).entries()) {
       const etag = decodeURIComponent(filename);
@@ -207,15 +207,15 @@ export function fakeStorage(
       const path = `${base}/items/${id}/content`;
       const headers = { "if-match": etag === "*" ? etag : `"${etag}"` };
       const single = { ...toSingle(request, path, file), headers };
-      const given = (await storage.override(single, `PUT ${path}`)) ?? change(single, id);
-      const { status = 200, body } = given;
-      lines.push({ index, filename, status, ...(body as object), ...retryOf(given) });
+      const outcome = (await storage.override(single, `PUT ${path}`)) ?? change(single, id);
+      const { status = 200, body } = outcome;
+      lines.push({ index, filename, status, ...(body as object), ...retryOf(outcome) });
     }
     return toLines(lines);
   }
 
   /** Each part is answered as a single upload would be. */
-  async function uploadBatch(request: SeenRequest): Promise<FakeAnswer> {
+  async function uploadBatch(request: RecordedRequest): Promise<FakeAnswer> {
     const lines: object[] = [];
     for (const [index, { name, filename, file }] of partsOf(request).entries()) {
       const fields = [
@@ -233,41 +233,41 @@ export function fakeStorage(
       ]);
       const path = `${base}/items/upload`;
       const single = toSingle(request, path, form);
-      const given = (await storage.override(single, `POST ${path}`)) ?? upload(single);
+      const outcome = (await storage.override(single, `POST ${path}`)) ?? upload(single);
       lines.push({
         index,
         filename,
-        status: given.status ?? 200,
-        ...(given.body as object),
-        ...retryOf(given),
+        status: outcome.status ?? 200,
+        ...(outcome.body as object),
+        ...retryOf(outcome),
       });
     }
     return toLines(lines);
   }
 
-  function listBatch(request: SeenRequest): Promise<FakeAnswer> {
+  function listBatch(request: RecordedRequest): Promise<FakeAnswer> {
     return toBatchListing(
       async (single) => (await storage.override(single, `GET ${base}/items`)) ?? list(single),
     )(request);
   }
 
   /** Each file is answered as a single download would be. */
-  async function downloadBatch(request: SeenRequest, _key: string): Promise<FakeAnswer> {
+  async function downloadBatch(request: RecordedRequest, _key: string): Promise<FakeAnswer> {
     const { item_ids: ids } = request.json() as { item_ids: string[] };
     const archive = pack();
     const lines: object[] = [];
     for (const id of ids) {
       const path = `${base}/items/${id.split("/").map(encodeURIComponent).join("/")}/download`;
       const single = toSingle({ ...request, method: "GET", headers: {} }, path, Buffer.alloc(0));
-      const given =
+      const outcome =
         (await storage.override(single, `GET ${path}`)) ?? (await answer(single, `GET ${path}`));
-      const { status = 200, body } = given;
-      if (status === 200 && given.cut !== true) {
+      const { status = 200, body } = outcome;
+      if (status === 200 && outcome.cut !== true) {
         const pax = { "CROFT.item_id": id };
         archive.entry({ name: `${lines.length}`, pax }, body as Buffer);
         lines.push({ provider_item_id: id, status });
-      } else if (given.cut === true) return { ...given, body: Buffer.alloc(600) };
-      else lines.push({ provider_item_id: id, status, ...(body as object), ...retryOf(given) });
+      } else if (outcome.cut === true) return { ...outcome, body: Buffer.alloc(600) };
+      else lines.push({ provider_item_id: id, status, ...(body as object), ...retryOf(outcome) });
     }
     const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
     archive.entry({ name: "croft-outcomes.ndjson" }, text);
@@ -275,7 +275,7 @@ export function fakeStorage(
     return { body: Buffer.concat((await Array.fromAsync(archive)) as Buffer[]) };
   }
 
-  function upload({ body }: SeenRequest): FakeAnswer {
+  function upload({ body }: RecordedRequest): FakeAnswer {
     const form = body.toString("latin1");
     const field = (name: string) =>
       Buffer.from(
@@ -323,7 +323,7 @@ export function fakeStorages(home: FakeStorage, away: FakeStorage): FakeStorage[
     ];
     return { body: { items, total: 2, page: 1, per_page: 100 } };
   };
-  return new Proxy<Record<string, (request: SeenRequest) => Promise<FakeAnswer>>>(
+  return new Proxy<Record<string, (request: RecordedRequest) => Promise<FakeAnswer>>>(
     {},
     {
       get: (_, key) =>
@@ -335,8 +335,10 @@ export function fakeStorages(home: FakeStorage, away: FakeStorage): FakeStorage[
 }
 
 /** A batch of listings: each folder is answered as a single listing would be. */
-export function toBatchListing(list: (request: SeenRequest) => FakeAnswer | Promise<FakeAnswer>) {
-  return async (request: SeenRequest): Promise<FakeAnswer> => {
+export function toBatchListing(
+  list: (request: RecordedRequest) => FakeAnswer | Promise<FakeAnswer>,
+) {
+  return async (request: RecordedRequest): Promise<FakeAnswer> => {
     const { parent_refs: refs, refresh } = request.json() as {
       parent_refs: string[];
       refresh: boolean;
@@ -346,9 +348,9 @@ export function toBatchListing(list: (request: SeenRequest) => FakeAnswer | Prom
       const query = new URLSearchParams({ parent_ref: ref, ...(refresh && { refresh: "true" }) });
       const path = `${request.path.replace("/batch-list", "")}?${query}`;
       const single = toSingle({ ...request, method: "GET", headers: {} }, path, Buffer.alloc(0));
-      const given = await list(single);
-      const { status = 200, body } = given;
-      lines.push({ parent_ref: ref, status, ...(body as object), ...retryOf(given) });
+      const outcome = await list(single);
+      const { status = 200, body } = outcome;
+      lines.push({ parent_ref: ref, status, ...(body as object), ...retryOf(outcome) });
     }
     return toLines(lines);
   };
@@ -360,13 +362,13 @@ function retryOf({ headers }: FakeAnswer): object {
 }
 
 /** One part of a batch as a request of its own, so that `override` sees both in the same way. */
-function toSingle(request: SeenRequest, path: string, body: Buffer): SeenRequest {
+function toSingle(request: RecordedRequest, path: string, body: Buffer): RecordedRequest {
   return { ...request, path, body };
 }
 
 /** A download as the daemon answers it. */
 export function download(
-  { headers }: SeenRequest,
+  { headers }: RecordedRequest,
   { bytes = Buffer.alloc(0) }: FakeItem,
 ): FakeAnswer {
   const tag = tagOf(bytes);

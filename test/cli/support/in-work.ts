@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { fakeDaemon, type SeenRequest } from "./fake-daemon.ts";
+import { fakeDaemon, type RecordedRequest } from "./fake-daemon.ts";
 import { type FakeItem, type FakeStorage, fakeStorage, fakeStorages } from "./fake-storage.ts";
 import { type FakeSystemOptions, type Ran, runCli, temporaryHome } from "./run-cli.ts";
 import { signIn } from "./signed-in.ts";
@@ -13,7 +13,7 @@ export interface InWork {
   readonly storage: FakeStorage;
   /** The second connection, `away`; the first is `home`. Empty unless the test gives it items. */
   readonly away: FakeStorage;
-  readonly seen: readonly SeenRequest[];
+  readonly requests: readonly RecordedRequest[];
   /** Runs `vault item VERB` with the words of this line; nothing is waited for. */
   readonly go: (line: string, more?: Partial<FakeSystemOptions>) => Promise<Ran>;
 }
@@ -52,7 +52,7 @@ export async function inWork(
     work,
     storage,
     away,
-    seen: daemon.seen,
+    requests: daemon.requests,
     go: (line, more) =>
       runCli(["vault", "item", verb, ...line.split(" ")], {
         home: home.path,

@@ -90,9 +90,9 @@ export async function runInTerminal(
     screen: () => readRows().join("\n").trimEnd(),
     written: () => written,
     async sees(shown) {
-      const givenUpAt = Date.now() + patienceMs;
+      const deadline = Date.now() + patienceMs;
       while (!isShown(shown, terminal.screen())) {
-        if (ended !== undefined || Date.now() > givenUpAt)
+        if (ended !== undefined || Date.now() > deadline)
           throw new Error(
             `${String(shown)} did not appear (${ended === undefined ? "still running" : `ended with ${ended}: ${system.written.err()}`}):\n${terminal.screen()}`,
           );

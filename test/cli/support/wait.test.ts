@@ -25,7 +25,7 @@ async function wait(
   await using daemon = await fakeDaemon(answers);
   await signIn(home.path, { url: daemon.url, forgeToken: "t", vault: {} });
   const ran = await runCli(line, { home: home.path, hurried: true, ...more });
-  return { ...ran, seen: daemon.seen.map(({ method, path }) => `${method} ${path}`) };
+  return { ...ran, requests: daemon.requests.map(({ method, path }) => `${method} ${path}`) };
 }
 
 test.each([
@@ -44,7 +44,7 @@ test.each(["", "0", "soon", "1d", "-5", "5m2h", "1.5h"])("refuses the duration %
 
 test("refuses --timeout without --wait before anything is started", async () => {
   const ran = await wait([...workflow, "--timeout", "5m"], {});
-  expect([ran.code, ran.seen]).toEqual([2, []]);
+  expect([ran.code, ran.requests]).toEqual([2, []]);
 });
 
 test("does not wait without --wait", async () => {
@@ -60,7 +60,7 @@ test("waits for a run, and prints its conclusion", async () => {
   });
   expect(ran.json()).toEqual({ run: 7, conclusion: "success" });
   expect([ran.code, ran.err]).toEqual([0, ""]);
-  expect(ran.seen.filter((line) => line === getRun)).toHaveLength(3);
+  expect(ran.requests.filter((line) => line === getRun)).toHaveLength(3);
 });
 
 test.each(["failure", "cancelled", "timed_out"])(

@@ -28,7 +28,7 @@ async function runInClone(
     await git("git", ["-C", clone, "remote", "add", name, url]);
   for (const [name, text] of Object.entries(files)) await writeFile(join(clone, name), text);
   const ran = await runCli(words, { home: folder.path, workingDirectory: clone });
-  return { ran, seen: daemon.seen };
+  return { ran, requests: daemon.requests };
 }
 
 const list = { "GET /api/v1/repos/mira/notes/issues": { body: [issue] } };
@@ -60,10 +60,10 @@ test.each<[string, Remotes]>([
   ["a local path", () => ({ origin: "/srv/mira/notes" })],
   ["two repositories", (url) => ({ a: `${url}/mira/notes`, b: `${url}/nora/notes` })],
 ])("a folder with %s names no repository", async (_, remotes) => {
-  const { ran, seen } = await runInClone(["issue", "list", "--json"], remotes);
+  const { ran, requests } = await runInClone(["issue", "list", "--json"], remotes);
   expect(ran.error()).toMatchObject({ code: "missing_input", exit_code: 2 });
   expect(ran.error()["hint"]).toContain("--repo OWNER/NAME");
-  expect(seen).toEqual([]);
+  expect(requests).toEqual([]);
 });
 
 test("a number names an issue of the folder's repository, and --repo one elsewhere", async () => {
@@ -74,20 +74,20 @@ test("a number names an issue of the folder's repository, and --repo one elsewhe
   };
   for (const words of [["7"], ["#7"], ["-R", "nora/diary", "7"], ["7", "--repo=nora/diary"]]) {
     const line = ["issue", "view", ...words, "--json=number"];
-    const { ran, seen } = await runInClone(line, remotes, answers);
+    const { ran, requests } = await runInClone(line, remotes, answers);
     expect(ran.json()).toEqual({ number: 7 });
     const owner = words.length > 1 ? "nora/diary" : "mira/notes";
-    expect(seen[0]?.path).toBe(`/api/v1/repos/${owner}/issues/7`);
+    expect(requests[0]?.path).toBe(`/api/v1/repos/${owner}/issues/7`);
   }
 });
 
 test("a full name beats the folder's repository, and an organization stays a place", async () => {
   const remotes: Remotes = (url) => ({ origin: `${url}/mira/notes` });
-  const { seen } = await runInClone(["issue", "list", "nora/diary"], remotes, {
+  const { requests } = await runInClone(["issue", "list", "nora/diary"], remotes, {
     "GET /api/v1/repos/nora/diary/issues": { body: [] },
   });
-  expect(seen).toHaveLength(1);
-  const { seen: labels } = await runInClone(["label", "list", "club"], remotes, {
+  expect(requests).toHaveLength(1);
+  const { requests: labels } = await runInClone(["label", "list", "club"], remotes, {
     "GET /api/v1/orgs/club/labels": { body: [] },
   });
   expect(labels).toHaveLength(1);
@@ -95,22 +95,22 @@ test("a full name beats the folder's repository, and an organization stays a pla
 
 test("further arguments follow a repository that is left out, with flags between them", async () => {
   const label = { id: 1, name: "bug", color: "ff0000", description: "" };
-  const { ran, seen } = await runInClone(
+  const { ran, requests } = await runInClone(
     ["label", "create", "-c", "ff0000", "bug", "--json=name"],
     (url) => ({ origin: `${url}/mira/notes` }),
     { "POST /api/v1/repos/mira/notes/labels": { status: 201, body: label } },
   );
   expect(ran.json()).toEqual({ name: "bug" });
-  expect(seen[0]?.json()).toMatchObject({ name: "bug", color: "ff0000" });
+  expect(requests[0]?.json()).toMatchObject({ name: "bug", color: "ff0000" });
 });
 
 test("options that may be repeated count once", async () => {
-  const { seen } = await runInClone(
+  const { requests } = await runInClone(
     ["issue", "list", "-l", "bug", "-l", "big", "-A", "@me", "-L", "5"],
     (url) => ({ origin: `${url}/mira/notes` }),
     { ...list, "GET /api/v1/user": { body: { login: "mira" } } },
   );
-  const query = new URL(seen.at(-1)?.path ?? "", "http://h").searchParams;
+  const query = new URL(requests.at(-1)?.path ?? "", "http://h").searchParams;
   expect(Object.fromEntries(query)).toMatchObject({
     labels: "bug,big",
     created_by: "mira",
@@ -119,7 +119,7 @@ test("options that may be repeated count once", async () => {
 });
 
 test("a text comes from a file, and people are added by their names and @me", async () => {
-  const { seen } = await runInClone(
+  const { requests } = await runInClone(
     ["issue", "create", "-t", "Broken", "-F", "text.md", "-a", "@me,nora"],
     (url) => ({ origin: `${url}/mira/notes` }),
     {
@@ -128,7 +128,7 @@ test("a text comes from a file, and people are added by their names and @me", as
     },
     { "text.md": "Look\n" },
   );
-  expect(seen.at(-1)?.json()).toEqual({
+  expect(requests.at(-1)?.json()).toEqual({
     title: "Broken",
     body: "Look\n",
     assignees: ["mira", "nora"],
@@ -136,7 +136,7 @@ test("a text comes from a file, and people are added by their names and @me", as
 });
 
 test("people are added to and removed from those who are assigned", async () => {
-  const { ran, seen } = await runInClone(
+  const { ran, requests } = await runInClone(
     ["issue", "edit", "7", "--add-assignee", "olaf", "--remove-assignee", "Nora", "--json=number"],
     (url) => ({ origin: `${url}/mira/notes` }),
     {
@@ -147,7 +147,7 @@ test("people are added to and removed from those who are assigned", async () => 
     },
   );
   expect(ran.code).toBe(0);
-  expect(seen.at(-1)?.json()).toEqual({ assignees: ["mira", "olaf"] });
+  expect(requests.at(-1)?.json()).toEqual({ assignees: ["mira", "olaf"] });
 });
 
 test("a command of administration and a clone take no repository of the folder", async () => {
@@ -157,11 +157,11 @@ test("a command of administration and a clone take no repository of the folder",
     ["repo", "transfer", "nora"],
     ["admin", "repo", "create"],
   ]) {
-    const { ran, seen } = await runInClone([...line, "--json"], remotes, {
+    const { ran, requests } = await runInClone([...line, "--json"], remotes, {
       "POST /api/v1/repos/nora/transfer": { status: 404, body: {} },
     });
     expect(ran.code, line.join(" ")).toBe(2);
-    expect(seen).toEqual([]);
+    expect(requests).toEqual([]);
   }
 });
 
@@ -177,15 +177,15 @@ test("a repository is created by OWNER/NAME, for oneself or an organization", as
     ["club/seeds", "/api/v1/orgs/club/repos"],
   ]) {
     const line = ["repo", "create", name ?? "", "--public", "--add-readme", "--json=id"];
-    const { seen } = await runInClone(line, () => ({}), answers);
-    expect(seen.at(-1)).toMatchObject({ method: "POST", path });
-    expect(seen.at(-1)?.json()).toEqual({ name: "seeds", auto_init: true });
+    const { requests } = await runInClone(line, () => ({}), answers);
+    expect(requests.at(-1)).toMatchObject({ method: "POST", path });
+    expect(requests.at(-1)?.json()).toEqual({ name: "seeds", auto_init: true });
   }
 });
 
 test("a repository is edited by gh's words", async () => {
   const repository = { id: 1, full_name: "mira/notes", topics: ["go"], size: 0 };
-  const { seen } = await runInClone(
+  const { requests } = await runInClone(
     [
       "repo",
       "edit",
@@ -202,6 +202,6 @@ test("a repository is edited by gh's words", async () => {
       "PATCH /api/v1/repos/mira/notes": { body: repository },
     },
   );
-  expect(seen.map(({ method }) => method)).toEqual(["PUT", "PATCH"]);
-  expect(seen.at(-1)?.json()).toEqual({ private: true, website: "https://h.example" });
+  expect(requests.map(({ method }) => method)).toEqual(["PUT", "PATCH"]);
+  expect(requests.at(-1)?.json()).toEqual({ private: true, website: "https://h.example" });
 });

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type FakeAnswer, fakeDaemon, type SeenRequest } from "../support/fake-daemon.ts";
+import { type FakeAnswer, fakeDaemon, type RecordedRequest } from "../support/fake-daemon.ts";
 import { runCli, temporaryHome } from "../support/run-cli.ts";
 import { signIn } from "../support/signed-in.ts";
 import { type FakeTerminal, type InTerminal, keys, runInTerminal } from "../support/terminal.ts";
@@ -69,7 +69,7 @@ type Answers = Parameters<typeof fakeDaemon>[0];
 
 /** A vault with one storage that holds these items. */
 function vault(items: Item[]): Answers {
-  const list = ({ path }: SeenRequest): FakeAnswer => {
+  const list = ({ path }: RecordedRequest): FakeAnswer => {
     const query = new URL(path, "http://x").searchParams;
     const name = query.get("name");
     const found = items.filter(
@@ -96,7 +96,7 @@ function vault(items: Item[]): Answers {
     return [
       [
         `PATCH ${path}/rename`,
-        (request: SeenRequest): FakeAnswer => {
+        (request: RecordedRequest): FakeAnswer => {
           const { new_name: name } = request.json() as { new_name: string };
           items[at(id)] = { ...items[at(id)]!, name };
           return { body: { kind: "renamed", provider_item_id: id, name } };
@@ -104,7 +104,7 @@ function vault(items: Item[]): Answers {
       ],
       [
         `POST ${path}/move`,
-        (request: SeenRequest): FakeAnswer => {
+        (request: RecordedRequest): FakeAnswer => {
           const { destination_parent_ref: parent } = request.json() as Record<string, string>;
           items[at(id)] = { ...items[at(id)]!, parent: parent ?? "" };
           return { body: { kind: "moved", provider_item_id: id, parent_ref: parent } };
@@ -160,7 +160,7 @@ async function inBrowser(
   items: Item[],
   use: (
     terminal: FakeTerminal,
-    more: { readonly seen: readonly SeenRequest[]; readonly home: string },
+    more: { readonly requests: readonly RecordedRequest[]; readonly home: string },
   ) => Promise<void>,
   { answers = {}, line = ["home:/"], after, ...options }: Around = {},
 ) {
@@ -172,14 +172,14 @@ async function inBrowser(
   const ran = await runInTerminal(
     ["vault", "item", "browse", ...line],
     { home: home.path, workingDirectory, now: () => now, ...options },
-    (terminal) => use(terminal, { seen: daemon.seen, home: home.path }),
+    (terminal) => use(terminal, { requests: daemon.requests, home: home.path }),
   );
   await after?.(home.path);
   return ran;
 }
 
-const changesOf = (seen: readonly SeenRequest[]) =>
-  seen
+const changesOf = (requests: readonly RecordedRequest[]) =>
+  requests
     .filter(({ method }) => method !== "GET")
     .map((request) => [
       `${request.method} ${request.path.slice(base.length)}`,
@@ -296,37 +296,37 @@ describe("the browser", () => {
 
 describe("a folder of 50,000 items", () => {
   const many = () => Array.from({ length: 50_000 }, (_, index) => file(`f${index}`, index));
-  const listings = (seen: readonly SeenRequest[]) =>
-    seen.filter(({ path }) => path.includes("limit=200") || path.includes("limit=1000"));
+  const listings = (requests: readonly RecordedRequest[]) =>
+    requests.filter(({ path }) => path.includes("limit=200") || path.includes("limit=1000"));
 
   test("a large folder is loaded by pages as the cursor moves, never as a whole", async () => {
-    await inBrowser(many(), async (screen, { seen }) => {
+    await inBrowser(many(), async (screen, { requests }) => {
       await screen.sees("1 of 200+");
-      expect(listings(seen)).toHaveLength(1);
+      expect(listings(requests)).toHaveLength(1);
       await screen.press(keys.pageDown);
       await screen.press("G", cursorOn("f16"));
       await screen.press("G", "200 of 1200+");
       await screen.press(keys.up, "1200 of 2200+");
       await screen.press("q", cursorOn("f1198"));
-      expect(listings(seen).length).toBeLessThanOrEqual(3);
+      expect(listings(requests).length).toBeLessThanOrEqual(3);
     });
   });
 
   test("a folder of 50,000 items is looked through for a name, as far as is reasonable", async () => {
-    await inBrowser(many(), async (screen, { seen }) => {
+    await inBrowser(many(), async (screen, { requests }) => {
       await screen.press("ff3141\r", "1 of 200+");
       await screen.press(keys.escape, cursorOn("f3141"));
       await screen.press("ff49999\r", cursorOn("f0"));
       await screen.press("q", /No such name among the first 2\d\d00\./);
-      expect(listings(seen).length).toBeLessThan(25);
+      expect(listings(requests).length).toBeLessThan(25);
     });
   });
 
   test("a refresh reloads the loaded part of a folder and keeps the cursor on its item", async () => {
-    await inBrowser(many(), async (screen, { seen }) => {
+    await inBrowser(many(), async (screen, { requests }) => {
       await screen.press("G", "1 of 200+");
       await screen.press("R", (text) => text.includes("200 of 1200+") && text.includes("listed"));
-      await screen.sees(() => seen.some(({ path }) => path.includes("refresh=true")));
+      await screen.sees(() => requests.some(({ path }) => path.includes("refresh=true")));
       await screen.press("q", /200 of \d+\+ {2}text.*\n.*/);
     });
   });
@@ -334,16 +334,16 @@ describe("a folder of 50,000 items", () => {
 
 describe("changes", () => {
   test("n creates a folder and moves the cursor to it", async () => {
-    await inBrowser(tree(), async (screen, { seen }) => {
+    await inBrowser(tree(), async (screen, { requests }) => {
       await screen.press("n", "a.txt");
       await screen.press("plans\r", "New folder: ▏");
       await screen.press("q", (text) => /❯ {2}plans\//.test(text) && text.includes("Made plans."));
-      expect(changesOf(seen)).toEqual([["POST /folders", { parent_ref: "", name: "plans" }]]);
+      expect(changesOf(requests)).toEqual([["POST /folders", { parent_ref: "", name: "plans" }]]);
     });
   });
 
   test("r renames: the name can be edited, Esc leaves it as it is", async () => {
-    await inBrowser(tree(), async (screen, { seen }) => {
+    await inBrowser(tree(), async (screen, { requests }) => {
       await screen.press("jj", "a.txt");
       await screen.press("r", cursorOn("a.txt"));
       await screen.press(keys.escape, "New name: a.txt▏");
@@ -351,14 +351,14 @@ describe("changes", () => {
       await screen.press(`${keys.home}${keys.delete}z${keys.end}${keys.backspace}`, "New name:");
       await screen.press("\r", "New name: z.tx▏");
       await screen.press("q", "Renamed a.txt to z.tx.");
-      expect(changesOf(seen)).toEqual([
+      expect(changesOf(requests)).toEqual([
         ["PATCH /items/a.txt/rename", { new_name: "z.tx", etag: "e-a.txt" }],
       ]);
     });
   });
 
   test("m picks up and, in another folder, puts there", async () => {
-    await inBrowser(tree(), async (screen, { seen }) => {
+    await inBrowser(tree(), async (screen, { requests }) => {
       await screen.press("jj  ", "a.txt");
       await screen.press("m", "2 selected");
       await screen.press("m", "2 items picked up: m puts it here, Esc leaves it");
@@ -368,7 +368,7 @@ describe("changes", () => {
       await screen.press(`g${keys.enter}`, "1 item picked up");
       await screen.press("m", "home:/docs");
       await screen.press("q", (text) => text.includes("Moved a.txt.") && text.includes("   a.txt"));
-      expect(changesOf(seen)).toEqual([
+      expect(changesOf(requests)).toEqual([
         [
           "POST /items/a.txt/move",
           { destination_parent_ref: "docs", destination_connection_id: "c1", etag: "e-a.txt" },
@@ -378,21 +378,21 @@ describe("changes", () => {
   });
 
   test("x asks before it deletes; anything but y leaves all as it is", async () => {
-    await inBrowser(tree(), async (screen, { seen }) => {
+    await inBrowser(tree(), async (screen, { requests }) => {
       await screen.press("x", "a.txt");
       await screen.press("n", "Delete docs/ with all that is in it? (y/n)");
       await screen.press("jj", (text) => !text.includes("(y/n)"));
       await screen.press(keys.delete, cursorOn("a.txt"));
       await screen.press("\u001b[200~y\u001b[201~", "Delete a.txt? (y/n)");
       await screen.press("  ", (text) => !text.includes("(y/n)"));
-      expect(changesOf(seen)).toEqual([]);
+      expect(changesOf(requests)).toEqual([]);
       await screen.press("x", "2 selected");
       await screen.press("y", "Delete these 2 items? (y/n)");
       await screen.press(
         "q",
         (text) => text.includes("Deleted 2 items.") && !text.includes("a.txt"),
       );
-      expect(changesOf(seen)).toEqual([
+      expect(changesOf(requests)).toEqual([
         ["DELETE /items/a.txt", undefined],
         ["DELETE /items/b.pdf", undefined],
       ]);
@@ -424,11 +424,11 @@ describe("changes", () => {
   test("nothing is sent in a dry run", async () => {
     await inBrowser(
       tree(),
-      async (screen, { seen }) => {
+      async (screen, { requests }) => {
         await screen.press("n", "a.txt");
         await screen.press("plans\r", "New folder:");
         await screen.press("q", "Nothing was sent: this is a dry run.");
-        expect(changesOf(seen)).toEqual([]);
+        expect(changesOf(requests)).toEqual([]);
       },
       { line: ["home:/", "--dry-run"] },
     );
@@ -460,7 +460,7 @@ describe("transfers", () => {
   });
 
   test("u uploads a file; Tab completes its path and quotes of a dropped one are taken off", async () => {
-    await inBrowser(tree(), async (screen, { home, seen }) => {
+    await inBrowser(tree(), async (screen, { home, requests }) => {
       await mkdir(join(home, "work", "reports"));
       await writeFile(join(home, "work", "reports", "a long name.txt"), "abc");
       await screen.press("u", "a.txt");
@@ -471,7 +471,7 @@ describe("transfers", () => {
       await screen.press("u", cursorOn("a long name.txt"));
       await screen.press("'reports/a long name.txt'\r", "Upload file: ▏");
       await screen.press("q", (text) => (text.match(/a long name\.txt +3 B/g) ?? []).length === 2);
-      expect(seen.filter(({ method }) => method === "POST")).toHaveLength(2);
+      expect(requests.filter(({ method }) => method === "POST")).toHaveLength(2);
     });
   });
 
@@ -511,7 +511,7 @@ describe("looking", () => {
   test("Enter shows the beginning of a text, made safe", async () => {
     await inBrowser(
       tree(),
-      async (screen, { seen }) => {
+      async (screen, { requests }) => {
         await screen.press(`jj${keys.enter}`, "a.txt");
         await screen.sees("secondred line");
         expect(screen.rows().slice(0, 6)).toEqual([
@@ -522,7 +522,7 @@ describe("looking", () => {
           "hello    world",
           "secondred line",
         ]);
-        expect(seen.at(-1)?.headers["range"]).toBe("bytes=0-65535");
+        expect(requests.at(-1)?.headers["range"]).toBe("bytes=0-65535");
         await screen.press("q");
         await screen.press("q", "b.pdf");
       },
@@ -555,11 +555,11 @@ describe("looking", () => {
   });
 
   test("a file that is not text is not fetched", async () => {
-    await inBrowser(tree(), async (screen, { seen }) => {
+    await inBrowser(tree(), async (screen, { requests }) => {
       await screen.press(`jjj${keys.enter}`, "a.txt");
       await screen.press(keys.left, "This is not text. d saves it on this machine.");
       await screen.press("q", "a.txt");
-      expect(seen.filter(({ path }) => path.endsWith("/download"))).toEqual([]);
+      expect(requests.filter(({ path }) => path.endsWith("/download"))).toEqual([]);
     });
   });
 
@@ -579,7 +579,7 @@ describe("looking", () => {
       score: 0.5,
     };
     const answers = {
-      "GET /api/search": ({ path }: SeenRequest): FakeAnswer => {
+      "GET /api/search": ({ path }: RecordedRequest): FakeAnswer => {
         const q = new URL(path, "http://x").searchParams.get("q");
         const items = q === "tax" ? [found, analysed] : [];
         return { body: { items, total: items.length, page: 1, per_page: 100 } };
@@ -691,7 +691,7 @@ describe("the state of a folder", () => {
 
   test("a folder that fails to load shows the reason, and R tries again", async () => {
     let count = 0;
-    const list = vault(tree())[`GET ${base}/items`] as (request: SeenRequest) => FakeAnswer;
+    const list = vault(tree())[`GET ${base}/items`] as (request: RecordedRequest) => FakeAnswer;
     const limited: FakeAnswer = {
       status: 429,
       headers: { "Retry-After": "17" },
@@ -708,7 +708,7 @@ describe("the state of a folder", () => {
       },
       {
         answers: {
-          [`GET ${base}/items`]: (request: SeenRequest) =>
+          [`GET ${base}/items`]: (request: RecordedRequest) =>
             count++ === 0 ? limited : list(request),
         },
       },

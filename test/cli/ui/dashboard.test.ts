@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type FakeAnswer, fakeDaemon, type SeenRequest } from "../support/fake-daemon.ts";
+import { type FakeAnswer, fakeDaemon, type RecordedRequest } from "../support/fake-daemon.ts";
 import { runCli, temporaryHome } from "../support/run-cli.ts";
 import { signIn } from "../support/signed-in.ts";
 import { type FakeTerminal, type InTerminal, keys, runInTerminal } from "../support/terminal.ts";
@@ -82,7 +82,7 @@ const never = "0001-01-01T00:00:00Z";
 /** A daemon with one of everything, some of it failed; actions change it. */
 function croft() {
   const state = { active: true, hookActive: true, jobs: [deadJob] };
-  const answers: Record<string, (request: SeenRequest) => FakeAnswer> = {
+  const answers: Record<string, (request: RecordedRequest) => FakeAnswer> = {
     "GET /api/v1/admin/users": ({ path }) =>
       list(
         [account(1, "keeper", true), account(2, "mira", state.active)].filter(({ login }) =>
@@ -159,7 +159,7 @@ function croft() {
 }
 
 async function inDashboard(
-  use: (terminal: FakeTerminal, seen: readonly SeenRequest[]) => Promise<void>,
+  use: (terminal: FakeTerminal, requests: readonly RecordedRequest[]) => Promise<void>,
   options: Partial<InTerminal> = {},
 ) {
   await using home = await temporaryHome();
@@ -168,7 +168,7 @@ async function inDashboard(
   return await runInTerminal(
     ["dashboard"],
     { home: home.path, now: () => now, ...options },
-    (terminal) => use(terminal, daemon.seen),
+    (terminal) => use(terminal, daemon.requests),
   );
 }
 
@@ -203,7 +203,7 @@ test("a task that only runs by hand is disabled and idle", async () => {
 });
 
 test("an account is found, deactivated after a question, and activated", async () => {
-  await inDashboard(async (screen, seen) => {
+  await inDashboard(async (screen, requests) => {
     await screen.press("1", "2 accounts");
     await screen.press("/", "keeper");
     await screen.press(`mir${keys.enter}`, "Search:");
@@ -216,7 +216,7 @@ test("an account is found, deactivated after a question, and activated", async (
     await screen.sees("Deactivated mira.");
     await screen.press("a", "❯ ! mira");
     await screen.sees("Activated mira.");
-    const sent = seen.filter(({ method }) => method === "PATCH").map(({ body }) => body);
+    const sent = requests.filter(({ method }) => method === "PATCH").map(({ body }) => body);
     expect(sent.map((body) => JSON.parse(String(body)))).toEqual([
       { source_id: 0, login_name: "mira", active: false },
       { source_id: 0, login_name: "mira", active: true },
@@ -228,14 +228,14 @@ test("an account is found, deactivated after a question, and activated", async (
 });
 
 test("a failed delivery is sent again, and its error is in the details", async () => {
-  await inDashboard(async (screen, seen) => {
+  await inDashboard(async (screen, requests) => {
     await screen.press("2", "1 hook");
     await screen.press(keys.enter, "❯ x http://127.0.0.1:9/receiver");
     await screen.sees("HTTP 500");
     await screen.press(keys.enter);
     await screen.press("r", "❯ x");
     await screen.sees("Delivering push of hook 4 again.");
-    expect(seen.filter(({ method }) => method === "POST").map(({ path }) => path)).toEqual([
+    expect(requests.filter(({ method }) => method === "POST").map(({ path }) => path)).toEqual([
       "/api/v1/admin/hooks/4/deliveries/31/redeliver",
     ]);
     await screen.press("qq");

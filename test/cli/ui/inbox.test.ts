@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type FakeAnswer, fakeDaemon, type SeenRequest } from "../support/fake-daemon.ts";
+import { type FakeAnswer, fakeDaemon, type RecordedRequest } from "../support/fake-daemon.ts";
 import { runCli, temporaryHome } from "../support/run-cli.ts";
 import { signIn } from "../support/signed-in.ts";
 import { type FakeTerminal, type InTerminal, keys, runInTerminal } from "../support/terminal.ts";
@@ -43,13 +43,13 @@ function toWire({ id, title, repository, minutes, status }: Thread) {
 }
 
 /** A forge with these threads, which remembers marks as the real one does. */
-function forge(threads: Thread[]): Record<string, (request: SeenRequest) => FakeAnswer> {
-  const query = ({ path }: SeenRequest) => new URL(path, "http://x").searchParams;
+function forge(threads: Thread[]): Record<string, (request: RecordedRequest) => FakeAnswer> {
+  const query = ({ path }: RecordedRequest) => new URL(path, "http://x").searchParams;
   const unread = () => threads.filter(({ status }) => status === "unread").length;
   const marking = Object.fromEntries(
     threads.map((one) => [
       `PATCH /api/v1/notifications/threads/${one.id}`,
-      (request: SeenRequest): FakeAnswer => {
+      (request: RecordedRequest): FakeAnswer => {
         one.status = query(request).get("to-status") as Thread["status"];
         return { status: 205, body: toWire(one) };
       },
@@ -58,12 +58,12 @@ function forge(threads: Thread[]): Record<string, (request: SeenRequest) => Fake
   return {
     ...marking,
     "GET /api/v1/notifications": (request) => {
-      const asked = query(request).getAll("status-types");
-      const wanted = asked.length > 0 ? asked : ["unread", "pinned"];
+      const requested = query(request).getAll("status-types");
+      const statuses = requested.length > 0 ? requested : ["unread", "pinned"];
       const before = Date.parse(query(request).get("before") ?? "") || Number.POSITIVE_INFINITY;
       const limit = Number(query(request).get("limit") ?? 30);
       const found = threads.filter(
-        ({ status, minutes }) => wanted.includes(status) && Date.parse(at(minutes)) <= before,
+        ({ status, minutes }) => statuses.includes(status) && Date.parse(at(minutes)) <= before,
       );
       return {
         body: found.slice(0, limit).map(toWire),
@@ -90,7 +90,7 @@ function forge(threads: Thread[]): Record<string, (request: SeenRequest) => Fake
 /** Opens the inbox on a forge with these threads; `use` looks and presses. */
 async function inInbox(
   threads: Thread[],
-  use: (terminal: FakeTerminal, seen: readonly SeenRequest[]) => Promise<void>,
+  use: (terminal: FakeTerminal, requests: readonly RecordedRequest[]) => Promise<void>,
   {
     answers = {},
     line = [],
@@ -106,7 +106,7 @@ async function inInbox(
   return await runInTerminal(
     ["notification", "inbox", ...line],
     { home: home.path, now: () => now, ...options },
-    (terminal) => use(terminal, daemon.seen),
+    (terminal) => use(terminal, daemon.requests),
   );
 }
 
@@ -115,8 +115,8 @@ const few = () => [
   thread(2, "Backup says that all is well", "unread", "jonas/infra-tools"),
   thread(3, "Keep me", "pinned"),
 ];
-const changesOf = (seen: readonly SeenRequest[]) =>
-  seen.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
+const changesOf = (requests: readonly RecordedRequest[]) =>
+  requests.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
 const patch = (id: number, status: string) =>
   `PATCH /api/v1/notifications/threads/${id}?to-status=${status}`;
 
@@ -205,13 +205,13 @@ describe("the inbox", () => {
     const many = Array.from({ length: 120 }, (_, index) =>
       thread(index + 1, `Thread ${index + 1}`),
     );
-    await inInbox(many, async (screen, seen) => {
+    await inInbox(many, async (screen, requests) => {
       await screen.press("rrr", "1 of 50+");
       await screen.press("G", "117 unread");
       await screen.press("G", "of 99+");
       await screen.press("G", "of 120");
       await screen.press("q", "120 of 120");
-      const lists = seen.filter(({ path }) => path.startsWith("/api/v1/notifications?"));
+      const lists = requests.filter(({ path }) => path.startsWith("/api/v1/notifications?"));
       expect(lists.length).toBe(3);
     });
   });
@@ -219,7 +219,7 @@ describe("the inbox", () => {
 
 describe("marking", () => {
   test("r, u and p mark the thread under the cursor, and z takes each back", async () => {
-    await inInbox(few(), async (screen, seen) => {
+    await inInbox(few(), async (screen, requests) => {
       await screen.press("r", "Footer");
       await screen.press("k", "Marked 1 thread as read. z takes it back.");
       await screen.press("p", /❯ {3}mira\/website +Footer/);
@@ -229,41 +229,41 @@ describe("marking", () => {
       await screen.press("z", /❯ {3}mira\/website +Footer/);
       await screen.press("z", /❯ \* mira\/website +Footer/);
       await screen.press("q", "There is nothing to take back.");
-      expect(changesOf(seen)).toEqual(
+      expect(changesOf(requests)).toEqual(
         ["read", "pinned", "unread", "pinned", "read", "unread"].map((one) => patch(1, one)),
       );
     });
   });
 
   test("p gives the pin of a pinned thread up", async () => {
-    await inInbox(few(), async (screen, seen) => {
+    await inInbox(few(), async (screen, requests) => {
       await screen.press("Gp", "Keep me");
       await screen.press("q", "Marked 1 thread as read");
-      expect(changesOf(seen)).toEqual([patch(3, "read")]);
+      expect(changesOf(requests)).toEqual([patch(3, "read")]);
     });
   });
 
   test("space selects several, which are marked together; Esc drops the selection", async () => {
-    await inInbox(few(), async (screen, seen) => {
+    await inInbox(few(), async (screen, requests) => {
       await screen.press("  ", "Footer");
       await screen.press(keys.escape, "2 selected");
       await screen.press("g  ", (text) => !text.includes("selected"));
       await screen.press("r", "2 selected");
       await screen.press("q", "Marked 2 threads as read");
-      expect(changesOf(seen)).toEqual([patch(1, "read"), patch(2, "read")]);
+      expect(changesOf(requests)).toEqual([patch(1, "read"), patch(2, "read")]);
     });
   });
 
   test("a asks for confirmation and marks all threads that are not newer than the list; no changes nothing", async () => {
     const threads = few();
-    await inInbox(threads, async (screen, seen) => {
+    await inInbox(threads, async (screen, requests) => {
       await screen.press("a", "Footer");
       await screen.press("n", "Mark 2 unread threads as read? (y/n)");
       await screen.press("a", (text) => !text.includes("(y/n)"));
       await screen.press("y", "(y/n)");
       await screen.press("z", "Marked 2 threads as read. z takes it back.");
       await screen.press("q", "Took it back for 2 threads.");
-      const [all, ...undone] = changesOf(seen);
+      const [all, ...undone] = changesOf(requests);
       expect(new URL(all?.slice(4) ?? "", "http://x").searchParams.get("last_read_at")).toBe(
         at(60),
       );
@@ -290,10 +290,10 @@ describe("marking", () => {
   test("nothing is sent in a dry run", async () => {
     await inInbox(
       few(),
-      async (screen, seen) => {
+      async (screen, requests) => {
         await screen.press("r", "Footer");
         await screen.press("q", "Nothing was sent: this is a dry run.");
-        expect(changesOf(seen)).toEqual([]);
+        expect(changesOf(requests)).toEqual([]);
       },
       { line: ["--dry-run"] },
     );
@@ -383,7 +383,7 @@ describe("an open thread", () => {
         { user: null, body: "I see it, too" },
       ],
     },
-    "POST /api/v1/markdown": (request: SeenRequest): FakeAnswer => {
+    "POST /api/v1/markdown": (request: RecordedRequest): FakeAnswer => {
       const { Text } = request.json() as { Text: string };
       const html = `<p>${Text.replaceAll(/\*\*(.*?)\*\*/g, "<strong>$1</strong>")}</p>${Text.includes("covers") ? "<p>filler</p>".repeat(20) : ""}`;
       return { body: Buffer.from(html), headers: { "Content-Type": "text/html" } };
@@ -393,7 +393,7 @@ describe("an open thread", () => {
   test("shows the issue and its last comment, and is read from then on", async () => {
     await inInbox(
       few(),
-      async (screen, seen) => {
+      async (screen, requests) => {
         await screen.press(keys.enter, "Footer");
         await screen.sees("It covers all.");
         expect(screen.rows().slice(0, 6)).toEqual([
@@ -411,7 +411,7 @@ describe("an open thread", () => {
         await screen.press("u", "Somebody answered, the last of 2 comments:");
         await screen.press(keys.escape, "Marked 1 thread as unread");
         await screen.press("q", "Backup");
-        expect(changesOf(seen).filter((one) => !one.includes("markdown"))).toEqual([
+        expect(changesOf(requests).filter((one) => !one.includes("markdown"))).toEqual([
           patch(1, "read"),
           patch(1, "unread"),
         ]);
@@ -591,7 +591,7 @@ describe("trouble", () => {
       },
       {
         answers: {
-          "GET /api/v1/notifications": (request: SeenRequest) =>
+          "GET /api/v1/notifications": (request: RecordedRequest) =>
             isRefused ? refusing : list(request),
         },
       },
@@ -614,7 +614,7 @@ describe("trouble", () => {
       },
       {
         answers: {
-          "GET /api/v1/notifications": (request: SeenRequest) =>
+          "GET /api/v1/notifications": (request: RecordedRequest) =>
             isBroken ? { status: 500, body: { message: "it broke" } } : list(request),
         },
       },
@@ -656,13 +656,13 @@ describe("without a terminal", () => {
     expect(machine.json()).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }]);
     for (const more of [{ line: ["--no-input"] }, { env: { TERM: "dumb" } }]) {
       const { line = [], ...options } = more as { line?: string[]; env?: Record<string, string> };
-      const asked = await runCli(["notification", "inbox", ...line], {
+      const requested = await runCli(["notification", "inbox", ...line], {
         home: home.path,
         terminal: true,
         ...options,
       });
-      expect(asked.out).toContain("STATUS");
-      expect(asked.out).not.toContain("\u001b[?1049h");
+      expect(requested.out).toContain("STATUS");
+      expect(requested.out).not.toContain("\u001b[?1049h");
     }
   });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { watchRun } from "../../../cli/commands/run-watch.ts";
 import { createRunWatch } from "../../../cli/ui/run/run-watch.ts";
-import { type FakeAnswer, fakeDaemon, type SeenRequest } from "../support/fake-daemon.ts";
+import { type FakeAnswer, fakeDaemon, type RecordedRequest } from "../support/fake-daemon.ts";
 import { optionsOf } from "../support/parse-line.ts";
 import { runCli, temporaryHome } from "../support/run-cli.ts";
 import { signIn } from "../support/signed-in.ts";
@@ -49,7 +49,7 @@ function forge(state: { run: Outcome; log: string }) {
     },
     { id: 12, name: "deploy", labels: ["host"], ...outcome("queued"), started_at: null, steps: [] },
   ];
-  const answers: Record<string, (request: SeenRequest) => FakeAnswer> = {
+  const answers: Record<string, (request: RecordedRequest) => FakeAnswer> = {
     "GET /api/v1/repos/mira/garden/actions/runs": () => ({
       body: { workflow_runs: [run()], total_count: 1 },
     }),
@@ -87,7 +87,7 @@ const log = [
 async function inWatch(
   target: string,
   state: { run: Outcome; log: string },
-  use: (terminal: FakeTerminal, seen: readonly SeenRequest[]) => Promise<void>,
+  use: (terminal: FakeTerminal, requests: readonly RecordedRequest[]) => Promise<void>,
   options: Partial<InTerminal> = {},
 ) {
   await using home = await temporaryHome();
@@ -96,7 +96,7 @@ async function inWatch(
   return await runInTerminal(
     ["run", "watch", target],
     { home: home.path, now: () => now, ...options },
-    (terminal) => use(terminal, daemon.seen),
+    (terminal) => use(terminal, daemon.requests),
   );
 }
 
@@ -143,24 +143,24 @@ test("shows the runs, the jobs of one as a tree, and a log folded by step", asyn
 });
 
 test("c cancels the run after a question", async () => {
-  await inWatch("mira/garden/7", { run: "in_progress", log }, async (screen, seen) => {
+  await inWatch("mira/garden/7", { run: "in_progress", log }, async (screen, requests) => {
     await screen.press("c", "Run test");
     await screen.press("y", "Cancel run #3?");
     await screen.sees("Cancelled run #3.");
-    expect(seen.filter(({ method }) => method === "POST")).toHaveLength(1);
+    expect(requests.filter(({ method }) => method === "POST")).toHaveLength(1);
     await screen.press("c");
     await screen.press("q", "The run has ended.");
   });
 });
 
 test("r runs the failed jobs again after a question", async () => {
-  await inWatch("mira/garden/7", { run: "failure", log }, async (screen, seen) => {
+  await inWatch("mira/garden/7", { run: "failure", log }, async (screen, requests) => {
     await screen.press("r", "Run test");
     await screen.press("y", "Run the failed jobs of run #3 again?");
     await screen.sees("Started the failed jobs of run #3 again.");
     await screen.press("r", "running");
     await screen.press("q", "The run has not ended yet.");
-    expect(seen.filter(({ method }) => method === "POST")).toHaveLength(1);
+    expect(requests.filter(({ method }) => method === "POST")).toHaveLength(1);
   });
 });
 

@@ -37,13 +37,13 @@ async function signInWith(
   });
   let hasEnded = false;
   const running = run(["login", "vault", ...line], system).finally(() => (hasEnded = true));
-  let seen = 0;
+  let readUntil = 0;
   for (const [question, keys] of typed) {
-    while (!system.written.err().slice(seen).includes(question)) {
+    while (!system.written.err().slice(readUntil).includes(question)) {
       if (hasEnded) throw new Error(`ended before ${question}: ${system.written.err()}`);
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
-    seen = system.written.err().length;
+    readUntil = system.written.err().length;
     stdin.write(keys);
   }
   const code = await running;
@@ -51,7 +51,7 @@ async function signInWith(
     code,
     out: system.written.out(),
     screen: system.written.err(),
-    sent: daemon.seen.map((request) => request.json()),
+    sent: daemon.requests.map((request) => request.json()),
     kept: await readEntryOfAnyProfile(home.path, "vault"),
   };
 }
@@ -78,7 +78,13 @@ describe("the sign-in screen", () => {
   });
 
   test("prompts for address, password and code, and shows neither password nor its length", async () => {
-    const { code, out, screen, sent, kept } = await signInWith(
+    const {
+      code,
+      out,
+      screen,
+      sent,
+      kept: stored,
+    } = await signInWith(
       [],
       [{ body: { requires_totp: true } }, signedIn],
       [
@@ -95,7 +101,7 @@ describe("the sign-in screen", () => {
       { email: "mira@example.org", password: "s3cret!", remember_me: false },
       { email: "mira@example.org", password: "s3cret!", totp_code: "123456", remember_me: false },
     ]);
-    expect(kept).toMatchObject({ refresh_token: "r3fresh" });
+    expect(stored).toMatchObject({ refresh_token: "r3fresh" });
   });
 
   test("takes a backup code in place of the six digits", async () => {
@@ -167,9 +173,9 @@ describe("the sign-in screen", () => {
     ["Esc", "\u001b", 3],
     ["Ctrl-C", "\u0003", 130],
   ])("the sign-in screen is left with %s", async (_key, keys, exit) => {
-    const { code, sent, kept } = await signInWith([], [], [["E-mail:", keys]]);
+    const { code, sent, kept: stored } = await signInWith([], [], [["E-mail:", keys]]);
     expect(code).toBe(exit);
-    expect([sent, kept]).toEqual([[], undefined]);
+    expect([sent, stored]).toEqual([[], undefined]);
   });
 
   test("the sign-in screen is not shown with --no-input", async () => {

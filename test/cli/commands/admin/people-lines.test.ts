@@ -115,8 +115,8 @@ describe("a line becomes options", () => {
     const { changes } = (await reading(editUser.define)(["mira", "--full-name", ""])) as {
       changes: Record<string, unknown>;
     };
-    const given = Object.entries(changes).filter(([, value]) => value !== undefined);
-    expect(given).toEqual([["full_name", ""]]);
+    const presentFields = Object.entries(changes).filter(([, value]) => value !== undefined);
+    expect(presentFields).toEqual([["full_name", ""]]);
   });
 
   test.each([

@@ -31,7 +31,7 @@ test("names are listed, as rows and as one array", async () => {
     "mira/a",
     "mira/b",
   ]);
-  expect(daemon.seen[0]?.path).toContain("query=mira%2F*");
+  expect(daemon.requests[0]?.path).toContain("query=mira%2F*");
 });
 
 test("a glob is matched page by page, and each repository is adopted once", async () => {
@@ -49,7 +49,7 @@ test("a glob is matched page by page, and each repository is adopted once", asyn
   const ran = await runCli(line, { home: home.path });
   expect(ran.code).toBe(0);
   expect(ran.json()).toEqual(names.map((item) => ({ item, adopted: true, error: null })));
-  expect(daemon.seen.filter(({ method }) => method === "POST")).toHaveLength(60);
+  expect(daemon.requests.filter(({ method }) => method === "POST")).toHaveLength(60);
 });
 
 test("a failed adoption is reported, and the other repositories are adopted", async () => {
@@ -88,7 +88,7 @@ test("a deletion asks for confirmation unless --yes is set", async () => {
   const line = ["admin", "unadopted", "delete", "mira/*", "--json"];
   const refused = await runCli(line, { home: home.path });
   expect(refused.error()).toMatchObject({ code: "missing_input", hint: "give --yes" });
-  expect(daemon.seen.every(({ method }) => method === "GET")).toBe(true);
+  expect(daemon.requests.every(({ method }) => method === "GET")).toBe(true);
   const ran = await runCli([...line, "--yes"], { home: home.path });
   expect(ran.json()).toMatchObject([{ deleted: true }, { deleted: true }]);
 });

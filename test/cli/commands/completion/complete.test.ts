@@ -141,7 +141,7 @@ describe("values of the forge", () => {
     await using daemon = await fakeDaemon({ [route]: { body } });
     await signIn(home.path, { url: daemon.url, forgeToken: "secret" });
     expect(await complete(home.path, ...words)).toBe(out);
-    expect(daemon.seen[0]?.headers["authorization"]).toBe("token secret");
+    expect(daemon.requests[0]?.headers["authorization"]).toBe("token secret");
   });
 
   test("at most 100 values are printed", async () => {
@@ -273,7 +273,7 @@ describe("values are omitted without an error", () => {
       elapsedMs: 150,
     });
     expect(ran).toMatchObject({ code: 0, out: "", err: "" });
-    expect(daemon.seen).toEqual([]);
+    expect(daemon.requests).toEqual([]);
   });
 
   test("an expired session is renewed by a background process", async () => {
@@ -293,7 +293,7 @@ describe("values are omitted without an error", () => {
     await expect
       .poll(() => readFile(noted, "utf8").catch(() => ""))
       .toBe("__complete\n--renew\n--profile\ndefault\n");
-    expect(daemon.seen).toEqual([]);
+    expect(daemon.requests).toEqual([]);
   });
 
   test("--renew renews the session once and prints nothing", async () => {

@@ -21,7 +21,7 @@ test.each(shells)("the script for %s names the commands and flags", async (shell
 /** Names that a shell must quote: a backslash, a quote, command substitutions. */
 const names = ["docs/", "a b.txt", "ä's.txt", "back\\slash/", "$(touch pwned)", "q`x`.txt"];
 
-interface Asked {
+interface ShellCompletion {
   /** The completions that the shell offers. */
   readonly offered: readonly string[];
   /** The words that it has sent to croft, with a blank between them; undefined when it did not ask. */
@@ -33,7 +33,7 @@ async function askShell(
   shell: "bash" | "zsh" | "fish",
   words: readonly string[],
   program: string,
-): Promise<Asked> {
+): Promise<ShellCompletion> {
   await using home = await temporaryHome();
   const script = join(home.path, "script");
   await writeFile(script, (await runCli(["completion", shell], { home: home.path })).out);
@@ -58,15 +58,15 @@ esac
     encoding: "utf8",
   });
   expect(ran.stderr).toBe("");
-  const asked = await readFile(join(home.path, "asked"), "utf8").catch(() => undefined);
+  const sent = await readFile(join(home.path, "asked"), "utf8").catch(() => undefined);
   return {
     offered: ran.stdout.split("\n").filter((word) => word !== ""),
-    sent: asked?.replace(/\n$/, ""),
+    sent: sent?.replace(/\n$/, ""),
   };
 }
 
 /** Returns bash's completions of the last word of a line. */
-function completeInBash(line: string): Promise<Asked> {
+function completeInBash(line: string): Promise<ShellCompletion> {
   const words = line.split(" ").map((word) => `'${word.replaceAll("'", "'\\''")}'`);
   const program = `source ./script; COMP_WORDS=(${words.join(" ")}); COMP_CWORD=${words.length - 1}; _croft; printf '%s\n' "\${COMPREPLY[@]}"`;
   return askShell("bash", ["--norc", "--noprofile", "-c"], program);
@@ -138,7 +138,7 @@ skipUnless(has("bash"), "bash is not installed").describe("in bash", () => {
 });
 
 /** Returns the arguments of zsh's own functions, which quote by themselves. `quote` is the open quote. */
-function completeInZsh(line: string, quote: string): Promise<Asked> {
+function completeInZsh(line: string, quote: string): Promise<ShellCompletion> {
   const words = line.split(" ").map((word) => `'${word.replaceAll("'", "'\\''")}'`);
   const program = `compdef() { :; }
 compadd() { while [[ $1 != -- ]]; do shift; done; shift; print -rl -- "$@"; }

@@ -90,8 +90,8 @@ test("reports missing and damaged objects; repair moves the damaged ones to quar
   const repaired = await check("--repair");
   expect(repaired.code).toBe(1);
   expect(repaired.out).toContain("quarantine");
-  const kept = await readdir(join(home.path, "packages", "quarantine"));
-  expect(kept).toEqual([expect.stringContaining(sha256("right"))]);
+  const quarantined = await readdir(join(home.path, "packages", "quarantine"));
+  expect(quarantined).toEqual([expect.stringContaining(sha256("right"))]);
 });
 
 test("reports a repository that git finds damaged, that has no folder or no branches", async () => {

@@ -72,11 +72,11 @@ describe("daemon status", () => {
   test.each([
     ["http://0.0.0.0:9", "http://127.0.0.1:9"],
     ["https://[::]:9", "https://[::1]:9"],
-  ])("connects to a daemon that listens on %s at %s", async (listens, asked) => {
+  ])("connects to a daemon that listens on %s at %s", async (listens, address) => {
     await using home = await temporaryHome();
     await announce(home.path, [listens]);
     const ran = await runCli(["daemon", "status", "--json"], { home: home.path });
-    expect(ran.error()["message"]).toContain(`cannot reach the daemon at ${asked}`);
+    expect(ran.error()["message"]).toContain(`cannot reach the daemon at ${address}`);
   });
 
   test("prints fewer fields for a remote daemon, and whether it is ready", async () => {
@@ -120,7 +120,7 @@ describe("daemon status", () => {
     expect(ran.json()).toEqual({ running: false });
     const shown = await runCli(["daemon", "status"], { home: home.path });
     expect(shown.err).toContain(`no daemon runs on ${home.path}`);
-    expect(stranger.seen).toEqual([]);
+    expect(stranger.requests).toEqual([]);
   });
 });
 
@@ -207,7 +207,7 @@ describe("wait", () => {
     const line = ["daemon", "wait", "--timeout", "5", "--json"];
     const ran = await runCli(line, { home: home.path, now: () => (now += 1000) });
     expect(ran.error()).toMatchObject({ code: "daemon_unreachable", exit_code: 10 });
-    expect(stranger.seen).toEqual([]);
+    expect(stranger.requests).toEqual([]);
   });
 
   test.each([

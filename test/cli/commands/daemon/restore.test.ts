@@ -134,12 +134,12 @@ describe("daemon restore", () => {
   test("daemon restore of a file that is not a database names that file, and leaves everything as it was", async () => {
     await using home = await homeWithCopy();
     const before = await readFile(join(home.path, "croft.db"));
-    const given = join(home.path, "notes.txt");
-    await writeFile(given, "no database".repeat(900));
-    const ran = await restore(home.path, given);
+    const file = join(home.path, "notes.txt");
+    await writeFile(file, "no database".repeat(900));
+    const ran = await restore(home.path, file);
     expect(ran.error()).toMatchObject({ code: "storage_unusable", exit_code: 17 });
     expect(ran.error()["message"]).toBe(
-      `${given} is damaged or no SQLite database; take another copy; in ${join(home.path, "backups")}: ${copyName}`,
+      `${file} is damaged or no SQLite database; take another copy; in ${join(home.path, "backups")}: ${copyName}`,
     );
     expect((await readFile(join(home.path, "croft.db"))).equals(before)).toBe(true);
     expect(await readdir(join(home.path, "tmp"))).toEqual([]);
@@ -172,14 +172,14 @@ describe("daemon restore", () => {
   test("asks for confirmation, and only prints with --dry-run", async () => {
     await using home = await temporaryHome();
     await mkdir(join(home.path, "backups"));
-    const asked = await runCli(["daemon", "restore", "--database", "latest", "--json"], {
+    const unconfirmed = await runCli(["daemon", "restore", "--database", "latest", "--json"], {
       home: home.path,
     });
-    expect(asked.error()).toMatchObject({ code: "missing_input", hint: "give --yes" });
-    const told = await runCli(
+    expect(unconfirmed.error()).toMatchObject({ code: "missing_input", hint: "give --yes" });
+    const dryRun = await runCli(
       ["daemon", "restore", "--database", "latest", "--dry-run", "--json"],
       { home: home.path },
     );
-    expect(told.json()).toEqual({ dry_run: true, restore: { copy: "latest", data: home.path } });
+    expect(dryRun.json()).toEqual({ dry_run: true, restore: { copy: "latest", data: home.path } });
   });
 });

@@ -114,10 +114,10 @@ describe("a home is exported from one daemon and applied to another", () => {
     expect(left.filter(({ action }) => action !== "skip")).toEqual([]);
 
     const exported = parse((await on(fresh, ["export"])).out) as Record<string, unknown>;
-    const given = parse(await readFile(join(home.path, "home.yaml"), "utf8")) as typeof exported;
-    expect(exported["organizations"]).toEqual(given["organizations"]);
-    expect(exported["settings"]).toEqual(given["settings"]);
-    expect((exported["users"] as object[])[1]).toEqual((given["users"] as object[])[1]);
+    const applied = parse(await readFile(join(home.path, "home.yaml"), "utf8")) as typeof exported;
+    expect(exported["organizations"]).toEqual(applied["organizations"]);
+    expect(exported["settings"]).toEqual(applied["settings"]);
+    expect((exported["users"] as object[])[1]).toEqual((applied["users"] as object[])[1]);
   });
 
   test("apply edits differing objects and ignores those that the file does not name", async () => {

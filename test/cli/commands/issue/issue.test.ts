@@ -33,7 +33,7 @@ async function runSignedIn(
   await using daemon = await fakeDaemon(answers);
   await signIn(folder.path, { url: daemon.url, forgeToken: "t" });
   const input = stdin === undefined ? {} : { stdin };
-  return { ran: await runCli(words, { home: folder.path, ...input }), seen: daemon.seen };
+  return { ran: await runCli(words, { home: folder.path, ...input }), requests: daemon.requests };
 }
 
 test("an issue is named by repository and number", async () => {
@@ -48,21 +48,21 @@ test("an issue is named by repository and number", async () => {
 });
 
 test("issues are listed by state, text and people", async () => {
-  const { ran, seen } = await runSignedIn(
+  const { ran, requests } = await runSignedIn(
     ["issue", "list", "mira/notes", "--state", "all", "--search", "gate", "--author", "mira"],
     { [`GET ${home}`]: { body: [issue] } },
   );
   expect(ran.out).toBe("3\topen\tBroken\tmira\t1\t2026-11-20T12:00:00Z\n");
-  expect(seen[0]?.path).toContain("state=all&q=gate&created_by=mira");
+  expect(requests[0]?.path).toContain("state=all&q=gate&created_by=mira");
 });
 
 test("issues are listed by labels, mentions and times", async () => {
   const flags = ["--label", "bug", "--label=low prio", "--mentions", "nora", "--assignee", "mira"];
-  const { seen } = await runSignedIn(
+  const { requests } = await runSignedIn(
     ["issue", "list", "mira/notes", ...flags, "--since", "a", "--before", "b", "--json"],
     { [`GET ${home}`]: { body: [issue] } },
   );
-  const query = new URL(seen[0]?.path ?? "", "http://h").searchParams;
+  const query = new URL(requests[0]?.path ?? "", "http://h").searchParams;
   expect(Object.fromEntries(query)).toMatchObject({
     labels: "bug,low prio",
     mentioned_by: "nora",
@@ -73,7 +73,7 @@ test("issues are listed by labels, mentions and times", async () => {
 });
 
 test("the status of issues lists those assigned to the caller, mentioning or opened by them", async () => {
-  const { ran, seen } = await runSignedIn(["issue", "status", "mira/notes", "--json"], {
+  const { ran, requests } = await runSignedIn(["issue", "status", "mira/notes", "--json"], {
     "GET /api/v1/user": { body: { login: "mira" } },
     [`GET ${home}`]: [{ body: [issue] }, { body: [] }, { body: [{ ...issue, number: 4 }] }],
   });
@@ -81,17 +81,17 @@ test("the status of issues lists those assigned to the caller, mentioning or ope
     { relation: "assigned", number: 3 },
     { relation: "opened", number: 4 },
   ]);
-  const queries = seen.slice(1).map(({ path }) => path.split("?")[1]);
+  const queries = requests.slice(1).map(({ path }) => path.split("?")[1]);
   for (const [at, filter] of ["assigned_by", "mentioned_by", "created_by"].entries())
     expect(queries[at]).toContain(`state=open&${filter}=mira`);
 });
 
 test("an issue is not created when --template names an issue template as in gh", async () => {
   const line = ["issue", "create", "mira/notes", "--title", "A", "--template", "bug"];
-  const { ran, seen } = await runSignedIn(line, {});
+  const { ran, requests } = await runSignedIn(line, {});
   expect(ran.code).toBe(2);
   expect(ran.err).toContain("-T 'bug' takes the issue template");
-  expect(seen).toEqual([]);
+  expect(requests).toEqual([]);
 });
 
 test("labels are copied, those that exist stay unless they are forced", async () => {
@@ -107,19 +107,19 @@ test("labels are copied, those that exist stay unless they are forced", async ()
     "PATCH /api/v1/repos/mira/notes/labels/1": { body: label(1, "bug", "d73a4a") },
   };
   const line = ["label", "clone", "mira/notes", "acme", "--json"];
-  const kept = await runSignedIn(line, answers);
-  expect(kept.ran.json()).toEqual([
+  const unforced = await runSignedIn(line, answers);
+  expect(unforced.ran.json()).toEqual([
     { name: "bug", outcome: "kept" },
     { name: "docs", outcome: "created" },
   ]);
   const forced = await runSignedIn([...line, "--force"], answers);
   expect(forced.ran.json()).toMatchObject([{ outcome: "changed" }, { outcome: "created" }]);
-  expect(forced.seen.find(({ method }) => method === "PATCH")?.json()).toMatchObject({
+  expect(forced.requests.find(({ method }) => method === "PATCH")?.json()).toMatchObject({
     color: "d73a4a",
   });
   const dry = await runSignedIn([...line, "--dry-run"], answers);
   expect(dry.ran.json()).toMatchObject({ labels: [{ outcome: "kept" }, { outcome: "created" }] });
-  expect(dry.seen.every(({ method }) => method === "GET")).toBe(true);
+  expect(dry.requests.every(({ method }) => method === "GET")).toBe(true);
 });
 
 test("an issue is shown with its comments on request", async () => {
@@ -128,7 +128,7 @@ test("an issue is shown with its comments on request", async () => {
     [`GET ${home}/3/comments`]: { body: [comment] },
   };
   const bare = await runSignedIn(["issue", "view", "mira/notes#3", "--json"], answers);
-  expect([bare.ran.json(), bare.seen.length]).toEqual([issue, 1]);
+  expect([bare.ran.json(), bare.requests.length]).toEqual([issue, 1]);
   const whole = await runSignedIn(["issue", "view", "mira/notes#3", "--comments"], answers);
   expect(whole.ran.out).toContain("a deleted account: Still");
 });
@@ -140,9 +140,13 @@ test("an issue is opened, its text read from standard input", async () => {
     assign: ["nora"],
   });
   const answers = { [`POST ${home}`]: { status: 201, body: issue } };
-  const { ran, seen } = await runSignedIn(["issue", "create", ...line, "--json"], answers, "Look");
+  const { ran, requests } = await runSignedIn(
+    ["issue", "create", ...line, "--json"],
+    answers,
+    "Look",
+  );
   expect(ran).toMatchObject({ code: 0, err: "" });
-  expect(seen[0]?.json()).toEqual({ title: "Broken", body: "Look", assignees: ["nora"] });
+  expect(requests[0]?.json()).toEqual({ title: "Broken", body: "Look", assignees: ["nora"] });
 });
 
 test("an issue is closed or reopened; both at once and an edit without flags are refused", async () => {
@@ -153,17 +157,17 @@ test("an issue is closed or reopened; both at once and an edit without flags are
   const edit = (...flags: readonly string[]) =>
     runSignedIn(["issue", "edit", "mira/notes#3", ...flags, "--json"], answers);
   const closed = await edit("--close", "--title", "Mended");
-  expect(closed.seen[0]?.json()).toEqual({ title: "Mended", state: "closed" });
-  expect((await edit("--reopen")).seen[0]?.json()).toEqual({ state: "open" });
+  expect(closed.requests[0]?.json()).toEqual({ title: "Mended", state: "closed" });
+  expect((await edit("--reopen")).requests[0]?.json()).toEqual({ state: "open" });
   expect((await edit("--close", "--reopen")).ran.code).toBe(2);
   expect((await edit()).ran.error()).toMatchObject({ code: "missing_input" });
 });
 
 test("a comment is added", async () => {
-  const { ran, seen } = await runSignedIn(
+  const { ran, requests } = await runSignedIn(
     ["issue", "comment", "mira/notes#3", "--body", "Still", "--json"],
     { [`POST ${home}/3/comments`]: { status: 201, body: comment } },
   );
   expect(ran.json()).toEqual(comment);
-  expect(seen[0]?.json()).toEqual({ body: "Still" });
+  expect(requests[0]?.json()).toEqual({ body: "Still" });
 });

@@ -105,8 +105,8 @@ test("an issue is found, locked, pinned, reacted to, closed, reopened and delete
   expect((await croft("issue", "unlock", issue)).json()).toEqual({ locked: false, issue });
   expect((await croft("issue", "pin", issue)).json()).toEqual({ pinned: true, issue });
   expect((await croft("issue", "unpin", issue)).json()).toEqual({ pinned: false, issue });
-  const given = await croft("issue", "react", issue, "heart");
-  expect(given.json()).toEqual({ reaction: "heart", given: true });
+  const added = await croft("issue", "react", issue, "heart");
+  expect(added.json()).toEqual({ reaction: "heart", given: true });
   const back = await croft("issue", "react", issue, "heart", "--remove");
   expect(back.json()).toEqual({ reaction: "heart", given: false });
   expect((await croft("issue", "react", issue, "thumb")).code).toBe(5);

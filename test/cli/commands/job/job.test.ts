@@ -26,8 +26,8 @@ describe("croft job", () => {
     const line = ["job", "list", "--state", "dead", "--kind", "mail.send", "--json"];
     const ran = await runCli(line, { home: home.path });
     expect(ran.json()).toEqual([job]);
-    expect(daemon.seen[0]?.path).toContain("state=dead");
-    expect(daemon.seen[0]?.path).toContain("kind=mail.send");
+    expect(daemon.requests[0]?.path).toContain("state=dead");
+    expect(daemon.requests[0]?.path).toContain("kind=mail.send");
   });
 
   test("view, retry and cancel name a job by its id", async () => {

@@ -90,16 +90,16 @@ describe("key rotate", () => {
 
   test("key rotate with a key in the environment prints the next step and reseals when it is done", async () => {
     await using made = await homeWith({ CROFT_MASTER_KEY: hex(1) });
-    const told = await made.rotate();
-    expect(told).toMatchObject({ code: 2, out: "" });
-    expect(told.error()).toMatchObject({
+    const firstStep = await made.rotate();
+    expect(firstStep).toMatchObject({ code: 2, out: "" });
+    expect(firstStep.error()).toMatchObject({
       code: "missing_input",
       hint: expect.stringContaining("openssl rand -hex 32"),
     });
     const both = await made.rotate(["--yes"], { CROFT_MASTER_KEY: `${hex(2)},${hex(1)}` });
     expect(both.json()).toMatchObject({ rotated: true, resumed: true, source: "environment" });
     expect(both.err).toContain("Remove the old key from CROFT_MASTER_KEY");
-    for (const ran of [told, both])
+    for (const ran of [firstStep, both])
       for (const key of [hex(1), hex(2)]) expect(ran.out + ran.err).not.toContain(key);
     expect((await made.rotate(["--yes"], { CROFT_MASTER_KEY: hex(1) })).code).toBe(17);
   });

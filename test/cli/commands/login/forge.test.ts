@@ -48,7 +48,7 @@ test("a password is exchanged for a token, which is kept in its place", async ()
     profile: "default",
     url: daemon.url,
   });
-  const [request] = daemon.seen;
+  const [request] = daemon.requests;
   expect(request?.headers).toMatchObject({
     authorization: `Basic ${Buffer.from("boss:s3cret").toString("base64")}`,
     "x-gitea-otp": "123456",
@@ -76,7 +76,7 @@ test("a given token is tried and kept", async () => {
     code: 0,
     out: `service\tforge\nusername\tboss\nprofile\tdefault\nurl\t${daemon.url}\n`,
   });
-  expect(daemon.seen[0]?.headers.authorization).toBe("token t0ken");
+  expect(daemon.requests[0]?.headers.authorization).toBe("token t0ken");
   expect(await readEntryOfAnyProfile(home.path, "forge")).toMatchObject({
     token: "t0ken",
     token_id: null,
@@ -102,7 +102,7 @@ test.each([
     hurried: true,
   });
   expect(ran.code).toBe(code);
-  expect(daemon.seen).toHaveLength(requests);
+  expect(daemon.requests).toHaveLength(requests);
   expect(ran.err).toContain("too many requests");
   expect(ran.err).toContain(code === 0 ? "Trying again in 1 min 1 s" : "try again in 61 s");
 });

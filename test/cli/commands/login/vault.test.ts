@@ -25,8 +25,8 @@ const signedIn: FakeAnswer = {
 const line = ["login", "vault", "--email", "mira@example.org", "--password-stdin", "--json"];
 
 test("the line becomes options", async () => {
-  const given = ["--email", "a@b", "--password-stdin", "--totp", "123456", "--remember"];
-  expect(await optionsOf<LoginVaultOptions>(loginVault.define, given)).toEqual({
+  const words = ["--email", "a@b", "--password-stdin", "--totp", "123456", "--remember"];
+  expect(await optionsOf<LoginVaultOptions>(loginVault.define, words)).toEqual({
     email: "a@b",
     passwordFromInput: true,
     factor: { totp: "123456" },
@@ -52,14 +52,14 @@ async function login(answer: FakeAnswer, more: readonly string[] = []) {
   return {
     ran,
     url: daemon.url,
-    sent: daemon.seen[0],
+    sent: daemon.requests[0],
     kept: await readEntryOfAnyProfile(home.path, "vault"),
   };
 }
 
 describe("a sign-in", () => {
   test("keeps access token, its end and the refresh cookie", async () => {
-    const { ran, url, sent, kept } = await login(signedIn, ["--remember"]);
+    const { ran, url, sent, kept: stored } = await login(signedIn, ["--remember"]);
     expect(ran.json()).toEqual({
       service: "vault",
       handle: "mira",
@@ -74,7 +74,7 @@ describe("a sign-in", () => {
       remember_me: true,
     });
     expect(sent?.headers.authorization).toBeUndefined();
-    expect(kept).toEqual({
+    expect(stored).toEqual({
       access_token: fakeJwt(now + 900_000),
       access_expires_at: now + 900_000,
       refresh_token: "r3fresh",
@@ -99,13 +99,13 @@ describe("a sign-in", () => {
   });
 
   test("a login that needs a code exits 16 without a terminal", async () => {
-    const { ran, kept } = await login({ body: { requires_totp: true } });
+    const { ran, kept: stored } = await login({ body: { requires_totp: true } });
     expect(ran.code).toBe(16);
     expect(ran.error()).toMatchObject({
       code: "challenge_required",
       hint: "give --totp CODE or --backup-code CODE",
     });
-    expect(kept).toBeUndefined();
+    expect(stored).toBeUndefined();
   });
 
   test("a sign-in that requires a new password exits 16 and prints the command for it", async () => {
@@ -118,7 +118,7 @@ describe("a sign-in", () => {
   });
 
   test("a sign-in that is refused exits 4", async () => {
-    const { ran, kept } = await login({
+    const { ran, kept: stored } = await login({
       status: 401,
       body: { detail: "Incorrect email or password" },
     });
@@ -127,13 +127,13 @@ describe("a sign-in", () => {
       message: "Incorrect email or password",
       hint: expect.stringContaining("croft vault password reset --email"),
     });
-    expect(kept).toBeUndefined();
+    expect(stored).toBeUndefined();
   });
 
   test("answered without a session is an unexpected answer", async () => {
-    const { ran, kept } = await login({ ...signedIn, headers: {} });
+    const { ran, kept: stored } = await login({ ...signedIn, headers: {} });
     expect(ran.error()).toMatchObject({ code: "unexpected_answer" });
-    expect(kept).toBeUndefined();
+    expect(stored).toBeUndefined();
   });
 });
 

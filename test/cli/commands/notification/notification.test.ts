@@ -34,7 +34,7 @@ async function runSignedIn(words: readonly string[], answers: Answers, terminal 
   await using daemon = await fakeDaemon(answers);
   await signIn(home.path, { url: daemon.url, forgeToken: "t" });
   const ran = await runCli(words, { home: home.path, hurried: true, terminal: { out: terminal } });
-  return { ran, seen: daemon.seen };
+  return { ran, requests: daemon.requests };
 }
 
 describe("croft notification list", () => {
@@ -54,7 +54,7 @@ describe("croft notification list", () => {
   });
 
   test("prints threads, also those that may not be read any more", async () => {
-    const { ran, seen } = await runSignedIn(
+    const { ran, requests } = await runSignedIn(
       ["notification", "list", "--status", "read", "--status", "pinned", "--type", "issue"],
       {
         "GET /api/v1/notifications": { body: [thread, hidden], headers: { "X-Total-Count": "2" } },
@@ -64,7 +64,7 @@ describe("croft notification list", () => {
     expect(ran.out).toBe(
       "7\tunread\tIssue\tBroken\tmira/notes\t2026-11-20T12:00:00Z\n8\tpinned\t\t\t\t2026-11-20T12:00:00Z\n",
     );
-    const query = new URL(seen[0]?.path ?? "", "http://h").searchParams;
+    const query = new URL(requests[0]?.path ?? "", "http://h").searchParams;
     expect(query.getAll("status-types")).toEqual(["read", "pinned"]);
     expect(query.getAll("subject-type")).toEqual(["issue"]);
   });
@@ -99,10 +99,10 @@ describe("croft notification list --follow", () => {
   };
 
   test("prints the list from its end, followed by new threads", async () => {
-    const { ran, seen } = await runSignedIn(["notification", "list", "--follow"], answers);
+    const { ran, requests } = await runSignedIn(["notification", "list", "--follow"], answers);
     expect(ran.out.split("\n").map((line) => line.split("\t")[0])).toEqual(["8", "7", "9", ""]);
     expect(ran.code).toBe(4);
-    expect(seen.map(({ path }) => path.split("?")[0])).toEqual([
+    expect(requests.map(({ path }) => path.split("?")[0])).toEqual([
       "/api/v1/notifications/stream",
       "/api/v1/notifications",
       "/api/v1/notifications/stream",
@@ -164,21 +164,21 @@ describe("croft notification mark", () => {
   });
 
   test("marks the named threads, and reports those that failed", async () => {
-    const { ran, seen } = await runSignedIn(
+    const { ran, requests } = await runSignedIn(
       ["notification", "mark", "7", "9", "--as", "pinned", "--json"],
       {
         "PATCH /api/v1/notifications/threads/7": { status: 205, body: thread },
         "PATCH /api/v1/notifications/threads/9": { status: 404, body: { message: "none" } },
       },
     );
-    expect(seen[0]?.path).toBe("/api/v1/notifications/threads/7?to-status=pinned");
+    expect(requests[0]?.path).toBe("/api/v1/notifications/threads/7?to-status=pinned");
     expect(ran.json()).toMatchObject({ marked: 1, status: "pinned", failed: [{ item: "9" }] });
     expect(ran.error()).toMatchObject({ code: "partial" });
     expect(ran.code).not.toBe(0);
   });
 
   test("marks all of them in one request, and counts by the header", async () => {
-    const { ran, seen } = await runSignedIn(
+    const { ran, requests } = await runSignedIn(
       ["notification", "mark", "--all", "--up-to", "2026-11-20T12:00:00Z", "--json"],
       {
         "PUT /api/v1/notifications": {
@@ -189,7 +189,7 @@ describe("croft notification mark", () => {
       },
     );
     expect(ran.json()).toEqual({ marked: 5000, status: "read", failed: [] });
-    expect(seen[0]?.path).toContain("last_read_at=2026-11-20T12%3A00%3A00Z");
+    expect(requests[0]?.path).toContain("last_read_at=2026-11-20T12%3A00%3A00Z");
   });
 
   test.each([
@@ -197,10 +197,10 @@ describe("croft notification mark", () => {
     [[], "--all"],
     [["7", "--repo", "mira/notes"], "--all"],
   ])("refuses %j before it sends anything", async (words, why) => {
-    const { ran, seen } = await runSignedIn(["notification", "mark", ...words, "--json"], {});
+    const { ran, requests } = await runSignedIn(["notification", "mark", ...words, "--json"], {});
     expect(ran.code).toBe(2);
     expect(ran.error()["message"]).toContain(why);
-    expect(seen).toEqual([]);
+    expect(requests).toEqual([]);
   });
 });
 

@@ -88,7 +88,7 @@ describe("profiles", () => {
         env: { CROFT_PROFILE: name },
       });
       expect(ran.code).toBe(0);
-      expect(daemon.seen.at(-1)?.headers.authorization).toBe(`token token-${name}`);
+      expect(daemon.requests.at(-1)?.headers.authorization).toBe(`token token-${name}`);
     }
     expect(await readdir(join(home.path, "credentials"))).toHaveLength(2);
   });

@@ -51,7 +51,7 @@ describe("rendering", () => {
       env: { CROFT_URL: daemon.url },
       ...(stdin === undefined ? {} : { stdin }),
     });
-    return { ran, sent: daemon.seen[0]?.json(), headers: daemon.seen[0]?.headers };
+    return { ran, sent: daemon.requests[0]?.json(), headers: daemon.requests[0]?.headers };
   };
 
   test("the error for a missing file begins with its name", async () => {

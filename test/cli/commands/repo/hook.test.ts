@@ -74,14 +74,14 @@ test("each command calls its operation and prints its answer", async () => {
     runCli(["repo", "hook", ...line, "--json"], { home: home.path });
   expect((await run("list", "mira/notes")).json()).toEqual([hook]);
   expect((await run("create", "mira/notes", "https://a.example/")).json()).toEqual(hook);
-  expect(daemon.seen.at(-1)?.json()).toEqual({
+  expect(daemon.requests.at(-1)?.json()).toEqual({
     type: "gitea",
     config: { url: "https://a.example/", content_type: "json" },
     active: true,
   });
   expect((await run("view", "mira/notes", "7")).json()).toEqual(hook);
   expect((await run("edit", "mira/notes", "7", "--active", "false")).json()).toEqual(hook);
-  expect(daemon.seen.at(-1)?.json()).toEqual({
+  expect(daemon.requests.at(-1)?.json()).toEqual({
     config: {},
     events: ["push", "issues_only"],
     branch_filter: "main",

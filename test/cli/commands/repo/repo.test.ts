@@ -63,7 +63,7 @@ test("the flags of a creation become its body", async () => {
   const ran = await runCli(words, { home: home.path });
   expect(ran).toMatchObject({ code: 0, err: "" });
   expect(ran.json()).toEqual(repository);
-  expect(daemon.seen[0]?.json()).toEqual({
+  expect(daemon.requests[0]?.json()).toEqual({
     name: "notes",
     private: true,
     auto_init: true,
@@ -106,7 +106,7 @@ test("an edit sends the fields of its flags, a rename the name", async () => {
   await signIn(home.path, { url: daemon.url, forgeToken: "t" });
   const edited = await runCli(["repo", "edit", ...flags, "--json"], { home: home.path });
   expect(edited.json()).toEqual(repository);
-  expect(daemon.seen[0]?.json()).toEqual({
+  expect(daemon.requests[0]?.json()).toEqual({
     private: true,
     default_branch: "trunk",
     website: "",
@@ -120,7 +120,7 @@ test("an edit sends the fields of its flags, a rename the name", async () => {
     home: home.path,
   });
   expect(renamed.json()).toEqual(repository);
-  expect(daemon.seen[1]?.json()).toEqual({ name: "diary" });
+  expect(daemon.requests[1]?.json()).toEqual({ name: "diary" });
 });
 
 test("a deletion requires the name", async () => {
@@ -132,7 +132,7 @@ test("a deletion requires the name", async () => {
   const line = ["repo", "delete", "mira/notes"];
   const refused = await runCli([...line, "--yes", "--json"], { home: home.path });
   expect(refused.error()).toMatchObject({ code: "missing_input", exit_code: 2 });
-  expect(daemon.seen).toEqual([]);
+  expect(daemon.requests).toEqual([]);
   const ran = await runCli([...line, "--confirm", "mira/notes", "--json"], { home: home.path });
   expect(ran.json()).toEqual({ deleted: true, full_name: "mira/notes" });
 });
@@ -148,16 +148,16 @@ test("a repository is given, accepted and rejected", async () => {
     });
     await signIn(home.path, { url: daemon.url, forgeToken: "t" });
     const line = ["repo", "transfer", "mira/notes", ...words];
-    return { ran: await runCli(line, { home: home.path }), seen: daemon.seen };
+    return { ran: await runCli(line, { home: home.path }), requests: daemon.requests };
   };
-  const given = await runTransfer(["nora", "--json"], 202);
-  expect(given.ran).toMatchObject({ code: 0, err: "" });
-  expect(given.seen[0]?.json()).toEqual({ new_owner: "nora" });
+  const transferred = await runTransfer(["nora", "--json"], 202);
+  expect(transferred.ran).toMatchObject({ code: 0, err: "" });
+  expect(transferred.requests[0]?.json()).toEqual({ new_owner: "nora" });
   expect((await runTransfer(["nora"], 201)).ran.err).toContain("nora must accept it");
   const accepted = await runTransfer(["--accept"], 202);
-  expect(accepted.seen[0]?.path).toBe("/api/v1/repos/mira/notes/transfer/accept");
+  expect(accepted.requests[0]?.path).toBe("/api/v1/repos/mira/notes/transfer/accept");
   const rejected = await runTransfer(["--reject"], 202);
-  expect(rejected.seen[0]?.path).toBe("/api/v1/repos/mira/notes/transfer/reject");
+  expect(rejected.requests[0]?.path).toBe("/api/v1/repos/mira/notes/transfer/reject");
   for (const wrong of [[], ["nora", "--accept"], ["--accept", "--reject"]])
     expect((await runTransfer(wrong, 202)).ran.code).toBe(2);
 });

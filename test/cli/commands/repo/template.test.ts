@@ -40,7 +40,7 @@ test("a creation from a template asks for the named parts, for the caller or an 
   const own = await create("--private", "--with", "content, labels,webhooks");
   expect(own).toMatchObject({ code: 0, err: "" });
   expect(own.json()).toEqual(made);
-  expect(daemon.seen.at(-1)?.json()).toEqual({
+  expect(daemon.requests.at(-1)?.json()).toEqual({
     owner: "mira",
     name: "copy",
     private: true,
@@ -48,10 +48,10 @@ test("a creation from a template asks for the named parts, for the caller or an 
     labels: true,
     webhooks: true,
   });
-  const seen = daemon.seen.length;
+  const requests = daemon.requests.length;
   await create("--org", "club", "--default-branch", "trunk");
-  expect(daemon.seen).toHaveLength(seen + 1);
-  expect(daemon.seen.at(-1)?.json()).toEqual({
+  expect(daemon.requests).toHaveLength(requests + 1);
+  expect(daemon.requests.at(-1)?.json()).toEqual({
     owner: "club",
     name: "copy",
     default_branch: "trunk",
@@ -60,7 +60,7 @@ test("a creation from a template asks for the named parts, for the caller or an 
   const unknown = await create("--with", "content,wiki");
   expect(unknown.code).toBe(2);
   expect(unknown.error()).toMatchObject({ message: expect.stringContaining('not "wiki"') });
-  expect(daemon.seen).toHaveLength(seen + 1);
+  expect(daemon.requests).toHaveLength(requests + 1);
 });
 
 test("a repository begins with the content and labels of a template, and its languages are shown", async () => {

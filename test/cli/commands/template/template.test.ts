@@ -29,7 +29,7 @@ describe("templates, without signing in", () => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon(answers);
     const ran = await runCli(line.split(" "), { home: home.path, env: { CROFT_URL: daemon.url } });
-    expect(daemon.seen[0]?.headers.authorization).toBeUndefined();
+    expect(daemon.requests[0]?.headers.authorization).toBeUndefined();
     return ran;
   };
 

@@ -56,7 +56,7 @@ describe("the caller's own tokens", () => {
     expect(ran.out).toBe(
       "7\tci\t12345678\tread:user\t2026-11-20T12:00:00Z\t2026-11-20T12:00:00Z\n",
     );
-    expect(daemon.seen[0]?.headers.authorization).toBe(basic("boss", "t0ken"));
+    expect(daemon.requests[0]?.headers.authorization).toBe(basic("boss", "t0ken"));
   });
 
   test("looks up the token owner at the forge when the token comes from the environment", async () => {
@@ -67,7 +67,7 @@ describe("the caller's own tokens", () => {
     });
     const env = { CROFT_URL: daemon.url, CROFT_FORGE_TOKEN: "envtoken" };
     expect((await runCli(["token", "list"], { home: home.path, env })).code).toBe(0);
-    expect(daemon.seen[1]?.headers.authorization).toBe(basic("ci-bot", "envtoken"));
+    expect(daemon.requests[1]?.headers.authorization).toBe(basic("ci-bot", "envtoken"));
   });
 
   test("the caller's own tokens are made with scopes, and the secret is printed", async () => {
@@ -79,7 +79,10 @@ describe("the caller's own tokens", () => {
     const line = ["token", "create", "ci", "--scope", "read:user,write:issue"];
     const ran = await runCli([...line, "--jq", ".sha1"], { home: home.path });
     expect(ran).toMatchObject({ code: 0, out: "5ecre7\n" });
-    expect(daemon.seen[0]?.json()).toEqual({ name: "ci", scopes: ["read:user", "write:issue"] });
+    expect(daemon.requests[0]?.json()).toEqual({
+      name: "ci",
+      scopes: ["read:user", "write:issue"],
+    });
   });
 
   test("the caller's own tokens are deleted only after a confirmation", async () => {
@@ -90,7 +93,7 @@ describe("the caller's own tokens", () => {
     await signIn(home.path, { url: daemon.url, forgeToken: "t" });
     const refused = await runCli(["token", "delete", "ci", "--json"], { home: home.path });
     expect(refused.error()).toMatchObject({ code: "missing_input", hint: "give --yes" });
-    expect(daemon.seen).toEqual([]);
+    expect(daemon.requests).toEqual([]);
     const ran = await runCli(["token", "delete", "ci", "--yes", "--json"], { home: home.path });
     expect(ran.json()).toEqual({ deleted: true, username: "boss", token: "ci" });
   });

@@ -43,12 +43,12 @@ describe("vault register", () => {
       stdin: " Päss word 1! \n",
     });
     expect(ran.json()).toEqual(account);
-    expect(daemon.seen[0]?.json()).toEqual({
+    expect(daemon.requests[0]?.json()).toEqual({
       handle: "mira",
       email: "mira@example.org",
       password: " Päss word 1! ",
     });
-    expect(daemon.seen[0]?.headers.authorization).toBeUndefined();
+    expect(daemon.requests[0]?.headers.authorization).toBeUndefined();
   });
 
   test.each([

@@ -106,7 +106,7 @@ test("document upload sends the file as a form and prints the document", async (
   });
   expect(ran).toMatchObject({ code: 0 });
   expect(ran.json()).toEqual({ id: ID, topics: ["Taxes"] });
-  const sent = daemon.seen[0]?.body.toString() ?? "";
+  const sent = daemon.requests[0]?.body.toString() ?? "";
   expect(sent).toContain('name="filename"');
   expect(sent).toContain("hello");
 });
@@ -133,7 +133,7 @@ test("document upload -r uploads every file of a folder, and reports those that 
     { item: join(folder, "deep", "c.pdf"), error: { code: "quota_exceeded" } },
   ]);
   expect(ran.code).not.toBe(0);
-  expect(daemon.seen).toHaveLength(2);
+  expect(daemon.requests).toHaveLength(2);
 });
 
 test("document upload refuses a name for several files, and a folder without files", async () => {
@@ -246,17 +246,17 @@ describe("a document given by its name", () => {
     });
     await signIn(home.path, { url: daemon.url, vault: {} });
     const ran = await runCli(["vault", "document", "view", name, "--json=id"], { home: home.path });
-    return { ran, seen: daemon.seen.map(({ path }) => path) };
+    return { ran, requests: daemon.requests.map(({ path }) => path) };
   }
 
   test("is found by the index, whatever else has its words", async () => {
     const other = { ...listed, id: OTHER, filename: `copy of ${document.filename}` };
-    const { ran, seen } = await view(
+    const { ran, requests } = await view(
       { "GET /api/documents": listOf(other, listed) },
       document.filename,
     );
     expect(ran.json()).toEqual({ id: ID });
-    expect(decodeURIComponent(seen[0] ?? "")).toContain(`q="${document.filename}"`);
+    expect(decodeURIComponent(requests[0] ?? "")).toContain(`q="${document.filename}"`);
   });
 
   test("is found among the newest before its text is in the index", async () => {
@@ -336,7 +336,7 @@ test("search shows what matched in bold, and items by an address that other comm
   expect(ran).toMatchObject({ code: 0 });
   expect(ran.out).toContain("the \u001b[1mtax\u001b[22m of 2025 (\u001b[1mtax\u001b[22m)");
   expect(ran.out).toContain("Cloud:docs/trip.txt");
-  expect(daemon.seen.at(-2)?.path).toContain(`connection_id=${connection.id}`);
+  expect(daemon.requests.at(-2)?.path).toContain(`connection_id=${connection.id}`);
 });
 
 describe("several documents at once", () => {
@@ -356,7 +356,7 @@ describe("several documents at once", () => {
     await using daemon = await fakeDaemon(answers);
     await signIn(home.path, { url: daemon.url, vault: {} });
     const ran = await runCli(["vault", "document", ...line], { home: home.path });
-    return { seen: daemon.seen, ran };
+    return { requests: daemon.requests, ran };
   }
 
   test("are downloaded into a folder that is made for them", async () => {
@@ -395,18 +395,18 @@ describe("several documents at once", () => {
 
   test("get a topic without losing the others, and lose one", async () => {
     const patched = { [`PATCH /api/documents/${ID}`]: { body: first } };
-    const { ran, seen } = await run(
+    const { ran, requests } = await run(
       { ...views, ...patched, [`PATCH /api/documents/${OTHER}`]: { body: second } },
       ["edit", ID, OTHER, "--add-topic", "House", "--remove-topic", "TAXES", "--json"],
     );
     expect(ran).toMatchObject({ code: 0 });
-    const sent = seen.filter(({ method }) => method === "PATCH");
+    const sent = requests.filter(({ method }) => method === "PATCH");
     expect(sent.map(({ body }) => JSON.parse(body.toString()))).toEqual([
       { topics: ["House"] },
       { topics: ["House"] },
     ]);
-    const kept = await run({ ...views, ...patched }, ["edit", ID, "--add-topic", "House"]);
-    expect(JSON.parse(kept.seen.at(-1)?.body.toString() ?? "")).toEqual({
+    const extended = await run({ ...views, ...patched }, ["edit", ID, "--add-topic", "House"]);
+    expect(JSON.parse(extended.requests.at(-1)?.body.toString() ?? "")).toEqual({
       topics: ["Taxes", "House"],
     });
     for (const flags of [["--topic", "A", "--add-topic", "B"], ["--no-topics", "--topic", "A"], []])
@@ -455,7 +455,7 @@ describe("several documents at once", () => {
 
   test("upload --if-absent sends only files whose bytes are no document yet", async () => {
     await using home = await temporaryHome();
-    const { seen, ran } = await run(
+    const { requests, ran } = await run(
       {
         ...views,
         "GET /api/documents": [
@@ -480,8 +480,8 @@ describe("several documents at once", () => {
     expect(ran.json()).toEqual([{ id: ID }, { id: OTHER }]);
     expect(ran.err).toContain("nothing was uploaded");
     const hash = createHash("sha256").update("old").digest("hex");
-    expect(seen[0]?.path).toContain(`sha256=${hash}`);
-    expect(seen.filter(({ method }) => method === "POST")).toHaveLength(1);
+    expect(requests[0]?.path).toContain(`sha256=${hash}`);
+    expect(requests.filter(({ method }) => method === "POST")).toHaveLength(1);
     const piped = await run(views, ["upload", "-", "--name", "x", "--if-absent"]);
     expect(piped.ran).toMatchObject({ code: 2 });
   });

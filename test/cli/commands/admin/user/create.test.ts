@@ -39,7 +39,7 @@ test("the password is read from standard input and the user printed", async () =
   const ran = await runCli([...line, ...flags], { home: home.path, stdin: "pass word\n" });
   expect(ran).toMatchObject({ code: 0, err: "" });
   expect(ran.json()).toEqual({ id: 2, login: "bob", username: "bob" });
-  expect(daemon.seen[0]?.json()).toEqual({
+  expect(daemon.requests[0]?.json()).toEqual({
     username: "bob",
     email: "bob@example.org",
     password: "pass word",
@@ -59,7 +59,7 @@ test("a made password is strong, sent, and shown once", async () => {
   const ran = await runCli([...line, "--random-password", "--json"], { home: home.path });
   const { password } = ran.json() as { password: string };
   expect(password).toMatch(/^[A-Z][a-z2-9]{5}(?:-[a-z2-9]{5}){2}-[a-z2-9]{5}[2-9]$/);
-  expect(daemon.seen[0]?.json()).toMatchObject({ password });
+  expect(daemon.requests[0]?.json()).toMatchObject({ password });
 });
 
 test("nothing is sent with --dry-run, and the password is not shown", async () => {

@@ -58,8 +58,8 @@ test("requests one page and prints it", async () => {
     total: 31,
     has_more: false,
   });
-  expect(daemon.seen[0]).toMatchObject({ path: "/api/v1/admin/users?q=b+o&page=2&limit=30" });
-  expect(daemon.seen[0]?.headers.authorization).toBe("token t0ken");
+  expect(daemon.requests[0]).toMatchObject({ path: "/api/v1/admin/users?q=b+o&page=2&limit=30" });
+  expect(daemon.requests[0]?.headers.authorization).toBe("token t0ken");
 });
 
 test("all pages are followed to one document", async () => {
@@ -78,7 +78,7 @@ test("all pages are followed to one document", async () => {
     home: home.path,
   });
   expect(ran).toMatchObject({ code: 0, out: "120\n" });
-  expect(daemon.seen.map(({ path }) => path)).toEqual(
+  expect(daemon.requests.map(({ path }) => path)).toEqual(
     [1, 2, 3].map((page) => `/api/v1/admin/users?page=${page}&limit=50`),
   );
 });

@@ -97,7 +97,7 @@ describe("folders granted to a user", () => {
         home: home.path,
       });
       expect([ran.code, ran.json()]).toEqual([0, { folders }]);
-      const sent = daemon.seen.at(-1);
+      const sent = daemon.requests.at(-1);
       expect(sent?.body.byteLength === 0 ? undefined : sent?.json()).toEqual(body);
     },
   );
@@ -114,8 +114,8 @@ describe("users of the vault", () => {
       { handle: "mirabel", is_active: true },
       { handle: "mira", is_active: true },
     ]);
-    expect(daemon.seen[0]?.path).toContain("q=mira");
-    expect(daemon.seen[0]?.path).toContain("role=user");
+    expect(daemon.requests[0]?.path).toContain("q=mira");
+    expect(daemon.requests[0]?.path).toContain("role=user");
   });
 
   test("users of the vault are made without a password", async () => {
@@ -127,7 +127,7 @@ describe("users of the vault", () => {
     const line = ["vault", "admin", "user", "create", "--handle", "mira", "--email", mira.email];
     const ran = await runCli([...line, "--json"], { home: home.path });
     expect(ran.json()).toMatchObject({ handle: "mira", password_must_change: true });
-    expect(daemon.seen[0]?.json()).toEqual({ handle: "mira", email: mira.email });
+    expect(daemon.requests[0]?.json()).toEqual({ handle: "mira", email: mira.email });
   });
 
   test("users of the vault are named by handle in any case, or by id", async () => {
@@ -141,8 +141,8 @@ describe("users of the vault", () => {
       const line = ["vault", "admin", "user", "deactivate", word, "--json"];
       expect((await runCli(line, { home: home.path })).json()).toMatchObject({ is_active: false });
     }
-    expect(daemon.seen.map(({ method }) => method)).toEqual(["GET", "PATCH", "PATCH"]);
-    expect(daemon.seen[1]?.json()).toEqual({ is_active: false });
+    expect(daemon.requests.map(({ method }) => method)).toEqual(["GET", "PATCH", "PATCH"]);
+    expect(daemon.requests[1]?.json()).toEqual({ is_active: false });
     const unknown = await runCli(["vault", "admin", "user", "activate", "mir", "--json"], {
       home: home.path,
     });
@@ -159,7 +159,7 @@ describe("users of the vault", () => {
     await signIn(home.path, { url: daemon.url, vault: {} });
     const line = ["vault", "admin", "user", "delete", "mira", "--json"];
     expect((await runCli(line, { home: home.path })).code).toBe(2);
-    expect(daemon.seen.map(({ method }) => method)).toEqual(["GET"]);
+    expect(daemon.requests.map(({ method }) => method)).toEqual(["GET"]);
     const ran = await runCli([...line, "--yes"], { home: home.path });
     expect(ran.json()).toEqual({ deleted: true, id: mira.id });
   });
@@ -220,7 +220,7 @@ test("quotas are shown and set", async () => {
   expect(shown.out).toBe("used\t1\nlimit\t10\nfree\t9\n");
   const line = ["vault", "admin", "quota", "set", mira.id, "--limit", "2KiB", "--json"];
   expect((await runCli(line, { home: home.path })).json()).toMatchObject({ limit_bytes: 2048 });
-  expect(daemon.seen[1]?.json()).toEqual({ limit_bytes: 2048 });
+  expect(daemon.requests[1]?.json()).toEqual({ limit_bytes: 2048 });
 });
 
 test("audit records are listed with their conditions", async () => {
@@ -247,7 +247,7 @@ test("audit records are listed with their conditions", async () => {
   expect(ran.out).toBe(
     `2026-11-20T09:00:00.000Z\tauth.login\tmira\t${mira.id}\t203.0.113.7\ttotp_used=true\n`,
   );
-  const { searchParams } = new URL(daemon.seen[0]?.path ?? "", daemon.url);
+  const { searchParams } = new URL(daemon.requests[0]?.path ?? "", daemon.url);
   expect(Object.fromEntries(searchParams)).toEqual({
     user_handle: "mira",
     event_type: "auth",
@@ -268,8 +268,8 @@ describe("audit records as CSV", () => {
     await signIn(home.path, { url: daemon.url, vault: {} });
     const line = ["vault", "admin", "audit", "export", "--user", "mira", "--from", "2026-11-20"];
     expect((await runCli(line, { home: home.path })).out).toBe("id,event\r\n1,auth.login\r\n");
-    expect(daemon.seen[0]?.path).toContain("user_handle=mira");
-    expect(daemon.seen[0]?.path).toContain("from=2026-11-20");
+    expect(daemon.requests[0]?.path).toContain("user_handle=mira");
+    expect(daemon.requests[0]?.path).toContain("from=2026-11-20");
     const day = ["vault", "admin", "audit", "daily", "download", "2026-11-20"];
     expect((await runCli(day, { home: home.path })).out).toContain("auth.login");
   });

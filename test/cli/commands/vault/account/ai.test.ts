@@ -29,7 +29,7 @@ test("croft vault admin ai set sends the flags and the key from standard input",
     stdin: "sk-key\n",
   });
   expect(ran.json()).toEqual(config);
-  expect(daemon.seen[0]?.json()).toEqual({
+  expect(daemon.requests[0]?.json()).toEqual({
     provider_id: "openai",
     api_key: "sk-key",
     model_name: "gpt",

@@ -39,11 +39,11 @@ describe("changing the password", () => {
     await signIn(home.path, { url: daemon.url, vault: {} });
     const ran = await runCli(line, { home: home.path, stdin: "old one\nnew one\n" });
     expect(ran.json()).toEqual({ message: "Password changed.", sessions_revoked: 2 });
-    expect(daemon.seen[0]?.json()).toEqual({
+    expect(daemon.requests[0]?.json()).toEqual({
       current_password: "old one",
       new_password: "new one",
     });
-    expect(daemon.seen[0]?.headers.cookie).toBe("refresh_token=refresh-1");
+    expect(daemon.requests[0]?.headers.cookie).toBe("refresh_token=refresh-1");
   });
 
   test("changing the password with a wrong present one is refused after one try", async () => {
@@ -58,7 +58,7 @@ describe("changing the password", () => {
     const ran = await runCli(line, { home: home.path, stdin: "wrong\nnew\n" });
     expect(ran.code).toBe(4);
     expect(ran.error()).toMatchObject({ message: "Current password is incorrect" });
-    expect(daemon.seen).toHaveLength(1);
+    expect(daemon.requests).toHaveLength(1);
   });
 
   test.each(["", "one line", "a\nb\nc"])("needs two lines: %j", async (stdin) => {
@@ -67,7 +67,7 @@ describe("changing the password", () => {
     await signIn(home.path, { url: daemon.url, vault: {} });
     const ran = await runCli(line, { home: home.path, stdin });
     expect(ran.error()).toMatchObject({ code: "missing_input" });
-    expect(daemon.seen).toEqual([]);
+    expect(daemon.requests).toEqual([]);
   });
 
   test("changing the password without a terminal names the flag", async () => {
@@ -90,14 +90,14 @@ describe("resetting the password", () => {
     const line = ["vault", "password", "reset", "--email", "mira@example.org", "--json"];
     const ran = await runCli(line, { home: home.path, env });
     expect(ran.json()).toEqual({ message: "Sent, perhaps." });
-    expect(daemon.seen[0]?.json()).toEqual({ email: "mira@example.org" });
-    expect(daemon.seen[0]?.headers.authorization).toBeUndefined();
+    expect(daemon.requests[0]?.json()).toEqual({ email: "mira@example.org" });
+    expect(daemon.requests[0]?.headers.authorization).toBeUndefined();
   });
 
   test.each([
     ["the.reset.token", "the.reset.token"],
     ["https://x.example/password-reset/confirm?token=a.b%2Bc", "a.b+c"],
-  ])("sets another with %s", async (given, token) => {
+  ])("sets another with %s", async (linkOrToken, token) => {
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       "POST /api/auth/password-reset/confirm": {
@@ -106,9 +106,9 @@ describe("resetting the password", () => {
     });
     const env = { CROFT_URL: daemon.url };
     const line = ["vault", "password", "confirm", "--password-stdin"];
-    const ran = await runCli(line, { home: home.path, env, stdin: `${given}\nnew one` });
+    const ran = await runCli(line, { home: home.path, env, stdin: `${linkOrToken}\nnew one` });
     expect(ran).toMatchObject({ code: 0, out: "message\tPassword updated. Please sign in.\n" });
-    expect(daemon.seen[0]?.json()).toEqual({ token, new_password: "new one" });
+    expect(daemon.requests[0]?.json()).toEqual({ token, new_password: "new one" });
   });
 });
 
@@ -125,5 +125,5 @@ test("an access token that has ended is renewed before the password is sent", as
   await signIn(home.path, { url: daemon.url, vault: { access_expires_at: 0 } });
   const line = ["vault", "password", "change", "--password-stdin"];
   expect((await runCli(line, { home: home.path, stdin: "a\nb" })).code).toBe(0);
-  expect(daemon.seen[1]?.headers).toMatchObject({ authorization: `Bearer ${renewed}` });
+  expect(daemon.requests[1]?.headers).toMatchObject({ authorization: `Bearer ${renewed}` });
 });

@@ -32,10 +32,10 @@ test("preferences are shown and changed", async () => {
   expect(shown.out).toBe("pdf_open_mode\tin_app\n");
   const line = ["vault", "preference", "set", "--pdf-open-mode", "new_tab", "--json"];
   expect((await runCli(line, { home: home.path })).json()).toEqual({ pdf_open_mode: "new_tab" });
-  expect(daemon.seen[1]?.json()).toEqual({ pdf_open_mode: "new_tab" });
+  expect(daemon.requests[1]?.json()).toEqual({ pdf_open_mode: "new_tab" });
   const dry = await runCli([...line, "--dry-run"], { home: home.path });
   expect(dry.code).toBe(0);
-  expect(daemon.seen).toHaveLength(2);
+  expect(daemon.requests).toHaveLength(2);
 });
 
 test("the default storage is set, and a command that names no preference is refused", async () => {
@@ -46,8 +46,8 @@ test("the default storage is set, and a command that names no preference is refu
   const line = ["vault", "preference", "set", "default-storage", "webdav"];
   expect((await runCli(line, { home: home.path })).out).toContain("default storage\twebdav\n");
   expect((await runCli([...line, "--json"], { home: home.path })).json()).toEqual(body);
-  expect(daemon.seen[0]?.json()).toEqual({ backend: "webdav" });
+  expect(daemon.requests[0]?.json()).toEqual({ backend: "webdav" });
   const nothing = await runCli(["vault", "preference", "set"], { home: home.path });
   expect(nothing.code).toBe(2);
-  expect(daemon.seen).toHaveLength(2);
+  expect(daemon.requests).toHaveLength(2);
 });

@@ -23,7 +23,7 @@ describe("croft vault token", () => {
     const line = ["vault", "token", "create", "ci", "--scope", "read", "--expires", "2027-01-31"];
     const ran = await runCli([...line, "--json"], { home: home.path });
     expect(ran.json()).toMatchObject({ token: "crv_secret", name: "ci" });
-    expect(daemon.seen[0]?.json()).toEqual({
+    expect(daemon.requests[0]?.json()).toEqual({
       name: "ci",
       scope: "read",
       expires_at: "2027-01-31T00:00:00.000Z",

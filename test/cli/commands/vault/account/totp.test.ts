@@ -59,8 +59,8 @@ describe("turning the second factor on", () => {
     const ran = await runCli(["vault", "totp", "enable", "123 456"], { home: home.path });
     expect(ran.out).toBe("backup codes\taaaaa-bbbbb,ccccc-ddddd\n");
     expect(ran.err).toContain("One other session has ended.");
-    expect(daemon.seen[0]?.json()).toEqual({ code: "123456" });
-    expect(daemon.seen[0]?.headers.cookie).toBe("refresh_token=refresh-1");
+    expect(daemon.requests[0]?.json()).toEqual({ code: "123456" });
+    expect(daemon.requests[0]?.headers.cookie).toBe("refresh_token=refresh-1");
   });
 
   test("enabling the second factor with a wrong code exits 12, and without a code prompts or names the flag", async () => {
@@ -87,7 +87,7 @@ test("turning it off takes a yes", async () => {
   await signIn(home.path, { url: daemon.url, vault: {} });
   const refused = await runCli(["vault", "totp", "disable", "--json"], { home: home.path });
   expect(refused.error()).toMatchObject({ code: "missing_input", hint: "give --yes" });
-  expect(daemon.seen).toEqual([]);
+  expect(daemon.requests).toEqual([]);
   const ran = await runCli(["vault", "totp", "disable", "--yes", "--json"], { home: home.path });
   expect(ran.json()).toEqual({ message: "TOTP disabled.", sessions_revoked: 0 });
 });

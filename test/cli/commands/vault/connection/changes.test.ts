@@ -46,7 +46,7 @@ async function go(
   });
   await signIn(home.path, { url: daemon.url, vault: {} });
   const ran = await runCli(["vault", ...words], { home: home.path, ...more });
-  return { ran, sent: daemon.seen.at(-1) };
+  return { ran, sent: daemon.requests.at(-1) };
 }
 
 describe("connection view and test", () => {

@@ -81,7 +81,7 @@ async function add(words: readonly string[], stdin = "") {
   await signIn(home.path, { url: daemon.url, vault: {} });
   const line = ["vault", "connection", "add", ...words, "--json"];
   const ran = await runCli(line, { home: home.path, stdin, workingDirectory: "/somewhere" });
-  const sent = daemon.seen.find(({ method }) => method === "POST");
+  const sent = daemon.requests.find(({ method }) => method === "POST");
   return { ran, home: home.path, sent: sent?.json() };
 }
 
@@ -225,5 +225,5 @@ test("connection list prints the items of the page", async () => {
     home: home.path,
   });
   expect(ran.json()).toEqual([connection]);
-  expect(daemon.seen[0]?.path).toBe("/api/cloud/connections?page=1&per_page=30");
+  expect(daemon.requests[0]?.path).toBe("/api/cloud/connections?page=1&per_page=30");
 });

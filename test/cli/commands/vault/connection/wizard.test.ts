@@ -5,7 +5,7 @@ import {
   reconnectConnection,
 } from "../../../../../cli/commands/vault/connection/authorize.ts";
 import { run } from "../../../../../cli/main.ts";
-import { type FakeAnswer, fakeDaemon, type SeenRequest } from "../../../support/fake-daemon.ts";
+import { type FakeAnswer, fakeDaemon, type RecordedRequest } from "../../../support/fake-daemon.ts";
 import { optionsOf } from "../../../support/parse-line.ts";
 import { fakeSystem, openInput, runCli, temporaryHome } from "../../../support/run-cli.ts";
 import { signIn } from "../../../support/signed-in.ts";
@@ -91,27 +91,27 @@ async function ask(
   });
   let ended: number | undefined;
   const running = run(["vault", "connection", ...line], system).then((code) => (ended = code));
-  let seen = 0;
-  const givenUpAt = Date.now() + 45_000;
+  let readUntil = 0;
+  const deadline = Date.now() + 45_000;
   const screen = () => stripVTControlCharacters(system.written.err());
   for (const [question, text] of typed) {
-    while (!screen().slice(seen).includes(question)) {
-      if (ended !== undefined || Date.now() > givenUpAt)
+    while (!screen().slice(readUntil).includes(question)) {
+      if (ended !== undefined || Date.now() > deadline)
         throw new Error(`${question} did not come: ${screen()}`);
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
-    seen = screen().length;
+    readUntil = screen().length;
     stdin.write(text);
   }
   const code = await running;
-  const sent = daemon.seen.filter(({ method }) => method !== "GET");
+  const sent = daemon.requests.filter(({ method }) => method !== "GET");
   return {
     code,
     out: system.written.out(),
     err: screen(),
     opened: system.opened,
     sent: sent.map((request) => request.json()),
-    paths: daemon.seen.map(({ path }) => path),
+    paths: daemon.requests.map(({ path }) => path),
   };
 }
 
@@ -267,7 +267,7 @@ describe("a provider that is signed in to in a browser", () => {
     expect(refused.error()["hint"]).toContain("croft vault connection authorize dropbox");
     const printed = await go("authorize", "dropbox", "--connection", "c1");
     expect(printed.json()).toEqual(authorizing.body);
-    expect(daemon.seen.at(-1)?.path).toBe("/api/cloud/authorize/dropbox?connection_id=c1");
+    expect(daemon.requests.at(-1)?.path).toBe("/api/cloud/authorize/dropbox?connection_id=c1");
     const planned = await go("add", "dropbox", "--name", "box", "--dry-run");
     expect(planned.json()).toEqual({
       dry_run: true,
@@ -324,7 +324,7 @@ describe("connection reconnect", () => {
         connection("c1", "webdav"),
         connection("c2", "local_folder"),
       ),
-      "PATCH /api/cloud/connections/c1": (_: SeenRequest): FakeAnswer => ({
+      "PATCH /api/cloud/connections/c1": (_: RecordedRequest): FakeAnswer => ({
         body: connection("c1", "webdav"),
       }),
     };

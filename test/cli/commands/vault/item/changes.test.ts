@@ -8,7 +8,7 @@ import {
 import { analyzeItem, cat, viewItem } from "../../../../../cli/commands/vault/item/item.ts";
 import { openItem } from "../../../../../cli/commands/vault/item/open.ts";
 import { listTree } from "../../../../../cli/commands/vault/item/list.ts";
-import { type FakeAnswer, fakeDaemon, type SeenRequest } from "../../../support/fake-daemon.ts";
+import { type FakeAnswer, fakeDaemon, type RecordedRequest } from "../../../support/fake-daemon.ts";
 import { toBatchListing } from "../../../support/fake-storage.ts";
 import { optionsOf } from "../../../support/parse-line.ts";
 import { type FakeSystemOptions, runCli, temporaryHome } from "../../../support/run-cli.ts";
@@ -34,7 +34,7 @@ const items: Record<string, { name: string; kind: string; id: string }[]> = {
 };
 
 /** A tree: `/docs` holds an empty folder and `a ü.txt`. */
-function listing({ path }: SeenRequest): FakeAnswer {
+function listing({ path }: RecordedRequest): FakeAnswer {
   const query = new URL(path, "http://x").searchParams;
   const parent = query.get("parent_ref") ?? "";
   const name = query.get("name");
@@ -72,7 +72,7 @@ async function go(
   });
   await signIn(home.path, { url: daemon.url, vault: {} });
   const ran = await runCli(["vault", "item", ...words], { home: home.path, ...more });
-  return { ran, sent: daemon.seen.at(-1), url: daemon.url };
+  return { ran, sent: daemon.requests.at(-1), url: daemon.url };
 }
 
 const encoded = "docs/a%20%C3%BC.txt";

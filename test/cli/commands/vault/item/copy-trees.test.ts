@@ -68,7 +68,7 @@ describe("copying a folder to another connection", () => {
         names.filter((one) => one.endsWith("7.txt")).map((one) => `home:/${one}`),
       );
       expect(Object.keys(stored(at.away))).toHaveLength(2 + 270);
-      expect(at.seen.length).toBeLessThan(20);
+      expect(at.requests.length).toBeLessThan(20);
     });
   });
 
@@ -101,7 +101,7 @@ describe("copying a folder to another connection", () => {
       });
       const reads = ({ method, path }: { method: string; path: string }) =>
         method === "GET" || path.endsWith("/items/batch-list");
-      expect(at.seen.filter((request) => !reads(request))).toEqual([]);
+      expect(at.requests.filter((request) => !reads(request))).toEqual([]);
     });
   });
 
@@ -170,7 +170,7 @@ test("a sync between connections copies, replaces and deletes", async () => {
       { item: "c.txt", action: "delete" },
     ]);
     expect(stored(at.away)).toEqual({ "to/": 0, "to/a.txt": 3, "to/b.txt": 1 });
-    expect(at.seen.map(({ method, path }) => `${method} ${path}`)).toContain(
+    expect(at.requests.map(({ method, path }) => `${method} ${path}`)).toContain(
       "PUT /api/cloud/connections/c2/items/batch",
     );
     const overlapping = await at.go("home:/ home:/from --json");

@@ -28,14 +28,14 @@ import { fakeSystem, toRan } from "../../../support/run-cli.ts";
 /** Runs `vault item download …` against these items. */
 function inWork(
   items: FakeItem[],
-  use: (at: InWork & { readonly asked: () => readonly string[] }) => Promise<void>,
+  use: (at: InWork & { readonly requestedIds: () => readonly string[] }) => Promise<void>,
   pageSize?: number,
 ): Promise<void> {
   return inWorkOf("download", { items, pageSize }, (at) =>
     use({
       ...at,
-      asked: () =>
-        at.seen.flatMap(({ path, ...request }) => {
+      requestedIds: () =>
+        at.requests.flatMap(({ path, ...request }) => {
           if (path.endsWith("/batch-download"))
             return (request.json() as { item_ids: string[] }).item_ids;
           return path.endsWith("/download") ? [path] : [];
@@ -378,17 +378,19 @@ describe("several transfers", () => {
   });
 
   test("several transfers do not ask a connection again that has to be reconnected", async () => {
-    await inWork(toItems(many), async ({ go, storage, seen }) => {
+    await inWork(toItems(many), async ({ go, storage, requests }) => {
       storage.override = (_, key) =>
         key.endsWith("/download") ? { status: 401, body: { detail: "Reconnect this" } } : undefined;
       const ran = await go("home:/ -r --json");
       expect(ran.error()).toMatchObject({ code: "reauth_required", exit_code: 13 });
-      expect(seen.filter(({ path }) => path.endsWith("/batch-download")).length).toBeLessThan(5);
+      expect(requests.filter(({ path }) => path.endsWith("/batch-download")).length).toBeLessThan(
+        5,
+      );
     });
   });
 
   test("small files come together in few requests, and damaged ones are fetched again", async () => {
-    await inWork(toItems(many), async ({ go, storage, work, seen }) => {
+    await inWork(toItems(many), async ({ go, storage, work, requests }) => {
       const archive = pack();
       archive.entry({ name: "f0", pax: { "CROFT.item_id": "f0", "CROFT.sha256": "00" } }, "0");
       archive.finalize();
@@ -399,16 +401,16 @@ describe("several transfers", () => {
       expect((await go("home:/ -r")).code).toBe(0);
       expect(await readFile(join(work, "f0"), "utf8")).toBe("0");
       expect(await readdir(work)).toHaveLength(30);
-      const fetched = seen.filter(({ path }) => path.endsWith("/batch-download"));
+      const fetched = requests.filter(({ path }) => path.endsWith("/batch-download"));
       expect(fetched.length).toBeLessThan(5);
     });
   });
 
   test("end with the daemon, without asking for every other file", async () => {
-    await inWork(toItems(many), async ({ go, asked }) => {
+    await inWork(toItems(many), async ({ go, requestedIds }) => {
       const ran = await go("home:/ -r --json --url http://127.0.0.1:9");
       expect(ran.error()).toMatchObject({ code: "daemon_unreachable" });
-      expect(asked()).toEqual([]);
+      expect(requestedIds()).toEqual([]);
     });
   });
 
@@ -535,7 +537,7 @@ describe("a download that is stopped in the middle", () => {
   });
 
   test("a download that is stopped in the middle by the connection is taken up at once where it was", async () => {
-    await inWork([big], async ({ work, storage, go, asked }) => {
+    await inWork([big], async ({ work, storage, go, requestedIds }) => {
       const broken = new Set<string>();
       storage.override = (request, key) => {
         if (!key.endsWith("/download") || broken.size === 4) return undefined;
@@ -545,7 +547,7 @@ describe("a download that is stopped in the middle", () => {
       };
       const ran = await go("home:/big.bin");
       expect([ran.code, ran.err]).toEqual([0, ""]);
-      expect(asked().length).toBeGreaterThanOrEqual(5);
+      expect(requestedIds().length).toBeGreaterThanOrEqual(5);
       expect((await readFile(join(work, "big.bin"))).equals(bytes)).toBe(true);
     });
   });
@@ -582,12 +584,12 @@ describe("an existing target", () => {
       ...one,
       modifiedAt: "2020-01-01T00:00:00.000Z",
     }));
-    await inWork(items, async ({ work, go, asked, storage }) => {
+    await inWork(items, async ({ work, go, requestedIds, storage }) => {
       await go("home:/docs -r");
       const again = await go("home:/docs -r --json");
       expect(again.code).toBe(7);
       expect(again.error()["hint"]).toContain("--skip-existing");
-      const before = asked().length;
+      const before = requestedIds().length;
       const skipped = await go("home:/docs -r --skip-existing --json");
       expect(skipped.code).toBe(0);
       expect((skipped.json() as { skipped: string }[]).map((one) => one.skipped)).toEqual([
@@ -595,7 +597,7 @@ describe("an existing target", () => {
         "same",
         "same",
       ]);
-      expect(asked()).toHaveLength(before);
+      expect(requestedIds()).toHaveLength(before);
 
       // Another size, and changed at the provider since: neither is the same.
       await writeFile(join(work, "docs/a.txt"), "longer");
@@ -608,13 +610,13 @@ describe("an existing target", () => {
       ]);
       expect((await go("home:/docs -r --skip-existing --force")).code).toBe(0);
       expect(await readFile(join(work, "docs/a.txt"), "utf8")).toBe("a");
-      expect(asked()).toHaveLength(before + 2);
+      expect(requestedIds()).toHaveLength(before + 2);
       expect(storage.busiest).toBeGreaterThan(0);
     });
   });
 
   test("--dry-run prints the plan and writes nothing", async () => {
-    await inWork(toItems(papers), async ({ work, go, asked }) => {
+    await inWork(toItems(papers), async ({ work, go, requestedIds }) => {
       const ran = await go("home:/docs -r -o to --dry-run --json");
       expect(ran.json()).toMatchObject({
         dry_run: true,
@@ -624,7 +626,7 @@ describe("an existing target", () => {
           { item: "home:/docs/none.txt", size: 0 },
         ],
       });
-      expect([await readdir(work), asked()]).toEqual([[], []]);
+      expect([await readdir(work), requestedIds()]).toEqual([[], []]);
     });
   });
 });
@@ -633,14 +635,14 @@ describe("a word that is not an item", () => {
   test.each(["out.pdf", "./out", "~/x"])(
     "as the last one is taken for a target: %s",
     async (word) => {
-      await inWork(toItems(papers), async ({ work, go, asked }) => {
+      await inWork(toItems(papers), async ({ work, go, requestedIds }) => {
         const ran = await go(`home:/top.txt ${word} --json`);
         expect(ran.error()).toMatchObject({
           exit_code: 2,
           message: `${word} is not an item`,
           hint: `--output ${word} names the target; items are written CONNECTION:/path or CONNECTION:ID`,
         });
-        expect([await readdir(work), asked()]).toEqual([[], []]);
+        expect([await readdir(work), requestedIds()]).toEqual([[], []]);
       });
     },
   );

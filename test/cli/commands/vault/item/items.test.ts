@@ -11,7 +11,7 @@ import { toFileName } from "../../../../../cli/commands/vault/item/local-files.t
 import { type ItemUploadOptions, upload } from "../../../../../cli/commands/vault/item/upload.ts";
 import { run } from "../../../../../cli/main.ts";
 import { toItemAddress } from "../../../../../cli/support/items.ts";
-import { type FakeAnswer, fakeDaemon, type SeenRequest } from "../../../support/fake-daemon.ts";
+import { type FakeAnswer, fakeDaemon, type RecordedRequest } from "../../../support/fake-daemon.ts";
 import { toBatchListing } from "../../../support/fake-storage.ts";
 import { optionsOf } from "../../../support/parse-line.ts";
 import {
@@ -44,7 +44,7 @@ const item = (id: string, kind: "file" | "folder" = "file", size: number | null 
 });
 
 /** A tree: `/docs` is a folder with `a ü.txt`. */
-function listing({ path }: SeenRequest): FakeAnswer {
+function listing({ path }: RecordedRequest): FakeAnswer {
   const query = new URL(path, "http://x").searchParams;
   const all =
     query.get("parent_ref") === ""
@@ -76,7 +76,7 @@ async function inHome<T>(
   work: (
     home: string,
     go: (words: readonly string[], more?: Partial<FakeSystemOptions>) => ReturnType<typeof runCli>,
-    seen: readonly SeenRequest[],
+    requests: readonly RecordedRequest[],
   ) => Promise<T>,
 ): Promise<T> {
   await using home = await temporaryHome();
@@ -85,7 +85,7 @@ async function inHome<T>(
   return await work(
     home.path,
     (words, more) => runCli(["vault", "item", ...words], { home: home.path, ...more }),
-    daemon.seen,
+    daemon.requests,
   );
 }
 
@@ -139,10 +139,10 @@ describe("item list", () => {
   });
 
   test("finds the folder by its path and prints its items", async () => {
-    await inHome({}, async (_home, go, seen) => {
+    await inHome({}, async (_home, go, requests) => {
       const ran = await go(["list", "HOME:/docs", "--json=name,size"]);
       expect(ran.json()).toEqual([{ name: "a ü.txt", size: 5 }]);
-      expect(seen.at(-1)?.path).toBe("/api/cloud/connections/c1/items?parent_ref=docs");
+      expect(requests.at(-1)?.path).toBe("/api/cloud/connections/c1/items?parent_ref=docs");
     });
   });
 
@@ -173,10 +173,10 @@ describe("item list", () => {
       { items: [item("a")], next_cursor: "n1", refresh_state: "fresh" },
       { items: [item("b")], next_cursor: null, refresh_state: "fresh" },
     ].map((body) => ({ body }));
-    await inHome({ "GET /api/cloud/connections/c1/items": pages }, async (_home, go, seen) => {
+    await inHome({ "GET /api/cloud/connections/c1/items": pages }, async (_home, go, requests) => {
       const ran = await go(["list", "home:/", "--all", "--jq", ".[].name", "--refresh"]);
       expect(ran.out).toBe("a\nb\n");
-      expect(seen.map(({ path }) => path).slice(1)).toEqual([
+      expect(requests.map(({ path }) => path).slice(1)).toEqual([
         "/api/cloud/connections/c1/items?parent_ref=&limit=1000&refresh=true",
         "/api/cloud/connections/c1/items?parent_ref=&limit=1000&cursor=n1",
       ]);
@@ -217,11 +217,11 @@ describe("item upload", () => {
   });
 
   test("sends the fields before the file, with its length", async () => {
-    await inHome({ [route]: { body: uploaded } }, async (home, go, seen) => {
+    await inHome({ [route]: { body: uploaded } }, async (home, go, requests) => {
       await writeFile(join(home, 'a "ü".bin'), "\u0000\r\n");
       const ran = await go(["upload", 'a "ü".bin', "home:/docs", "--json"]);
       expect(ran.json()).toEqual([{ item: 'a "ü".bin', ...uploaded, skipped: null, error: null }]);
-      const request = seen.at(-1)!;
+      const request = requests.at(-1)!;
       const boundary = /boundary=(\w+)$/.exec(request.headers["content-type"] ?? "")?.[1];
       expect(request.headers["content-length"]).toBe(String(request.body.byteLength));
       expect(request.headers["transfer-encoding"]).toBeUndefined();
@@ -248,13 +248,13 @@ describe("item upload", () => {
   });
 
   test("gives a single file another name, and takes standard input under one", async () => {
-    await inHome({ [route]: { body: uploaded } }, async (_home, go, seen) => {
+    await inHome({ [route]: { body: uploaded } }, async (_home, go, requests) => {
       const ran = await go(["upload", "-", "home:/docs/new.txt"], {
         stdin: Readable.from([Buffer.from("abc")]),
       });
       expect(ran.code).toBe(0);
-      expect(seen.at(-1)?.headers["transfer-encoding"]).toBe("chunked");
-      expect(seen.at(-1)?.body.toString()).toContain('name="filename"\r\n\r\nnew.txt\r\n');
+      expect(requests.at(-1)?.headers["transfer-encoding"]).toBe("chunked");
+      expect(requests.at(-1)?.body.toString()).toContain('name="filename"\r\n\r\nnew.txt\r\n');
       const nameless = await go(["upload", "-", "home:/docs", "--json"]);
       expect(nameless.error()).toMatchObject({ code: "usage", hint: "write home:/docs/NAME" });
     });
@@ -324,10 +324,10 @@ describe("item upload", () => {
         headers: { "Set-Cookie": "refresh_token=r2; Path=/" },
       },
     };
-    await inHome(answers, async (home, go, seen) => {
+    await inHome(answers, async (home, go, requests) => {
       await writeFile(join(home, "x.bin"), "abc");
       expect((await go(["upload", "x.bin", "home:/docs"])).code).toBe(0);
-      const uploads = seen.filter(
+      const uploads = requests.filter(
         ({ method, path }) => method === "POST" && path.endsWith("upload"),
       );
       expect(uploads.map(({ headers }) => headers.authorization)).toEqual([
@@ -401,10 +401,10 @@ describe("item download", () => {
   });
 
   test("item download does not send bytes to a terminal without --force", async () => {
-    await inHome({ [route]: bytes }, async (_home, go, seen) => {
+    await inHome({ [route]: bytes }, async (_home, go, requests) => {
       const refused = await go(["download", "home:/docs/a ü.txt", "-o", "-"], { terminal: true });
       expect(refused).toMatchObject({ code: 2, out: "" });
-      expect(seen).toEqual([]);
+      expect(requests).toEqual([]);
       const forced = await go(["download", "home:/docs/a ü.txt", "-o", "-", "--force", "--quiet"], {
         terminal: true,
       });
@@ -470,7 +470,7 @@ describe("item download", () => {
       if (request.url?.startsWith("/api/cloud/connections?"))
         return void body(tree["GET /api/cloud/connections"].body);
       if (request.url?.includes("/items?"))
-        return void body(listing({ path: request.url } as SeenRequest).body);
+        return void body(listing({ path: request.url } as RecordedRequest).body);
       response.setHeader("Content-Length", 1000).write("begins");
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -40,7 +40,7 @@ interface UploadState {
 
 /** A daemon that keeps only how many bytes have arrived, and cuts the first part after `cutAfter` of them. */
 async function serve(state: UploadState) {
-  const seen: string[] = [];
+  const requests: string[] = [];
   const send = (response: ServerResponse, status: number, body: unknown) =>
     response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
   const progress = () => ({
@@ -51,7 +51,9 @@ async function serve(state: UploadState) {
   });
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? "").split("?")[0];
-    seen.push(`${request.method} ${path} ${String(request.headers["upload-offset"] ?? "")}`.trim());
+    requests.push(
+      `${request.method} ${path} ${String(request.headers["upload-offset"] ?? "")}`.trim(),
+    );
     if (path === "/api/cloud/connections") {
       const one = { id: "c1", provider: "local_folder", display_name: "home" };
       return void send(response, 200, { items: [one], total: 1, page: 1, per_page: 100 });
@@ -94,7 +96,7 @@ async function serve(state: UploadState) {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    seen,
+    requests,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -107,36 +109,39 @@ async function upload(state: UploadState) {
   await signIn(home.path, { url: daemon.url, vault: {} });
   const words = ["vault", "item", "upload", "big.bin", "home:/", "--json"];
   const options = { home: home.path, workingDirectory: home.path, hurried: true };
-  return { ran: await runCli(words, options), seen: daemon.seen };
+  return { ran: await runCli(words, options), requests: daemon.requests };
 }
 
 test("resumes a large upload after its connection closed early, and sends the hash of the whole file", async () => {
-  const { ran, seen } = await upload({ offset: 0, cutAfter: 100_000_000 });
+  const { ran, requests } = await upload({ offset: 0, cutAfter: 100_000_000 });
   expect([ran.code, JSON.parse(ran.out)]).toMatchObject([0, [{ name: "big.bin", size: SIZE }]]);
-  const parts = seen.filter((line) => line.startsWith("PATCH"));
+  const parts = requests.filter((line) => line.startsWith("PATCH"));
   expect(parts).toHaveLength(2);
   expect(Number(parts[1]?.split(" ")[2])).toBeGreaterThanOrEqual(100_000_000);
   expect(ran.err).toMatch(/Resuming big\.bin at \d+(\.\d+)? M/);
 });
 
 test("resumes the upload that an earlier run has left", async () => {
-  const { ran, seen } = await upload({ offset: 200_000_000, cutAfter: Number.POSITIVE_INFINITY });
+  const { ran, requests } = await upload({
+    offset: 200_000_000,
+    cutAfter: Number.POSITIVE_INFINITY,
+  });
   expect(ran.code).toBe(0);
-  expect(seen.filter((line) => line.startsWith("PATCH"))).toEqual([
+  expect(requests.filter((line) => line.startsWith("PATCH"))).toEqual([
     `PATCH ${base}/uploads/u1 200000000`,
   ]);
   expect(ran.err).toMatch(/Resuming big\.bin at/);
 });
 
 test("completes an upload of which everything has arrived", async () => {
-  const { ran, seen } = await upload({ offset: SIZE, cutAfter: Number.POSITIVE_INFINITY });
-  expect([ran.code, seen.filter((line) => line.startsWith("PATCH"))]).toEqual([0, []]);
+  const { ran, requests } = await upload({ offset: SIZE, cutAfter: Number.POSITIVE_INFINITY });
+  expect([ran.code, requests.filter((line) => line.startsWith("PATCH"))]).toEqual([0, []]);
 });
 
 test("requests the result again when the answer to completing is lost", async () => {
   const state = { offset: SIZE, cutAfter: Number.POSITIVE_INFINITY, lost: 2 };
-  const { ran, seen } = await upload(state);
+  const { ran, requests } = await upload(state);
   expect([ran.code, JSON.parse(ran.out)]).toMatchObject([0, [{ name: "big.bin", size: SIZE }]]);
-  expect(seen.filter((line) => line.endsWith("/complete"))).toHaveLength(3);
-  expect(seen.filter((line) => line.endsWith("/uploads"))).toHaveLength(1);
+  expect(requests.filter((line) => line.endsWith("/complete"))).toHaveLength(3);
+  expect(requests.filter((line) => line.endsWith("/uploads"))).toHaveLength(1);
 });

@@ -46,7 +46,7 @@ async function go(
   });
   await signIn(home.path, { url: daemon.url, vault: {} });
   const ran = await runCli(["vault", "item", "trash", ...words], { home: home.path, ...more });
-  return { ran, seen: daemon.seen };
+  return { ran, requests: daemon.requests };
 }
 
 describe("item trash list", () => {
@@ -88,21 +88,21 @@ describe("item trash restore", () => {
   });
 
   test("restores the item of a path that was deleted last", async () => {
-    const { ran, seen } = await go(["restore", "home:/docs/a.txt", "--json"], {
+    const { ran, requests } = await go(["restore", "home:/docs/a.txt", "--json"], {
       [`POST ${base}/restore`]: { body: restored },
     });
     expect(ran.code).toBe(0);
-    expect(seen.at(-1)?.json()).toEqual({ trash_id: "t2" });
+    expect(requests.at(-1)?.json()).toEqual({ trash_id: "t2" });
     expect(JSON.parse(ran.out)).toEqual([{ item: "home:/docs/a.txt", ...restored, error: null }]);
   });
 
   test("restores an item of the top folder, and one by its id", async () => {
     for (const word of ["home:/top.txt", "home:t3"]) {
-      const { ran, seen } = await go(["restore", word], {
+      const { ran, requests } = await go(["restore", word], {
         [`POST ${base}/restore`]: { body: restored },
       });
       expect(ran.code).toBe(0);
-      expect(seen.at(-1)?.json()).toEqual({ trash_id: "t3" });
+      expect(requests.at(-1)?.json()).toEqual({ trash_id: "t3" });
     }
   });
 
@@ -133,15 +133,15 @@ describe("item trash empty", () => {
 
   test("asks for confirmation, and repeats the request until the trash is empty", async () => {
     let left = 3;
-    const { ran, seen } = await go(["empty", "home", "--yes", "--json"], {
+    const { ran, requests } = await go(["empty", "home", "--yes", "--json"], {
       [`DELETE ${base}`]: () => ({
         body: { kind: "emptied", removed: 500, has_more: --left > 0 },
       }),
     });
     expect(JSON.parse(ran.out)).toEqual({ kind: "emptied", removed: 1500, has_more: false });
-    expect(seen.filter(({ method }) => method === "DELETE")).toHaveLength(3);
+    expect(requests.filter(({ method }) => method === "DELETE")).toHaveLength(3);
     const refused = await go(["empty", "home"]);
     expect(refused.ran.code).toBe(2);
-    expect(refused.seen.filter(({ method }) => method === "DELETE")).toHaveLength(0);
+    expect(refused.requests.filter(({ method }) => method === "DELETE")).toHaveLength(0);
   });
 });

@@ -67,13 +67,13 @@ describe("a folder", () => {
   });
 
   test("a folder without --recursive is a usage error that names the flag", async () => {
-    await inWork(album, [], async ({ go, seen }) => {
+    await inWork(album, [], async ({ go, requests }) => {
       expect((await go("album home:/ --json")).error()).toMatchObject({
         exit_code: 2,
         message: "album is a folder",
         hint: "--recursive uploads it with everything in it",
       });
-      expect(seen.filter(({ method }) => method === "POST")).toEqual([]);
+      expect(requests.filter(({ method }) => method === "POST")).toEqual([]);
     });
   });
 
@@ -145,7 +145,7 @@ describe("a folder", () => {
   });
 
   test("a folder with --dry-run is shown as the requests that would be sent", async () => {
-    await inWork({ "album/a": "a" }, [], async ({ go, seen }) => {
+    await inWork({ "album/a": "a" }, [], async ({ go, requests }) => {
       const ran = await go("album home:/new -r --dry-run --json");
       expect(ran.json()).toMatchObject({
         dry_run: true,
@@ -160,14 +160,14 @@ describe("a folder", () => {
       });
       const isRead = ({ method, path }: { method: string; path: string }) =>
         method === "GET" || path.endsWith("/items/batch-list");
-      expect(seen.filter((request) => !isRead(request))).toEqual([]);
+      expect(requests.filter((request) => !isRead(request))).toEqual([]);
     });
   });
 
   test("small files go together in few requests, each with its own outcome", async () => {
     const names = Array.from({ length: 300 }, (_, at) => `many/${at} "q" \\.txt`);
     const files = Object.fromEntries(names.map((name) => [name, name]));
-    await inWork(files, toItems({ "many/": "" }), async ({ go, stored, storage, seen }) => {
+    await inWork(files, toItems({ "many/": "" }), async ({ go, stored, storage, requests }) => {
       storage.override = ({ body }, key) =>
         key.endsWith("/upload") && body.includes('many/7 "q"')
           ? { status: 507, body: { detail: "The server's disk is full." } }
@@ -180,7 +180,7 @@ describe("a folder", () => {
       ]);
       expect(stored()['many/299 "q" \\.txt']).toBe('many/299 "q" \\.txt');
       expect(Object.keys(stored())).toHaveLength(300);
-      const posted = seen.filter(({ method }) => method === "POST").map(({ path }) => path);
+      const posted = requests.filter(({ method }) => method === "POST").map(({ path }) => path);
       expect(posted.length).toBeLessThan(10);
       expect(posted.every((path) => /\/batch(-list)?$/.test(path))).toBe(true);
     });
@@ -193,10 +193,10 @@ describe("a folder", () => {
     await inWork(
       Object.fromEntries(paths.map((path) => [path, "x"])),
       [],
-      async ({ go, seen, stored }) => {
+      async ({ go, requests, stored }) => {
         expect((await go("album home:/ -r --json")).code).toBe(0);
         expect(Object.keys(stored())).toEqual(expect.arrayContaining(paths));
-        expect(seen.length).toBeLessThan(20);
+        expect(requests.length).toBeLessThan(20);
       },
     );
   });
@@ -219,7 +219,7 @@ describe("a folder", () => {
         ]),
       ),
     });
-    await inWork(files, there, async ({ go, seen, stored }) => {
+    await inWork(files, there, async ({ go, requests, stored }) => {
       const ran = await go("album home:/ -r --skip-existing --json=item,skipped");
       expect(ran.code).toBe(0);
       expect(stored()["album/39/new/y"]).toBe("y");
@@ -227,14 +227,14 @@ describe("a folder", () => {
         (one) => one.skipped === "same",
       );
       expect(skipped).toHaveLength(40);
-      const listings = seen.filter(({ path }) => path.endsWith("/items/batch-list"));
+      const listings = requests.filter(({ path }) => path.endsWith("/items/batch-list"));
       expect(listings.length).toBeLessThan(6);
       const refs = listings.flatMap((one) => (one.json() as { parent_refs: string[] }).parent_refs);
       // The top, the folder, 40 in it, and one in each of those.
       expect(refs.toSorted()).toEqual(
         ["", "album", ...folders, ...folders.map((path) => `${path}/old`)].toSorted(),
       );
-      expect(seen.filter(({ path }) => path.includes("/items?parent_ref=album"))).toEqual([]);
+      expect(requests.filter(({ path }) => path.includes("/items?parent_ref=album"))).toEqual([]);
     });
   });
 
@@ -353,8 +353,8 @@ describe("files", () => {
   });
 
   test("files whose bytes cannot be read fail for that reason, and not for the connection", async () => {
-    await inWork({}, [], async ({ seen }) => {
-      expect(seen).toEqual([]);
+    await inWork({}, [], async ({ requests }) => {
+      expect(requests).toEqual([]);
       await using daemon = await fakeDaemon({ "POST /up": { body: {} } });
       const transport = createTransport(fakeSystem({ home: "/nowhere" }), async () => undefined);
       const sending = sendUpload(transport, {
