@@ -77,7 +77,7 @@ export async function startNextcloud(
         "x-oc-mtime": "accepted",
       }),
       refuseName: (name) =>
-        Buffer.byteLength(name) > 250 || name.includes("\\") || name === ".htaccess"
+        Buffer.byteLength(name) > 250 || /\\|\.(part|filepart)$/i.test(name) || isReserved(name)
           ? 400
           : undefined,
       errorBody: (status, header) =>
@@ -135,6 +135,11 @@ export async function startNextcloud(
       return true;
     }
     if (below[0] === "ocs") return answerOcs(request, response, below);
+    if (request.method === "PROPFIND" && isReserved(path.at(-1) ?? "")) {
+      request.resume();
+      dav.say(response, 400);
+      return true;
+    }
     if (request.method === "MOVE" && isBelow(path, uploadsPath) && path.at(-1) === ".file") {
       assemble(request, response, path);
       return true;
@@ -191,6 +196,9 @@ export async function startNextcloud(
                 undelete: options.hasTrash !== false,
                 bigfilechunking: true,
                 forbidden_filename_characters: ["\\", "/"],
+                forbidden_filenames: [".htaccess"],
+                forbidden_filename_basenames: ["con"],
+                forbidden_filename_extensions: [".part", ".filepart"],
               },
             },
           },
@@ -254,6 +262,11 @@ export async function startNextcloud(
       if (node !== undefined) restore(node);
     },
   });
+}
+
+/** Names that no request may have. The second one is not announced. */
+function isReserved(name: string): boolean {
+  return name === ".htaccess" || name === "web.config";
 }
 
 function escapeXml(text: string): string {

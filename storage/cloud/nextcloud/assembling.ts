@@ -151,6 +151,7 @@ export async function determineOutcome(
       ? { kind: "unknown_outcome", note: "other_bytes" }
       : { kind: "ok", item };
   }
+  if (found.kind === "invalid_name" && answered.kind === "refused") return found;
   if (found.kind !== "not_found") return { kind: "unknown_outcome", note: "look_failed" };
   const gone = await core.refuseParent(upload.parent, signal);
   if (gone !== undefined)

@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import type { Failure } from "../outcomes.ts";
 import type {
   CheckOutcome,
@@ -17,6 +16,7 @@ import { createDavCore } from "../webdav/core.ts";
 import { PROBE_VERSION, lookAtRoot, toCapabilities } from "../webdav/probe.ts";
 import { replaceFile } from "../webdav/replacing.ts";
 import { createDavVerbs, type WebDavRequest } from "../webdav/webdav.ts";
+import { refuseName } from "./names.ts";
 import { discover, toDavBase, toServerBase, type ServerDetails } from "./server.ts";
 import { createTrash } from "./trash-items.ts";
 import { createCloudTrash } from "./trash.ts";
@@ -30,8 +30,6 @@ export interface NextcloudRequest extends WebDavRequest {
   readonly pieceBytes: number;
 }
 
-/** Longest name in bytes: the server reserves some for itself. */
-const NAME_BYTES_MAX = 250;
 /** The letter of each permission. */
 const LETTERS = { rename: "N", move: "V", delete: "D", replace: "W" } as const;
 
@@ -185,14 +183,6 @@ const permits: Permits = (action, { permissions }): Failure | undefined =>
   permissions === undefined || permissions.includes(LETTERS[action])
     ? undefined
     : { kind: "forbidden", note: "permissions" };
-
-function refuseName(name: string, details: ServerDetails): Failure | undefined {
-  if ([...details.forbidden].some((character) => name.includes(character)))
-    return { kind: "invalid_name", rule: "forbidden_character" };
-  return Buffer.byteLength(name) > NAME_BYTES_MAX
-    ? { kind: "invalid_name", rule: "too_long" }
-    : undefined;
-}
 
 function compose(name: string): string {
   return name.isWellFormed() ? name.normalize("NFC") : name;

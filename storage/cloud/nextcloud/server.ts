@@ -1,20 +1,18 @@
 import type { ConnectFailure } from "../outcomes.ts";
-import type { ProbeResult } from "../provider.ts";
 import { asObject, asText, readJsonObject, type JsonObject } from "../json.ts";
 import { ADDRESS_REFUSED } from "../transport.ts";
 import { toBase, type DavBase } from "../webdav/address.ts";
 import type { DavClient } from "../webdav/client.ts";
+import { toNameRules, type NameRules } from "./names.ts";
 
 /** The server's capabilities and the signed-in user, as the probe result of the connection. */
-export interface ServerDetails extends ProbeResult {
+export interface ServerDetails extends NameRules {
   readonly product: "nextcloud" | "owncloud";
   readonly server_version: string;
   /** The user id, which may differ from the login name. */
   readonly user: string;
   readonly trash: boolean;
   readonly chunks: boolean;
-  /** Characters that the server forbids in names, concatenated. */
-  readonly forbidden: string;
 }
 
 /** Returns the server's base URL: people also paste URLs of pages and of WebDAV folders. */
@@ -95,7 +93,6 @@ function toDetails(status: JsonObject, user: string, document: JsonObject): Serv
   const capabilities = asObject(document["capabilities"]);
   const files = asObject(capabilities?.["files"]);
   const dav = asObject(capabilities?.["dav"]);
-  const forbidden = files?.["forbidden_filename_characters"];
   // Themes rename Nextcloud; ownCloud keeps its name.
   const isOwnCloud = /owncloud/i.test(asText(status["productname"]) ?? "");
   return {
@@ -104,8 +101,6 @@ function toDetails(status: JsonObject, user: string, document: JsonObject): Serv
     user,
     trash: files?.["undelete"] === true,
     chunks: asText(dav?.["chunking"]) !== undefined,
-    forbidden: Array.isArray(forbidden)
-      ? forbidden.filter((each) => typeof each === "string").join("")
-      : "\\",
+    ...toNameRules(files),
   };
 }

@@ -48,6 +48,8 @@ export interface CloudUploads {
 const SMALL_BYTES = 64 * 1024;
 const PIECES_MAX = 10_000;
 const PIECE_ATTEMPTS_MAX = 3;
+/** When a locked name is looked up: another short upload is over by then. */
+const LOCKED_MS = [0, 500, 1_500];
 
 /**
  * Creates a file: by one conditional request, or by chunks that the server assembles at the end. Chunks are sent
@@ -145,7 +147,25 @@ async function uploadWhole(
     body: body.bytes ?? body.stream,
     signal: upload.signal,
   });
-  return determineOutcome(core, chunked, await judgeAnswer(core, answer), upload.signal);
+  const answered = await judgeAnswer(core, answer);
+  if (answered.kind === "refused" && answered.status === 423)
+    return (await findOtherWriter(core, chunked.segments, upload.signal)) ?? answered.failure;
+  return determineOutcome(core, chunked, answered, upload.signal);
+}
+
+/** Returns the conflict with another upload of the name: the server locks a name until its file is complete. */
+async function findOtherWriter(
+  core: DavCore,
+  segments: readonly string[],
+  signal: AbortSignal,
+): Promise<Failure | undefined> {
+  for (const waitMs of LOCKED_MS) {
+    if (waitMs > 0 && !(await pause(core.deps, waitMs, signal))) return undefined;
+    const found = await core.look(segments, signal);
+    if (found.kind === "ok") return { kind: "conflict", existingName: found.davItem.item.name };
+    if (found.kind !== "not_found") return undefined;
+  }
+  return undefined;
 }
 
 async function uploadPieces(

@@ -219,6 +219,46 @@ describe("a lost answer on a server that keeps no times", () => {
   });
 });
 
+describe("a name", () => {
+  test.each([".htaccess", ".HTACCESS", "a.part", "a.FilePart", "con", "Con.txt", "a\\b"])(
+    "that the server announces as forbidden is refused without a request: %s",
+    async (name) => {
+      const { proxy, provider, upload } = await start();
+      const before = proxy.log.length;
+      expect((await upload(name, 1)).kind).toBe("invalid_name");
+      const made = await provider.createFolder({ parent: "", name, signal });
+      expect(made.kind).toBe("invalid_name");
+      expect(proxy.log).toHaveLength(before);
+    },
+  );
+
+  test.each(["apart", "part", "icon.txt", "con2", "htaccess"])(
+    "that resembles a forbidden one is taken: %s",
+    async (name) => {
+      const { upload } = await start();
+      expect((await upload(name, 1)).kind).toBe("ok");
+    },
+  );
+
+  test("that the server refuses in every request is invalid", async () => {
+    const { upload } = await start();
+    expect(await upload("web.config", 1)).toMatchObject({
+      kind: "invalid_name",
+      rule: "refused_by_provider",
+    });
+  });
+
+  test("that another upload is writing is a conflict, and a locked one that stays free is locked", async () => {
+    const { proxy, put, upload } = await start();
+    const isUpload = (name: string) => (request: ProxiedRequest) =>
+      request.method === "PUT" && request.path.endsWith(`/${name}`);
+    proxy.answerNext((request) => isUpload("wanted")(request) && put("wanted") !== undefined, 423);
+    expect((await upload("wanted", 1)).kind).toBe("conflict");
+    proxy.answerNext(isUpload("locked"), 423);
+    expect((await upload("locked", 1)).kind).toBe("locked");
+  });
+});
+
 describe("an upload in pieces", () => {
   test("a retried assembly that has already succeeded does not conflict with itself", async () => {
     const { server, proxy, put, upload, names } = await start();
@@ -381,13 +421,14 @@ test("names that the server refuses are refused before any request", async () =>
     ["back\\slash", "forbidden_character"],
     ["x".repeat(251), "too_long"],
     ["..", "dot_name"],
+    [".htaccess", "forbidden_name"],
   ])
     expect(await provider.createFolder({ parent: "", name: name ?? "", signal })).toEqual({
       kind: "invalid_name",
       rule,
     });
   expect(proxy.log.length).toBe(before);
-  expect(await provider.createFolder({ parent: "", name: ".htaccess", signal })).toMatchObject({
+  expect(await provider.createFolder({ parent: "", name: "web.config", signal })).toMatchObject({
     kind: "invalid_name",
     rule: "refused_by_provider",
   });
