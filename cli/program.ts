@@ -107,7 +107,7 @@ async function completeWords(
   const probe = createLeaf(verb);
   attach(attachGroups(path, cli), probe);
   defineCommand(probe, module, cli);
-  return addFolderRepository(words, probe, cli);
+  return addFolderRepository(words, lineOf(leaf), probe, cli);
 }
 
 /** Machine output has room for one line of error on standard error, and for no warnings. */

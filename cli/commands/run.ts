@@ -122,7 +122,7 @@ function toRunSource(
   { workflow }: RunFilters,
 ): RunSource {
   if ([repository !== undefined, org !== undefined, user].filter(Boolean).length !== 1)
-    throw usageError("give one of OWNER/NAME, --org and --user");
+    throw usageError("give one of OWNER/NAME, --repo, --org and --user");
   if (repository !== undefined) return { kind: "repository", ...toRepositoryName(repository) };
   if (workflow !== undefined) throw usageError("--workflow needs a repository");
   return org === undefined ? { kind: "user" } : { kind: "organization", org };

@@ -10,8 +10,20 @@ const NOTE = "by default that of the current folder";
 /** Commands whose repository is not the one that a person works on. */
 const withoutFolder: ReadonlySet<string> = new Set(["croft repo clone", "croft repo transfer"]);
 
+/** Commands whose repository is that of the current folder unless one of these flags names another scope. */
+const otherScopes: Readonly<Record<string, readonly string[]>> = {
+  "croft run list": ["org", "user"],
+};
+
 /** What stands between the repository and the number of an issue, run or job. */
 const separators: Readonly<Record<string, string>> = { issue: "#", run: "/", job: "/" };
+
+/** The path of the page of an issue, run or job below that of its repository, with the number. */
+const pagePaths: Readonly<Record<string, RegExp>> = {
+  issue: /^issues\/([1-9]\d{0,14})$/,
+  run: /^actions\/runs\/([1-9]\d{0,14})$/,
+  job: /^actions\/runs\/[1-9]\d{0,14}\/jobs\/([1-9]\d{0,14})$/,
+};
 
 /**
  * Adds `--repo` to a command about one repository or issue, and says that the repository may be left out.
@@ -29,7 +41,8 @@ export function addRepositoryFlag(leaf: Command, line: string): void {
 export function takesFolder(leaf: Command, line: string): boolean {
   const [first] = leaf.registeredArguments;
   return (
-    first?.required === true &&
+    first !== undefined &&
+    (first.required || line in otherScopes) &&
     !first.variadic &&
     (first.name() === "repository" || first.name() === "place" || first.name() in separators) &&
     !line.startsWith("croft admin ") &&
@@ -39,11 +52,13 @@ export function takesFolder(leaf: Command, line: string): boolean {
 
 /**
  * Returns the words of a line with the repository that `--repo` or the current folder names: `issue list` becomes
- * `issue list mira/notes`, and `issue view 7` becomes `issue view mira/notes#7`. `probe` is a copy of the command, which
- * parses the words without running. A line that cannot be parsed is returned unchanged, so that its mistake is reported.
+ * `issue list mira/notes`, and `issue view 7` becomes `issue view mira/notes#7`, as does the address of the issue's page.
+ * `probe` is a copy of the command `line`, which parses the words without running. A line that cannot be parsed is returned
+ * unchanged, so that its mistake is reported.
  */
 export async function addFolderRepository(
   words: readonly string[],
+  line: string,
   probe: Command,
   cli: CliRun,
 ): Promise<readonly string[]> {
@@ -51,11 +66,22 @@ export async function addFolderRepository(
   if (parsed === undefined) return words;
   const { operands } = parsed;
   const [first] = probe.registeredArguments;
-  const separator = separators[first?.name() ?? ""];
+  const kind = first?.name() ?? "";
+  const separator = separators[kind];
+  if (URL.canParse(operands[0] ?? "")) {
+    cli.useFlags(readCommonFlags(probe));
+    const { url } = await cli.client.target();
+    const name = toPageName(operands[0] ?? "", kind, url);
+    return name === undefined ? words : words.with(words.indexOf(operands[0] ?? ""), name);
+  }
+  if (otherScopes[line]?.some((scope) => probe.getOptionValue(scope) !== undefined) === true)
+    return words;
   const flag = probe.getOptionValue("repo") as string | undefined;
   const number = /^#?([1-9]\d{0,14})$/.exec(operands[0] ?? "")?.[1];
   if (separator !== undefined && number === undefined) return words;
-  const required = probe.registeredArguments.filter((argument) => argument.required).length;
+  const required = probe.registeredArguments.filter(
+    (argument) => argument.required || argument === first,
+  ).length;
   if (separator === undefined && flag === undefined && operands.length !== required - 1)
     return words;
   cli.useFlags(readCommonFlags(probe));
@@ -101,6 +127,19 @@ async function findFolderRepository(cli: CliContext): Promise<string> {
       : `the repository is missing, and the current folder has no remote at ${url}`,
     { hint: "give OWNER/NAME, or --repo OWNER/NAME" },
   );
+}
+
+/** Returns the name of what a page of the daemon shows, such as `mira/notes#7` for an issue; undefined for another page. */
+function toPageName(address: string, kind: string, daemon: string): string | undefined {
+  const page = new URL(address);
+  const path = /^(.*?\/[\w.-]+\/[\w.-]+)\/((?:issues|actions\/runs)\/.+)$/.exec(page.pathname);
+  const separator = separators[kind];
+  if (separator === undefined) return toRepository(address, daemon);
+  const repository = toRepository(new URL(path?.[1] ?? "/", page).href, daemon);
+  const number = pagePaths[kind]?.exec(path?.[2] ?? "")?.[1];
+  return repository === undefined || number === undefined
+    ? undefined
+    : `${repository}${separator}${number}`;
 }
 
 /** Returns `owner/name` of a remote at the daemon's host, over http or SSH; undefined for one elsewhere. */

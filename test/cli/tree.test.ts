@@ -115,11 +115,11 @@ async function anything() {
   return new Proxy<Record<string, { body: unknown }>>({}, { get: () => ({ body: { items: [] } }) });
 }
 
-/** Something for each required argument and flag of a command, so that parsing succeeds. */
+/** Something for each required argument and flag of a command, so that parsing succeeds, and for an optional repository. */
 function argumentsOf(line: string): string[] {
   const { command } = loaded.find((one) => one.line === line)!;
   const values = command.registeredArguments
-    .filter(({ required }) => required)
+    .filter((argument) => argument.required || argument.name() === "repository")
     .map((argument) => valueOf(line, argument.name()));
   const flags = command.options
     .filter(({ mandatory }) => mandatory)
@@ -133,6 +133,7 @@ function valueOf(line: string, name: string): string {
   if (line === "api") return name === "method" ? "GET" : "/api/v1/version";
   if (line === "schema") return "version";
   if (line === "vault item upload") return "x";
+  if (name === "repository") return "mira/notes";
   if (/item|folder/.test(name)) return "home:/x";
   return /id$/.test(name) ? "1" : "x";
 }

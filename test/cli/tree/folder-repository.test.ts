@@ -205,3 +205,54 @@ test("a repository is edited by gh's words", async () => {
   expect(requests.map(({ method }) => method)).toEqual(["PUT", "PATCH"]);
   expect(requests.at(-1)?.json()).toEqual({ private: true, website: "https://h.example" });
 });
+
+test("a list of runs takes the repository of the folder unless a flag names another scope", async () => {
+  const remotes: Remotes = (url) => ({ origin: `${url}/mira/notes` });
+  const answers = {
+    "GET /api/v1/repos/mira/notes/actions/runs": { body: { workflow_runs: [], total_count: 0 } },
+    "GET /api/v1/repos/nora/diary/actions/runs": { body: { workflow_runs: [], total_count: 0 } },
+    "GET /api/v1/user/actions/runs": { body: { workflow_runs: [], total_count: 0 } },
+  };
+  const lines: readonly (readonly [string, ...string[]])[] = [
+    ["/repos/mira/notes"],
+    ["/repos/nora/diary", "--repo", "nora/diary"],
+    ["/repos/nora/diary", "nora/diary"],
+    ["/user", "--user"],
+  ];
+  for (const [path, ...words] of lines) {
+    const line = ["run", "list", ...words, "--json"];
+    const { ran, requests } = await runInClone(line, remotes, answers);
+    expect(ran, line.join(" ")).toMatchObject({ code: 0, err: "" });
+    expect(requests[0]?.path.split("?")[0]).toBe(`/api/v1${path}/actions/runs`);
+  }
+});
+
+test("the address of a page names its repository, issue, run or job", async () => {
+  const pages: readonly (readonly [string, string, string])[] = [
+    ["repo view", "mira/notes", "/repos/mira/notes"],
+    ["issue view", "mira/notes/issues/7", "/repos/mira/notes/issues/7"],
+    ["issue view", "mira/notes/issues/7#issuecomment-9", "/repos/mira/notes/issues/7"],
+    ["run view", "mira/notes/actions/runs/3", "/repos/mira/notes/actions/runs/3"],
+    ["run log", "mira/notes/actions/runs/3/jobs/4", "/repos/mira/notes/actions/jobs/4"],
+  ];
+  for (const [line, page, path] of pages) {
+    await using folder = await temporaryHome();
+    const missing = { status: 404, body: { message: "", url: "" } };
+    await using daemon = await fakeDaemon({
+      [`GET /api/v1${path}`]: missing,
+      [`GET /api/v1${path}/logs`]: missing,
+    });
+    await signIn(folder.path, { url: daemon.url, forgeToken: "t" });
+    await runCli([...line.split(" "), `${daemon.url}/${page}`], { home: folder.path });
+    expect(daemon.requests[0]?.path, page).toBe(`/api/v1${path}`);
+  }
+});
+
+test.each(["https://else.example/mira/notes/issues/7", "http://127.0.0.1:9/mira/notes/issues/7"])(
+  "the address %s at another host names no issue",
+  async (address) => {
+    const { ran, requests } = await runInClone(["issue", "view", address, "--json"], () => ({}));
+    expect(ran.error()).toMatchObject({ code: "usage" });
+    expect(requests).toEqual([]);
+  },
+);
