@@ -41,6 +41,12 @@ export const vaultHints: Readonly<Record<string, string>> = {
     '"croft vault admin audit daily list" shows the days that have one',
   "Administrator access required":
     'sign in as an administrator of the vault: "croft login vault"; profiles keep several accounts',
+  "Storage quota exceeded":
+    'delete documents, or ask an administrator of the vault for more with "croft vault admin quota set"; "croft vault quota" shows yours',
+  "This folder does not exist on the server.":
+    'setting root is a folder on the machine of the daemon: "root=." is your own, which is made for you; others must exist',
+  "This folder is not below your own folder on the server, and no administrator granted it to you. A name without a slash before it is a folder below your own.":
+    'an administrator of the vault grants folders: "croft vault admin user local-folder set"',
   "Administrators cannot use this route":
     'administrators have no files: sign in with a regular account, which "croft vault register" makes',
 };

@@ -193,20 +193,30 @@ function toFullPath({ service, path }: ApiOptions): {
       path: rooted,
     };
   const known = service ?? findService(rooted.replace(/[?#].*$/, ""));
-  if (known === undefined)
+  if (known === undefined) {
+    const { forge: isForge } = findServices(rooted.replace(/[?#].*$/, ""));
     throw usageError(
-      "the service is ambiguous",
-      "give --service forge or vault, or the path from /api/",
+      isForge ? `${rooted} is a path of both services` : `neither service has the path ${rooted}`,
+      isForge
+        ? "give --service forge or vault, or the path from /api/"
+        : "check the path, or give --service forge or vault to send the request all the same",
     );
+  }
   return { service: known, path: known === "forge" ? `/api/v1${rooted}` : `/api${rooted}` };
 }
 
 /** Returns the service that has this path, given without its prefix; undefined when both or neither have it. */
 function findService(path: string): "forge" | "vault" | undefined {
-  const isForge = Object.values<Route>(forge).some((one) => matches(one, `/api/v1${path}`));
-  const isVault = Object.values<Route>(vault).some((one) => matches(one, `/api${path}`));
-  if (isForge === isVault) return undefined;
-  return isForge ? "forge" : "vault";
+  const found = findServices(path);
+  if (found.forge === found.vault) return undefined;
+  return found.forge ? "forge" : "vault";
+}
+
+function findServices(path: string): { readonly forge: boolean; readonly vault: boolean } {
+  return {
+    forge: Object.values<Route>(forge).some((one) => matches(one, `/api/v1${path}`)),
+    vault: Object.values<Route>(vault).some((one) => matches(one, `/api${path}`)),
+  };
 }
 
 interface Route {

@@ -86,7 +86,7 @@ Examples:
 
   croft repo list --json=full_name,private
   croft repo list --all --jq '.[] | select(.private) | .full_name'
-  croft vault item list Papers:/ --template '{{.name}} {{.size_bytes}}'
+  croft vault item list Papers:/ --template '{{.name}} {{.size}}'
   croft admin user list --all --format csv > users.csv
 
 "croft schema COMMAND" prints the JSON Schema of a command's output.

@@ -32,6 +32,7 @@ export async function explainError(error: CliError, failed: FailedCommand): Prom
     return reword(error, error.message, { hint: describeStrengthRules() });
   if (error.code === "missing_input" || error.code === "usage") return addMistakes(error, failed);
   if (error.code === "not_found") return explainNotFound(error, failed);
+  if (error.code === "name_collision") return explainTakenName(error, leaf);
   if (error.code === "invalid_credentials" || error.code === "session_revoked")
     return explainRefusal(error, failed);
   return error;
@@ -67,6 +68,15 @@ async function readFlagValues({ leaf, cli }: FailedCommand): Promise<Record<stri
       values["password"] = await cli.io.readInput(64 * 1024);
   }
   return values;
+}
+
+/** Names the flag of the command that replaces what exists. */
+function explainTakenName(error: CliError, leaf: Command): CliError {
+  const canReplace = leaf.options.some(({ long }) => long === "--replace");
+  if (!canReplace || leaf.getOptionValue("replace") === true) return error;
+  return reword(error, error.message, {
+    hint: "choose another name, or give --replace to replace it",
+  });
 }
 
 async function explainNotFound(error: CliError, failed: FailedCommand): Promise<CliError> {

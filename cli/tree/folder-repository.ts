@@ -16,7 +16,7 @@ const otherScopes: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** What stands between the repository and the number of an issue, run or job. */
-const separators: Readonly<Record<string, string>> = { issue: "#", run: "/", job: "/" };
+export const separators: Readonly<Record<string, string>> = { issue: "#", run: "/", job: "/" };
 
 /** The path of the page of an issue, run or job below that of its repository, with the number. */
 const pagePaths: Readonly<Record<string, RegExp>> = {

@@ -4,6 +4,7 @@ import { toChoiceMessage } from "../support/flag-values.ts";
 import { completionOfFlag } from "../commands/completion/kinds.ts";
 import { CliError } from "../errors.ts";
 import { lineOf } from "./command-tree.ts";
+import { separators } from "./folder-repository.ts";
 import type { CommandModule } from "./entry.ts";
 
 /**
@@ -26,8 +27,9 @@ export function toUsageFailure(
       const most = leaf.registeredArguments.length;
       const takes = most === 0 ? "no arguments" : most === 1 ? "one argument" : `${most} arguments`;
       const typed = leaf.args.map((word) => JSON.stringify(word)).join(" ");
+      const joined = toJoinedName(leaf);
       return new CliError("usage", `"${lineOf(leaf)}" takes ${takes}, not ${typed}`, {
-        hint: toHint(leaf),
+        hint: joined === undefined ? toHint(leaf) : `write: ${lineOf(leaf)} ${joined}`,
       });
     }
     case "commander.unknownOption": {
@@ -43,7 +45,7 @@ export function toUsageFailure(
 
 /** The line of a command with the flags that it requires: `croft vault share create <document> --to <handle> [flags]`. */
 export function toUsageLine(leaf: Command): string {
-  const required = leaf.options.filter(({ mandatory }) => mandatory).map(({ flags }) => flags);
+  const required = leaf.options.filter(({ mandatory }) => mandatory).map(toTyped);
   return `${lineOf(leaf)} ${leaf.usage().replace("[flags]", [...required, "[flags]"].join(" "))}`;
 }
 
@@ -72,6 +74,25 @@ export function findUnknownValues(
       ? []
       : [toChoiceMessage(option.long ?? option.flags, words, value)];
   });
+}
+
+/** `--file <file>` of `-f, --file <file>`: one spelling, which can be typed. */
+function toTyped({ flags, short, long }: Option): string {
+  return short === undefined || long === undefined ? flags : flags.replace(`${short}, `, "");
+}
+
+/** `mira/notes#7` of `mira/notes 7`, for a command about one issue, run or job. */
+function toJoinedName(leaf: Command): string | undefined {
+  const [first, second] = leaf.registeredArguments;
+  const separator = separators[first?.name() ?? ""];
+  const [repository = "", number = "", ...rest] = leaf.args;
+  return separator !== undefined &&
+    second === undefined &&
+    rest.length === 0 &&
+    /^[\w.-]+\/[\w.-]+$/.test(repository) &&
+    /^[1-9]\d*$/.test(number)
+    ? `${repository}${separator}${number}`
+    : undefined;
 }
 
 function isFromLine(leaf: Command, option: Option): boolean {

@@ -216,7 +216,7 @@ describe("a usage error", () => {
     [["admin", "hook", "create", "--url", "x"], "--url is a flag of every command"],
     [
       ["issue", "view", "a/b", "1"],
-      '"croft issue view" takes one argument, not "a/b" "1"\nwrite: croft issue view <issue> [flags]',
+      '"croft issue view" takes one argument, not "a/b" "1"\nwrite: croft issue view a/b#1',
     ],
     [["vault", "register", "--handle"], "--handle <handle> takes a value"],
     [

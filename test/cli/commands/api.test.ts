@@ -71,12 +71,13 @@ describe("a request", () => {
       "Bearer access-1",
       "token ft",
     ]);
-    for (const path of ["admin/users", "no/such/path", "admin//users"]) {
+    for (const [path, message] of [
+      ["admin/users", "/admin/users is a path of both services"],
+      ["no/such/path", "neither service has the path /no/such/path"],
+      ["admin//users", "neither service has the path /admin//users"],
+    ] as const) {
       const unclear = await runCli(["api", "GET", path, "--json"], { home: home.path });
-      expect(unclear.error()).toMatchObject({
-        code: "usage",
-        message: "the service is ambiguous",
-      });
+      expect(unclear.error()).toMatchObject({ code: "usage", message });
     }
   });
 

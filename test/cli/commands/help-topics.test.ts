@@ -35,6 +35,30 @@ test("every command of the pages of topics exists", async () => {
   }
 });
 
+test("the fields in examples of topics are fields of their commands", async () => {
+  let count = 0;
+  for (const topic of ["formatting", "scripting", "backups"]) {
+    const { out } = await runCli(["help", topic], { home });
+    for (const [, line = "", flags = ""] of out.matchAll(
+      /^ {2}.*?croft ([a-z ]+?)(?= [^a-z])(.*)$/gm,
+    )) {
+      const used = [
+        ...(/--json=([\w,]+)/.exec(flags)?.[1]?.split(",") ?? []),
+        ...[...flags.matchAll(/\{\{\.(\w+)/g)].map(([, name = ""]) => name),
+        ...[...(/--jq (.*)$/.exec(flags)?.[1] ?? "").matchAll(/\.([a-z_]+)/g)].map(
+          ([, name = ""]) => name,
+        ),
+      ];
+      if (used.length === 0) continue;
+      const operands = (flags.split(" --")[0] ?? "").split(" ").filter((word) => word !== "");
+      const known = await runCli([...line.split(" "), ...operands, "--json=?"], { home });
+      for (const name of used) expect(known.out.split("\n"), `${line} ${flags}`).toContain(name);
+      count += used.length;
+    }
+  }
+  expect(count).toBeGreaterThan(5);
+});
+
 test("croft --help shows every command in a group", async () => {
   const grouped = commandGroups.flatMap(([, names]) => names);
   const shown = commands.filter((entry) => entry.kind === "noun" || !entry.hidden);

@@ -1,4 +1,4 @@
-import { constants } from "node:fs";
+import { constants, existsSync } from "node:fs";
 import { type FileHandle, open, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Readable } from "node:stream";
@@ -123,7 +123,12 @@ async function write(
   const file = await open(path, flags, 0o666).catch((error: unknown) => {
     download.stream.destroy();
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    // The name of the part file would mean nothing to a user.
+    // The name of the part file would mean nothing to a user. Some file systems refuse to create files in this way too.
+    if (existsSync(dirname(path)))
+      throw new CliError("file_error", `${dirname(path)}: no file can be created in this folder`, {
+        hint: "name another folder with --output",
+        cause: error,
+      });
     throw new CliError("file_error", `${dirname(path)}: there is no such folder`, {
       hint: "create it first, or name another one",
       cause: error,

@@ -134,6 +134,13 @@ function openExactly(path: string, source: string, length: number): Readable {
 
 function fileError(source: string, error: unknown): CliError {
   const { code } = error as NodeJS.ErrnoException;
+  // Node decodes arguments as UTF-8 and puts this character in the place of every other byte.
+  const isUnreadable = code === "ENOENT" && source.includes("\ufffd");
+  if (isUnreadable)
+    return new CliError("file_error", `${source}: the name is not valid UTF-8`, {
+      hint: "rename the file, or upload its bytes from standard input: - instead of the name",
+      cause: error,
+    });
   const reason = code === "ENOENT" ? "there is no such file" : (error as Error).message;
   return new CliError("file_error", `${source}: ${reason}`, { cause: error });
 }

@@ -136,7 +136,9 @@ export function createLocalFolders({ db, localRoots, ownFolders }: LocalFoldersD
       if (owner !== undefined && !isSame)
         return `This folder belongs to the account ${first.toLowerCase()}.`;
     }
-    return isBelowRoot ? undefined : "This folder does not lie below a local root (local_roots).";
+    return isBelowRoot
+      ? undefined
+      : "This folder does not lie below a local root: add one to the setting local_roots and restart the daemon.";
   }
 
   return {

@@ -270,6 +270,18 @@ describe("item upload", () => {
         exit_code: 7,
         http_status: 200,
         reason: "name_collision",
+        hint: "choose another name, or give --replace to replace it",
+      });
+    });
+  });
+
+  test("a name that is not UTF-8 is told apart from a missing file", async () => {
+    await inHome({ [route]: { body: uploaded } }, async (home, go) => {
+      await writeFile(Buffer.from(`${home}/\xff.txt`, "latin1"), "x");
+      const ran = await go(["upload", "\ufffd.txt", "home:/", "--json"]);
+      expect(ran.error()).toMatchObject({
+        code: "file_error",
+        message: "\ufffd.txt: the name is not valid UTF-8",
       });
     });
   });
