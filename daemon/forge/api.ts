@@ -38,7 +38,7 @@ export function createForgeApi({
 }: ForgeApiDeps): Api<ForgeCaller> {
   const documentation = () => toUrl(urls, "/api/swagger");
   const authorize = createAuthorization(db);
-  // A form is read once, for the credentials in it; its endpoint gets these bytes.
+  // A form is read once, for its credentials; the endpoint decodes the same bytes.
   const forms = new WeakMap<ServerRequest, { bytes: Buffer; fields: URLSearchParams }>();
   return {
     headers: {
@@ -47,7 +47,7 @@ export function createForgeApi({
       "X-Frame-Options": "SAMEORIGIN",
     },
     jsonContentType: "application/json;charset=utf-8",
-    // Repeated and trailing slashes mean nothing (forge behaviour, 1.1).
+    // Repeated and trailing slashes are ignored (forge behaviour, 1.1).
     normalizePath: (path) => collapseSlashes(path).replace(/(?<=.)\/$/, ""),
     headersFor: (request) =>
       (hasQuery(request) && namesToken(request.query)) || namesToken(forms.get(request)?.fields)
@@ -95,7 +95,7 @@ export function createForgeApi({
       headers: { Allow: [...allowed] },
       body: undefined,
     }),
-    // The text of a bug may hold anything: it is only logged, under the request's id.
+    // The message of a bug may contain secrets, so it is only logged, under the request's id.
     internalError: () => ({
       status: 500,
       headers: {},
@@ -115,7 +115,7 @@ function pathHasNul({ target }: ServerRequest): boolean {
   return target.split("?", 1).join().includes("%00");
 }
 
-/** Whether the query has a NUL character outside `q`, which finds nothing then. */
+/** Whether the query has a NUL character outside `q`; a search for NUL finds nothing. */
 function queryHasNul({ target, query }: ServerRequest): boolean {
   if (!target.includes("%00")) return false;
   return [...query].some(([name, value]) => `${name}${name === "q" ? "" : value}`.includes("\0"));
@@ -131,7 +131,7 @@ const queryTokenWarning =
   "Please use AuthorizationHeaderToken instead. Existing queries will continue to work but without authorization.";
 
 /**
- * Returns the first validation failure in the words of the reference; failed decoding comes before any rule (forge
+ * Returns the first validation failure in the words of the reference; decoding failures come before rules (forge
  * behaviour, 1.2).
  */
 function toValidationError(
@@ -140,7 +140,7 @@ function toValidationError(
   declared: Endpoint,
 ): AppError {
   const issue = error.issues.find(({ message }) => isDecodingText(message)) ?? error.issues[0];
-  // The word of the reference.
+  // The reference calls a missing member "Required".
   const message = issue?.message === MISSING ? "Required" : (issue?.message ?? "invalid request");
   if (where !== "body") return new AppError("unprocessable", message);
   if (isDecodingText(message)) return new AppError("unprocessable", `[]: ${message}`);

@@ -9,7 +9,7 @@ import type {
   RepositoryId,
 } from "../../storage/tables/forge/ids.ts";
 
-/** The permissions of a job's token; they do not depend on the user who started the run. */
+/** The permissions of a job's token, which are independent of the user who started the run. */
 export interface TaskGrant {
   readonly id: TaskId;
   /** The only repository that it may change; it may read public ones too. */
@@ -28,8 +28,8 @@ export interface DeployKeyGrant {
 }
 
 /**
- * A user on whose behalf a request acts. With `task` it is a job of theirs, with `deployKey` the holder of a key of their
- * repository; both have the rights of their grant alone.
+ * A user on whose behalf a request acts. With `task` the request comes from a job of this user, with `deployKey` from
+ * the holder of a key of the user's repository; both have only the rights of their grant.
  */
 export interface ActingUser extends ForgeUser {
   readonly task?: TaskGrant;

@@ -5,7 +5,7 @@ import type { ForgeCaller } from "./caller.ts";
 type CallerOf<E extends AnyEndpoint> =
   GateOf<E> extends { admits: "anyone" } ? ForgeCaller | undefined : ForgeCaller;
 
-/** Joins a forge endpoint to its handler; the caller is typed by the endpoint's gate. */
+/** Binds a forge endpoint to its handler; the endpoint's gate determines the type of the caller. */
 export function handle<E extends AnyEndpoint>(
   declared: E,
   handler: (input: RouteInput<E, CallerOf<E>>) => Promise<RouteAnswer<E>>,

@@ -4,7 +4,7 @@ export interface PageWindow {
   readonly limit: number;
 }
 
-/** Returns the rows of a page. Pages beyond the safe integers are past the end of every list. */
+/** Returns the rows of a page. Offsets are clamped to the safe integers, which are past the end of every list. */
 export function toRows({ page, limit }: PageWindow): {
   readonly limit: number;
   readonly offset: number;

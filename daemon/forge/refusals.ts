@@ -11,17 +11,17 @@ export function orNotFound<T>(found: T | undefined): T {
   return found;
 }
 
-/** Returns the 404 of a name in a path that no account has or had. */
+/** Returns the 404 of an unknown account name in a path. */
 export const userNotFound = (name: string): AppError =>
   new AppError("not_found", `user redirect does not exist [name: ${name.toLowerCase()}]`);
 
 /**
- * 307 to the address that a renamed user or repository has now. The renderer adds the query of the request unless
+ * 307 to the current address of a renamed user or repository. The renderer adds the query of the request unless
  * `location` has one.
  */
 export const movedTo = (location: string): AppError => new AppError("moved", "moved", { location });
 
-/** 404 in plain text, for a former name whose owner was deleted or is hidden from strangers. */
+/** 404 in plain text, for a former name whose account was deleted or is hidden from the caller. */
 export const formerUserGone = (): AppError =>
   new AppError("not_found", "user does not exist", { reason: "former_name" });
 
@@ -29,7 +29,7 @@ export const formerUserGone = (): AppError =>
 export const bareRefusal = (message: string): AppError =>
   new AppError("forbidden", message, { reason: "account_state" });
 
-/** 423: nothing can be added to an archived repository. */
+/** 423: an archived repository cannot be changed. */
 export const isArchived = (fullName: string): AppError =>
   new AppError("archived", `${fullName} is archived`);
 
@@ -51,7 +51,9 @@ export const emailTaken = (email: string): AppError =>
 
 const THREADS_RETRY_AFTER_SECONDS = 5;
 
-/** Returns the refusal of a job that worker threads did not start: too many wait, or no thread could be started. */
+/**
+ * Returns the refusal of a job that worker threads did not start, because the queue is full or no thread could start.
+ */
 export function threadsUnavailable(
   outcome: Extract<ThreadOutcome<unknown>, { kind: "queue_full" | "not_started" }>,
 ): AppError {

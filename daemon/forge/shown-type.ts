@@ -1,8 +1,8 @@
 import { fileTypeFromBuffer } from "file-type";
 
-/** How browsers are sent a file that a user has written. */
+/** How a user's file is sent to browsers. */
 export interface ShownType {
-  /** One that browsers show without running anything in it. */
+  /** A type without active content. */
   readonly contentType: string;
   /** Whether browsers may show it; otherwise they save it. */
   readonly isShown: boolean;
@@ -11,7 +11,7 @@ export interface ShownType {
 /** Number of bytes at the start of a file from which its type is detected. */
 export const SNIFFED_BYTES = 4_100;
 
-/** Types that no browser runs. HTML and SVG are text here; anything unknown is saved. */
+/** Types without active content. HTML and SVG are sent as text; unknown types are saved. */
 const shownTypes = new Set([
   "image/png",
   "image/jpeg",
@@ -42,7 +42,7 @@ export async function findShownType(head: Uint8Array): Promise<ShownType> {
 /** The type of a file that browsers save. */
 export const UNKNOWN_TYPE = "application/octet-stream";
 
-/** Headers of such a file: it must not act on this origin, whatever type a browser takes it for. */
+/** Headers of a user's file: it must not run scripts in this origin, even if a browser sniffs another type. */
 export const HARMLESS = {
   "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
   "X-Content-Type-Options": "nosniff",

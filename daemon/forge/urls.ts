@@ -1,14 +1,14 @@
-/** The base addresses of absolute addresses in responses. */
+/** The base URLs of absolute addresses in responses. */
 export interface ForgeUrls {
   /** The configured public address without a trailing slash. */
   readonly publicUrl: () => string;
-  /** Where git clients reach this server over SSH; undefined when it is off. */
+  /** The SSH address for git clients; undefined when SSH is disabled. */
   readonly sshAddress?: () => { readonly host: string; readonly port: number } | undefined;
 }
 
 const SSH_PORT = 22;
 
-/** Returns the address of a repository `owner/name` over SSH; empty when SSH is off. */
+/** Returns the SSH address of a repository `owner/name`; empty when SSH is disabled. */
 export function toSshUrl(urls: ForgeUrls, fullName: string): string {
   const address = urls.sshAddress?.();
   if (address === undefined) return "";
@@ -36,14 +36,14 @@ export function toWireTime(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 }
 
-/** The wire form of a stored time that was never set. */
+/** The wire form of a time that is not set. */
 export const neverTime = "1970-01-01T00:00:00Z";
-/** The wire form of a time that a response does not fill. */
+/** The wire form of a time that a response leaves unset. */
 export const unfilledTime = "0001-01-01T00:00:00Z";
 
 /**
  * Returns the time of a request in epoch milliseconds. Returns undefined when it is absent or `unfilledTime`, which
- * clients written in Go send for each time that they leave out.
+ * clients written in Go send for each absent time.
  */
 export function toRequestTime(time: string | null | undefined): number | undefined {
   if (time == null) return undefined;

@@ -10,7 +10,7 @@ export interface Addresses {
   publicUrl(): string;
   /** Called once, when SSH listens. */
   listeningSsh(port: number): void;
-  /** Where git clients reach this server over SSH; undefined when it is off. */
+  /** The SSH address for git clients; undefined when SSH is disabled. */
   ssh(): { readonly host: string; readonly port: number } | undefined;
   /** Base of the links to pages, such as the one in a password-reset mail. */
   frontendUrl(): string;

@@ -76,7 +76,7 @@ export function createInputReader(
     try {
       return { fields: parse(declared, fields, form.fields, "body"), file: form.file };
     } catch (error) {
-      // A spooled file keeps its space on the disk until its stream is read.
+      // A spooled file occupies disk space until its stream is read.
       form.file?.stream.resume();
       throw error;
     }

@@ -11,8 +11,8 @@ export interface CronTask {
   /** Time limit of a run, after which its signal is aborted; 15 min by default. */
   readonly timeoutMs?: number;
   /**
-   * Runs the task. One run at a time over all processes. An error is recorded and logged and does not affect the schedule.
-   * Ends soon after `signal` aborts.
+   * Runs the task, one run at a time over all processes. An error is recorded and logged and does not affect the
+   * schedule. Ends soon after `signal` aborts.
    */
   run(signal: AbortSignal): Promise<void>;
 }

@@ -4,7 +4,7 @@ import { readRecords } from "./records.ts";
 
 /** A ref and the object that it names. */
 export interface RefEntry {
-  /** In full, such as `refs/heads/main`. */
+  /** The full name, such as `refs/heads/main`. */
   readonly name: string;
   readonly id: string;
   readonly type: string;

@@ -162,7 +162,9 @@ export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
   };
 }
 
-/** Returns every route of users, organizations, tokens and their administration; those of pictures are `avatarRoutes`. */
+/**
+ * Returns every route of users, organizations, tokens and their administration, except the pictures in `avatarRoutes`.
+ */
 export function peopleRoutes(accounts: ForgeAccounts): Route[] {
   return [
     ...accountRoutes(accounts),

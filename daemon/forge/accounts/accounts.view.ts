@@ -52,7 +52,7 @@ export function toPublicKeyView(
   };
 }
 
-/** A public key in the list of its owner: strangers do not see whose it is. */
+/** A public key in the list of its owner. It names the owner only to the owner and to administrators. */
 export function toForeignKeyView(
   key: OwnedKey,
   viewer: ForgeUser,
@@ -97,7 +97,7 @@ export function toCurrentTokenView(
   return { id, name, scopes, created_at, last_used_at, user };
 }
 
-/** A token as the answer that made it shows it: with its secret, and without times (forge behaviour, 21.3). */
+/** A new token in the response to its creation: with its secret, without times (forge behaviour, 21.3). */
 export function toMadeTokenView({ token, secret }: MadeToken): WireToken {
   return {
     ...toTokenView(token),

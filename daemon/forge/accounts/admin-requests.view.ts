@@ -45,7 +45,9 @@ export function toNewUser(body: BodyOf<typeof createUser>): NewUser {
   };
 }
 
-/** Returns the changes of an edit: absent and null members stay, an empty text clears (forge behaviour, 8.3). */
+/**
+ * Returns the changes of an edit. Absent and null members stay unchanged, an empty text clears (forge behaviour, 8.3).
+ */
 export function toUserEdit(body: BodyOf<typeof editUser>): UserEdit {
   return {
     sourceId: body.source_id ?? undefined,

@@ -24,7 +24,7 @@ import type { Tokens } from "./tokens.service.ts";
 
 /** Checks second-factor codes. */
 export interface SecondFactorCheck {
-  /** Uses up a code. Returns true for a current, unused code, and for exactly one of several simultaneous callers. */
+  /** Consumes a code. Returns true for a current, unused code, and for exactly one of several concurrent callers. */
   use(user: ForgeUser, code: string): Promise<boolean>;
 }
 
@@ -67,7 +67,7 @@ function hasCredentials(request: ServerRequest): boolean {
 
 /** Minimum interval between updates of the time of the last login. */
 const LOGIN_EVERY_MS = 60_000;
-/** The form of a job's token; other passwords are not looked up as one. */
+/** Pattern of a job's token: a password of another form is not looked up as one. */
 const TASK_TOKEN = /^[0-9a-f]{40}$/;
 /** Longer passwords are refused unchecked. */
 export const PASSWORD_BYTES_MAX = 4096;
@@ -139,8 +139,8 @@ export function createAuthentication(deps: AuthenticationDeps): Authentication {
 
   /**
    * Returns the account that a login and password belong to. The attempt is counted before the password is checked. An
-   * attempt beyond the limit may still share a check of the same login and password that is in progress: it is the same
-   * guess, and scripts send many requests at once.
+   * attempt beyond the limit may still share a running check of the same login and password: it is the same guess, and
+   * scripts send many requests at once.
    */
   async function findByPassword(
     login: string,
@@ -184,7 +184,7 @@ export function createAuthentication(deps: AuthenticationDeps): Authentication {
   }
 
   async function takeCode(user: ForgeUser, code: string, address: string): Promise<boolean> {
-    // A request without a code, such as a client's first try, is wrong but no guess.
+    // A request without a code, such as a client's first try, is refused but does not count as a guess.
     if (code === "") return false;
     const attempt = await attempts.countCode(user.id, address);
     const isRight = await secondFactors.use(user, code);
@@ -288,7 +288,7 @@ export async function isStillSignedIn(db: Queries, caller: ForgeCaller): Promise
   const maySignIn = owner.isActive && !owner.prohibitLogin;
   if (actor.deployKey !== undefined) {
     const { id, repositoryId } = actor.deployKey;
-    // An organization does not sign in, and so is never prohibited from it.
+    // An organization never signs in, so the prohibition does not apply to it.
     if (owner.kind === "individual" && !maySignIn) return false;
     return (await findDeployKey(db, repositoryId, id)) !== undefined;
   }

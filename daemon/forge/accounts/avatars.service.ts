@@ -41,7 +41,7 @@ export function createAvatars({
     /** Sets the caller's picture. Throws `invalid_argument` for text that is not base64, else as `readPicture`. */
     setOwn: (image: string, caller: ForgeCaller): Promise<void> => set(caller.user, image),
 
-    /** Goes back to the picture that is drawn from the e-mail address. */
+    /** Restores the picture that is drawn from the e-mail address. */
     removeOwn: (caller: ForgeCaller): Promise<void> => remove(caller.user),
 
     /** Throws `forbidden` unless the caller owns the organization, else as `setOwn`. */
@@ -56,7 +56,7 @@ export function createAvatars({
       await remove(organization);
     },
 
-    /** Finds an uploaded picture by the hash in its address; undefined where the picture is to be drawn. */
+    /** Finds an uploaded picture by the hash in its address; undefined when the picture must be drawn. */
     async find(hash: string): Promise<OpenedAvatar | undefined> {
       const avatar = hash.length === 64 ? await findAvatar(db, hash) : undefined;
       if (avatar === undefined) return undefined;

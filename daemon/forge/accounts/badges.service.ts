@@ -16,9 +16,9 @@ import { userNotFound } from "../refusals.ts";
 
 /** Badges and their holders. Throws `not_found` for users that do not exist. */
 export interface Badges {
-  /** Returns a user's badges in the order in which they were given. */
+  /** Returns a user's badges in the order in which they were awarded. */
   listOf(username: string): Promise<readonly ForgeBadge[]>;
-  /** Gives all badges or throws: `not_found` for an unknown slug, `conflict` for a badge that the user has. */
+  /** Awards all badges or none. Throws `not_found` for an unknown slug, `conflict` for a badge that the user has. */
   give(username: string, slugs: readonly string[]): Promise<void>;
   /** Removes badges from a user. Idempotent: unknown slugs are ignored. */
   take(username: string, slugs: readonly string[]): Promise<void>;

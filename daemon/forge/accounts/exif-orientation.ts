@@ -6,8 +6,8 @@ const ENTRY_BYTES = 12;
 const ENTRIES_MAX = 512;
 
 /**
- * Reads how a picture is turned or mirrored from an application segment of a JPEG file (Exif 2.3, 4.6.4: 1 to 8);
- * undefined for 1, which means "as it is stored", and for a segment without an orientation or a damaged one.
+ * Reads the orientation of a picture from an application segment of a JPEG file (Exif 2.3, 4.6.4: 2 to 8). Returns
+ * undefined for 1, the stored orientation, and for a segment that is damaged or has no orientation.
  */
 export function readOrientation(segment: Buffer): number | undefined {
   try {

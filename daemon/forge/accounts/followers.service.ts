@@ -53,7 +53,10 @@ export function createFollowers({ db }: { readonly db: Database }) {
       if (!(await isFollowing(db, { followerId, followedId }))) throw notFound();
     },
 
-    /** Idempotent. Throws `not_found` for an account that is hidden from the caller; nothing happens for one's own. */
+    /**
+     * Idempotent. Throws `not_found` for an account that is hidden from the caller. Has no effect on the caller's own
+     * account.
+     */
     async follow(name: string, caller: ForgeCaller): Promise<void> {
       const { id: followedId } = await getVisibleAccount(db, name, caller);
       const followerId = caller.user.id;

@@ -32,13 +32,19 @@ const LINES_MAX = 1000;
 
 /** Public SSH keys of users. */
 export interface PublicKeys {
-  /** Returns a page of the caller's keys, the oldest first, and the count of all; of one fingerprint unless it is empty. */
+  /**
+   * Returns a page of the caller's keys, oldest first, and the count of all. A fingerprint that is not empty filters
+   * them.
+   */
   listOwn(
     user: ForgeUser,
     fingerprint: string,
     window: PageWindow,
   ): Promise<{ readonly keys: readonly OwnedKey[]; readonly total: number }>;
-  /** Returns all keys of a user as lines for `authorized_keys`, the oldest first. Comments are left out: they often are addresses. */
+  /**
+   * Returns all keys of a user as lines for `authorized_keys`, oldest first. Omits comments, because they often are
+   * addresses.
+   */
   listLines(username: string): Promise<readonly string[]>;
   /** Returns a key of the caller. Throws `not_found` for an unknown id and for another user's. */
   getOwn(user: ForgeUser, id: number): Promise<OwnedKey>;
@@ -47,9 +53,9 @@ export interface PublicKeys {
   /** Adds a key (forge behaviour, 9.1). Throws `unprocessable` for an invalid key, a known key and a used title. */
   add(username: string, input: { readonly title: string; readonly key: string }): Promise<OwnedKey>;
   /**
-   * Deletes a key with the rights of the user in the path: a site administrator's any, others their own. Throws
-   * `not_found` for an unknown id and for a private user's key where the token is for public things only, `forbidden`
-   * for another user's key (forge behaviour, 9.2).
+   * Deletes a key with the rights of the user in the path: site administrators may delete any key, other users their
+   * own. Throws `not_found` for an unknown id and, for a public-only token, for a private user's key; `forbidden` for
+   * another user's key (forge behaviour, 9.2).
    */
   delete(username: string, id: number, caller: Pick<ForgeCaller, "scope">): Promise<void>;
 }
@@ -101,7 +107,7 @@ export function createPublicKeys({
       try {
         const key = await db.transaction(async (tx) => {
           if (await hasFingerprint(tx, read.fingerprint)) throw contentUsed();
-          // Otherwise the account of a connection with this key would be ambiguous.
+          // Two accounts with one key would make the account of an SSH connection ambiguous.
           if (await isDeployKey(tx, read.fingerprint)) throw contentUsed();
           if (await hasKeyTitle(tx, owner.id, title)) throw titleUsed();
           return insertPublicKey(tx, {

@@ -44,8 +44,8 @@ const reservedNames = new Set([
 const reservedSuffixes = [".keys", ".gpg", ".rss", ".atom", ".png"];
 
 /**
- * Throws `unprocessable` for a name that no account may have: illegal characters, a reserved word or a reserved suffix
- * (forge behaviour, 6.1 and 3). Does not check whether it is taken.
+ * Throws `unprocessable` for an invalid account name: illegal characters, a reserved word or a reserved suffix (forge
+ * behaviour, 6.1 and 3). Does not check whether it is taken.
  */
 export function assertUsableName(name: string): void {
   if (!isUserName(name) || Buffer.byteLength(name) > NAME_BYTES_MAX)

@@ -28,7 +28,10 @@ export function toOrganizationView(organization: ForgeUser, urls: ForgeUrls): Wi
   };
 }
 
-/** Converts a team. Of an administering team every unit has its permission; external trackers and wikis are read only. */
+/**
+ * Converts a team. Every unit of an administering team has its permission, except external trackers and wikis, which
+ * are read-only.
+ */
 export function toTeamView(team: ForgeTeam, organization: ForgeUser, urls: ForgeUrls): WireTeam {
   const permission = teamPermissions[team.access] ?? "none";
   const units = repositoryUnits.flatMap((unit): [string, string][] => {

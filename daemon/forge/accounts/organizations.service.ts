@@ -20,7 +20,7 @@ import { nameTakenText, targetIsOrganization, userNotFound } from "../refusals.t
 import { assertUsableName } from "./names.ts";
 import { isPublicOnly } from "./scopes.ts";
 
-/** An organization to be created. Texts are empty if they were not given. */
+/** An organization to be created. A text that the request omits is empty. */
 export interface NewOrganization {
   readonly name: string;
   readonly fullName: string;
@@ -35,7 +35,7 @@ export interface NewOrganization {
 
 /** The organizations of the forge. */
 export interface Organizations {
-  /** Returns a page of all organizations by name, and their count; of the public ones for a token for public things only. */
+  /** Returns a page of all organizations by name, and their count. A public-only token gets the public ones. */
   list(window: PageWindow, caller: ForgeCaller): Promise<UserPage>;
   /** Returns a page of the organizations that the caller is a member of, by name, and the count of all. */
   listOwn(
@@ -48,8 +48,8 @@ export interface Organizations {
    */
   create(ownerName: string, input: NewOrganization): Promise<ForgeUser>;
   /**
-   * Returns the organization of this name. Throws `not_found` if it is hidden from the caller, `forbidden` if the caller's
-   * token is for public things only.
+   * Returns the organization of this name. Throws `not_found` if it is hidden from the caller, `forbidden` if the
+   * caller's token is public-only.
    */
   get(name: string, caller: ForgeCaller | undefined): Promise<ForgeUser>;
 }

@@ -58,7 +58,7 @@ export function createOwnPassword({
       const nextHash = await passwords.hash(next);
       await db.transaction(async (tx) => {
         const today = await findUserById(tx, id);
-        // Changed by a simultaneous request: the current password is another one by now.
+        // A concurrent request changed the password after this one checked it.
         if (today?.passwordHash !== passwordHash) throw wrongPassword();
         const changes = { passwordHash: nextHash, mustChangePassword: false, updatedAt: tx.now };
         await updateUser(tx, today, changes);

@@ -22,11 +22,11 @@ import type { PasswordRules } from "./password-rules.ts";
 import type { AttemptCounter } from "./sign-in-attempts.ts";
 import type { QueueMail } from "./welcome-mail.ts";
 
-/** Passwords that are forgotten are chosen again through a mailed link, which works once. */
+/** Resets forgotten passwords through mailed links, each of which works once. */
 export interface PasswordResets {
   /**
-   * Mails a link to the account of a verified address. Time and answer are the same for an unknown one. Throws
-   * `rate_limited` after too many requests of a client.
+   * Mails a link to the account of a verified address. An unknown address gets the same response in the same time.
+   * Throws `rate_limited` after too many requests of a client.
    */
   request(email: string, address: string): Promise<void>;
   /**
@@ -60,7 +60,7 @@ const TOKEN_BYTES = 32;
 const LINK_MS = 3_600_000;
 /** Minimum interval of mails to one account. */
 const MAIL_INTERVAL_MS = 3 * 60_000;
-/** Requests for links, and attempts to use one, of one client. */
+/** Maximum number of requests for links, and of attempts to use one, of one client. */
 const REQUESTS_PER_ADDRESS = { max: 10, seconds: 900 } as const;
 
 export function createPasswordResets(deps: PasswordResetsDeps): PasswordResets {
@@ -106,7 +106,7 @@ export function createPasswordResets(deps: PasswordResetsDeps): PasswordResets {
       async run(payload) {
         const { email } = parsePayload(payloadSchema, payload);
         const found = await findEmail(db, email);
-        // An address that its user did not prove could be anyone's.
+        // An unverified address may belong to another person.
         if (found === undefined || !found.isVerified) return;
         const token = Buffer.from(random(TOKEN_BYTES)).toString("base64url");
         await db.transaction(async (tx) => {
@@ -167,7 +167,7 @@ function mayReset({ kind, isActive, prohibitLogin, loginSource }: ForgeUser): bo
 
 const toHash = (token: string): string => hash("sha256", `password reset\n${token}`, "hex");
 
-/** Changes with the password and the address, so that a link mailed to a former address is invalid. */
+/** Depends on password and address, so that a link mailed to a former address is invalid. */
 const toMark = ({ passwordHash, email }: ForgeUser): string =>
   hash("sha256", `${email}\n${passwordHash}`, "hex");
 

@@ -17,7 +17,7 @@ export interface PasswordRulesOptions {
   /** In bytes. */
   readonly lengthMin: number;
   readonly characters: readonly CharacterKind[];
-  /** Undefined when passwords are not looked up. */
+  /** Undefined when breaches are not checked. */
   readonly breaches: BreachLookup | undefined;
 }
 

@@ -136,7 +136,9 @@ function readJpeg(input: Buffer): ReadImage | undefined {
   }
 }
 
-/** Keeps of EXIF only how the picture is turned: cameras store it as the sensor has seen it, and browsers turn it. */
+/**
+ * Removes everything but the orientation from EXIF: cameras store pictures unrotated, and browsers rotate them by it.
+ */
 function keepOrientation(segment: Buffer): Buffer[] {
   const orientation = readOrientation(segment);
   return orientation === undefined ? [] : [toOrientationSegment(orientation)];

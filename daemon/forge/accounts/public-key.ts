@@ -83,7 +83,7 @@ function findFault(type: string, blob: Buffer): ReadPublicKey | undefined {
   return undefined;
 }
 
-/** Returns the key if the blob is its canonical encoding: otherwise one key could be registered twice. */
+/** Returns the key if the blob is its canonical encoding. Other encodings would let one key be registered twice. */
 function parseBlob(blob: Buffer): Key | undefined {
   try {
     const key = parseKey(blob, "rfc4253");

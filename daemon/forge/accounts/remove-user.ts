@@ -15,14 +15,13 @@ import { lastAdmin, targetIsOrganization, userNotFound } from "../refusals.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 /**
- * Things that an account owns in another room of the forge: repositories, packages. Each function runs inside the
- * transaction of the change. Files are removed by a job that the same transaction enqueues, so that a crash leaves
- * nothing half done.
+ * Repositories or packages that an account owns. Each function runs inside the transaction of the change. A job that
+ * the same transaction enqueues removes files, so that a crash cannot leave a partial removal.
  */
 export interface AccountDependents {
-  /** Throws `unprocessable` if the account owns something, in the words of the document (forge behaviour, 3). */
+  /** Throws `unprocessable` if the account owns any, in the words of the document (forge behaviour, 3). */
   assertNoneOwned(tx: Transaction, account: ForgeUser): Promise<void>;
-  /** Removes everything that the account, a user or an organization, owns. Idempotent. */
+  /** Removes all that the account, a user or an organization, owns. Idempotent. */
   removeAll(tx: Transaction, account: ForgeUser): Promise<void>;
   /**
    * Removes the account's rows in other features, such as watches. Called for every deletion, in a purge after

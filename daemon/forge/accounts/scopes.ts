@@ -83,7 +83,7 @@ export function assertTokenScope(
   return parsed.scope;
 }
 
-/** Returns whether the caller's token is for public things only. */
+/** Returns whether the caller's token has the scope `public-only`. */
 export function isPublicOnly(caller: Pick<ForgeCaller, "scope"> | undefined): boolean {
   return caller?.scope?.split(",").includes("public-only") === true;
 }

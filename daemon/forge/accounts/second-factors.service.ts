@@ -34,7 +34,7 @@ export interface SecondFactors {
   disable(caller: ForgeCaller): Promise<void>;
   /** Disables the second factor of a user who lost it. Throws `not_found` if the user has none. */
   reset(username: string): Promise<void>;
-  /** Uses up a code. Returns true for a current, unused code, and for exactly one of several simultaneous callers. */
+  /** Consumes a code. Returns true for a current, unused code, and for exactly one of several concurrent callers. */
   use(user: ForgeUser, code: string): Promise<boolean>;
 }
 

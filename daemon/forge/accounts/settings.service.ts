@@ -27,7 +27,7 @@ export type OwnSettingsEdit = {
   ]: ForgeUser[K] | undefined;
 };
 
-/** The caller's own profile and preferences. A token for public things only gets `forbidden`. */
+/** The caller's own profile and preferences. A public-only token gets `forbidden`. */
 export interface OwnSettings {
   get(caller: ForgeCaller): ForgeUser;
   edit(edit: OwnSettingsEdit, caller: ForgeCaller): Promise<ForgeUser>;
@@ -54,7 +54,7 @@ export function createOwnSettings({ db }: { readonly db: Database }): OwnSetting
   };
 }
 
-/** Refuses a token for public things only with `forbidden`: an account's settings are not public. */
+/** Refuses a public-only token with `forbidden`: an account's settings are not public. */
 export function assertNotPublicOnly(caller: ForgeCaller): void {
   if (isPublicOnly(caller))
     throw new AppError("forbidden", "this endpoint is not available for public-only tokens");

@@ -11,7 +11,7 @@ import type { ForgeUrls } from "../urls.ts";
 import type { OwnSettingsEdit } from "./settings.service.ts";
 import { toUserView } from "./user.view.ts";
 
-/** A page of accounts as the answer of a list. */
+/** A page of accounts as the response of a list. */
 export function toUserPage({ users, total }: UserPage, caller: ForgeCaller, urls: ForgeUrls) {
   const body = users.map((user) => toUserView(user, caller.user, urls));
   return { status: 200 as const, body, total };

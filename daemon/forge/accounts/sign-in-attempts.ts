@@ -14,7 +14,7 @@ export interface AttemptCounter {
   ): Promise<{ readonly allowed: boolean; readonly resetSeconds: number }>;
   /** Refunds one attempt of each key. */
   refund(keys: readonly string[]): Promise<void>;
-  /** Forgets all attempts of a key. */
+  /** Resets the attempts of a key. */
   reset(key: string): Promise<void>;
   /** The key of an address: an IPv6 network counts as one caller. */
   addressKey(address: string): string;
@@ -22,9 +22,9 @@ export interface AttemptCounter {
 
 /** An attempt that was counted before its password or code was checked. */
 export interface CountedAttempt {
-  /** Takes the attempt back after the right password or code. */
+  /** Refunds the attempt after the right password or code. */
   succeed(): Promise<void>;
-  /** Takes the attempt back because nothing could be checked. */
+  /** Refunds the attempt because nothing could be checked. */
   cancel(): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export interface SignInAttempts {
 }
 
 const SECONDS = 15 * 60;
-/** Wrong passwords for one account from one address, which lock out no other address. */
+/** Wrong passwords for one account from one address. They do not lock out other addresses. */
 const PASSWORDS_PER_ACCOUNT_AND_ADDRESS: LimitRule = { max: 10, seconds: SECONDS };
 /** Wrong passwords for one account from all addresses together. */
 const PASSWORDS_PER_ACCOUNT: LimitRule = { max: 50, seconds: SECONDS };
@@ -63,7 +63,7 @@ export function createSignInAttempts(counter: AttemptCounter): SignInAttempts {
         { key: shared[1], rule: PASSWORDS_PER_ADDRESS },
       ]);
       return {
-        // The wrong attempts before it stay counted where an attacker's may be among them.
+        // Earlier wrong attempts stay counted in the counters that an attacker may share.
         async succeed() {
           await counter.reset(both);
           await counter.refund(shared);

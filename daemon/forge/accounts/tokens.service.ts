@@ -43,7 +43,10 @@ export interface Tokens {
     username: string,
     window: PageWindow,
   ): Promise<{ readonly tokens: readonly ForgeToken[]; readonly total: number }>;
-  /** Creates a token (forge behaviour, 21.3). Throws `invalid_argument` for a used name or bad scopes, `forbidden` for broader scopes than the caller's. */
+  /**
+   * Creates a token (forge behaviour, 21.3). Throws `invalid_argument` for a taken name or invalid scopes, `forbidden`
+   * for scopes that the caller's token does not include.
+   */
   create(
     creator: TokenCreator,
     username: string,
@@ -161,7 +164,8 @@ export function createTokens({ db, clock, random }: TokensDeps): Tokens {
     if (secret.length < SECRET_LENGTH_MIN) return undefined;
     const isIt = ({ hash, salt }: ForgeToken) => isEqualHex(hash, toHash(salt, secret));
     const lastEight = secret.slice(-8);
-    // Two secrets hardly ever end alike: one row is read, and only a stranger's makes all of them be read.
+    // Secrets rarely share their last characters: a valid secret nearly always needs one row, and only an invalid one
+    // with a known ending needs all rows.
     const first = await findTokenByLastEight(db, lastEight);
     if (first === undefined || isIt(first)) return first;
     return (await listTokensByLastEight(db, lastEight)).find(isIt);

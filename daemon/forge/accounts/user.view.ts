@@ -21,7 +21,7 @@ export function toUserView(
   );
 }
 
-/** A user embedded in another resource, as a signed-in caller or a stranger sees it; never with private members. */
+/** A user embedded in another resource, as a signed-in or anonymous caller sees it; never with private members. */
 export function toEmbeddedUserView(
   user: ForgeUser,
   isSignedIn: boolean,
@@ -97,7 +97,7 @@ function toView(
   };
 }
 
-/** Returns the address, a placeholder in its place, or nothing for an organization, which has none. */
+/** Returns the address, or a placeholder for a hidden one; an empty text for an organization without an address. */
 function toShownEmail(user: ForgeUser, seesEmail: boolean, urls: ForgeUrls): string {
   if (seesEmail || user.kind === "organization") return user.email;
   return `${user.id}+${user.lowerName}@noreply.${toDomain(urls)}`;

@@ -61,8 +61,8 @@ export interface NewUser {
 /** The accounts of the forge, for site administrators. */
 export interface Users {
   /**
-   * Returns a page of people and organizations, and the count of all matches. A token for public things only gets public
-   * accounts; the same holds for `searchEmails`.
+   * Returns a page of people and organizations, and the count of all matches. A public-only token gets public accounts;
+   * the same holds for `searchEmails`.
    */
   search(query: UserListQuery, window: PageWindow, caller: ForgeCaller): Promise<UserPage>;
   /**
@@ -87,11 +87,14 @@ export interface Users {
     caller: ForgeCaller,
   ): Promise<{ readonly emails: readonly OwnedEmail[]; readonly total: number }>;
   /**
-   * Returns the account of this name. Throws `not_found` if it is hidden from the caller, `forbidden` if the caller's token
-   * is for public things only.
+   * Returns the account of this name. Throws `not_found` if it is hidden from the caller, `forbidden` if the caller's
+   * token is public-only.
    */
   get(username: string, caller: ForgeCaller | undefined): Promise<ForgeUser>;
-  /** Returns a page of the individuals that the caller may see and the term matches; of one account unless `id` is 0. */
+  /**
+   * Returns a page of the individuals that match the term and that the caller may see. An `id` other than 0 selects one
+   * account.
+   */
   searchVisible(
     search: { readonly term: string; readonly id: number },
     window: PageWindow,

@@ -111,7 +111,7 @@ export function createActions(deps: ActionsDeps) {
     listRunsOf: (level: ActionLevel, caller: ForgeCaller, query: RunQuery) =>
       findRuns(caller, query, toOwnedBy(level, caller)),
 
-    /** Lists their jobs. */
+    /** Lists the jobs of those runs. */
     listJobsOf: (
       level: ActionLevel,
       caller: ForgeCaller,
@@ -161,7 +161,7 @@ export function createActions(deps: ActionsDeps) {
       await reruns.rerun(run.id, job.id, caller.user.id);
     },
 
-    /** Returns a run as it was after one of its attempts. */
+    /** Returns the state of a run after one of its attempts. */
     async getAttempt(path: AttemptPath, caller: ForgeCaller | undefined): Promise<RunDetails> {
       const { owned, run } = await openRun(path, caller, `/attempts/${path.attempt}`);
       const jobs = await listRunJobs(db, run.id, path.attempt);

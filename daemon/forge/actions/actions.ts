@@ -214,7 +214,7 @@ export function createForgeActions(deps: ForgeActionsDeps) {
         run: (signal) => retention.cleanUp(signal),
       },
     ] satisfies readonly CronTask[],
-    /** Answers held requests of runners, which would keep a stopping daemon waiting. */
+    /** Answers the held requests of runners, which would delay the stop of the daemon. */
     beginStop: () => stop.abort(),
     /** Terminates the threads that parse workflow files. */
     close: parser.close,

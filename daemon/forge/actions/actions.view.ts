@@ -104,7 +104,7 @@ export function toJobView({ owned, run, job, task, steps }: JobDetails, urls: Fo
   };
 }
 
-/** The rows that a query names: `rows` 0 is all of them. */
+/** The rows that a query selects; `rows` 0 selects all. */
 export function toLogRange(query: { readonly from_row: number; readonly rows: number }): LogRange {
   return {
     from: Math.max(0, query.from_row),
@@ -112,15 +112,15 @@ export function toLogRange(query: { readonly from_row: number; readonly rows: nu
   };
 }
 
-/** Bytes that wait for a slow reader. */
+/** Maximum number of bytes that are buffered for a slow reader. */
 const LOG_BUFFER_BYTES = 64 * 1024;
 
-/** The text of a log as a stream. Its length is not known before its end. */
+/** The text of a log as a stream of unknown length. */
 export function toLogAnswer(log: AsyncGenerator<string>): BytesAnswer {
   return toTextAnswer(log, "text/plain; charset=utf-8");
 }
 
-/** A text that is read while it is sent. */
+/** Streams a text in chunks as the client reads them. */
 export function toTextAnswer(text: AsyncGenerator<string>, contentType: string): BytesAnswer {
   return {
     status: 200,
@@ -130,7 +130,7 @@ export function toTextAnswer(text: AsyncGenerator<string>, contentType: string):
       etag: undefined,
       lastModified: undefined,
       async open() {
-        // Read before the head is sent: a text that cannot be read is answered with an error.
+        // Read before the headers are sent, so that a text that cannot be read becomes an error response.
         const first = await text.next();
         const rows = async function* () {
           if (first.done === true) return;

@@ -39,7 +39,7 @@ export interface ForgeActivities {
 }
 
 const DAY_MS = 86_400_000;
-/** Activities that are deleted in one transaction, so that other writers get their turn. */
+/** Maximum number of activities deleted in one transaction, so that other writers are not blocked for long. */
 const DELETED_PER_TRANSACTION = 1_000;
 
 export function createForgeActivities({

@@ -6,14 +6,14 @@ import { toRepositoryView } from "../repositories/repository.view.ts";
 import { type ForgeUrls, toWireTime } from "../urls.ts";
 import type { ActivityDetails } from "./feeds.service.ts";
 
-/** Characters of a comment that an activity quotes. */
+/** Maximum characters of a comment that an activity quotes. */
 const QUOTE_CHARACTERS_MAX = 200;
-/** A cut within so many characters of a blank is moved to the blank, so that no word is broken. */
+/** Maximum distance of a cut from a blank at which the cut moves to the blank, so that no word is broken. */
 const WORD_CHARACTERS_MAX = 15;
-/** The commits of a push while they are not read yet, and of a deleted tag. */
+/** The commits of a push before its job has read them, and of a deleted tag. */
 const NO_COMMITS = JSON.stringify({ Commits: [], HeadCommit: null, CompareURL: "", Len: 0 });
 
-/** Converts an activity. Texts of issues and comments are those of today. */
+/** Converts an activity, with the current texts of issues and comments. */
 export function toActivityView(
   details: ActivityDetails,
   viewer: ForgeCaller["user"] | undefined,

@@ -34,7 +34,7 @@ import {
   toCommentId,
 } from "../../../storage/tables/forge/ids.ts";
 
-/** A page of a feed; `date` is a day such as `2026-11-23`, in UTC. Any other text is not a filter. */
+/** A page of a feed. `date` is a day such as `2026-11-23`, in UTC; any other text is ignored. */
 export interface FeedWindow extends PageWindow {
   readonly date: string;
 }
@@ -56,12 +56,12 @@ export interface FeedPage {
 }
 
 /**
- * Feeds of activities. They never contain one in a repository, or in a part of it, that the caller may not read at this
- * moment, nor one of a user who hides its activity from the caller.
+ * Feeds of activities. They contain only activities in repositories, and in parts of them, that the caller may read
+ * now, and none of a user who hides their activity from the caller.
  */
 export type Feeds = ReturnType<typeof createFeeds>;
 
-/** A year, and the week in which it began. */
+/** The range of the calendar of contributions: a year, and the rest of its first week. */
 const HEATMAP_MS = (366 + 7) * 86_400_000;
 const DAY_MS = 86_400_000;
 
@@ -120,8 +120,9 @@ export function createFeeds({
     },
 
     /**
-     * Returns how much an account did in the last year, of an organization how much happened in its repositories: nothing of
-     * an account that hides its activity from the caller. Throws `not_found` for an account that is hidden.
+     * Returns the numbers of an account's activities in the last year; for an organization, of those in its
+     * repositories. The list is empty for an account that hides its activity from the caller. Throws `not_found` for a
+     * hidden account.
      */
     async getHeatmap(
       name: string,
@@ -205,7 +206,7 @@ export function createFeeds({
   }
 }
 
-/** Only the account itself and site administrators see the activity of one that hides it. */
+/** Returns whether an account hides its activity from the caller. Itself and site administrators always see it. */
 function hidesActivity(
   { id, keepActivityPrivate }: ForgeUser,
   caller: ForgeCaller | undefined,

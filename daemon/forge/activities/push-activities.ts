@@ -15,11 +15,11 @@ import { createPushJob, type PublishedPush } from "../git/push-jobs.ts";
 import type { OwnedRepository, RefChange, RepositoryEvents } from "../repositories/events.ts";
 import type { RecordActivities } from "./recorder.ts";
 
-/** Refs of one push that become activities: a push of a whole copy may move any number. */
+/** Maximum number of refs of one push that become activities: a push of a mirror may move any number. */
 const REFS_MAX = 50;
-/** Commits of one activity, as many as Gitea has by default. */
+/** Maximum number of commits of one activity, Gitea's default. */
 const COMMITS_MAX = 5;
-/** Characters of a message, because activities are stored in rows. */
+/** Maximum characters of a message, because activities are stored in rows. */
 const MESSAGE_CHARACTERS_MAX = 4_096;
 
 export interface PushActivitiesDeps {
@@ -31,8 +31,8 @@ export interface PushActivitiesDeps {
 }
 
 /**
- * Records pushes. The activities are written in the transaction that takes the push out of the journal, so each push is
- * recorded exactly once. A job adds the commits, because reading them takes git, which has no place in a transaction.
+ * Records pushes. The activities are written in the transaction that deletes the push from the journal, so each push is
+ * recorded exactly once. A job adds the commits, because git must not run within a transaction.
  */
 export function createPushActivities({ db, enqueue, record, readPush }: PushActivitiesDeps) {
   const commits = createPushJob({
@@ -90,7 +90,7 @@ function toPushContent(
   });
 }
 
-/** A new branch is compared with the default branch; the default branch itself and tags with nothing. */
+/** A new branch is compared with the default branch. The default branch itself and tags have no base. */
 function toRange(
   { defaultBranch }: ForgeRepository,
   { ref, before, after }: RefChange,

@@ -12,9 +12,8 @@ import type { OwnedRepository } from "../repositories/events.ts";
 import type { ActivityId } from "../../../storage/tables/forge/ids.ts";
 
 /**
- * Records activities of a user in a repository, inside the transaction of the event: they exist if and only if the
- * event was committed. They appear in the feeds of the actor, of an organization that owns the repository, and of its
- * watchers.
+ * Records activities of a user in a repository, inside the transaction of the event, so they are committed with it.
+ * They appear in the feeds of the actor, of an organization that owns the repository, and of its watchers.
  */
 export type RecordActivities = (
   tx: Transaction,
@@ -22,7 +21,10 @@ export type RecordActivities = (
   activities: readonly Omit<NewActivity, "actorId" | "repositoryId">[],
 ) => Promise<void>;
 
-/** Watchers whose feeds are written in one transaction, so that other writers get their turn. */
+/**
+ * Maximum number of watchers whose feeds are written in one transaction, so that other writers are not blocked for
+ * long.
+ */
 const WATCHERS_PER_TRANSACTION = 500;
 
 const KIND = "forge.activities.deliver";
@@ -30,7 +32,7 @@ const KIND = "forge.activities.deliver";
 const payloadSchema = z.object({
   repositoryId: z.int().brand<"RepositoryId">(),
   activityIds: z.array(z.int().brand<"ActivityId">()),
-  /** The last watcher who has them already. */
+  /** The last watcher whose feed was written. */
   after: z.int(),
 });
 

@@ -8,8 +8,8 @@ import { isVisibleTo } from "../accounts/users.service.ts";
 export type Authors = ReadonlyMap<string, ForgeUser>;
 
 /**
- * Returns the accounts of the authors and committers of commits that the viewer may see: anyone can make a commit with
- * any address, and the response must not reveal that a hidden account has it.
+ * Returns the accounts of the authors and committers of commits that the viewer may see. Anyone can create a commit
+ * with any address, so the response must not reveal that a hidden account has it.
  */
 export async function findAuthors(
   db: Queries,

@@ -41,7 +41,7 @@ export interface BranchesDeps {
   readonly db: Database;
   readonly access: CodeAccess;
   readonly writeRefs: WriteRefs;
-  /** Makes a branch that exists the default one. */
+  /** Makes an existing branch the default one. */
   readonly setDefaultBranch: (
     owned: OwnedRepository,
     branch: string,
@@ -79,8 +79,8 @@ export function createBranches({ db, access, writeRefs, setDefaultBranch }: Bran
     },
 
     /**
-     * Creates a branch from `from`, the default branch if it is empty. Refuses with `not_found` an unknown `from`, with
-     * `conflict` a name that a branch or tag has, with `unprocessable` one that git does not take.
+     * Creates a branch from `from`; an empty `from` is the default branch. Refuses with `not_found` an unknown `from`,
+     * with `conflict` the name of a branch or tag, with `unprocessable` an invalid name.
      */
     async create(
       request: CodeRequest & { readonly caller: ForgeCaller },
@@ -104,8 +104,9 @@ export function createBranches({ db, access, writeRefs, setDefaultBranch }: Bran
     },
 
     /**
-     * Points a branch to another commit. Refuses with `not_found` a missing branch, with `unprocessable` a commit that is
-     * missing, that is not a descendant of the present one unless `isForced`, or when the branch is not at `expected`.
+     * Points a branch to another commit. Refuses with `not_found` a missing branch; with `unprocessable` a missing
+     * commit, one that is not a descendant of the current one unless `isForced`, and a branch that is not at
+     * `expected`.
      */
     async update(
       request: CodeRequest & { readonly caller: ForgeCaller },
@@ -131,8 +132,8 @@ export function createBranches({ db, access, writeRefs, setDefaultBranch }: Bran
     },
 
     /**
-     * Renames a branch; the default one needs an administrator, and stays the default. Refuses with `not_found` a missing
-     * branch, with `unprocessable` a taken name.
+     * Renames a branch. Renaming the default branch, which stays the default, needs an administrator. Refuses with
+     * `not_found` a missing branch, with `unprocessable` a taken name.
      */
     async rename(
       request: CodeRequest & { readonly caller: ForgeCaller },
@@ -171,7 +172,7 @@ export function createBranches({ db, access, writeRefs, setDefaultBranch }: Bran
           await write(code, request.caller, [created, deleted], movedMeanwhile);
           return;
         }
-        // At each moment the default branch exists; a crash leaves both names.
+        // The default branch exists at every moment; a crash leaves both names.
         await write(code, request.caller, [created], taken);
         await setDefaultBranch(code.owned, newName, request.caller);
         await write(code, request.caller, [deleted], movedMeanwhile);
@@ -233,7 +234,7 @@ export function createBranches({ db, access, writeRefs, setDefaultBranch }: Bran
   }
 }
 
-/** Throws for refs that were not moved. @param toStale the refusal when a ref has changed meanwhile */
+/** Throws if the refs were not moved. @param toStale the refusal when a ref has changed in between */
 export function assertWritten(outcome: WriteRefsOutcome, toStale: () => AppError): void {
   switch (outcome) {
     case "written":
@@ -243,7 +244,7 @@ export function assertWritten(outcome: WriteRefsOutcome, toStale: () => AppError
     case "name_conflict":
       throw new AppError("conflict", "The branch with the same name already exists.");
     case "bad_name":
-      throw new AppError("unprocessable", "git does not take this name");
+      throw new AppError("unprocessable", "git does not accept this name");
   }
 }
 

@@ -25,7 +25,7 @@ export interface CommitWish {
   readonly message: string;
   readonly branch: string;
   readonly newBranch: string;
-  /** Moves a `newBranch` that exists. */
+  /** Moves an existing `newBranch`. */
   readonly isForced: boolean;
   readonly author: { readonly name: string; readonly email: string };
   readonly committer: { readonly name: string; readonly email: string };
@@ -50,11 +50,13 @@ export interface FileChangesDeps {
   /** Epoch milliseconds. */
   readonly clock: () => number;
   readonly newId: () => string;
-  /** Returns name and address for the commits of a user. */
+  /** Returns the name and address that the commits of a user have. */
   readonly toCommitPerson: (user: ForgeUser) => { readonly name: string; readonly email: string };
 }
 
-/** A push may come between reading a branch and moving it; the operations are checked again then. */
+/**
+ * Maximum number of attempts: a push may move the branch after it was read, and then the operations are checked again.
+ */
 const ATTEMPTS_MAX = 5;
 const HEADS = "refs/heads/";
 
@@ -168,7 +170,7 @@ async function getHead(code: OpenedCode, branch: string): Promise<string | undef
   return found?.commitId;
 }
 
-/** Returns where a branch is that is to be made or moved; refuses one that exists unless it may be moved. */
+/** Returns the commit of the branch to create or move; refuses an existing branch unless it may be moved. */
 async function findFree(
   code: OpenedCode,
   branch: string,
@@ -218,7 +220,7 @@ function toFile(
   return { entry, last, content: isShown ? content : undefined };
 }
 
-/** Returns the message of a commit without one. */
+/** Returns the default message of a commit. */
 function describe(operations: readonly FileOperation[]): string {
   const lines = (
     [
@@ -233,7 +235,7 @@ function describe(operations: readonly FileOperation[]): string {
   return lines.join("\n");
 }
 
-/** Returns a time of a request as git writes it; `now` if the request has none. */
+/** Returns a time of a request in git's format; `now` if the request has none. */
 function toDate(time: string | undefined, now: number): Pick<DatedPerson, "seconds" | "zone"> {
   const epochMs = toRequestTime(time);
   if (time === undefined || epochMs === undefined)
@@ -243,7 +245,7 @@ function toDate(time: string | undefined, now: number): Pick<DatedPerson, "secon
   return { seconds, zone: zone === null ? "+0000" : `${zone[1]}${zone[2]}` };
 }
 
-/** Removes the characters that git reads as structure. */
+/** Removes the characters that delimit fields in git's format. */
 function clean(text: string): string {
   return (
     text

@@ -2,7 +2,7 @@ import type { OwnedRepository } from "../repositories/events.ts";
 import { type ForgeUrls, toApiUrl, toUrl } from "../urls.ts";
 import type { Revision } from "./revisions.ts";
 
-/** The addresses that answers about code contain. */
+/** The addresses in responses about code. */
 export interface CodeAddresses {
   /** The repository's page and its API, without a trailing slash. */
   readonly html: string;
@@ -30,7 +30,7 @@ export function toRevisionSegments({ kind, name }: Revision): string {
   return `${kind}/${toSegments(name)}`;
 }
 
-/** Returns the first of a list that is known to have one. */
+/** Returns the first element of a list that is not empty. */
 export function getFirst<T>(list: readonly T[]): T {
   const [first] = list;
   if (first === undefined) throw new Error("a list that has one element is empty");

@@ -10,12 +10,12 @@ export interface CodeStream {
   giveUp(): void;
 }
 
-/** Longest answer that is streamed; the idle timeout of the connection closes a stalled client long before. */
+/** Maximum duration of a streamed response; the idle timeout of the connection closes a stalled client much earlier. */
 const STREAM_MS = 30 * 60_000;
 
 /**
  * Starts git with the arguments that `toArguments` returns and streams its output. When git fails, the stream ends with
- * an error, so that the client sees a truncated answer instead of one that looks complete.
+ * an error, so that the client sees a truncated response instead of one that looks complete.
  */
 export async function streamGit(
   access: CodeAccess,

@@ -1,6 +1,6 @@
 // daemon/forge/code: branches, tags, commits, trees and files of repositories. Start here: one factory wires up the
-// services. open-code.ts authorizes readers and limits the number of git processes; revisions.ts resolves names. A write
-// goes through ../git/write-refs.ts and is a push for everything else.
+// services. open-code.ts authorizes readers and limits the number of git processes; revisions.ts resolves names. A
+// write goes through ../git/write-refs.ts and has the effects of a push.
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
@@ -38,7 +38,7 @@ export interface CodeServicesDeps {
   readonly urls: ForgeUrls;
 }
 
-/** Requests that read or write code at one time, and the length of the queue. */
+/** Maximum number of concurrent requests that read or write code, and the length of the queue. */
 const limits = {
   atOnce: 16,
   perClient: 8,
@@ -87,7 +87,10 @@ export function createCode(deps: CodeServicesDeps): Code {
   return { routes, close: issueTemplates.close };
 }
 
-/** Returns name and address of a user for commits, without the characters that git reads as structure. */
+/**
+ * Returns the name and address that the commits of a user have, without the characters that delimit fields in git's
+ * format.
+ */
 function toPerson(user: ForgeUser, urls: ForgeUrls) {
   // oxlint-disable-next-line no-control-regex -- removes control characters
   const clean = (text: string) => text.replace(/[<>\u0000-\u001f\u007f]/g, "").trim();

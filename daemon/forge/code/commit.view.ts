@@ -41,7 +41,7 @@ export function toPayloadCommitView(
   };
 }
 
-/** Returns a commit with its accounts as strangers see them. */
+/** Returns a commit with its accounts as anonymous callers see them. */
 export function toCommitView(
   { commit, changes, withFiles, withStats, withVerification }: CommitDetails,
   authors: Authors,
@@ -114,7 +114,7 @@ export function toTagView(
   const archive = `${html}/archive/${toSegments(name)}`;
   return {
     name,
-    // The reference shows the whole text, with its last line break, only at the annotated tag.
+    // The reference includes the final line break only in the text of an annotated tag.
     message: message.trim(),
     id,
     commit: { url: `${api}/git/commits/${commit}`, sha: commit, created: createdAt },

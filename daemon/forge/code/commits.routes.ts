@@ -98,7 +98,7 @@ export function commitRoutes({
   ];
 }
 
-/** Headers of clients that read neither `Link` nor `X-Total-Count`. */
+/** Pagination headers for clients that read neither `Link` nor `X-Total-Count`. */
 function toPageHeaders({ page, limit }: PageWindow, total: number): AnswerHeaders {
   const pages = Math.ceil(total / limit);
   return {

@@ -49,22 +49,22 @@ export interface CommitFilter {
   readonly until: string;
 }
 
-/** Two revisions and the way they are compared: `...` with their common ancestor, `..` with each other. */
+/** Two revisions and how they are compared: `...` from their common ancestor, `..` with each other. */
 interface Comparison {
   readonly base: string;
   readonly head: string;
   readonly separator: "..." | "..";
 }
 
-/** Files that one commit lists; its statistics count all. */
+/** Maximum number of files that one commit lists; its statistics count all. */
 const FILES_MAX = 3_000;
 
 /** Commits, their diffs, and comparisons. */
 export type Commits = ReturnType<typeof createCommits>;
 
 /**
- * Creates the service. Every function refuses as `CodeAccess` does, and throws `not_found` when a name is not that of a
- * commit.
+ * Creates the service. Every function refuses as `CodeAccess` does, and throws `not_found` for a name that is not the
+ * name of a commit.
  */
 export function createCommits({
   db,
@@ -101,7 +101,7 @@ export function createCommits({
       });
     },
 
-    /** Refuses with `unprocessable` a name that cannot be one. */
+    /** Refuses with `unprocessable` an invalid name. */
     async get(request: CodeRequest, name: string, parts: CommitParts): Promise<CommitList> {
       return read(request, async (code, objects) => {
         const { commitId } = await getCommit(code, name, objects.find);
@@ -191,7 +191,9 @@ export function createCommits({
 
 const toReadOptions = ({ directory, signal }: OpenedCode) => ({ directory, signal });
 
-/** A path that no commit of the history changes is not found; one without commits in a period is an empty list. */
+/**
+ * A path that no commit of the history changes is not found. A path without commits in the period has an empty list.
+ */
 async function assertKnownPath(code: OpenedCode, query: HistoryQuery): Promise<void> {
   const { since, until } = query;
   const isKnown =

@@ -20,13 +20,13 @@ import { getRevision, type Revision } from "./revisions.ts";
 /** An entry of a folder with the details that a response shows. */
 export interface ContentsEntry {
   readonly entry: TreeEntry;
-  /** Undefined when the history would have to be read for too long. */
+  /** Undefined when searching the history would take too long. */
   readonly last: LastCommit | undefined;
-  /** Of a single file that is not too large. */
+  /** The bytes of a single file that is not too large. */
   readonly content?: Buffer | undefined;
-  /** Of a symbolic link. */
+  /** The target of a symbolic link. */
   readonly target?: string | undefined;
-  /** Of a submodule. */
+  /** The address of a submodule. */
   readonly submoduleUrl?: string | undefined;
 }
 
@@ -51,9 +51,12 @@ export interface ContentParts {
 
 const ALL_PARTS: ContentParts = { withContent: true, withLast: true };
 
-/** Facts that never change: a commit's entry at a path. Most requests read the same few files of the newest commit. */
+/**
+ * Number of cached entries, each the immutable entry of a commit at a path. Most requests read the same few files of
+ * the newest commit.
+ */
 const ENTRIES_CACHED = 2_000;
-/** A link is shorter than a path may be. */
+/** Maximum bytes of a link: that of a path. */
 const LINK_BYTES_MAX = 4_096;
 const SYMLINK = "120000";
 
@@ -87,7 +90,7 @@ export function createContents({ access }: { readonly access: CodeAccess }) {
     },
   };
 
-  /** Answers `get` with one run of git; folders take another one. */
+  /** Implements `get` with one git process, and another one for folders. */
   async function getWith(
     objects: ObjectSession,
     code: OpenedCode,
@@ -229,7 +232,7 @@ async function getEntry(
   return entry;
 }
 
-/** Reads where links lead, and the addresses of submodules. */
+/** Reads the targets of links and the addresses of submodules. */
 async function addDetails(
   { git, directory, signal }: OpenedCode,
   commitId: string,

@@ -84,7 +84,7 @@ export function toEntryView(
   };
 }
 
-/** Returns a commit as answers to a write show it. */
+/** Returns a commit as responses to a write show it. */
 export function toFileCommitView(
   commit: CommitObject,
   owned: OwnedRepository,

@@ -1,8 +1,8 @@
 import { compileGlob } from "../repositories/glob.ts";
 
-/** Sections of one file that are read; a longer file has few readers. */
+/** Maximum number of sections of one file that are read. */
 const SECTIONS_MAX = 200;
-/** Files of a numeric range such as `{1..9}` that a pattern may expand to. */
+/** Maximum length of a numeric range such as `{1..9}`. */
 const RANGE_MAX = 32;
 
 /** The properties that the reference shows. */
@@ -57,7 +57,7 @@ function matchesSection(pattern: string, path: string): boolean {
   return glob(isAnywhere ? path.slice(path.lastIndexOf("/") + 1) : path);
 }
 
-/** Writes numeric ranges as alternatives, and braces around one name as the text that they are. */
+/** Expands numeric ranges to alternatives, and escapes braces around a single name. */
 function expandRanges(pattern: string): string {
   return pattern
     .replace(/\{(-?\d{1,9})\.\.(-?\d{1,9})\}/g, (whole, from: string, to: string) => {

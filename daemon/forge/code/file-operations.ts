@@ -8,13 +8,13 @@ import { cleanFilePath } from "./paths.ts";
 export interface FileOperation {
   readonly kind: "create" | "update" | "delete";
   readonly path: string;
-  /** Where the file is before the change: another path when it moves. */
+  /** The path before the change; differs from `path` for a move. */
   readonly fromPath: string;
   /** The blob that the file must have; empty for any. */
   readonly sha: string;
   /** Undefined to keep the content of a file that moves. */
   readonly content: Buffer | undefined;
-  /** Whether a file that is missing is created. */
+  /** Whether a missing file is created. */
   readonly isUpload: boolean;
 }
 
@@ -27,8 +27,8 @@ const kinds = {
 } as const;
 
 /**
- * Converts the operation of a request. Refuses with `unprocessable` an unknown one, a malformed path, and content that is
- * not base64.
+ * Converts the operation of a request. Refuses with `unprocessable` an unknown operation, a malformed path, and content
+ * that is not base64.
  */
 export function toFileOperation(request: {
   readonly operation: string;
@@ -131,7 +131,7 @@ function assertNothingInTheWay(
   if (kind === "create" || fromPath !== path) throw blocked("repository file already exists", path);
 }
 
-/** Refuses operations of which one would undo another: the same file twice, or a file below a file. */
+/** Refuses contradictory operations: the same file twice, or a file below a file. */
 function assertApart(operations: readonly FileOperation[]): void {
   const taken = new Set<string>();
   for (const { path, fromPath } of operations)

@@ -19,7 +19,7 @@ export interface TreePage extends PageWindow {
   readonly total: number;
 }
 
-/** A blob; without its content if that is larger than an answer holds. */
+/** A blob, without its content if that exceeds the limit of a response. */
 export interface Blob {
   readonly owned: OwnedRepository;
   readonly info: ObjectInfo;
@@ -38,7 +38,7 @@ export type GitObjects = ReturnType<typeof createGitObjects>;
  */
 export function createGitObjects({ access }: { readonly access: CodeAccess }) {
   return {
-    /** Returns the refs whose names begin with `refs/` and `prefix`, by name. */
+    /** Returns the refs whose names begin with `refs/` and `prefix`, sorted by name. */
     async listRefs(
       request: CodeRequest,
       prefix: string,
@@ -57,7 +57,7 @@ export function createGitObjects({ access }: { readonly access: CodeAccess }) {
     },
 
     /**
-     * Returns a page of a tree; of everything below it if `isRecursive`. Throws `not_found` when the object is not a
+     * Returns a page of a tree, with all its subtrees if `isRecursive`. Throws `not_found` when the object is not a
      * tree.
      */
     async getTree(
@@ -130,7 +130,7 @@ export function createGitObjects({ access }: { readonly access: CodeAccess }) {
   };
 }
 
-/** Returns the id of the tree of a revision, or of a tree that is named by its id. */
+/** Returns the id of a revision's tree; the name may also be the id of a tree. */
 async function getTreeId(code: OpenedCode, name: string): Promise<string> {
   const commit = await findRevision(code, name);
   const isId = /^[0-9a-f]{4,64}$/i.test(name);

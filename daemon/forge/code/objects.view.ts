@@ -7,7 +7,7 @@ import { toPayloadCommitView } from "./commit.view.ts";
 import { type CodeAddresses, toSegments } from "./code-addresses.ts";
 import type { Blob, TreePage } from "./objects.service.ts";
 
-/** Returns a branch. Members about pull requests are those of the rule, which has no effect on them. */
+/** Returns a branch. Members about pull requests come from the protection rule and have no effect. */
 export function toBranchView(
   { name, commit, canPush, rule, isAdministered }: BranchDetails,
   authors: Authors,
@@ -37,7 +37,7 @@ export function toReferenceView(
   };
 }
 
-/** Returns the one ref whose whole name was given, else all whose names begin so. */
+/** Returns a single object when the prefix is the full name of the only ref, else the list of the refs. */
 export function toRefsView(
   refs: readonly RefEntry[],
   prefix: string,
@@ -56,7 +56,7 @@ export function toTreeView(
   return {
     sha: id,
     url: `${api}/git/trees/${id}`,
-    // Past its end a list has no entries.
+    // The list has no entries past its end.
     tree:
       entries.length === 0 && page > 1
         ? null

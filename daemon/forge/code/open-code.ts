@@ -21,13 +21,13 @@ export interface CodeRequest {
   readonly caller: ForgeCaller | undefined;
   /** The rest of the address below the repository, for the redirect from a former name. */
   readonly rest: string;
-  /** Counts as one client if the caller is anonymous. */
+  /** Identifies the client when the caller is anonymous. */
   readonly address: string;
-  /** Aborted when the client disconnects; git is stopped then. */
+  /** Aborted when the client disconnects, which stops git. */
   readonly signal: AbortSignal;
 }
 
-/** A repository whose files may be read now. */
+/** A repository that the request may read. */
 export interface OpenedCode {
   readonly owned: OpenedRepository;
   readonly caller: ForgeCaller | undefined;

@@ -39,8 +39,8 @@ export function cleanFilePath(requestedPath: string): string {
 }
 
 /**
- * Whether a part names the folder of git, on Windows and macOS too: in any case, with dots and blanks at its end, with
- * characters that are ignored, by its short name, as a stream, or behind a backslash.
+ * Returns whether a part names the `.git` folder on any system: in any letter case, with trailing dots and blanks, with
+ * ignored characters, by its short name, as a stream, or after a backslash.
  */
 function isGitFolder(part: string): boolean {
   return part.split("\\").some((piece) => {

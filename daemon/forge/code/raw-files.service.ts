@@ -20,7 +20,7 @@ export interface RawFile extends ShownType {
   giveUp(): void;
 }
 
-/** The files of a revision in one file. */
+/** An archive of the files of a revision. */
 export interface Archive {
   readonly name: string;
   readonly contentType: string;
@@ -38,7 +38,7 @@ const archives = [
 export type RawFiles = ReturnType<typeof createRawFiles>;
 
 /**
- * Creates the service. It refuses as `CodeAccess` does; throws `not_found` when there is no file at the path, and
+ * Creates the service. It refuses as `CodeAccess` does; throws `not_found` when the path has no file, and
  * `unprocessable` for a malformed path.
  */
 export function createRawFiles({
@@ -50,7 +50,8 @@ export function createRawFiles({
 }) {
   return {
     /**
-     * Returns a file. Without a ref, and if the default branch has no file at the path, the path may begin with a ref.
+     * Returns a file. When `ref` is empty and the default branch has no file at the path, the path may begin with a
+     * ref.
      */
     async get(request: CodeRequest, requestedPath: string, ref: string): Promise<RawFile> {
       const path = cleanFilePath(requestedPath);

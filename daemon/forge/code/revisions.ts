@@ -40,7 +40,7 @@ export async function findRevision(
   return { kind, name: kind === "commit" ? commitId : name, commitId };
 }
 
-/** Looks objects up in a run of git of its own. */
+/** Looks objects up with a new git process. */
 function findIn({ git, directory, signal }: OpenedCode): ObjectSession["find"] {
   return (names) => findObjects(git, names, { directory, signal });
 }
@@ -63,8 +63,8 @@ export async function getRevision(
 const PATH_PARTS_MAX = 8;
 
 /**
- * Finds a revision at the beginning of a path, where old clients write it: a branch, else a tag, else a
- * commit id; the shortest name of each kind. Returns it with the rest of the path.
+ * Finds a revision at the beginning of a path, where old clients write it: a branch, else a tag, else a commit id; of
+ * each kind the shortest name. Returns it with the rest of the path.
  */
 export async function findRevisionInPath(
   { git, directory, signal }: OpenedCode,
@@ -110,7 +110,7 @@ export async function findRevisionInPath(
 const ANCESTOR_STEPS = /^(.+?)((?:\^|~\d{0,6}){1,32})$/s;
 
 /**
- * Returns the id of a commit that a request names as `getRevision` describes, or of an ancestor: `main~2`, `v1^`. Refuses
+ * Returns the id of the commit that a name resolves to as in `getRevision`, or of an ancestor: `main~2`, `v1^`. Refuses
  * with `not_found`, also when the history is shorter.
  */
 export async function getCommitId(
@@ -142,7 +142,7 @@ function toCandidates(requestedName: string, defaultBranch: string) {
   if (!isRefName(requestedName)) return [];
   if (requestedName.startsWith("refs/heads/")) return [branch(requestedName.slice(11))];
   if (requestedName.startsWith("refs/tags/")) return [tag(requestedName.slice(10))];
-  // A caller that pins a commit by its whole id must not get a branch of the same name.
+  // A caller that pins a commit by its full id must not get a branch of the same name.
   if (isWholeId) return [commit(requestedName), branch(requestedName), tag(requestedName)];
   return [branch(requestedName), tag(requestedName), ...(isId ? [commit(requestedName)] : [])];
 }

@@ -26,15 +26,15 @@ export function createSeveralFiles({
 }) {
   return {
     /**
-     * Returns the files at some paths of a revision, in their order; undefined for paths without a file, and for files
-     * after the first `BLOB_BYTES_MAX` bytes.
+     * Returns the files at some paths of a revision, in the order of the paths; undefined for a path without a file,
+     * and for files beyond the first `BLOB_BYTES_MAX` bytes.
      */
     async get(
       request: CodeRequest,
       paths: readonly string[],
       ref: string,
     ): Promise<readonly (ContentsList | undefined)[]> {
-      // Refuses a missing repository or revision: null entries of the list mean missing files only.
+      // Refuses a missing repository or revision, so that null entries of the list mean only missing files.
       await access.read(request, (code) => getRevision(code, ref.trim()));
       const files: (ContentsList | undefined)[] = [];
       let bytes = 0;

@@ -22,7 +22,7 @@ import { findRevision } from "./revisions.ts";
 /** A tag, annotated or not. */
 export interface TagDetails {
   readonly name: string;
-  /** Of the annotated tag, or of the commit. */
+  /** The message of the annotated tag, or of the commit. */
   readonly id: string;
   /** The id of the commit, or of another object that the tag names. */
   readonly commit: string;
@@ -36,7 +36,7 @@ export interface TagsDeps {
   readonly writeRefs: WriteRefs;
   /** Epoch milliseconds. */
   readonly clock: () => number;
-  /** Returns name and address for the commits of a user. */
+  /** Returns the name and address that the commits of a user have. */
   readonly toCommitPerson: (user: ForgeUser) => { readonly name: string; readonly email: string };
 }
 
@@ -62,8 +62,8 @@ export function createTags({ access, writeRefs, clock, toCommitPerson }: TagsDep
     },
 
     /**
-     * Creates a tag at `target`, the default branch if it is empty; an annotated one if there is a message. Refuses with
-     * `not_found` an unknown target, with `conflict` a taken name, with `unprocessable` one that git does not take.
+     * Creates a tag at `target`; an empty target is the default branch. A message makes it an annotated tag. Refuses
+     * with `not_found` an unknown target, with `conflict` a taken name, with `unprocessable` an invalid name.
      */
     async create(
       request: CodeRequest & { readonly caller: ForgeCaller },
@@ -164,7 +164,7 @@ async function getTag(
   return { owned: code.owned, tag };
 }
 
-/** Reads the objects that tags name: annotated tags and commits. Other objects have no message and no time. */
+/** Reads the objects that tags point to: annotated tags and commits. Other objects have no message and no time. */
 async function toTags(
   { git, directory, signal }: OpenedCode,
   refs: readonly RefEntry[],

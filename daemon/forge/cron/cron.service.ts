@@ -33,13 +33,13 @@ export interface CronTasks {
     window: PageWindow,
   ): Promise<{ readonly tasks: readonly TaskStatus[]; readonly total: number }>;
   /**
-   * Runs a task now, and waits at most `WAIT_MS` for its end. Does nothing if the task is disabled or already running.
+   * Runs a task now, and waits at most `WAIT_MS` for its end. Has no effect if the task is disabled or already running.
    * Throws `not_found`.
    */
   run(name: string): Promise<void>;
   /** Returns the state of a task's latest run; undefined for an unknown task and before the first run. */
   stateOf(name: string): Promise<RunState | undefined>;
-  /** Schedules the next run of each task. To be called after the queue has started. */
+  /** Schedules the next run of each task. Call it after the queue has started. */
   start: Schedules["start"];
 }
 
@@ -51,7 +51,7 @@ export interface CronDeps {
   readonly log: Log;
   /** In the order of the list. */
   readonly tasks: readonly (CronTask | DisabledTask)[];
-  /** For schedules that name hours or days. */
+  /** The time zone of schedules with hours or days. */
   readonly timeZone: string;
 }
 

@@ -2,13 +2,13 @@
 // Start here (the order of the list), then cron.service.ts. Each room brings its own tasks: a new one is an entry there.
 import type { CronTask } from "../../jobs/cron-task.ts";
 
-/** A task of Gitea that has nothing to do here: it is listed, and a run does nothing. */
+/** A task of Gitea that has no work here: it is listed, and a run has no effect. */
 export interface DisabledTask {
   readonly name: string;
   readonly schedule: "-";
 }
 
-/** Returns whether a task has something to do. */
+/** Returns whether a task has work to do. */
 export function isEnabled(task: CronTask | DisabledTask): task is CronTask {
   return "run" in task;
 }

@@ -41,7 +41,7 @@ export function createPushReader({ git, locate }: CommitReaderDeps): ReadPush {
       const headId = await findCommitId(git, directory, after);
       if (headId === undefined) return { commits: [], total: 0, head: undefined };
       const [head] = await readCommits(git, directory, [headId], 1);
-      // The commits of a tag are there already, or arrive with a branch.
+      // The commits of a tag exist already, or arrive with a branch.
       if (change.ref.startsWith("refs/tags/")) return { commits: [], total: 0, head };
       const base =
         change.before ??
@@ -56,7 +56,7 @@ export function createPushReader({ git, locate }: CommitReaderDeps): ReadPush {
   };
 }
 
-/** Finds a commit by branch, tag or id. A name that git would read as another expression finds nothing. */
+/** Finds a commit by branch, tag or id. A name that git would parse as another expression finds nothing. */
 export type FindCommit = (
   repository: ForgeRepository,
   name: string,

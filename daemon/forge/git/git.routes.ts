@@ -5,7 +5,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { handle } from "../handle.ts";
 import type { GitAnswer, GitRequest, GitTransfer, SmartHttp } from "./smart-http.service.ts";
 
-/** Routes of git's smart protocol, outside of `/api/v1`. */
+/** Routes of git's smart protocol, which are outside of `/api/v1`. */
 export function gitRoutes(smartHttp: SmartHttp): Route[] {
   return [
     handle(advertiseRefs, async ({ caller, params, query, request }) =>

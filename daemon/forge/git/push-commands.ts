@@ -1,4 +1,4 @@
-/** The head of a push: which refs it moves. */
+/** The head of a push: the refs that it moves. */
 export interface PushCommands {
   readonly commands: readonly PushCommand[];
   readonly capabilities: ReadonlySet<string>;
@@ -25,8 +25,8 @@ export const FLUSH = "0000";
 /** Reads the commands at the beginning of a push, and the options that follow, in one pass over its chunks. */
 export interface CommandsReader {
   /**
-   * Returns undefined while their end has not arrived, and `malformed` for a list that is too long and for anything
-   * else, also for what git may accept: signed pushes (`push-cert`), upper-case ids.
+   * Returns undefined until the end of the list has arrived, and `malformed` for a list that is too long or invalid.
+   * Some lists that git may accept are invalid here: signed pushes (`push-cert`), upper-case ids.
    */
   read(chunk: Buffer): PushCommands | "malformed" | undefined;
   /** Returns the capabilities that the client has named so far. */
@@ -80,7 +80,7 @@ export function createCommandsReader(bytesMax: number): CommandsReader {
 }
 
 /**
- * Returns the refs that git reports as moved in its response to a push; undefined when the response has no report.
+ * Returns the refs that git reports as moved in the response to a push; undefined when the response has no report.
  * @param isBanded whether the report is wrapped in a side band
  */
 export function readReport(response: Buffer, isBanded: boolean): ReadonlySet<string> | undefined {

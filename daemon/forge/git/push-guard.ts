@@ -8,7 +8,7 @@ import { FLUSH, type PushCommands, toPktLine } from "./push-commands.ts";
 
 /** Enforces the protection of branches in one push. */
 export interface PushGuard {
-  /** The options and environment with which git is started. */
+  /** The options and the environment for git. */
   readonly env: Readonly<Record<string, string>>;
   readonly config: Readonly<Record<string, string>>;
   /**
@@ -23,14 +23,17 @@ export interface PushGuard {
 export interface PushGuardDeps {
   readonly judgePush: JudgePush;
   readonly hasRules: (repository: ForgeRepository) => Promise<boolean>;
-  /** For the hook and for the lists that it reads. */
+  /** The folder for the hook and for the lists that it reads. */
   readonly temporaryDirectory: string;
   readonly newId: () => string;
 }
 
 export type StartGuard = (repository: ForgeRepository) => Promise<PushGuard>;
 
-/** The hook of git. The list has the refs that may only move to descendants; `git rev-list` fails towards a refusal. */
+/**
+ * The hook of git. The list has the refs that may only move to descendants. A failure of `git rev-list` refuses the
+ * push.
+ */
 const HOOK = `#!/bin/sh
 [ -s "$CROFT_FORWARD_ONLY" ] || exit 0
 while read -r old new ref; do
@@ -77,7 +80,7 @@ export function createPushGuards(deps: PushGuardDeps): StartGuard {
   };
 }
 
-/** Returns git's report of a push that is refused as a whole; empty for a client that does not support reports. */
+/** Returns git's report that refuses a whole push; empty for a client that does not support reports. */
 export function toRefusal({ commands, capabilities }: PushCommands, reason: string): Buffer {
   if (!capabilities.has("report-status") && !capabilities.has("report-status-v2"))
     return Buffer.alloc(0);
@@ -99,5 +102,5 @@ export function toFatalMessage(capabilities: ReadonlySet<string>, reason: string
   );
 }
 
-/** Characters of one packet; names of refs may take three bytes for one. */
+/** Maximum characters of one packet; a character of a ref name may take three bytes. */
 const BAND_MAX = 16_000;

@@ -15,17 +15,17 @@ export interface PublishedPush {
 }
 
 export interface PushJobDeps {
-  /** Names the kind of job. */
+  /** Name of the kind of job. */
   readonly kind: string;
   readonly enqueue: Enqueue;
-  /** Which refs are of interest, and how many of one push: a push of a whole copy may move any number. */
+  /** Selects the refs to publish, at most this many of one push: a push of a mirror may move any number. */
   readonly select: (change: RefChange) => boolean;
   readonly refsMax: number;
   /** Called for each ref, outside of a transaction. A failed job is retried as a whole, so it may be called twice. */
   readonly publish: (push: PublishedPush, change: RefChange) => Promise<void>;
 }
 
-/** The payload of a job is bounded, and the name of a ref may be 4 KiB long. */
+/** Maximum number of refs of one job: its payload is bounded, and a ref name may have 4 KiB. */
 const REFS_PER_JOB = 40;
 
 const payloadSchema = z.object({
@@ -41,7 +41,7 @@ const payloadSchema = z.object({
 /** Publishes pushes by a job, because reading commits takes git, which has no place in a transaction. */
 export function createPushJob({ kind, enqueue, select, refsMax, publish }: PushJobDeps) {
   return {
-    /** Enqueues the publication of those changes that are of interest. */
+    /** Enqueues the publication of the selected changes. */
     async enqueuePush(
       tx: Transaction,
       owned: { readonly repository: ForgeRepository; readonly pusherId: UserId },

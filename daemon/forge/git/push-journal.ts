@@ -24,7 +24,7 @@ import type { RecordPush } from "./record-push.ts";
 
 /**
  * A journal of pushes. An entry is written before git can move a ref and deleted in the transaction that records the
- * push. When the daemon dies in between, the entry remains, and recovery records the refs that git had moved.
+ * push. When the daemon crashes in between, the entry remains, and recovery records the refs that git had moved.
  */
 export interface PushJournal {
   /** Writes the entry of a push and keeps its lease. */
@@ -59,7 +59,7 @@ export interface PushJournalDeps {
 
 const KIND = "forge.git.pushes";
 const LEASE_MS = 60_000;
-/** A git that outlives its daemon may still move refs of a push that it received whole. */
+/** A git process that outlives its daemon may still move refs of a push that it has received completely. */
 const SURVIVAL_MS = 900_000;
 const RECHECK_MS = 500;
 /** Refs and characters of one entry; fewer refs are published. */
@@ -135,7 +135,7 @@ export function createPushJournal(deps: PushJournalDeps): PushJournal {
     if (repository === undefined || lapsed.length === 0) return;
     const names = pushes.flatMap(({ changes }) => changes.map(({ ref }) => ref));
     const refs = new Map(await readRefs(git, await locate(repository), names));
-    // Newest first: a later push began where an earlier one ended.
+    // Newest first, because a later push began where an earlier one ended.
     const moved = new Map(
       pushes.toReversed().map((push) => [push.id, revertMoved(refs, push.changes)] as const),
     );
@@ -157,7 +157,7 @@ export function createPushJournal(deps: PushJournalDeps): PushJournal {
     return underWay.has(push.id) || push.leasedUntil > clock();
   }
 
-  /** Returns when to check a push again; the interval grows while nothing moves. */
+  /** Returns when to check a push again; the interval grows while no ref moves. */
   function nextCheckAt(push: ForgePush): number {
     if (isAlive(push)) return Math.max(push.leasedUntil, clock() + RECHECK_MS);
     return clock() + Math.max(RECHECK_MS, (clock() - push.leasedUntil) / 2);

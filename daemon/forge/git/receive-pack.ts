@@ -29,7 +29,9 @@ interface PushBody {
   readonly isConversation?: boolean;
 }
 
-/** Longest list of commands; a push with a longer one is refused, because nothing could be checked before git moves refs. */
+/**
+ * Longest list of commands. A push with a longer one is refused, because it could not be checked before git moves refs.
+ */
 const COMMANDS_BYTES_MAX = 16 * 1024 * 1024;
 const UNREADABLE =
   "croft: the list of refs is too long or cannot be read; push fewer refs at a time, without --signed";
@@ -72,7 +74,7 @@ export function createReceivePack(deps: ReceivePackDeps) {
           // Git may accept commands that this parser cannot read, and would move refs without a check.
           if (push === "malformed") {
             response.write(toFatalMessage(commands.capabilities(), UNREADABLE));
-            return Promise.reject(new Error("the push is unreadable"));
+            return Promise.reject(new Error("the push has an invalid list of refs"));
           }
           if (push.commands.length === 0) return undefined;
           return begin(push);
@@ -89,11 +91,11 @@ export function createReceivePack(deps: ReceivePackDeps) {
           return reason;
         });
       }
-      /** Rejects when the right to push was lost meanwhile: then git never receives the end of the pack. */
+      /** Rejects when the pusher has lost the right to push: then git never receives the end of the pack. */
       function assertAllowed(): Promise<void> {
         return refuseFor(push, "failed to check the right to push", owned.findRefusal);
       }
-      /** Rejects if there is a reason, after reporting it to the client. */
+      /** Rejects with the reason for a refusal, if any, after reporting it to the client. */
       async function refuseFor(
         requested: PushCommands | "malformed" | undefined,
         failure: string,
@@ -107,7 +109,7 @@ export function createReceivePack(deps: ReceivePackDeps) {
         if (typeof requested === "object") response.write(toRefusal(requested, reason));
         throw new Error("the push is refused");
       }
-      // A push that has arrived whole is carried out: git may have moved refs already.
+      // A push that has arrived completely is carried out, because git may have moved refs already.
       const stopUnlessWhole = () => {
         if (!isWhole()) child.stop();
       };
@@ -150,7 +152,10 @@ export function createReceivePack(deps: ReceivePackDeps) {
     },
   };
 
-  /** Returns the refs that a push moved: those that git reports as accepted, else those that have the new value now. */
+  /**
+   * Returns the refs that a push moved: those that git reports as accepted; without a report, those that have the new
+   * value.
+   */
   async function toChanges(
     repository: ForgeRepository,
     push: PushCommands,
@@ -203,7 +208,7 @@ function createCollector(bytesMax: number) {
   let chunks: Buffer[] = [];
   let size = 0;
   return {
-    /** Returns whether everything so far is buffered. */
+    /** Returns whether all bytes so far are buffered. */
     add(chunk: Buffer): boolean {
       size += chunk.byteLength;
       if (size <= bytesMax) chunks.push(chunk);

@@ -19,7 +19,7 @@ import type { OwnedRepository, RefChange, RepositoryEvents } from "../repositori
 
 /** A push that git has carried out. */
 export interface CompletedPush {
-  /** Its journal entry, deleted in the transaction that records the push, so that it is published once. */
+  /** Its journal entry, which the transaction that records the push deletes, so that the push is published once. */
   readonly noteId: PushId;
   readonly repository: ForgeRepository;
   readonly pusher: ForgeUser;

@@ -7,14 +7,14 @@ export interface PipeOptions {
   readonly bytesMax: number;
   /** Called for every chunk before git receives it; the chunk waits for the returned promise. A rejection stops git. */
   readonly onBytes?: (chunk: Buffer) => Promise<unknown> | undefined;
-  /** Holds back the last chunk, because git carries out a push as soon as its pack is whole. */
+  /** Delays the last chunk, because git carries out a push as soon as its pack is complete. */
   readonly lastChunk?: LastChunk;
 }
 
 export interface LastChunk {
-  /** Called before the chunk is passed on. A rejection stops git, which then never has the whole pack. */
+  /** Called before the chunk is passed on. A rejection stops git, which then never gets the complete pack. */
   readonly confirm: () => Promise<void>;
-  /** The client waits for git before it ends the body: a chunk after which no other arrives may be the last one. */
+  /** Whether the client waits for git before it ends the body, so that any chunk may be the last one. */
   readonly isOpenEnded: boolean;
 }
 

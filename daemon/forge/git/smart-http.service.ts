@@ -88,7 +88,7 @@ export interface SmartHttp {
   fetch(transfer: GitTransfer): Promise<GitAnswer>;
   /** A fetch or clone over a connection that stays open. */
   serveFetch(transfer: GitConversation): Promise<GitConversationAnswer>;
-  /** The archive of a tree, likewise. */
+  /** The archive of a tree over a connection that stays open. */
   serveArchive(transfer: GitConversation): Promise<GitConversationAnswer>;
   /** A push. Once its body has arrived whole, it is carried out even if the client disconnects. */
   push(transfer: GitTransfer): Promise<GitAnswer>;
@@ -110,9 +110,11 @@ export interface SmartHttpDeps {
 const limits = {
   /** Concurrent git processes, and the length of the queue. */
   transfers: { atOnce: 32, perClient: 12, anonymous: 20, waiting: 128, waitingPerClient: 64 },
-  /** Longest transfer; the idle timeout of the connection closes a stalled client long before. */
+  /** Maximum duration of a transfer; the idle timeout of the connection closes a stalled client much earlier. */
   transferMs: 6 * 3_600_000,
-  /** A fetch names the objects that it wants and has; this is room for half a million of them. */
+  /**
+   * Maximum bytes of a fetch request, which lists the objects that the client wants and has: half a million of them.
+   */
   fetchBytes: 32 * 1024 * 1024,
   advertisementBytes: 64 * 1024 * 1024,
 } as const;
@@ -140,7 +142,7 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
             outputBytesMax: limits.advertisementBytes,
           }),
         );
-        // Version 2 has no place for this line (protocol-v2, HTTP transport).
+        // Version 2 does not have this line (protocol-v2, HTTP transport).
         const isVersion2 = body.toString("latin1", 0, 14).endsWith("version 2\n");
         const head = isVersion2 ? "" : toPktLine(`# service=${service}\n`) + FLUSH;
         return {
@@ -208,7 +210,7 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
     };
   }
 
-  /** Starts a git that reads a repository, with the bytes of the client as its input. */
+  /** Starts a git process that reads a repository and gets the bytes of the client as its input. */
   async function startReading(
     transfer: GitConversation,
     command: readonly string[],

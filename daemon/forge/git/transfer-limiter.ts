@@ -3,11 +3,11 @@ import { limitAddress } from "../../http/client-address.ts";
 
 /** Limits of concurrent transfers. */
 export interface TransferLimits {
-  /** Transfers at one time, and how many of them for one client and for all anonymous clients together. */
+  /** Maximum number of concurrent transfers: in total, of one client, and of all anonymous clients together. */
   readonly atOnce: number;
   readonly perClient: number;
   readonly anonymous: number;
-  /** Length of the queue, and how many of it for one client. */
+  /** Length of the queue: in total, and of one client. */
   readonly waiting: number;
   readonly waitingPerClient: number;
 }
@@ -18,7 +18,7 @@ export interface TransferClient {
   readonly address: string;
 }
 
-/** A semaphore with limits per client and a bounded queue. Anonymous clients leave slots for accounts. */
+/** A semaphore with limits per client and a bounded queue. Some slots are reserved for accounts. */
 export interface TransferLimiter {
   /**
    * Acquires a slot and returns the function that releases it, which is idempotent. Refuses with `unavailable` when the
@@ -102,7 +102,7 @@ export function createTransferLimiter(limits: TransferLimits): TransferLimiter {
   };
 }
 
-/** A client has all addresses of its IPv6 network. */
+/** All addresses of an IPv6 network count as one client. */
 function toClient({ caller, address }: TransferClient): Client {
   return caller === undefined
     ? { key: `address ${limitAddress(address)}`, isAnonymous: true }

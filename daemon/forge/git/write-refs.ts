@@ -16,8 +16,8 @@ import type { RecordPush } from "./record-push.ts";
 export type WriteRefsOutcome = "written" | "stale" | "name_conflict" | "bad_name";
 
 /**
- * Moves refs without a client's git, atomically, and only if each of them still has the value `before`. It counts as a
- * push: an entry of the push journal precedes it, so that a crash loses no event, and hooks, notifications and
+ * Moves refs atomically, and only if each of them still has the value `before`. It counts as a push without a git
+ * client: an entry of the push journal precedes it, so that a crash loses no event, and hooks, notifications and
  * workflows get its events. The objects must exist. Throws `forbidden` when a branch protection does not allow the
  * change.
  * @throws GitError

@@ -42,7 +42,7 @@ const named = z.object({ name: z.string() });
 const linked = z.object({ html_url: z.string() });
 const outcome = linked.extend({ status: z.string(), conclusion: z.string().optional() });
 
-/** The members of payloads that messages are made of. Which of them are present depends on the event. */
+/** The members of payloads that messages use. Each event has some of them. */
 const payloadSchema = z.object({
   action: z.string().optional(),
   ref: z.string().optional(),

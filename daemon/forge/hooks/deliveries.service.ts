@@ -26,7 +26,7 @@ import { getHook, type HookHome } from "./hooks.service.ts";
  * an issue.
  */
 export interface DeliveryLog {
-  /** Returns a page of a hook's deliveries, newest first, and the count of all. An unknown state is not a filter. */
+  /** Returns a page of a hook's deliveries, newest first, and the count of all. An unknown state is ignored. */
   list(
     home: HookHome,
     hookId: HookId,
@@ -35,8 +35,8 @@ export interface DeliveryLog {
   /** Returns a delivery. Throws `not_found`, and `forbidden` if the token does not grant reading its payload. */
   get(path: DeliveryPath, caller: Pick<ForgeCaller, "scope">): Promise<HookDeliveryDetails>;
   /**
-   * Delivers the same payload again, whether the hook is active or not, and returns the new delivery. Throws as `get`
-   * does, for writing.
+   * Delivers the same payload again, even if the hook is inactive, and returns the new delivery. Throws as `get` does,
+   * for writing.
    */
   redeliver(path: DeliveryPath, caller: Pick<ForgeCaller, "scope">): Promise<HookDelivery>;
   /** Deletes finished deliveries made before a time, and hooks whose repository was deleted. Returns how many. */

@@ -27,18 +27,18 @@ export interface DeliveryDeps {
 }
 
 const KIND = "forge.hooks.deliver";
-/** Concurrent deliveries: a slow receiver holds one of them for `TIMEOUT_MS` at most. */
+/** Maximum number of concurrent deliveries: a slow receiver occupies one slot for at most `TIMEOUT_MS`. */
 const CONCURRENCY = 16;
 const TIMEOUT_MS = 5_000;
 /** Maximum bytes of a response that are read and stored. */
 const RESPONSE_BYTES_MAX = 64 * 1024;
-/** Backoff before the second attempt and each further one: the last is made some four hours after the first. */
+/** Backoff before the second attempt and each further one; the last attempt is some four hours after the first. */
 const RETRY_WAITS_MS = [10_000, 60_000, 600_000, 3_600_000, 10_800_000] as const;
 /** Longest `Retry-After` that is respected. */
 const RETRY_AFTER_MAX_MS = 3_600_000;
 const REDACTED = "******";
 
-// The same since 0.1.0.
+// Payloads have had this schema since 0.1.0.
 const payloadSchema = z.object({ deliveryId: z.int().brand<"DeliveryId">() });
 
 /** Enqueues a delivery in the caller's transaction. */
@@ -101,7 +101,7 @@ export function createDelivery(deps: DeliveryDeps): JobKind {
       responseBytesMax: RESPONSE_BYTES_MAX,
       signal,
     });
-    // The daemon stops: the job returns to the queue, and the attempt does not count.
+    // The daemon is stopping: the job returns to the queue, and the attempt does not count.
     signal.throwIfAborted();
     const result = toResult(outcome, (text) => redact(text, target));
     await record(delivery, {

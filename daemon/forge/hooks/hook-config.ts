@@ -7,7 +7,7 @@ import { compileGlob } from "../repositories/glob.ts";
 /** The `config` member of a request. */
 export type HookConfig = Readonly<Record<string, string>>;
 
-/** Longest URL, secret and header, in characters. */
+/** Maximum length of a URL, a secret and a header, in characters. */
 const TARGET_CHARACTERS_MAX = 4096;
 
 /** Throws `unprocessable` for an unknown kind of hook. Case-sensitive. */
@@ -57,7 +57,7 @@ export function toSlackOptions(config: HookConfig): SlackOptions {
   };
 }
 
-/** Throws `unprocessable` for an invalid pattern. The empty one matches every branch. */
+/** Throws `unprocessable` for an invalid pattern. An empty pattern matches every branch. */
 export function assertBranchFilter(pattern: string): void {
   if (pattern !== "" && compileGlob(pattern) === undefined)
     throw unprocessable("[BranchFilter]: GlobPattern");
@@ -73,7 +73,7 @@ export function assertSendable(secret: string, authorizationHeader: string): voi
     throw unprocessable("Invalid authorization header");
 }
 
-/** Returns whether a ref passes a branch filter, by its branch name or its full name. */
+/** Returns whether the branch name or the full name of a ref matches a branch filter. */
 export function passesBranchFilter(pattern: string, ref: string): boolean {
   if (pattern === "" || pattern === "*" || pattern === "**") return true;
   const matches = compileGlob(pattern);

@@ -51,7 +51,7 @@ export interface HookChanges {
   readonly name: string | undefined;
 }
 
-/** The owner of hooks: a repository, a user or organization, or the instance's, which are system and default hooks. */
+/** The owner of hooks: a repository, a user or organization, or the instance with its system and default hooks. */
 export type HookHome = "instance" | HookPlace;
 
 /** A hook with its URL, which is sealed in the record. */
@@ -60,9 +60,12 @@ export interface OpenedHook {
   readonly url: string;
 }
 
-/** Hooks. The caller of these functions has authorized access to `home`. */
+/** Creates, changes and deletes hooks. The caller of these functions must authorize access to `home`. */
 export interface Hooks {
-  /** Returns a page of the instance's hooks by id, and their count. `type` is `default`, `all`, anything else is `system`. */
+  /**
+   * Returns a page of the instance's hooks by id, and their count. `type` is `default` or `all`; any other text means
+   * `system`.
+   */
   list(
     type: string,
     window: PageWindow,
@@ -80,8 +83,8 @@ export interface Hooks {
   /** Throws `not_found`, also for a hook of another home. */
   get(home: HookHome, id: HookId): Promise<OpenedHook>;
   /**
-   * Changes a hook; its secret and kind stay. Throws as `create` and `get` do, and `unprocessable` if a hook that is not
-   * the instance's would keep its authorization header for another URL.
+   * Changes a hook, except its secret and kind. Throws as `create` and `get` do, and `unprocessable` if a hook that is
+   * not the instance's would keep its authorization header for another URL.
    */
   edit(home: HookHome, id: HookId, changes: HookChanges): Promise<OpenedHook>;
   /** Deletes a hook with its deliveries. Throws `not_found`. */
@@ -96,7 +99,7 @@ export interface Hooks {
   ): Promise<void>;
 }
 
-/** Hooks of one repository or owner: each event makes a row for each of them. */
+/** Maximum number of hooks of one repository or owner: each event adds a row for each of them. */
 const HOOKS_MAX = 50;
 
 export function createHooks({
@@ -216,7 +219,10 @@ export function createHooks({
   }
 }
 
-/** Returns a hook of `home`. Throws `not_found` for another one's: copies of default hooks belong to their repositories. */
+/**
+ * Returns a hook of `home`. Throws `not_found` for a hook of another home: copies of default hooks belong to their
+ * repositories.
+ */
 export async function getHook(
   db: Parameters<typeof findHook>[0],
   home: HookHome,

@@ -1,6 +1,6 @@
-// daemon/forge/hooks: webhooks: their subscriptions to events, payloads, deliveries and the log of deliveries.
-// Start here: the factory of this folder. hooks.service.ts keeps hooks; the rest of the forge calls publisher.ts;
-// payloads.view.ts makes bodies; delivery.ts sends them; chat-formats.ts formats messages of chat services.
+// daemon/forge/hooks: webhooks: their subscriptions to events, payloads, deliveries and the log of deliveries. Start
+// here: the factory of this folder. hooks.service.ts manages hooks; other rooms of the forge call publisher.ts;
+// payloads.view.ts creates bodies; delivery.ts sends them; chat-formats.ts formats messages for chat services.
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Sealer } from "../../../storage/keys/keyring.ts";
 import type { CronTask } from "../../jobs/cron-task.ts";
@@ -44,7 +44,7 @@ export interface ForgeHooks {
   readonly ofOwners: OwnerHooks;
   /** Publishes events of other rooms, each inside the transaction of the change. */
   readonly publisher: HookPublisher;
-  /** The same, as the events of repositories. */
+  /** The publisher as the subscriber to events of repositories. */
   readonly repositoryEvents: RepositoryEvents;
 }
 

@@ -48,7 +48,7 @@ export function toNewHook(body: BodyOf<typeof createHook>): NewHook {
   };
 }
 
-/** The changes of an edit; an absent authorization header is an empty one unless it is to be kept. */
+/** The changes of an edit. An absent authorization header clears it unless the request keeps it. */
 export function toHookChanges(
   body: BodyOf<typeof editHook>,
   keepsAuthorizationHeader: boolean,

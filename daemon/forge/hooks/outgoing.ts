@@ -5,7 +5,7 @@ import { toChatBody } from "./chat-formats.ts";
 import { toChatMessage } from "./chat-message.ts";
 import type { HookTarget } from "./targets.ts";
 
-/** The request of a delivery. `signed` is the text that is signed. */
+/** The HTTP request of a delivery. `signed` is the text that is signed. */
 export interface Outgoing {
   readonly url: string;
   readonly method: "POST" | "PUT";
@@ -49,7 +49,7 @@ function toPlain(contentType: "json" | "form", url: string, payload: string): Ou
 
 const packagistSchema = z.object({ repository: z.object({ html_url: z.string() }) });
 
-/** Packagist receives the address of the repository to read again, after pushes only. */
+/** Packagist receives only the address of the repository, and only after pushes. */
 function toPackagist(url: string, event: string, payload: unknown): Outgoing | undefined {
   if (event !== "push") return undefined;
   const { repository } = packagistSchema.parse(payload);

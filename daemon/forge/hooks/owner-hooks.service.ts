@@ -22,7 +22,7 @@ export function createOwnerHooks({ db }: { readonly db: Database }) {
       return { kind: "owner", id: organization.id };
     },
 
-    /** Returns the home of the caller's own hooks. Throws `forbidden` for a token limited to public things. */
+    /** Returns the home of the caller's own hooks. Throws `forbidden` for a public-only token. */
     ofUser(caller: ForgeCaller): HookPlace {
       if (isPublicOnly(caller))
         throw new AppError("forbidden", "token scope is limited to public users");

@@ -11,11 +11,12 @@ import type { OwnedRepository, RefChange } from "../repositories/events.ts";
 import { toRepositoryView } from "../repositories/repository.view.ts";
 import { type ForgeUrls, toUrl } from "../urls.ts";
 
-// Payloads of hooks (forge behaviour, 13.5). Users are shown as strangers see them, because a receiver may be anyone.
+// Payloads of hooks (forge behaviour, 13.5). Users have only the members that anonymous callers see, because any person
+// may read the receiver.
 
-/** A published package version. The room of packages makes its view (forge behaviour, 7.8). */
+/** A published package version. daemon/forge/packages creates its view (forge behaviour, 7.8). */
 export interface PublishedPackage {
-  /** The wire form of the version, with `owner` and `creator` as strangers see them. */
+  /** The wire form of the version, with `owner` and `creator` as anonymous callers see them. */
   readonly view: object;
   readonly owner: ForgeUser;
   readonly sender: ForgeUser;
@@ -44,7 +45,7 @@ export async function toRepositoryPayload(
   };
 }
 
-/** `organization` is an event of croft, which the document does not have. */
+/** `organization` is an event of croft that the document does not define. */
 export function toOrganizationPayload(
   action: "created",
   organization: ForgeUser,

@@ -34,8 +34,8 @@ export interface PublishedEvent {
 }
 
 /**
- * Publishes events to hooks. Each function is called inside the transaction of the change, so that deliveries exist if
- * and only if the change does. They are sent after the commit.
+ * Publishes events to hooks. Call each function inside the transaction of the change, so that deliveries are committed
+ * with it. They are sent after the commit.
  */
 export interface HookPublisher {
   /** @param formerName the name before a rename */
@@ -49,9 +49,9 @@ export interface HookPublisher {
   organizationCreated(tx: Transaction, organization: ForgeUser, sender: ForgeUser): Promise<void>;
   /** A version of a package was published (`created`) or removed. */
   package(tx: Transaction, action: "created" | "deleted", subject: PublishedPackage): Promise<void>;
-  /** Publishes any other event, such as an issue's, with a payload made by the caller. */
+  /** Publishes any other event, such as an event of an issue, with a payload that the caller creates. */
   publish(tx: Transaction, subject: PublishedEvent): Promise<void>;
-  /** Returns whether a hook subscribes to any of these events. Cheap; call it before creating a payload. */
+  /** Returns whether a hook subscribes to any of these events. It is cheap: call it before creating a payload. */
   hasSubscribers(
     tx: Transaction,
     repositoryId: RepositoryId | undefined,

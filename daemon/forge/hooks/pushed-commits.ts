@@ -6,12 +6,15 @@ import { isVisibleTo } from "../accounts/users.service.ts";
 import type { PushCommits } from "../git/commit-readers.ts";
 import type { PushedCommits } from "./payloads.view.ts";
 
-/** Files that a payload names over all its commits, and characters of a message, because payloads are stored in rows. */
+/**
+ * Maximum number of files in all commits of a payload, and characters of a message, because payloads are stored in
+ * rows.
+ */
 const FILES_MAX = 1_000;
 const MESSAGE_CHARACTERS_MAX = 16_384;
 
 /**
- * Returns the commits of a push as its payload shows them: within bounds, with the accounts of their authors.
+ * Returns the commits of a push for its payload: truncated to the limits, with the accounts of their authors.
  * @param viewer the user who pushed; accounts that are hidden from this user are left out
  */
 export async function toPushedCommits(
@@ -25,7 +28,7 @@ export async function toPushedCommits(
   return { ...found, commits, head, usernames };
 }
 
-/** Anyone can make a commit with any address: the payload must not reveal that a hidden account has it. */
+/** Anyone can create a commit with any address, so the payload must not reveal that a hidden account has it. */
 async function findUsernames(
   db: Queries,
   commits: readonly CommitWithFiles[],

@@ -23,8 +23,8 @@ export interface PushHooksDeps {
 }
 
 /**
- * Returns the payload of a push that brings only the newest commit of a ref, for a test delivery; undefined when the
- * ref names no commit.
+ * Returns the payload of a test delivery: a push of only the newest commit of a ref; undefined when the ref has no
+ * commit.
  */
 export type DescribeHead = (
   owned: OwnedRepository,
@@ -32,9 +32,9 @@ export type DescribeHead = (
   sender: ForgeUser,
 ) => Promise<object | undefined>;
 
-/** Commits that a payload names; `total_commits` counts all. */
+/** Maximum number of commits in a payload; `total_commits` counts all. */
 const COMMITS_MAX = 20;
-/** Refs of one push that are published to hooks. */
+/** Maximum number of refs of one push that are published to hooks. */
 const REFS_MAX = 500;
 
 /** Publishes pushes to hooks. */

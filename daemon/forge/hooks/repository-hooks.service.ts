@@ -26,8 +26,8 @@ export interface RepositoryHooks {
    */
   open(path: RepositoryPath, caller: ForgeCaller, rest: string): Promise<HookPlace>;
   /**
-   * Sends a test delivery: a push of a branch's latest commit, whatever the hook selects and whether it is active or not.
-   * An empty `ref` is the default branch; without commits nothing is delivered. Throws `not_found` for an unknown ref.
+   * Sends a test delivery: a push of a branch's latest commit, even if the hook is inactive or does not select pushes.
+   * An empty `ref` is the default branch. An empty repository has no delivery. Throws `not_found` for an unknown ref.
    */
   test(
     path: RepositoryPath & { readonly id: HookId },

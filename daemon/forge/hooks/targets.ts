@@ -7,10 +7,10 @@ const targetSchema = z.object({
   secret: z.string(),
   authorizationHeader: z.string(),
 });
-/** The address that a hook sends to, and its credentials. Texts are empty if they were not given. */
+/** The address that a hook sends to, and its credentials. An absent text is empty. */
 export type HookTarget = Readonly<z.output<typeof targetSchema>>;
 
-/** Seals targets for the row of their hook: one that is copied to another row does not open. */
+/** Seals targets for the row of their hook: a target that was copied to another row cannot be opened. */
 export interface Targets {
   seal(hookId: HookId, target: HookTarget): string;
   /** @throws SealError */

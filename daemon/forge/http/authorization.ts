@@ -1,3 +1,4 @@
+// daemon/forge/http: the HTTP edge of the forge: gates, body formats and error bodies. Start in ../api.ts, which joins them.
 import type { Database } from "../../../storage/engine/database.ts";
 import { findRedirect } from "../../../storage/tables/forge/accounts/redirects.ts";
 import {
@@ -69,7 +70,7 @@ function assertScope(
   return scope;
 }
 
-/** Returns the user of the path. A former name is redirected to the address with the present one. */
+/** Returns the user of the path. Redirects a former name to the address with the current one. */
 async function findPathUser(
   db: Database,
   name: string,
@@ -93,8 +94,8 @@ async function findPathUser(
 }
 
 /**
- * The path of a target with today's name in the old one's place: found by its position, since the old name may be encoded
- * there, or be a word of the route besides.
+ * Returns the path of a target with the current name. Replaces the former one by its position, because it may be
+ * percent-encoded there, or equal to another segment of the route.
  */
 function toMovedPath(target: string, route: string, name: string): string {
   const [path = ""] = target.split("?");
@@ -107,7 +108,7 @@ function toMovedPath(target: string, route: string, name: string): string {
 
 function assertBasicSelfOrAdmin(caller: ForgeCaller | undefined, user: ForgeUser): void {
   const isSelfOrAdmin = caller !== undefined && (caller.user.isAdmin || caller.user.id === user.id);
-  // The same answer as for a name that no account has.
+  // The same refusal as for an unknown name.
   if (!isVisibleTo(user, caller?.user)) throw userNotFound(user.name);
   if (!isSelfOrAdmin)
     throw new AppError("forbidden", "doer should be the site admin or be same as the contextUser");

@@ -8,9 +8,9 @@ import type { ReadBody, ServerRequest } from "../../http/handle.ts";
 type Shape = Readonly<Record<string, z.ZodType>>;
 
 /**
- * The value that an endpoint's body schema parses, by the content type (forge behaviour, 1.2): JSON with members of any
- * case, a form by the form names, or for PATCH and DELETE without a content type the query. Throws `unprocessable` when
- * the body cannot be decoded.
+ * Returns the value for an endpoint's body schema, decoded by the content type (forge behaviour, 1.2): JSON with
+ * case-insensitive member names, a form with its form names, or the query of a PATCH or DELETE without a content type.
+ * Throws `unprocessable` when the body cannot be decoded.
  */
 export async function decodeBody(
   declared: Endpoint,
@@ -32,8 +32,8 @@ export async function decodeBody(
 }
 
 /**
- * Reads the query of an operation that changes something and has no body of its own; values of a form in its body take
- * precedence (forge behaviour, 1.3). Refuses with `unprocessable` a form that cannot be decoded.
+ * Reads the query of a writing operation without a body schema. Values of a form in the body take precedence (forge
+ * behaviour, 1.3). Refuses with `unprocessable` a form that cannot be decoded.
  */
 export async function readFormQuery(
   { method, body }: Endpoint,
@@ -69,15 +69,15 @@ export function mayNameCaller({ method, target, headers }: ServerRequest): boole
   );
 }
 
-/** Whether a path takes the file of a form, which its endpoint reads itself. */
+/** Returns whether a path receives a file in a form, which its endpoint reads itself. */
 const isUpload = (path: string): boolean => /\/assets\/*$/.test(path);
 
-/** NaN when the request has no length. */
+/** Returns the declared length; NaN when the request has none. */
 function sizeOf(headers: ServerRequest["headers"]): number {
   return Number(headers["content-length"] ?? Number.NaN);
 }
 
-/** Returns the fields of a form; empty when it cannot be decoded, in which case its endpoint refuses it. */
+/** Returns the fields of a form; empty when it cannot be decoded, because its endpoint will refuse it. */
 export async function readFields(
   { headers }: ServerRequest,
   bytes: Buffer,
@@ -92,12 +92,12 @@ export async function readFields(
   }
 }
 
-/** The members of an endpoint's body and their schemas; none when it has no body of members. */
+/** Returns the members of an endpoint's body and their schemas; empty when the body is not an object. */
 export function shapeOf(declared: Endpoint): Shape {
   return declared.body instanceof z.ZodObject ? (declared.body.shape as Shape) : {};
 }
 
-/** The name of a member in error texts: `new_username` is `NewName`, `full_name` is `FullName`. */
+/** Returns the name of a member in error texts: `new_username` is `NewName`, `full_name` is `FullName`. */
 export function toFieldName(shape: Shape, member: string): string {
   const schema = shape[member];
   const named = schema && bindingNames.get(schema)?.field;
@@ -128,14 +128,14 @@ function fromJson(shape: Shape, bytes: Buffer, assertText: AssertText): unknown 
   return known;
 }
 
-/** Refuses text that no database keeps as it is, however deep in a value: NUL and halves of surrogate pairs. */
+/** Refuses text that databases cannot store, at any depth of a value: NUL and unpaired surrogates. */
 function assertStorable(value: unknown): void {
   const left = [value];
   while (left.length > 0) {
     const next = left.pop();
     if (typeof next === "string" && (next.includes("\0") || !next.isWellFormed()))
       throw undecodable("a text contains a character that cannot be stored");
-    // Not spread: a call takes only so many arguments.
+    // Not spread, because the number of arguments of a call is limited.
     if (typeof next === "object" && next !== null)
       for (const member of Object.values(next)) left.push(member);
   }
@@ -161,7 +161,7 @@ function fromForm(shape: Shape, form: URLSearchParams, assertText: AssertText): 
   return value;
 }
 
-/** A form's text as the type that the member's schema takes. */
+/** Converts a form's text to the type of the member's schema. */
 function fromWord(schema: z.ZodType, name: string, word: string, all: readonly string[]): unknown {
   if (schema instanceof z.ZodArray) return all;
   if (schema instanceof z.ZodBoolean) {

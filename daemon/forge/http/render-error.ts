@@ -27,7 +27,7 @@ export function renderError(
   }
 }
 
-/** A response in plain text. */
+/** Returns a response in plain text. */
 export function plainText(status: number, text: string): RenderedError {
   return { status, headers: { "Content-Type": "text/plain; charset=utf-8" }, body: text };
 }
@@ -37,7 +37,7 @@ function toRedirect(location: string, target: string): RenderedError {
   return { status: 307, headers: { Location: location + query }, body: undefined };
 }
 
-/** Returns the query of a target with its question mark, without tokens: they must not come back in a header. */
+/** Returns the query of a target with its question mark. Removes tokens, which a header must not repeat. */
 function queryWithoutToken(target: string): string {
   const mark = target.indexOf("?");
   if (mark === -1) return "";

@@ -5,7 +5,10 @@ import type { Endpoint } from "../../contract/endpoint.ts";
 import { AppError } from "../../errors.ts";
 import type { TaskGrant } from "../caller.ts";
 
-/** Routes that the token of a job may use, by the unit that it needs; the first that fits counts. Others are refused. */
+/**
+ * Routes that the token of a job may use, with the unit that each needs. The first match counts; other routes are
+ * refused.
+ */
 const ROUTES: readonly (readonly [path: RegExp, unit: string])[] = [
   [/^\/api\/v1\/version$/, "metadata"],
   [/^\/api\/v1\/repos\/:owner\/:repo$/, "metadata"],
@@ -26,8 +29,8 @@ const ROUTES: readonly (readonly [path: RegExp, unit: string])[] = [
 ];
 
 /**
- * Authorizes the token of a job: only the routes above, at the level that the workflow allows it, and changes only of its
- * own repository. Throws `forbidden`.
+ * Authorizes the token of a job: only for the routes above, at the level that the workflow grants, and for changes only
+ * of its own repository. Throws `forbidden`.
  */
 export async function assertTaskMay(
   db: Database,

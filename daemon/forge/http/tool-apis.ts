@@ -2,8 +2,8 @@ import type { Api, RenderedError } from "../../http/handle.ts";
 import type { ForgeCaller } from "../caller.ts";
 
 /**
- * The API of the forge for git clients: the same accounts, tokens and sign-in limits, but errors in plain text, which
- * git shows to its user, and with the header that makes git ask for credentials.
+ * Creates the API of the forge for git clients. Accounts, tokens and sign-in limits are those of the forge. Errors are
+ * plain text, which git shows to its user, with the header that makes git ask for credentials.
  */
 export function createGitApi(forge: Api<ForgeCaller>): Api<ForgeCaller> {
   return {
@@ -24,8 +24,8 @@ function toPlainText({ status, headers, body }: RenderedError): RenderedError {
 }
 
 /**
- * The API of the forge for package tools: the same accounts, tokens and refusals, but errors have the member `error`,
- * which npm shows to its user, and the header that makes tools send credentials.
+ * Creates the API of the forge for package tools. Accounts, tokens and refusals are those of the forge. Errors also
+ * have the member `error`, which npm shows to its user, and the header that makes tools send credentials.
  */
 export function createPackagesApi(forge: Api<ForgeCaller>): Api<ForgeCaller> {
   return {

@@ -1,3 +1,4 @@
+// daemon/forge/instance: limits and features of this server. Start here; miscellaneous.ts wires up the routes of its group.
 import { BLOB_BYTES_MAX, TREE_PAGE_MAX } from "../../contract/forge/code/objects.ts";
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from "../../contract/forge/common.ts";
 import {
@@ -30,7 +31,7 @@ const responseLimits = {
   default_paging_num: DEFAULT_PAGE_SIZE,
   default_git_trees_per_page: TREE_PAGE_MAX,
   default_max_blob_size: BLOB_BYTES_MAX,
-  // Several files in one response share the limit of one.
+  // Several files in one response share the limit of a single file.
   default_max_response_size: BLOB_BYTES_MAX,
 } as const;
 

@@ -13,7 +13,7 @@ import { renderingRoutes } from "../rendering/rendering.routes.ts";
 import { createTemplates, type Templates } from "../templates/templates.service.ts";
 import { templateRoutes } from "../templates/templates.routes.ts";
 
-/** Templates and rendering, the miscellaneous routes of the forge document. */
+/** Templates, rendering and instance settings: the group "miscellaneous" of the forge document. */
 export interface Miscellaneous {
   readonly templates: Templates;
   readonly rendering: Rendering;
@@ -31,9 +31,9 @@ export function createMiscellaneous(deps: {
   readonly publicUrl: () => string;
   /** The data directory; an operator's templates are in `custom` below it. */
   readonly dataDirectory: string;
-  /** The key of an address: an IPv6 network counts as one. */
+  /** Returns the rate-limit key of an address; an IPv6 network has one key. */
   readonly addressKey: (address: string) => string;
-  /** Bytes of an upload of any kind. */
+  /** Maximum bytes of any upload. */
   readonly uploadBytesMax: number;
   readonly warn: (message: string) => void;
   readonly reportBug: (error: unknown) => void;

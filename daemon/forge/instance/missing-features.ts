@@ -15,7 +15,7 @@ export function createMissingFeatures({
   uploadBytesMax,
 }: {
   readonly db: Database;
-  /** Bytes of an upload of any kind. */
+  /** Maximum bytes of any upload. */
   readonly uploadBytesMax: number;
 }) {
   return {
@@ -27,10 +27,10 @@ export function createMissingFeatures({
       max_size: Math.floor(Math.min(FILE_BYTES_MAX, uploadBytesMax) / MEBIBYTE),
     },
 
-    /** Refuses with `not_found`: this server signs no commits. */
+    /** Refuses with `not_found`, because this server does not sign commits. */
     refuseSigningKey,
 
-    /** Refuses as `refuseSigningKey`, after the checks of a repository that the caller may not read. */
+    /** Refuses as `refuseSigningKey` does, after checking that the caller may read the repository. */
     async refuseSigningKeyOf(
       path: RepositoryPath,
       caller: ForgeCaller | undefined,
@@ -40,7 +40,7 @@ export function createMissingFeatures({
       return refuseSigningKey();
     },
 
-    /** Refuses with `forbidden`, as the reference does where migrations are turned off. */
+    /** Refuses with `forbidden`, as the reference does when migrations are disabled. */
     refuseMigration(): never {
       throw new AppError(
         "forbidden",
@@ -56,7 +56,7 @@ function refuseSigningKey(): never {
 
 const REPOSITORY = "repos/[^/?]+/[^/?]+";
 
-/** Features of the reference that this server does not have, and their addresses. */
+/** Unsupported features of the reference, and their addresses. */
 const MISSING_FEATURES = (
   [
     ["pull requests", `${REPOSITORY}/(?:pulls|commits/[^/?]+/pull)`],
@@ -77,7 +77,7 @@ const MISSING_FEATURES = (
   ] as const
 ).map(([name, path]) => ({ name, pattern: new RegExp(`^/api/v1/(?:${path})(?:[/?]|$)`) }));
 
-/** Returns the text of the 404 at the address of a missing feature; undefined for any other address. */
+/** Returns the text of the 404 at the address of an unsupported feature; undefined for any other address. */
 export function describeMissingFeature(target: string): string | undefined {
   const missing = MISSING_FEATURES.find(({ pattern }) => pattern.test(target));
   return missing && `this server does not support ${missing.name}`;

@@ -12,10 +12,10 @@ import { openRepository } from "./issue-access.ts";
 import { findPeople } from "./issue-details.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
-/** Most users of the list, which has no pages in the reference. */
+/** Maximum number of users in the list, which has no pages in the reference. */
 const USERS_MAX = 1_000;
 
-/** Lists the users who may write to a repository, by name, without those who are hidden from the caller. */
+/** Lists the users who may write to a repository and whom the caller may see, by name. */
 export async function listAssignableUsers(
   db: Database,
   path: RepositoryPath,

@@ -19,7 +19,7 @@ import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
 import type { IssuePath } from "./issue-requests.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
-/** The assignees of issues, and the users who may become one. */
+/** The assignees of issues, and the users who may be assigned. */
 export type Assignees = ReturnType<typeof createAssignees>;
 
 /** Creates the service. Every function throws `not_found` when the caller may not read the repository. */
@@ -31,7 +31,7 @@ export function createAssignees({
   readonly changes: IssueChanges;
 }) {
   return {
-    /** Assigns users besides those who are assigned; idempotent. Refuses with `forbidden` a caller without write access. */
+    /** Adds users to the assignees; idempotent. Refuses with `forbidden` a caller without write access. */
     add: (path: IssuePath, caller: ForgeCaller, names: readonly string[]) =>
       change(path, caller, names, (before, named) => [...new Set([...before, ...named])]),
 

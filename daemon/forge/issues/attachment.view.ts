@@ -7,7 +7,7 @@ import { HARMLESS, UNKNOWN_TYPE } from "../shown-type.ts";
 import { type ForgeUrls, toUrl, toWireTime } from "../urls.ts";
 import type { OpenedAttachment, UploadedFile } from "./attachments.service.ts";
 
-/** An attachment as lists and its issue or comment show it. */
+/** Converts an attachment for lists and for its issue or comment. */
 export function toAttachmentView(attachment: ForgeAttachment, urls: ForgeUrls): WireAttachment {
   return {
     id: attachment.id,
@@ -20,7 +20,7 @@ export function toAttachmentView(attachment: ForgeAttachment, urls: ForgeUrls): 
   };
 }
 
-/** The bytes of an attachment. Browsers show types that they do not run, and save the others. */
+/** Returns the bytes of an attachment. Browsers show types without active content, and save the others. */
 export function toAttachmentAnswer({ attachment, open }: OpenedAttachment): BytesAnswer {
   const { name, size, contentType, sha256, createdAt } = attachment;
   const kind = contentType === UNKNOWN_TYPE ? "attachment" : "inline";
@@ -52,7 +52,7 @@ export function toUploadedFile(
 
 const missing = () => new AppError("unprocessable", "[Attachment]: Required");
 
-/** A spooled file keeps its space on the disk until its stream is read. */
+/** A spooled file occupies disk space until its stream is read. */
 function unexpected({ stream }: FilePart): AppError {
   stream.resume();
   return missing();

@@ -48,7 +48,7 @@ export type AttachmentParent = IssuePath | CommentPath;
 export interface UploadedFile {
   readonly name: string;
   readonly stream: Readable;
-  /** In bytes; undefined when it is not known beforehand. */
+  /** In bytes; undefined when unknown. */
   readonly size: number | undefined;
 }
 
@@ -63,15 +63,15 @@ export interface AttachmentsDeps {
   readonly db: Database;
   readonly store: ObjectStore;
   readonly newUuid: () => string;
-  /** Of the server, for any upload. */
+  /** Maximum bytes of any upload. */
   readonly uploadBytesMax: number;
 }
 
 /** Largest file that can be attached. */
 export const FILE_BYTES_MAX = 100 * 1024 * 1024;
-/** Most files of one issue, those of its comments included. */
+/** Maximum number of files of one issue, including those of its comments. */
 const FILES_MAX = 1_000;
-/** Most files of an issue itself, or of one comment: lists of issues show all of them. */
+/** Maximum number of files of an issue itself, or of one comment: lists of issues include all of them. */
 export const FILES_OF_PARENT_MAX = 20;
 const NAME_CHARACTERS_MAX = 255;
 
@@ -100,7 +100,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
       return getOf(await openParent(path, caller), id);
     },
 
-    /** Refuses as `create` does, before any byte is read, and returns the largest file. */
+    /** Refuses as `create` does, before the body is read. Returns the maximum size of the file. */
     async admit(
       path: AttachmentParent,
       caller: ForgeCaller,
@@ -154,7 +154,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
       }
     },
 
-    /** Renames a file; an empty name leaves it as it is. */
+    /** Renames a file; an empty name keeps the current one. */
     async rename(
       path: AttachmentParent,
       id: number,
@@ -175,7 +175,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
       await db.transaction((tx) => deleteAttachment(tx, found.id));
     },
 
-    /** Opens a file by the UUID in its address, with the rule of its issue. A whole download is counted. */
+    /** Opens a file by the UUID in its address for callers who may read its issue. Counts complete downloads. */
     async open(
       uuid: string,
       caller: ForgeCaller | undefined,
@@ -272,7 +272,10 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
   }
 }
 
-/** Returns the last segment of a name, without control characters. Refuses with `unprocessable` an empty and a long one. */
+/**
+ * Returns the last segment of a name, without control characters. Refuses an empty or too long one with
+ * `unprocessable`.
+ */
 function toFileName(requestedName: string): string {
   const name = requestedName
     .slice(Math.max(requestedName.lastIndexOf("/"), requestedName.lastIndexOf("\\")) + 1)

@@ -55,7 +55,7 @@ export function dependencyRoutes({
   ];
 }
 
-/** The issue that a body names, by default in the repository of the path. */
+/** Returns the path of the issue in a body, by default in the repository of the request's path. */
 function toOtherIssue(
   path: IssuePath,
   body: BodyOf<typeof contract.addIssueDependency>,

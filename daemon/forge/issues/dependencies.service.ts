@@ -24,7 +24,7 @@ import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
 import type { IssuePath } from "./issue-requests.ts";
 import { createIssueReader } from "./readable-issues.ts";
 
-/** Most dependencies of one issue, in both directions: lists of them are read as a whole. */
+/** Maximum number of dependencies of one issue, in both directions: their lists are read as a whole. */
 const DEPENDENCIES_MAX = 100;
 
 /** An issue of a dependency with its repository. */
@@ -33,14 +33,16 @@ interface Side {
   readonly issue: ForgeIssue;
 }
 
-/** The issue of a path, and one that the body names: with `blockers` it blocks the former, with `blocked` it waits for it. */
+/**
+ * The issue of a path and the issue of the body, which blocks the former (`blockers`) or is blocked by it (`blocked`).
+ */
 export interface IssuePair {
   readonly path: IssuePath;
   readonly other: IssuePath;
   readonly side: "blockers" | "blocked";
 }
 
-/** Which issues must be closed before others. */
+/** Dependencies between issues: an issue cannot be closed before its blockers. */
 export type Dependencies = ReturnType<typeof createDependencies>;
 
 /** Creates the service. Every function throws `not_found` when the caller may not read the issue. */
@@ -134,7 +136,7 @@ export function createDependencies({ db }: { readonly db: Database }) {
     return loadIssueDetails(db, opened, own.issue, caller.user);
   }
 
-  /** Opens the issue that a body names. A former name there cannot redirect: it is not found. */
+  /** Opens the issue of the body. A former name of its repository is not found, because a body cannot be redirected. */
   async function openNamed(path: IssuePath, caller: ForgeCaller): Promise<Side> {
     try {
       const opened = await openIssues(db, path, caller, `/issues/${path.index}`);

@@ -16,14 +16,14 @@ import {
 import { keepsIssues } from "../repositories/repository-settings.view.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
-/** A repository that a path names, with the permission of the caller. */
+/** The repository of a path, with the permission of the caller. */
 export interface OpenedRepository extends OwnedRepository {
   readonly access: AccessLevel;
 }
 
 /**
- * Finds a repository of which the caller may read a part. Refuses with `not_found`; a former name redirects to the current
- * one. The access of the result is that to the part.
+ * Finds a repository if the caller may read a unit of it. Refuses with `not_found`; redirects a former name to the
+ * current one. The access of the result is the access to that unit.
  */
 export async function openRepository(
   db: Database,
@@ -45,7 +45,7 @@ export async function openRepository(
   return { ...owned, access };
 }
 
-/** Finds a repository as `openRepository` does, and refuses with `not_found` when its issues are turned off. */
+/** Finds a repository as `openRepository` does, and refuses with `not_found` when its issues are disabled. */
 export async function openIssues(
   db: Database,
   path: RepositoryPath,

@@ -20,10 +20,10 @@ import { notFound } from "../refusals.ts";
 import type { IssueChange, IssueEvents } from "./issue-events.ts";
 import type { IssueEdit } from "./issue-requests.ts";
 
-/** Most labels of one issue. */
+/** Maximum number of labels of one issue. */
 const LABELS_MAX = 100;
 
-/** Changes of issues within a transaction: each records its events and publishes them. */
+/** Changes of issues within a transaction. Each change records its events and publishes them. */
 export type IssueChanges = ReturnType<typeof createIssueChanges>;
 
 export function createIssueChanges({
@@ -36,8 +36,8 @@ export function createIssueChanges({
   return { changeLabels, changeMilestone, assign };
 
   /**
-   * Replaces the labels of an issue. Only added and removed labels are recorded as events. Of several labels of one
-   * exclusive scope the last one stays.
+   * Replaces the labels of an issue. Only added and removed labels are recorded as events. Of several labels with the
+   * same exclusive scope, the last one is kept.
    */
   async function changeLabels(
     tx: Transaction,
@@ -64,7 +64,7 @@ export function createIssueChanges({
     await events.issue(tx, "issue_label", action, { ...change, issue: today });
   }
 
-  /** Moves an issue to a milestone, or out of its milestone. Returns the issue afterwards. */
+  /** Moves an issue to a milestone, or out of its milestone. Returns the updated issue. */
   async function changeMilestone(
     tx: Transaction,
     change: IssueChange,
@@ -138,7 +138,7 @@ export function toExclusiveScope({ name, isExclusive }: ForgeLabel): string | un
   return isExclusive && slash > 0 && slash < name.length - 1 ? name.slice(0, slash) : undefined;
 }
 
-/** Drops labels that a later one of the same exclusive scope excludes, and repeated ones. */
+/** Drops repeated labels, and all but the last one of each exclusive scope. */
 function withoutExcluded(labels: readonly ForgeLabel[]): ForgeLabel[] {
   const last = new Map<string, number>();
   for (const label of labels) {

@@ -31,7 +31,7 @@ export type IssueAction =
 
 /**
  * A subscriber to changes of issues, such as hooks and activity feeds. Each function runs in the transaction of the
- * change, so its rows exist if and only if the change was committed.
+ * change, so its rows are committed with it.
  */
 export interface IssueEvents {
   issue(

@@ -38,7 +38,7 @@ export function createIssueHooks({
       })),
   };
 
-  /** Shows users as an anonymous caller sees them, because the recipient of a hook is unknown. */
+  /** Users have only the members that anonymous callers see, because the reader of a hook is unknown. */
   async function publish(
     tx: Transaction,
     event: HookEvent,

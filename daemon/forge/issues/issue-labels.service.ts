@@ -14,7 +14,7 @@ import type { IssuePath } from "./issue-requests.ts";
 import type { LabelDetails } from "./labels.service.ts";
 import { toLabelId } from "../../../storage/tables/forge/ids.ts";
 
-/** The labels that issues have. */
+/** The labels of issues. */
 export type IssueLabels = ReturnType<typeof createIssueLabels>;
 
 /**
@@ -39,7 +39,7 @@ export function createIssueLabels({
       }
     },
 
-    /** Adds labels by id or name; unknown ones are ignored. A label replaces another one of its exclusive scope. */
+    /** Adds labels by id or name; ignores unknown ones. A label replaces another one of its exclusive scope. */
     add: (path: IssuePath, caller: ForgeCaller, idsOrNames: readonly (number | string)[]) =>
       change(path, caller, idsOrNames, (before, named) => [...before, ...named]),
 
@@ -47,7 +47,9 @@ export function createIssueLabels({
     replace: (path: IssuePath, caller: ForgeCaller, idsOrNames: readonly (number | string)[]) =>
       change(path, caller, idsOrNames, (_before, named) => [...named]),
 
-    /** Takes a label off an issue; idempotent. Throws `unprocessable` for a label that the repository does not have. */
+    /**
+     * Removes a label from an issue; idempotent. Throws `unprocessable` for a label that the repository does not have.
+     */
     remove: (path: IssuePath, caller: ForgeCaller, labelId: number) =>
       change(path, caller, [labelId], (before, named) => {
         if (named.length === 0)

@@ -24,7 +24,7 @@ export interface NewIssue {
   readonly labelIds: readonly LabelId[];
 }
 
-/** A change of an issue. Undefined members stay as they are; null in `dueAt` or `milestoneId` clears the field. */
+/** A change of an issue. Undefined members stay unchanged; null in `dueAt` or `milestoneId` clears the field. */
 export interface IssueEdit {
   readonly title: string | undefined;
   readonly body: string | undefined;
@@ -33,6 +33,6 @@ export interface IssueEdit {
   readonly dueAt: number | null | undefined;
   readonly milestoneId: MilestoneId | null | undefined;
   readonly assignees: readonly string[] | undefined;
-  /** The change is refused with `conflict` unless the body has this version. */
+  /** The expected version of the body; the change is refused with `conflict` when it differs. */
   readonly ifVersion: number | undefined;
 }

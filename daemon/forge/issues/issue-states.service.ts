@@ -15,7 +15,7 @@ import type { IssueEvents } from "./issue-events.ts";
 import type { IssuePath } from "./issue-requests.ts";
 import type { IssueId } from "../../../storage/tables/forge/ids.ts";
 
-/** Most pinned issues of a repository, as in the reference. */
+/** Maximum number of pinned issues of a repository, as in the reference. */
 const PINS_MAX = 3;
 
 /** Locks, pins and deletion of issues. */
@@ -92,7 +92,7 @@ export function createIssueStates({
         return pinned.filter((each) => each !== id);
       }),
 
-    /** Moves a pinned issue to a position, which counts from 1. An issue that is not pinned stays so. */
+    /** Moves a pinned issue to a position, which counts from 1. Has no effect on an issue that is not pinned. */
     movePin: (path: IssuePath, caller: ForgeCaller, position: number): Promise<void> =>
       changePins(path, caller, async (_tx, id, pinned) => {
         if (!pinned.includes(id) || position < 1) return pinned;

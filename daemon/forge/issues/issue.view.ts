@@ -18,7 +18,7 @@ import type { Watch } from "./watching.service.ts";
 import { toUserId, toLabelId } from "../../../storage/tables/forge/ids.ts";
 
 /**
- * Converts an issue. The author is shown as the viewer may see users, and assignees as an anonymous caller sees them.
+ * Converts an issue. The author has the members that the viewer may see, assignees those that anonymous callers see.
  * Members of unsupported features (projects, estimates) are empty.
  */
 export function toIssueView(details: IssueDetails, urls: ForgeUrls): WireIssue {
@@ -133,7 +133,7 @@ export function toIssueEdit(body: BodyOf<typeof editIssue>): IssueEdit {
   };
 }
 
-/** Combines `assignees` with `assignee`, the old form for one user. */
+/** Combines `assignees` with `assignee`, the deprecated member for one user. */
 function toAssignees(body: {
   readonly assignee?: string | null | undefined;
   readonly assignees?: readonly string[] | null | undefined;

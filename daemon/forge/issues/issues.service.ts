@@ -59,7 +59,9 @@ import {
   openIssues,
 } from "./issue-access.ts";
 
-/** Limits of a list of comments: the reference has no pages here, and many responses must fit into memory at once. */
+/**
+ * Limits of a list of comments: the reference has no pages here, and many concurrent responses must fit into memory.
+ */
 const COMMENTS_MOST = { count: 1_000, bytes: 8 * 1024 * 1024 } as const;
 
 /** Issues and their comments, with the permissions of a caller on the repository. */
@@ -224,8 +226,8 @@ export function createIssues({
   };
 
   /**
-   * Edits an issue. The author and callers with write access may; only the latter may assign people, set a due date
-   * and a milestone; of other callers these members are ignored, as in the reference.
+   * Edits an issue, for its author and callers with write access. Assignees, due date and milestone of a caller without
+   * write access are ignored, as in the reference.
    */
   async function edit(
     path: IssuePath,
@@ -288,7 +290,7 @@ export function createIssues({
     return (await findMentioned(db, text)).map(({ id }) => id);
   }
 
-  /** Publishes the new title and the new body as two events, the first with the former body, as Gitea does. */
+  /** Publishes a new title and a new body as two events, the first with the former body, as Gitea does. */
   async function publishEdits(
     tx: Transaction,
     change: IssueChange,
@@ -331,7 +333,7 @@ async function assertMilestone(
   throw new AppError("not_found", `milestone does not exist [id: ${id}, repo_id: ${repositoryId}]`);
 }
 
-/** Refuses with `precondition_failed` to close an issue that waits for another one. */
+/** Refuses with `precondition_failed` to close an issue with an open blocker. */
 async function assertClosable(
   tx: Transaction,
   { repository }: OwnedRepository,

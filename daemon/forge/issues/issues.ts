@@ -39,7 +39,7 @@ export interface ForgeIssuesDeps {
   /** The bytes of attachments. */
   readonly store: ObjectStore;
   readonly newUuid: () => string;
-  /** Of the server, for any upload. */
+  /** Maximum bytes of any upload. */
   readonly uploadBytesMax: number;
 }
 

@@ -21,13 +21,13 @@ import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { assertMayWrite, openIssues } from "./issue-access.ts";
 import { toLabelId } from "../../../storage/tables/forge/ids.ts";
 
-/** Most labels of one repository or organization. */
+/** Maximum number of labels of one repository or organization. */
 const LABELS_MAX = 1_000;
 
 /** The owner of labels: a repository, or an organization by name. */
 export type LabelPlace = RepositoryPath | { readonly org: string };
 
-/** A label with the thing that has it, for its address. */
+/** A label with its repository or organization, for its address. */
 export interface LabelDetails {
   readonly label: ForgeLabel;
   readonly place: OwnedRepository | { readonly org: ForgeUser };
@@ -36,7 +36,7 @@ export interface LabelDetails {
 /** A new label; the colour is six hex digits. */
 export type LabelFields = Omit<NewLabel, "archivedAt"> & { readonly isArchived: boolean };
 
-/** A change of a label. Undefined members stay as they are. */
+/** A change of a label. Undefined members stay unchanged. */
 export type LabelEdit = { readonly [K in keyof LabelFields]: LabelFields[K] | undefined };
 
 /** Labels of repositories and organizations. */
@@ -73,7 +73,7 @@ export function createLabels({ db }: { readonly db: Database }) {
       return { label, place: opened.place };
     },
 
-    /** Creates a label. Throws `unprocessable` beyond the number of labels that a place may have. */
+    /** Creates a label. Throws `unprocessable` when the repository or organization has the maximum number of labels. */
     async create(
       place: LabelPlace,
       caller: ForgeCaller,

@@ -56,7 +56,7 @@ export async function listRepositoryIssues(
   const opened = await openRepository(db, path, caller, "/issues", "repo.issues");
   const { settings } = opened.repository;
   if (!keepsIssues(settings)) {
-    // The list would include pull requests, so it exists unless both are turned off.
+    // The list would include pull requests, so it is missing only when both are disabled.
     if (settings["has_pull_requests"] === false) throw notFound();
     return { issues: [], total: 0 };
   }

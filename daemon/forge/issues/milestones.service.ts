@@ -20,7 +20,7 @@ export interface MilestonePath extends RepositoryPath {
   readonly id: string;
 }
 
-/** A change of a milestone. Undefined members stay as they are; null removes the due date. */
+/** A change of a milestone. Undefined members stay unchanged; null removes the due date. */
 export interface MilestoneEdit {
   readonly title: string | undefined;
   readonly description: string | undefined;

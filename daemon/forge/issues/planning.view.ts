@@ -13,7 +13,7 @@ import type { LabelDetails, LabelEdit, LabelFields } from "./labels.service.ts";
 import type { MilestoneEdit } from "./milestones.service.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
-/** Converts a label; its address is that of its organization or else of the repository. */
+/** Converts a label. Its address is below its organization or its repository. */
 export function toLabelView({ label, place }: LabelDetails, urls: ForgeUrls): WireLabel {
   const home = "org" in place ? `/orgs/${place.org.name}` : toRepositoryHome(label.orgId, place);
   return {
@@ -97,8 +97,8 @@ export function toMilestoneEdit(body: BodyOf<typeof editMilestone>): MilestoneEd
 }
 
 /**
- * Returns the last second of the day that a time names in its own zone: due dates are days in the reference. Returns null
- * for a time before 1970, by which clients written in Go remove a due date, and undefined for an absent one.
+ * Returns the last second of a time's day in its own time zone: due dates are days in the reference. Returns null for a
+ * time before 1970, which clients written in Go send to remove a due date, and undefined for an absent time.
  */
 export function toEndOfDay(time: string | null | undefined): number | null | undefined {
   if (time == null) return undefined;

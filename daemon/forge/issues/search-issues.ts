@@ -28,7 +28,7 @@ export interface IssueSearchOptions extends PageWindow {
   readonly priority_repo_id: number;
   readonly since: string;
   readonly before: string;
-  /** Whether the caller is assigned, opened it, is mentioned. */
+  /** Whether to select only issues that the caller is assigned to, opened, or is mentioned in. */
   readonly assigned: boolean;
   readonly created: boolean;
   readonly mentioned: boolean;
@@ -56,7 +56,7 @@ export async function searchIssues(
   const teamId =
     owner === undefined || query.team === "" ? undefined : await findTeamId(owner, query.team);
   const isAboutCaller = query.assigned || query.created || query.mentioned;
-  // Pull requests are not supported, and only they are reviewed.
+  // Only pull requests are reviewed, and they are not supported.
   const isAboutReviews = query.type === "pulls" || query.review_requested || query.reviewed;
   if (isAboutReviews || (isAboutCaller && viewer === undefined)) return { issues: [], total: 0 };
   const state = query.state.toLowerCase();

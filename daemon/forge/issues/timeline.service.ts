@@ -41,9 +41,9 @@ export interface TimelineDetails {
   readonly entries: readonly TimelineEntry[];
   readonly people: ReadonlyMap<UserId, ForgeUser>;
   readonly milestones: ReadonlyMap<MilestoneId, ForgeMilestone>;
-  /** The other issues of dependencies, without those that the caller may not read. */
+  /** The other issues of dependencies, if the caller may read them. */
   readonly dependents: ReadonlyMap<IssueId, IssueDetails>;
-  /** Times that were not deleted since. */
+  /** Tracked times that still exist. */
   readonly times: ReadonlyMap<TrackedTimeId, TimeDetails>;
   readonly total: number;
 }

@@ -87,8 +87,8 @@ export function toTimelineView(
 }
 
 /**
- * The text that the reference gives an event: "1" for an added label, the days of due dates, the reason of a lock, the
- * duration of tracked time.
+ * Returns the text of an event in the reference: "1" for an added label, the days of due dates, the reason of a lock,
+ * the duration of tracked time.
  */
 function toEventText(details: EventDetails): string {
   if (details.seconds !== undefined) return toDuration(details.seconds);

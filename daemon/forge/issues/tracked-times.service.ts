@@ -78,7 +78,7 @@ export function createTrackedTimes({
   readonly clock: () => number;
 }) {
   return {
-    /** Lists the times of an issue. A caller without write access sees only their own ones. */
+    /** Lists the times of an issue. A caller without write access sees only their own. */
     async listOfIssue(
       path: IssuePath,
       caller: ForgeCaller,
@@ -90,7 +90,7 @@ export function createTrackedTimes({
       return list({ issueId: issue.id, userId, ...toQueryRange(query) }, caller, query);
     },
 
-    /** Lists the times of a repository. A caller without write access sees only their own ones. */
+    /** Lists the times of a repository. A caller without write access sees only their own. */
     async listOfRepository(
       path: RepositoryPath,
       caller: ForgeCaller,
@@ -120,8 +120,8 @@ export function createTrackedTimes({
       list({ userId: caller.user.id, ...toQueryRange(query) }, caller, query),
 
     /**
-     * Adds time to an issue. `userName` is for administrators, who may add the time of another user; of other callers it
-     * is ignored, as in the reference.
+     * Adds time to an issue. Administrators may add the time of another user as `userName`, which is ignored for other
+     * callers, as in the reference.
      */
     async add(
       path: IssuePath,
@@ -172,7 +172,7 @@ export function createTrackedTimes({
       });
     },
 
-    /** Starts the caller's stopwatch. One that runs on another issue is stopped first. */
+    /** Starts the caller's stopwatch. Stops a stopwatch that runs on another issue first. */
     async start(path: IssuePath, caller: ForgeCaller): Promise<void> {
       const { issue } = await openForStopwatch(path, caller, "start");
       const userId = caller.user.id;
@@ -186,7 +186,7 @@ export function createTrackedTimes({
       });
     },
 
-    /** Stops the caller's stopwatch and keeps its time. */
+    /** Stops the caller's stopwatch and records its time. */
     async stop(path: IssuePath, caller: ForgeCaller): Promise<void> {
       const { issue } = await openForStopwatch(path, caller, "stop");
       await db.transaction(async (tx) => {
@@ -195,7 +195,7 @@ export function createTrackedTimes({
       });
     },
 
-    /** Stops the caller's stopwatch and drops its time. */
+    /** Stops the caller's stopwatch and discards its time. */
     async cancel(path: IssuePath, caller: ForgeCaller): Promise<void> {
       const { issue } = await openForStopwatch(path, caller, "delete");
       const userId = caller.user.id;
@@ -207,7 +207,9 @@ export function createTrackedTimes({
       });
     },
 
-    /** Returns the caller's running stopwatch; undefined too when its issue may no longer be read. */
+    /**
+     * Returns the caller's running stopwatch; undefined without one, and when the caller may no longer read its issue.
+     */
     async findRunning(caller: ForgeCaller): Promise<StopwatchDetails | undefined> {
       const running = await findStopwatch(db, caller.user.id);
       const issue = running && (await createIssueReader(db, caller)(running.issueId));
@@ -292,7 +294,7 @@ export function createTrackedTimes({
   }
 }
 
-/** Stops the stopwatch of a user on an issue and keeps its time. Returns whether it ran. */
+/** Stops the stopwatch of a user on an issue and records its time. Returns whether it was running. */
 export async function finishStopwatch(
   tx: Transaction,
   userId: UserId,

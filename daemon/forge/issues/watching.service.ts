@@ -41,7 +41,7 @@ export function createWatching({
   readonly clock: () => number;
 }) {
   return {
-    /** Refuses with `not_found` also when the caller does not watch the repository. */
+    /** Also refuses with `not_found` when the caller does not watch the repository. */
     async getWatch(path: RepositoryPath, caller: ForgeCaller): Promise<Watch> {
       const owned = await open(path, caller, "read");
       const since = await findWatch(db, owned.repository.id, caller.user.id);
@@ -62,7 +62,10 @@ export function createWatching({
       await deleteWatch(db, owned.repository.id, caller.user.id);
     },
 
-    /** Returns the caller's subscription to an issue: the explicit one, else that of a watcher or the author. */
+    /**
+     * Returns the caller's subscription to an issue: the explicit one, else the implicit one of a watcher or the
+     * author.
+     */
     async check(path: IssuePath, caller: ForgeCaller): Promise<Watch> {
       const owned = await openIssues(db, path, caller, `/issues/${path.index}/subscriptions/check`);
       const issue = await openIssue(db, owned, path.index);

@@ -18,9 +18,9 @@ export interface IssueNotification {
   readonly issue: ForgeIssue;
   /** The user who made the change and is not notified. */
   readonly actorId: UserId;
-  /** Users whom this text mentions are notified as well. */
+  /** A text whose mentioned users are notified as well. */
   readonly text?: string;
-  /** Notifies only these users, such as new assignees. */
+  /** The only users to notify, such as new assignees. */
   readonly onlyTo?: readonly UserId[];
 }
 

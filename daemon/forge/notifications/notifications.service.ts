@@ -50,7 +50,10 @@ export interface ThreadPage {
   readonly total: number;
 }
 
-/** Threads with the time of their latest change in epoch milliseconds; `found` is undefined when the client has it. */
+/**
+ * Threads with the time of their latest change in epoch milliseconds; `found` is undefined when the client has the
+ * latest.
+ */
 export interface ChangedThreads {
   readonly changedAt: number;
   readonly found: ThreadPage | undefined;
@@ -82,7 +85,7 @@ export interface Notifications {
   ): Promise<ChangedThreads>;
 }
 
-/** Threads in the response to a bulk change: a hundred thousand would take hundreds of megabytes. */
+/** Maximum number of threads in the response to a bulk change: a hundred thousand would take hundreds of megabytes. */
 const MARKED_SHOWN_MAX = 1_000;
 
 export function createNotifications({ db }: { readonly db: Database }): Notifications {

@@ -15,9 +15,9 @@ import type { OwnedRepository } from "../repositories/events.ts";
 /** The subject of a notification and when it happened. */
 export type Notification = Omit<NewThread, "userId" | "repositoryId">;
 
-/** Users that one text may mention. */
+/** Maximum number of users that one text may mention. */
 const MENTIONS_MAX = 50;
-/** Users notified in one transaction, so that other writers get their turn. */
+/** Maximum number of users notified in one transaction, so that other writers are not blocked for long. */
 const BATCH = 100;
 
 /** Returns the part of the repository that a user must be able to read to be notified. */
@@ -31,7 +31,7 @@ export function toSubjectUnit(kind: NewThread["kind"]): UnitOrAny {
   return units[kind];
 }
 
-/** Returns those of the users who exist, may sign in and may read this part of the repository at this moment. */
+/** Returns the users who exist, may sign in and may now read this part of the repository. */
 export async function listReaders(
   tx: Queries,
   userIds: readonly UserId[],
@@ -47,7 +47,7 @@ export async function listReaders(
   return readers;
 }
 
-/** Returns whether a user has this address and may read the code of a repository at this moment. */
+/** Returns whether a user has this address and may now read the code of a repository. */
 export async function isReaderAt(
   db: Queries,
   {
@@ -62,7 +62,7 @@ export async function isReaderAt(
   return reader?.email === address;
 }
 
-/** Notifies those of the users who may read the repository at this moment. */
+/** Notifies the users who may now read the repository. */
 export async function notifyUsers(
   tx: Transaction,
   userIds: readonly UserId[],
@@ -73,8 +73,8 @@ export async function notifyUsers(
 }
 
 /**
- * Notifies any number of users, in transactions of a bounded size. Does nothing once the repository is deleted or
- * `isObsolete` returns true. Idempotent: a thread is not notified of the same moment twice.
+ * Notifies any number of users, in transactions of a bounded size. Has no effect once the repository is deleted or
+ * `isObsolete` returns true. Idempotent: a thread is notified once of each moment.
  */
 export async function notifyInBatches(
   db: Database,
@@ -116,7 +116,7 @@ export function findMentionedNames(text: string): string[] {
     .replace(/^ {0,3}(```|~~~)[^]*?(?:^ {0,3}\1|$(?![^]))/gm, " ")
     .replace(/``[^\n]{0,1000}?``/g, " ")
     .replace(/`[^`\n]*`/g, " ")
-    // Drops the sign of an address. Matching the sign alone keeps this linear in a text of long words.
+    // Drops the `@` of e-mail addresses. Matching only the sign keeps this linear in a text of long words.
     .replace(/(?<=[\w.+/-])@/g, " ");
   return [...findMentions(prose, MENTIONS_MAX)];
 }

@@ -8,11 +8,11 @@ import type { RefChange } from "../repositories/events.ts";
 import { findMentioned, notifyInBatches } from "./notify.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
-/** Branches of one push that people are notified of. */
+/** Maximum number of branches of one push that users are notified of. */
 const BRANCHES_MAX = 20;
-/** Commits of a branch whose messages are searched for mentions. */
+/** Maximum number of commits of a branch whose messages are searched for mentions. */
 const COMMITS_MAX = 50;
-/** Characters of a message that are searched. */
+/** Maximum characters of a message that are searched. */
 const MESSAGE_CHARACTERS_MAX = 16_384;
 
 export interface PushNotificationsDeps {
@@ -22,7 +22,7 @@ export interface PushNotificationsDeps {
 }
 
 /**
- * Notifies the watchers of a repository of a push, in a thread of its last commit, and everyone whom a commit message
+ * Notifies the watchers of a repository of a push, in a thread of its last commit, and the users that a commit message
  * mentions, in a thread of that commit.
  */
 export function createPushNotifications({ db, enqueue, readPush }: PushNotificationsDeps) {

@@ -7,9 +7,9 @@ export type QueryTime =
   | { readonly kind: "absent" }
   | {
       readonly kind: "time";
-      /** The first millisecond that the text names. */
+      /** The first millisecond of the time. */
       readonly from: number;
-      /** The last one: a text without a fraction names a whole second. */
+      /** The last millisecond of the time: a text without a fraction means a whole second. */
       readonly to: number;
     }
   | { readonly kind: "wrong"; readonly reason: string };
@@ -54,7 +54,7 @@ function parseQueryTime(text: string): QueryTime {
     : { kind: "time", from: whole + milliseconds, to: whole + milliseconds };
 }
 
-/** Parses a time and refuses an invalid one with `code`; undefined when no time is given. */
+/** Parses a time. Returns undefined for an empty text or the year 1; refuses an invalid one with `code`. */
 export function assertQueryTime(
   text: string,
   code: "unprocessable" | "invalid_argument",
@@ -109,7 +109,7 @@ function findUnfit(
   return second > 59 ? "second" : undefined;
 }
 
-/** Shortens a text of any length for an error message. */
+/** Truncates a text for an error message. */
 function quote(text: string): string {
   return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
 }

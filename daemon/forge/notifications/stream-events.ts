@@ -6,11 +6,11 @@ import type { ForgeUrls } from "../urls.ts";
 import type { StreamUpdate, ThreadStream } from "./thread-streams.ts";
 import { toThreadView } from "./thread.view.ts";
 
-/** How long a client waits before it connects again, in milliseconds. */
+/** Delay of a client before it reconnects, in milliseconds. */
 const RETRY_MS = 2_000;
 const [THREAD, COUNT] = streamEventWords;
 
-/** Sends a stream as server-sent events. Events are created on demand, so a slow client makes the daemon buffer nothing. */
+/** Sends a stream as server-sent events. Events are created on demand, so nothing is buffered for a slow client. */
 export function toEventsAnswer(
   stream: ThreadStream,
   signal: AbortSignal,
@@ -31,7 +31,7 @@ export function toEventsAnswer(
   };
 }
 
-/** Returns the revision in `Last-Event-ID`; undefined when it is absent or no number. */
+/** Returns the revision in `Last-Event-ID`; undefined when it is absent or not a number. */
 export function toKnownRevision(
   header: string | readonly string[] | undefined,
 ): number | undefined {
@@ -59,7 +59,7 @@ function toEvent(news: StreamUpdate, urls: ForgeUrls): string {
   }
 }
 
-/** JSON contains no line ends, so no title can end an event. */
+/** JSON contains no line breaks, so a title cannot end an event. */
 function toText(event: string, id: number, data: object): string {
   return `event: ${event}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
 }

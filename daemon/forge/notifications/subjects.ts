@@ -11,7 +11,7 @@ import { findAccess, reaches } from "../repositories/access.ts";
 import type { RepositoryDetails } from "../repositories/repository.view.ts";
 import { toSubjectUnit } from "./notify.ts";
 
-/** A thread with its subject, as far as its recipient may read it now. */
+/** A thread with its subject, if its recipient may read it now. */
 export interface ThreadDetails {
   readonly thread: ForgeThread;
   /** Undefined when the repository is deleted or the recipient may no longer read it. */

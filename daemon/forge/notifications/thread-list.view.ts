@@ -14,7 +14,7 @@ export function toThreadListAnswer(
   now: number,
 ) {
   const second = toSeconds(changedAt);
-  // A further change within the current second would be missed by clients that know of this second.
+  // A client that has this second would miss a further change within it.
   const isOver = toSeconds(now) > second;
   const headers = {
     "Last-Modified": new Date((isOver ? second : second - 1) * 1000).toUTCString(),

@@ -11,7 +11,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { type ThreadDetails, loadThreadDetails } from "./subjects.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
-/** An event of a stream. `revision` is the mailbox's; a stream that resumes after it misses no event. */
+/** An event of a stream. `revision` is the revision of the mailbox; a stream that resumes after it misses no event. */
 export type StreamUpdate =
   | { readonly kind: "thread"; readonly revision: number; readonly thread: ThreadDetails }
   | { readonly kind: "count"; readonly revision: number; readonly unread: number }
@@ -52,7 +52,7 @@ export interface ThreadStreamsDeps {
 export const STREAMS_PER_PERSON_MAX = 8;
 /** Each stream holds a connection and is polled several times a second. */
 export const STREAMS_MAX = 1_000;
-/** Threads that are loaded in one query: the most that the daemon buffers for a slow client. */
+/** Number of threads loaded by one query: the maximum that the daemon buffers for a slow client. */
 const PAGE = 50;
 
 /** The polling state of one stream. */
@@ -67,8 +67,8 @@ interface Subscriber {
 }
 
 /**
- * Creates the streams. They poll, because other processes change mailboxes, too: one statement reads the revisions of
- * all subscribed mailboxes.
+ * Creates the streams. They poll, because other processes change mailboxes as well: one statement reads the revisions
+ * of all subscribed mailboxes.
  */
 export function createThreadStreams(deps: ThreadStreamsDeps): ThreadStreams {
   const { db, warn, pollMs, keepAliveMs } = deps;
@@ -107,7 +107,7 @@ export function createThreadStreams(deps: ThreadStreamsDeps): ThreadStreams {
   function assertRoom(userId: UserId): void {
     const retryAfterSeconds = 10;
     if (isClosed || subscribers.size >= STREAMS_MAX)
-      throw new AppError("unavailable", "The server has no room for another stream.", {
+      throw new AppError("unavailable", "The server accepts no further streams.", {
         retryAfterSeconds,
       });
     const own = [...subscribers].filter((each) => each.userId === userId).length;
@@ -212,7 +212,7 @@ export function createThreadStreams(deps: ThreadStreamsDeps): ThreadStreams {
         if (revision !== subscriber.revision || subscriber.quietMs >= keepAliveMs) wake(subscriber);
       }
     } catch (error) {
-      // The clients reconnect, and the response to that reports the error.
+      // The clients reconnect, and that response reports the error.
       warn("failed to poll mailboxes", error);
       for (const subscriber of subscribers) end(subscriber);
     }

@@ -27,8 +27,8 @@ export type Members = ReturnType<typeof createMembers>;
 export function createMembers({ db }: { readonly db: Database }) {
   return {
     /**
-     * Returns a page of the members by name, and their count. Callers other than members and owners get the members who
-     * publicize their membership and whom the caller may see.
+     * Returns a page of the members by name, and their count. A caller who is neither a member nor an owner gets only
+     * visible accounts with a public membership.
      */
     async list(
       name: string,
@@ -44,7 +44,7 @@ export function createMembers({ db }: { readonly db: Database }) {
       });
     },
 
-    /** Throws `not_found` unless the user is a member; for others than members and owners, a public one. */
+    /** Throws `not_found` unless the user is a member. Only members and owners see a private membership. */
     async assertIsOne(
       name: string,
       member: string,
@@ -107,8 +107,8 @@ export async function assertNotLastOwner(
 }
 
 /**
- * Removes a user from an organization and its teams. The user stops watching its repositories that the user cannot read
- * any more, and is not assigned to their issues.
+ * Removes a user from an organization and its teams. The user stops watching its repositories that they can no longer
+ * read, and is unassigned from their issues.
  */
 async function removeMember(tx: Transaction, orgId: UserId, user: ForgeUser): Promise<void> {
   await assertNotLastOwner(tx, orgId, user.id);
@@ -116,7 +116,7 @@ async function removeMember(tx: Transaction, orgId: UserId, user: ForgeUser): Pr
   await forgetUnreadable(tx, orgId, user);
 }
 
-/** Completes the removal of a user from a team: without another team, the user is not a member any more. */
+/** Completes the removal of a user from a team: without another team, the user is no longer a member. */
 export async function endTeamMembership(
   tx: Transaction,
   orgId: UserId,

@@ -22,7 +22,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { movedTo, notFound, userNotFound } from "../refusals.ts";
 import { type TeamId, toTeamId } from "../../../storage/tables/forge/ids.ts";
 
-/** An organization with the standing of the caller in it. Site administrators count as its owners. */
+/** An organization with the role of the caller in it. Site administrators count as its owners. */
 export interface OpenedOrganization {
   readonly organization: ForgeUser;
   readonly isMember: boolean;
@@ -30,8 +30,8 @@ export interface OpenedOrganization {
 }
 
 /**
- * Finds an organization that the caller may see. Throws `not_found` for others, `forbidden` for one that is not public and
- * a token for public things only. A former name redirects to the path `rest` below the current one.
+ * Finds an organization that the caller may see. Throws `not_found` for a hidden one, and `forbidden` for a non-public
+ * one when the token is public-only. A former name redirects to the path `rest` below the current one.
  */
 export async function openOrganization(
   db: Database,
@@ -76,7 +76,7 @@ export async function openAsOwner(
   return opened;
 }
 
-/** A team with its organization and the standing of the caller. */
+/** A team with its organization and the role of the caller. */
 export interface OpenedTeam extends OpenedOrganization {
   readonly team: ForgeTeam;
   readonly isTeamMember: boolean;
@@ -84,7 +84,7 @@ export interface OpenedTeam extends OpenedOrganization {
 
 /**
  * Finds a team that the caller may see: by its visibility, as a member, or as an owner of the organization. Throws
- * `not_found` for others, to members of the organization `forbidden`, as for a token for public things only.
+ * `not_found` for a hidden one; `forbidden` to members of the organization and to a public-only token.
  */
 export async function openTeam(db: Database, id: number, caller: ForgeCaller): Promise<OpenedTeam> {
   const team = await findTeam(db, toTeamId(id));
@@ -97,7 +97,7 @@ export async function openTeam(db: Database, id: number, caller: ForgeCaller): P
   return { ...opened, team, isTeamMember: isInTeam };
 }
 
-/** Returns the id of a team by its name, as far as the caller may see the organization and the team. */
+/** Returns the id of a team by its name; undefined when the caller may not see the organization or the team. */
 export async function findVisibleTeamId(
   db: Database,
   organization: ForgeUser,
@@ -123,7 +123,7 @@ export async function openTeamAsOwner(
   return opened;
 }
 
-/** Returns the visibilities of the teams that the caller may see without being in them. */
+/** Returns the visibilities of the teams that the caller may see without belonging to them. */
 export function visibleTeams(opened: OpenedOrganization): readonly ForgeVisibility[] {
   if (opened.isOwner) return ["public", "limited", "private"];
   return opened.isMember ? ["public", "limited"] : ["public"];

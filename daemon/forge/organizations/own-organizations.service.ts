@@ -23,7 +23,7 @@ import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { findPerson, openAsOwner, openOrganization } from "./organization-access.ts";
 
-/** Changes of an organization. Undefined members stay as they are. */
+/** Changes of an organization. Undefined members stay unchanged. */
 export type OrganizationEdit = Undefinable<
   Pick<
     ForgeUserChanges,
@@ -52,17 +52,17 @@ export interface OwnOrganizationsDeps {
   readonly db: Database;
   readonly cursors: KeysetCursors;
   readonly organizations: Organizations;
-  /** Things that an organization owns in other rooms. */
+  /** The repositories and packages of organizations. */
   readonly dependents: readonly AccountDependents[];
 }
 
 export type OwnOrganizations = ReturnType<typeof createOwnOrganizations>;
 
-/** Organizations that users make and run. Changes throw `forbidden` unless the caller owns the organization. */
+/** Organizations that users create and run. Changes throw `forbidden` unless the caller owns the organization. */
 export function createOwnOrganizations(deps: OwnOrganizationsDeps) {
   const { db, cursors, organizations, dependents } = deps;
   return {
-    /** Returns a page of the organizations whose visibility shows them to the caller, by name, and their count. */
+    /** Returns a page of the organizations that the caller may see by their visibility, by name, and their count. */
     async listVisible(window: PageWindow, caller: ForgeCaller | undefined): Promise<UserPage> {
       const isNarrow =
         caller === undefined || isPublicOnly(caller) || caller.user.isRestricted === true;
@@ -74,8 +74,8 @@ export function createOwnOrganizations(deps: OwnOrganizationsDeps) {
     },
 
     /**
-     * Creates an organization that the caller owns. Throws as `Organizations.create` does, and `forbidden` for one that is
-     * not public by a token for public things only, and when the caller is in as many organizations as allowed.
+     * Creates an organization that the caller owns. Throws as `Organizations.create` does, and `forbidden` for a
+     * non-public one with a public-only token, and when the caller is a member of the maximum number of organizations.
      */
     async create(input: NewOrganization, caller: ForgeCaller): Promise<ForgeUser> {
       if (isPublicOnly(caller) && input.visibility !== "public")
@@ -118,13 +118,16 @@ export function createOwnOrganizations(deps: OwnOrganizationsDeps) {
       });
     },
 
-    /** Renames an organization; the former name redirects. Throws `unprocessable` for an unusable or a taken name. */
+    /** Renames an organization; the former name redirects. Throws `unprocessable` for an invalid or taken name. */
     async rename(name: string, newName: string, caller: ForgeCaller): Promise<void> {
       const { organization } = await openAsOwner(db, name, caller, "/rename");
       await renameUser({ db, dependents, kind: "organization" }, organization.name, newName);
     },
 
-    /** Returns a page of a user's organizations whose membership the caller may know, by name, and their count. */
+    /**
+     * Returns a page of a user's organizations, by name, and their count. Omits memberships that are hidden from the
+     * caller.
+     */
     async listOf(
       username: string,
       window: PageWindow,
@@ -147,7 +150,7 @@ export function createOwnOrganizations(deps: OwnOrganizationsDeps) {
     ): Promise<OrganizationPermissions> {
       const user = await findPerson(db, username, caller);
       const opened = await openOrganization(db, name, caller);
-      // Which teams another user is in is for the organization to know.
+      // Only the organization may see the teams of another user.
       if (user.id !== caller.user.id && !opened.isMember && !opened.isOwner) throw notFound();
       const { id } = opened.organization;
       const access = await getOrganizationAccess(db, id, user.id);
@@ -157,7 +160,7 @@ export function createOwnOrganizations(deps: OwnOrganizationsDeps) {
   };
 }
 
-/** Returns the members of the wire form of permissions. */
+/** Converts permissions to their wire form. */
 export function toPermissionsView({ access, canCreateRepositories }: OrganizationPermissions) {
   return {
     is_owner: access >= OWNER_ACCESS,

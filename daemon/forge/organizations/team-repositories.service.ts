@@ -65,13 +65,13 @@ export function createTeamRepositories({
       return { owner: organization.name, repo: repository.name };
     },
 
-    /** Gives a team a repository of its organization; idempotent. */
+    /** Adds a repository of the organization to a team; idempotent. */
     async add(path: TeamRepositoryPath, caller: ForgeCaller): Promise<void> {
       const { team, repositoryId } = await openBoth(path, caller);
       await insert(team, repositoryId);
     },
 
-    /** Takes a repository from a team; idempotent. A team that includes all repositories keeps it. */
+    /** Removes a repository from a team; idempotent. A team that includes all repositories keeps it. */
     async remove(path: TeamRepositoryPath, caller: ForgeCaller): Promise<void> {
       const { team, repositoryId } = await openBoth(path, caller);
       await db.transaction((tx) => deleteTeamRepository(tx, team.id, repositoryId));
@@ -128,7 +128,7 @@ export function createTeamRepositories({
     },
   };
 
-  /** Throws `not_found` when the repository has another owner by now, or the team does not exist any more. */
+  /** Throws `not_found` when the repository has changed its owner or the team was deleted. */
   async function insert(team: ForgeTeam, repositoryId: RepositoryId): Promise<void> {
     await db.transaction(async (tx) => {
       const today = await findRepositoryById(tx, repositoryId);
@@ -185,7 +185,7 @@ export function createTeamRepositories({
     return team;
   }
 
-  /** Administrators of the repository see which teams have it. */
+  /** Administrators of the repository see its teams. */
   async function findVisibilities({ owner, access }: OpenedRepository, { user }: ForgeCaller) {
     const standing = {
       organization: owner,
@@ -199,7 +199,7 @@ export function createTeamRepositories({
 const noSuchTeam = (orgId: UserId, name: string) =>
   new AppError("not_found", `team does not exist [org_id ${orgId}, team_id 0, name: ${name}]`);
 
-/** A team has repositories of its own organization only. */
+/** A team only has repositories of its own organization. */
 function assertOrganization(lowerName: string, named: string): void {
   if (named.toLowerCase() !== lowerName) throw notFound();
 }

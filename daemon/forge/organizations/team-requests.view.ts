@@ -21,7 +21,10 @@ const levels: Readonly<Record<string, number>> = {
 };
 const WRITE = 2;
 
-/** Returns the team of a creation. Throws `unprocessable` for one without any permission and for unknown units and levels. */
+/**
+ * Returns the team of a creation. Throws `unprocessable` for a team without permissions, and for unknown units and
+ * levels.
+ */
 export function toNewTeam(name: string, body: TeamFields): NewTeam {
   const edit = toTeamEdit(body);
   const units = edit.units ?? new Map<RepositoryUnit, number>();
@@ -32,13 +35,13 @@ export function toNewTeam(name: string, body: TeamFields): NewTeam {
     includesAllRepositories: edit.includesAllRepositories ?? false,
     canCreateRepositories: edit.canCreateRepositories ?? false,
     visibility: edit.visibility ?? "private",
-    // A team that only names units has the highest of their levels.
+    // A team with only units has the highest of their levels.
     access: edit.access ?? Math.max(...units.values()),
     units,
   };
 }
 
-/** Returns the changes of an edit: absent and null members stay, as does an empty name. */
+/** Returns the changes of an edit. Absent and null members stay unchanged, as does an empty name. */
 export function toTeamEdit(body: TeamFields): TeamEdit {
   const { visibility } = body;
   return {
@@ -57,7 +60,7 @@ function toPermissions(body: TeamFields): {
   const access = body.permission ? levels[body.permission] : undefined;
   if (access === ADMIN_ACCESS) return { access, units: new Map() };
   const named = Object.entries(body.units_map ?? {});
-  // The list of units is the older form: all of them get the permission of the team.
+  // The list of units is the deprecated form: all of them get the permission of the team.
   const level = access ?? 1;
   const units =
     named.length > 0
@@ -66,7 +69,7 @@ function toPermissions(body: TeamFields): {
   return { access, units: units.size === 0 ? undefined : units };
 }
 
-/** Permissions above write are those of administering teams, for all units at once. */
+/** Permissions above write belong to administering teams and apply to all units. */
 function toLevel(unit: string, word: string): number {
   const level = levels[word === "owner" ? "admin" : word];
   if (level === undefined)

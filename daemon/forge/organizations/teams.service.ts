@@ -56,12 +56,12 @@ export interface NewTeam extends TeamPermissions {
   readonly visibility: ForgeVisibility;
 }
 
-/** Changes of a team. Undefined members stay as they are. */
+/** Changes of a team. Undefined members stay unchanged. */
 export type TeamEdit = { readonly [K in keyof NewTeam]?: NewTeam[K] | undefined };
 
-/** Teams of one organization. */
+/** Maximum number of teams of one organization. */
 const TEAMS_MAX = 1_000;
-/** Names that routes need. */
+/** Names that routes use as path segments. */
 const reservedNames = new Set(["new", "search"]);
 
 export type Teams = ReturnType<typeof createTeams>;
@@ -89,7 +89,7 @@ export function createTeams({ db }: { readonly db: Database }) {
       return { teams: teams.map((team) => ({ team, organization })), total };
     },
 
-    /** Returns a page of the teams that the caller is in. */
+    /** Returns a page of the teams of the caller. */
     async listOwn(
       window: PageWindow,
       caller: ForgeCaller,
@@ -111,7 +111,9 @@ export function createTeams({ db }: { readonly db: Database }) {
 
     get: (id: number, caller: ForgeCaller): Promise<TeamDetails> => openTeam(db, id, caller),
 
-    /** Throws `unprocessable` for a taken or reserved name, and when the organization has as many teams as allowed. */
+    /**
+     * Throws `unprocessable` for a taken or reserved name, and when the organization has the maximum number of teams.
+     */
     async create(name: string, input: NewTeam, caller: ForgeCaller): Promise<TeamDetails> {
       const { organization } = await openAsOwner(db, name, caller, "/teams");
       assertUsableName(input.name);
@@ -162,7 +164,7 @@ export function createTeams({ db }: { readonly db: Database }) {
       });
     },
 
-    /** Returns a page of the members by name, and their count. Throws `not_found` for others than members. */
+    /** Returns a page of the members by name, and their count. Throws `not_found` when the caller is not a member. */
     async listMembers(
       id: number,
       window: PageWindow,
@@ -179,7 +181,7 @@ export function createTeams({ db }: { readonly db: Database }) {
       return user;
     },
 
-    /** Adds a member; idempotent. Throws `unprocessable` for an inactive account and more members than allowed. */
+    /** Adds a member; idempotent. Throws `unprocessable` for an inactive account and when the team is full. */
     async addMember(id: number, name: string, caller: ForgeCaller): Promise<void> {
       const { team } = await openTeamAsOwner(db, id, caller);
       const user = await findPerson(db, name, caller);
@@ -194,8 +196,8 @@ export function createTeams({ db }: { readonly db: Database }) {
     },
 
     /**
-     * Removes a member; idempotent. A user leaves a team without owning the organization. Throws `unprocessable` for the
-     * last owner.
+     * Removes a member; idempotent. A user may leave a team without owning the organization. Throws `unprocessable` for
+     * the last owner.
      */
     async removeMember(id: number, name: string, caller: ForgeCaller): Promise<void> {
       const isSelf = name.toLowerCase() === caller.user.lowerName;
@@ -217,7 +219,7 @@ export function createTeams({ db }: { readonly db: Database }) {
   }
 }
 
-/** Members of one team. */
+/** Maximum number of members of one team. */
 const MEMBERS_MAX = 1_000;
 
 function applyEdit(before: ForgeTeam, edit: TeamEdit): ForgeTeam {

@@ -15,7 +15,7 @@ import { notFound } from "../refusals.ts";
 /** Permission on the packages of an owner; `write` includes `read`. */
 export type PackageAccess = "none" | "read" | "write";
 
-/** The access of a team that may publish. */
+/** The minimum access of a team that may publish. */
 const WRITE_ACCESS = 2;
 
 /**

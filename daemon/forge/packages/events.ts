@@ -13,8 +13,8 @@ export interface OwnedVersion {
 }
 
 /**
- * A subscriber to changes of packages. Each function runs in the transaction of the change, so the jobs that it enqueues
- * exist if and only if the change does.
+ * A subscriber to changes of packages. Each function runs in the transaction of the change, so the jobs that it
+ * enqueues are committed with it.
  */
 export interface PackageEvents {
   /** A version was published. Not called for further files of a version. */

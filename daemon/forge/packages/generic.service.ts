@@ -37,14 +37,14 @@ export interface GenericPackages {
   download(at: GenericFileAt, caller: ForgeCaller | undefined): Promise<PackageDownload>;
   /**
    * Adds a file. Refuses with `conflict` when the version has the file, with `too_large`, and with `invalid_argument`
-   * when the body is aborted or does not match the checksums of the headers; nothing changes then.
+   * when the body is aborted or does not match the checksums of the headers. A refusal changes nothing.
    */
   upload(
     at: GenericFileAt,
     body: { readonly headers: IncomingHttpHeaders; readonly stream: Readable },
     caller: ForgeCaller,
   ): Promise<void>;
-  /** Deletes a file, and the version with its last file. */
+  /** Deletes a file; deletes the version when it was the last file. */
   removeFile(at: GenericFileAt, caller: ForgeCaller): Promise<void>;
   removeVersion(at: GenericVersionAt, caller: ForgeCaller): Promise<void>;
 }

@@ -22,7 +22,7 @@ export interface PackagePublisher {
   ): Promise<void>;
 }
 
-/** Publishes changes of packages to hooks, with users as an anonymous caller sees them. */
+/** Publishes changes of packages to hooks. Users have only the members that anonymous callers see. */
 export function createPackageEvents(publisher: PackagePublisher, urls: ForgeUrls): PackageEvents {
   const publish = async (
     tx: Transaction,
@@ -35,7 +35,7 @@ export function createPackageEvents(publisher: PackagePublisher, urls: ForgeUrls
     const visible = await loadRepositoryDetails(tx, [repositoryId], undefined);
     const linked = visible.get(repositoryId ?? toRepositoryId(-1));
     const view = toPackageView({ ...subject, creator, linked }, undefined, urls);
-    // The reference shows these members of an account here, although it hides them from anonymous callers.
+    // The reference includes these members of an account here, although anonymous callers do not see them.
     const owned = { ...view.owner, active: subject.owner.isActive };
     const created = { ...view.creator, active: creator?.isActive ?? false };
     const repository =

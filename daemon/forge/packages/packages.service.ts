@@ -59,7 +59,7 @@ export interface Packages {
   ): Promise<PackageVersionPage>;
   get(at: VersionAt, caller: ForgeCaller | undefined): Promise<PackageVersionDetails>;
   listFiles(at: VersionAt, caller: ForgeCaller | undefined): Promise<ForgePackageFile[]>;
-  /** Deletes a version, and the package with its last version. Refuses a reader with `forbidden`. */
+  /** Deletes a version; deletes the package when it was the last version. Refuses a reader with `forbidden`. */
   remove(at: VersionAt, caller: ForgeCaller): Promise<void>;
   /** Deletes a package with all of its versions. Refuses a reader with `forbidden`. */
   removeAll(at: PackageAt, caller: ForgeCaller): Promise<void>;

@@ -45,7 +45,7 @@ export function createForgePackages(deps: ForgePackagesDeps): ForgePackages {
   };
 }
 
-/** Deletes the packages of an account with it. A scheduled sweep removes their objects. */
+/** Deletes the packages of a deleted account. A scheduled sweep removes their objects. */
 export function createPackageDependents(): AccountDependents {
   return {
     async assertNoneOwned(tx, account) {

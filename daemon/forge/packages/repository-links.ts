@@ -13,7 +13,7 @@ import { findAccess, isPublic, reaches } from "../repositories/access.ts";
 import type { RepositoryDetails } from "../repositories/repository.view.ts";
 import { type ForgeUrls, toUrl } from "../urls.ts";
 
-/** Returns the repositories that a caller, or an anonymous one, may read, by id. */
+/** Returns the repositories that a caller may read, by id. */
 export async function loadRepositoryDetails(
   db: Queries,
   ids: readonly (RepositoryId | undefined)[],
@@ -59,8 +59,8 @@ export async function findLinkable(
 const ADDRESS_CHARACTERS_MAX = 2_000;
 
 /**
- * Returns the name of the owner's repository that a URL of a package names, such as the `repository` of an npm manifest;
- * undefined when the URL names another owner or another server.
+ * Returns the name of the owner's repository in a URL of a package, such as the `repository` of an npm manifest;
+ * undefined for a URL of another owner or another server.
  */
 export function toRepositoryName(
   value: unknown,

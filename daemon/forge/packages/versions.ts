@@ -30,8 +30,8 @@ export interface NewFile {
 }
 
 /**
- * Adds a file whose object is published, and creates its package and version when they are missing. Refuses with
- * `conflict` a file that exists, with `mustBeNew` also a version that exists, and with `not_found` a deleted owner.
+ * Adds a file whose object is published. Creates its package and version when they are missing. Refuses with `conflict`
+ * an existing file, with `mustBeNew` also an existing version, and with `not_found` a deleted owner.
  */
 export async function recordFile(
   tx: Transaction,
@@ -44,7 +44,7 @@ export async function recordFile(
   }: {
     readonly actor: ForgeUser;
     readonly mustBeNew: boolean;
-    /** The owner's repository that a package without a link gets linked to, if the actor may write to it. */
+    /** The owner's repository to link an unlinked package to, if the actor may write to it. */
     readonly linkTo?: string | undefined;
   },
 ): Promise<{ readonly package: ForgePackage; readonly version: ForgePackageVersion }> {
@@ -91,7 +91,7 @@ async function linked(
   return { ...opened, repositoryId: repository.id };
 }
 
-/** Deletes a version with its files, and the package with its last version. */
+/** Deletes a version with its files; deletes the package when it was the last version. */
 export async function removeVersion(
   tx: Transaction,
   events: PackageEvents,

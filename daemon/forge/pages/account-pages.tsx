@@ -7,7 +7,7 @@ const SIGN_IN = "/user/login";
 const FORGOT_PASSWORD = "/user/forgot_password";
 const CHANGE_PASSWORD = "/user/settings/change_password";
 
-/** Sign-in, sign-out and the change of the password. */
+/** Pages for sign-in, sign-out and a change of the password. */
 export function accountPages(sessions: Sessions): PageRoute[] {
   return [
     {
@@ -33,7 +33,7 @@ export function accountPages(sessions: Sessions): PageRoute[] {
           return { kind: "redirect", to: mustChange ? CHANGE_PASSWORD : to, session };
         } catch (error) {
           if (!isExpected(error)) throw error;
-          // The text of wrong credentials names tokens, which no page takes.
+          // The API's text for wrong credentials mentions tokens, which pages do not accept.
           const text =
             error.code === "invalid_credentials"
               ? "The name, the password or the code is wrong."
@@ -87,7 +87,7 @@ const expected = ["invalid_credentials", "forbidden", "unprocessable", "rate_lim
 const isExpected = (error: unknown): error is AppError =>
   error instanceof AppError && expected.includes(error.code);
 
-/** The answer of a page that only a signed-in user may open. */
+/** Returns the response of a page that only a signed-in user may open. */
 export function toSignIn(back: string): PageAnswer {
   return { kind: "redirect", to: `${SIGN_IN}?redirect_to=${encodeURIComponent(back)}` };
 }

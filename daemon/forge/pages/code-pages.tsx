@@ -21,7 +21,7 @@ import { loadHead, RepositoryHead, readsCode } from "./repository-head.tsx";
 const PICTURE = /\.(?:png|jpe?g|gif|webp|avif|svg)$/i;
 /** The largest file that a page shows, in bytes; the command line shows larger ones. */
 const FILE_BYTES_MAX = 512 * 1024;
-/** Longer files are shown without the numbers of their lines. */
+/** Maximum number of lines of a file that is shown with line numbers. */
 const NUMBERED_LINES_MAX = 5_000;
 /** Maximum number of segments of a branch name that is searched in an address. */
 const REF_SEGMENTS_MAX = 8;
@@ -119,7 +119,7 @@ async function showSource(context: PageContext, params: PageParams) {
   } as const;
 }
 
-/** A text with the numbers of its lines, to which addresses lead as in Gitea: `#L12`. */
+/** A text with line numbers, which are link targets as in Gitea: `#L12`. */
 function Code({ html, text }: { html: string | undefined; text: string }) {
   const count = text.replace(/\n$/, "").split("\n").length;
   const numbers = Array.from(
@@ -146,8 +146,8 @@ function Code({ html, text }: { html: string | undefined; text: string }) {
 }
 
 /**
- * Splits the rest of an address after the first branch or tag that it begins with; refs cannot contain each other. A single
- * segment is returned without a look: the operation that reads there refuses a missing ref.
+ * Splits the rest of an address after the branch or tag at its beginning; refs cannot contain each other. Does not look
+ * up a single segment, because the reading operation refuses a missing ref.
  */
 export async function findPlace(context: PageContext, params: PageParams): Promise<Place> {
   const { kind = "", rest = "" } = params;
@@ -155,7 +155,7 @@ export async function findPlace(context: PageContext, params: PageParams): Promi
   const [first] = segments;
   if (!["branch", "tag", "commit"].includes(kind) || first === undefined) throw notFound();
   if (segments.length === 1) {
-    // `main~1` is not a branch, though the list of commits would take it.
+    // `main~1` is not a branch, although the list of commits accepts it.
     if (!isRefName(toRef({ kind, ref: first }))) throw notFound();
     return { kind, ref: first, path: "" };
   }
@@ -184,7 +184,7 @@ async function hasRef(
   }
 }
 
-/** The ref of a place as operations take it, so that a tag is not taken for a branch of the same name. */
+/** Returns the ref of a place for operations. A full ref name distinguishes a tag from a branch of the same name. */
 export function toRef({ kind, ref }: Pick<Place, "kind" | "ref">): string {
   if (kind === "branch") return `refs/heads/${ref}`;
   return kind === "tag" ? `refs/tags/${ref}` : ref;
@@ -358,7 +358,7 @@ async function renderFile(
     const context = ["", repository.full_name, "src", kind, ref, ...folder].join("/");
     return render({ text, mode: "file", context, filePath: path });
   }
-  // A fence that is longer than every run of backticks in the text: the text cannot end it.
+  // A fence that is longer than every run of backticks in the text, so that the text cannot end it.
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);
   const language = /\.([a-z0-9]+)$/i.exec(path)?.[1] ?? "";

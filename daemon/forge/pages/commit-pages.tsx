@@ -160,9 +160,9 @@ function ParentCommit({ href, sha }: { href: string; sha: string }) {
 }
 
 interface FileDiff {
-  /** The path, quoted as git does it when it has unusual characters. */
+  /** The path; git quotes it when it has unusual characters. */
   readonly name: string;
-  /** What else happened to the file: `new file mode 100644`, `rename from …`. */
+  /** Further changes of the file: `new file mode 100644`, `rename from …`. */
   readonly notes: readonly string[];
   readonly hunks: readonly string[];
 }
@@ -197,7 +197,7 @@ function toFileName(header: readonly string[]): string {
   if (name !== undefined) return name.replace(/^("?)[ab]\//, "$1");
   const renamed = header.find((line) => line.startsWith("rename to "));
   if (renamed !== undefined) return renamed.slice("rename to ".length);
-  // A file without lines is named only here, twice: "diff --git a/name b/name".
+  // The name of a file without lines occurs only here, twice: "diff --git a/name b/name".
   const [first = ""] = header;
   const both = first.replace(/^diff --git /, "");
   return both.slice((both.length + 1) / 2).replace(/^("?)b\//, "$1");

@@ -3,11 +3,11 @@ import type { WireUser } from "../../contract/forge/accounts/users.ts";
 import type { WireLabel } from "../../contract/forge/issues/labels.ts";
 import { toPath } from "./page.ts";
 
-/** HTML that the rendering service has made safe, or the text as it is when it could not be rendered. */
+/** Sanitized HTML of the rendering service, or the plain text when it could not be rendered. */
 export function Rendered({ html, text }: { html: string | undefined; text: string }) {
   if (html === undefined) return <pre className="plain">{text}</pre>;
-  // Code and wide tables scroll sideways, which takes the focus of the keyboard. The sanitizer closes every element and
-  // leaves no `<` in texts and attributes.
+  // Code and wide tables scroll sideways, so they need keyboard focus. The sanitizer closes every element and leaves no
+  // `<` in texts and attributes.
   const focusable = html
     .replace(/<pre(?=[\s>])/g, '<pre tabindex="0"')
     .replace(/<table(?=[\s>])/g, '<div class="scroll" tabindex="0"><table')
@@ -16,7 +16,7 @@ export function Rendered({ html, text }: { html: string | undefined; text: strin
   return <div className="markup" dangerouslySetInnerHTML={{ __html: focusable }} />;
 }
 
-/** A moment of the wire, to the minute and in UTC. */
+/** A time of the wire, to the minute and in UTC. */
 export function Time({ at }: { at: string }) {
   return <time dateTime={at}>{`${at.slice(0, 10)} ${at.slice(11, 16)} UTC`}</time>;
 }
@@ -55,7 +55,7 @@ function toTone(word: string): string {
   return "plain-state";
 }
 
-/** Links to the pages before and after this one; nothing for a list of one page. */
+/** Links to the previous and the next page; empty for a list of one page. */
 export function Pager({
   page,
   limit,
@@ -91,7 +91,7 @@ export function Pager({
   );
 }
 
-/** A form that this session submits; the token in it is checked. */
+/** A form of this session, with the token against cross-site requests. */
 export function Form({
   action,
   token,

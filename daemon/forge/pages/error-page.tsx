@@ -12,7 +12,7 @@ const titles: Readonly<Record<number, string>> = {
   503: "Busy",
 };
 
-/** Renders a refusal as a page. Private things are not found, like missing ones. */
+/** Renders a refusal as a page. Hidden resources are not found, like missing ones. */
 export function toErrorPage(
   status: number,
   message: string | undefined,

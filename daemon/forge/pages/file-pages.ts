@@ -6,7 +6,7 @@ import type { PageContext, PageParams, PageRoute } from "./page.ts";
 
 /**
  * Serves raw files and archives: the targets of `download_url`, of pictures in a README, and of the links of tags. The
- * API decides who may read them, and sends them with a policy under which no browser runs anything in them.
+ * API authorizes the reader, and sends a content security policy that disables active content.
  */
 export function filePages(): PageRoute[] {
   return [
@@ -33,7 +33,7 @@ async function sendFile(context: PageContext, params: PageParams) {
   } as const;
 }
 
-/** An SVG is a picture within another page, where browsers run nothing in it; opened on its own, it is saved. */
+/** Browsers show an SVG within another page, where it cannot run scripts; an SVG that is opened itself is saved. */
 function toVectorPicture({ bytes, headers, ...answer }: BytesAnswer): BytesAnswer {
   const disposition = String(headers?.["Content-Disposition"]).replace(/^inline/, "attachment");
   return {
@@ -50,6 +50,6 @@ async function sendArchive({ call }: PageContext, params: PageParams) {
 }
 
 function toBytes(answer: object): BytesAnswer {
-  if (!("bytes" in answer)) throw new Error("an operation for bytes answered something else");
+  if (!("bytes" in answer)) throw new Error("an operation for bytes returned another body");
   return answer as BytesAnswer;
 }

@@ -18,7 +18,7 @@ import { Form, Label, Pager, Rendered, State, Time, UserLink } from "./elements.
 import { type PageContext, type PageParams, type PageRoute, toPageNumber, toPath } from "./page.ts";
 import { loadHead, RepositoryHead } from "./repository-head.tsx";
 
-/** Entries of a list and of a timeline on one page. */
+/** Number of entries of a list and of a timeline on one page. */
 const LIMIT = 30;
 
 /** The issues of a repository, and one issue with its timeline. */
@@ -95,7 +95,7 @@ function IssueList({ issues }: { issues: readonly WireIssue[] }) {
   );
 }
 
-/** The files of an issue; their addresses take the session of this page. */
+/** The files of an issue. Their addresses accept the session of this page. */
 function Files({ files }: { files: WireIssue["assets"] }) {
   if (files.length === 0) return null;
   return (
@@ -206,10 +206,10 @@ async function showIssue(context: PageContext, params: PageParams, failed?: stri
   } as const;
 }
 
-/** Issues on one page of dependencies; an issue has few. */
+/** Number of issues on one page of dependencies; an issue has few. */
 const DEPENDENCIES_SHOWN = "50";
 
-/** Loads the dependencies of an issue; none where the repository has them turned off. */
+/** Loads the dependencies of an issue; empty when the repository has them disabled. */
 async function loadDependencies({ call }: PageContext, params: PageParams) {
   const input = { params, query: { limit: DEPENDENCIES_SHOWN } };
   try {
@@ -249,7 +249,7 @@ function Dependencies({
   );
 }
 
-/** Returns how the pages of a repository name an issue: `#7`, or `owner/name#7` in another repository. */
+/** Returns the short name of an issue: `#7`, or `owner/name#7` for another repository. */
 function toReference({ repository, number }: WireIssue, home: string): string {
   return repository.full_name === home ? `#${number}` : `${repository.full_name}#${number}`;
 }
@@ -319,7 +319,7 @@ function Reactions({ contents }: { contents: readonly string[] }) {
   );
 }
 
-/** The reactions that the API takes, as `/settings/ui` lists them. */
+/** The reactions that the API accepts, listed by `/settings/ui`. */
 const reactionEmoji: Readonly<Record<string, string>> = {
   "+1": "👍",
   "-1": "👎",
@@ -331,7 +331,7 @@ const reactionEmoji: Readonly<Record<string, string>> = {
   eyes: "👀",
 };
 
-/** Returns the text of an event, which follows the name of its user. */
+/** Returns the text of an event, to be shown after the name of its user. */
 function toEventText(entry: WireTimelineEntry, home: string): string {
   const dependent = entry.dependent_issue;
   const other = dependent === null ? "another issue" : toReference(dependent, home);

@@ -4,7 +4,7 @@ import { Form } from "./elements.tsx";
 import { type PageContext, toPath } from "./page.ts";
 import { ICON_PATH, STYLE_PATH } from "./style.ts";
 
-/** A page as it is sent. */
+/** The HTML of a page. */
 export function toDocument(
   { session, viewer, request, instanceName }: Omit<PageContext, "call" | "render" | "form">,
   { title, body }: { readonly title: string; readonly body: ReactNode },
@@ -55,11 +55,11 @@ export function toDocument(
 }
 
 /**
- * Control characters that are not white space, and those that turn the direction of text. HTML has no way to write the
- * former, and a terminal would obey them; the latter show code in another order than it runs (CVE-2021-42574).
+ * Control characters other than white space, and characters that change the direction of text. HTML cannot represent
+ * the former, and a terminal would execute them; the latter show code in another order than it runs (CVE-2021-42574).
  */
 const CONTROL = /(?![\t\n\r])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu;
-/** The block of Unicode that draws the control characters below U+0020: ␛ for escape. */
+/** The Unicode block of pictures of the control characters below U+0020: ␛ for escape. */
 const CONTROL_PICTURES = 0x2400;
 
 function toVisible(character: string): string {

@@ -3,14 +3,14 @@ import { AppError } from "../../errors.ts";
 import type { Api, Route, ServerRequest } from "../../http/handle.ts";
 import type { ForgeCaller } from "../caller.ts";
 
-/** The input of an operation; values are text, as in an address. */
+/** The input of an operation. Values are text, as in a query. */
 export interface OperationInput {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
 }
 
-/** The answer of an operation with the count of all matches of a list. */
+/** The response of an operation, with the count of all matches of a list. */
 export type OperationAnswer<E extends AnyEndpoint> = SuccessOf<AnswerOf<E>> & {
   readonly total?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -25,8 +25,8 @@ export type CallOperation = <E extends AnyEndpoint>(
 ) => Promise<OperationAnswer<E>>;
 
 /**
- * Returns calls of the API's own handlers, behind the API's own gates: a page shows what the API shows the same caller,
- * so authorization is decided in one place only.
+ * Returns a function that calls the handlers of the API behind its gates. A page shows exactly what the API returns to
+ * the same caller, so authorization exists in one place.
  */
 export function createOperations(
   api: Pick<Api<ForgeCaller>, "authorize">,

@@ -7,7 +7,7 @@ import type { ForgeUrls } from "../urls.ts";
 import type { CallOperation } from "./operations.ts";
 import type { Session } from "./sessions.ts";
 
-/** How a text is rendered; see the modes of the rendering service. */
+/** The rendering mode of a text; see the rendering service. */
 export interface RenderText {
   readonly text: string;
   readonly mode: "comment" | "file" | "markdown";
@@ -25,7 +25,7 @@ export interface PageContext {
   readonly urls: ForgeUrls;
   readonly instanceName: string;
   readonly call: CallOperation;
-  /** Returns safe HTML, or undefined when the text cannot be rendered: it is shown as it is then. */
+  /** Returns safe HTML, or undefined when the text cannot be rendered and is shown as plain text. */
   readonly render: (text: RenderText) => Promise<string | undefined>;
   /** The fields of a submitted form; empty for GET. */
   readonly form: URLSearchParams;
@@ -43,24 +43,24 @@ export type PageAnswer =
       readonly kind: "redirect";
       /** A path of this server. */
       readonly to: string;
-      /** Starts this session, or ends the session with null. */
+      /** Starts this session; null ends the current one. */
       readonly session?: Session | null;
     }
   | {
-      /** A text for tools. */
+      /** A plain text for tools. */
       readonly kind: "text";
       readonly contentType: string;
       readonly text: string;
     }
   | {
-      /** Bytes of the API, with the headers that it sends with them. */
+      /** Bytes of the API, with its headers. */
       readonly kind: "file";
       readonly answer: BytesAnswer;
     };
 
 export type PageParams = Readonly<Record<string, string>>;
 
-/** A page with its address; `**:rest` takes several segments. */
+/** A page with its address; `**:rest` matches several segments. */
 export interface PageRoute {
   readonly method: "GET" | "POST";
   readonly path: string;
@@ -69,24 +69,24 @@ export interface PageRoute {
   readonly run: (context: PageContext, params: PageParams) => Promise<PageAnswer>;
 }
 
-/** The number of the page of a list in the query. */
+/** Returns the page number of a list in the query. */
 export function toPageNumber({ query }: ServerRequest): number {
   const page = Number(query.get("page") ?? "1");
   return Number.isSafeInteger(page) && page >= 1 ? page : 1;
 }
 
-/** A path of the query to go back to; the start page for anything that could leave this server. */
+/** Returns the path to return to; the start page for a path that could leave this server. */
 export function toLocalPath(path: string | null): string {
   const isLocal = path !== null && /^\/(?![/\\])[^\\\p{Cc}]*$/u.test(path);
   return isLocal ? path : "/";
 }
 
-/** Segments as a path. */
+/** Joins segments to a path. */
 export function toPath(...segments: readonly string[]): string {
   return `/${segments.map(encodeURIComponent).join("/")}`;
 }
 
-/** Encodes a path of several folders for an address. */
+/** Percent-encodes the segments of a path; keeps its slashes. */
 export function toFolderPath(path: string): string {
   return path.split("/").map(encodeURIComponent).join("/");
 }

@@ -7,10 +7,10 @@ import { Form } from "./elements.tsx";
 import type { PageAnswer, PageContext, PageRoute } from "./page.ts";
 
 const FORGOT_PASSWORD = "/user/forgot_password";
-/** The address in the mail; the reference has the same. */
+/** The address in the mail, as in the reference. */
 const RECOVER_ACCOUNT = "/user/recover_account";
 
-/** A forgotten password: asking for a link, and choosing another password with it. */
+/** Pages for a forgotten password: requesting a link, and choosing a new password with it. */
 export function passwordResetPages(): PageRoute[] {
   return [
     {

@@ -125,7 +125,7 @@ async function showAccount(context: PageContext, params: PageParams) {
   } as const;
 }
 
-/** The account as a user; an organization has its own operation for its additional fields. */
+/** The account as a user. The additional fields of an organization come from another operation. */
 async function findAccount({ call }: PageContext, username: string) {
   const { body: user } = await call(getUser, { params: { username } });
   const shown = {
@@ -212,7 +212,7 @@ async function showInbox({ call, request, session }: PageContext) {
   } as const;
 }
 
-/** The path of one of this server's own addresses, so that the page works at every address of the server. */
+/** Returns the path of an address of this server, so that the page works at every address of the server. */
 function toTarget(address: string): string {
   const { pathname, hash } = new URL(address);
   return `${pathname}${hash}`;

@@ -2,7 +2,7 @@ import type { AnyEndpoint } from "../../contract/endpoint.ts";
 import type { BytesAnswer } from "../../http/handle.ts";
 import type { CallOperation, OperationInput } from "./operations.ts";
 
-/** Reads the beginning of an operation that answers bytes, as UTF-8. */
+/** Reads the beginning of an operation's bytes as UTF-8. */
 export async function readText(
   call: CallOperation,
   declared: AnyEndpoint,
@@ -14,7 +14,7 @@ export async function readText(
   let size = 0;
   try {
     const stream = await source.open();
-    // Ending the loop early destroys the stream, which ends git.
+    // Leaving the loop early destroys the stream, which stops git.
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       chunks.push(chunk);
       size += chunk.byteLength;

@@ -9,11 +9,11 @@ import type { WireRepository } from "../../contract/forge/repositories/repositor
 import { Time, UserLink } from "./elements.tsx";
 import { type PageContext, toPath } from "./page.ts";
 
-/** Activities of a section; the API has all of them. */
+/** Maximum number of activities in the section; the API has all of them. */
 const query = { limit: "10" };
-/** Commits of a push that a section names. */
+/** Maximum number of commits of a push in the section. */
 const COMMITS_MAX = 3;
-/** Characters of a commit's id. */
+/** Number of shown characters of a commit's id. */
 const ID_CHARACTERS = 10;
 
 /** Loads the activities of an account, or for an organization those in its repositories. */
@@ -36,13 +36,13 @@ export async function loadRepositoryActivity(
   return (await call(listRepositoryActivities, { params, query })).body;
 }
 
-/** The section of recent activity; nothing when nothing happened. */
+/** The section of recent activity; empty without activities. */
 export function RecentActivity({
   activities,
   isOfOneRepository,
 }: {
   activities: readonly WireActivity[];
-  /** Whether the page is that of the repository, so that its name need not be repeated. */
+  /** Whether the page belongs to the repository, so that its name is not repeated. */
   isOfOneRepository: boolean;
 }) {
   if (activities.length === 0) return null;

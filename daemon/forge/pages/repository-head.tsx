@@ -4,18 +4,18 @@ import {
 } from "../../contract/forge/repositories/repositories.ts";
 import { type PageContext, type PageParams, toPath } from "./page.ts";
 
-/** Loads the repository of a page. Throws `not_found` for one that the caller may not read. */
+/** Loads the repository of a page. Throws `not_found` when the caller may not read it. */
 export async function loadHead({ call }: PageContext, params: PageParams): Promise<WireRepository> {
   const { owner = "", repo = "" } = params;
   return (await call(getRepository, { params: { owner, repo } })).body;
 }
 
-/** Whether the caller may read the files; a member of a team may be let at the issues of a repository alone. */
+/** Returns whether the caller may read the files: a team may have access to only the issues of a repository. */
 export function readsCode({ permissions }: WireRepository): boolean {
   return permissions?.pull !== false;
 }
 
-/** The topics of a repository, each with a search for the repositories that have it. */
+/** The topics of a repository, each with a link to a search for it. */
 export function TopicList({ topics }: { topics: readonly string[] }) {
   if (topics.length === 0) return null;
   return (

@@ -19,11 +19,11 @@ import { type PageContext, type PageParams, type PageRoute, toPageNumber, toPath
 import { readText } from "./read-text.ts";
 import { loadHead, RepositoryHead } from "./repository-head.tsx";
 
-/** The end of a log that a page shows. */
+/** Maximum part at the end of a log that a page shows. */
 const LOG_BYTES_MAX = 512 * 1024;
-/** Summaries that a page shows. */
+/** Maximum number of summaries on a page. */
 const SUMMARY_BYTES_MAX = 256 * 1024;
-/** Artifacts that a page lists; the API has all of them. */
+/** Maximum number of artifacts on a page; the API has all of them. */
 const ARTIFACTS_MAX = 50;
 const RUNS_LIMIT = 30;
 
@@ -80,7 +80,7 @@ async function showRuns(context: PageContext, params: PageParams) {
   } as const;
 }
 
-/** The wire has 1970 for a run that has not started. */
+/** On the wire, a run that has not started has the year 1970. */
 const hasStarted = ({ started_at: at }: WireRun) => !at.startsWith("1970-");
 
 async function showRun(context: PageContext, params: PageParams) {
@@ -192,7 +192,7 @@ function ArtifactList({
   );
 }
 
-/** Leads to the address from which the artifact is downloaded, on this server whatever it is called. */
+/** Redirects to the download address of the artifact, as a path, so that it works at every address of the server. */
 async function sendArtifact(
   { call }: PageContext,
   { owner = "", repo = "", artifact_id = "" }: PageParams,

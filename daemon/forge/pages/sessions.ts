@@ -16,7 +16,7 @@ import type { ForgeCaller } from "../caller.ts";
 const DAY_MS = 24 * 3_600_000;
 /** Lifetime of a session. */
 export const SESSION_MS = 14 * DAY_MS;
-/** Most sessions of one user: a new one ends the oldest. */
+/** Maximum number of sessions of one user: a new one ends the oldest. */
 const SESSIONS_MAX = 20;
 const SECRET_BYTES = 32;
 
@@ -29,12 +29,12 @@ export interface Session {
   readonly caller: ForgeCaller;
 }
 
-/** Sign-ins of the pages. */
+/** Browser sessions of the pages. */
 export interface Sessions {
-  /** Returns the session of a cookie; undefined for one that is unknown, over, or of an account that may not sign in. */
+  /** Returns the session of a cookie; undefined when it is unknown or expired, or when the account may not sign in. */
   find(secret: string): Promise<Session | undefined>;
   /**
-   * Signs in by name or e-mail address, password and, where the account has a second factor, a code. Throws
+   * Signs in by name or e-mail address, password and, if the account has a second factor, a code. Throws
    * `invalid_credentials` if one of them is wrong, `forbidden` for an account that may not sign in, `rate_limited`.
    */
   signIn(
@@ -49,7 +49,7 @@ export interface Sessions {
     passwords: { readonly current: string; readonly next: string },
     address: string,
   ): Promise<Session>;
-  /** Deletes the sessions that are over. Returns how many. */
+  /** Deletes expired sessions. Returns how many. */
   deleteExpired(): Promise<number>;
 }
 
@@ -121,7 +121,7 @@ function toSession(secret: string, user: ForgeUser): Session {
   };
 }
 
-/** The database has no secret that a browser could send. */
+/** Hashes the secret, so that the database contains no valid cookie. */
 const toId = (secret: string): string => hash("sha256", `session\n${secret}`, "hex");
 
 const toMark = ({ passwordHash }: ForgeUser): string => hash("sha256", passwordHash, "hex");

@@ -91,10 +91,10 @@ dt { color: var(--quiet); }
 dd { margin: 0; }
 `;
 
-/** The picture of the tab: a roof over a field. */
+/** The favicon: a roof over a field. */
 export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#136c33"/><path d="M5 17 16 7l11 10M9 15v10h14V15" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
 
-/** The addresses have the hash of the content, so that a browser may keep it. */
+/** The addresses contain the hash of the content, so that browsers may cache it. */
 export const STYLE_PATH = toAssetPath(STYLE, "css");
 export const ICON_PATH = toAssetPath(ICON, "svg");
 

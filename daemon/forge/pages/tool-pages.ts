@@ -4,10 +4,10 @@ import type { PublicKeys } from "../accounts/keys.service.ts";
 import { type ForgeUrls, toUrl } from "../urls.ts";
 import type { PageAnswer, PageContext, PageParams, PageRoute } from "./page.ts";
 
-/** The keys of a user as plain text, at the addresses where tools such as `ssh-import-id` look for them. */
+/** The keys of a user as plain text, at the addresses that tools such as `ssh-import-id` read. */
 export function keyPages(keys: Pick<PublicKeys, "listLines">): PageRoute[] {
   const showKeys = async ({ call }: PageContext, { username = "" }: PageParams) => {
-    // The API decides who may see the user.
+    // The API authorizes the caller to see the user.
     await call(getUser, { params: { username } });
     const lines = await keys.listLines(username);
     return toText(lines.map((line) => `${line}\n`).join(""));
@@ -35,7 +35,7 @@ Note: This user hasn't uploaded any GPG keys.
 -----END PGP PUBLIC KEY BLOCK-----
 `;
 
-/** Names that accounts and repositories have. */
+/** Pattern of the names of accounts and repositories. */
 const NAME = /^[\w.-]{1,255}$/;
 
 /**

@@ -10,7 +10,7 @@ export interface RenderInput {
   readonly mode: RenderMode;
   /** The instance's public address, with a trailing slash. */
   readonly root: string;
-  /** Address path of the repository, perhaps at a ref; empty when unknown. */
+  /** Address path of the repository, optionally with a ref; empty when unknown. */
   readonly context: string;
   /** Path of the file in its repository; its extension is the format in mode `file`. */
   readonly filePath: string;
@@ -77,7 +77,7 @@ export const TEXT_BYTES_MAX = 2 * 1024 * 1024;
 /** Maximum length of the HTML in characters (forge behaviour, 18.1: three times 8 MiB). */
 export const HTML_LENGTH_MAX = 3 * 8 * 1024 * 1024;
 
-/** Maximum number of characters in one document that may open markup: the parser looks for the end of each. */
+/** Maximum number of characters in one document that may open markup: the parser searches for the end of each. */
 export const MARKUP_CHARACTERS_MAX = 300_000;
 
 /** Maximum number of lines of a parsed document: each may become several elements. */

@@ -23,11 +23,11 @@ import { renderFrontMatter, splitFrontMatter } from "./markdown/front-matter.ts"
 import { createHighlighting } from "./markdown/highlight.ts";
 
 export interface Renderer {
-  /** Renders a text of any format as safe HTML. Returns the same HTML for the same input, and throws for bugs only. */
+  /** Renders a text of any format as safe HTML. Deterministic; throws only for bugs. */
   render(input: RenderInput): Promise<Rendered>;
 }
 
-/** Creates a renderer; to be used where time and memory are bounded, in a worker thread. */
+/** Creates a renderer. Use it in a worker thread, with bounded time and memory. */
 export function createRenderer({ secret, decorates }: RendererOptions): Renderer {
   const protectedClass = (names: string) => `data-attr-class="${secret}${names}"`;
   const plainClass = (names: string) => `class="${names}"`;
@@ -100,7 +100,7 @@ export function createRenderer({ secret, decorates }: RendererOptions): Renderer
       case "org":
         return finished(renderOrg(text, tools));
       case "asciidoc": {
-        // Loaded for such files only: the library takes 200 ms and 30 MiB.
+        // Loaded only for AsciiDoc files: the library takes 200 ms and 30 MiB.
         const { renderAsciidoc } = await import("./formats/asciidoc.ts");
         return finished(await renderAsciidoc(text));
       }
@@ -125,7 +125,7 @@ export function createRenderer({ secret, decorates }: RendererOptions): Renderer
       } catch (error) {
         if (error instanceof RenderLimitError)
           return { kind: "over_limit", message: error.message };
-        // Libraries recurse once for each level of nesting.
+        // Libraries recurse for each level of nesting.
         if (error instanceof RangeError && /call stack/.test(error.message))
           return { kind: "over_limit", message: "elements nest too deep" };
         throw error;
@@ -140,7 +140,7 @@ function inLanguage(language: string | undefined, html: string): string {
     : `<div lang="${language}">${html}</div>`;
 }
 
-/** Escapes tags that change how a browser parses the rest, and text that only looks like a tag (18.5). */
+/** Escapes tags that change how a browser parses the rest, and text that resembles a tag (18.5). */
 function escapeActiveTags(html: string): string {
   return html.replace(
     /<(?=\/?(?:script|style|html|head)\b|[?%]|\/?\w{1,60}\/\w|\/[\w ]{1,60}\/)/gi,

@@ -8,7 +8,7 @@ import { toPicture, toReply, toRequest, toText } from "./rendering.view.ts";
 
 export interface RenderingRoutesDeps {
   readonly rendering: Rendering;
-  /** Returns the key of an address; an IPv6 network has one. */
+  /** Returns the rate-limit key of an address; an IPv6 network has one key. */
   readonly addressKey: (address: string) => string;
 }
 

@@ -15,7 +15,7 @@ import {
 import { escapeHtml } from "./html/escape.ts";
 import { findMentions } from "./html/references.ts";
 
-/** A text to render, as a request names it. */
+/** A request to render a text. */
 export interface RenderRequest {
   readonly text: string;
   readonly mode: string;
@@ -23,8 +23,8 @@ export interface RenderRequest {
   readonly filePath: string;
   readonly isWiki: boolean;
   /**
-   * Identifies the account (`u:1`), or the address of an anonymous client (`a:192.0.2.1`): threads are shared fairly between
-   * callers, and anonymous ones leave a thread for accounts.
+   * Identifies the account (`u:1`), or the address of an anonymous client (`a:192.0.2.1`): threads are shared fairly
+   * between callers, and one thread is reserved for accounts.
    */
   readonly caller: string;
 }
@@ -60,12 +60,15 @@ const BUDGET_MS_PER_MEBIBYTE = 2_000;
 /** AsciiDoc's library is slower than the others. */
 const ASCIIDOC_BUDGET_MS = 3_000;
 
-/** Measured need of the largest accepted document (2 MiB of Markdown tables, 24 MiB of HTML): 270 MiB. */
+/** Memory of a thread. The largest accepted document (2 MiB of Markdown tables, 24 MiB of HTML) needs 270 MiB. */
 const THREAD_MEMORY_MIB = 384;
 const THREADS_MAX = 4;
 const THREAD_IDLE_MS = 30_000;
 
-/** Texts that wait for a thread: in all, of one caller, and their length together. A full queue is shared fairly. */
+/**
+ * Maximum number of texts that wait for a thread: in total, of one caller, and their total length. A full queue is
+ * shared fairly.
+ */
 const WAITING_MAX = 128;
 const WAITING_PER_CALLER_MAX = 32;
 const WAITING_LENGTH_MAX = 32 * 1024 * 1024;
@@ -73,17 +76,17 @@ const WAITING_LENGTH_MAX = 32 * 1024 * 1024;
 /** Maximum number of names of one text that are looked up. */
 const MENTIONS_MAX = 200;
 
-/** What the names of anonymous callers begin with; see `RenderRequest`. */
+/** Prefix of the names of anonymous callers; see `RenderRequest`. */
 const ANONYMOUS = "a:";
 
-/** Only HTML of short texts is cached: comments and READMEs, which pages show again and again. */
+/** Only HTML of short texts is cached: comments and READMEs, which pages show often. */
 const CACHED_TEXT_LENGTH_MAX = 256 * 1024;
 const CACHED_HTML_LENGTH_MAX = 512 * 1024;
 const CACHE_LENGTH_MAX = 8 * 1024 * 1024;
 
 /**
- * Creates the threads that render; they start with the first text. One caller uses all of them but one at most, so
- * that a caller whose texts use up their budgets delays no other caller.
+ * Creates the rendering threads, which start with the first text. One caller never uses all of them, so that a caller
+ * with slow texts does not delay others.
  */
 export function createRenderingThreads(
   /** Returns unpredictable bytes. */
@@ -138,7 +141,7 @@ export function createRendering(deps: RenderingDeps): Rendering {
       const outcome = await renderInThread(input, request.caller);
       if (outcome.kind === "failed" || outcome.kind === "not_started")
         deps.reportBug(outcome.error);
-      // The reference's answer to a failure of its engine: the text as it was written (18.1).
+      // The reference returns the unrendered text when its engine fails (18.1).
       if (outcome.kind === "failed") return { kind: "rendered", html: escapeHtml(input.text) };
       const rendered = toRendered(outcome);
       if (key !== undefined && rendered.kind === "rendered")

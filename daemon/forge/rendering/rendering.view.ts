@@ -22,7 +22,7 @@ export function toRequest({ Text, Mode, Context, Wiki }: Members) {
 
 const headers = {
   "Content-Type": "text/html; charset=utf-8",
-  // Second line of defence behind the sanitizer, for a browser that shows the answer as a page.
+  // A second line of defence behind the sanitizer, for a browser that shows the response as a page.
   "Content-Security-Policy":
     "sandbox; default-src 'none'; img-src * data:; media-src *; style-src 'unsafe-inline'",
 };
@@ -43,14 +43,14 @@ export function toReply(outcome: RenderOutcome) {
   }
 }
 
-/** Returns the refusal of a text that cannot be rendered: 422 in plain text, as the reference's. */
+/** Returns the refusal of a text that cannot be rendered: 422 in plain text, as in the reference. */
 function refuse(message: string): AppError {
   return new AppError("unprocessable", message, { reason: "not_rendered" });
 }
 
 /**
- * Returns the text of a raw body: empty for a form, whose fields name no text (forge behaviour, 18.1). Throws
- * `unprocessable` when the body is not UTF-8 or too large.
+ * Returns the text of a raw body; empty for a form (forge behaviour, 18.1). Throws `unprocessable` when the body is not
+ * UTF-8 or too large.
  */
 export function toText(body: Buffer, contentType: string | undefined): string {
   if (/form-urlencoded|multipart\/form-data/i.test(contentType ?? "")) return "";

@@ -35,8 +35,8 @@ export function assertReaches(
  * administrators, the highest level of a collaborator and of the teams in an organization that have the repository, and
  * `read` when the repository is public and its owner visible to the viewer, or when it is offered to the viewer. To a
  * restricted user only public owners are visible. A job and a deploy key have the access of their grant.
- * @param unit the part of the repository, since a team may have different permissions on each; `any` is for what is
- *   visible with any of them. The other ways to a permission are the same for all parts.
+ * @param unit the part of the repository, because a team may have a different permission on each; `any` is the highest
+ * of them. Other permissions are the same for all parts.
  */
 export async function findAccess(
   db: Queries,
@@ -54,7 +54,7 @@ export async function findAccess(
   return (await isOfferedTo(db, owned.repository.id, viewer.id)) ? "read" : "none";
 }
 
-/** The job of a run writes its own repository at most and reads others that everyone may read. */
+/** A job may write only to its own repository, and may read public ones. */
 function toTaskAccess(
   { repositoryId, permissions }: TaskGrant,
   owned: { readonly repository: ForgeRepository; readonly owner: ForgeUser },
@@ -89,7 +89,7 @@ async function findStandingAccess(
     : "none";
 }
 
-/** Returns whether everyone may read a repository: it is public, and so is its owner. */
+/** Returns whether a repository is public, and its owner as well. */
 export function isPublic({
   repository,
   owner,

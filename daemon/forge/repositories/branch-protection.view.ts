@@ -9,7 +9,7 @@ import { toWireTime } from "../urls.ts";
 import type { ProtectionDetails } from "./branch-protections.service.ts";
 import { isPattern } from "./protected-refs.ts";
 
-/** Returns a rule. Users and teams that are deleted are left out of its lists. */
+/** Returns a rule. Its lists omit deleted users and teams. */
 export function toProtectionView(rule: ProtectionDetails): WireBranchProtection {
   const { ruleName, settings, usernames, teamNames } = rule;
   const toMembers = <K extends string, V>(names: readonly K[], toValue: (name: K) => V) =>

@@ -37,9 +37,9 @@ export interface ProtectionDetails extends BranchProtection {
   readonly teamNames: ReadonlyMap<TeamId, string>;
 }
 
-/** Rules of one repository: each push tries them all. */
+/** Maximum number of rules of one repository: each push evaluates all of them. */
 const RULES_MAX = 100;
-/** Users or teams of one list. */
+/** Maximum number of users or teams of one list. */
 const LISTED_MAX = 100;
 
 const noSettings: BranchProtectionSettings = {
@@ -71,8 +71,8 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
     },
 
     /**
-     * Throws `invalid_argument` without a name, `forbidden` for a taken one, `unprocessable` for a malformed pattern, for
-     * unknown users and teams, and for more rules than allowed.
+     * Throws `invalid_argument` without a name, `forbidden` for a taken one, `unprocessable` for a malformed pattern,
+     * for unknown users and teams, and when the repository has the maximum number of rules.
      */
     async create(
       path: RepositoryPath,

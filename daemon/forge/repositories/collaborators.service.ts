@@ -23,12 +23,12 @@ import { getOwned, noAdministrator, type RepositoryPath } from "./repositories.s
 
 /**
  * The collaborators of repositories. Every function throws `not_found` for a repository that the caller may not read,
- * `forbidden` for a token whose scope does not reach it.
+ * `forbidden` for a token whose scope does not include it.
  */
 export interface Collaborators {
   /**
    * Returns a page of the collaborators in the order in which they were added, and their count. Callers other than
-   * administrators of the repository get those whom they may see.
+   * administrators of the repository get only visible accounts.
    */
   list(
     path: RepositoryPath,
@@ -38,14 +38,15 @@ export interface Collaborators {
   /** Throws `unprocessable` for an unknown name, `not_found` for a user who is not a collaborator. */
   assertIsOne(path: RepositoryPath, name: string, caller: ForgeCaller): Promise<void>;
   /**
-   * Adds a collaborator or changes the permission of one: `read`, `write`, `admin`; empty is `write`. Throws `forbidden`
-   * unless the caller administers the repository, `unprocessable` for an unknown permission, for a name that is unknown or
-   * that of an organization, of an inactive account or of the owner, and for more collaborators than allowed.
+   * Adds a collaborator or changes the permission of one: `read`, `write`, `admin`; empty is `write`. Throws
+   * `forbidden` unless the caller administers the repository; `unprocessable` for an unknown permission, for an unknown
+   * name, for an organization, an inactive account or the owner, and when the repository has the maximum number of
+   * collaborators.
    */
   put(path: RepositoryPath, name: string, permission: string, caller: ForgeCaller): Promise<void>;
   /**
-   * Removes a collaborator; idempotent. A user who cannot read the repository any more stops watching it and is removed
-   * from the assignees of its issues. Throws `forbidden` and `unprocessable` as `put` does.
+   * Removes a collaborator; idempotent. A user who can no longer read the repository stops watching it and is
+   * unassigned from its issues. Throws `forbidden` and `unprocessable` as `put` does.
    */
   remove(path: RepositoryPath, name: string, caller: ForgeCaller): Promise<void>;
   /**
@@ -63,7 +64,7 @@ const permissions = { read: 1, write: 2, admin: 3 } as const satisfies Readonly<
   Record<string, CollaboratorAccess>
 >;
 
-/** Most collaborators of one repository: an organization with teams suits more. */
+/** Maximum number of collaborators of one repository: larger groups should use an organization with teams. */
 const COLLABORATORS_MAX = 1_000;
 
 export function createCollaborators({ db }: { readonly db: Database }): Collaborators {
@@ -93,7 +94,7 @@ export function createCollaborators({ db }: { readonly db: Database }): Collabor
       const { id } = opened.repository;
       await db.transaction(async (tx) => {
         const today = await findRepositoryById(tx, id);
-        // The repository may have been transferred to an owner who did not request this.
+        // The repository may have been transferred to another owner.
         if (today?.ownerId !== opened.owner.id) throw notFound();
         const isNew = (await getCollaboratorAccess(tx, id, user.id)) === 0;
         if (isNew && (await countCollaborators(tx, id)) >= COLLABORATORS_MAX)
@@ -157,7 +158,7 @@ export function createCollaborators({ db }: { readonly db: Database }): Collabor
     return { repository, owner, access };
   }
 
-  /** Returns the person of a name; one that is hidden from the caller counts as unknown. */
+  /** Returns the user of a name. A user who is hidden from the caller counts as unknown. */
   async function findPerson(name: string, caller: ForgeCaller): Promise<ForgeUser> {
     const user = await findUserByName(db, name);
     if (user?.kind !== "individual" || !isVisibleTo(user, caller.user))

@@ -24,7 +24,7 @@ export interface CommitGraphDeps {
   readonly clock: () => number;
 }
 
-/** Keeps the commit-graphs of repositories current. */
+/** Updates the commit-graphs of repositories. */
 export interface CommitGraphs {
   /** Enqueues the job. */
   readonly events: RepositoryEvents;
@@ -33,10 +33,10 @@ export interface CommitGraphs {
 }
 
 const KIND = "forge.repositories.commit-graph";
-/** The first graph of a large history takes long. */
+/** Time limit; the first graph of a large history takes long. */
 const TIMEOUT_MS = 30 * 60_000;
 const payloadSchema = z.object({ repositoryId: z.int().brand<"RepositoryId">() });
-/** A further file for a few new commits; git merges files when there are many. */
+/** `--split` adds a file for a few new commits; git merges the files when there are many. */
 const WRITE = [
   "commit-graph",
   "write",
@@ -67,7 +67,7 @@ export function createCommitGraphs(deps: CommitGraphDeps): CommitGraphs {
       kind: KIND,
       async run(payload, { signal }) {
         const { repositoryId } = parsePayload(payloadSchema, payload);
-        // git would leave its lock behind in a folder that moves meanwhile.
+        // git would leave its lock behind in a folder that is moved while it runs.
         await workInFolder(folders, repositoryId, async (directory) => {
           await removeOldLock(directory, clock());
           await git.run(WRITE, { directory, signal, timeoutMs: TIMEOUT_MS });
@@ -77,7 +77,10 @@ export function createCommitGraphs(deps: CommitGraphDeps): CommitGraphs {
   };
 }
 
-/** Removes the lock of a git that was killed, or whose folder moved; a job that runs holds its own for a shorter time. */
+/**
+ * Removes a stale lock of a git process that was killed, or whose folder was moved. A running job holds its lock for a
+ * shorter time.
+ */
 async function removeOldLock(directory: string, now: number): Promise<void> {
   const lock = join(directory, "objects/info/commit-graphs/commit-graph-chain.lock");
   const found = await stat(lock).catch(() => undefined);

@@ -70,13 +70,13 @@ export interface CreateRepositoryDeps {
   readonly moves: FolderMoves;
   readonly templates: RepositoryTemplates;
   readonly events: RepositoryEvents;
-  /** Returns the e-mail address for the commits of a user. */
+  /** Returns the e-mail address that the commits of a user have. */
   readonly commitEmail: (user: ForgeUser) => string;
 }
 
-/** Content of a new repository besides its options. */
+/** Additional content of a new repository. */
 export interface RepositoryExtras {
-  /** Writes the first commit of the default branch into the folder, and returns whether it did. */
+  /** Writes the first commit of the default branch to the folder. Returns whether the branch exists. */
   readonly fill?: (directory: string, author: CommitPerson) => Promise<boolean>;
   /** Called in the transaction that records the repository, before its creation is published. */
   readonly recorded?: (tx: Transaction, repository: ForgeRepository) => Promise<void>;
@@ -168,7 +168,7 @@ export async function createRepository(
   }
 }
 
-/** Throws `forbidden` if an owner has as many repositories as allowed. Site administrators are exempt. */
+/** Throws `forbidden` if an owner has the maximum number of repositories. Site administrators are exempt. */
 export async function assertRoom(db: Queries, owner: ForgeUser, actor: ForgeUser): Promise<void> {
   const limit = owner.maxRepoCreation;
   if (limit < 0 || actor.isAdmin || (await countRepositoriesOf(db, owner.id)) < limit) return;
@@ -265,10 +265,10 @@ const nameTaken = () =>
 const filesExist = (owner: ForgeUser, name: string) =>
   new AppError("conflict", `repository files already exist [uname: ${owner.name}, name: ${name}]`);
 
-/** A repository whose row is to be inserted. */
+/** The repository to insert. */
 export interface NewRepository {
   readonly owner: ForgeUser;
-  /** The user who creates or adopts it, and watches it from then on. */
+  /** The user who creates or adopts it, and becomes a watcher. */
   readonly actor: ForgeUser;
   readonly isAdopted: boolean;
   readonly labels: readonly TemplateLabel[];
@@ -290,10 +290,10 @@ export async function recordRepository(
     labels.map(({ exclusive, ...label }) => ({ ...label, isExclusive: exclusive })),
   );
   const isOfOrganization = owner.kind === "organization";
-  // A member who may create repositories but has no administering team administers this one.
+  // A member who may create repositories and belongs to no administering team becomes an administrator of this one.
   if (isOfOrganization && !reaches(await findAccess(tx, { repository, owner }, actor), "admin"))
     await putCollaborator(tx, repository.id, { userId: actor.id, access: COLLABORATOR_ADMIN });
-  // The creator watches it, and the members of the teams of an organization that have access.
+  // The watchers are the creator and the members of the organization's teams with access.
   const where = { orgId: owner.id, repositoryId: repository.id };
   const members = isOfOrganization ? await listRepositoryTeamMembers(tx, where) : [];
   for (const userId of new Set([actor.id, ...members]))

@@ -9,7 +9,10 @@ import type { Enqueue } from "../../jobs/queue.ts";
 import type { AccountDependents } from "../accounts/remove-user.ts";
 import { enqueueCleanup } from "./folder-moves.ts";
 
-/** Updates the repositories of an account that is renamed or deleted: rows at once, folders by a job of the same transaction. */
+/**
+ * Updates the repositories of a renamed or deleted account: the rows at once, the folders by a job enqueued in the same
+ * transaction.
+ */
 export function createRepositoryDependents(enqueue: Enqueue): AccountDependents {
   return {
     async assertNoneOwned(tx, account) {

@@ -29,10 +29,10 @@ export interface DeployKeyDetails {
 
 /**
  * Keys that open one repository over SSH. Every function refuses with `not_found` a caller who may not read the
- * repository, and with `forbidden` one who does not administer it or whose token does not reach it.
+ * repository, and with `forbidden` one who does not administer it or whose token's scope does not include it.
  */
 export interface DeployKeys {
-  /** Returns a page of the keys, the oldest first, and the count of all that match. */
+  /** Returns a page of the keys, oldest first, and the count of all matches. */
   list(
     path: RepositoryPath,
     query: PageWindow & { readonly key_id: number; readonly fingerprint: string },
@@ -42,18 +42,18 @@ export interface DeployKeys {
   get(path: RepositoryPath, id: number, caller: ForgeCaller): Promise<DeployKeyDetails>;
   /**
    * Adds a key. Throws `unprocessable` for an invalid key, a key of a user, a key or title that the repository has, and
-   * for more keys than allowed.
+   * when the repository has the maximum number of keys.
    */
   add(
     path: RepositoryPath,
     input: { readonly title: string; readonly key: string; readonly isReadOnly: boolean },
     caller: ForgeCaller,
   ): Promise<DeployKeyDetails>;
-  /** Deletes a key; idempotent. Connections that it has opened run no further command. */
+  /** Deletes a key; idempotent. Its open connections cannot run further commands. */
   remove(path: RepositoryPath, id: number, caller: ForgeCaller): Promise<void>;
 }
 
-/** Most keys of one repository. */
+/** Maximum number of keys of one repository. */
 const DEPLOY_KEYS_MAX = 1_000;
 
 export function createDeployKeys({ db }: { readonly db: Database }): DeployKeys {

@@ -50,7 +50,7 @@ export interface EditRepositoryDeps {
  * Edits a repository. The row changes first, then files and HEAD; recovery on startup completes the rest after a crash.
  * The former name redirects until the owner creates a repository with that name; a change of case adds no redirect.
  * Refuses with `unprocessable` an invalid or taken name, an occupied path, a default branch that does not exist in a
- * repository with branches, and invalid settings; nothing changes then.
+ * repository with branches, and invalid settings. A refusal changes nothing.
  */
 export async function editRepository(
   deps: EditRepositoryDeps,

@@ -10,15 +10,15 @@ export interface OwnedRepository {
 
 /** One ref that a push moved. `before` is undefined for a created ref, `after` for a deleted one. */
 export interface RefChange {
-  /** In full, such as `refs/heads/main`. */
+  /** The full name, such as `refs/heads/main`. */
   readonly ref: string;
   readonly before: string | undefined;
   readonly after: string | undefined;
 }
 
 /**
- * A subscriber to changes of repositories, such as hooks and notifications. Each function runs in the transaction of the
- * change, so the jobs that it enqueues exist if and only if the change does.
+ * A subscriber to changes of repositories, such as hooks and notifications. Each function runs in the transaction of
+ * the change, so the jobs that it enqueues are committed with it.
  */
 export interface RepositoryEvents {
   /** A repository was created or adopted. */
@@ -31,7 +31,7 @@ export interface RepositoryEvents {
     tx: Transaction,
     owned: OwnedRepository & { readonly actor: ForgeUser; readonly former: ForgeRepository },
   ): Promise<void>;
-  /** A repository was offered to another owner, who may read and accept it from now on. */
+  /** A repository was offered to another owner, who may now read and accept it. */
   offered?(
     tx: Transaction,
     owned: OwnedRepository & { readonly recipient: ForgeUser; readonly actor: ForgeUser },

@@ -30,11 +30,11 @@ import type { Log } from "../../utilities/logging.ts";
  * remaining work on disk, so recovery after a crash at any point completes that work. Every operation is idempotent.
  */
 export interface FolderMoves {
-  /** Moves the folder of a repository to its path. Returns false when something else occupies the path. */
+  /** Moves the folder of a repository to its path. Returns false when another folder occupies the path. */
   complete(repositoryId: RepositoryId): Promise<boolean>;
   /** Completes pending work at a path, so that a new folder may be created there. */
   completeAt(path: string): Promise<void>;
-  /** Runs `work` while no folder is moved, as adoption and deletion of folders without a record need. */
+  /** Runs `work` while no folder is being moved. Adoption and deletion of folders without a row need it. */
   withLock<T>(work: () => Promise<T>): Promise<T>;
   /** Completes at startup the moves that a crash interrupted, except for the slow deletion of discarded folders. */
   recover(): Promise<void>;
@@ -50,10 +50,10 @@ export async function enqueueCleanup(enqueue: Enqueue, tx: Parameters<Enqueue>[0
   await enqueue(tx, { kind: KIND, payload: null, key: "all" });
 }
 
-/** The folder of the paths that chores of HEADs are recorded under; no account can have it. */
+/** The folder of the paths under which chores of HEADs are recorded; no account can have this name. */
 const HEADS = ".head/";
 
-/** Returns the path that the chore of a repository's HEAD is recorded under. */
+/** Returns the path under which the chore of a repository's HEAD is recorded. */
 export const toHeadPath = (repositoryId: RepositoryId): string => `${HEADS}${repositoryId}`;
 
 export interface FolderMovesDeps {
@@ -62,7 +62,7 @@ export interface FolderMovesDeps {
   readonly files: RepositoryFiles;
   readonly newId: () => string;
   readonly log: Log;
-  /** Whether no other process uses the folder, so that unfinished folders in it are left-overs of a crash. */
+  /** Whether no other process uses the folder, so that unfinished folders in it remain from a crash. */
   readonly isAlone: boolean;
 }
 
@@ -74,7 +74,7 @@ export function createFolderMoves({
   log,
   isAlone,
 }: FolderMovesDeps): FolderMoves {
-  // One lock is enough: renames are quick, and slow work is done on folders that were moved aside.
+  // One lock is enough: renames are fast, and slow work uses folders that were moved aside.
   const withLock = createSemaphore({ permits: 1 });
 
   return {
@@ -90,7 +90,7 @@ export function createFolderMoves({
             "failed to complete a pending change of repository files, will retry",
           ),
         );
-      // Everything in `.croft` is of an earlier run: nothing is created before the daemon listens.
+      // All of `.croft` belongs to an earlier run, because nothing is created before the daemon listens.
       if (isAlone) await files.sweepUnfinished((path) => isPathInUse(db, path));
     },
     job: {
@@ -116,7 +116,7 @@ export function createFolderMoves({
     const isThere =
       outcome === "placed" || (outcome === "missing" && (await files.locate(target)) !== undefined);
     if (isThere) {
-      // The repository was deleted during the move, so the files at the new path have to go.
+      // The repository was deleted during the move, so the files at the new path must be deleted.
       if (!(await updateRepository(db, id, { path: target, needsMove: false })))
         await files.discard(target, newId());
       const [folder = ""] = path.split("/");
@@ -159,7 +159,7 @@ export function createFolderMoves({
     await deleteChore(db, id);
   }
 
-  /** Removes the folder of a deleted owner, after the repositories in it that have another owner by now were moved out. */
+  /** Removes the folder of a deleted owner, after moving repositories that now have another owner out of it. */
   async function removeOwnerFolder(folder: string): Promise<void> {
     for (const path of await listPathsIn(db, folder)) {
       const id = await findRepositoryIdByPath(db, path);
@@ -178,7 +178,7 @@ export function createFolderMoves({
       await writeHead(git, directory, repository.defaultBranch);
   }
 
-  /** Moves folders without a record to the new name of their owner, unless another account has the old name by now. */
+  /** Moves folders without a row to the new name of their owner, unless another account now has the old name. */
   async function follow(folder: string, target: string): Promise<void> {
     if ((await findUserByName(db, folder)) !== undefined) return;
     for (const name of await files.listFolders(folder)) {

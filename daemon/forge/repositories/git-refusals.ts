@@ -2,13 +2,13 @@ import { isDiskFull } from "../../../storage/system-errors.ts";
 import { GitError } from "../../../storage/git/git.ts";
 import { AppError } from "../../errors.ts";
 
-/** Messages of git about an object that is missing or cannot be read. */
+/** Messages of git about a missing or unreadable object. */
 const DAMAGE =
   /bad (?:object|tree|file)|missing (?:blob|tree|commit)|corrupt|unable to read|could not (?:read|parse)|failed to traverse|not a valid object|did not find|inflate/i;
 
 /**
- * Runs `work` and turns a missing git, a moved folder, exhausted file descriptors, a full disk, a damaged repository and a run that takes
- * too long into an `AppError`.
+ * Runs `work` and converts failures of git to an `AppError`: a missing git, a moved folder, exhausted file descriptors,
+ * a full disk, a damaged repository, and a timeout.
  */
 export async function refusing<T>(work: () => Promise<T>): Promise<T> {
   try {
@@ -22,7 +22,7 @@ export async function refusing<T>(work: () => Promise<T>): Promise<T> {
         cause: error,
       });
     if (error instanceof GitError && error.code === "busy")
-      throw new AppError("unavailable", "too much is going on at once, try again in a moment", {
+      throw new AppError("unavailable", "the server is busy, try again in a moment", {
         retryAfterSeconds: 5,
         cause: error,
       });
@@ -41,7 +41,7 @@ export async function refusing<T>(work: () => Promise<T>): Promise<T> {
 }
 
 function isFull(error: unknown): boolean {
-  // Git reports a full disk in its message only.
+  // Git reports a full disk only in its message.
   if (error instanceof GitError) return error.message.includes("No space left on device");
   return isDiskFull(error);
 }

@@ -1,6 +1,6 @@
 /** One part of a pattern: any text, a set of characters, or one character. */
 type Token =
-  /** `crosses`: slashes as well. */
+  /** `crosses`: matches slashes as well. */
   | { readonly kind: "any"; readonly crosses: boolean }
   | { readonly kind: "one"; readonly holds: (character: string) => boolean };
 
@@ -9,10 +9,11 @@ export const GLOB_CHARACTERS_MAX = 255;
 const ALTERNATIVES_MAX = 64;
 
 /**
- * Compiles a glob: `*` any text, `?` one character, `[a-z]` and `[!a-z]` a set, `{one,other}` alternatives, `\` escapes a
- * character. In globs of paths, `*`, `?` and negated sets match no slash, and `**` matches any text. Returns undefined for a pattern that is malformed or too long. Matching backtracks to the last `*` and `**` only, so
- * its time is bounded by the product of both lengths: users write patterns (branch filters of hooks), and a glob that
- * is compiled to a regular expression took 7.8 s for seven times `*a` against 60 characters.
+ * Compiles a glob: `*` any text, `?` one character, `[a-z]` and `[!a-z]` a set, `{one,other}` alternatives, `\` escapes
+ * a character. In globs of paths, `*`, `?` and negated sets do not match a slash, and `**` matches any text. Returns
+ * undefined for a pattern that is malformed or too long. Matching backtracks only to the last `*` and `**`, so its time
+ * is bounded by the product of both lengths. Users write patterns (branch filters of hooks), and a glob compiled to a
+ * regular expression took 7.8 s for seven times `*a` against 60 characters.
  */
 export function compileGlob(
   pattern: string,

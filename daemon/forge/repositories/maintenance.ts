@@ -57,7 +57,7 @@ function createMaintenance({ db, git, locate }: RepositoryTasksDeps): Repository
     collectAll: (signal) =>
       forEach(signal, "git could not pack", async (directory, repository) => {
         await runGit(directory, ["gc", "--quiet", "--prune=2.weeks.ago"], signal);
-        // With the paths that each commit changes, git finds the last commit of a file without reading every tree.
+        // The changed paths of each commit let git find the last commit of a file without reading every tree.
         const graph = ["commit-graph", "write", "--reachable", "--changed-paths", "--no-progress"];
         await runGit(directory, graph, signal);
         await count(directory, repository);
@@ -81,7 +81,7 @@ function createMaintenance({ db, git, locate }: RepositoryTasksDeps): Repository
         try {
           await work(await locate(repository), repository);
         } catch (error) {
-          // Ignores a repository that was deleted meanwhile.
+          // Ignores a repository that was deleted in the meantime.
           if ((await findRepositoryById(db, repository.id)) === undefined) continue;
           failed.push(error);
           ids.push(repository.id);

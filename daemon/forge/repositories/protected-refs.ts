@@ -12,13 +12,13 @@ import type { UserId, TeamId } from "../../../storage/tables/forge/ids.ts";
 
 /** The decision of a repository's rules about a push. */
 export interface ProtectionVerdict {
-  /** The first change that the pusher may not make; undefined when all are allowed. */
+  /** The first change that is not allowed; undefined when all are allowed. */
   readonly refused:
     | {
         readonly ref: string;
         /** The error text of the API. */
         readonly reason: string;
-        /** The text that git shows beside the ref. */
+        /** The text that git shows next to the ref. */
         readonly gitReason: string;
       }
     | undefined;
@@ -26,7 +26,7 @@ export interface ProtectionVerdict {
   readonly forwardOnly: readonly string[];
 }
 
-/** Judges the changes of a push, whichever way it comes. */
+/** Checks the changes of a push by git or by the API. */
 export type JudgePush = (
   repository: ForgeRepository,
   pusher: ActingUser,
@@ -35,7 +35,7 @@ export type JudgePush = (
 
 const HEADS = "refs/heads/";
 
-/** Creates the judge of pushes. A protected branch cannot be deleted by anyone, administrators included. */
+/** Creates the check of pushes. Nobody can delete a protected branch, not even an administrator. */
 export function createPushJudge(db: Database): JudgePush {
   return async (repository, pusher, changes) => {
     const rules = await listBranchProtections(db, repository.id);
@@ -62,7 +62,7 @@ export function createPushJudge(db: Database): JudgePush {
   };
 }
 
-/** Returns the rule that counts for a branch: the first that matches, a name before patterns of the same priority. */
+/** Returns the effective rule of a branch: the first match, where a name precedes patterns of the same priority. */
 export function matchRule(
   rules: readonly BranchProtection[],
   branch: string,
@@ -74,7 +74,7 @@ export function matchRule(
   );
 }
 
-/** Returns whether a rule lets a user push who may write to the repository. */
+/** Returns whether a rule lets a user with write access push. */
 export async function mayPush(
   db: Queries,
   { settings }: BranchProtection,
@@ -82,7 +82,7 @@ export async function mayPush(
 ): Promise<boolean> {
   const { flags, users, teams } = settings;
   if (flags["enable_push"] !== true) return false;
-  // A key acts for the owner of the repository, and has a separate flag in the rule.
+  // A deploy key acts for the owner of the repository, but has a separate flag in the rule.
   if (user.deployKey !== undefined && flags["enable_push_whitelist"] === true)
     return flags["push_whitelist_deploy_keys"] === true;
   return (
@@ -117,7 +117,7 @@ async function isListed(
   return false;
 }
 
-/** Whether the name of a rule is a pattern. */
+/** Returns whether the name of a rule is a pattern. */
 export function isPattern(ruleName: string): boolean {
   return /[*?{}[\]]/.test(ruleName);
 }

@@ -196,7 +196,7 @@ function toGenerateOptions(body: BodyOf<typeof generateRepository>): GenerateOpt
   };
 }
 
-/** Converts the body of an edit; absent members stay as they are, as do an empty name or branch. */
+/** Converts the body of an edit. Absent members, an empty name and an empty branch change nothing. */
 function toRepositoryEdits(body: BodyOf<typeof editRepository>): RepositoryEdits {
   return {
     name: body.name || undefined,

@@ -48,13 +48,13 @@ export interface Repositories {
     actor: ForgeUser,
   ): Promise<RepositoryDetails>;
   /**
-   * Creates a repository of the caller's own. Throws as `createRepository` does, and `forbidden` for a private one by a
-   * token for public things only.
+   * Creates a repository that the caller owns. Throws as `createRepository` does, and `forbidden` for a private one
+   * with a public-only token.
    */
   createOwn(options: CreateRepositoryOptions, caller: ForgeCaller): Promise<RepositoryDetails>;
   /**
    * Creates a repository in an organization. Throws as `createOwn` does, `not_found` for an organization that is hidden
-   * from the caller, and `forbidden` for a caller in no team that may create repositories there.
+   * from the caller, and `forbidden` unless a team of the caller may create repositories there.
    */
   createInOrganization(
     name: string,
@@ -143,7 +143,8 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
         await enqueueCleanup(enqueue, tx);
         return today.path;
       });
-      // Frees the name for a new repository before the response; the job retries a move that fails here.
+      // Moves the files before the response, so that the name is free for a new repository. The job retries a failed
+      // move.
       await moves.completeAt(path);
     },
   };
@@ -204,8 +205,8 @@ export const noAdministrator = (): AppError =>
   );
 
 /**
- * Finds a repository by name without checking permissions. Refuses with `not_found`; for a former name of the owner or
- * of the repository, with a redirect to `toAddress` of the current name if the viewer may read the repository.
+ * Finds a repository by name without checking permissions. Refuses with `not_found`. A former name of the owner or of
+ * the repository redirects to `toAddress` of the current name if the viewer may read the repository.
  */
 export async function getOwned(
   db: Database,
@@ -229,7 +230,7 @@ export interface RepositoryPath {
   readonly repo: string;
 }
 
-/** Finds a repository by a name of today or a former one, without checking permissions. */
+/** Finds a repository by its current name or a former one, without checking permissions. */
 export async function findOwned(
   db: Database,
   { owner: ownerName, repo }: RepositoryPath,
@@ -243,7 +244,7 @@ export async function findOwned(
   const redirectedId = await findRepositoryRedirect(db, owner.id, repo);
   const former =
     redirectedId === undefined ? undefined : await findRepositoryById(db, redirectedId);
-  // The current owner counts, not the former one.
+  // The owner may have changed since the redirect was recorded.
   const formerOwner = former && (await findUserById(db, former.ownerId));
   return former && formerOwner && { repository: former, owner: formerOwner, isFormer: true };
 }

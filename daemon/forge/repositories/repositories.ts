@@ -95,11 +95,11 @@ export function createForgeRepositories(deps: ForgeRepositoriesDeps): ForgeRepos
 export interface RepositoryFolders {
   readonly moves: FolderMoves;
   /**
-   * Returns the absolute folder of a repository's files, also while they are being moved. Run git in it at once: it may
-   * move afterwards. Refuses with `not_found` when the repository or its files are missing.
+   * Returns the absolute folder of a repository's files, also while they are being moved. Run git in it at once,
+   * because it may be moved later. Refuses with `not_found` when the repository or its files are missing.
    */
   readonly locate: (repository: ForgeRepository) => Promise<string>;
-  /** Enqueues the job that finishes moves and deletions. */
+  /** Enqueues the job that completes moves and deletions. */
   readonly sweepSoon: () => Promise<void>;
   /** Completes or undoes operations that a crash interrupted. Call it before the daemon listens. */
   recover(): Promise<void>;
@@ -119,7 +119,7 @@ export function createRepositoryFolders(
     async locate(repository) {
       const found = await files.locate(repository.path);
       if (found !== undefined) return found;
-      // A move may be in progress: after it, the path of the row is valid again.
+      // A move may be in progress; after it, the path of the row is valid again.
       const moved = await moves.withLock(async () => {
         const today = await findRepositoryById(db, repository.id);
         return today && files.locate(today.path);

@@ -20,7 +20,7 @@ import { notFound, userNotFound } from "../refusals.ts";
 import { findAccess } from "./access.ts";
 import type { RepositoryDetails } from "./repository.view.ts";
 
-/** A page of repositories, and the count of all. */
+/** A page of repositories, and the count of all matches. */
 export interface RepositoryPage {
   readonly repositories: readonly RepositoryDetails[];
   readonly total: number;
@@ -31,8 +31,8 @@ export interface RepositoryLists {
   /** Returns a page of the repositories that the caller owns or reaches through a team, by name. */
   listOwn(caller: ForgeCaller, window: PageWindow): Promise<RepositoryPage>;
   /**
-   * Returns a page of an account's repositories, the latest updated first. Throws `not_found` for an account that is hidden
-   * from the caller, `forbidden` for one that is not public and a token for public things only.
+   * Returns a page of an account's repositories, last updated first. Throws `not_found` for an account that is hidden
+   * from the caller, `forbidden` for a non-public one with a public-only token.
    */
   listOf(
     name: string,
@@ -50,7 +50,7 @@ export interface RepositoryLists {
     window: PageWindow,
     caller: ForgeCaller | undefined,
   ): Promise<RepositoryPage>;
-  /** Completes repositories that the viewer may read with their counts and the permission of the viewer. */
+  /** Adds counts and the permission of the viewer to repositories that the viewer may read. */
   toDetails(
     found: readonly ForgeRepository[],
     viewer: ForgeUser | undefined,
@@ -140,8 +140,8 @@ export function createRepositoryLists({ db }: { readonly db: Database }): Reposi
 }
 
 /**
- * Returns the account of a name. Throws `not_found` if it is hidden from the caller, `forbidden` if it is not public and the
- * caller's token is for public things only.
+ * Returns the account of a name. Throws `not_found` if it is hidden from the caller, `forbidden` if it is not public
+ * and the caller's token is public-only.
  */
 export async function getVisibleAccount(
   db: Database,

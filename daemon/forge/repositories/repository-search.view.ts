@@ -10,7 +10,7 @@ import {
 import { AppError } from "../../errors.ts";
 import { toUserId, toTeamId } from "../../../storage/tables/forge/ids.ts";
 
-/** The server has no forks and no large-file storage, so these orders are by id. */
+/** The server has no forks and no LFS, so these orders sort by id. */
 const sorts: Readonly<Record<string, RepositorySort>> = {
   "": "alpha",
   alpha: "alpha",
@@ -25,7 +25,8 @@ const sorts: Readonly<Record<string, RepositorySort>> = {
 };
 
 /**
- * Converts the query of a search. Returns undefined for a search that cannot match: forks and mirrors do not exist here. Throws `unprocessable` for an unknown mode, sort or order.
+ * Converts the query of a search. Returns undefined for a search for forks or mirrors, which this server does not
+ * support. Throws `unprocessable` for an unknown mode, sort or order.
  */
 export function toRepositorySearch(
   query: QueryOf<typeof searchRepositories>,

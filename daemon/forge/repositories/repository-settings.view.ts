@@ -39,12 +39,12 @@ export function toSettings(stored: RepositorySettings): WireSettings {
   };
 }
 
-/** Returns the settings of a new repository: the defaults, but a template runs no actions until they are turned on. */
+/** Returns the settings of a new repository: the defaults, but with actions disabled for a template. */
 export function toNewSettings(isTemplate: boolean): RepositorySettings {
   return isTemplate ? { has_actions: false } : {};
 }
 
-/** Returns whether the repository has issues on this server: neither turned off nor in an external tracker. */
+/** Returns whether the repository has issues on this server: neither disabled nor in an external tracker. */
 export function keepsIssues(stored: RepositorySettings): boolean {
   return stored["has_issues"] !== false && stored["external_tracker"] === undefined;
 }
@@ -74,7 +74,7 @@ export function keepsCode(stored: RepositorySettings): boolean {
 
 /**
  * Returns the settings after an edit. The members of a tracker, a wiki or the projects apply only together with their
- * switch, and turning pull requests off resets their settings. Refuses invalid URLs with `unprocessable`.
+ * switch, and disabling pull requests resets their settings. Refuses invalid URLs with `unprocessable`.
  */
 export function changeSettings(stored: RepositorySettings, edit: SettingsEdit): RepositorySettings {
   const next: Record<string, unknown> = { ...stored };

@@ -27,13 +27,13 @@ export interface RepositoryDetails extends OwnedRepository {
     | {
         readonly doer: ForgeUser;
         readonly recipient: ForgeUser;
-        /** Of the recipient. */
+        /** Teams of the recipient. */
         readonly teams: readonly ForgeTeam[];
       }
     | undefined;
 }
 
-/** Converts a repository (forge behaviour, 7.9). Members of unsupported features have the values of that page. */
+/** Converts a repository (forge behaviour, 7.9). Members of unsupported features have the values of that section. */
 export function toRepositoryView(details: RepositoryDetails, urls: ForgeUrls): WireRepository {
   const { repository, owner, watchers, access, isSignedIn, transfer } = details;
   const fullName = `${owner.name}/${repository.name}`;

@@ -23,7 +23,7 @@ import {
   type RepositoryPage,
 } from "./repository-lists.service.ts";
 
-/** Most repositories that one user stars. */
+/** Maximum number of repositories that one user can star. */
 const STARS_MAX = 10_000;
 
 export type Stars = ReturnType<typeof createStars>;
@@ -73,7 +73,7 @@ export function createStars({
     ): Promise<RepositoryPage> => listOf(mark, caller.user, window, caller),
 
     /**
-     * Returns a page of the repositories that a user starred or watches; other callers get public ones only. Throws
+     * Returns a page of the repositories that a user starred or watches. Other callers get only public ones. Throws
      * `not_found` for a user who is hidden from the caller.
      */
     async listOfUser(

@@ -14,7 +14,7 @@ import { notFound } from "../refusals.ts";
 import { reaches } from "./access.ts";
 import { noAdministrator, type RepositoryPath } from "./repositories.service.ts";
 
-/** Result of a change of topics. `too_many`: the repository would have more than allowed. */
+/** Result of a change of topics. `too_many`: the repository would exceed the maximum number of topics. */
 export type TopicOutcome =
   | { readonly kind: "changed" }
   | { readonly kind: "invalid"; readonly names: readonly string[] }
@@ -40,9 +40,9 @@ export interface Topics {
   ): Promise<TopicOutcome>;
   /** Adds a topic; idempotent. */
   add(path: RepositoryPath, name: string, caller: ForgeCaller): Promise<TopicOutcome>;
-  /** Takes a topic away. Throws `not_found` for one that the repository does not have. */
+  /** Removes a topic. Throws `not_found` for one that the repository does not have. */
   remove(path: RepositoryPath, name: string, caller: ForgeCaller): Promise<TopicOutcome>;
-  /** Returns a page of the topics of repositories that the caller may read, those of the most repositories first. */
+  /** Returns a page of the topics of repositories that the caller may read, most used first. */
   search(
     term: string,
     window: PageWindow,
@@ -50,7 +50,7 @@ export interface Topics {
   ): Promise<{ readonly topics: readonly ForgeTopic[]; readonly total: number }>;
 }
 
-/** Most topics of one repository. */
+/** Maximum number of topics of one repository. */
 const TOPICS_MAX = 25;
 const NAME_CHARACTERS_MAX = 35;
 const NAME = /^[a-z0-9][-.a-z0-9]*$/;
@@ -100,7 +100,7 @@ export function createTopics({ db }: { readonly db: Database }): Topics {
     },
   };
 
-  /** Gives a repository the topics that `decide` returns for those that it has, in one transaction. */
+  /** Replaces the topics of a repository with the result of `decide`, in one transaction. */
   async function change(
     path: RepositoryPath,
     caller: ForgeCaller,

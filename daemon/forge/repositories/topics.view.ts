@@ -14,7 +14,7 @@ export function toTopicView({ id, name, repositories, createdAt, updatedAt }: Fo
   };
 }
 
-/** Converts the outcome of a change; the reference words those of a whole list and of one topic differently. */
+/** Converts the outcome of a change. The reference uses different texts for a whole list and for one topic. */
 export function toTopicReply(outcome: TopicOutcome, of: "list" | "one") {
   const refuse = (body: {
     readonly invalidTopics?: string[] | string | null;

@@ -49,16 +49,19 @@ import { findPendingTransfer } from "./pending-transfer.ts";
 export interface Transfers {
   /**
    * Transfers a repository at once when the caller may also accept it: as a site administrator, as the new owner, or
-   * with the right to create repositories in the organization. Otherwise offers it, and `isPending` is true. Refuses
-   * with `forbidden` a caller who does not own it and teams of another organization, with `not_found` a new owner who is
-   * unknown or hidden, with `conflict` a pending transfer, and with `unprocessable` a taken name and unknown teams.
+   * with the right to create repositories in the organization. Otherwise offers it and returns `isPending`. Refuses
+   * with `forbidden` a caller who does not own it and teams of another organization; with `not_found` an unknown or
+   * hidden new owner; with `conflict` a pending transfer; with `unprocessable` a taken name and unknown teams.
    */
   start(
     path: RepositoryPath,
     caller: ForgeCaller,
     transfer: { readonly newOwner: string; readonly teamIds: readonly number[] },
   ): Promise<{ readonly details: RepositoryDetails; readonly isPending: boolean }>;
-  /** Accepts an offer. Refuses with `forbidden` a caller who is not its recipient or has reached the repository limit. */
+  /**
+   * Accepts an offer. Refuses with `forbidden` a caller who is not the recipient, and a recipient with the maximum
+   * number of repositories.
+   */
   accept(path: RepositoryPath, caller: ForgeCaller): Promise<RepositoryDetails>;
   /** Rejects or withdraws an offer. Its recipient and the owner of the repository may do this. */
   reject(path: RepositoryPath, caller: ForgeCaller): Promise<RepositoryDetails>;
@@ -208,7 +211,7 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
     await events.offered?.(tx, { repository, owner: opened.owner, recipient, actor });
   }
 
-  /** Changes the owner in the row, then moves the files. Recovery on startup completes it after a crash. */
+  /** Changes the owner in the row, then moves the files. Recovery at startup completes it after a crash. */
   async function hand(
     opened: Opened,
     recipient: ForgeUser,
@@ -219,7 +222,7 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
     }: {
       /** Teams of the recipient that get the repository. */
       readonly teamIds: readonly TeamId[];
-      /** Transfers only while it is offered to this account. */
+      /** Transfers only if it is still offered to this account. */
       readonly offeredTo?: number;
     },
   ): Promise<void> {

@@ -29,19 +29,20 @@ import type { UserId } from "../../../storage/tables/forge/ids.ts";
 /** Repositories on disk without a row (forge behaviour, 15). */
 export interface Unadopted {
   /**
-   * Returns a page of them as `owner/name`, in the order of the folders, and the count of all matches. `query` is a glob
-   * for owners, or for owners and names with a slash between. Refuses with `unprocessable` an invalid glob.
+   * Returns a page of these repositories as `owner/name`, in the order of the folders, and the count of all matches.
+   * `query` is a glob for owners, or for owners and names with a slash between. Refuses with `unprocessable` an invalid
+   * glob.
    */
   list(
     query: string,
     window: PageWindow,
   ): Promise<{ readonly names: readonly string[]; readonly total: number }>;
   /**
-   * Adopts one as a private repository. Refuses with `not_found` when the owner is unknown, a row exists or the folder
-   * is missing, and with `unprocessable` when the folder is not a repository that can be served.
+   * Adopts a folder as a private repository. Refuses with `not_found` when the owner is unknown, a row exists or the
+   * folder is missing, and with `unprocessable` when the folder is not a usable repository.
    */
   adopt(ownerName: string, name: string, actor: ForgeUser): Promise<void>;
-  /** Deletes the files of one. Refuses with `not_found` as above. */
+  /** Deletes the files of a folder. Refuses with `not_found` as `adopt` does. */
   remove(ownerName: string, name: string): Promise<void>;
 }
 
@@ -56,7 +57,7 @@ export interface UnadoptedDeps {
   readonly sweepSoon: () => Promise<void>;
 }
 
-/** Branches that are preferred as the default when HEAD does not name an existing one. */
+/** Preferred default branches when the branch of HEAD does not exist. */
 const PREFERRED_BRANCHES = [DEFAULT_BRANCH, "master", "main"];
 
 export function createUnadopted(deps: UnadoptedDeps): Unadopted {
@@ -129,7 +130,7 @@ export function createUnadopted(deps: UnadoptedDeps): Unadopted {
 
   async function listOf(owner: ForgeUser, fitsName: (name: string) => boolean): Promise<string[]> {
     const recorded = new Set(await listRepositoryNames(db, owner.id));
-    // A folder may still hold the files of an owner who was renamed.
+    // A folder may still contain the files of a renamed owner.
     const inUse = new Set(await listPathsIn(db, owner.lowerName));
     return (await files.listFolders(owner.lowerName))
       .filter((folder) => folder.endsWith(".git") && !inUse.has(`${owner.lowerName}/${folder}`))
@@ -178,7 +179,7 @@ export function createUnadopted(deps: UnadoptedDeps): Unadopted {
       await db.transaction(async (tx) => {
         const owner = await findUserById(tx, ownerId);
         if (owner === undefined) throw notFound();
-        // The owner may have been renamed in the meantime; the folder is then moved as well.
+        // The owner may have been renamed in the meantime, which moves the folder as well.
         const needsMove = toRepositoryPath(owner.name, repository.name) !== repository.path;
         await recordRepository(
           tx,

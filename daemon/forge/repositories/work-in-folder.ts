@@ -9,12 +9,12 @@ export interface WorkInFolderDeps {
   readonly locate: (repository: ForgeRepository) => Promise<string>;
 }
 
-/** A repository is renamed by a person; one that moves more often than this during one job fails the attempt. */
+/** Maximum number of moves during one job. People rename repositories rarely; more moves fail the attempt. */
 const ATTEMPTS_MAX = 3;
 
 /**
- * Runs the work of a job in the folder of a repository, and again where the folder was moved meanwhile: a git that starts
- * in a folder that has just moved fails with ENOENT. Does nothing for a repository that is deleted, before or meanwhile.
+ * Runs the work of a job in the folder of a repository. Runs it again when the folder was moved, because git cannot
+ * start in a folder that no longer exists. Has no effect for a repository that is or gets deleted.
  */
 export async function workInFolder(
   deps: WorkInFolderDeps,
@@ -41,7 +41,7 @@ async function findFolder({ find, locate }: WorkInFolderDeps, repositoryId: Repo
   try {
     return { repository, directory: await locate(repository) };
   } catch (error) {
-    // Deleted meanwhile.
+    // Deleted while the work was running.
     if (error instanceof AppError && error.code === "not_found") return undefined;
     throw error;
   }

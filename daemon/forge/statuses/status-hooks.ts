@@ -7,7 +7,10 @@ import { type ForgeUrls, toUrl } from "../urls.ts";
 import { toStatusView } from "./status.view.ts";
 import type { PublishStatus } from "./statuses.service.ts";
 
-/** Returns the function that publishes commit statuses to hooks (forge behaviour, 13.5), with users as strangers see them. */
+/**
+ * Returns the function that publishes commit statuses to hooks (forge behaviour, 13.5). Users have only the members
+ * that anonymous callers see.
+ */
 export function createStatusPublisher({
   publisher,
   urls,

@@ -54,17 +54,17 @@ export interface CombinedStatus {
   readonly total: number;
 }
 
-/** Statuses of one commit. A context may report many attempts. */
+/** Maximum number of statuses of one commit. A context may report many attempts. */
 const STATUSES_MAX = 1_000;
 const DEFAULT_CONTEXT = "default";
 
-/** Statuses that build servers and others report on commits. */
+/** Statuses that build servers and other clients report on commits. */
 export type Statuses = ReturnType<typeof createStatuses>;
 
 /**
- * Creates the commit statuses. The author of a commit is notified, in a thread of that commit, when a context fails,
- * and when it succeeds after it failed for a commit of the same author. Every function throws `not_found` for unknown
- * commits and when the caller may not see the repository.
+ * Creates the service. The author of a commit is notified, in a thread of that commit, when a context fails, and when
+ * it succeeds after a failure for a commit of the same author. Every function throws `not_found` for unknown commits
+ * and when the caller may not see the repository.
  */
 export function createStatuses({
   db,

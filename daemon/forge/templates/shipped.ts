@@ -1,8 +1,8 @@
 import type { Label } from "./label-sets.ts";
 
 /**
- * Returns ignore files by name: the collection of github.com/github/gitignore (CC0 1.0) with its folders laid flat, as the
- * npm package `gitignr` 1.1.1 has it, and croft's own for the 27 names of Gitea that this package lacks.
+ * Returns ignore files by name: the collection of github.com/github/gitignore (CC0 1.0) without its folders, from the
+ * npm package `gitignr` 1.1.1, and croft's own for the 27 names of Gitea that the package lacks.
  */
 export async function shippedIgnoreFiles(): Promise<ReadonlyMap<string, () => Promise<string>>> {
   const { default: files } = await import("./ignore-files.json", { with: { type: "json" } });

@@ -57,7 +57,7 @@ export function templateRoutes({
   ];
 }
 
-/** Cleans a path: `/Go` and `.\\Go` are `Go`. Segments that lead upwards remain, and do not name a template. */
+/** Cleans a path: `/Go` and `.\\Go` are `Go`. `..` segments remain, and match no template. */
 function toPlainName(path: string): string {
   const parts = path.replaceAll("\\", "/").split("/");
   return parts.filter((part) => part !== "" && part !== ".").join("/");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Label, parseLabelSet } from "./label-sets.ts";
 import { shippedIgnoreFiles, shippedLabelSets, shippedLicenses } from "./shipped.ts";
 
-/** Shipped templates and an operator's own, which win. Names are case-sensitive. */
+/** Shipped templates and an operator's own, which take precedence. Names are case-sensitive. */
 export interface Templates {
   /** Names sorted by byte value. */
   listIgnoreFiles(): Promise<readonly string[]>;
@@ -24,7 +24,7 @@ export interface Templates {
  * label sets that do not parse, and skips them.
  */
 export function createTemplates(deps: {
-  /** The `custom` folder of the data directory; need not exist. */
+  /** The `custom` folder of the data directory; optional. */
   readonly customDirectory: string;
   readonly warn: (message: string) => void;
 }): Templates {
@@ -59,7 +59,7 @@ function toTexts(files: ReadonlyMap<string, string>): Loaders<string> {
   return new Map([...files].map(([name, text]) => [name, () => Promise.resolve(text)]));
 }
 
-/** Merges both, sorted by the bytes of their names; a custom text replaces a shipped one. */
+/** Merges shipped and custom texts, sorted by the bytes of their names; a custom text replaces a shipped one. */
 function merge<T>(shipped: Loaders<T>, custom: Loaders<T>): Loaders<T> {
   const both = [...new Map([...shipped, ...custom])];
   return new Map(
@@ -77,8 +77,8 @@ const FILE_BYTES_MAX = 256 * 1024;
 const FILES_MAX = 2_000;
 
 /**
- * Reads the text files of a folder by name, without hidden files, links and folders. A missing folder has none. Warns about
- * files that are too large or not UTF-8, and skips them.
+ * Reads the text files of a folder by name, without hidden files, links and folders. A missing folder is empty. Warns
+ * about files that are too large or not UTF-8, and skips them.
  */
 async function readCustomTexts(
   folder: string,

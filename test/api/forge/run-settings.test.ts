@@ -64,5 +64,5 @@ test("a setting that cannot be evaluated makes a failed run that says why and ha
   const { json } = await people.api("GET", "/repos/mira/broken/actions/runs?status=failure");
   expect(json.total_count).toBe(2);
   expect(await workflows.jobsOf("broken", json.workflow_runs[0].id)).toEqual([]);
-  expect(run?.error).toBe("a.yml: fromJSON: the text is no JSON");
+  expect(run?.error).toBe("a.yml: fromJSON: the text is not JSON");
 });

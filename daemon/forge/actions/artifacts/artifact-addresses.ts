@@ -12,11 +12,11 @@ export interface ArtifactGrant {
 
 const PURPOSE = "action-artifact-address";
 const ISSUER = "croft-artifacts";
-/** An upload may take longer than a download has to begin. */
+/** Lifetime of upload addresses: an upload may take longer than a download needs to begin. */
 const LIFETIMES_MS = { upload: 6 * 3_600_000, download: 3_600_000 } as const;
 const METHODS = { upload: "UploadArtifact", download: "DownloadArtifact" } as const;
 
-/** Addresses that let their holder upload or download one artifact for a time. */
+/** Signed addresses that let their holder upload or download one artifact for a limited time. */
 export type ArtifactAddresses = ReturnType<typeof createArtifactAddresses>;
 
 export function createArtifactAddresses({
@@ -45,7 +45,7 @@ export function createArtifactAddresses({
     /** Returns the grant in a signature; undefined when the signature is invalid or expired. */
     async verify(signature: string): Promise<ArtifactGrant | undefined> {
       for (const key of keyring.deriveAll(PURPOSE)) {
-        // jose throws an error for each reason, but all of them mean the same here.
+        // jose throws a different error for each reason; all of them mean an invalid signature here.
         const verified = await jwtVerify(signature, key, {
           issuer: ISSUER,
           algorithms: ["HS256"],

@@ -53,9 +53,9 @@ export interface ArtifactUploadsDeps {
   readonly newUuid: () => string;
   /** Largest artifact. */
   readonly bytesMax: number;
-  /** All artifacts of a run. */
+  /** Maximum bytes of all artifacts of a run. */
   readonly runBytesMax: number;
-  /** The longest time that an artifact is kept, and that of one that names no other. */
+  /** Maximum retention of an artifact, and the default. */
   readonly retentionMs: number;
 }
 
@@ -69,7 +69,7 @@ const BLOCKS_MAX = 1_000;
 const BLOCK_BYTES = 1024 * 1024;
 /** Largest list of blocks. */
 const LIST_BYTES_MAX = 4 * 1024 * 1024;
-/** Begins the id of an appended block; ids of clients have no colon. */
+/** Prefix of the ids of appended blocks; ids of clients have no colon. */
 const APPENDED = "appended:";
 
 /**
@@ -109,9 +109,9 @@ export function createArtifactUploads(deps: ArtifactUploadsDeps) {
     },
 
     /**
-     * Receives a part of an upload: a block, the list of blocks, or the whole. A block of an id replaces an earlier one
-     * of that id; one without an id comes after those that have arrived. Throws `too_large`, and `invalid_argument` for
-     * an aborted body and for a list that is invalid or names a missing block.
+     * Receives a part of an upload: a block, the list of blocks, or the whole. A block replaces an earlier one with the
+     * same id; a block without an id is appended. Throws `too_large`, and `invalid_argument` for an aborted body and
+     * for a list that is invalid or names a missing block.
      */
     receive: (artifactId: ArtifactId, part: UploadPart): Promise<void> =>
       part.comp === "blocklist"
@@ -181,7 +181,7 @@ export function createArtifactUploads(deps: ArtifactUploadsDeps) {
   async function getPending(tx: Transaction, artifactId: ArtifactId): Promise<ActionArtifact> {
     const artifact = await findArtifact(tx, artifactId);
     const task = artifact?.state === "pending" ? await findTask(tx, artifact.taskId) : undefined;
-    // The address outlives the job, but an upload ends with it.
+    // The address is valid longer than the job runs, but an upload ends with the job.
     if (artifact === undefined || task === undefined || isFinal(task.status))
       throw uploadNotFound();
     return artifact;

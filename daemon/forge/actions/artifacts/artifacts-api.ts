@@ -13,7 +13,7 @@ export type ArtifactCaller =
 type CallerOf<E extends AnyEndpoint> =
   GateOf<E> extends { admits: "forge_job" } ? RunningTask : ArtifactGrant;
 
-/** Joins an endpoint of the artifact service to its handler; the caller is typed by the endpoint's gate. */
+/** Binds an endpoint of the artifact service to its handler; the endpoint's gate determines the type of the caller. */
 export function handleArtifact<E extends AnyEndpoint>(
   declared: E,
   handler: (input: RouteInput<E, CallerOf<E>>) => Promise<RouteAnswer<E>>,
@@ -41,7 +41,7 @@ export function createArtifactsApi({
     jsonContentType: "application/json",
     async authenticate(request, gate) {
       if (gate.admits === "forge_artifact_address") {
-        // Clients that follow a redirect send their credentials along: the signature alone counts.
+        // Clients that follow a redirect send their credentials along, so only the signature counts.
         const grant = await addresses.verify(request.query.get("sig") ?? "");
         if (grant === undefined)
           throw new AppError(
@@ -55,7 +55,7 @@ export function createArtifactsApi({
       const [, token = ""] = /^bearer +(\S+)$/i.exec(authorization) ?? [];
       const task = await runningTasks.find(token);
       if (task === undefined)
-        throw new AppError("unauthenticated", "the token belongs to no job that runs");
+        throw new AppError("unauthenticated", "the token belongs to no running job");
       return { kind: "job", task };
     },
     authorize(caller, { gate, path }) {
@@ -78,7 +78,7 @@ export function createArtifactsApi({
       try {
         return JSON.parse(text) as unknown;
       } catch (error) {
-        throw new AppError("invalid_argument", "the body is no JSON", { cause: error });
+        throw new AppError("invalid_argument", "the body is not JSON", { cause: error });
       }
     },
     toValidationError: (where, { issues: [issue] }) =>
@@ -92,7 +92,7 @@ export function createArtifactsApi({
       body: { code: toServiceCode(statusOfCode[error.code]), msg: error.message },
     }),
     renderEarlyRefusal: toServiceError,
-    notFound: () => toServiceError(404, "there is no such method"),
+    notFound: () => toServiceError(404, "the method does not exist"),
     methodNotAllowed: (allowed) => ({
       ...toServiceError(405, "the method needs another verb"),
       headers: { Allow: [...allowed] },

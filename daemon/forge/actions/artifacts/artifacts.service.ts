@@ -91,7 +91,7 @@ export function createArtifacts({
       return addresses.sign({ artifactId: artifact.id, use: "download" });
     },
 
-    /** Lists the artifacts that a job can read: of each name the one of the newest attempt. */
+    /** Lists the artifacts that a job can read. Of several with one name, lists the one of the newest attempt. */
     async listReadable({ runId, fromAttempt, attempt }: RunningTask): Promise<ActionArtifact[]> {
       const all = await listReadyArtifacts(db, { runId, fromAttempt, toAttempt: attempt });
       const newest = new Map<string, ActionArtifact>();

@@ -5,14 +5,17 @@ import { findTask } from "../../../../storage/tables/forge/actions/tasks.ts";
 import type { TaskId, RunId, JobId, RepositoryId } from "../../../../storage/tables/forge/ids.ts";
 import type { RuntimeTokens } from "./runtime-tokens.ts";
 
-/** A task that runs, and the artifacts that it can read. */
+/** A running task and the artifacts that it can read. */
 export interface RunningTask {
   readonly taskId: TaskId;
   readonly jobId: JobId;
   readonly runId: RunId;
   readonly repositoryId: RepositoryId;
   readonly attempt: number;
-  /** The first attempt whose artifacts it can read: an earlier one when jobs of that one did not run again. */
+  /**
+   * The first attempt whose artifacts it can read. It is an earlier attempt when jobs of that attempt did not run
+   * again.
+   */
   readonly fromAttempt: number;
 }
 
@@ -27,7 +30,7 @@ export function createRunningTasks({
   readonly runtimeTokens: Pick<RuntimeTokens, "verify">;
 }) {
   return {
-    /** Returns the task of a token; undefined for any other text, and once the task has ended. */
+    /** Returns the task of a token; undefined for an invalid token and once the task has ended. */
     async find(token: string): Promise<RunningTask | undefined> {
       const identity = token === "" ? undefined : await runtimeTokens.verify(token);
       if (identity === undefined) return undefined;

@@ -18,7 +18,7 @@ export interface RuntimeIdentity {
 
 const PURPOSE = "action-runtime-token";
 const ISSUER = "croft-actions";
-/** Longer than any job runs; the token ends with its task before that. */
+/** Longer than any job runs, because the end of the task already invalidates the token. */
 const LIFETIME = "30d";
 
 /** Tokens by which the artifact client of a job signs in. The client reads run and job from the claim `scp`. */
@@ -39,10 +39,10 @@ export function createRuntimeTokens({
         .setExpirationTime(LIFETIME)
         .sign(keyring.derive(PURPOSE)),
 
-    /** Returns whose token it is; undefined for any other text. Whether the task still runs is for the caller to check. */
+    /** Returns the job of a token; undefined for an invalid token. Does not check whether the task is still running. */
     async verify(token: string): Promise<RuntimeIdentity | undefined> {
       for (const key of keyring.deriveAll(PURPOSE)) {
-        // jose throws an error for each reason, but all of them mean the same here.
+        // jose throws a different error for each reason; all of them mean an invalid token here.
         const verified = await jwtVerify(token, key, {
           issuer: ISSUER,
           algorithms: ["HS256"],

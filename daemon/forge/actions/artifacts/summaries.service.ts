@@ -29,7 +29,7 @@ interface SummaryPath {
   readonly step: number;
 }
 
-/** All summaries of a job. */
+/** Maximum bytes of all summaries of a job. */
 const JOB_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Summaries of steps (`GITHUB_STEP_SUMMARY`): stored by jobs, read by users. */
@@ -44,8 +44,8 @@ export function createSummaries({
 }) {
   return {
     /**
-     * Stores the summary of a step without the secrets of the job, in place of an earlier one. Throws `invalid_argument` for
-     * the step of another job and once the log has ended, and `too_large`.
+     * Stores the summary of a step with the secrets of the job masked, and replaces an earlier summary. Throws
+     * `invalid_argument` for the step of another job and once the log has ended, and `too_large`.
      */
     async put(task: RunningTask, path: SummaryPath, bytes: Buffer): Promise<void> {
       const { taskId } = task;
@@ -55,7 +55,7 @@ export function createSummaries({
       if (!isOwn || !steps.some((step) => step.number === number))
         throw new AppError("invalid_argument", "the address names no step of this job");
       const stored = await findTask(db, taskId);
-      // The masks end with the log: nothing would hide a secret from here on.
+      // The masks are deleted when the log ends, so secrets could not be masked any more.
       if (stored?.isLogSealed !== false)
         throw new AppError("invalid_argument", "the log of the job has ended");
       const rows = bytes.toString("utf8").replaceAll("\0", "\uFFFD").split("\n");

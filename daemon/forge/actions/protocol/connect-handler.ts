@@ -10,13 +10,13 @@ import { closeAfterUnreadBody, readWholeBody } from "../../../http/request-body.
 import { RunnerRefusal } from "../runners/registration.service.ts";
 import { addRunnerProtocol, type RunnerProtocolDeps } from "./runner-protocol.ts";
 
-/** Address below which the services of the protocol are. */
+/** Path prefix of the services of the protocol. */
 export const RUNNER_PROTOCOL_PREFIX = "/api/actions";
 
 /** Largest message of a runner, compressed or not. */
 const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
-/** Largest message of any other client: it registers, or its message is refused anyway. */
-const STRANGER_BYTES_MAX = 64 * 1024;
+/** Largest message of a client without credentials, which only needs to register. */
+const ANONYMOUS_BYTES_MAX = 64 * 1024;
 /** How long a runner may take to send a message. */
 const MESSAGE_DEADLINE_MS = 5 * 60_000;
 /** Smallest response that is compressed. */
@@ -64,7 +64,7 @@ export function createRunnerHandler(
   deps: RunnerProtocolDeps,
 ): (message: IncomingMessage, response: ServerResponse, transport: RunnerTransport) => void {
   const ofRunners = createHandlers(deps, MESSAGE_BYTES_MAX);
-  const ofStrangers = createHandlers(deps, STRANGER_BYTES_MAX);
+  const ofStrangers = createHandlers(deps, ANONYMOUS_BYTES_MAX);
 
   /** Credentials are checked again after the body, which may take minutes to arrive. */
   async function findRunner({ headers }: IncomingMessage): Promise<number | undefined> {
@@ -95,7 +95,7 @@ export function createRunnerHandler(
       : bodies.anonymous(addressKey(message, response));
     try {
       const body = await readWholeBody(message, {
-        maxBytes: isRunner ? MESSAGE_BYTES_MAX : STRANGER_BYTES_MAX,
+        maxBytes: isRunner ? MESSAGE_BYTES_MAX : ANONYMOUS_BYTES_MAX,
         memory,
         ...(isRunner ? { deadlineMs: MESSAGE_DEADLINE_MS } : {}),
       });
@@ -135,7 +135,7 @@ export function createRunnerHandler(
       .then((answer) => respond(response, answer))
       .catch((error: unknown) => {
         const refusal = error instanceof AppError ? refusals[error.code] : undefined;
-        // A runner that hung up needs no answer and is not a bug.
+        // A runner that disconnected needs no response and is not a bug.
         if (refusal === undefined && !aborted.signal.aborted) deps.reportBug(error);
         if (response.headersSent) return response.destroy();
         closeAfterUnreadBody(message, response);
@@ -159,7 +159,7 @@ function createHandlers(deps: RunnerProtocolDeps, bytesMax: number) {
   );
 }
 
-/** Statuses of bodies that are not read. */
+/** Statuses of requests whose body is not read. */
 const refusals: Partial<Record<AppError["code"], number>> = {
   too_large: 413,
   timed_out: 408,
@@ -168,7 +168,7 @@ const refusals: Partial<Record<AppError["code"], number>> = {
   invalid_argument: 400,
 };
 
-/** Whether a body of protobuf cannot be read. The library calls it an internal error, as if the server were at fault. */
+/** Returns whether the body is invalid protobuf, which the library reports as an internal error. */
 function isBrokenMessage(schema: DescMessage, { headers }: IncomingMessage, body: Buffer): boolean {
   if (headers["content-type"] !== "application/proto" || headers["content-encoding"] !== undefined)
     return false;

@@ -27,7 +27,10 @@ const LOOK_EVERY_MS = 50;
 /** Runner status on the wire. */
 const STATUS_IDLE = 1;
 const STATUS_OFFLINE = 3;
-/** The ids of the tasks that a runner has, separated by commas: one that it has not got is handed over again. */
+/**
+ * The ids of the tasks that a runner has, separated by commas. A task whose id is missing is assigned to the runner
+ * again.
+ */
 const TASKS_HEADER = "x-croft-tasks";
 const CAPABILITIES_HEADER = "X-Gitea-Actions-Capabilities";
 
@@ -71,7 +74,7 @@ export function addRunnerProtocol(router: ConnectRouter, deps: RunnerProtocolDep
         if (lost !== undefined) return { tasksVersion, task: toWireTask(lost) };
         const ended = AbortSignal.any([context.signal, stopping]);
         const version = await versions.wait(known, HOLD_MS, ended);
-        // A task for a runner that hung up would be lost until its time is over.
+        // A task assigned to a disconnected runner would be lost until it times out.
         if (version === known || ended.aborted) return { tasksVersion };
         // Read again: it may have been enabled, disabled or deleted meanwhile.
         const task = await tasks.assign(await authenticate(context), context.signal);
@@ -174,7 +177,7 @@ function toStep({
   };
 }
 
-/** Parses an id; one that no row can have is -1, which is that of none. */
+/** Parses an id. Returns -1, which no row has, for one out of range. */
 function toId(id: bigint): number {
   return id >= 0n && id <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(id) : -1;
 }
@@ -204,5 +207,5 @@ function toTime(time: Timestamp | undefined): number | undefined {
   return Number.isFinite(at) ? Math.max(0, Math.min(at, TIME_MAX)) : 0;
 }
 
-/** The last time that RFC 3339 writes with four digits of a year. */
+/** The last time that RFC 3339 can express, which has four digits for the year. */
 const TIME_MAX = 253_402_300_799_999;

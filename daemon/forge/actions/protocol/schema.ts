@@ -13,7 +13,7 @@ import {
   type Timestamp,
 } from "@bufbuild/protobuf/wkt";
 
-// Messages of the runner protocol (forge behaviour, 16.5 and the measured facts). Field numbers are the wire format.
+// Messages of the runner protocol (forge behaviour, 16.5 and its measurements). Field numbers are the wire format.
 
 /** The result of a task, job or step; the numbers are those of the wire. */
 export const Result = {
@@ -266,7 +266,7 @@ export const runnerService = registry.getService("runner.v1.RunnerService") as G
   updateLog: Unary<UpdateLogRequest, UpdateLogResponse>;
 }>;
 
-/** The service by which a runner tries an address. */
+/** The service by which a runner tests an address. */
 export const pingService = pingRegistry.getService("ping.v1.PingService") as GenService<{
   ping: Unary<PingRequest, PingResponse>;
 }>;

@@ -48,7 +48,7 @@ export function createVersionWatch({
     },
   };
 
-  /** Polls while a request waits. Never rejects: errors are passed to the waiting requests. */
+  /** Polls while a request waits. Never rejects; passes errors to the waiting requests. */
   async function look(): Promise<void> {
     isLooking = true;
     while (waiters.size > 0) {

@@ -44,10 +44,10 @@ const compress = promisify(gzip);
 const decompress = promisify(gunzip);
 /** Fast compression: a log arrives in many small pieces. */
 const LEVEL = 1;
-/** Longest row, and most bytes of one log: later rows are counted and kept empty. */
+/** Longest row, and most bytes of one log. Later rows are counted and stored empty. */
 const ROW_CHARACTERS_MAX = 256 * 1024;
 const LOG_BYTES_MAX = 512 * 1024 * 1024;
-/** Appends of one task that come at a time are retried this often. */
+/** Maximum number of attempts of an append that conflicts with another one of the same task. */
 const TRIES = 5;
 
 /** Logs of tasks, kept in compressed chunks. */
@@ -62,8 +62,8 @@ export function createLogs({
 }) {
   return {
     /**
-     * Appends rows and returns how many rows are stored. Rows that are stored already are skipped, rows after a gap are
-     * not stored. Throws `RunnerRefusal` for the log of another runner, and for new rows of a log that has ended.
+     * Appends rows and returns how many rows are stored. Skips rows that are stored already, and rows after a gap.
+     * Throws `RunnerRefusal` for the log of another runner, and for new rows of a log that has ended.
      */
     async append(runner: ActionRunner, { taskId, index, rows, isEnd }: LogRows): Promise<number> {
       for (let tries = 0; tries < TRIES; tries += 1) {
@@ -78,7 +78,7 @@ export function createLogs({
         }
         if (fresh.length === 0 && (isGap || !isEnd)) return stored;
         const { text, sealedMasks } = toMaskedText({ ...log, taskId }, fresh);
-        // Compression has no place in a transaction.
+        // Compresses outside of the transaction, which must be short.
         const content = text === "" ? undefined : await compress(text, { level: LEVEL });
         const acknowledged = await db.transaction(async (tx) => {
           const task = await getOwnTask(tx, runner, taskId);

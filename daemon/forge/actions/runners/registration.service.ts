@@ -22,7 +22,7 @@ import {
   toRegistrationTokenId,
 } from "../../../../storage/tables/forge/ids.ts";
 
-/** A call of a runner that is refused. The message is part of the protocol. */
+/** Refuses a call of a runner. The message is part of the protocol. */
 export class RunnerRefusal extends Error {
   constructor(message: string) {
     super(message);
@@ -54,16 +54,16 @@ const TOKEN_BYTES = 20;
 const FIELD_CHARACTERS_MAX = 255;
 const LABELS_MAX = 100;
 const PURPOSE = "action-registration";
-/** Last contact is written at most this often: runners poll every second or two. */
+/** Minimum interval between updates of the last contact: runners poll every second or two. */
 const CONTACT_EVERY_MS = 30_000;
 
-/** Registers runners and recognizes registered ones. */
+/** Registers and authenticates runners. */
 export type Registration = ReturnType<typeof createRegistration>;
 
 export function createRegistration({ db, clock, random, newUuid, sealer }: RegistrationDeps) {
   const makeToken = () => Buffer.from(random(TOKEN_BYTES)).toString("hex");
   return {
-    /** Returns the active token of a level, or a new one: where it is missing, or `renew` invalidates it. */
+    /** Returns the active token of a level. Creates a new one when it is missing, or when `renew` invalidates it. */
     async getToken(level: ActionLevel, renew: boolean): Promise<string> {
       const name = toLevelName(level);
       return db.transaction(async (tx) => {
@@ -80,7 +80,7 @@ export function createRegistration({ db, clock, random, newUuid, sealer }: Regis
       });
     },
 
-    /** Registers a runner of the token's level. Returns it with its own token, which is not shown again. */
+    /** Registers a runner of the token's level. Returns it with its own token, which is not stored. */
     async register(
       registrationToken: string,
       described: RunnerDescription,
@@ -161,7 +161,7 @@ function toDeclared({
   };
 }
 
-/** Cuts a text of a runner and removes control characters, which no table keeps and no list shows. */
+/** Truncates a text of a runner and removes control characters. */
 const toField = (text: string): string =>
   [...text.replaceAll(/\p{Cc}/gu, "")].slice(0, FIELD_CHARACTERS_MAX).join("");
 

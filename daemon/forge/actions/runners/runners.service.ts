@@ -21,7 +21,7 @@ export interface RunnersDeps {
   readonly tasks: Pick<Tasks, "removeRunner">;
 }
 
-/** A runner with its state at the moment. */
+/** A runner with its current state. */
 export interface RunnerDetails {
   readonly runner: ActionRunner;
   readonly isOnline: boolean;
@@ -35,8 +35,8 @@ const BUSY_MS = 10_000;
 export type Runners = ReturnType<typeof createRunners>;
 
 /**
- * Creates the service. A level restricts a function to its own runners: those of others are `not_found`. `undefined` stands
- * for the runners of every level.
+ * Creates the service. A level restricts a function to its own runners: other runners are `not_found`. `undefined`
+ * selects the runners of every level.
  */
 export function createRunners({ db, clock, registration, tasks }: RunnersDeps) {
   return {

@@ -19,7 +19,7 @@ const SILENT_MS = 600_000;
 /** The longest run of a task whose job names no limit, and the longest wait for a runner (forge behaviour, 12.1). */
 const DEFAULT_TIMEOUT_MS = 3 * 3_600_000;
 const ABANDONED_MS = 24 * 3_600_000;
-/** Tasks and jobs that one run of a scheduled task ends. */
+/** Maximum number of tasks and jobs that one run of a scheduled task ends. */
 const OVERDUE_MAX = 1_000;
 /** Silent tasks that one run ends. */
 const SILENT_PAGE = 100;

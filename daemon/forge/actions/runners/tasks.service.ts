@@ -68,7 +68,7 @@ const STEP_NAME_CHARACTERS_MAX = 255;
 const TOKEN_BYTES = 20;
 const OUTPUT_NAME_CHARACTERS_MAX = 255;
 const OUTPUT_CHARACTERS_MAX = 1024 * 1024;
-/** Outputs of one job: those of all needed jobs are part of one message to a runner. */
+/** Maximum number of outputs of one job: one message to a runner has the outputs of all needed jobs. */
 const OUTPUTS_MAX = 1_000;
 const OUTPUTS_CHARACTERS_MAX = 4 * OUTPUT_CHARACTERS_MAX;
 
@@ -83,7 +83,7 @@ export interface TasksDeps {
   readonly runtimeTokens: Pick<RuntimeTokens, "sign">;
 }
 
-/** Hands jobs to runners and takes their reports. */
+/** Assigns jobs to runners and records their reports. */
 export type Tasks = ReturnType<typeof createTasks>;
 
 export function createTasks({
@@ -100,16 +100,16 @@ export function createTasks({
     readVersion: () => readTasksVersion(db),
 
     /**
-     * Assigns the oldest waiting job all of whose labels the runner has; undefined without such a job, and for a runner that
-     * has hung up. Requests are served one at a time: all of them want the same job, and on PostgreSQL each but one would
-     * fail and be retried.
+     * Assigns the oldest waiting job whose labels the runner has. Returns undefined without a matching job, and for a
+     * runner that disconnected. Requests are served one at a time: all of them compete for the same job, and on
+     * PostgreSQL each but one would fail and be retried.
      */
     assign: (runner: ActionRunner, hungUp: AbortSignal): Promise<AssignedTask | undefined> =>
       withAssignLock(async () => (hungUp.aborted ? undefined : assignOldest(runner))),
 
     /**
-     * Returns a task of the runner that the runner does not know, because the response that assigned it was lost;
-     * undefined if it knows all. `known` are the tasks that the runner reports.
+     * Returns an assigned task whose response was lost, so that the runner does not have it; undefined if the runner
+     * has all of its tasks. `known` are the tasks that the runner reports.
      */
     async assignAgain(
       runner: ActionRunner,
@@ -209,8 +209,8 @@ export function createTasks({
   }
 
   /**
-   * Returns a task as its runner gets it, with a new token: only the hash of an earlier one is known. Undefined when its run
-   * cannot be read any more.
+   * Returns a task as its runner gets it. Creates a new token, because only the hash of the earlier one is stored.
+   * Returns undefined when its run can no longer be read.
    */
   async function toAssigned(
     tx: Transaction,
@@ -258,7 +258,7 @@ export function createTasks({
     };
   }
 
-  /** Loads the run of a job and the scope of the job; undefined when the run cannot be read any more. */
+  /** Loads the run of a job and the scope of the job; undefined when the run can no longer be read. */
   async function findOpened(tx: Transaction, job: ActionJob) {
     const opened = await openRun(tx, urls, job.runId);
     if (opened === undefined) return undefined;
@@ -272,7 +272,7 @@ export function createTasks({
   }
 }
 
-/** Returns a task of the runner. Throws `RunnerRefusal` for another's, and for an unknown one. */
+/** Returns a task of the runner. Throws `RunnerRefusal` for a task of another runner and for an unknown one. */
 export async function getOwnTask(
   tx: Transaction | Database,
   runner: ActionRunner,
@@ -299,7 +299,7 @@ export async function finishTask(
   await engine.advance(tx, run.id);
 }
 
-/** Adds outputs; the first value of a name stays. Those that are too long or too many are left out. */
+/** Adds outputs. The first value of a name wins. Drops outputs that are too long or too many. */
 function mergeOutputs(
   stored: TaskReport["outputs"],
   reported: TaskReport["outputs"],

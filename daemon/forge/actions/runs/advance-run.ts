@@ -39,13 +39,13 @@ export interface AdvanceDeps {
 
 /** Reports changes of runs and jobs, in the transaction of the change. */
 export interface RunReports {
-  /** Reports a new attempt of a run, and one that begins or ends. */
+  /** Reports that an attempt of a run is new, has begun or has ended. */
   run(tx: Transaction, run: ActionRun): Promise<void>;
-  /** Reports a new job that waits for others, and each further status of a job. */
+  /** Reports a new blocked job, and each further status of a job. */
   job(tx: Transaction, run: ActionRun, job: ActionJob): Promise<void>;
 }
 
-/** Moves runs on: decides blocked jobs, queues those that may run, and ends runs whose jobs have ended. */
+/** Advances runs: decides blocked jobs, queues those that may run, and ends runs whose jobs have ended. */
 export type RunEngine = ReturnType<typeof createRunEngine>;
 
 export function createRunEngine({ open, reports }: AdvanceDeps) {
@@ -118,7 +118,7 @@ export function createRunEngine({ open, reports }: AdvanceDeps) {
       }
       begun.add(job.id);
       hasDecided = true;
-      // Others of the group may have been cancelled.
+      // The decision may have cancelled other jobs of the group.
       if (job.concurrencyGroup !== "") break;
     }
     return hasDecided;
@@ -215,7 +215,7 @@ export function createRunEngine({ open, reports }: AdvanceDeps) {
     if (job.runId !== by.runId) await advance(tx, job.runId);
   }
 
-  /** Lets the next job of a group run once one has ended. */
+  /** Starts the next job of a group after one has ended. */
   async function releaseGroup(tx: Transaction, job: ActionJob): Promise<void> {
     const group = await listJobsOfGroup(tx, job.repositoryId, job.concurrencyGroup);
     const next = group.find(({ status }) => status === "blocked");
@@ -262,8 +262,8 @@ export function createRunEngine({ open, reports }: AdvanceDeps) {
   }
 
   /**
-   * A job without a task ends at once; the runner of a task learns it with its next report, and ends it. A job whose call
-   * has begun ends with the jobs of the called workflow.
+   * Cancels a job. A job without a task ends at once. A running task ends when its runner gets the cancellation in the
+   * response to its next report. A job whose call has begun ends with the jobs of the called workflow.
    */
   async function cancelJob(tx: Transaction, run: ActionRun, job: ActionJob): Promise<void> {
     if (isFinal(job.status) || job.status === "cancelling") return;
@@ -287,7 +287,7 @@ export function createRunEngine({ open, reports }: AdvanceDeps) {
 
   /** Writes the status that follows from the jobs; a run that has ended releases its concurrency group. */
   async function settle(tx: Transaction, runId: RunId): Promise<void> {
-    // Read again: the decision about a job of another run may have settled this one.
+    // Read again: deciding a job of another run may have ended this one.
     const run = await findRun(tx, runId);
     if (run === undefined) return;
     const jobs = await listRunJobs(tx, run.id, run.attempt);

@@ -26,7 +26,7 @@ export interface CalledWorkflowsDeps extends WorkflowFileDeps {
 interface WorkflowSource {
   readonly owned: OwnedRepository;
   readonly commit: string;
-  /** As errors name it. */
+  /** Its name in errors. */
   readonly label: string;
 }
 
@@ -45,28 +45,28 @@ export interface RunSource extends Omit<WorkflowSource, "label"> {
   readonly actor: ForgeUser | undefined;
 }
 
-/** Calls within calls, as in Gitea. */
+/** Maximum nesting of calls, as in Gitea. */
 const CALLS_DEEP_MAX = 10;
-/** Different called files of one run: each is read from git and parsed, and the run keeps all of them. */
+/** Maximum number of called files of one run: each is read from git and parsed, and the run stores all of them. */
 const FILES_MAX = 50;
 const FILES_BYTES_MAX = 1024 * 1024;
-/** Different references of one run, each of which git looks up. */
+/** Maximum number of refs of one run, each of which git looks up. */
 const LOOKUPS_MAX = 100;
 
 /** A call that cannot be resolved; the message is shown to the author. */
 class CallError extends Error {}
 
-/** Adds the workflows that a workflow calls. */
+/** Resolves the workflows that a workflow calls. */
 export type ResolveCalls = ReturnType<typeof createCallResolver>;
 
 export function createCallResolver(deps: CalledWorkflowsDeps) {
   const { db, git, locate, parser, findCommit, urls } = deps;
 
   /**
-   * Returns a workflow with every workflow that it calls, also through others, as they are at this moment; or the reason
-   * with file and line when one cannot be called. A run may call files of its own repository and of public ones, and those
-   * of another repository of its owner if no more people can read the run than that one and the user who starts the run
-   * may read it.
+   * Returns a workflow with every workflow that it calls directly or indirectly, in their current versions; or the
+   * reason with file and line when one cannot be called. A run may call files of its own repository and of public ones.
+   * It may call files of another repository of its owner if every reader of the run can read that repository and the
+   * user who starts the run can, too.
    * @throws GitError when git cannot read the repository of the run
    */
   return async (source: RunSource, workflow: Workflow): Promise<Workflow | string> => {
@@ -145,7 +145,7 @@ export function createCallResolver(deps: CalledWorkflowsDeps) {
       if (files > FILES_MAX) throw refuse(`a run calls at most ${FILES_MAX} workflows`);
       const text = await readFile(file);
       if (text === undefined)
-        throw refuse(`there is no such file of at most ${WORKFLOW_BYTES_MAX / 1024} KiB`);
+        throw refuse(`the file does not exist or has more than ${WORKFLOW_BYTES_MAX / 1024} KiB`);
       bytes += text.length;
       if (bytes > FILES_BYTES_MAX)
         throw refuse(`called workflows have at most ${FILES_BYTES_MAX / 1024} KiB together`);

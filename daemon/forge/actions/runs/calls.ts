@@ -50,13 +50,13 @@ export function createCalls({ setStatus, fail }: CallDeps) {
     },
 
     /**
-     * Gives jobs that call a workflow the status that follows from the jobs of that workflow. Returns false when none
+     * Updates the status of jobs that call a workflow from the jobs of that workflow. Returns false when no status
      * changes.
      */
     async settle(tx: Transaction, opened: OpenRun, jobs: readonly ActionJob[]): Promise<boolean> {
       const present = new Map(jobs.map((job) => [job.id, job]));
       let hasChanged = false;
-      // The innermost calls come first: the others follow from them.
+      // The innermost calls come first, because the status of the outer ones depends on them.
       for (const { id } of jobs.filter(({ call }) => call !== undefined).toReversed()) {
         const job = present.get(id);
         const inner = [...present.values()].filter(({ parentJobId }) => parentJobId === id);
@@ -74,7 +74,7 @@ export function createCalls({ setStatus, fail }: CallDeps) {
     },
   };
 
-  /** Ends a job with the outputs of the workflow that it calls. Returns it as it is then. */
+  /** Ends a job with the outputs of the workflow that it calls. Returns the updated job. */
   async function end(
     tx: Transaction,
     opened: OpenRun,

@@ -9,7 +9,7 @@ import type { HookPublisher, PublishedEvent } from "../../hooks/publisher.ts";
 import type { ForgeUrls } from "../../urls.ts";
 import { isMapping, type Mapping, toJsonMapping } from "../workflows/mapping.ts";
 
-/** The event in `on` that an event of hooks starts. Pushes, created and deleted refs are read from the push itself. */
+/** Maps events of hooks to events in `on`. Pushes, created and deleted refs come from the push itself. */
 const WORKFLOW_EVENTS: Partial<Record<HookEvent, string>> = {
   issues: "issues",
   issue_assign: "issues",
@@ -20,19 +20,22 @@ const WORKFLOW_EVENTS: Partial<Record<HookEvent, string>> = {
   workflow_run: "workflow_run",
 };
 
-/** Kind of the job that starts the workflows of an event. */
+/** The kind of the job that starts the workflows of an event. */
 export const EVENT_JOB = "forge.actions.event";
 
 export const eventJobSchema = z.object({
   repositoryId: z.int().brand<"RepositoryId">(),
   event: z.string(),
   actorId: z.int().brand<"UserId">().optional(),
-  /** Unique to the event, so that a repeated job makes no second run. */
+  /** Unique to the event, so that a repeated job creates no second run. */
   key: z.string(),
   payload: z.custom<Mapping>(isMapping),
 });
 
-/** A job's payload is bounded: longer texts of an event, such as the body of an issue, are cut for its workflows. */
+/**
+ * Maximum characters of a text: a job's payload is bounded, so long texts of an event, such as the body of an issue,
+ * are cut.
+ */
 const TEXT_CHARACTERS_MAX = 16_384;
 
 export interface EventPublisherDeps {
@@ -43,8 +46,8 @@ export interface EventPublisherDeps {
 }
 
 /**
- * Returns a publisher that also starts the workflows of an event, by a job in the same transaction: their files are read
- * from git. Changes by a job start no workflow: that could loop for ever.
+ * Returns a publisher that also starts the workflows of an event. It enqueues a job in the same transaction, because
+ * their files are read from git. Changes made by a workflow's job start no workflow, which could loop forever.
  */
 export function createEventPublisher(deps: EventPublisherDeps): HookPublisher {
   const { publisher, enqueue, newUuid, urls } = deps;
@@ -99,7 +102,7 @@ async function starts(db: Queries, repositoryId: RepositoryId, event: HookEvent)
   return name !== undefined && (await hasWorkflowEvent(db, repositoryId, name));
 }
 
-/** Returns a payload as JSON has it, with its texts cut. */
+/** Returns a payload as JSON would serialize it, with long texts cut. */
 function toBounded(payload: object): Mapping {
   return toJsonMapping(payload, (_key, value) =>
     typeof value === "string" && value.length > TEXT_CHARACTERS_MAX

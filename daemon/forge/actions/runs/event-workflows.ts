@@ -15,7 +15,7 @@ import { EVENT_JOB, eventJobSchema } from "./event-publisher.ts";
 import type { StartRun } from "./start-run.ts";
 import { hasActions, readWorkflowFiles, type WorkflowFileDeps } from "./workflow-files.ts";
 
-/** Runs of `workflow_run` that follow each other. */
+/** Maximum number of runs of `workflow_run` that trigger each other. */
 const FOLLOWING_MAX = 5;
 
 export interface EventWorkflowsDeps extends WorkflowFileDeps {
@@ -28,15 +28,15 @@ export interface EventWorkflowsDeps extends WorkflowFileDeps {
 /** An event that starts workflows of the default branch. */
 export interface BranchEvent {
   readonly repositoryId: RepositoryId;
-  /** As in `on`. */
+  /** The name of the event in `on`. */
   readonly event: string;
   readonly actor: ForgeUser | undefined;
   readonly payload: Mapping;
-  /** Unique to the event: a repeated call makes no second run. */
+  /** Unique to the event: a repeated call creates no second run. */
   readonly key: string;
 }
 
-/** Starts workflows of the default branch by events that belong to no branch, such as those of issues. */
+/** Starts workflows of the default branch for events without a branch, such as those of issues. */
 export type EventWorkflows = ReturnType<typeof createEventWorkflows>;
 
 export function createEventWorkflows(deps: EventWorkflowsDeps) {
@@ -55,7 +55,7 @@ export function createEventWorkflows(deps: EventWorkflowsDeps) {
     } satisfies JobKind as JobKind,
   };
 
-  /** Starts every workflow that names the event. @throws GitError when the repository's files are away */
+  /** Starts every workflow that names the event. @throws GitError when the repository's files are missing */
   async function start(subject: BranchEvent): Promise<void> {
     const { repositoryId, event, actor, payload, key } = subject;
     if (!(await hasWorkflowEvent(db, repositoryId, event))) return;
@@ -97,7 +97,7 @@ export function createEventWorkflows(deps: EventWorkflowsDeps) {
     }
   }
 
-  /** Two workflows that start each other would loop for ever. */
+  /** Two workflows that start each other would loop forever. */
   async function followsTooMany(payload: Mapping): Promise<boolean> {
     let event: unknown = payload;
     for (let following = 0; following < FOLLOWING_MAX; following += 1) {

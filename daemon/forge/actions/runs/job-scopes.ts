@@ -17,7 +17,7 @@ export interface JobScope {
 }
 
 /**
- * Returns the scope of a job; undefined when the run has no definition of it. In a called workflow `github.event_name` is
+ * Returns the scope of a job; undefined when the run does not define it. In a called workflow `github.event_name` is
  * `workflow_call` and `github.event.inputs` are its inputs, as Gitea has it: its runner program reads them there.
  * @param jobs all jobs of the attempt
  */

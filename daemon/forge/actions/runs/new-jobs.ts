@@ -4,11 +4,14 @@ import type { ActionRun } from "../../../../storage/tables/forge/actions/runs.ts
 import type { ExpressionValue } from "../workflows/expressions/values.ts";
 import type { JobDefinition } from "../workflows/workflow.ts";
 
-/** Jobs of one attempt of a run, each combination of a matrix counted, as in Gitea: every decision reads all of them. */
+/**
+ * Maximum number of jobs of one attempt, with each combination of a matrix counted, as in Gitea: every decision reads
+ * all of them.
+ */
 export const RUN_JOBS_MAX = 256;
 const NAME_CHARACTERS_MAX = 255;
 
-/** Adds a job of an attempt that is decided later. @param caller the job that calls its workflow */
+/** Adds a blocked job to an attempt. @param caller the job that calls its workflow */
 export function insertBlockedJob(
   tx: Transaction,
   run: ActionRun,
@@ -42,7 +45,7 @@ function toFixedLabels(runsOn: ExpressionValue): readonly string[] {
   );
 }
 
-/** Returns the name of a job; that of a called workflow follows the name of the job that calls. */
+/** Returns the name of a job. A job of a called workflow has the name of the calling job as a prefix. */
 export function toJobName(name: string, caller: ActionJob | undefined): string {
   const full = caller === undefined ? name : `${caller.name} / ${name}`;
   return [...full].slice(0, NAME_CHARACTERS_MAX).join("");

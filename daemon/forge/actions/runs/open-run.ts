@@ -13,7 +13,7 @@ import type { Workflow } from "../workflows/workflow.ts";
 import { toGithubContext } from "./run-contexts.ts";
 import type { UserId, RunId } from "../../../../storage/tables/forge/ids.ts";
 
-// The values of a file are whatever JSON it holds: `parseWorkflow` has checked them.
+// The values of a file may be any JSON, because `parseWorkflow` has checked them.
 const json = z.custom<ExpressionValue>((value) => value !== undefined);
 const mapping = z.custom<Mapping>(isMapping);
 const texts = z.array(z.string());

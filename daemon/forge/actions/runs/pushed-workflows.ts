@@ -24,11 +24,11 @@ import type { WorkflowSchedules } from "./schedules.ts";
 import type { RunTrigger, StartRun } from "./start-run.ts";
 import type { TriggerRefresh } from "./trigger-refresh.ts";
 
-/** Refs of one push that make runs. */
+/** Maximum number of refs of one push that start runs. */
 const REFS_MAX = 40;
 /** Maximum number of commits whose paths are compared; with more, filters of paths count as matched. */
 const COMMITS_MAX = 300;
-/** Commits that the event names; `total_commits` counts all. */
+/** Maximum number of commits in the event; `total_commits` counts all. */
 const COMMITS_SHOWN = 20;
 const NO_COMMIT = "0".repeat(40);
 const SKIP = /\[(?:skip ci|ci skip|no ci|skip actions|actions skip)\]/i;
@@ -47,7 +47,7 @@ export interface PushedWorkflowsDeps extends WorkflowFileDeps {
 
 /**
  * Starts the workflows of a push, in a job of the push's own transaction. Every run has a key of its push, file and
- * event, so a job that is repeated after a crash makes no second run.
+ * event, so a job that is repeated after a crash creates no second run.
  */
 export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
   const {
@@ -88,7 +88,7 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
     if (isDefault) await schedules.replace(repository, found.files);
     const subject = { owned: { repository, owner }, actor, pushed, ...found };
     await startRuns(push, change, subject);
-    // A repeated job of an older push must not leave its schedules and events behind.
+    // A repeated job of an older push must not overwrite newer schedules and events.
     if (isDefault) await triggers.refreshUnless(repository.id, pushed.head.id);
   }
 
@@ -111,7 +111,7 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
     const shown = { ...pushed, commits: pushed.commits.slice(0, COMMITS_SHOWN) };
     const details = toPushDetails(owned, change, await toPushedCommits(db, shown, actor), urls);
     const payloads: Readonly<Record<string, Mapping>> = {
-      // As the runner will read it: views have members that JSON leaves out.
+      // Serialized as the runner will get it: JSON omits some members of the views.
       push: toJsonMapping(details),
       ...(change.before === undefined ? { create: toCreatePayload(change) } : {}),
     };

@@ -176,7 +176,7 @@ async function copyJobs(
       for (const job of jobs) {
         if (job.parentJobId !== from?.id || job.key !== definition.key) continue;
         const copy = await copyJob(job, to);
-        // A call that runs again as a whole makes its jobs again.
+        // A call that runs again as a whole creates its jobs again.
         if (called !== undefined && !again.jobs.has(job.id)) await copyWorkflow(called, job, copy);
       }
     }

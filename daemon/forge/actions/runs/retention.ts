@@ -20,14 +20,14 @@ export interface ActionRetentionDeps {
 }
 
 const DAY_MS = 86_400_000;
-/** Rows of one transaction. Each log may have thousands of chunks. */
+/** Maximum rows of one transaction. Each log may have thousands of chunks. */
 const ROWS = 100;
 const LOGS = 10;
 
 /** Deletes expired artifacts, logs and workflow runs (forge behaviour, 12.1, `cleanup_actions`). */
 export function createActionRetention({ db, clock, logDays, runDays }: ActionRetentionDeps) {
   return {
-    /** Runs to its end or until `signal` aborts; the next call continues. */
+    /** Deletes until nothing has expired or `signal` aborts; the next call continues. */
     async cleanUp(signal: AbortSignal): Promise<void> {
       const now = clock();
       await repeat(signal, ROWS, () => expireArtifacts(db, now, ROWS));
@@ -42,7 +42,7 @@ export function createActionRetention({ db, clock, logDays, runDays }: ActionRet
     const ids = await listExpiredRuns(db, before, ROWS);
     for (const id of ids)
       await db.transaction(async (tx) => {
-        // Another request may have started it again.
+        // Another request may have started a rerun.
         const run = await findRun(tx, id);
         if (run !== undefined && isFinal(run.status)) await deleteRun(tx, id);
       });
@@ -50,7 +50,7 @@ export function createActionRetention({ db, clock, logDays, runDays }: ActionRet
   }
 }
 
-/** Repeats work until it finds fewer rows than it may take at once. */
+/** Repeats work until a batch is not full. */
 async function repeat(
   signal: AbortSignal,
   most: number,

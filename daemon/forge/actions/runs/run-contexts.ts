@@ -74,7 +74,9 @@ export interface Need {
 /** The parts of a need. */
 export type EndedJob = Pick<ActionJob, "key" | "status" | "continueOnError" | "outputs">;
 
-/** Joins the jobs of a matrix into one need: one failure makes failure, and a value that is not empty wins. */
+/**
+ * Joins the jobs of a matrix into one need. One failure makes the need a failure, and a value that is not empty wins.
+ */
 export function toNeed(jobs: readonly EndedJob[]): Need {
   const results = jobs.map(({ status, continueOnError }) =>
     status === "failure" && continueOnError ? "success" : status,

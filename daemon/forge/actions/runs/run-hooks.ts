@@ -16,7 +16,7 @@ import { loadRepositories, toPhase } from "./run-records.ts";
 import { toWorkflowView } from "./workflow.view.ts";
 import type { UserId } from "../../../../storage/tables/forge/ids.ts";
 
-/** Publishes runs and jobs to hooks, once for each change that they show (forge behaviour, 13.5). */
+/** Publishes runs and jobs to hooks, once for each visible change (forge behaviour, 13.5). */
 export function createRunHooks({
   publisher,
   urls,
@@ -37,7 +37,7 @@ export function createRunHooks({
         folder: run.workflowFolder,
         name: toWorkflowName(run),
         isDisabled,
-        // The times of the file are in the repository, which a transaction does not read.
+        // The times of the file are in the repository, which is not read within a transaction.
         at: toWireTime(run.createdAt),
       };
       const details = { run, repository: { ...repository, access: "none" as const } };

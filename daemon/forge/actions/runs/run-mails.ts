@@ -29,9 +29,9 @@ export interface RunMailsDeps {
   readonly urls: ForgeUrls;
 }
 
-/** Characters of a name that its author chose. */
+/** Maximum characters of a name, which its author chose. */
 const NAME_CHARACTERS_MAX = 100;
-/** Failed jobs that a mail names. */
+/** Maximum number of failed jobs in a mail. */
 const JOBS_MAX = 20;
 
 /** Returns the function that mails the end of a run: names, the commit and a link, nothing of its log. */

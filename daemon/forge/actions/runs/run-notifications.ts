@@ -19,10 +19,10 @@ interface Outcome {
 }
 
 /**
- * Notifies the user who started a run, in a thread of its commit, when it fails, and when it succeeds after a failure on
- * the same ref. The user whose run failed learns of the recovery as well. A second failure of the same commit sends
- * nothing. Notified users also get a mail if their account has mails on; an account with mails for all of its own runs
- * gets one at each end.
+ * Notifies the user who started a run, in a thread of its commit, when it fails, and when it succeeds after a failure
+ * on the same ref. The user whose run failed is notified of the recovery as well. A second failure of the same commit
+ * sends nothing. Notified users also get a mail if their account has mails on; an account with mails for all of its own
+ * runs gets one at each end.
  * @param mailRun undefined without a mail server
  */
 export function createRunNotifications(mailRun: MailRun | undefined): RunReports {

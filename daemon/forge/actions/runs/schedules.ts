@@ -33,7 +33,7 @@ export interface WorkflowSchedulesDeps extends WorkflowFileDeps {
   readonly resolveCalls: ResolveCalls;
 }
 
-/** Schedules that one run of the task starts at most; the rest are due a minute later. */
+/** Maximum number of schedules that one run of the task starts; the rest start a minute later. */
 const DUE_MAX = 500;
 const PAGE = 50;
 
@@ -69,7 +69,7 @@ export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
       });
     },
 
-    /** Starts the due schedules, each once even when it missed several times. */
+    /** Starts the due schedules, each once even when it is several times overdue. */
     async startDue(signal: AbortSignal): Promise<void> {
       for (let started = 0; started < DUE_MAX && !signal.aborted; started += PAGE) {
         const due = await listDueSchedules(db, clock(), PAGE);
@@ -96,7 +96,7 @@ export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
     const owned = { repository, owner };
     const found = await findFile(owned, actor, schedule);
     if (found === "unreadable") {
-      // The files of the repository are away: the next time comes anyway.
+      // The files of the repository are missing. The schedule is retried at its next time.
       await db.transaction((tx) => moveSchedule(tx, schedule, next));
       return;
     }
@@ -128,8 +128,8 @@ export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
   }
 
   /**
-   * Returns the workflow as it is on the default branch now, or why its calls cannot be resolved; undefined when it has this
-   * time no longer.
+   * Returns the workflow in its current version on the default branch, or why its calls cannot be resolved; undefined
+   * when it no longer has this schedule.
    */
   async function findFile(
     owned: OwnedRepository,

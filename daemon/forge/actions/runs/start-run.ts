@@ -30,11 +30,11 @@ export interface RunTrigger {
   readonly payload: Mapping;
   readonly ref: string;
   readonly headSha: string;
-  /** Shown where the file has no `run-name`. */
+  /** The title when the file has no `run-name`. */
   readonly title: string;
   readonly file: string;
   readonly folder: string;
-  /** A second run of the same key is not made. */
+  /** A trigger with a known key creates no second run. */
   readonly key: string;
 }
 
@@ -52,9 +52,9 @@ export function createRunStarter({
 }) {
   return {
     /**
-     * Creates a run with its jobs and decides those that need no other; undefined when the trigger has made it already.
-     * A concurrency group allows one active run: others are cancelled, or the new run waits in place of one that
-     * waited.
+     * Creates a run with its jobs and decides those that need no other; undefined when the trigger has created it
+     * before. A concurrency group allows one active run: others are cancelled, or the new run waits in place of one
+     * that waited.
      */
     async start(
       tx: Transaction,
@@ -87,7 +87,7 @@ export function createRunStarter({
       return { ...run, ...changes };
     },
 
-    /** Creates a run that has failed before it had a job, such as one of an invalid file. */
+    /** Creates a run that failed before it had jobs, such as the run of an invalid file. */
     fail: async (tx: Transaction, trigger: RunTrigger, error: string) =>
       insertFailed(tx, await complete(tx, trigger), error),
   };
@@ -136,7 +136,7 @@ export function createRunStarter({
       ...(event === "push" ? { pusher: sender } : {}),
       sender,
     };
-    // As the runner will read it: views have members that JSON leaves out.
+    // Serialized as the runner will get it: JSON omits some members of the views.
     return {
       ...trigger,
       payload: { ...payload, ...toJsonMapping(subjects) },

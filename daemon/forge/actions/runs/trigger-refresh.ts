@@ -32,7 +32,7 @@ export interface TriggerRefreshDeps extends WorkflowFileDeps {
 }
 
 /**
- * Reads schedules and events of repositories again, from the workflow files of the default branch as it is then. For
+ * Reads schedules and events of repositories again, from the workflow files of the current default branch. Used after
  * changes that start no run: those by jobs, another default branch, and an upgrade of croft.
  */
 export type TriggerRefresh = ReturnType<typeof createTriggerRefresh>;
@@ -42,7 +42,7 @@ export function createTriggerRefresh(deps: TriggerRefreshDeps) {
   return {
     enqueueRefresh,
 
-    /** Reads the files again unless the default branch still is at a commit. */
+    /** Reads the files again unless the default branch is still at a commit. */
     async refreshUnless(repositoryId: RepositoryId, commit: string): Promise<void> {
       const repository = await findRepositoryById(db, repositoryId);
       if (repository !== undefined && (await findHead(repository)) !== commit)
@@ -93,7 +93,7 @@ export function createTriggerRefresh(deps: TriggerRefreshDeps) {
     return (await findCommit(repository, repository.defaultBranch))?.id;
   }
 
-  /** @throws GitError when the repository's files are away */
+  /** @throws GitError when the repository's files are missing */
   async function refresh(repositoryId: RepositoryId): Promise<void> {
     for (let reads = 0; reads < READS_MAX; reads += 1) {
       const repository = await findRepositoryById(db, repositoryId);
@@ -102,7 +102,7 @@ export function createTriggerRefresh(deps: TriggerRefreshDeps) {
       const { files } =
         commit === undefined ? { files: [] } : await readWorkflowFiles(deps, repository, commit);
       const isWritten = await schedules.replace(repository, files);
-      // The job of a push that came meanwhile may have written before this one.
+      // The job of a concurrent push may have written newer triggers before this one.
       if (isWritten && (await findHead(repository)) === commit) return;
     }
     throw new Error(`the default branch of repository ${repositoryId} moves while it is read`);

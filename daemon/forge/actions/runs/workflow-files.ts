@@ -4,9 +4,9 @@ import type { ForgeRepository } from "../../../../storage/tables/forge/repositor
 import { WORKFLOW_BYTES_MAX } from "../workflows/yaml-source.ts";
 import type { WorkflowParser } from "./workflow-parser.ts";
 
-/** Files of one commit that make runs. */
+/** Maximum number of workflow files of one commit. */
 const FILES_MAX = 50;
-/** Folders of workflow files; the first that has any hides the other. */
+/** Folders of workflow files. The first one with files hides the other. */
 const FOLDERS = [".gitea/workflows", ".github/workflows"] as const;
 
 export interface WorkflowFileDeps {

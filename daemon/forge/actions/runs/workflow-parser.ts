@@ -8,7 +8,7 @@ import { WORKFLOW_BYTES_MAX } from "../workflows/yaml-source.ts";
 import type { InvalidWorkflow, ParsedWorkflow } from "./workflow.worker.ts";
 import type { UserId } from "../../../../storage/tables/forge/ids.ts";
 
-/** A workflow file as git has it. */
+/** The text of a workflow file. */
 export interface WorkflowText {
   /** The name or path that errors show. */
   readonly file: string;
@@ -31,7 +31,7 @@ export interface WorkflowParser {
 
 /** Processor time of one file. The worst known file takes half a second, and the first one loads the parser. */
 const BUDGET_MS = 2_000;
-/** The length of the workflows, as JSON, that stay parsed: the files of a push are needed twice, lists again and again. */
+/** Maximum length of the cached workflows, as JSON: the files of a push are needed twice, those of lists often. */
 const CACHE_LENGTH_MAX = 8 * 1024 * 1024;
 
 /**

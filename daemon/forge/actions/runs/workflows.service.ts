@@ -34,7 +34,7 @@ export interface WorkflowDetails {
   readonly owned: OwnedRepository;
   readonly file: string;
   readonly folder: string;
-  /** The name in the file, or the file's. */
+  /** The name in the file, or the file name. */
   readonly name: string;
   readonly isDisabled: boolean;
   /** Of the newest commit of the branch, RFC 3339. */
@@ -72,8 +72,8 @@ export function createWorkflows(deps: WorkflowsDeps) {
     },
 
     /**
-     * Starts a run of a workflow with `workflow_dispatch`, of the file as it is at a branch or tag. Throws `not_found` for
-     * an unknown ref or file, `forbidden` for a disabled workflow, `unprocessable` for one without the event and for
+     * Starts a run of a workflow with `workflow_dispatch`, from its file at a branch or tag. Throws `not_found` for an
+     * unknown ref or file, `forbidden` for a disabled workflow, `unprocessable` for one without the event and for
      * inputs that do not fit.
      */
     async dispatch(

@@ -24,7 +24,7 @@ export function toScopedSecrets(
     : { ...passSecrets(call, toScopedSecrets(caller.scope, all)), ...tokens };
 }
 
-/** Returns the permissions of a job's token: those of the job in its workflow, and no more than the calling job has. */
+/** Returns the permissions of a job's token: those of the job in its workflow, bounded by those of the calling job. */
 export function toScopedPermissions({ definition, workflow, caller }: JobScope): TokenPermissions {
   const own = toTokenPermissions(workflow.permissions, definition.source["permissions"]);
   return caller === undefined ? own : limitPermissions(own, toScopedPermissions(caller.scope));

@@ -21,7 +21,7 @@ export function createActionLevels({ db }: { readonly db: Database }) {
   return {
     ofInstance: instanceLevel,
 
-    /** The level of the caller's own repositories. Throws `forbidden` for a token for public things only. */
+    /** The level of the caller's own repositories. Throws `forbidden` for a public-only token. */
     ofUser(caller: ForgeCaller): ActionLevel {
       if (isPublicOnly(caller))
         throw new AppError("forbidden", "token scope is limited to public users");
@@ -56,7 +56,7 @@ export function createActionLevels({ db }: { readonly db: Database }) {
   };
 }
 
-/** Returns the levels that hold for a repository; a later one overrides an earlier one. */
+/** Returns the levels that apply to a repository; a later one overrides an earlier one. */
 export function toLevelsOf(repository: ForgeRepository): readonly ActionLevel[] {
   return [
     instanceLevel,

@@ -2,24 +2,24 @@ import { toEncodedForms } from "../workflows/secret-forms.ts";
 
 /** The text that replaces a secret in a log. */
 const MASK = "***";
-/** Shorter parts of a secret at the end of a batch of rows are not taken for its beginning. */
+/** Minimum length of a part at the end of a batch of rows that counts as the beginning of a secret. */
 const SPLIT_CHARACTERS_MIN = 4;
-/** Longer secrets are found in one piece and by their lines only, not split over batches. */
+/** Maximum length of secrets that are found split over batches. Longer ones are found whole and by their lines. */
 const SPLIT_CHARACTERS_MAX = 4_096;
-/** Shorter lines of a secret of several lines are not masked by themselves. */
+/** Minimum length of a line of a multi-line secret that is masked by itself. */
 const LINE_CHARACTERS_MIN = 4;
 
-/** Masked rows, and the rest of a secret that the next rows may begin with. */
+/** Masked rows, and the remainder of a secret that the next rows may begin with. */
 export interface MaskedRows {
   readonly rows: readonly string[];
-  /** The rest of secrets whose beginning ends these rows. */
+  /** The remainders of secrets whose beginning is at the end of these rows. */
   readonly pending: readonly string[];
 }
 
 /**
- * Returns a function that masks secrets in the rows of a log: as they are, in base64 at any alignment, percent-encoded, as
- * JSON, by single lines, and split over rows. A secret that is split over batches is masked in both, given the `pending`
- * of the batch before.
+ * Returns a function that masks secrets in the rows of a log: as they are, in base64 at any alignment, percent-encoded,
+ * as JSON, by single lines, and split over rows. A secret that is split over batches is masked in both when the caller
+ * passes the `pending` of the previous batch.
  */
 export function createMasker(secrets: readonly string[]) {
   const plain = toPlainForms(secrets);

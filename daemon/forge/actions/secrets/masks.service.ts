@@ -15,7 +15,7 @@ interface MaskedLog {
 }
 
 const PURPOSE = "action-masks";
-/** Compiled secrets of tasks that log at the moment. */
+/** Compiled secrets of the tasks that are logging. */
 const CACHED_MAX = 64;
 /** Values that a job may add by `::add-mask::`. */
 const ADDED_MAX = 1_000;
@@ -30,7 +30,7 @@ export function createMasks({ sealer }: { readonly sealer: Sealer }) {
     sealer.seal(PURPOSE, JSON.stringify(masks), toRow(taskId));
 
   return {
-    /** Seals the secrets that a task is given. */
+    /** Seals the secrets of a task. */
     seal: (taskId: TaskId, secrets: readonly string[]): string =>
       seal(taskId, { secrets: [...new Set(secrets)], pending: [] }),
 

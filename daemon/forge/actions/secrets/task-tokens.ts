@@ -16,9 +16,10 @@ export function hashTaskToken(token: string): string {
 }
 
 /**
- * Finds the running task that a token belongs to, as a caller: the user who started the run, or the owner of the repository
- * when that account is gone or may not write to it. A stranger starts runs by a comment, and the files of the repository
- * must not act in their name. The caller has the rights of the task alone, never those of the user.
+ * Finds the running task that a token belongs to, as a caller. Its user is the one who started the run, or the owner of
+ * the repository when that account was deleted or may not write to it: anyone can start runs by a comment, and the
+ * files of the repository must not act in their name. The caller has only the rights of the task, never those of the
+ * user.
  */
 export async function findTaskCaller(
   db: Queries,

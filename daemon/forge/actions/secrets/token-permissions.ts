@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ExpressionValue } from "../workflows/expressions/values.ts";
 import { isMapping } from "../workflows/mapping.ts";
 
-/** Parts of a repository whose use a workflow may allow its jobs; others of the public documentation mean nothing here. */
+/** The units that a workflow may grant its jobs. Other units of the public documentation have no effect. */
 export const tokenUnits = [
   "contents",
   "issues",

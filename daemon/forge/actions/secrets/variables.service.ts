@@ -12,7 +12,7 @@ import { type PageWindow, toRows } from "../../page-window.ts";
 import { toLevelsOf } from "./levels.service.ts";
 import { assertRoom, toSettingName, toSettingValue } from "./names.ts";
 
-/** A variable as it is given. */
+/** The input of a creation or an edit. */
 export interface VariableInput {
   /** Absent or empty keeps the name. */
   readonly name?: string | null | undefined;

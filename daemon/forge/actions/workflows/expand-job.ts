@@ -27,7 +27,7 @@ export interface ExpandedJob {
   /** Empty outside of groups. */
   readonly concurrencyGroup: string;
   readonly cancelsGroup: boolean;
-  /** The workflow with this job alone, in YAML, as a runner reads it; empty for a job that calls another workflow. */
+  /** The workflow with only this job, in YAML, for the runner; empty for a job that calls another workflow. */
   readonly payload: string;
   /** Of a job that calls another workflow. */
   readonly call?: CallContexts | undefined;
@@ -140,7 +140,7 @@ function toPayload(
   }: {
     readonly name: string;
     readonly labels: readonly string[];
-    /** Of one combination: a runner computes its contexts from it. */
+    /** The matrix of one combination, from which a runner computes its contexts. */
     readonly strategy: Mapping;
     readonly event: JobEvent;
   },
@@ -150,7 +150,7 @@ function toPayload(
     ...rest,
     name,
     "runs-on": [...labels],
-    // The server has decided already whether the job runs.
+    // The server has already decided whether the job runs.
     if: "always()",
     ...(Object.keys(strategy).length === 0 ? {} : { strategy }),
   };
@@ -164,14 +164,14 @@ function toPayload(
       ...(workflow.permissions === null ? {} : { permissions: workflow.permissions }),
       jobs: { [job.key]: single },
     },
-    // A value that occurs twice is written twice: not every reader takes aliases.
+    // A value that occurs twice is written twice, because not every YAML reader supports aliases.
     { aliasDuplicateObjects: false, lineWidth: 0 },
   );
 }
 
 /**
- * Returns the `on` of a payload. Gitea's runner program gives a job those inputs of its event that are declared, and takes a
- * value as it is when its declaration has no type.
+ * Returns the `on` of a payload. Gitea's runner program passes the declared inputs of an event to a job, and converts
+ * only those whose declaration has a type.
  */
 function toOn(event: string, inputs: ExpressionValue | undefined): ExpressionValue {
   const names = isMapping(inputs) ? Object.keys(inputs) : [];

@@ -1,9 +1,9 @@
-/** One position of a pattern: the characters that it accepts, how often, and the number of steps that may be skipped. */
+/** One step of a pattern: the characters that it accepts, how often, and the number of steps that may be skipped. */
 interface Step {
   readonly accepts: (character: string) => boolean;
   isOptional: boolean;
   repeats: boolean;
-  /** Steps that may be left out from here: the double star of a folder and its slash. */
+  /** Number of steps that may be skipped from here: the double star of a folder and its slash. */
   skips: number;
 }
 

@@ -9,7 +9,7 @@ export function isMapping(value: unknown): value is Mapping {
 }
 
 /**
- * Returns an object as its reader gets it from JSON: without the members that JSON leaves out. `replacer` is that of
+ * Returns an object after a round trip through JSON: without the members that JSON omits. `replacer` is that of
  * `JSON.stringify`.
  */
 export function toJsonMapping(

@@ -1,7 +1,7 @@
 import type { ExpressionValue } from "./expressions/values.ts";
 import { isMapping, type Mapping } from "./mapping.ts";
 
-/** Jobs that one matrix may make. */
+/** Maximum number of jobs of one matrix. */
 const COMBINATIONS_MAX = 256;
 
 /** One combination of a matrix: values by key. */

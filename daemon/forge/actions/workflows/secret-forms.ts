@@ -1,4 +1,4 @@
-/** Shorter secrets are not searched for in base64: too much would fit. */
+/** Minimum length of secrets that are searched for in base64: shorter ones would match too much. */
 const ENCODED_BYTES_MIN = 5;
 
 /** Returns the forms of a secret inside other texts: JSON, URLs and base64. */
@@ -12,7 +12,7 @@ export function toEncodedForms(secret: string): readonly string[] {
     bytes.length < ENCODED_BYTES_MIN ? [] : [0, 1, 2].flatMap((at) => toBase64(bytes, at));
   const quoted = [
     json,
-    // As programs that write ASCII alone do, such as those in Python.
+    // Escaped as by programs that write ASCII only, such as those in Python.
     json.replaceAll(/[\u007f-\uffff]/g, toUnicodeEscape),
     percent,
     // Several languages keep slashes in a path, and forms have a plus for a blank.

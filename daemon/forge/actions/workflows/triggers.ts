@@ -23,7 +23,7 @@ export interface EventFilters {
   readonly cron?: readonly string[];
 }
 
-/** Events of the public documentation. A server starts runs for those that it has. */
+/** Events of the public documentation. This server starts runs for those that it publishes. */
 const EVENTS: ReadonlySet<string> = new Set(
   `branch_protection_rule check_run check_suite create delete deployment deployment_status discussion
   discussion_comment fork gollum issue_comment issues label merge_group milestone page_build project project_card
@@ -41,9 +41,9 @@ const LISTS = {
   "paths-ignore": "pathsIgnore",
 } as const;
 
-/** Times of one schedule. */
+/** Maximum number of times of one schedule. */
 const CRON_MAX = 50;
-/** Patterns of one filter. */
+/** Maximum number of patterns of one filter. */
 const PATTERNS_MAX = 200;
 
 /** Reads `on`: an event, a list of events, or a mapping of events to filters. @throws WorkflowError */
@@ -111,7 +111,7 @@ export function matchesPush(filters: EventFilters, { ref, paths }: PushedRef): b
   const namesBranches = branches !== undefined || branchesIgnore !== undefined;
   const namesTags = tags !== undefined || tagsIgnore !== undefined;
   if (ref.startsWith("refs/tags/"))
-    // A workflow that filters branches only is not about tags, and the other way round.
+    // A workflow that filters only branches ignores tags, and vice versa.
     return (
       (namesTags || !namesBranches) && accepts(ref.slice("refs/tags/".length), tags, tagsIgnore)
     );

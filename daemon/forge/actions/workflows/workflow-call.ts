@@ -7,7 +7,7 @@ import type { WorkflowReader } from "./workflow-reader.ts";
 export interface JobCall {
   /** The called workflow, as in the file. */
   readonly uses: string;
-  /** Of `uses` in the file, from 1. */
+  /** Line of `uses` in the file, from 1. */
   readonly line: number;
   /** Values for the inputs of the called workflow, which may be expressions. */
   readonly with: Mapping;
@@ -43,7 +43,7 @@ export interface UsedWorkflow {
   readonly file: string;
 }
 
-/** Inputs, secrets and outputs of one workflow, each. */
+/** Maximum number of inputs, of secrets and of outputs of one workflow. */
 const MEMBERS_MAX = 100;
 const USES_CHARACTERS_MAX = 1_000;
 const PATH = /^(\.(?:gitea|github)\/workflows)\/([^/]+\.ya?ml)$/i;
@@ -76,7 +76,7 @@ export function readCall(reader: WorkflowReader, key: string, job: Mapping): Job
   };
 }
 
-/** Reads the secrets that a call passes. Gitea takes the same form alone, which needs no evaluation. */
+/** Reads the secrets that a call passes. Accepts only the form that Gitea accepts, which needs no evaluation. */
 function readSecrets(
   reader: WorkflowReader,
   key: string,
@@ -137,7 +137,10 @@ export function readCallInterface(
 
 const INPUT_TYPES = ["string", "boolean", "number"] as const;
 
-/** Returns why a call does not fit the workflow that it names; undefined when it does. Types of values are not compared. */
+/**
+ * Returns why a call does not match the workflow that it names; undefined when it does. Does not compare types of
+ * values.
+ */
 export function findCallError(call: JobCall, called: CallInterface): string | undefined {
   const unknown = Object.keys(call.with).find((name) => !Object.hasOwn(called.inputs, name));
   if (unknown !== undefined) return `the called workflow has no input ${unknown}`;
@@ -186,7 +189,7 @@ function toInput(name: string, type: CallInput["type"], value: ExpressionValue):
 
 const EMPTY = { string: "", boolean: false, number: 0 } as const;
 
-/** Returns the secrets that a called workflow gets from those of its caller; those that the caller has not are absent. */
+/** Returns the secrets that a called workflow gets from its caller, without those that the caller does not have. */
 export function passSecrets(
   { secrets: passed }: JobCall,
   secrets: Readonly<Record<string, string>>,

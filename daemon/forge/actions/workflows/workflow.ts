@@ -7,7 +7,7 @@ import { type CallInterface, type JobCall, readCall, readCallInterface } from ".
 import { createReader, type WorkflowReader } from "./workflow-reader.ts";
 import { parseYaml, WorkflowError } from "./yaml-source.ts";
 
-/** A workflow file. All of it is JSON, so that a run can keep it. */
+/** A workflow file. All of it is JSON, so that a run can store it. */
 export interface Workflow {
   /** The name in the file; empty when it has none. */
   readonly name: string;
@@ -24,7 +24,7 @@ export interface Workflow {
   readonly calls?: Readonly<Record<string, Workflow>> | undefined;
 }
 
-/** Group of runs or jobs of which one runs at a time. Both values may be expressions. */
+/** A group whose runs or jobs run one at a time. Both values may be expressions. */
 export interface Concurrency {
   readonly group: string;
   readonly cancelInProgress: ExpressionValue;
@@ -37,9 +37,9 @@ export interface JobDefinition {
   readonly name: string;
   readonly needs: readonly string[];
   readonly condition?: string | undefined;
-  /** A label, a list of labels, or an expression that gives one of both. */
+  /** A label, a list of labels, or an expression whose value is either. */
   readonly runsOn: ExpressionValue;
-  /** The matrix, or an expression that gives it; null without one. */
+  /** The matrix, or an expression whose value is one; null without a matrix. */
   readonly matrix: ExpressionValue;
   readonly failFast: ExpressionValue;
   readonly maxParallel: ExpressionValue;
@@ -48,11 +48,11 @@ export interface JobDefinition {
   readonly concurrency?: Concurrency | undefined;
   /** The workflow that it calls in place of steps. */
   readonly call?: JobCall | undefined;
-  /** The job as it is in the file. */
+  /** The job as parsed from the file. */
   readonly source: Mapping;
 }
 
-/** Jobs of one file, and steps of one job. */
+/** Maximum number of jobs of one file, and of steps of one job. */
 const JOBS_MAX = 256;
 export const STEPS_MAX = 1_000;
 const KEY = /^[A-Za-z_][A-Za-z0-9_-]{0,99}$/;
@@ -189,7 +189,7 @@ function assertNeeds(reader: WorkflowReader, jobs: readonly JobDefinition[]): vo
     const unknown = needs.find((need) => !keys.has(need));
     if (unknown !== undefined)
       throw reader.error(
-        `jobs.${key} needs ${JSON.stringify(unknown)}, and there is no such job`,
+        `jobs.${key} needs the unknown job ${JSON.stringify(unknown)}`,
         "jobs",
         key,
         "needs",
@@ -225,7 +225,9 @@ function findCycle(jobs: readonly JobDefinition[]): readonly string[] | undefine
   return undefined;
 }
 
-/** Names that some expression of a workflow may use: those that a place lacks are refused where it is evaluated. */
+/**
+ * Contexts that any expression of a workflow may use. The evaluation refuses contexts that are missing at its place.
+ */
 const CONTEXTS: ReadonlySet<string> = new Set([
   "env",
   "gitea",
@@ -270,7 +272,7 @@ function assertCondition(
     reportAt(reader, path, () => void parseExpression(condition, CONTEXTS));
 }
 
-/** Turns the error of an expression into one of the file at its line. */
+/** Converts the error of an expression into an error of the file at its line. */
 function reportAt(
   reader: WorkflowReader,
   path: readonly (string | number)[],

@@ -13,7 +13,7 @@ export class WorkflowError extends Error {
 
 /** Largest workflow file in bytes: the worst known file of this size takes half a second. */
 export const WORKFLOW_BYTES_MAX = 128 * 1024;
-/** Nodes that aliases may add; the parser counts the nodes that each alias expands to. */
+/** Maximum number of nodes that aliases may add; the parser counts the nodes that each alias expands to. */
 const ALIASES_MAX = 100;
 /** Deepest nesting: the code that reads the value recurses. */
 const DEPTH_MAX = 64;
@@ -81,7 +81,7 @@ function nestsTooDeeply(text: string): boolean {
 const BRACKETS_MAX = 100;
 const COMPACT_LISTS = /^[ \t]*(?:[-?:][ \t]+){65}/m;
 
-/** Refuses aliases of anchors that no line before them has: the parser finds these only while it makes values. */
+/** Refuses aliases without an earlier anchor: the parser detects them only when it creates values. */
 function assertAnchors(document: Document, lines: LineCounter): void {
   const anchors = new Set<string>();
   visit(document, {
@@ -133,7 +133,7 @@ function toJson(value: unknown, depth: number): ExpressionValue {
     return value;
   if (typeof value === "bigint") return Number(value);
   if (Array.isArray(value)) return value.map((each) => toJson(each, depth + 1));
-  if (typeof value !== "object") throw new WorkflowError("a value is no JSON", 1);
+  if (typeof value !== "object") throw new WorkflowError("a value is not JSON", 1);
   return Object.fromEntries(
     Object.entries(value).map(([key, each]) => [key, toJson(each, depth + 1)]),
   );

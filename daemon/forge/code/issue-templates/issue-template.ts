@@ -21,13 +21,13 @@ export interface ParsedTemplates {
   readonly errors: Readonly<Record<string, string>>;
 }
 
-/** The configuration of the choice of templates; with the defaults and a reason when the file is invalid. */
+/** The configuration of the template chooser; the defaults and a reason when the file is invalid. */
 export interface ParsedConfig {
   readonly config: WireIssueConfig;
   readonly error: string | undefined;
 }
 
-/** Characters of the text that are used in place of a missing description. */
+/** Maximum characters of the text that replace a missing description. */
 const ABOUT_MAX = 80;
 
 /** The configuration of a repository without a configuration file. */
@@ -72,7 +72,7 @@ export function parseConfig(text: string): ParsedConfig {
 /** A file that is not a valid template; the message is for its author. */
 class Fault extends Error {}
 
-/** A file without a readable head is a template as a whole, named after its file. */
+/** A file without a valid head is a template as a whole, named after the file. */
 function parseMarkdown({ path, text }: TemplateFile): WireIssueTemplate {
   const [head, content] = splitHead(text);
   const value = head === undefined ? undefined : parseHead(head);

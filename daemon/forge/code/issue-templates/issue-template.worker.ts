@@ -7,7 +7,7 @@ import {
   type TemplateFile,
 } from "./issue-template.ts";
 
-/** The files of a repository: its templates, and its configuration if it has one. */
+/** The templates of a repository, and its configuration file. */
 export interface TemplateInput {
   readonly files: readonly TemplateFile[];
   readonly config: string | undefined;

@@ -18,14 +18,14 @@ const CONFIG_FOLDERS = [".gitea/", ".github/"].flatMap((place) => [
   `${place}issue_template`,
 ]);
 
-/** Templates of one folder, and bytes of one file. */
+/** Maximum number of templates of one folder, and bytes of one file. */
 const FILES_MAX = 30;
 const FILE_BYTES_MAX = 64 * 1024;
-/** Bytes of all files together. */
+/** Maximum bytes of all files together. */
 const BYTES_MAX = 512 * 1024;
 /** Processor time for the files of one repository. */
 const BUDGET_MS = 2_000;
-/** Commits whose templates stay parsed. */
+/** Number of commits whose parsed templates are cached. */
 const CACHED_MAX = 32;
 
 /** Reads issue templates from repositories. */

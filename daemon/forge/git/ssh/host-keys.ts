@@ -9,8 +9,8 @@ const types = ["ssh-ed25519", "ecdsa-sha2-nistp256"] as const;
 type HostKeyType = (typeof types)[number];
 
 /**
- * Returns the private keys by which clients know this server, in OpenSSH's or PEM format. The first start makes them; all
- * daemons of one database have the same.
+ * Returns the private host keys of this server, in OpenSSH's or PEM format. The first start creates them; all daemons
+ * of one database share them.
  */
 export async function openHostKeys({
   db,
@@ -48,12 +48,12 @@ export async function generateKey(type: HostKeyType): Promise<string> {
   if (type === "ssh-ed25519") {
     // Loaded when it is needed: a rotation of the master key imports this file.
     const { default: ssh2 } = await import("ssh2");
-    // The library writes one key in 200 in a form that it cannot read itself.
+    // The library writes one key in 200 in a form that it cannot parse itself.
     for (let attempt = 1; attempt <= GENERATE_ATTEMPTS_MAX; attempt += 1) {
       const { private: key } = ssh2.utils.generateKeyPairSync("ed25519");
       if (!(ssh2.utils.parseKey(key) instanceof Error)) return key;
     }
-    throw new Error("no SSH host key could be generated that can be read");
+    throw new Error("failed to generate an SSH host key that can be parsed");
   }
   return generateKeyPairSync("ec", {
     namedCurve: "prime256v1",

@@ -8,13 +8,13 @@ export interface KeyProof {
   /** The public key in SSH's wire format. */
   readonly key: Buffer;
   readonly message: Buffer;
-  /** Without its outer type; DER for ECDSA keys, as is for the others. */
+  /** The signature without its type field; in DER for ECDSA keys, unchanged for the others. */
   readonly signature: Buffer;
-  /** Of RSA signatures; undefined is SHA-1. */
+  /** The hash of RSA signatures; undefined is SHA-1. */
   readonly hash: string | undefined;
 }
 
-/** The keys whose signatures are checked here, because the library does not know them. */
+/** The types of keys whose signatures are checked here, because the library does not support them. */
 const securityKeys = new Set(["sk-ssh-ed25519@openssh.com", "sk-ecdsa-sha2-nistp256@openssh.com"]);
 /** The user touched the security key. */
 const USER_PRESENT = 0x01;
@@ -66,7 +66,7 @@ function toP256(point: Buffer) {
   return createPublicKey({ key: { kty: "EC", crv: "P-256", x, y }, format: "jwk" });
 }
 
-/** Two numbers of SSH's wire format as two of 32 bytes. */
+/** Converts two numbers of SSH's wire format to 32 bytes each. */
 function toP1363(signature: Buffer): Buffer {
   const [r, s] = readStrings(signature);
   if (r === undefined || s === undefined) throw new RangeError("a signature has two numbers");
@@ -79,7 +79,7 @@ function toFixed(number: Buffer): Buffer {
   return Buffer.concat([Buffer.alloc(32 - digits.length), digits]);
 }
 
-/** Reads the strings of SSH's wire format (RFC 4251, 5) up to the end or to a broken one. */
+/** Reads the strings of SSH's wire format (RFC 4251, 5) up to the end or to a malformed one. */
 function readStrings(bytes: Buffer): Buffer[] {
   const strings: Buffer[] = [];
   let offset = 0;

@@ -1,13 +1,13 @@
 import type { Socket } from "node:net";
 
-/** Adds a paused socket; it is read from when its reader resumes it. Call it before its reader listens for data. */
+/** Adds a paused socket. Reading starts when its reader resumes it. Call it before its reader listens for data. */
 export type ScheduleReads = (socket: Socket) => void;
 
 /**
- * Reads sockets round-robin: one chunk of one socket in each iteration of the event loop. Node reads up to two megabytes of one
- * socket before it looks at another one, and that many small packets take the library seconds to answer. A socket whose client
- * does not read its answers is not read from either, so that these do not pile up in memory.
- * @param unsentBytesMax bytes that wait to be sent on a socket, beyond which it is not read from
+ * Reads sockets round-robin: one chunk of one socket in each iteration of the event loop. Node reads up to two
+ * megabytes of one socket before it reads another one, and the library needs seconds to answer that many small packets.
+ * A socket is not read while its client does not read the responses, so that these do not accumulate in memory.
+ * @param unsentBytesMax maximum number of unsent bytes of a socket; beyond it, the socket is not read
  */
 export function createReadScheduler(unsentBytesMax: number): ScheduleReads {
   const waiting = new Set<Socket>();

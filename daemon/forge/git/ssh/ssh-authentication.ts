@@ -19,10 +19,10 @@ const USERNAME = "git";
 /** A key's last use is stored at most once in this time, so that a busy key costs few writes. */
 const TOUCH_AFTER_MS = 60_000;
 
-/** The account of a key: the caller, or why the key may not be used at the moment, for the user to read. */
+/** The account of a key: the caller, or a message for the user why the key cannot be used. */
 export type SshCaller =
   | { readonly kind: "caller"; readonly caller: ForgeCaller }
-  /** A key of repositories, used without naming one of them. */
+  /** A deploy key that was used without naming a repository. */
   | { readonly kind: "deploy_key" }
   | { readonly kind: "refused"; readonly reason: string };
 
@@ -31,9 +31,9 @@ export interface SshAuthentication {
   /** Returns whether the key in wire format opens an account or a repository, under the name that clients sign in by. */
   knows(username: string, key: Buffer): Promise<boolean>;
   /**
-   * Returns the caller that a key signs in, as things are now: a connection outlives the deletion of its key and the lock
-   * of its account. A deploy key acts for the owner of the repository, with its own grant. Throws `not_found` for a
-   * repository that a deploy key does not open.
+   * Returns the caller that a key signs in, by the current state: a connection may outlive its key, and the right of
+   * its account to sign in. A deploy key acts for the owner of the repository, with its own grant. Throws `not_found`
+   * for a repository that a deploy key does not open.
    */
   findCaller(key: Buffer, path: RepositoryPath | undefined): Promise<SshCaller>;
 }
@@ -61,7 +61,8 @@ export function createSshAuthentication({
       if (key === undefined && (await isDeployKey(db, fingerprint)))
         return path === undefined ? { kind: "deploy_key" } : findHolder(fingerprint, path);
       const user = key && (await findUserById(db, key.userId));
-      if (key === undefined || user === undefined) return refused("The key is not known any more.");
+      if (key === undefined || user === undefined)
+        return refused("The key is no longer registered.");
       if (!isAllowed(user)) return prohibited();
       if (user.mustChangePassword)
         return refused('You must change your password, with "croft account password".');
@@ -76,7 +77,7 @@ export function createSshAuthentication({
     const key = found && (await findDeployKeyByFingerprint(db, found.repository.id, fingerprint));
     if (found === undefined || key === undefined) throw notFound();
     const { repository, owner } = found;
-    // An organization does not sign in, and so is never prohibited from it.
+    // An organization never signs in, so the prohibition does not apply to it.
     if (owner.kind === "individual" && !isAllowed(owner)) return prohibited();
     const access = key.isReadOnly ? "read" : "write";
     return toCaller({ ...owner, deployKey: { id: key.id, repositoryId: repository.id, access } });
@@ -101,7 +102,7 @@ const prohibited = () =>
 
 const refused = (reason: string): SshCaller => ({ kind: "refused", reason });
 
-/** Returns the fingerprint of a key in wire format, as keys are stored by it. */
+/** Returns the fingerprint of a key in wire format, by which keys are stored. */
 function toFingerprint(key: Buffer): string {
   return `SHA256:${createHash("sha256").update(key).digest("base64").replace(/=+$/, "")}`;
 }

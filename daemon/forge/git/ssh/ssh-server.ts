@@ -32,36 +32,39 @@ export interface SshServer {
 }
 
 const limits = {
-  /** Connections at one time, in all and of one client. */
+  /** Maximum number of concurrent connections, in total and of one client. */
   connections: 512,
   perClient: 64,
-  /** Those of them that have not signed in yet. */
+  /** Maximum number of connections that have not signed in. */
   unauthenticated: 64,
   unauthenticatedPerClient: 16,
   /** Time to sign in. */
   loginMs: 30_000,
   /** Time for a client to close its end after the server closed its own. */
   lingerMs: 2_000,
-  /** Keys that a client may offer: an agent may hold many. */
+  /** Maximum number of keys that a client may offer: an agent may hold many. */
   attempts: 20,
-  /** Bytes that a client may send before it has signed in: offers of keys, and no flood of requests to be refused. */
+  /**
+   * Maximum bytes that a client may send before it has signed in: room for offers of keys, but not for a flood of
+   * requests.
+   */
   loginBytes: 128 * 1024,
   /**
-   * Key exchanges after the first one, which take milliseconds of the processor each: some at any time, and more with
-   * the bytes that are transferred. A client may not start one before it has signed in.
+   * Limits of key exchanges after the first one, each of which takes milliseconds of processor time: a fixed number,
+   * and more for the bytes that are transferred. A client may not start one before it has signed in.
    */
   rekeys: 4,
   bytesPerRekey: 1024 * 1024,
   /**
-   * Commands at one time on one connection, as OpenSSH allows them; and sessions that never ran one, which the library keeps
-   * until the connection ends.
+   * Maximum number of concurrent commands on one connection, as in OpenSSH; and of sessions that never ran one, which
+   * the library keeps until the connection ends.
    */
   sessions: 10,
-  /** Bytes that wait to be sent on one connection; beyond it, git waits. */
+  /** Maximum number of unsent bytes on one connection; beyond it, git waits. */
   bufferedBytes: 1024 * 1024,
 } as const;
 
-/** Only authenticated encryption by the processor's own instructions, or counters with a hash; nothing with SHA-1. */
+/** Only ciphers with hardware support: authenticated encryption, or counter mode with a MAC. No SHA-1. */
 const algorithms = {
   kex: [
     "curve25519-sha256",
@@ -168,26 +171,26 @@ export function createSshServer(deps: SshServerDeps): SshServer {
       unusedSessions: 0,
     };
     clients.set(name, client);
-    // Until the library listens: without it the next listener would begin to read.
+    // Paused until the library listens: otherwise the next listener would start reading.
     socket.pause();
     socket.on("data", () => {
       if (!client.isSignedIn && socket.bytesRead > limits.loginBytes) socket.destroy();
     });
     scheduleReads(socket);
     socket.setTimeout(deps.idleMs, () => socket.destroy());
-    // After an error the library reads no more, so the end of the client would never arrive.
+    // After an error the library stops reading, so the end of the connection would never be noticed.
     socket.once("finish", () => setTimeout(() => socket.destroy(), limits.lingerMs).unref());
     socket.once("close", () => {
       clearTimeout(login);
       clients.delete(name);
-      gone.abort(new Error("the client has gone"));
+      gone.abort(new Error("the client disconnected"));
     });
     return client;
   }
 
   function serve(connection: Connection, client: SshClient): void {
     const { socket, address } = client;
-    // A client that breaks the protocol or leaves without a word.
+    // The client violated the protocol or disconnected.
     connection.on("error", (error) => {
       log.debug({ err: error, address }, "SSH connection failed");
       socket.destroy();
@@ -206,7 +209,7 @@ export function createSshServer(deps: SshServerDeps): SshServer {
           if (socket.destroyed) return;
           if (!isAccepted || context.method !== "publickey") context.reject(["publickey"]);
           else {
-            // Set with a signature only: an offer of a key proves nothing.
+            // Set only after a signature: an offer of a key proves nothing.
             if (context.signature !== undefined) key = context.key.data;
             context.accept();
           }
@@ -328,9 +331,9 @@ interface SshClient {
   /** Aborted when the connection is closed. */
   readonly gone: AbortSignal;
   isSignedIn: boolean;
-  /** Commands that run. */
+  /** Number of running commands. */
   sessions: number;
-  /** Sessions that have run nothing. */
+  /** Number of sessions that never ran a command. */
   unusedSessions: number;
 }
 

@@ -22,7 +22,7 @@ export interface SshSession {
   readonly drained: () => Promise<void>;
 }
 
-/** Returns whom the connection's key signs in, for the repository that a command names. */
+/** Returns the caller that the connection's key signs in, for the repository of a command. */
 type FindSshCaller = (path: RepositoryPath | undefined) => Promise<SshCaller>;
 
 /**
@@ -110,14 +110,14 @@ function untilDrained(channel: ServerChannel): Promise<void> {
   });
 }
 
-/** The first line and its flush belong to HTTP. */
+/** The first line and its flush packet exist only in HTTP. */
 function withoutServiceLine(body: Buffer): Buffer {
   const length = Number.parseInt(body.toString("latin1", 0, 4), 16);
   return body.toString("latin1", 4, 14) === "# service=" ? body.subarray(length + 4) : body;
 }
 
 function toText(error: AppError): string {
-  // A caller who may not see a repository does not learn that it exists.
+  // A caller who may not see a repository must not learn that it exists.
   if (error.code === "not_found") return "repository not found";
   if (error.code === "moved") {
     const [, owner, name] = error.data.location?.split("/") ?? [];
@@ -131,7 +131,7 @@ function refuse(channel: ServerChannel, reason: string): void {
   end(channel, 1);
 }
 
-/** Reports the exit status and closes the channel, once everything was written. */
+/** Reports the exit status and closes the channel after all output was written. */
 export function end(channel: ServerChannel, exitCode: number): void {
   if (!channel.writable) {
     channel.close();

@@ -7,7 +7,7 @@ export interface AttachmentSink {
   end(): Promise<void>;
 }
 
-/** Splits a publish document while it arrives. */
+/** Splits a publish document as it arrives. */
 export interface DocumentScanner {
   /** Refuses with `invalid_argument` or `too_large`. */
   push(chunk: Buffer): Promise<void>;
@@ -174,7 +174,7 @@ export function createDocumentScanner(sink: AttachmentSink, bytesMax: number): D
     keep(chunk, from, to);
     if (key === undefined) return;
     key.push(chunk.subarray(from, to));
-    // Too long for the name of an attachment.
+    // Longer than any name of an attachment.
     if (key.reduce((sum, piece) => sum + piece.length, 0) > KEY_BYTES_MAX) key = undefined;
   }
 
@@ -184,7 +184,7 @@ export function createDocumentScanner(sink: AttachmentSink, bytesMax: number): D
     if (bufferedBytes > bytesMax)
       throw new AppError(
         "too_large",
-        `The document is larger than ${bytesMax} bytes, the attachment not counted.`,
+        `The document is larger than ${bytesMax} bytes without the attachment.`,
       );
     if (run?.to === from) run.to = to;
     else {

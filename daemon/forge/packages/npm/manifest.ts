@@ -23,7 +23,7 @@ export interface NpmVersionInput {
 
 /** Largest manifest of a version, in bytes of JSON. */
 const MANIFEST_BYTES_MAX = 1024 * 1024;
-/** Characters of a readme that are stored. */
+/** Maximum characters of a stored readme. */
 const README_CHARACTERS_MAX = 64 * 1024;
 
 const text = z.string();

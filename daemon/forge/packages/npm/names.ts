@@ -4,7 +4,7 @@ const NAME_CHARACTERS_MAX = 214;
 const VERSION_CHARACTERS_MAX = 256;
 const TAG_CHARACTERS_MAX = 128;
 
-/** The package name of a path, in one segment or with the scope in a segment of its own. */
+/** The package name of a path, in one segment or with the scope in a separate segment. */
 export interface NpmNameInPath {
   readonly scope?: string | undefined;
   readonly name: string;

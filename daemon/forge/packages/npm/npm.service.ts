@@ -54,8 +54,9 @@ export interface NpmRegistry {
     caller: ForgeCaller | undefined,
   ): Promise<PackageDownload>;
   /**
-   * Publishes the version of a document with an attachment; without an attachment, updates the deprecations. Refuses with
-   * `conflict` an existing version, and with `invalid_argument` or `too_large` an invalid document; nothing changes then.
+   * Publishes the version of a document with an attachment; without an attachment, updates the deprecations. Refuses
+   * with `conflict` an existing version, and with `invalid_argument` or `too_large` an invalid document. A refusal
+   * changes nothing.
    */
   publish(at: NpmPackageAt, body: Readable, caller: ForgeCaller): Promise<void>;
   /**
@@ -70,7 +71,7 @@ export interface NpmRegistry {
   ): Promise<void>;
   /** Unpublishes a package. Refuses with `conflict` when the package has changed since the revision. */
   unpublish(at: NpmPackageAt & { readonly revision: string }, caller: ForgeCaller): Promise<void>;
-  /** Unpublishes the version of a tarball. Does nothing when the package has no such tarball. */
+  /** Unpublishes the version of a tarball. Has no effect when the package does not have the tarball. */
   removeTarball(
     at: NpmPackageAt & { readonly filename: string },
     caller: ForgeCaller,

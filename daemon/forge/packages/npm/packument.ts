@@ -38,7 +38,7 @@ export async function readNpmPackage(
   const versions: NpmVersion[] = [];
   for (const record of await listVersions(db, found.id)) {
     const tarball = files.get(record.id);
-    // A version may be added or deleted between the two queries.
+    // A version may have been added or deleted between the two queries.
     if (tarball !== undefined) versions.push({ record, metadata: toMetadata(record), tarball });
   }
   return { package: found, ownerName, versions, tags: await listTags(db, found.id) };

@@ -6,7 +6,7 @@ import { type ForgeUrls, toUrl } from "../../urls.ts";
 import { toIntegrity } from "./manifest.ts";
 import { findLatest, type NpmPackage, type NpmVersion, toRevision } from "./packument.ts";
 
-/** The media type that clients request to install: a packument with only the members that an installation needs. */
+/** The media type of installing clients: a packument with only the members that an installation needs. */
 export const abbreviatedType = "application/vnd.npm.install-v1+json";
 
 const abbreviatedMembers = [

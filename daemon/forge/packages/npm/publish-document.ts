@@ -26,7 +26,7 @@ const DOCUMENT_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
  * Reads a document with at most one attachment, and writes its content to the object store as it arrives. Refuses an
- * aborted or invalid body with `invalid_argument`, and with `too_large`; leaves no object behind then.
+ * aborted or invalid body with `invalid_argument`, a long one with `too_large`. A refusal leaves no object.
  */
 export async function readNpmUpload(
   store: ObjectStore,

@@ -8,8 +8,8 @@ const LENGTH_MAX = 512 * 1024;
 const deepQuotes = /^(?:> ?){100}/m;
 
 /**
- * Renders AsciiDoc as HTML that is still to be sanitized. The `secure` mode includes, reads and fetches nothing.
- * Attributes can expand a short text to a long one, so call it only where time and memory are bounded.
+ * Renders AsciiDoc as HTML that is still to be sanitized. The `secure` mode reads no files and fetches nothing.
+ * Attributes can expand a short text to a long one, so call it only with bounded time and memory.
  */
 export async function renderAsciidoc(text: string): Promise<string> {
   if (text.length > LENGTH_MAX) throw new RenderLimitError("the text is too large");

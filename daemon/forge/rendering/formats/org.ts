@@ -8,12 +8,10 @@ interface OrgTools {
 
 /**
  * Renders Org mode as HTML that is still to be sanitized: headings, lists, tables, blocks, links, emphasis, footnotes.
- * `#+INCLUDE` and other keywords that read files are shown, never followed (forge behaviour, 18.7). Takes linear time.
- *
- * No library: orga 4.7 takes quadratic time (7.6 s for 90 KB of paragraphs) and overflows the stack at 1,000 headings or
- * list items; uniorg is GPL.
- *
- * Patterns have the flag `s`: without it `.` stops at U+2028, and the blanks before are tried in every length.
+ * `#+INCLUDE` and other keywords that read files are shown as text and never executed (forge behaviour, 18.7). Takes
+ * linear time. No library: orga 4.7 takes quadratic time (7.6 s for 90 KB of paragraphs) and overflows the stack at
+ * 1,000 headings or list items; uniorg is GPL. Patterns have the flag `s`: without it, `.` stops at U+2028, and the
+ * pattern backtracks over all preceding blanks.
  */
 export function renderOrg(text: string, tools: OrgTools): string {
   const lines = text.split("\n");

@@ -1,6 +1,5 @@
 // daemon/forge/rendering/formats: renderers of formats other than Markdown. Each returns HTML that the caller must
-// sanitize.
-// Start here; asciidoc.ts carries a large library and is loaded only when such a file is shown.
+// sanitize. Start here; asciidoc.ts imports a large library and is loaded only when an AsciiDoc file is shown.
 import { escapeHtml } from "../html/escape.ts";
 
 /** Maximum part of a table that is shown, with a notice about the rest (forge behaviour, 18.7). */

@@ -3,7 +3,7 @@ import { escapeHtml } from "./escape.ts";
 import { isLogo, toLogoPath } from "./logos.ts";
 
 export interface Emoji {
-  /** Returns text as HTML with its emoji characters and `:alias:` codes marked up; undefined when it has neither. */
+  /** Returns text as HTML with emoji characters and `:alias:` codes marked up; undefined for text without any. */
   markUp(text: string): string | undefined;
 }
 

@@ -10,7 +10,10 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"]/g, (character) => escapes[character] ?? character);
 }
 
-/** Removes control characters except tab, LF and CR: browsers drop or replace them, so they could only hide something. */
+/**
+ * Removes control characters except tab, LF and CR: browsers drop or replace them, so they could hide markup from
+ * checks.
+ */
 export function withoutControls(text: string): string {
   return text.replace(controls, "");
 }

@@ -4,7 +4,7 @@ import type { RenderMode } from "../document.ts";
 export interface RenderContext {
   /** The instance's public address, with a trailing slash. */
   readonly root: string;
-  /** The document's repository; undefined when its context names none. */
+  /** The document's repository; undefined when the context has none. */
   readonly repository: { readonly owner: string; readonly name: string } | undefined;
   /** Absolute base of links to pages, without a trailing slash. */
   readonly pageBase: string;
@@ -16,7 +16,7 @@ export interface RenderContext {
 
 /**
  * Parses the `Context` and `FilePath` of a request (forge behaviour, 18.3): `/{owner}/{repo}` or
- * `/{owner}/{repo}/src/{branch|commit|tag}/{ref…}`. Any other context names no repository.
+ * `/{owner}/{repo}/src/{branch|commit|tag}/{ref…}`. Any other context has no repository.
  */
 export function toRenderContext(input: {
   readonly root: string;
@@ -88,7 +88,7 @@ export function resolveLink(context: RenderContext, kind: "page" | "media", link
   return join(base, cleanPath(`${context.folder}/${path}`)) + rest;
 }
 
-/** Returns the id in rendered HTML for an author's id: every one gets a prefix. */
+/** Returns the id in rendered HTML for an author's id, which gets a prefix. */
 export function toFragment(name: string): string {
   return /^(?:fn(?:ref)?:)?user-content-/.test(name) ? name : `user-content-${name}`;
 }

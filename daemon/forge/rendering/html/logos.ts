@@ -1,6 +1,6 @@
 import { escapeHtml } from "./escape.ts";
 
-/** Aliases of pictures: the letters and the colour of each badge. */
+/** The aliases of pictures, with the letters and the colour of each badge. */
 const badges: Readonly<Record<string, readonly [letters: string, colour: string]>> = {
   git: ["git", "#de4c36"],
   gitea: ["tea", "#5b8c1c"],
@@ -21,8 +21,8 @@ export function toLogoPath(alias: string): string {
 }
 
 /**
- * Returns a picture as SVG, undefined for an unknown file. The badges are croft's own, because logos belong to their
- * projects; the reference's file names end in `.png`, and browsers go by the content type.
+ * Returns a picture as SVG, undefined for an unknown file. The badges are croft's own, because logos are the property
+ * of their projects. The reference's file names end in `.png`, but browsers use the content type.
  */
 export function findLogo(file: string): string | undefined {
   const alias = /^(\w+)\.png$/.exec(file)?.[1] ?? "";

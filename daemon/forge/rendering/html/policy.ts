@@ -64,7 +64,7 @@ const particular: Readonly<Record<string, readonly string[]>> = {
   math: ["alttext"],
 };
 
-/** Allowed attributes by element; `vetAttributes` judges their values. */
+/** Allowed attributes by element; `vetAttributes` checks their values. */
 export const allowedAttributes: Readonly<Record<string, string[]>> = Object.fromEntries(
   allowedElements.map((element) => [
     element,
@@ -80,12 +80,12 @@ export const allowedAttributes: Readonly<Record<string, string[]>> = Object.from
 /** Elements that are removed when no attribute is left. */
 export const needsAttribute: ReadonlySet<string> = new Set(["a", "img", "input"]);
 
-/** Elements that are removed with their content; of others that are not allowed, the content stays. */
+/** Elements that are removed with their content. Other elements that are not allowed lose only their tags. */
 export const droppedElements: ReadonlySet<string> = new Set(
   words("script style iframe object frame frameset noembed noframes noscript"),
 );
 
-/** Elements without content and closing tag. */
+/** Elements without content and closing tag (void elements). */
 export const voidElements: ReadonlySet<string> = new Set(
   words(
     "area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr",
@@ -95,7 +95,7 @@ export const voidElements: ReadonlySet<string> = new Set(
 /** Attributes whose value is a URL. */
 const addressAttributes: ReadonlySet<string> = new Set(["href", "src", "cite"]);
 
-/** Schemes of URLs that run or carry code. */
+/** Schemes of URLs that run or contain code. */
 const refusedSchemes: ReadonlySet<string> = new Set(["javascript", "vbscript", "data"]);
 
 /** Classes that only the renderer may write. */
@@ -121,8 +121,8 @@ export type ClassPolicy =
   | { readonly kind: "rendered" };
 
 /**
- * Returns the allowed attributes of an element in their order. Links get `rel="nofollow"`, with `target="_blank"` also
- * `noopener`.
+ * Returns the allowed attributes of an element in their order. Links get `rel="nofollow"`; links with `target="_blank"`
+ * also `noopener`.
  */
 export function vetAttributes(
   element: string,
@@ -209,7 +209,7 @@ function vetStyle(value: string) {
   return declarations.length === 0 ? undefined : { name: "style", value: declarations.join("; ") };
 }
 
-/** Whether a URL is relative or has a scheme that carries no code. It must parse and have no blanks inside. */
+/** Returns whether a URL is relative or has a scheme without code. It must parse and contain no blanks. */
 function isSafeAddress(address: string): boolean {
   const trimmed = address.trim();
   if (/[\s\p{Cc}\p{Zl}\p{Zp}]/u.test(trimmed)) return false;
@@ -222,12 +222,12 @@ function isSafeAddress(address: string): boolean {
 }
 
 /**
- * Whether all images of a `srcset` have a safe URL and a valid width or density. `sanitize-html` would remove invalid ones
- * too, but its parser logs them to standard output.
+ * Returns whether all images of a `srcset` have a safe URL and a valid width or density. `sanitize-html` would remove
+ * invalid ones as well, but its parser logs them to standard output.
  */
 function isSafeImageSet(value: string): boolean {
   if (value.length > IMAGE_SET_LENGTH_MAX) return false;
-  // A comma ends a candidate when a blank follows it or a descriptor precedes it; others belong to the address.
+  // A comma ends a candidate when a blank follows it or a descriptor precedes it; other commas belong to the address.
   const candidates = value.trim().split(/,\s+|(?<=\s[\d.]{1,10}[wx]\s?),/);
   return candidates.every((candidate) => {
     const [address = "", descriptor = "1x", ...more] = candidate.trim().split(/\s+/);

@@ -20,7 +20,7 @@ export interface Heading {
 }
 
 export interface PostProcessed {
-  /** Still to be sanitized. */
+  /** Not sanitized. */
   readonly html: string;
   readonly headings: readonly Heading[];
 }
@@ -29,7 +29,7 @@ type Attributes = Record<string, string>;
 
 interface OpenHeading {
   readonly level: number;
-  /** Index of its opening tag in the output, which is written when its text is known. */
+  /** Index of its opening tag in the output. The tag is written at the end of the heading, when its text is known. */
   readonly at: number;
   readonly attributes: Attributes;
   text: string;
@@ -38,9 +38,9 @@ interface OpenHeading {
 const elements: ReadonlySet<string> = new Set(allowedElements);
 
 /**
- * Resolves links, prefixes ids, turns references and emoji in running text into links and marks, and wraps images in links
- * (forge behaviour, 18.5). Accepts any HTML. Elements that are not allowed are removed here already, so that the text
- * around them is one text. Throws `RenderLimitError` when elements nest deeper than 400.
+ * Resolves links, prefixes ids, converts references and emoji in running text to links and marks, and wraps images in
+ * links (forge behaviour, 18.5). Accepts any HTML. Removes elements that are not allowed, so that the text around them
+ * is one text. Throws `RenderLimitError` when elements nest deeper than 400.
  */
 export function postProcess(html: string, options: PostProcessOptions): PostProcessed {
   const applyRules = createReferenceRules(options);
@@ -54,7 +54,7 @@ export function postProcess(html: string, options: PostProcessOptions): PostProc
   let dropped = 0;
   let heading: OpenHeading | undefined;
 
-  // The parser reports a text in several parts, at entities for example.
+  // The parser reports a text in several parts, for example at entities.
   const flushText = () => {
     if (text === "") return;
     if (heading !== undefined) heading.text += text;
@@ -179,7 +179,7 @@ function change(attributes: Attributes, name: string, to: (value: string) => str
   if (value !== undefined && value !== "") attributes[name] = to(value);
 }
 
-/** Writes an image whose path is resolved; outside a link it gets a link to itself. */
+/** Writes an image with a resolved path. An image outside of a link gets a link to itself. */
 function toImage(
   attributes: Attributes,
   isInLink: boolean,

@@ -8,7 +8,7 @@ export interface ReferenceOptions {
   readonly hasShortReferences: boolean;
   /** Lower-case names of the users and organizations that may be mentioned. */
   readonly mentionable: ReadonlySet<string>;
-  /** Whether generated links and images carry the attributes that only pages need. */
+  /** Whether generated links and images have the attributes that only pages need. */
   readonly decorates: boolean;
   /** Returns the class attribute of an element that the renderer writes. */
   readonly className: (name: string) => string;
@@ -57,10 +57,12 @@ export function createReferenceRules(
   return (text, rest) => apply(text, 0, rest);
 }
 
-/** Maximum number of `@` of a text that are parsed: bounds the time that a hostile text takes on the calling thread. */
+/**
+ * Maximum number of `@` of a text that are parsed. It bounds the time that a hostile text takes on the calling thread.
+ */
 const MENTION_CANDIDATES_MAX = 2_000;
 
-/** Returns at most `max` lower-case names that a text may mention, to be looked up before it is rendered. */
+/** Returns at most `max` lower-case names that a text may mention. The caller looks them up before rendering. */
 export function findMentions(text: string, max: number): Set<string> {
   const names = new Set<string>();
   const name = /[0-9A-Za-z](?:[-._]?[0-9A-Za-z]){0,99}/y;

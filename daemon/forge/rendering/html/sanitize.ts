@@ -11,7 +11,7 @@ import {
   type ClassPolicy,
 } from "./policy.ts";
 
-/** How void elements are written: `<br>` or `<br/>`. */
+/** The spelling of void elements: `<br>` or `<br/>`. */
 export type Flavour = "html" | "xhtml";
 
 /**
@@ -20,7 +20,7 @@ export type Flavour = "html" | "xhtml";
  */
 export type Sanitize = (html: string, flavour: Flavour) => string;
 
-/** The second pass removes nothing that the first left; the third proves it. More would be a bug. */
+/** Maximum number of passes. The second one normally changes nothing, which the third verifies; more would be a bug. */
 const PASSES_MAX = 4;
 
 /** Creates a sanitizer: `sanitize-html` with the allowlist of forge behaviour, 18.6, applied to the whole document. */
@@ -32,11 +32,11 @@ export function createSanitizer(classes: ClassPolicy): Sanitize {
   const attributeNames = [...new Set(Object.values(allowedAttributes).flat())];
   const options: sanitizeHtml.IOptions & { readonly allowedEmptyAttributes: string[] } = {
     allowedTags: [...allowedElements],
-    // By element they are checked in `vetAttributes`. The library copies these lists on every call: one list for each of
-    // the 130 elements takes 3 ms, which is ten times a comment.
+    // `vetAttributes` checks them by element. The library copies these lists on every call: a list for each of the 130
+    // elements would take 3 ms, ten times as long as rendering a comment.
     allowedAttributes: { "*": attributeNames },
     allowedEmptyAttributes: attributeNames,
-    // `vetAttributes` judges URLs: it allows any scheme that carries no code.
+    // `vetAttributes` checks URLs: it allows any scheme without code.
     allowedSchemesAppliedToAttributes: [],
     disallowedTagsMode: "discard",
     nonTextTags: [...droppedElements],
@@ -70,7 +70,7 @@ export function createSanitizer(classes: ClassPolicy): Sanitize {
 
   return (html, flavour) => {
     let clean = sanitizeOnce(html);
-    // Removing an element changes which tags close its siblings implicitly: parse the result again.
+    // Removing an element may change which tags implicitly close its siblings, so parse the result again.
     for (let pass = 1; hasRemoved; pass += 1) {
       if (pass === PASSES_MAX) throw new Error("sanitizing does not converge");
       clean = sanitizeOnce(clean);
@@ -81,7 +81,7 @@ export function createSanitizer(classes: ClassPolicy): Sanitize {
 
 const bareTag = new RegExp(`</?(?:${[...needsAttribute].join("|")})(?:>| [^>]*>)`, "g");
 
-/** Removes the elements that may not stand without an attribute, and keeps their content. */
+/** Removes the elements that need an attribute and have none; keeps their content. */
 function removeBareElements(html: string): string {
   const open: boolean[] = [];
   return html.replace(bareTag, (tag) => {

@@ -12,7 +12,7 @@ const icons = {
 
 type Alert = keyof typeof icons;
 
-/** Renders quotes that begin with `[!NOTE]` and the like, or with the emphasised word, as alerts (18.4). */
+/** Renders quotes that begin with a marker such as `[!NOTE]`, or with its emphasised word, as alerts (18.4). */
 export function alerts(engine: MarkdownIt): void {
   engine.core.ruler.before("inline", "alerts", markAlerts);
 
@@ -62,7 +62,7 @@ function markAlerts(state: StateCore): void {
     title.content = alert;
     output.push(title);
     inline.content = inline.content.slice(found[0].length);
-    // A paragraph with nothing but the marker is removed.
+    // A paragraph with only the marker is removed.
     if (inline.content.trim() === "") index += 3;
   }
   state.tokens = output;

@@ -28,7 +28,7 @@ export function blocks(engine: MarkdownIt): void {
   headingAttributes(engine);
 }
 
-/** Begins the blocks that are written by rules on a new line in a tight list item, as markdown-it begins all others. */
+/** Starts blocks of custom rules on a new line in a tight list item, as markdown-it does for its own blocks. */
 export function tightBlocks(engine: MarkdownIt): void {
   const { rules } = engine.renderer;
   for (const name of ["blockquote_open", "code_block", "fence", "html_block", "math_block"]) {

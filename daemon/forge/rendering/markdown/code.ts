@@ -35,7 +35,7 @@ export function toCodeBlock(
 ): string {
   const named = /^[^\s,:]*/.exec(info)?.[0] ?? "";
   const language = named === "" ? "text" : named;
-  // The page draws these.
+  // The page renders these as diagrams.
   const isDrawn = language === "mermaid" || language === "math";
   const pre = className(isDrawn ? "code-block is-loading" : "code-block");
   const classes = className(`chroma language-${escapeHtml(language)} display`);

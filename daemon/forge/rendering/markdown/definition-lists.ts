@@ -1,8 +1,9 @@
 import type { MarkdownIt, StateBlock } from "markdown-it";
 
 /**
- * Parses definition lists (18.4): terms, one a line, and definitions after a colon and a blank. A definition with a blank
- * line before it is rendered as paragraphs. markdown-it-deflist takes one term only, and `~` as a marker as well.
+ * Parses definition lists (18.4): terms, one a line, and definitions after a colon and a blank. A definition after a
+ * blank line is rendered as paragraphs. No library: markdown-it-deflist supports only one term, and accepts `~` as a
+ * marker.
  */
 export function definitionLists(engine: MarkdownIt): void {
   engine.block.ruler.before("lheading", "definition_list", list, {
@@ -21,7 +22,7 @@ interface Terms {
 const DEPTH = "croft.definitions.depth";
 
 function list(state: StateBlock, startLine: number, endLine: number, silent: boolean): boolean {
-  // A colon at the indent of the list ends the lazy paragraph of the definition before it.
+  // A colon at the indent of the list ends the lazy continuation of the previous definition.
   if (silent)
     return (
       Number(state.env[DEPTH] ?? 0) > 0 &&
@@ -74,7 +75,7 @@ function findTerms(state: StateBlock, from: number, endLine: number): Terms | un
     : undefined;
 }
 
-/** Whether the text has any definition; computed once, so that most texts are not searched. */
+/** Whether the text has a definition; computed once, so that most texts are not searched. */
 function hasColons(state: StateBlock): boolean {
   const key = "croft.definitions.any";
   return (state.env[key] ??= /^[ \t>]*:[ \t]/m.test(state.src)) === true;

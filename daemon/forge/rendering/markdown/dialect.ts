@@ -3,7 +3,7 @@ import { createHighlighting, type Highlighting } from "./highlight.ts";
 
 /** Footnotes of one rendering. */
 export interface FootnoteLabels {
-  /** Number by label; -1 until a reference to it is found. */
+  /** Numbers by label; -1 for a label without a reference so far. */
   readonly numbers: Map<string, number>;
   /** Referenced labels in the order of their first reference. */
   readonly order: string[];
@@ -15,7 +15,7 @@ export interface DialectEnv {
   readonly className: (names: string) => string;
   /** Whether paragraphs and lists get `dir="auto"`. */
   readonly decorates: boolean;
-  /** Suffix of footnote ids: a page shows several comments. */
+  /** Suffix of footnote ids, because a page shows several comments. */
   readonly footnoteSuffix: string;
   /** The text without its front matter, with normalised line breaks. */
   readonly source: string;

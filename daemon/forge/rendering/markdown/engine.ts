@@ -9,7 +9,7 @@ import { bareUrls, strikethrough } from "./inline.ts";
 import { math } from "./math.ts";
 import { tasks } from "./tasks.ts";
 
-/** Maximum nesting of quotes and lists; deeper ones are left out. */
+/** Maximum nesting of quotes and lists; deeper ones are omitted. */
 const NESTING_MAX = 100;
 
 /** Creates a parser and renderer of the dialect (forge behaviour, 18.4). `breaks` makes every line break a hard one. */
@@ -19,7 +19,7 @@ export function createEngine(options: { readonly breaks: boolean }): MarkdownIt 
     breaks: options.breaks,
     maxNesting: NESTING_MAX,
   });
-  // The sanitizer judges URLs: of a refused link it keeps the text instead of the source.
+  // The sanitizer checks URLs: it keeps the text of a refused link, and the library would keep its source.
   engine.validateLink = () => true;
   delayTables(engine);
   for (const rules of [
@@ -54,7 +54,7 @@ function delayTables(engine: MarkdownIt): void {
   });
 }
 
-/** Refuses a document that refers to one long URL so often that the HTML would be too long. */
+/** Refuses a document whose HTML would be too long because it refers to a long URL too often. */
 function limitExpansion({ tokens }: StateCore): void {
   let length = 0;
   for (const { children } of tokens)

@@ -2,12 +2,13 @@ import type { MarkdownIt, StateBlock, StateCore, StateInline, Token } from "mark
 import { escapeHtml } from "../html/escape.ts";
 import { dialectOf } from "./dialect.ts";
 
-/** Number of a label without a reference so far. */
+/** The number of a label without a reference so far. */
 const UNREFERENCED = -1;
 
 /**
- * Renders `[^1]` and `[^1]: text` (18.4); the texts follow the document in the order of their first reference.
- * markdown-it-footnote searches a label's end through the whole paragraph, which is quadratic for `[^[^[^…`.
+ * Renders `[^1]` and `[^1]: text` (18.4); the texts follow the document in the order of their first reference. No
+ * library: markdown-it-footnote searches the end of each label in the whole paragraph, which is quadratic for
+ * `[^[^[^…`.
  */
 export function footnotes(engine: MarkdownIt): void {
   engine.block.ruler.before("reference", "footnote_text", definition, {
@@ -66,7 +67,7 @@ function definition(
   if (isFirst) numbers.set(label, UNREFERENCED);
 
   const open = state.push("footnote_text_open", "", 1);
-  // Of two texts for one label the first is shown.
+  // Of two texts for one label, the first is shown.
   open.meta = { label: isFirst ? label : undefined };
 
   const before = {
@@ -110,7 +111,7 @@ function reference(state: StateInline, silent: boolean): boolean {
   return true;
 }
 
-/** Moves the texts that are referenced to the end, and removes the others. */
+/** Moves referenced texts to the end, and removes unreferenced ones. */
 function collect(state: StateCore): void {
   const { numbers, order } = dialectOf(state.env).footnotes;
   if (numbers.size === 0) return;

@@ -72,7 +72,7 @@ function parseMapping(source: string): ReadonlyMap<string, unknown> | undefined 
     if (!(value instanceof Map)) return undefined;
     return new Map([...value].map(([key, item]) => [String(key), item as unknown]));
   } catch {
-    // Too many aliases or levels for the parser: rendered as text.
+    // Too many aliases or levels for the parser, so it is rendered as text.
     return undefined;
   }
 }

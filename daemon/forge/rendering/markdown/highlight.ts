@@ -48,20 +48,20 @@ for (const [languageName, names] of Object.entries(aliases))
 /** Names of all grammars, without aliases. */
 export const languages: readonly string[] = hljs.listLanguages();
 
-/** How much code of one document may still be highlighted, in characters. */
+/** Remaining characters of code to highlight in one document. */
 export interface Highlighting {
   remaining: number;
 }
 
 /**
  * Many grammars take time quadratic in the length of a line or block of hostile code: 1.6 s for 16 KiB of one letter as
- * `ini`. Code beyond these lengths is shown without colours, so that the work for one document is bounded.
+ * `ini`. Code beyond these lengths is not highlighted, so that the work for one document is bounded.
  */
 export const HIGHLIGHTED_LINE_MAX = 500;
 export const HIGHLIGHTED_BLOCK_MAX = 16 * 1024;
 export const HIGHLIGHTED_DOCUMENT_MAX = 64 * 1024;
 
-/** A pattern for this would try each character of a line as the first of a long one. */
+/** Not a regular expression: it would try to match a long line from each character. */
 function hasLongLine(code: string): boolean {
   return code.split("\n").some((line) => line.length > HIGHLIGHTED_LINE_MAX);
 }
@@ -71,8 +71,8 @@ export function createHighlighting(): Highlighting {
 }
 
 /**
- * Returns code as HTML, with `<span class="…">` of the reference's short classes (forge behaviour, 18.4) when the language
- * is known. The text without the tags is the code, unchanged.
+ * Returns code as HTML, with `<span class="…">` of the reference's short classes (forge behaviour, 18.4) when the
+ * language is known. The text content is the unchanged code.
  */
 export function highlight(code: string, language: string, budget: Highlighting): string {
   const grammar = hljs.getLanguage(language);
@@ -84,7 +84,7 @@ export function highlight(code: string, language: string, budget: Highlighting):
   return toShortClasses(value, namesIdentifiers.has(grammar.name ?? ""));
 }
 
-/** Grammars of which the reference marks identifiers, too. */
+/** Grammars whose identifiers the reference marks as well. */
 const namesIdentifiers = new Set(["JavaScript", "TypeScript", "Go"]);
 
 const part = /<span class="([^"]*)">|<\/span>|[^<]+/g;

@@ -2,7 +2,7 @@ import type { MarkdownIt, StateInline } from "markdown-it";
 
 const TILDE = 0x7e;
 
-/** Renders `~~struck~~` and `~struck~` as `<del>`. markdown-it's own rule knows two tildes only. */
+/** Renders `~~struck~~` and `~struck~` as `<del>`. The rule of markdown-it supports only two tildes. */
 export function strikethrough(engine: MarkdownIt): void {
   engine.disable(["strikethrough"]);
   engine.inline.ruler.before("emphasis", "struck", scan);
@@ -21,7 +21,7 @@ function scan(state: StateInline, silent: boolean): boolean {
   state.pos += scanned.length;
   if (scanned.length > 2) return true;
   state.delimiters.push({
-    // The length is part of the marker, so that only runs of equal length pair.
+    // The length is part of the marker, so that only runs of equal length match.
     marker: TILDE + scanned.length * 0x100,
     length: 0,
     token: state.tokens.length - 1,
@@ -55,7 +55,7 @@ function toElement(
   token.content = "";
 }
 
-/** Keeps `_` inside a bare URL from opening emphasis: `https://example.com/__init__.py` (18.4). */
+/** Prevents `_` inside a bare URL from opening emphasis: `https://example.com/__init__.py` (18.4). */
 export function bareUrls(engine: MarkdownIt): void {
   engine.inline.ruler.before("emphasis", "bare_url", (state, silent) => {
     if (state.src.charCodeAt(state.pos) !== 0x5f /* _ */) return false;

@@ -4,7 +4,7 @@ import { dialectOf } from "./dialect.ts";
 
 const DOLLAR = 0x24;
 
-/** Renders `$a$`, `` $`a`$ ``, `$$a$$` and `$$` blocks as marked source, which the page draws (18.4). */
+/** Renders `$a$`, `` $`a`$ ``, `$$a$$` and `$$` blocks as marked source, which the page typesets (18.4). */
 export function math(engine: MarkdownIt): void {
   engine.inline.ruler.before("escape", "math", inline);
   engine.block.ruler.after("fence", "math_block", block, {
@@ -93,7 +93,7 @@ function findClosingLine(
   startLine: number,
   endLine: number,
 ): number | undefined {
-  // An unclosed block is searched for once, not once for each opener.
+  // The end of an unclosed block is searched once, not once for each opener.
   const key = "croft.math.unclosed";
   const known = state.env[key];
   if (typeof known === "number" && startLine >= known) return undefined;

@@ -1,7 +1,7 @@
 import type { MarkdownIt } from "markdown-it";
 import { dialectOf } from "./dialect.ts";
 
-/** Renders `- [ ]` and `- [x]` at the start of a list item as a box with its byte offset in the source (18.4). */
+/** Renders `- [ ]` and `- [x]` at the start of a list item as a checkbox with its byte offset in the source (18.4). */
 export function tasks(engine: MarkdownIt): void {
   const boxes = new WeakMap<object, { readonly isChecked: boolean; readonly position: number }>();
 
@@ -44,7 +44,10 @@ export function tasks(engine: MarkdownIt): void {
   };
 }
 
-/** Returns a function that computes the byte offset of a box; reads the document once, for lines in ascending order. */
+/**
+ * Returns a function that computes the byte offset of a checkbox. It reads the document once, so call it for lines in
+ * ascending order.
+ */
 function createPositions(
   source: string,
   bytesBefore: number,

@@ -1,4 +1,7 @@
-/** Programming and markup languages by the ends of file names. Data and prose, such as JSON and Markdown, do not count. */
+/**
+ * Programming and markup languages by the suffixes of file names. Data and prose, such as JSON and Markdown, are not
+ * counted.
+ */
 const byExtension: Readonly<Record<string, string>> = {
   ...spread("Ada", "adb ads"),
   ...spread("Assembly", "asm s"),
@@ -88,11 +91,11 @@ function spread(language: string, extensions: string): Readonly<Record<string, s
   return Object.fromEntries(extensions.split(" ").map((extension) => [extension, language]));
 }
 
-/** Folders of code that others wrote, and of documentation. */
+/** Folders of vendored code and of documentation. */
 const EXCLUDED =
   /(?:^|\/)(?:node_modules|bower_components|vendor|third[_-]party|dist|docs?|examples?|samples?)\/|(?:^|\/)\.|\.min\.(?:css|js)$/i;
 
-/** Returns the language of a file by its path; undefined for other files, and for code that is not the repository's own. */
+/** Returns the language of a file by its path; undefined for other files and for vendored code. */
 export function findLanguage(path: string): string | undefined {
   if (EXCLUDED.test(path)) return undefined;
   const name = path.slice(path.lastIndexOf("/") + 1).toLowerCase();

@@ -22,11 +22,14 @@ import type { RepositoryPath } from "../repositories.service.ts";
 import { workInFolder } from "../work-in-folder.ts";
 import { findLanguage } from "./language-names.ts";
 
-/** The languages of repositories: counted by a job after each change of the default branch, and kept with the commit. */
+/**
+ * The languages of repositories. A job counts them after each change of the default branch and stores them with the
+ * commit.
+ */
 export interface Languages {
   /**
-   * Returns the bytes by language, the most first; empty until the job has run. Refuses with `not_found` a caller who may
-   * not read the code.
+   * Returns the bytes by language, in descending order; empty until the job has run. Refuses with `not_found` a caller
+   * who may not read the code.
    */
   get(
     path: RepositoryPath,
@@ -46,7 +49,7 @@ export interface LanguagesDeps {
 }
 
 const KIND = "forge.repositories.languages";
-/** Entries of a tree that are counted; a larger one is counted in part. */
+/** Maximum number of entries of a tree that are counted. */
 const ENTRIES_MAX = 500_000;
 const payloadSchema = z.object({ repositoryId: z.int().brand<"RepositoryId">() });
 

@@ -9,7 +9,7 @@ const months = [
   ...["August", "September", "October", "November", "December"],
 ];
 
-/** Spellings of a value, by the end of the variable's name. */
+/** Transformations of a value, by the suffix of the variable's name. */
 const spellings: Readonly<Record<string, (value: string) => string>> = {
   SNAKE: (value) => toWords(value).join("_"),
   KEBAB: (value) => toWords(value).join("-"),
@@ -25,9 +25,9 @@ const spellings: Readonly<Record<string, (value: string) => string>> = {
 };
 
 /**
- * Returns the function that replaces `$NAME` and `${NAME}` as the templates of the reference have them: the name, owner,
- * description and addresses of both repositories and the date. An unknown name stays without its dollar sign. The texts
- * are those of files, read as latin1, so that bytes that are not UTF-8 survive.
+ * Returns the function that replaces `$NAME` and `${NAME}` in template files as the reference does: the name, owner,
+ * description and addresses of both repositories and the date. An unknown name loses its dollar sign. The texts are
+ * read as latin1, so that bytes that are not UTF-8 are preserved.
  */
 export function createExpansion(
   template: OwnedRepository,
@@ -82,7 +82,7 @@ function spell(name: string, value: string): Record<string, string> {
   return { [name]: value, ...(Object.fromEntries(spelled) as Record<string, string>) };
 }
 
-/** Splits a name at separators and capitals, into words of small letters. */
+/** Splits a name at separators and capitals, into lower-case words. */
 function toWords(value: string): readonly string[] {
   return value
     .replace(/([a-z\d])([A-Z])/g, "$1 $2")
@@ -95,8 +95,8 @@ function toWords(value: string): readonly string[] {
 const capitalize = (word: string) => word.slice(0, 1).toUpperCase() + word.slice(1);
 
 /**
- * Makes every part of an expanded path usable on all systems: characters and names that Windows reserves, leading dots of
- * `..` and git's own folder are replaced. Empty if nothing is left.
+ * Makes every part of an expanded path valid on all systems: replaces characters and names that Windows reserves,
+ * leading dots of `..` and `.git`. Empty if nothing remains.
  */
 export function toSafePath(path: string): string {
   return path

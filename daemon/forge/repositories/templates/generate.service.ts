@@ -38,7 +38,7 @@ export interface GenerateOptions {
   readonly name: string;
   readonly description: string;
   readonly isPrivate: boolean;
-  /** Empty is the template's. */
+  /** An empty text means the template's default branch. */
   readonly defaultBranch: string;
   readonly takes: {
     readonly content: boolean;
@@ -46,17 +46,17 @@ export interface GenerateOptions {
     readonly labels: boolean;
     readonly webhooks: boolean;
     readonly protectedBranch: boolean;
-    /** Repositories have neither here; asking for one of them alone is allowed. */
+    /** Unsupported here, but a request for only one of them is valid. */
     readonly gitHooks: boolean;
     readonly avatar: boolean;
   };
 }
 
 /**
- * Creates a repository from a template. Refuses with `unprocessable` a repository that is not a template and a request that
- * takes nothing, with `not_found` a template that the caller may not read and an unknown owner, with `forbidden` an owner
- * for whom the caller may not create repositories, and hooks or protections of a template that the caller does not
- * administer; and as `createRepository` does. Everything is recorded in one transaction.
+ * Creates a repository from a template. Refuses with `unprocessable` a repository that is not a template and a request
+ * without any part; with `not_found` a template that the caller may not read and an unknown owner; with `forbidden` an
+ * owner for whom the caller may not create repositories, and hooks or protections of a template that the caller does
+ * not administer; and as `createRepository` does. All rows are written in one transaction.
  */
 export type GenerateRepository = (
   path: RepositoryPath,
@@ -74,7 +74,7 @@ export interface GenerateRepositoryDeps extends CreateRepositoryDeps {
   readonly copyHooks: (tx: Transaction, from: RepositoryId, to: RepositoryId) => Promise<void>;
 }
 
-/** Copies at one time, and of one user; others wait. */
+/** Maximum number of concurrent copies, in total and of one user; others wait. */
 const limits = {
   atOnce: 4,
   perClient: 1,
@@ -82,7 +82,7 @@ const limits = {
   waiting: 32,
   waitingPerClient: 8,
 } as const;
-/** A repository has no more labels. */
+/** The maximum number of labels of a repository. */
 const LABELS_MAX = 10_000;
 
 export function createGenerator(deps: GenerateRepositoryDeps): GenerateRepository {
@@ -195,12 +195,12 @@ export function createGenerator(deps: GenerateRepositoryDeps): GenerateRepositor
   }
 }
 
-/** Addresses and secrets of hooks, and rules of branches, are shown to administrators only. */
+/** Only administrators may see addresses and secrets of hooks, and rules of branches. */
 function assertMayTake({ access }: OpenedRepository, takes: GenerateOptions["takes"]): void {
   if ((takes.webhooks || takes.protectedBranch) && !reaches(access, "admin"))
     throw new AppError(
       "forbidden",
-      "only administrators of the template take its webhooks and branch protections",
+      "only administrators of the template may copy its webhooks and branch protections",
     );
 }
 

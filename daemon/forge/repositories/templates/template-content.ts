@@ -13,23 +13,23 @@ import { cleanFilePath } from "../../code/paths.ts";
 import { compileGlob } from "../glob.ts";
 import { type Expand, toSafePath } from "./expansion.ts";
 
-/** The file of globs: the files that it names are expanded, and it is left out itself. */
+/** The file of globs. The files that match are expanded; this file is not copied. */
 const RULES = ".gitea/template";
 const limits = {
-  /** Bytes of the rules, and of one file that is expanded; a larger one is copied as it is. */
+  /** Maximum bytes of the file of globs, and of an expanded file; a larger one is copied without expansion. */
   fileBytes: 1024 * 1024,
-  /** Globs, and characters of all of them. */
+  /** Maximum number of globs, and characters of all of them. */
   globs: 50,
   globCharacters: 2_000,
   /** Longest path that is compared with globs. */
   pathCharacters: 1_024,
-  /** Files that are expanded, and bytes of them. */
+  /** Maximum number of expanded files, and bytes of all of them. */
   files: 2_000,
   bytes: 32 * 1024 * 1024,
   /** Maximum number of tree entries that are read. */
   entries: 200_000,
 } as const;
-/** Other requests are served after as many paths. */
+/** Number of paths after which other requests are served. */
 const PATHS_AT_ONCE = 100;
 
 /** The content of a template, for a new repository. */
@@ -46,8 +46,8 @@ export interface TemplateContent {
 
 /**
  * Writes the first commit of a new repository: the tree of the template's branch, with variables expanded in the files
- * that `.gitea/template` names. Returns false when the branch does not exist. Refuses with `unprocessable` a template that
- * expands more files than allowed. @throws GitError
+ * that match `.gitea/template`. Returns false when the branch does not exist. Refuses with `unprocessable` a template
+ * with too many files to expand. @throws GitError
  */
 export async function writeTemplateCommit(
   content: TemplateContent,
@@ -103,7 +103,7 @@ const isRegular = ({ type, mode }: TreeEntry) => type === "blob" && mode.startsW
 
 type Glob = (path: string) => boolean;
 
-/** Reads the globs of a file of rules; lines that are empty, comments or malformed are left out. */
+/** Reads the globs of the file. Skips empty lines, comments and malformed globs. */
 function toGlobs(text: string): readonly Glob[] {
   const lines = text
     .split("\n")
@@ -136,7 +136,7 @@ async function listMatching(
     if (!globs.some((matches) => matches(entry.path))) continue;
     bytes += entry.size;
     matching.push(entry);
-    // The headers of objects count as well where they are read.
+    // The limit of the reader includes the headers of objects.
     if (matching.length > limits.files || bytes > limits.bytes - limits.files * 200)
       throw tooLarge();
   }
@@ -149,7 +149,7 @@ const tooLarge = () =>
     `the template expands more than ${limits.files} files or ${limits.bytes} bytes`,
   );
 
-/** Expands the variables in a path. A result that cannot be a path of a repository is not used. */
+/** Expands the variables in a path. Returns the original path when the result is invalid. */
 function toPath(path: string, expand: Expand): string {
   const expanded = Buffer.from(expand(Buffer.from(path).toString("latin1")), "latin1").toString();
   if (expanded === path) return path;

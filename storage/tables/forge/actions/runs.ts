@@ -19,7 +19,7 @@ export interface ActionRun {
   /** Such as `.gitea/workflows`. */
   readonly workflowFolder: string;
   readonly title: string;
-  /** In full, such as `refs/heads/main`. */
+  /** The full name, such as `refs/heads/main`. */
   readonly ref: string;
   readonly headSha: string;
   /** JSON. */

@@ -17,7 +17,7 @@ export interface Scope extends FunctionScope {
   readonly contexts: Readonly<Record<string, ExpressionValue>>;
 }
 
-/** Longest text that an expression or template may make; nested `format` calls grow exponentially. */
+/** Longest result of an expression or template; nested `format` calls grow exponentially. */
 const TEXT_MAX = 1024 * 1024;
 
 /** Evaluates the text between `${{` and `}}`. @throws ExpressionError */
@@ -40,14 +40,14 @@ function evaluateParsed(expression: Expression, scope: Scope): ExpressionValue {
     case "member": {
       const value = of(expression.of);
       const key = of(expression.key);
-      // Behind a filter, the member of each value; those without it are left out.
+      // After a filter: the member of each value, without the values that lack it.
       return isFiltered(expression.of) && isList(value)
         ? value.map((each) => memberOf(each, key)).filter((each) => each !== null)
         : memberOf(value, key);
     }
     case "filter": {
       const value = of(expression.of);
-      // Behind another filter, the values of each value.
+      // After another filter: the values of each value.
       return isFiltered(expression.of) && isList(value)
         ? value.flatMap((each) => valuesOf(each))
         : valuesOf(value);
@@ -147,7 +147,7 @@ const STATUS_FUNCTIONS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Evaluates the `if` of a job or step, whose `${{ }}` may be left out. An absent condition is `success()`, and a condition
+ * Evaluates the `if` of a job or step, where `${{ }}` is optional. An absent condition is `success()`, and a condition
  * without a status function holds only after success. @throws ExpressionError
  */
 export function evaluateCondition(condition: string | undefined, scope: Scope): boolean {

@@ -7,7 +7,7 @@ import {
   toText,
 } from "./values.ts";
 
-/** Longest text that one call of `format` or `join` may make. */
+/** Longest result of one call of `format` or `join`. */
 const RESULT_CHARACTERS_MAX = 1024 * 1024;
 
 /** The dependencies of functions besides their arguments. */
@@ -118,7 +118,7 @@ function fromJson(text: string): ExpressionValue {
     const value: ExpressionValue = JSON.parse(text);
     return value;
   } catch {
-    throw new ExpressionError("fromJSON: the text is no JSON");
+    throw new ExpressionError("fromJSON: the text is not JSON");
   }
 }
 

@@ -40,7 +40,7 @@ const LEVELS: readonly (readonly BinaryOperator[])[] = [
 
 /**
  * Parses the text between `${{` and `}}`. @throws ExpressionError
- * @param names the contexts that it may name, in lower case; any by default
+ * @param names the contexts that it may refer to, in lower case; any by default
  */
 export function parseExpression(text: string, names?: ReadonlySet<string>): Expression {
   if (text.length > CHARACTERS_MAX)

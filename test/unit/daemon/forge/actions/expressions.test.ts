@@ -76,7 +76,7 @@ test.each([
   ["secret.KEY", "unknown name"],
   ["'open", "unexpected character"],
   ["success()", "only in a condition"],
-  ["fromJSON('{')", "no JSON"],
+  ["fromJSON('{')", "not JSON"],
   ["format('{1}', 1)", "no value for {1}"],
   [`${"(".repeat(1_000)}1${")".repeat(1_000)}`, "at most 50 deep"],
   [`${"!".repeat(1_000)}1`, "at most 50 deep"],
@@ -97,7 +97,7 @@ test("bounds the text that nested calls make", () => {
 test("refuses to print a value that is nested too deeply instead of overflowing the stack", () => {
   const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
   const scope = { contexts: { inputs: { deep } } };
-  expect(() => evaluate("toJSON(fromJSON(inputs.deep))", scope)).toThrow(/too deeply|no JSON/);
+  expect(() => evaluate("toJSON(fromJSON(inputs.deep))", scope)).toThrow(/too deeply|not JSON/);
 });
 
 describe("templates", () => {

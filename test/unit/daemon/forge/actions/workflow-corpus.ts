@@ -230,7 +230,7 @@ export const refused: readonly (readonly [
     "a job that needs an unknown one",
     `on: push\n${job("    needs: [b]")}`,
     6,
-    'needs "b", and there is no such job',
+    'needs the unknown job "b"',
   ],
   [
     "a cycle",

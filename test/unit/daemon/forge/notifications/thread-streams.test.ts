@@ -144,7 +144,7 @@ describe("a stream", () => {
       end(stream);
       expect(await next).toBe("end");
     }
-    expect(() => streams.open(caller, undefined)).toThrow("no room");
+    expect(() => streams.open(caller, undefined)).toThrow("no further streams");
   });
 });
 
@@ -213,7 +213,7 @@ describe("streams are bounded", () => {
     for (let id = 1; id <= people; id += 1)
       for (let own = 0; own < STREAMS_PER_PERSON_MAX; own += 1)
         streams.open({ ...caller, user: { ...caller.user, id: toUserId(-id) } }, undefined);
-    expect(() => follow()).toThrow("no room for another stream");
+    expect(() => follow()).toThrow("accepts no further streams");
   });
 });
 
