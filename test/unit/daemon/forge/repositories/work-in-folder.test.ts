@@ -61,5 +61,5 @@ test("a failure in a folder that stays is reported, and so is one that never sta
     await moveTo(`${++moves}.git`);
     await readHead(directory);
   };
-  await expect(workInFolder(deps, repositoryId, restless)).rejects.toThrow("ENOENT");
+  await expect(workInFolder(deps, repositoryId, restless)).rejects.toThrow("its folder is missing");
 });
