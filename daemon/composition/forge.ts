@@ -40,7 +40,7 @@ import {
   createRepositoryFolders,
 } from "../forge/repositories/repositories.ts";
 import { branchProtectionRoutes } from "../forge/repositories/branch-protections.routes.ts";
-import { createPushJudge } from "../forge/repositories/protected-refs.ts";
+import { createPushCheck } from "../forge/repositories/protected-refs.ts";
 import { deployKeyRoutes } from "../forge/repositories/deploy-keys.routes.ts";
 import { createCommitGraphs } from "../forge/repositories/commit-graphs.ts";
 import { createLanguages } from "../forge/repositories/languages/languages.service.ts";
@@ -239,8 +239,8 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     publishToHooks: publishStatus,
   });
   const pushes = await openPushes({ ...deps, git, locate, events, isAlone });
-  const judgePush = createPushJudge(db);
-  const writeRefs = createRefWriter({ git, locate, judgePush, ...pushes });
+  const checkPush = createPushCheck(db);
+  const writeRefs = createRefWriter({ git, locate, checkPush, ...pushes });
   const transfers = createSmartHttp({
     db,
     git,
@@ -248,7 +248,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     log,
     ...pushes,
     startGuard: createPushGuards({
-      judgePush,
+      checkPush,
       hasRules: async ({ id }) => (await listBranchProtections(db, id)).length > 0,
       temporaryDirectory: stores.directory.tmp,
       newId,

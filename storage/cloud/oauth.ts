@@ -118,7 +118,7 @@ export async function askForGrant(
   parameters: Readonly<Record<string, string>>,
   by: { readonly transport: Transport } & Pick<ProviderDeps, "clock" | "server">,
 ): Promise<{ readonly kind: "ok"; readonly grant: Grant } | GrantFailure> {
-  const askedAt = by.clock();
+  const requestedAt = by.clock();
   const form = new URLSearchParams({
     ...parameters,
     client_id: by.server[vendor.clientIdSetting] ?? "",
@@ -143,14 +143,14 @@ export async function askForGrant(
     };
   if (answer.status !== 200) return toFailure(answer.status, fields?.["error"]);
   if (body.kind === "offline") return body;
-  const grant = toGrant(body.value, askedAt);
+  const grant = toGrant(body.value, requestedAt);
   if (grant === undefined) return { kind: "offline", sent: true, note: "no token in the answer" };
   return lacksScope(vendor, fields?.["scope"])
     ? { kind: "forbidden", note: SCOPE_MISSING }
     : { kind: "ok", grant };
 }
 
-function toGrant(fields: JsonObject, askedAt: number): Grant | undefined {
+function toGrant(fields: JsonObject, requestedAt: number): Grant | undefined {
   const {
     access_token: accessToken,
     refresh_token: refreshToken,
@@ -164,7 +164,7 @@ function toGrant(fields: JsonObject, askedAt: number): Grant | undefined {
     accessToken,
     refreshToken:
       typeof refreshToken === "string" && refreshToken !== "" ? refreshToken : undefined,
-    renewAt: lifeMs > 0 ? askedAt + Math.max(lifeMs - EARLIER_MS, lifeMs / 2) : undefined,
+    renewAt: lifeMs > 0 ? requestedAt + Math.max(lifeMs - EARLIER_MS, lifeMs / 2) : undefined,
   };
 }
 

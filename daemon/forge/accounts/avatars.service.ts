@@ -82,10 +82,10 @@ export function createAvatars({
       await received.publish();
       const { sha256, size } = received.digests;
       await db.transaction(async (tx) => {
-        const today = await findUserById(tx, account.id);
-        if (today === undefined) throw notFound();
-        await putAvatar(tx, today.id, { sha256, size, contentType });
-        await updateUser(tx, today, { avatarHash: sha256, updatedAt: tx.now });
+        const current = await findUserById(tx, account.id);
+        if (current === undefined) throw notFound();
+        await putAvatar(tx, current.id, { sha256, size, contentType });
+        await updateUser(tx, current, { avatarHash: sha256, updatedAt: tx.now });
       });
     } finally {
       await received.discard();
@@ -94,12 +94,12 @@ export function createAvatars({
 
   async function remove(account: ForgeUser): Promise<void> {
     await db.transaction(async (tx) => {
-      const today = await findUserById(tx, account.id);
-      if (today === undefined) throw notFound();
-      await deleteAvatar(tx, today.id);
+      const current = await findUserById(tx, account.id);
+      if (current === undefined) throw notFound();
+      await deleteAvatar(tx, current.id);
       // An organization has no address.
-      const drawnFrom = today.kind === "individual" ? today.email : today.lowerName;
-      await updateUser(tx, today, { avatarHash: toAvatarHash(drawnFrom), updatedAt: tx.now });
+      const drawnFrom = current.kind === "individual" ? current.email : current.lowerName;
+      await updateUser(tx, current, { avatarHash: toAvatarHash(drawnFrom), updatedAt: tx.now });
     });
   }
 }

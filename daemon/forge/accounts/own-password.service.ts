@@ -57,11 +57,11 @@ export function createOwnPassword({
       await rules.assertAllowed(next);
       const nextHash = await passwords.hash(next);
       await db.transaction(async (tx) => {
-        const today = await findUserById(tx, id);
+        const current = await findUserById(tx, id);
         // A concurrent request changed the password after this one checked it.
-        if (today?.passwordHash !== passwordHash) throw wrongPassword();
+        if (current?.passwordHash !== passwordHash) throw wrongPassword();
         const changes = { passwordHash: nextHash, mustChangePassword: false, updatedAt: tx.now };
-        await updateUser(tx, today, changes);
+        await updateUser(tx, current, changes);
       });
     },
   };

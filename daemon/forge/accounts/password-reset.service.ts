@@ -90,12 +90,12 @@ export function createPasswordResets(deps: PasswordResetsDeps): PasswordResets {
       await rules.assertAllowed(next);
       const passwordHash = await passwords.hash(next);
       await db.transaction(async (tx) => {
-        const today = await findUserById(tx, user.id);
+        const current = await findUserById(tx, user.id);
         // The link was used, or the password changed, while the new one was hashed.
-        const isValid = today !== undefined && toMark(today) === reset.passwordMark;
+        const isValid = current !== undefined && toMark(current) === reset.passwordMark;
         if (!(await deletePasswordReset(tx, tokenHash)) || !isValid) throw badLink();
         const changes = { passwordHash, mustChangePassword: false, updatedAt: tx.now };
-        await updateUser(tx, today, changes);
+        await updateUser(tx, current, changes);
       });
     },
 

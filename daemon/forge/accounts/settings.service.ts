@@ -46,9 +46,9 @@ export function createOwnSettings({ db }: { readonly db: Database }): OwnSetting
         Object.entries(edit).filter(([, value]) => value !== undefined),
       );
       return db.transaction(async (tx) => {
-        const today = await findUserById(tx, caller.user.id);
-        if (today === undefined) throw notFound();
-        return updateUser(tx, today, { ...changes, updatedAt: tx.now });
+        const current = await findUserById(tx, caller.user.id);
+        if (current === undefined) throw notFound();
+        return updateUser(tx, current, { ...changes, updatedAt: tx.now });
       });
     },
   };

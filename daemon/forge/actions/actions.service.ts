@@ -131,8 +131,8 @@ export function createActions(deps: ActionsDeps) {
       const { owned, run } = await openRun(path, caller, "");
       assertReaches(owned, "write");
       await db.transaction(async (tx) => {
-        const today = await findRun(tx, run.id);
-        if (today !== undefined && !isFinal(today.status))
+        const current = await findRun(tx, run.id);
+        if (current !== undefined && !isFinal(current.status))
           throw new AppError("invalid_argument", "this workflow run is not done");
         await deleteRun(tx, run.id);
       });
@@ -142,8 +142,8 @@ export function createActions(deps: ActionsDeps) {
       const { owned, run } = await openRun(path, caller, "/cancel");
       assertReaches(owned, "write");
       await db.transaction(async (tx) => {
-        const today = await findRun(tx, run.id);
-        if (today !== undefined && !isFinal(today.status)) await engine.cancel(tx, today);
+        const current = await findRun(tx, run.id);
+        if (current !== undefined && !isFinal(current.status)) await engine.cancel(tx, current);
       });
     },
 

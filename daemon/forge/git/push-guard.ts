@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { ActingUser } from "../caller.ts";
 import type { RefChange } from "../repositories/events.ts";
-import type { JudgePush } from "../repositories/protected-refs.ts";
+import type { CheckPush } from "../repositories/protected-refs.ts";
 import { FLUSH, type PushCommands, toPktLine } from "./push-commands.ts";
 
 /** Enforces the protection of branches in one push. */
@@ -15,13 +15,13 @@ export interface PushGuard {
    * Checks the commands of the push before git executes them. Returns why the push is refused; undefined allows it. Git
    * itself refuses to remove commits from a protected branch, because only git has the commits.
    */
-  judge(pusher: ActingUser, changes: readonly RefChange[]): Promise<string | undefined>;
+  check(pusher: ActingUser, changes: readonly RefChange[]): Promise<string | undefined>;
   /** Removes the files that the guard has written. Never rejects. */
   end(): Promise<void>;
 }
 
 export interface PushGuardDeps {
-  readonly judgePush: JudgePush;
+  readonly checkPush: CheckPush;
   readonly hasRules: (repository: ForgeRepository) => Promise<boolean>;
   /** The folder for the hook and for the lists that it reads. */
   readonly temporaryDirectory: string;
@@ -47,7 +47,7 @@ exit 0
 
 /** Returns the function that guards pushes. The hook is written for the first repository that needs it. */
 export function createPushGuards(deps: PushGuardDeps): StartGuard {
-  const { judgePush, hasRules, temporaryDirectory, newId } = deps;
+  const { checkPush, hasRules, temporaryDirectory, newId } = deps;
   const hooks = join(temporaryDirectory, "git-hooks");
   let writing: Promise<void> | undefined;
   const writeHook = async () => {
@@ -67,8 +67,8 @@ export function createPushGuards(deps: PushGuardDeps): StartGuard {
     return {
       env: isGuarded ? { CROFT_FORWARD_ONLY: list } : {},
       config: isGuarded ? { "core.hooksPath": hooks } : {},
-      async judge(pusher, changes) {
-        const { refused, forwardOnly } = await judgePush(repository, pusher, changes);
+      async check(pusher, changes) {
+        const { refused, forwardOnly } = await checkPush(repository, pusher, changes);
         if (refused !== undefined) return refused.gitReason;
         if (forwardOnly.length === 0) return undefined;
         if (!isGuarded) return "the protection of the branch has just changed, push again";

@@ -85,7 +85,7 @@ export function createReceivePack(deps: ReceivePackDeps) {
         const changes = toRequestedChanges(requested);
         await refuseFor(requested, "failed to write the journal entry of a push", async () => {
           const reason =
-            (await owned.findRefusal()) ?? (await owned.guard.judge(owned.pusher, changes));
+            (await owned.findRefusal()) ?? (await owned.guard.check(owned.pusher, changes));
           if (reason === undefined)
             note = await journal.begin(owned.repository, owned.pusher.id, changes);
           return reason;

@@ -77,8 +77,8 @@ export function createPushRecorder({
       const owner = former && (await findUserById(tx, former.ownerId));
       if (former === undefined || owner === undefined) return;
       const edited = await applyOptions(tx, { repository: former, owner }, pusher, options);
-      const today = edited ?? former;
-      await events.pushed?.(tx, { repository: today, owner, pusher, changes });
+      const current = edited ?? former;
+      await events.pushed?.(tx, { repository: current, owner, pusher, changes });
       if (edited !== undefined)
         await events.edited?.(tx, { repository: edited, owner, actor: pusher, former });
     });

@@ -34,9 +34,9 @@ export function createRunInFolder({
           return await work(await locate(found));
         } catch (error) {
           const hasMoved = error instanceof GitError && error.code === "moved";
-          const today = hasMoved ? await findRepositoryById(db, repository.id) : undefined;
-          if (today === undefined || attempt === ATTEMPTS_MAX) throw error;
-          found = today;
+          const current = hasMoved ? await findRepositoryById(db, repository.id) : undefined;
+          if (current === undefined || attempt === ATTEMPTS_MAX) throw error;
+          found = current;
         }
       }
     });

@@ -283,7 +283,7 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
         db,
         { owner: ownerName, repo: name },
         caller?.user,
-        (today) => `/${today.owner}/${today.repo}.git/info/refs?service=${service}`,
+        (current) => `/${current.owner}/${current.repo}.git/info/refs?service=${service}`,
       );
       const access = await findAccess(db, owned, caller?.user);
       return reaches(access, "read") ? { ...owned, access } : undefined;

@@ -5,7 +5,7 @@ import type { ForgeRepository } from "../../../storage/tables/forge/repositories
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import type { OwnedRepository, RefChange } from "../repositories/events.ts";
-import type { JudgePush } from "../repositories/protected-refs.ts";
+import type { CheckPush } from "../repositories/protected-refs.ts";
 import type { PushJournal } from "./push-journal.ts";
 import type { RecordPush } from "./record-push.ts";
 
@@ -33,13 +33,13 @@ export function createRefWriter({
   locate,
   journal,
   recordPush,
-  judgePush,
+  checkPush,
 }: {
   readonly git: Git;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   readonly journal: PushJournal;
   readonly recordPush: RecordPush;
-  readonly judgePush: JudgePush;
+  readonly checkPush: CheckPush;
 }): WriteRefs {
   return async ({ repository }, pusher, changes) => {
     await assertAllowed(repository, pusher, changes);
@@ -68,7 +68,7 @@ export function createRefWriter({
     pusher: ForgeUser,
     changes: readonly RefChange[],
   ): Promise<void> {
-    const { refused, forwardOnly } = await judgePush(repository, pusher, changes);
+    const { refused, forwardOnly } = await checkPush(repository, pusher, changes);
     if (refused !== undefined) throw new AppError("forbidden", refused.reason);
     for (const { ref, before, after } of changes) {
       if (!forwardOnly.includes(ref) || before === undefined || after === undefined) continue;

@@ -40,8 +40,8 @@ export async function toRepositoryPayload(
   return {
     action,
     repository: await toEmbeddedRepository(db, owned, "owner", urls),
-    organization: toStrangersView(owned.owner, urls),
-    sender: toStrangersView(sender, urls),
+    organization: toAnonymousView(owned.owner, urls),
+    sender: toAnonymousView(sender, urls),
   };
 }
 
@@ -55,7 +55,7 @@ export function toOrganizationPayload(
   return {
     action,
     organization: toOrganizationView(organization, urls),
-    sender: toStrangersView(sender, urls),
+    sender: toAnonymousView(sender, urls),
   };
 }
 
@@ -70,7 +70,7 @@ export async function toPackagePayload(
     repository: linked === undefined ? null : await toEmbeddedRepository(db, linked, "owner", urls),
     package: view,
     organization: owner.kind === "organization" ? toOrganizationView(owner, urls) : null,
-    sender: toStrangersView(sender, urls),
+    sender: toAnonymousView(sender, urls),
   };
 }
 
@@ -88,7 +88,7 @@ export async function toRefPayload(
   const access = after === undefined ? "owner" : "none";
   const ends = {
     repository: await toEmbeddedRepository(db, owned, access, urls),
-    sender: toStrangersView(sender, urls),
+    sender: toAnonymousView(sender, urls),
   };
   return after === undefined
     ? { ...common, pusher_type: "user", ...ends }
@@ -103,7 +103,7 @@ export async function toPushPayload(
   sender: ForgeUser,
   urls: ForgeUrls,
 ) {
-  const user = toStrangersView(sender, urls);
+  const user = toAnonymousView(sender, urls);
   return {
     ...toPushDetails(owned, change, pushed, urls),
     repository: await toEmbeddedRepository(db, owned, "owner", urls),
@@ -190,6 +190,6 @@ async function toEmbeddedRepository(
   return toRepositoryView({ ...owned, watchers, access, isSignedIn: false }, urls);
 }
 
-function toStrangersView(user: ForgeUser, urls: ForgeUrls) {
+function toAnonymousView(user: ForgeUser, urls: ForgeUrls) {
   return toEmbeddedUserView(user, false, urls);
 }

@@ -89,11 +89,11 @@ export function createPushHooks({ db, enqueue, publisher, urls, readPush }: Push
     const pushed = isDeleted ? undefined : await read(repository, change, viewer);
     if (!isDeleted && pushed === undefined) return;
     await db.transaction(async (tx) => {
-      const today = await findRepositoryById(tx, repositoryId);
-      const owner = today && (await findUserById(tx, today.ownerId));
+      const current = await findRepositoryById(tx, repositoryId);
+      const owner = current && (await findUserById(tx, current.ownerId));
       const pusher = await findUserById(tx, pusherId);
-      if (today === undefined || owner === undefined || pusher === undefined) return;
-      const owned = { repository: today, owner };
+      if (current === undefined || owner === undefined || pusher === undefined) return;
+      const owned = { repository: current, owner };
       const { ref } = change;
       if (pushed !== undefined) {
         const payload = await toPushPayload(tx, owned, change, pushed, pusher, urls);

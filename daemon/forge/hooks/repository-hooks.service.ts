@@ -82,7 +82,7 @@ export function createRepositoryHooks(deps: RepositoryHooksDeps): RepositoryHook
       db,
       path,
       caller.user,
-      (today) => `/api/v1/repos/${today.owner}/${today.repo}${rest}`,
+      (current) => `/api/v1/repos/${current.owner}/${current.repo}${rest}`,
     );
     const access = await findAccess(db, owned, caller.user, "any");
     if (!reaches(access, "read")) throw notFound();

@@ -36,7 +36,7 @@ export async function openRepository(
     db,
     path,
     caller?.user,
-    (today) => `/api/v1/repos/${today.owner}/${today.repo}${rest}`,
+    (current) => `/api/v1/repos/${current.owner}/${current.repo}${rest}`,
   );
   const access = await findAccess(db, owned, caller?.user, unit);
   if (!reaches(access, "read")) throw notFound();

@@ -59,9 +59,9 @@ export function createIssueChanges({
       ...removed.map((label) => toLabelEvent(label, true)),
       ...added.map((label) => toLabelEvent(label, false)),
     ]);
-    const today = (await updateIssue(tx, issue.id, {})) ?? issue;
+    const current = (await updateIssue(tx, issue.id, {})) ?? issue;
     const action = labels.length === 0 ? "label_cleared" : "label_updated";
-    await events.issue(tx, "issue_label", action, { ...change, issue: today });
+    await events.issue(tx, "issue_label", action, { ...change, issue: current });
   }
 
   /** Moves an issue to a milestone, or out of its milestone. Returns the updated issue. */
@@ -72,16 +72,16 @@ export function createIssueChanges({
   ): Promise<ForgeIssue> {
     const { issue, actor } = change;
     if (issue.milestoneId === milestoneId) return issue;
-    const today = await updateIssue(tx, issue.id, { milestoneId });
-    if (today === undefined) throw notFound();
+    const current = await updateIssue(tx, issue.id, { milestoneId });
+    if (current === undefined) throw notFound();
     const details = {
       ...(issue.milestoneId === undefined ? {} : { oldMilestoneId: issue.milestoneId }),
       ...(milestoneId === undefined ? {} : { milestoneId }),
     };
     await insertEvents(tx, issue.id, actor.id, [{ kind: "milestone", details }]);
     const action = milestoneId === undefined ? "demilestoned" : "milestoned";
-    await events.issue(tx, "issue_milestone", action, { ...change, issue: today });
-    return today;
+    await events.issue(tx, "issue_milestone", action, { ...change, issue: current });
+    return current;
   }
 
   /** Replaces the assignees; new ones are subscribed and notified. */

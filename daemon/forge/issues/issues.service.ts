@@ -133,9 +133,9 @@ export function createIssues({
         const labels = await listUsableLabels(tx, repository, { ids, names: [] });
         await changes.changeLabels(tx, change, labels);
         await assertMilestone(tx, repository.id, input.milestoneId);
-        const today = await changes.changeMilestone(tx, change, input.milestoneId);
-        await changes.assign(tx, { ...change, issue: today }, assignees);
-        return loadIssueDetails(tx, opened, today, user);
+        const current = await changes.changeMilestone(tx, change, input.milestoneId);
+        await changes.assign(tx, { ...change, issue: current }, assignees);
+        return loadIssueDetails(tx, opened, current, user);
       });
     },
 
@@ -190,9 +190,9 @@ export function createIssues({
         const made = await insertComment(tx, { issueId: issue.id, authorId: author.id, body });
         await insertMentions(tx, issue.id, mentioned);
         await notify(tx, { issue, actorId: author.id, text: body });
-        const today = (await findIssueById(tx, issue.id)) ?? issue;
+        const current = (await findIssueById(tx, issue.id)) ?? issue;
         const parts = { comment: made, author, attachments: [] };
-        const change = { owned, issue: today, actor: author, ...parts };
+        const change = { owned, issue: current, actor: author, ...parts };
         await events.comment(tx, "created", change);
         return made;
       });

@@ -184,7 +184,7 @@ export function createNotifications({ db }: { readonly db: Database }): Notifica
       db,
       path,
       caller.user,
-      (today) => `/api/v1/repos/${today.owner}/${today.repo}/notifications`,
+      (current) => `/api/v1/repos/${current.owner}/${current.repo}/notifications`,
     );
     if (!reaches(await findAccess(db, found, caller.user, "any"), "read")) throw notFound();
     return found.repository.id;

@@ -97,12 +97,12 @@ export function createOwnOrganizations(deps: OwnOrganizationsDeps) {
       const { organization } = await openAsOwner(db, name, caller);
       if (edit.email !== undefined) assertEmail(edit.email);
       return db.transaction(async (tx) => {
-        const today = await findUserById(tx, organization.id);
-        if (today === undefined) throw notFound();
+        const current = await findUserById(tx, organization.id);
+        if (current === undefined) throw notFound();
         const changes = Object.fromEntries(
           Object.entries(edit).filter(([, value]) => value !== undefined),
         );
-        return updateUser(tx, today, { ...changes, updatedAt: tx.now });
+        return updateUser(tx, current, { ...changes, updatedAt: tx.now });
       });
     },
 
@@ -110,11 +110,11 @@ export function createOwnOrganizations(deps: OwnOrganizationsDeps) {
     async remove(name: string, caller: ForgeCaller): Promise<void> {
       const { organization } = await openAsOwner(db, name, caller);
       await db.transaction(async (tx) => {
-        const today = await findUserById(tx, organization.id);
-        if (today === undefined) throw notFound();
-        for (const dependent of dependents) await dependent.assertNoneOwned(tx, today);
-        for (const dependent of dependents) await dependent.forget?.(tx, today);
-        await deleteUser(tx, today);
+        const current = await findUserById(tx, organization.id);
+        if (current === undefined) throw notFound();
+        for (const dependent of dependents) await dependent.assertNoneOwned(tx, current);
+        for (const dependent of dependents) await dependent.forget?.(tx, current);
+        await deleteUser(tx, current);
       });
     },
 

@@ -131,8 +131,8 @@ export function createTeamRepositories({
   /** Throws `not_found` when the repository has changed its owner or the team was deleted. */
   async function insert(team: ForgeTeam, repositoryId: RepositoryId): Promise<void> {
     await db.transaction(async (tx) => {
-      const today = await findRepositoryById(tx, repositoryId);
-      if (today?.ownerId !== team.orgId || (await findTeam(tx, team.id)) === undefined)
+      const current = await findRepositoryById(tx, repositoryId);
+      if (current?.ownerId !== team.orgId || (await findTeam(tx, team.id)) === undefined)
         throw notFound();
       await insertTeamRepository(tx, team.id, repositoryId);
     });

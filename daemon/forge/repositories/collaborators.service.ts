@@ -93,9 +93,9 @@ export function createCollaborators({ db }: { readonly db: Database }): Collabor
       if (!user.isActive) throw new AppError("unprocessable", "collaborator's account is inactive");
       const { id } = opened.repository;
       await db.transaction(async (tx) => {
-        const today = await findRepositoryById(tx, id);
+        const current = await findRepositoryById(tx, id);
         // The repository may have been transferred to another owner.
-        if (today?.ownerId !== opened.owner.id) throw notFound();
+        if (current?.ownerId !== opened.owner.id) throw notFound();
         const isNew = (await getCollaboratorAccess(tx, id, user.id)) === 0;
         if (isNew && (await countCollaborators(tx, id)) >= COLLABORATORS_MAX)
           throw new AppError(
@@ -150,7 +150,7 @@ export function createCollaborators({ db }: { readonly db: Database }): Collabor
       db,
       path,
       caller.user,
-      (today) => `/api/v1/repos/${today.owner}/${today.repo}/collaborators${rest}`,
+      (current) => `/api/v1/repos/${current.owner}/${current.repo}/collaborators${rest}`,
     );
     const access = await findAccess(db, { repository, owner }, caller.user, "any");
     if (!reaches(access, "read")) throw notFound();

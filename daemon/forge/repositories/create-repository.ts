@@ -130,13 +130,13 @@ export async function createRepository(
     try {
       return await db.transaction(async (tx) => {
         // The owner may have been renamed or deleted while the files were created.
-        const today = await findUserById(tx, ownerId);
-        if (today === undefined) throw userNotFound(ownerName);
-        await assertRoom(tx, today, actor);
+        const current = await findUserById(tx, ownerId);
+        if (current === undefined) throw userNotFound(ownerName);
+        await assertRoom(tx, current, actor);
         return recordRepository(
           tx,
           {
-            owner: today,
+            owner: current,
             actor,
             isAdopted: false,
             labels,

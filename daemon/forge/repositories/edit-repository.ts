@@ -146,8 +146,9 @@ async function writeEdits(
   if (hasHead)
     await insertChore(tx, { kind: "head", path: toHeadPath(former.id), target: undefined });
   if (hasMoved || hasHead) await enqueueCleanup(enqueue, tx);
-  const today = await findRepositoryById(tx, former.id);
-  if (today !== undefined) await events.edited?.(tx, { repository: today, owner, actor, former });
+  const current = await findRepositoryById(tx, former.id);
+  if (current !== undefined)
+    await events.edited?.(tx, { repository: current, owner, actor, former });
   return { hasMoved, hasHead };
 }
 

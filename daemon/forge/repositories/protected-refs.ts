@@ -27,7 +27,7 @@ export interface ProtectionVerdict {
 }
 
 /** Checks the changes of a push by git or by the API. */
-export type JudgePush = (
+export type CheckPush = (
   repository: ForgeRepository,
   pusher: ActingUser,
   changes: readonly RefChange[],
@@ -36,7 +36,7 @@ export type JudgePush = (
 const HEADS = "refs/heads/";
 
 /** Creates the check of pushes. Nobody can delete a protected branch, not even an administrator. */
-export function createPushJudge(db: Database): JudgePush {
+export function createPushCheck(db: Database): CheckPush {
   return async (repository, pusher, changes) => {
     const rules = await listBranchProtections(db, repository.id);
     const forwardOnly: string[] = [];

@@ -134,14 +134,14 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
       if (!reaches(details.access, "owner")) throw noAdministrator();
       const { id } = details.repository;
       const path = await db.transaction(async (tx) => {
-        const today = await findRepositoryById(tx, id);
-        if (today === undefined) throw notFound();
-        const owned = { repository: today, owner: details.owner, actor: caller.user };
+        const current = await findRepositoryById(tx, id);
+        if (current === undefined) throw notFound();
+        const owned = { repository: current, owner: details.owner, actor: caller.user };
         await events.deleted?.(tx, owned);
         await deleteRepository(tx, id);
-        await insertChore(tx, { kind: "remove", path: today.path, target: undefined });
+        await insertChore(tx, { kind: "remove", path: current.path, target: undefined });
         await enqueueCleanup(enqueue, tx);
-        return today.path;
+        return current.path;
       });
       // Moves the files before the response, so that the name is free for a new repository. The job retries a failed
       // move.
@@ -170,7 +170,7 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
       db,
       path,
       caller?.user,
-      (today) => `/api/v1/repos/${today.owner}/${today.repo}`,
+      (current) => `/api/v1/repos/${current.owner}/${current.repo}`,
     );
     const owned = { repository, owner };
     if (!reaches(await findAccess(db, owned, caller?.user, "any"), "read")) throw notFound();
@@ -212,7 +212,7 @@ export async function getOwned(
   db: Database,
   path: RepositoryPath,
   viewer: ForgeUser | undefined,
-  toAddress: (today: RepositoryPath) => string,
+  toAddress: (current: RepositoryPath) => string,
 ): Promise<OwnedRepository> {
   const found = await findOwned(db, path);
   if (found === undefined) throw notFound();
@@ -239,8 +239,8 @@ export async function findOwned(
   const formerId = named === undefined ? await findRedirect(db, ownerName) : undefined;
   const owner = named ?? (formerId === undefined ? undefined : await findUserById(db, formerId));
   if (owner === undefined) return undefined;
-  const today = await findRepositoryByName(db, owner.id, repo);
-  if (today !== undefined) return { repository: today, owner, isFormer: named === undefined };
+  const current = await findRepositoryByName(db, owner.id, repo);
+  if (current !== undefined) return { repository: current, owner, isFormer: named === undefined };
   const redirectedId = await findRepositoryRedirect(db, owner.id, repo);
   const former =
     redirectedId === undefined ? undefined : await findRepositoryById(db, redirectedId);

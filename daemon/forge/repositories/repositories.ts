@@ -121,8 +121,8 @@ export function createRepositoryFolders(
       if (found !== undefined) return found;
       // A move may be in progress; after it, the path of the row is valid again.
       const moved = await moves.withLock(async () => {
-        const today = await findRepositoryById(db, repository.id);
-        return today && files.locate(today.path);
+        const current = await findRepositoryById(db, repository.id);
+        return current && files.locate(current.path);
       });
       if (moved === undefined)
         throw new AppError("not_found", "the repository's files are missing");

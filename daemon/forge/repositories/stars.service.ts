@@ -121,7 +121,7 @@ export function createStars({
       db,
       path,
       caller?.user,
-      (today) => `/api/v1/repos/${today.owner}/${today.repo}`,
+      (current) => `/api/v1/repos/${current.owner}/${current.repo}`,
     );
     if (!reaches(await findAccess(db, owned, caller?.user, "any"), "read")) throw notFound();
     assertScope(caller?.scope, level, owned);

@@ -132,8 +132,8 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
   };
 
   async function open(path: RepositoryPath, caller: ForgeCaller, rest: string): Promise<Opened> {
-    const toAddress = (today: RepositoryPath) =>
-      `/api/v1/repos/${today.owner}/${today.repo}${rest}`;
+    const toAddress = (current: RepositoryPath) =>
+      `/api/v1/repos/${current.owner}/${current.repo}${rest}`;
     const found = await getOwned(db, path, caller.user, toAddress);
     const access = await findAccess(db, found, caller.user, "any");
     if (!reaches(access, "read")) throw notFound();
@@ -258,9 +258,14 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
         if (owner.kind === "individual")
           await insertWatch(tx, { repositoryId: id, userId: owner.id, createdAt: tx.now });
         await enqueueCleanup(enqueue, tx);
-        const today = await findRepositoryById(tx, id);
-        if (today !== undefined)
-          await events.transferred?.(tx, { repository: today, owner, former: opened.owner, actor });
+        const current = await findRepositoryById(tx, id);
+        if (current !== undefined)
+          await events.transferred?.(tx, {
+            repository: current,
+            owner,
+            former: opened.owner,
+            actor,
+          });
       });
     } catch (error) {
       const isTaken = isConflict(error) && error.constraint?.includes("lower_name") === true;

@@ -64,7 +64,7 @@ export function createRunnerHandler(
   deps: RunnerProtocolDeps,
 ): (message: IncomingMessage, response: ServerResponse, transport: RunnerTransport) => void {
   const ofRunners = createHandlers(deps, MESSAGE_BYTES_MAX);
-  const ofStrangers = createHandlers(deps, ANONYMOUS_BYTES_MAX);
+  const anonymousHandlers = createHandlers(deps, ANONYMOUS_BYTES_MAX);
 
   /** Credentials are checked again after the body, which may take minutes to arrive. */
   async function findRunner({ headers }: IncomingMessage): Promise<number | undefined> {
@@ -99,7 +99,7 @@ export function createRunnerHandler(
         memory,
         ...(isRunner ? { deadlineMs: MESSAGE_DEADLINE_MS } : {}),
       });
-      const handler = (isRunner ? ofRunners : ofStrangers).get(path);
+      const handler = (isRunner ? ofRunners : anonymousHandlers).get(path);
       if (handler === undefined) throw new Error(`no method at ${path}`);
       const answer = await handler({
         httpVersion: message.httpVersion,

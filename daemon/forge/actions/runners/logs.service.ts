@@ -69,15 +69,15 @@ export function createLogs({
       for (let tries = 0; tries < TRIES; tries += 1) {
         const { logRows: stored, isLogSealed, ...log } = await getOwnTask(db, runner, taskId);
         const isGap = index > stored;
-        const fresh = isGap ? [] : rows.slice(stored - index);
+        const newRows = isGap ? [] : rows.slice(stored - index);
         if (isLogSealed) {
-          if (fresh.length === 0 && !isGap) return stored;
+          if (newRows.length === 0 && !isGap) return stored;
           throw new RunnerRefusal(
             "rpc error: code = AlreadyExists desc = log file has been archived",
           );
         }
-        if (fresh.length === 0 && (isGap || !isEnd)) return stored;
-        const { text, sealedMasks } = toMaskedText({ ...log, taskId }, fresh);
+        if (newRows.length === 0 && (isGap || !isEnd)) return stored;
+        const { text, sealedMasks } = toMaskedText({ ...log, taskId }, newRows);
         // Compresses outside of the transaction, which must be short.
         const content = text === "" ? undefined : await compress(text, { level: LEVEL });
         const acknowledged = await db.transaction(async (tx) => {
@@ -88,10 +88,10 @@ export function createLogs({
             await insertLogChunk(tx, {
               taskId,
               firstRow: stored,
-              rowCount: fresh.length,
+              rowCount: newRows.length,
               content,
             });
-          const logRows = stored + fresh.length;
+          const logRows = stored + newRows.length;
           await updateTask(tx, taskId, {
             logRows,
             logBytes: log.logBytes + Buffer.byteLength(text),
@@ -128,15 +128,15 @@ export function createLogs({
   /** Returns rows as they are stored: one line each, masked and cut, empty once the log is full. */
   function toMaskedText(
     log: Pick<ActionTask, "logBytes" | "sealedMasks"> & { readonly taskId: TaskId },
-    fresh: readonly LogLine[],
+    newRows: readonly LogLine[],
   ): { readonly text: string; readonly sealedMasks: string | undefined } {
-    if (fresh.length === 0) return { text: "", sealedMasks: undefined };
+    if (newRows.length === 0) return { text: "", sealedMasks: undefined };
     // A row is one line: a line break within it would shift the positions of all later rows. Shown as Gitea does.
-    const contents = fresh.map(({ content }) => content.replaceAll(/\r?\n/g, "\\n"));
+    const contents = newRows.map(({ content }) => content.replaceAll(/\r?\n/g, "\\n"));
     const masked = masks.mask(log, contents);
     const { sealedMasks } = masked;
-    if (log.logBytes > LOG_BYTES_MAX) return { text: "\n".repeat(fresh.length), sealedMasks };
-    const text = masked.rows.map((row, index) => toLine(fresh[index]?.time ?? 0, row)).join("");
+    if (log.logBytes > LOG_BYTES_MAX) return { text: "\n".repeat(newRows.length), sealedMasks };
+    const text = masked.rows.map((row, index) => toLine(newRows[index]?.time ?? 0, row)).join("");
     return { text, sealedMasks };
   }
 }

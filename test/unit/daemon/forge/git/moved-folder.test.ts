@@ -84,7 +84,7 @@ async function open(renames: number): Promise<void> {
     startGuard: async () => ({
       env: {},
       config: {},
-      judge: async () => undefined,
+      check: async () => undefined,
       end: async () => undefined,
     }),
     log,
