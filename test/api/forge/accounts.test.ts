@@ -24,7 +24,7 @@ describe("PATCH /admin/users/{username}", () => {
       json: { login_name: "mira", ...json },
     });
 
-  test("changes the given fields, and clears those given empty", async () => {
+  test("an edit of an account changes the fields of the request, and clears empty ones", async () => {
     const profile = {
       full_name: "Mira",
       website: "https://mira.example",
@@ -54,7 +54,7 @@ describe("PATCH /admin/users/{username}", () => {
     expect((await signIn("another-password")).status).toBe(200);
   });
 
-  test("a changed address is the primary one, and its picture follows", async () => {
+  test("a changed address becomes the primary one and changes the picture", async () => {
     const before = (await patch({}, "nora")).json;
     const after = (await patch({ email: "Nora@new.example" }, "nora")).json;
     // The account has it in small letters, the list of addresses as it was given.
@@ -87,12 +87,15 @@ describe("PATCH /admin/users/{username}", () => {
       "e-mail address contains unsupported character [email: Foo <a@b.de>]",
     ],
     [{ email: "Admin@croft.example" }, 409, "e-mail already in use [email: Admin@croft.example]"],
-  ])("%j is refused and changes nothing", async (json, status, message) => {
-    const before = (await app.request("/api/v1/users/mira", { token: app.token })).json;
-    const answer = await patch({ full_name: "Somebody else", ...json });
-    expect(answer).toMatchObject({ status, json: { message, url: swagger } });
-    expect((await app.request("/api/v1/users/mira", { token: app.token })).json).toEqual(before);
-  });
+  ])(
+    "an edit of an account with %j is refused and changes nothing",
+    async (json, status, message) => {
+      const before = (await app.request("/api/v1/users/mira", { token: app.token })).json;
+      const answer = await patch({ full_name: "Somebody else", ...json });
+      expect(answer).toMatchObject({ status, json: { message, url: swagger } });
+      expect((await app.request("/api/v1/users/mira", { token: app.token })).json).toEqual(before);
+    },
+  );
 
   test("the last administrator cannot be demoted", async () => {
     expect(await patch({ admin: false }, "admin")).toMatchObject({
@@ -101,7 +104,7 @@ describe("PATCH /admin/users/{username}", () => {
     });
   });
 
-  test("PATCH /admin/users/{username} of an organization only the profile changes", async () => {
+  test("PATCH /admin/users/{username} changes only the profile of an organization", async () => {
     expect((await patch({ full_name: "The team", admin: true }, "team")).json).toMatchObject({
       full_name: "The team",
       is_admin: false,
@@ -112,7 +115,7 @@ describe("PATCH /admin/users/{username}", () => {
     });
   });
 
-  test("PATCH /admin/users/{username} without a content type the query is the form", async () => {
+  test("PATCH /admin/users/{username} reads the query when there is no content type", async () => {
     const target = `${users}/mira?login_name=q&full_name=From+query&active=off`;
     const answer = await app.request(target, { token: app.token, method: "PATCH" });
     expect(answer.json).toMatchObject({ login_name: "q", full_name: "From query", active: false });
@@ -120,7 +123,7 @@ describe("PATCH /admin/users/{username}", () => {
     expect(without).toMatchObject({ status: 422, json: { message: "[LoginName]: Required" } });
   });
 
-  test("answers 404 for an unknown name before it validates the body", async () => {
+  test("PATCH /admin/users/{username} answers 404 for an unknown name before it validates the body", async () => {
     expect(await patch({ login_name: 5 }, "Nobody")).toMatchObject({
       status: 404,
       json: { message: "user redirect does not exist [name: nobody]" },
@@ -183,7 +186,7 @@ describe("POST /admin/users/{username}/rename", () => {
     expect(headers.get("location")).toBe("/api/v1/users/nora?page=2");
   });
 
-  test("a redirect to a hidden account is 404 in plain text for strangers", async () => {
+  test("a redirect to a hidden account is 404 in plain text for anonymous callers", async () => {
     await using app = await startForgeApp();
     await app.addUser({ visibility: "private" });
     await rename(app, "mira", "nora");
@@ -204,14 +207,14 @@ describe("POST /admin/users/{username}/rename", () => {
       { new_username: "x".repeat(300) },
       `name is invalid [${"x".repeat(300)}]: must be valid alpha or numeric or dash(-_) or dot characters`,
     ],
-  ])("%j is 422", async (json, message) => {
+  ])("a rename with %j is 422", async (json, message) => {
     await using app = await startForgeApp();
     await app.addUser();
     const answer = await app.request(`${users}/mira/rename`, { token: app.token, json });
     expect(answer).toMatchObject({ status: 422, json: { message } });
   });
 
-  test("the present name is no change, an organization cannot be renamed, a form calls the name new_name", async () => {
+  test("a rename to the current name changes nothing, an organization is refused, and a form names the member new_name", async () => {
     await using app = await startForgeApp();
     await app.request(`${users}/admin/orgs`, { token: app.token, json: { username: "team" } });
     expect((await rename(app, "admin", "admin")).status).toBe(204);
@@ -229,7 +232,7 @@ describe("DELETE /admin/users/{username}", () => {
   const remove = (app: ForgeApp, name: string, query = "") =>
     app.request(`${users}/${name}${query}`, { token: app.token, method: "DELETE" });
 
-  test("takes everything of the account along", async () => {
+  test("deleting a user deletes the rows that belong to the account", async () => {
     await using app = await startForgeApp();
     await app.addUser();
     const token = await app.tokenOf("mira");
@@ -244,7 +247,7 @@ describe("DELETE /admin/users/{username}", () => {
     expect((await app.addUser()).id).toBe(3);
   });
 
-  test("refuses the caller, the last administrator, organizations and unknown names", async () => {
+  test("deleting a user refuses the caller, the last administrator, organizations and unknown names", async () => {
     await using app = await startForgeApp();
     await app.addUser();
     await app.request(`${users}/mira/orgs`, { token: app.token, json: { username: "team" } });

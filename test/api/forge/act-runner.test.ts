@@ -91,7 +91,7 @@ onRunner.describe("the runner program of Gitea", () => {
     return { conclusion: ended.conclusion, jobs: byName, logOf, waitForLog };
   }
 
-  test("runs steps, a matrix and needed jobs, and passes on outputs", async () => {
+  test("Gitea's runner runs steps, a matrix and needed jobs, and passes on outputs", async () => {
     const run = await pushWorkflow(
       "whole",
       `name: CI
@@ -127,7 +127,7 @@ jobs:
     await waitForLog("last", "got cake and success");
   });
 
-  test("runs the jobs of a called workflow with its inputs and secrets, and again when they failed", async () => {
+  test("Gitea's runner runs the jobs of a called workflow with its inputs and secrets, and reruns failed ones", async () => {
     await people.api("POST", "/admin/users/mira/repos", { name: "calls", private: true });
     await people.api("PUT", "/repos/mira/calls/actions/secrets/KEY", { data: "canary-of-a-call" });
     const run = await pushWorkflow(
@@ -181,7 +181,7 @@ jobs:
     await waitForLog("last", "got pie");
   });
 
-  test("reports a failed step, and a job for failures runs after it", async () => {
+  test("Gitea's runner reports a failed step, and runs a job for failures after it", async () => {
     const run = await pushWorkflow(
       "failing",
       `on: push
@@ -204,7 +204,7 @@ jobs:
     await waitForLog("care", "cared");
   });
 
-  test("ends a running job that is cancelled", async () => {
+  test("Gitea's runner ends a running job that is cancelled", async () => {
     const run = await pushWorkflow(
       "cancelled",
       `on: push
@@ -219,7 +219,7 @@ jobs:
     expect(jobs["long"]).toMatchObject({ conclusion: "cancelled" });
   });
 
-  test("gives a job secrets, variables and a token for git and the API, which end with it", async () => {
+  test("Gitea's runner gets secrets, variables and a token for git and the API, which expire with the job", async () => {
     await people.api("POST", "/admin/users/mira/repos", { name: "shared", private: true });
     await people.api("POST", "/admin/users/mira/repos", { name: "tokens", private: true });
     const variables = "actions/variables/AREA";

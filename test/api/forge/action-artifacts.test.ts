@@ -36,7 +36,7 @@ async function startJob(name: string, jobs = "a: { runs-on: NAME, steps: [{ run:
   return { repository, run, ...(await takeArtifactJob(daemon, repository)) };
 }
 
-test("the page of a run that failed before it had a job says why, and a job has a page in its run alone", async () => {
+test("the page of a run that failed before it had jobs shows the reason, and a job has a page only in its run", async () => {
   const repository = createWorkflowRepository({ daemon, people, git }, "mira", "broken");
   await repository.create();
   await repository.push({ "ci.yml": "on: push\njobs: { a: { runs-on: x, steps: 1 } }\n" });
@@ -54,12 +54,15 @@ test("the page of a run that failed before it had a job says why, and a job has 
 });
 
 describe("an upload", () => {
-  test.each([".", ".."])("cannot have the name %s, which leads out of a folder", async (name) => {
-    const { call } = await startJob(`named${name.length}`);
-    expect((await call("CreateArtifact", { name, version: 7 })).status).toBe(400);
-  });
+  test.each([".", ".."])(
+    "an upload refuses the name %s, which leads out of a folder",
+    async (name) => {
+      const { call } = await startJob(`named${name.length}`);
+      expect((await call("CreateArtifact", { name, version: 7 })).status).toBe(400);
+    },
+  );
 
-  test("joins blocks in the order of the list, and jobs and users read the complete artifact", async () => {
+  test("an upload joins blocks in the order of the list, and jobs and users read the complete artifact", async () => {
     const { call, put, list, download, repository, run } = await startJob("blocks");
     const created = await call("CreateArtifact", {
       name: "report",
@@ -119,7 +122,7 @@ describe("an upload", () => {
     expect([part.status, part.text]).toEqual([206, "second "]);
   });
 
-  test("without block ids appends, and one without blocks is the complete artifact", async () => {
+  test("an upload appends blocks without ids, and one without blocks is the complete artifact", async () => {
     const { call, put, download, list } = await startJob("appended");
     for (const [name, parts] of [
       ["log.txt", ["one ", "two"]],
@@ -139,7 +142,7 @@ describe("an upload", () => {
     expect(await list()).toHaveLength(3);
   });
 
-  test("of a taken name replaces the artifact when it is complete, and a deleted one is not found", async () => {
+  test("an upload of a taken name replaces the artifact when it is complete, and a deleted one is not found", async () => {
     const { call, upload, list, download } = await startJob("replaced");
     const first = (await upload("site", "old")).json.artifact_id;
     const begun = await call("CreateArtifact", { name: "site", version: 7 });
@@ -155,7 +158,7 @@ describe("an upload", () => {
     expect(await list()).toEqual([]);
   });
 
-  test("is refused when size, digest, block list, name or length are wrong", async () => {
+  test("an upload is refused when size, digest, block list, name or length are wrong", async () => {
     const { call, put, list } = await startJob("wrong");
     const { json } = await call("CreateArtifact", { name: "x", version: 7 });
     const address = json.signed_upload_url;
@@ -185,7 +188,7 @@ describe("an upload", () => {
 });
 
 describe("the runtime token of a job", () => {
-  test("ends with its job, and no other token takes its place", async () => {
+  test("a runtime token expires with its job, and no other token is accepted instead", async () => {
     const { call, put, upload, end } = await startJob("ended");
     await upload("kept", "content");
     const { json } = await call("CreateArtifact", { name: "late", version: 7 });
@@ -210,7 +213,7 @@ describe("the runtime token of a job", () => {
     expect((await daemon.request(pathOf(signed))).status).toBe(401);
   });
 
-  test("reads the artifacts of its own run alone", async () => {
+  test("a runtime token reads only artifacts of its own run", async () => {
     const one = await startJob("one");
     const other = await startJob("other");
     await one.upload("secret", "content");
@@ -220,7 +223,7 @@ describe("the runtime token of a job", () => {
     expect(await one.list()).toHaveLength(1);
   });
 
-  test("of a job that runs again reads the artifacts of kept jobs of earlier attempts", async () => {
+  test("the runtime token of a rerun job reads artifacts of jobs of earlier attempts that did not run again", async () => {
     const jobs = `made: { runs-on: NAME, steps: [{ run: echo }] }
   used: { runs-on: NAME, needs: made, steps: [{ run: echo }] }`;
     const first = await startJob("attempts", jobs);
@@ -292,7 +295,7 @@ test("a summary of a step is replaced, deleted and bounded, and belongs to the j
   expect(await read()).toBe("## a\n\nfirst\n\n");
 });
 
-test("users see and delete artifacts as they reach the repository, and a deleted run takes its own along", async () => {
+test("users see and delete artifacts according to their access, and deleting a run deletes its artifacts", async () => {
   const { upload, end, repository, run } = await startJob("rights");
   for (const name of ["a", "b", "c"]) await upload(name, `content of ${name}`);
   await end();
@@ -324,7 +327,7 @@ test("users see and delete artifacts as they reach the repository, and a deleted
   expect((await repository.get("/artifacts")).total_count).toBe(0);
 });
 
-test("the page of a run leads to its artifacts, except for those who may not read the repository", async () => {
+test("the page of a run links its artifacts for readers of the repository only", async () => {
   const { upload, run } = await startJob("paged");
   const { artifact_id: id } = (await upload("report", "bytes")).json;
   const path = `/mira/paged/actions/runs/${run.id}`;

@@ -35,7 +35,7 @@ const tokenOf = async (user: string, base: string): Promise<string> =>
   (await by(user, "POST", `${base}/runners/registration-token`)).json.token;
 
 describe.each(levels)("the runners of %s", (_what, base) => {
-  test("are registered by its token, listed, changed and deleted by its owner", async () => {
+  test("runners of %s are registered by its token and managed by its owner", async () => {
     const token = await tokenOf("mira", base);
     expect(await tokenOf("mira", base)).toBe(token);
     const runner = await registerRunner(daemon, token, { name: "own", labels: ["x"] });
@@ -57,7 +57,7 @@ describe.each(levels)("the runners of %s", (_what, base) => {
     expect(gone.text).toContain("unregistered runner");
   });
 
-  test("are not registered by a token that was renewed", async () => {
+  test("runners of %s are not registered by a token that was renewed", async () => {
     const old = await tokenOf("mira", base);
     const renewed = await by("mira", "POST", `${base}/runners/registration-token?renew=true`);
     expect(renewed.json.token).not.toBe(old);
@@ -65,7 +65,7 @@ describe.each(levels)("the runners of %s", (_what, base) => {
     expect(refused.text).toContain("has been invalidated");
   });
 
-  test("are not those of another level, and are not others' to see", async () => {
+  test("runners of %s are hidden from other levels and other users", async () => {
     const { json } = await people.api("POST", "/admin/actions/runners/registration-token");
     const foreign = await registerRunner(daemon, json.token, { name: "server", labels: ["x"] });
     const own = await registerRunner(daemon, await tokenOf("mira", base), {
@@ -111,7 +111,7 @@ test("the registration token of a deleted repository registers no runner", async
 const workflow = "on: push\njobs: { a: { runs-on: scope, steps: [{ run: x }] } }\n";
 
 describe("a runner takes jobs of its level alone", () => {
-  test("a runner takes jobs of its repository, of its owner's repositories, or of all", async () => {
+  test("a runner takes only jobs of its level: of a repository, of an owner, or all", async () => {
     const one = createWorkflowRepository({ daemon, people, git }, "nora", "one");
     const two = createWorkflowRepository({ daemon, people, git }, "nora", "two");
     const far = createWorkflowRepository({ daemon, people, git }, "noah", "far");
@@ -141,7 +141,7 @@ describe("a runner takes jobs of its level alone", () => {
 });
 
 describe("runs and jobs of an owner", () => {
-  test("are those of repositories that the caller may read", async () => {
+  test("runs and jobs of an owner are listed from repositories that the caller may read", async () => {
     for (const [name, isPrivate] of [
       ["open", false],
       ["closed", true],

@@ -24,7 +24,7 @@ const call = (user: string, method: string, path: string, json?: unknown) =>
   user === "" ? people.api(method, path, json) : people.by(user, method, path, json);
 
 describe.each(levels)("the secrets of %s", (_what, base, user) => {
-  test("are created, replaced, listed without their value and deleted", async () => {
+  test("secrets are created, replaced, listed without their value and deleted", async () => {
     const put = (data: string, name = "deploy_key") =>
       call(user, "PUT", `${base}/secrets/${name}`, { data, description: "to deploy" });
     expect((await put("canary-1")).status).toBe(201);
@@ -40,7 +40,7 @@ describe.each(levels)("the secrets of %s", (_what, base, user) => {
   });
 
   test.each(["1st", "a-b", "GITHUB_TOKEN", "gitea_x", "ci", "a.b"])(
-    "are not named %s",
+    "a secret cannot have the name %s",
     async (name) => {
       const answer = await call(user, "PUT", `${base}/secrets/${name}`, { data: "x" });
       expect([answer.status, answer.json.message]).toEqual([
@@ -50,7 +50,7 @@ describe.each(levels)("the secrets of %s", (_what, base, user) => {
     },
   );
 
-  test("have a value of at most 64 KiB", async () => {
+  test("a secret has a value of at most 64 KiB", async () => {
     const data = "x".repeat(65_537);
     expect((await call(user, "PUT", `${base}/secrets/BIG`, { data })).status).toBe(400);
     expect((await call(user, "PUT", `${base}/secrets/NONE`, {})).status).toBe(422);
@@ -58,7 +58,7 @@ describe.each(levels)("the secrets of %s", (_what, base, user) => {
 });
 
 describe.each(levels)("the variables of %s", (_what, base, user) => {
-  test("are created, changed, renamed and deleted", async () => {
+  test("variables are created, changed, renamed and deleted", async () => {
     const path = `${base}/variables/region`;
     expect((await call(user, "POST", path, { value: "north\r\nwest" })).status).toBe(201);
     expect((await call(user, "POST", path, { value: "x" })).status).toBe(409);
@@ -81,14 +81,14 @@ describe.each(levels)("the variables of %s", (_what, base, user) => {
 });
 
 describe("secrets and variables", () => {
-  test("are refused to others, and to readers of a public repository", async () => {
+  test("secrets and variables are refused to other users and to readers of a public repository", async () => {
     for (const kind of ["secrets", "variables"])
       for (const base of ["/repos/mira/box/actions", "/orgs/guild/actions", "/admin/actions"])
         expect((await people.by("noah", "GET", `${base}/${kind}`)).status).toBe(403);
     expect((await people.by("noah", "GET", "/user/actions/variables")).json).toEqual([]);
   });
 
-  test("are refused to a collaborator who does not own the repository", async () => {
+  test("secrets and variables are refused to a collaborator who does not own the repository", async () => {
     await people.by("mira", "PUT", "/repos/mira/box/collaborators/noah", { permission: "write" });
     expect((await people.by("noah", "GET", "/repos/mira/box/actions/secrets")).status).toBe(403);
     await people.by("mira", "DELETE", "/repos/mira/box/collaborators/noah");

@@ -30,7 +30,7 @@ describe("without workflows", () => {
     ["/jobs?order=odd", "ActionWorkflowJobsResponse", "jobs", "0"],
     ["/runs", "ActionWorkflowRunsResponse", "workflow_runs", "0"],
     ["/runs?event=push&branch=x&head_sha=y", "ActionWorkflowRunsResponse", "workflow_runs", "0"],
-  ])("%s is empty", async (path, shape, list, total) => {
+  ])("without workflows, %s is empty", async (path, shape, list, total) => {
     const answer = await ask("GET", path);
     expect(answer.status).toBe(200);
     expectWireShape(shape, answer.json);
@@ -46,12 +46,12 @@ describe("without workflows", () => {
     ["/jobs?sort=name", 422, 'Invalid sort mode: "name"'],
     ["/jobs?sort=name&order=up", 422, 'Invalid sort order: "up"'],
     ["/runs?actor=Nobody", 404, "user redirect does not exist [name: nobody]"],
-  ])("%s is refused", async (path, status, message) => {
+  ])("without workflows, %s is refused", async (path, status, message) => {
     const answer = await ask("GET", path);
     expect([answer.status, answer.json.message]).toEqual([status, message]);
   });
 
-  test("no id is that of a runner", async () => {
+  test("an unknown id finds no runner", async () => {
     const unknown = (id: number) => [404, `runner with id ${id}: resource does not exist`];
     for (const [method, json] of [
       ["GET", undefined],
@@ -77,7 +77,7 @@ describe("without workflows", () => {
     expect((await ask("POST", "/runners/registration-token")).json).toEqual(one?.json);
   });
 
-  test("strangers are refused", async () => {
+  test("anonymous callers are refused runners, jobs and runs", async () => {
     for (const path of ["/runners", "/jobs", "/runs", "/runners/1"])
       expect((await daemon.request(`/api/v1/admin/actions${path}`)).status).toBe(401);
   });

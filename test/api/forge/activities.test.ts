@@ -42,7 +42,7 @@ const feedOfRepository = (owner: string, name: string) =>
 const feedOfUser = (name: string) => `/users/${name}/activities/feeds`;
 
 describe("recording of activities", () => {
-  test("issues and comments are recorded with their texts of today", async () => {
+  test("issues and comments are recorded and shown with their current texts", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const name = await newRepository(mira);
     const path = `/repos/${mira}/${name}`;
@@ -231,7 +231,7 @@ describe("feeds", () => {
 });
 
 describe("visibility of activities", () => {
-  test("activity of a private repository is for those who may read it at that moment", async () => {
+  test("activity of a private repository is visible to callers who may read it now", async () => {
     const [mira, nora, otto] = [await newUser(), await newUser(), await newUser()];
     const name = await newRepository(mira);
     const path = `/repos/${mira}/${name}`;

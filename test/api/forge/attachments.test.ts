@@ -84,7 +84,7 @@ describe("files of issues and comments", () => {
     },
   );
 
-  test("the address of a file has the rule of its repository", async () => {
+  test("the address of a file is open to readers of its repository", async () => {
     const { mira, repo, issue } = await newIssue();
     const nora = await newUser();
     const { browser_download_url: address } = (await upload(mira, issue)).json;
@@ -143,7 +143,7 @@ describe("files of issues and comments", () => {
     expect((await upload(mira, issue, { token: "" })).status).toBe(401);
   });
 
-  test("a file of one issue is in no other issue, comment or repository", async () => {
+  test("a file of one issue is not found in another issue, comment or repository", async () => {
     const [one, two] = [await newIssue(), await newIssue()];
     const { id } = (await upload(one.mira, one.issue)).json;
     for (const path of [one.comment, two.issue]) {
@@ -159,7 +159,7 @@ describe("files of issues and comments", () => {
     expect((await upload(mira, issue)).status).toBe(423);
   });
 
-  test("an issue takes twenty files of its own", async () => {
+  test("an issue accepts at most twenty files of its own", async () => {
     const { mira, issue } = await newIssue();
     for (let count = 0; count < 20; count += 1)
       expect((await upload(mira, issue)).status).toBe(201);
@@ -223,7 +223,7 @@ describe("hostile files", () => {
     expect(left.filter((name) => /[0-9a-f]{64}$/.test(name))).toEqual([]);
   });
 
-  test("ranges are answered, and only whole downloads are counted", async () => {
+  test("ranges of a file are served, and only complete downloads are counted", async () => {
     const { mira, issue } = await newIssue();
     const { id, browser_download_url: address } = (await upload(mira, issue)).json;
     const token = people.tokenOf(mira);

@@ -42,7 +42,7 @@ const pktLine = (text: string) =>
 const shallowLines = () => pktLine(`shallow ${"1".repeat(40)}`).repeat(350_000);
 
 describe("rules", () => {
-  test("a rule is created, shown, changed and removed", async () => {
+  test("a branch protection is created, shown, changed and removed", async () => {
     const { path } = await newRepository();
     const made = await protect(path, {
       rule_name: "release/*",
@@ -158,7 +158,7 @@ describe("pushes by git", () => {
     expect((await by("mira", "GET", `${path}/branches/kept`)).status).toBe(200);
   });
 
-  test("only those on the list push", async () => {
+  test("only users on the list may push to a protected branch", async () => {
     const { path, name } = await newRepository();
     const rule = { rule_name: "main", enable_push: true, enable_push_whitelist: true };
     await protect(path, { ...rule, push_whitelist_usernames: ["mira"] });
@@ -170,7 +170,7 @@ describe("pushes by git", () => {
     expect(await git.in(name, "push", "origin", "main")).toMatchObject({ exitCode: 0 });
   });
 
-  test("a protected branch is not forced, while others in the same push would be", async () => {
+  test("a protected branch refuses a forced push, and an unprotected one accepts it", async () => {
     const { path, name } = await newRepository();
     await protect(path, { rule_name: "main", enable_push: true });
     await commit(name, "one");
@@ -191,7 +191,7 @@ describe("pushes by git", () => {
 });
 
 describe("writes through the API", () => {
-  test("files, branches and their deletion obey the rule", async () => {
+  test("writes and deletions through the API obey the branch protection", async () => {
     const { path } = await newRepository();
     const first = (await by("mira", "GET", `${path}/branches/main`)).json.commit.id;
     const file = (name: string) => by("otto", "POST", `${path}/contents/${name}`, { content: "" });

@@ -87,14 +87,14 @@ describe("branches", () => {
     "a/",
     "a\\b",
     "x".repeat(101),
-  ])("the name %j is refused with 422 and changes nothing", async (name) => {
+  ])("the branch name %j is refused with 422 and changes nothing", async (name) => {
     const { path } = await newRepository();
     const made = await by("mira", "POST", `${path}/branches`, { new_branch_name: name });
     expect(made.status).toBe(422);
     expect((await by("mira", "GET", `${path}/branches`)).json).toHaveLength(1);
   });
 
-  test("a name whose file would be too long is refused, not a failure", async () => {
+  test("a branch name that is too long for the file system is refused", async () => {
     const { path } = await newRepository();
     const name = "ä".repeat(100);
     const long = await by("mira", "POST", `${path}/branches`, { new_branch_name: name });
@@ -128,7 +128,7 @@ describe("branches", () => {
     expect((await by("mira", "DELETE", `${path}/branches/main`)).status).toBe(403);
   });
 
-  test("a branch is moved forward; back only with force, and only from where it is", async () => {
+  test("a branch is moved forward, back only with force, and only from its expected commit", async () => {
     const { path, name } = await newRepository();
     const first = await headOf(path);
     const second = await push(name, "one more");
@@ -150,7 +150,7 @@ describe("branches", () => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409, 409, 409, 409, 409]);
   });
 
-  test("readers may not write, strangers see nothing of a private repository, an archived one is closed", async () => {
+  test("readers cannot write branches, a private repository is hidden, and an archived one is read-only", async () => {
     const { path } = await newRepository();
     const body = { new_branch_name: "x" };
     expect((await by("otto", "POST", `${path}/branches`, body)).status).toBe(403);
@@ -162,7 +162,7 @@ describe("branches", () => {
       expect((await by("otto", "GET", path + rest)).status).toBe(404);
   });
 
-  test("a created and a deleted branch reach hooks as a push does", async () => {
+  test("creating and deleting a branch publish the hook events of a push", async () => {
     const { path, name } = await newRepository();
     const hook = await by("mira", "POST", `${path}/hooks`, {
       type: "gitea",
@@ -184,7 +184,7 @@ describe("branches", () => {
 });
 
 describe("tags", () => {
-  test("a tag is annotated if it has a message, and shows its commit", async () => {
+  test("a tag with a message is annotated, and shows its commit", async () => {
     const { path } = await newRepository();
     const head = await headOf(path);
     const light = await by("mira", "POST", `${path}/tags`, { tag_name: "v1" });
@@ -217,7 +217,7 @@ describe("tags", () => {
     expect((await by("mira", "GET", `${path}/git/tags/${head}`)).status).toBe(404);
   });
 
-  test("a taken name is 409, an invalid one 422, an unknown target 404", async () => {
+  test("a tag with a taken name is 409, with an invalid one 422, with an unknown target 404", async () => {
     const { path } = await newRepository();
     await by("mira", "POST", `${path}/tags`, { tag_name: "v1" });
     expect((await by("mira", "POST", `${path}/tags`, { tag_name: "v1" })).status).toBe(409);

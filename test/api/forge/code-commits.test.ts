@@ -91,7 +91,7 @@ describe("commits", () => {
     expect(bare.json).toMatchObject({ files: null, stats: null, commit: { verification: null } });
   });
 
-  test("a list is restricted to a path, to a period, and to commits that another branch lacks", async () => {
+  test("commits are filtered by path, by period, and by another branch that lacks them", async () => {
     const messages = async (query: string) =>
       (await get(`/commits?${query}`)).json.map(
         (each: { commit: { message: string } }) => each.commit.message.split("\n")[0],
@@ -131,7 +131,7 @@ describe("commits", () => {
     expect((await by("mira", "GET", "/repos/mira/empty/git/refs")).json).toEqual([]);
   });
 
-  test("a commit is a diff and a patch that git takes", async () => {
+  test("a commit is served as a diff and as a patch that git applies", async () => {
     const diff = await get(`/git/commits/${ids[1]}.diff`);
     expect(diff.headers.get("content-type")).toBe("text/plain; charset=utf-8");
     expect(diff.text).toContain("-two\n+three\n+four\n");
@@ -167,7 +167,7 @@ describe("commits", () => {
 });
 
 describe("refs, trees and blobs", () => {
-  test("one ref is an object, a prefix a list", async () => {
+  test("a single ref is an object, and a prefix a list", async () => {
     const one = await get("/git/refs/heads/main");
     expect(one.json).toMatchObject({
       ref: "refs/heads/main",
@@ -178,7 +178,7 @@ describe("refs, trees and blobs", () => {
     expect((await get("/git/refs/heads/none")).status).toBe(404);
   });
 
-  test("a tree is paged, flat or with everything below", async () => {
+  test("a tree is paged, flat or recursive", async () => {
     const flat = await get("/git/trees/main");
     expect(flat.json.tree.map((entry: { path: string }) => entry.path)).toEqual([
       "README.md",
@@ -211,7 +211,7 @@ describe("refs, trees and blobs", () => {
     expect((await get("/git/blobs/main")).status).toBe(400);
   });
 
-  test("a private repository is hidden from strangers", async () => {
+  test("commits of a private repository are hidden from anonymous callers", async () => {
     await by("mira", "POST", "/user/repos", { name: "closed", private: true, auto_init: true });
     for (const rest of [
       "/git/refs",

@@ -108,7 +108,7 @@ describe("writing files", () => {
     expect((await by("mira", "GET", `${path}/git/refs`)).json).toHaveLength(1);
   });
 
-  test("the first file of an empty repository makes its branch", async () => {
+  test("the first file of an empty repository creates its branch", async () => {
     const path = await newRepository({ auto_init: false });
     const made = await by("mira", "POST", `${path}/contents/README.md`, {
       content: encode("# x\n"),
@@ -135,7 +135,7 @@ describe("writing files", () => {
     expect((await by("mira", "POST", `${path}/contents/z`, unknown)).status).toBe(404);
   });
 
-  test("several operations make one commit, or all fail", async () => {
+  test("several operations become one commit, or all fail", async () => {
     const path = await newRepository();
     const create = (file: string) => ({ operation: "create", path: file, content: encode(file) });
     const post = (files: object[]) => by("mira", "POST", `${path}/contents`, { files });
@@ -175,7 +175,7 @@ describe("writing files", () => {
     ".git::$INDEX_ALLOCATION/x",
     "a%5C.git%5Cx",
     `${"x".repeat(256)}`,
-  ])("the path %s is refused with 422", async (file) => {
+  ])("writing the path %s is refused with 422", async (file) => {
     const path = await newRepository();
     const made = await by("mira", "POST", `${path}/contents/${file}`, { content: "" });
     expect(made.status).toBe(422);
@@ -198,7 +198,7 @@ describe("writing files", () => {
     expect((await by("mira", "GET", `${path}/commits`)).headers.get("x-total")).toBe("6");
   });
 
-  test("a write reaches hooks as a push does", async () => {
+  test("a write publishes the hook events of a push", async () => {
     const path = await newRepository();
     const hook = await by("mira", "POST", `${path}/hooks`, {
       type: "gitea",
@@ -214,7 +214,7 @@ describe("writing files", () => {
     await expect.poll(async () => (await deliveries()).map(({ event }) => event)).toEqual(["push"]);
   });
 
-  test("readers, strangers and archives are refused", async () => {
+  test("writes are refused for readers, anonymous callers and archived repositories", async () => {
     const path = await newRepository();
     const body = { content: "" };
     expect((await by("otto", "POST", `${path}/contents/x`, body)).status).toBe(403);
@@ -345,7 +345,7 @@ describe("reading files", () => {
     await by("mira", "PATCH", path, { private: false });
   });
 
-  test("a part of a file is sent, and nothing to a client that has it", async () => {
+  test("a range of a file is served, and 304 for a client that has the file", async () => {
     const get = (headers: Record<string, string>) =>
       daemon.request(`/api/v1${path}/raw/page.html`, { token: people.tokenOf("mira"), headers });
     const part = await get({ Range: "bytes=1-6" });
@@ -354,7 +354,7 @@ describe("reading files", () => {
     expect((await get({ "If-None-Match": etag })).status).toBe(304);
   });
 
-  test("an archive holds names with line breaks and links, and no submodule", async () => {
+  test("an archive contains names with line breaks and links, but no submodule", async () => {
     for (const ending of ["zip", "tar.gz"]) {
       const answer = await fetch(`${daemon.url}/api/v1${path}/archive/main.${ending}`, {
         headers: { Authorization: `token ${people.tokenOf("mira")}` },

@@ -106,7 +106,7 @@ describe("issue templates", () => {
     });
   });
 
-  test("YAML that expands without bounds is refused, and the daemon keeps running", async () => {
+  test("an issue template whose YAML expands without bounds is refused", async () => {
     const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\n${["b", "c", "d", "e", "f"]
       .map((key, at) => `${key}: &${key} [${Array(9).fill(`*${"abcdef"[at]}`).join(",")}]`)
       .join("\n")}\n`;
@@ -116,7 +116,7 @@ describe("issue templates", () => {
     expect(answer.headers.get("x-gitea-warning")).toContain("count=1");
   });
 
-  test("the configuration is read and validated", async () => {
+  test("the configuration of issue templates is read and validated", async () => {
     const link = "contact_links: [{ name: Forum, url: https://example.org/, about: Ask }]";
     const repo = await newRepository({
       ".gitea/ISSUE_TEMPLATE/config.yaml": `blank_issues_enabled: false\n${link}\n`,
@@ -137,7 +137,7 @@ describe("issue templates", () => {
     expect((await by("mira", "GET", `${wrong}/issue_config`)).json.contact_links).toEqual([]);
   });
 
-  test("a private repository is not found by others", async () => {
+  test("issue templates of a private repository are hidden from others", async () => {
     const repo = await newRepository({ "a.txt": "x" }, { private: true });
     for (const rest of ["issue_templates", "issue_config", 'file-contents?body={"files":[]}'])
       expect((await by("otto", "GET", `${repo}/${rest}`)).status).toBe(404);
@@ -147,7 +147,7 @@ describe("issue templates", () => {
 });
 
 describe("an .editorconfig", () => {
-  test("returns the settings of a file, later sections over earlier ones", async () => {
+  test("an .editorconfig gives the settings of a file, with later sections overriding earlier ones", async () => {
     const repo = await newRepository({
       ".editorconfig": [
         "root = true",
@@ -181,7 +181,7 @@ describe("an .editorconfig", () => {
 });
 
 describe("several files", () => {
-  test("are read in one request, in its order, with null for paths without a file", async () => {
+  test("several files are read in one request, in its order, with null for missing files", async () => {
     const repo = await newRepository({ "a.txt": "one", "docs/b.txt": "two" });
     const files = ["docs/b.txt", "none.txt", "docs", "a.txt"];
     const answer = await by("otto", "POST", `${repo}/file-contents`, { files });
@@ -222,7 +222,7 @@ describe("notes of commits", () => {
 });
 
 describe("requests of Gitea clients about the server", () => {
-  test("limits of attachments, no signing key, and no migrations", async () => {
+  test("clients read the limits of attachments, and are refused signing keys and migrations", async () => {
     const { json: limits } = await api("GET", "/settings/api");
     expect(limits.default_max_response_size).toBe(limits.default_max_blob_size);
     expect((await api("GET", "/settings/attachment")).json).toMatchObject({

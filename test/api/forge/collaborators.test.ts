@@ -106,7 +106,7 @@ describe("the matrix of a private repository", () => {
     },
   );
 
-  test.each(callers)("clone and push over git as %s", async (caller) => {
+  test.each(callers)("clone and push over git have the permission of %s", async (caller) => {
     const address = new URL(`${daemon.url}/olga/hut.git`);
     address.username = nameOf(caller);
     address.password = tokenOf(caller);
@@ -120,7 +120,7 @@ describe("the matrix of a private repository", () => {
     expect(pushed.exitCode === 0).toBe(reaches(caller, "write"));
   });
 
-  test("shows every caller their own permission", async () => {
+  test("a private repository shows every caller their own permission", async () => {
     for (const caller of callers) {
       if (caller === "anonymous" || caller === "site administrator") continue;
       const path = `${hut}/collaborators/${nameOf(caller)}/permission`;
@@ -138,7 +138,7 @@ describe("the matrix of a private repository", () => {
     }
   });
 
-  test("lists contain it for those who may read it", async () => {
+  test("lists contain a private repository for its readers", async () => {
     const names = (answer: Awaited<ReturnType<typeof api>>) =>
       (answer.json.data ?? answer.json).map((each: { full_name: string }) => each.full_name);
     for (const caller of callers) {
@@ -170,7 +170,7 @@ describe("collaborators", () => {
     await by("olga", "POST", "/user/repos", { name: "shed", private: true });
   });
 
-  test("are listed as users, counted, and changed in place", async () => {
+  test("collaborators are listed as users, counted, and changed in place", async () => {
     for (const user of ["writer", "reader"])
       expect((await put(user, undefined, shed)).status).toBe(204);
     expect((await put("writer", "admin", shed)).status).toBe(204);
@@ -183,7 +183,7 @@ describe("collaborators", () => {
     expect(changed.json.permission).toBe("admin");
   });
 
-  test("an account that cannot be a collaborator is 422", async () => {
+  test("adding an account that cannot be a collaborator is 422", async () => {
     await people.newUser("secretive", { visibility: "private" });
     await people.newUser("inactive");
     const edit = { source_id: 0, login_name: "inactive", active: false };
@@ -223,7 +223,7 @@ describe("collaborators", () => {
       expect(thread).toMatchObject({ repository: null, subject: null });
   });
 
-  test("collaborators are removed with their account, and a new owner is not a collaborator any more", async () => {
+  test("collaborators are removed with their account, and a new owner stops being a collaborator", async () => {
     await people.newUser("passing");
     await put("passing", "read", shed);
     expect((await api("DELETE", "/admin/users/passing?purge=true")).status).toBe(204);

@@ -48,7 +48,7 @@ async function newsOf(user: string): Promise<string[]> {
 }
 
 describe("a commit status", () => {
-  test("a commit status is made, listed and combined", async () => {
+  test("a commit status is created, listed and combined", async () => {
     const mira = await newUser();
     const { path, ids } = await newRepository(mira, [mira]);
     const [sha = ""] = ids;
@@ -95,7 +95,7 @@ describe("a commit status", () => {
     expect(words(await by(mira, "GET", `${path}/statuses/${sha}?state=error`))).toEqual(["error"]);
   });
 
-  test("needs the right to write, and a commit that is there", async () => {
+  test("a commit status needs write access and an existing commit", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const { path, ids } = await newRepository(mira, [mira]);
     const hidden = await newRepository(mira, [mira], { private: true });

@@ -25,7 +25,7 @@ interface Task {
 const taskOf = async (name: string) =>
   ((await api("GET", "/admin/cron?limit=50")).json as Task[]).find((task) => task.name === name);
 
-test("the list has the documented shape, a total and no links", async () => {
+test("the list of cron tasks has the documented shape, a total and no links", async () => {
   const answer = await api("GET", "/admin/cron?limit=3");
   expect(answer.status).toBe(200);
   expectWireShape("Cron", answer.json);
@@ -34,12 +34,12 @@ test("the list has the documented shape, a total and no links", async () => {
   expect(answer.headers.get("link")).toBeNull();
 });
 
-test("an unknown task is 404, in other letters too", async () => {
+test("an unknown task is 404, and names are case-sensitive", async () => {
   for (const name of ["unknown", "Backup_Database", "backup_database%20"])
     expect((await api("POST", `/admin/cron/${name}`)).json.message).toBe("not found");
 });
 
-test("tasks of Gitea without a subject here are listed as disabled, and running one does nothing", async () => {
+test("unsupported tasks of Gitea are listed as disabled, and running one has no effect", async () => {
   const tasks = (await api("GET", "/admin/cron?limit=50")).json as Task[];
   expect(tasks.slice(0, 29).map(({ name }) => name)).toEqual(
     expect.arrayContaining(["update_mirrors", "gc_lfs", "cleanup_actions", "git_gc_repos"]),
@@ -73,7 +73,7 @@ test("every task runs on demand and answers 204 without a body", async () => {
   expect(JSON.stringify(daemon.log)).not.toContain("scheduled task failed");
 });
 
-test("reports a damaged repository and checks the others as well", async () => {
+test("the check of repositories reports a damaged one and checks the others as well", async () => {
   await api("POST", "/admin/users/keeper/repos", { name: "damaged", auto_init: true });
   const heads = join(daemon.home, "repositories", "keeper", "damaged.git", "refs", "heads");
   await writeFile(join(heads, "broken"), `${"1".repeat(40)}\n`);

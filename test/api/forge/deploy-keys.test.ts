@@ -79,7 +79,7 @@ describe("the routes of deploy keys", () => {
     expect((await by("olga", "GET", `${path}/${other.id}`)).status).toBe(404);
   });
 
-  test("writers and strangers do not see the keys", async () => {
+  test("writers and anonymous callers do not see the deploy keys", async () => {
     const key = await client.newKey(`unused${(names += 1)}`);
     const body = { title: "theirs", key };
     for (const [user, status] of [
@@ -100,7 +100,7 @@ describe("the routes of deploy keys", () => {
     expect((await api("POST", `${hut}/keys`, body, reading)).status).toBe(403);
   });
 
-  test("a key opens several repositories, but is not a user's at the same time", async () => {
+  test("a deploy key opens several repositories, but cannot also be a user's key", async () => {
     const key = await addKey(true);
     const add = (path: string, title: string, line = key.line) =>
       by("olga", "POST", path, { title, key: line });
@@ -136,7 +136,7 @@ describe("the routes of deploy keys", () => {
 });
 
 describe("git with a deploy key", () => {
-  test("reads or writes its own repository and no other one", async () => {
+  test("a deploy key reads or writes its own repository and no other one", async () => {
     const reading = await addKey(true);
     const writing = await addKey(false);
     const refused = await push(reading.name, "olga/hut");
@@ -156,7 +156,7 @@ describe("git with a deploy key", () => {
     expect(strange.stderr).toContain("croft: Only git's upload-pack");
   });
 
-  test("has the permission of the repository that a command names", async () => {
+  test("a deploy key has the permission of the repository in the command", async () => {
     const key = await addKey(true);
     const body = { title: "writes", key: key.line, read_only: false };
     expect((await by("olga", "POST", "/repos/olga/shed/keys", body)).status).toBe(201);
@@ -164,7 +164,7 @@ describe("git with a deploy key", () => {
     expect(await push(key.name, "olga/shed")).toMatchObject({ exitCode: 0 });
   });
 
-  test("deletion, archiving and a locked owner take effect at once; a renamed repository is redirected", async () => {
+  test("deleting a deploy key, archiving and locking the owner take effect at once, and a renamed repository redirects", async () => {
     const key = await addKey(false, "/repos/olga/shed");
     const list = () => client.git(key.name, "ls-remote", addressOf("olga/shed"));
     expect((await by("olga", "PATCH", "/repos/olga/shed", { archived: true })).status).toBe(200);

@@ -67,11 +67,11 @@ const status = async (path: string, init: TestRequest) => (await daemon.request(
 const toBasic = (token: string) => ({ basic: `job:${token}` });
 
 describe("the token of a job", () => {
-  test("reads its own repository", async () => {
+  test("the token of a job reads its own repository", async () => {
     expect(await status("/api/v1/repos/mira/open-job", { token: jobToken })).toBe(200);
   });
 
-  test.each(SECRET_PLACES)("reads and changes nothing of %s", async (place) => {
+  test.each(SECRET_PLACES)("the token of a job neither reads nor changes %s", async (place) => {
     const requests = {
       "GET ": undefined,
       "PATCH ": { description: "changed" },
@@ -108,22 +108,25 @@ describe("the token of a job", () => {
     expect(secrets.json.map(({ name }: { name: string }) => name)).toEqual(["KEY"]);
   });
 
-  test.each(SECRET_PLACES)("neither fetches from %s nor pushes to it", async (place) => {
-    for (const service of ["git-upload-pack", "git-receive-pack"]) {
-      const path = `/${place}.git/info/refs?service=${service}`;
-      expect(await status(path, toBasic(jobToken))).toBe(404);
-    }
-    const init = {
-      ...toBasic(jobToken),
-      body: "0000",
-      headers: { "Content-Type": "application/x-git-receive-pack-request" },
-    };
-    // The same for a repository that does not exist, so the answer does not reveal this one.
-    for (const name of [place, "mira/none"])
-      expect(await status(`/${name}.git/git-receive-pack`, init)).toBe(403);
-  });
+  test.each(SECRET_PLACES)(
+    "the token of a job neither fetches from %s nor pushes to it",
+    async (place) => {
+      for (const service of ["git-upload-pack", "git-receive-pack"]) {
+        const path = `/${place}.git/info/refs?service=${service}`;
+        expect(await status(path, toBasic(jobToken))).toBe(404);
+      }
+      const init = {
+        ...toBasic(jobToken),
+        body: "0000",
+        headers: { "Content-Type": "application/x-git-receive-pack-request" },
+      };
+      // The same for a repository that does not exist, so the answer does not reveal this one.
+      for (const name of [place, "mira/none"])
+        expect(await status(`/${name}.git/git-receive-pack`, init)).toBe(403);
+    },
+  );
 
-  test("reads and changes no packages of a private account", async () => {
+  test("the token of a job neither reads nor changes packages of a private account", async () => {
     const path = "/api/packages/theo/generic/pack/1/file";
     expect(await status(path, { token: jobToken })).toBe(404);
     expect(await status(path, { token: jobToken, method: "DELETE" })).toBe(404);
@@ -135,7 +138,7 @@ describe("the token of a job", () => {
     expect(await status(path.replace("/1/", "/2/"), valid)).toBe(404);
   });
 
-  test("finds no artifacts of another repository's run", async () => {
+  test("the token of a job finds no artifacts of another repository's run", async () => {
     const path = `/api/v1/repos/mira/other-job/actions/runs/${foreignRun}/artifacts`;
     expect(await status(path, { token: people.tokenOf("mira") })).toBe(200);
     expect(await status(path, { token: jobToken })).toBe(404);
@@ -144,7 +147,7 @@ describe("the token of a job", () => {
     expect(answer.status === 404 || answer.json.total_count === 0).toBe(true);
   });
 
-  test("does not act as the account that started the run", async () => {
+  test("the token of a job does not act as the account that started the run", async () => {
     const requests = {
       "GET /user/emails": undefined,
       "GET /user/keys": undefined,
@@ -170,7 +173,7 @@ describe("the token of a job", () => {
 });
 
 describe("credentials of actions", () => {
-  test("of a runner, and the runtime token of a job, sign in nowhere else", async () => {
+  test("credentials of a runner and runtime tokens of a job do not authenticate elsewhere", async () => {
     for (const secret of [runner.token, runtimeToken])
       for (const credentials of [
         { token: secret },
@@ -187,7 +190,7 @@ describe("credentials of actions", () => {
       }
   });
 
-  test("of a runner count for nothing in the headers of its protocol", async () => {
+  test("credentials of a runner in the headers of its protocol do not authenticate for the API", async () => {
     const headers = { "x-runner-uuid": runner.uuid, "x-runner-token": runner.token };
     expect(await status("/api/v1/user", { headers })).toBe(401);
     expect(await status("/api/v1/repos/mira/locked", { headers })).toBe(404);

@@ -55,7 +55,7 @@ describe("a form authenticates its request", () => {
     expect(await of(post({}, "", mira))).toBeNull();
   });
 
-  test("the form wins over the query", async () => {
+  test("credentials in a form take precedence over the query", async () => {
     const answer = await post({ token: mira }, `?token=${admin}`);
     expect(answer.json.user.login).toBe("mira");
   });
@@ -67,7 +67,7 @@ describe("a form authenticates its request", () => {
     expect((await post({ sudo: "nobody" }, "", admin)).status).toBe(404);
   });
 
-  test("a form authenticates its request in several parts, too", async () => {
+  test("a multipart form authenticates its request", async () => {
     const body = new FormData();
     body.set("title", "in parts");
     body.set("token", mira);
@@ -84,7 +84,7 @@ describe("a form authenticates its request", () => {
     expect(answer.status).toBe(205);
   });
 
-  test("wrong credentials in a form are refused, even beside valid ones", async () => {
+  test("wrong credentials in a form are refused", async () => {
     expect((await post({ token: "0".repeat(40) })).status).toBe(401);
     expect((await post({ sudo: "a\0b" }, "", admin)).status).not.toBe(500);
   });
@@ -98,7 +98,7 @@ describe("bodies other than forms carry no credentials", () => {
     expect(answer.status).toBe(401);
   });
 
-  test("an upload sent as one, whose bytes are kept", async () => {
+  test("an upload sent as a form does not authenticate its request, and its bytes are unchanged", async () => {
     const path = "/api/packages/mira/generic/tool/1.0/fields";
     const body = toForm({ token: admin, sudo: "nora" });
     const sent = await daemon.request(path, {

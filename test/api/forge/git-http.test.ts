@@ -97,7 +97,7 @@ describe("clone, push, fetch", () => {
     expect(existsSync(join(git.folder, "renamed-branch-again", "file-0.txt"))).toBe(true);
   });
 
-  test("shallow, partial and single-branch clones, and protocols 0 to 2", async () => {
+  test("git makes shallow, partial and single-branch clones, with protocols 0 to 2", async () => {
     await create("shape");
     await workIn("shape", 6);
     await ok(git.in("shape", "push", "-q", "origin", "main"));
@@ -211,7 +211,7 @@ describe("authorization of clones and pushes", () => {
       await ok(git.run("ls-remote", urlOf("secret", password, user)));
   });
 
-  test("other users can neither clone a private repository nor push to any", async () => {
+  test("other users can neither clone a private repository nor push to one", async () => {
     const nora = people.tokenOf("nora");
     const hidden = await git.run("ls-remote", urlOf("secret", nora, "nora"));
     expect(hidden.errors).toContain("not found");
@@ -223,7 +223,7 @@ describe("authorization of clones and pushes", () => {
     await ok(git.run("clone", "-q", urlOf("secret", people.admin, "keeper"), "secret-keeper"));
   });
 
-  test("the token's scope decides besides", async () => {
+  test("the scope of a token restricts clones and pushes", async () => {
     const status = async (scopes: string[], service: string, name = "open") => {
       const token = await people.newToken("mira", scopes);
       const path = `/mira/${name}.git/info/refs?service=git-${service}`;
@@ -244,7 +244,7 @@ describe("authorization of clones and pushes", () => {
     ["/mira/open.git/HEAD", 404],
     ["/mira/open.git/objects/info/packs", 404],
     ["/.croft/x.git/info/refs?service=git-upload-pack", 404],
-  ])("%s is %i", async (path, status) => {
+  ])("a git request with %s is %i", async (path, status) => {
     expect((await daemon.request(path, { basic: `mira:${people.tokenOf("mira")}` })).status).toBe(
       status,
     );
@@ -261,7 +261,7 @@ describe("inconsistent and aborted bodies", () => {
       body,
     });
 
-  test("an empty push does nothing, gzip is understood", async () => {
+  test("an empty push has no effect, and a gzipped body is accepted", async () => {
     await create("odd", { auto_init: true });
     expect((await send("odd", "0000")).status).toBe(200);
     const packed = new Uint8Array(gzipSync("0000"));

@@ -66,7 +66,7 @@ describe("options of a push", () => {
 
 describe("protocols 0 to 2", () => {
   test.each(["0", "1", "2"])(
-    "%s: a commit that is not the tip of a branch can be fetched",
+    "a commit that is not the tip of a branch can be fetched with %s",
     async (version) => {
       const name = `by-id-${version}`;
       await cloneNew(name);
@@ -90,7 +90,7 @@ describe("protocols 0 to 2", () => {
 });
 
 describe("a repository without code", () => {
-  test("a repository without code is not pushed to, and fetched from only when it is for all", async () => {
+  test("a repository without code refuses pushes, and serves fetches only when it is public", async () => {
     await cloneNew("codeless");
     await api("PATCH", "/repos/mira/codeless", { has_code: false });
     const push = await git.in("codeless", "push", "origin", "main");

@@ -106,7 +106,7 @@ const quiet = async () => {
 };
 
 describe("a client that leaves", () => {
-  test("in the middle of a clone leaves no git", async () => {
+  test("a client that disconnects during a clone leaves no git process", async () => {
     const head = await git("-C", "big", "rev-parse", "main");
     const { child, closed, output } = await start("mira", "git-upload-pack 'mira/big.git'");
     const wants = `${pkt(`want ${head} side-band-64k ofs-delta agent=test\n`)}0000${pkt("done\n")}`;
@@ -118,7 +118,7 @@ describe("a client that leaves", () => {
     expect((await client.git("mira", "ls-remote", addressOf("big"))).exitCode).toBe(0);
   }, 60_000);
 
-  test("in the middle of a push leaves no git, no lock and no temporary pack", async () => {
+  test("a client that disconnects during a push leaves no git process, lock or temporary pack", async () => {
     await newRepository("torn", 1_000);
     const before = await git("-C", "torn", "rev-parse", "main");
     await commit("torn", SIZE);
@@ -144,7 +144,7 @@ describe("a client that leaves", () => {
   }, 60_000);
 });
 
-test("a push beyond the limit is refused with the reason, and leaves nothing", async () => {
+test("a push beyond the limit is refused with the reason, and leaves no files", async () => {
   await newRepository("heavy", 1_000);
   await commit("heavy", LIMIT + 1_000_000);
   const pushed = await client.git("mira", "-C", "heavy", "push", "-q", "origin", "main");

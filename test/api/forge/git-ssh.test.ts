@@ -39,7 +39,7 @@ async function addKey(user: string, key: string, title = "key"): Promise<number>
 const addressOf = (path: string) => `ssh://git@127.0.0.1:${daemon.sshPort}/${path}.git`;
 
 describe("clone and push", () => {
-  test("ssh_url names the address, by which an owner clones and pushes", async () => {
+  test("an owner clones and pushes by the address in ssh_url", async () => {
     const { ssh_url: address } = (await by("mira", "GET", "/repos/mira/hut")).json;
     expect(address).toBe(addressOf("mira/hut"));
     const cloned = await client.git("mira", "clone", "-q", address, "own");
@@ -56,7 +56,7 @@ describe("clone and push", () => {
     expect((await by("mira", "GET", "/repos/mira/hut")).json.branch_count).toBe(1);
   });
 
-  test.each(["0", "1", "2"])("protocol version %s fetches", async (version) => {
+  test.each(["0", "1", "2"])("git over SSH fetches with protocol version %s", async (version) => {
     const name = `v${version}`;
     const words = ["-c", `protocol.version=${version}`, "clone", "-q", addressOf("mira/hut"), name];
     expect(await client.git("mira", ...words)).toMatchObject({ exitCode: 0 });
@@ -66,7 +66,7 @@ describe("clone and push", () => {
     expect(await client.git("mira", "-C", name, "pull", "-q")).toMatchObject({ exitCode: 0 });
   });
 
-  test("git archive works, and an old spelling of a command", async () => {
+  test("git archive works over SSH, and so does the old spelling of a command", async () => {
     const archived = await client.git(
       "mira",
       "archive",
@@ -79,7 +79,7 @@ describe("clone and push", () => {
     expect(old).toMatchObject({ exitCode: 1, stderr: "croft: repository not found\n" });
   });
 
-  test("a thousand refs are pushed and fetched", async () => {
+  test("a thousand refs are pushed and fetched over SSH", async () => {
     await by("mira", "POST", "/user/repos", { name: "refs" });
     const refs = Array.from({ length: 1_000 }, (_, index) => `HEAD:refs/heads/b${index}`);
     const pushed = await client.git(
@@ -108,7 +108,7 @@ describe("clone and push", () => {
 });
 
 describe("access", () => {
-  test("a reader clones and cannot push; others do not learn of the repository", async () => {
+  test("over SSH a reader clones and cannot push, and others do not learn that the repository exists", async () => {
     expect(await client.git("nora", "clone", "-q", addressOf("mira/hut"), "theirs")).toMatchObject({
       exitCode: 0,
     });
@@ -136,7 +136,7 @@ describe("access", () => {
     expect((await client.ssh("stranger", ["-T", "git@127.0.0.1"])).exitCode).toBe(255);
   });
 
-  test("a lost right counts for the next command of an open connection, as does a locked account", async () => {
+  test("a lost right or a locked account refuses the next command of an open connection", async () => {
     const socket = join(client.folder, "control");
     const shared = ["-o", `ControlPath=${socket}`];
     const master = client.start("nora", [...shared, "-M", "-N", "git@127.0.0.1"]);
@@ -255,7 +255,7 @@ describe("hostile clients", () => {
     "git-shell -c id",
     "sh -c 'git-upload-pack mira/hut'",
     `git-upload-pack '${"a/".repeat(600)}b'`,
-  ])("does not run %s", async (line) => {
+  ])("the SSH server does not run %s", async (line) => {
     const ended = await client.ssh("mira", ["git@127.0.0.1", line]);
     expect(ended).toMatchObject({ exitCode: 1, stdout: "" });
     expect(ended.stderr).toContain("croft: Only git's upload-pack");

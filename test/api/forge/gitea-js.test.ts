@@ -82,7 +82,7 @@ async function expectRefused(status: number, name: string, call: Promise<unknown
 }
 
 describe("gitea-js", () => {
-  test("gitea-js reads and makes users, keys, e-mails, tokens and badges", async () => {
+  test("gitea-js reads and creates users, keys, e-mails, tokens and badges", async () => {
     await api.version.getVersion();
     await api.settings.getGeneralApiSettings();
     await api.settings.getGeneralRepositorySettings();
@@ -306,7 +306,7 @@ describe("gitea-js", () => {
     await api.packages.deletePackage(...tool);
   });
 
-  test("gitea-js makes, changes, shares, transfers and deletes repositories", async () => {
+  test("gitea-js creates, changes, shares, transfers and deletes repositories", async () => {
     const repo = await newRepository("plain");
     await api.admin.adminCreateRepo("nora", { name: "given" });
     const { id: repositoryId = 0 } = (await api.repos.repoGet(...repo)).data;

@@ -72,7 +72,7 @@ describe("lists", () => {
     }
   });
 
-  test("owners, members and the account itself still see it", async () => {
+  test("owners, members and the account itself still see a private account in lists", async () => {
     const names = async (caller: string, path: string) => (await as(caller, "GET", path)).text;
     expect(await names("mira", `${REPOSITORY}/collaborators`)).toContain("hermit");
     expect(await names("mira", `${REPOSITORY}/teams`)).toContain("conspirators");
@@ -113,7 +113,7 @@ describe("a question about one name", () => {
     ["GET", "/packages/NAME/generic/box/1"],
     ["GET", "/repos/NAME/any"],
     ["GET", "/orgs/NAME"],
-  ])("%s %s answers alike for a hidden name and one that is free", async (method, path) => {
+  ])("%s %s has the same response for a hidden and a free name", async (method, path) => {
     for (const caller of OUTSIDERS)
       for (const hidden of caller === "otto" ? ["hermit"] : ["hermit", "shy"]) {
         const ask = async (name: string) => {
@@ -124,7 +124,7 @@ describe("a question about one name", () => {
       }
   });
 
-  test("a former name of a private account leads outsiders nowhere", async () => {
+  test("a former name of a private account does not redirect outsiders", async () => {
     await people.newUser("before", { visibility: "private" });
     const renamed = await api("POST", "/admin/users/before/rename", { new_username: "after" });
     expect(renamed.status).toBe(204);

@@ -26,7 +26,7 @@ const system = (fields: object = {}) => ({ ...config, is_system_webhook: "true",
 const messageOf = ({ status, json }: TestAnswer) => [status, json.message];
 
 describe("creating", () => {
-  test("a hook has the documented shape, defaults and no secret", async () => {
+  test("a created hook has the documented shape, defaults and no secret", async () => {
     const secret = "canary-secret-1";
     const answer = await create({
       config: { ...config, secret, other: "ignored" },
@@ -50,7 +50,7 @@ describe("creating", () => {
     expect(answer.text + again.text).not.toContain("canary");
   });
 
-  test("secrets and addresses lie sealed in the database", async () => {
+  test("secrets and addresses of hooks are sealed in the database", async () => {
     const canary = "canary-secret-2";
     await create({
       config: { ...config, url: "http://127.0.0.1:9/canary-path", secret: canary },
@@ -122,7 +122,7 @@ describe("creating", () => {
       422,
       "[]: a value has the wrong type, expected string",
     ],
-  ])("refuses %s", async (_name, fields, status, message) => {
+  ])("a hook with %s is refused", async (_name, fields, status, message) => {
     const before = (await api("GET", "/admin/hooks?type=all")).headers.get("x-total-count");
     const answer = await create(fields);
     // A member named as the prototype is not seen by every parser: then the address is missing.
@@ -145,11 +145,11 @@ describe("creating", () => {
       ["pull_request_only", "push"],
       ["pull_request", "push"],
     ],
-  ])("events %j become %j", async (events, expected) => {
+  ])("the events %j of a hook become %j", async (events, expected) => {
     expect((await create({ events })).json.events.toSorted()).toEqual(expected);
   });
 
-  test("a pull request is eight events", async () =>
+  test("the event pull_request of a hook expands to eight events", async () =>
     expect((await create({ events: ["pull_request"] })).json.events).toHaveLength(8));
 
   test("a slack hook stores its channel, username, icon and colour", async () => {
@@ -175,7 +175,7 @@ describe("creating", () => {
 });
 
 describe("the list of hooks", () => {
-  test("the list of hooks by type, in pages with a total", async () => {
+  test("the list of hooks is filtered by type and paged with a total", async () => {
     const made = await create({ config: system() });
     const of = async (query: string) => {
       const answer = await api("GET", `/admin/hooks?limit=50${query}`);
@@ -195,7 +195,7 @@ describe("the list of hooks", () => {
 });
 
 describe("editing", () => {
-  test("an edit replaces events and branches, and other members only when given", async () => {
+  test("an edit of a hook always replaces events and branches, and other members only when present", async () => {
     const { id } = (
       await create({ name: "n", events: ["create"], branch_filter: "main", active: true })
     ).json;
@@ -217,7 +217,7 @@ describe("editing", () => {
     expect((await api("PATCH", path, {})).json).toMatchObject({ events: ["push"], active: false });
   });
 
-  test("refuses wrong values and changes nothing", async () => {
+  test("an edit of a hook with invalid values changes nothing", async () => {
     const { id } = (await create({ name: "n" })).json;
     const path = `/admin/hooks/${id}`;
     const before = (await api("GET", path)).json;
@@ -239,7 +239,7 @@ describe("editing", () => {
 
 describe("unknown ids", () => {
   test.each(["0", "-1", "abc", "999999", "9223372036854775808"])(
-    "%s is 404 and removes no hook",
+    "the hook id %s is 404 and removes no hook",
     async (id) => {
       const before = (await api("GET", "/admin/hooks?type=all")).headers.get("x-total-count");
       for (const [method, body] of [["GET"], ["PATCH", {}], ["DELETE"]] as const) {
@@ -319,7 +319,7 @@ describe("delivering", () => {
     expect(body).toContain('\n "action"');
   });
 
-  test("a push, a new branch, a tag and their ends", async () => {
+  test("hooks receive pushes, new branches and tags, and their deletions", async () => {
     await addRepository("pushed");
     const made = await daemon.request("/api/v1/users/mira/tokens", {
       basic: "mira:user-password",
@@ -446,7 +446,7 @@ describe("delivering", () => {
     expect(receiver.received.filter(isCopied)).toHaveLength(2);
   });
 
-  test("the log has request and response of each delivery, and redelivers", async () => {
+  test("the delivery log has request and response of each delivery, and redelivers", async () => {
     await addRepository("logged");
     await receiver.waitFor(1, isFor("repository", "mira/logged"));
     const path = `/admin/hooks/${hookId}/deliveries`;
@@ -481,7 +481,7 @@ describe("delivering", () => {
     ).toBe(404);
   });
 
-  test("the log holds no credentials, even when the receiver echoes them", async () => {
+  test("the delivery log contains no credentials, even when the receiver echoes them", async () => {
     const { id } = (
       await create({
         config: system({ url: `${receiver.url}/broken`, secret }),

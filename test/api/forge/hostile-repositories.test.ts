@@ -63,7 +63,7 @@ async function gitIn(directory: string, args: readonly string[], input = ""): Pr
 }
 
 describe("sizes", () => {
-  test("a line of 100 MB is listed, downloaded and compared, and no page or answer holds it", async () => {
+  test("a line of 100 MB is listed, downloaded and compared, and no page or response contains it", async () => {
     const size = 100_000_000;
     const line = (fill: string) => Buffer.alloc(size, fill);
     const name = await push([
@@ -119,7 +119,7 @@ describe("sizes", () => {
     expect(tree.json.tree).toHaveLength(1);
   }, 120_000);
 
-  test("a file 1,000 folders deep is found with few runs of git, by API and by page", async () => {
+  test("a file 1,000 folders deep is found with few git processes, by API and by page", async () => {
     const folders = Array<string>(1_000).fill("d").join("/");
     const name = await push([{ message: "deep", files: [{ path: `${folders}/f`, content: "x" }] }]);
     const path = `/repos/mira/${name}`;
@@ -185,7 +185,7 @@ describe("names", () => {
     "not-utf8-\u00c3/inner-\u00e9.txt",
   ];
 
-  test("of every kind are listed, linked and read back byte by byte", async () => {
+  test("file names of every kind are listed, linked and read back byte by byte", async () => {
     const files = NAMES.map((path) => ({ path, content: `content of ${path}` }));
     const name = await push([{ message: "names", files }]);
     const path = `/repos/mira/${name}`;
@@ -281,7 +281,7 @@ describe("names", () => {
 });
 
 describe("attributes and submodules", () => {
-  test("run no program, and change only the texts that git archive substitutes", async () => {
+  test("attributes and submodules run no program, and change only the texts that git archive substitutes", async () => {
     const attributes =
       "* filter=evil diff=evil merge=evil\nversion.txt export-subst\nhidden.txt export-ignore\nwide.txt export-subst\n";
     const modules =
@@ -338,7 +338,7 @@ describe("attributes and submodules", () => {
 });
 
 describe("commits", () => {
-  test("with odd dates, encodings and huge messages are listed beside others", async () => {
+  test("commits with odd dates, encodings and huge messages are listed with the others", async () => {
     const files = (content: string) => [{ path: "x", content }];
     const person = (seconds: string, zone: string) => `M\u00ef\u00bf <a@b> ${seconds} ${zone}`;
     const name = await push([
@@ -377,7 +377,7 @@ describe("commits", () => {
     expect((await get(`${path}/branches`)).json).toHaveLength(1);
   }, 120_000);
 
-  test("that name a missing parent never get a response that looks complete", async () => {
+  test("commits with a missing parent never get a response that looks complete", async () => {
     const name = await people.newRepository("mira", { auto_init: true });
     const tree = await onServer(name, ["rev-parse", "main^{tree}"]);
     const text = `tree ${tree}\nparent ${"1".repeat(40)}\nauthor a <a@b> 1 +0000\ncommitter a <a@b> 1 +0000\n\nlost\n`;
@@ -394,7 +394,7 @@ describe("commits", () => {
 });
 
 describe("refs", () => {
-  test("with odd names are listed and opened, and a full id names its commit even if a branch has this name", async () => {
+  test("refs with odd names are listed and opened, and a full id names its commit even if a branch has this name", async () => {
     const name = await push([
       { message: "one", files: [{ path: "x", content: "1" }] },
       { message: "two", files: [{ path: "x", content: "2" }] },
@@ -459,7 +459,7 @@ describe("packs", () => {
       "a wrong checksum",
       Buffer.concat([Buffer.from("PACK\0\0\0\u0002\0\0\0\0", "latin1"), Buffer.alloc(20, 7)]),
     ],
-  ])("a push with %s moves nothing and leaves nothing", async (_what, pack) => {
+  ])("a push with %s moves no ref and leaves no file", async (_what, pack) => {
     const name = await people.newRepository("mira", { auto_init: true });
     // A job writes the commit-graph below `info` meanwhile.
     const listObjects = async () =>

@@ -29,7 +29,7 @@ const toOther = (repo: string, index: number) => {
 };
 
 describe("dependencies of issues", () => {
-  test("an issue that waits for an open one is not closed", async () => {
+  test("an issue with an open blocker cannot be closed", async () => {
     const mira = await newUser();
     const repo = await newRepository(mira);
     const first = `${repo}/issues/1`;
@@ -65,7 +65,7 @@ describe("dependencies of issues", () => {
     ]);
   });
 
-  test("refuses a cycle of dependencies, a repeated one and one on itself", async () => {
+  test("a cycle of dependencies, a repeated one and a dependency on itself are refused", async () => {
     const mira = await newUser();
     const repo = await newRepository(mira);
     const depend = (on: number, blocker: number) =>
@@ -146,7 +146,7 @@ describe("tracked time", () => {
     expect((await by(mira, "GET", `${repo}/issues/3/times`)).json).toEqual([]);
   });
 
-  test("time is added, listed by range and deleted", async () => {
+  test("tracked time is added, listed by range and deleted", async () => {
     const mira = await newUser();
     const repo = await newRepository(mira);
     const times = `${repo}/issues/1/times`;
@@ -169,7 +169,7 @@ describe("tracked time", () => {
     expect((await by(mira, "DELETE", times)).status).toBe(404);
   });
 
-  test("readers see and change only their own time, and only where they may track it", async () => {
+  test("readers see and change only their own tracked time, and only where they may track it", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const repo = await newRepository(mira);
     const times = `${repo}/issues/1/times`;
@@ -197,7 +197,7 @@ describe("tracked time", () => {
 });
 
 describe("assignees", () => {
-  test("are added to and removed from those that an issue has", async () => {
+  test("assignees are added to and removed from an issue", async () => {
     const [mira, nora, otto] = [await newUser(), await newUser(), await newUser()];
     const repo = await newRepository(mira);
     const issue = `${repo}/issues/1`;

@@ -39,7 +39,7 @@ async function newHooked(owner: string, events: readonly string[], type = "gitea
 }
 
 describe("issue events of webhooks", () => {
-  test("delivers that an issue is opened, edited, assigned, closed and reopened", async () => {
+  test("hooks receive that an issue is opened, edited, assigned, closed and reopened", async () => {
     const [mira, nora] = [await people.newUser(), await people.newUser()];
     const { path, sent } = await newHooked(mira, ["issues"]);
     const change = (json: object) => people.by(mira, "PATCH", `${path}/issues/1`, json);
@@ -92,7 +92,7 @@ describe("issue events of webhooks", () => {
     expect(body?.json.changes).not.toHaveProperty("title");
   });
 
-  test("commented on, and comments that were changed", async () => {
+  test("hooks receive new and changed comments", async () => {
     const mira = await people.newUser();
     const { path, sent } = await newHooked(mira, ["issue_comment"]);
     await people.by(mira, "POST", `${path}/issues`, { title: "Broken" });
@@ -119,7 +119,7 @@ describe("issue events of webhooks", () => {
     });
   });
 
-  test("delivers events of issues in the formats of chat services", async () => {
+  test("hooks receive events of issues in the formats of chat services", async () => {
     const mira = await people.newUser();
     const { path, sent } = await newHooked(mira, ["issues"], "discord");
     await people.by(mira, "POST", `${path}/issues`, { title: "Broken <gate>" });

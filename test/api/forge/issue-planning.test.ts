@@ -22,7 +22,7 @@ const namesOf = (answer: { readonly json: { name: string }[] }) =>
   answer.json.map(({ name }) => name);
 
 describe("a label", () => {
-  test("is created, listed, changed and deleted", async () => {
+  test("a label is created, listed, changed and deleted", async () => {
     const mira = await newUser();
     const repo = await newRepository(mira);
     const made = await by(mira, "POST", `${repo}/labels`, { name: "kind/bug", color: "#F00" });
@@ -43,14 +43,14 @@ describe("a label", () => {
     expect((await by(mira, "PATCH", `${repo}/labels/${id}`, edit)).status).toBe(404);
   });
 
-  test("is refused with a wrong colour and without a name", async () => {
+  test("a label is refused with an invalid colour and without a name", async () => {
     const mira = await newUser();
     const repo = await newRepository(mira);
     for (const body of [{ name: "a", color: "red" }, { color: "f00" }, { name: "a" }])
       expect((await by(mira, "POST", `${repo}/labels`, body)).status).toBe(422);
   });
 
-  test("of a repository is changed by writers only, and hidden from strangers of a private one", async () => {
+  test("a label of a repository is changed by writers only, and hidden from callers who may not read the repository", async () => {
     const [mira, nora, otto] = [await newUser(), await newUser(), await newUser()];
     const repo = await newRepository(mira, { private: true });
     const made = await by(mira, "POST", `${repo}/labels`, { name: "a", color: "ff0000" });
@@ -71,7 +71,7 @@ describe("a label", () => {
     expect((await by(mira, "GET", `${other}/labels/${made.json.id}`)).status).toBe(404);
   });
 
-  test("of an organization is for all of its repositories, and changed by its owners only", async () => {
+  test("a label of an organization is used in all of its repositories, and changed by its owners only", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const org = `org${mira}`;
     await api("POST", `/admin/users/${mira}/orgs`, { username: org });
@@ -95,7 +95,7 @@ describe("a label", () => {
 });
 
 describe("the labels of an issue", () => {
-  test("are added, replaced, removed and cleared, by id and by name", async () => {
+  test("labels of an issue are added, replaced, removed and cleared, by id and by name", async () => {
     const mira = await newUser();
     const repo = await newRepository(mira);
     await by(mira, "POST", `${repo}/issues`, { title: "x" });
@@ -116,7 +116,7 @@ describe("the labels of an issue", () => {
     expect((await by(mira, "POST", labels, { labels: [true] })).status).toBe(422);
   });
 
-  test("have one label of an exclusive scope: a new one replaces the other", async () => {
+  test("an issue has one label of an exclusive scope: a new one replaces the other", async () => {
     const mira = await newUser();
     const repo = await newRepository(mira);
     await by(mira, "POST", `${repo}/issues`, { title: "x" });
@@ -134,7 +134,7 @@ describe("the labels of an issue", () => {
     ]);
   });
 
-  test("are changed by writers only", async () => {
+  test("labels of an issue are changed by writers only", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const repo = await newRepository(mira);
     await by(nora, "POST", `${repo}/issues`, { title: "x" });
@@ -152,7 +152,7 @@ describe("the labels of an issue", () => {
 });
 
 describe("a milestone", () => {
-  test("counts its issues, is found by title, closed and deleted", async () => {
+  test("a milestone counts its issues, is found by title, closed and deleted", async () => {
     const mira = await newUser();
     const repo = await newRepository(mira);
     const made = await by(mira, "POST", `${repo}/milestones`, {
@@ -184,7 +184,7 @@ describe("a milestone", () => {
     expect((await by(mira, "GET", `${repo}/issues/2`)).json.milestone).toBeNull();
   });
 
-  test("loses its due date by a zero time, and keeps it when the member is absent or null", async () => {
+  test("a zero time clears the due date of a milestone, and an absent or null member keeps it", async () => {
     const mira = await newUser();
     const repo = await newRepository(mira);
     const due_on = "2027-01-02T00:00:00Z";
@@ -196,7 +196,7 @@ describe("a milestone", () => {
     expect(await edit({ due_on: "0001-01-01T00:00:00Z" })).toBeNull();
   });
 
-  test("an issue loses its due date by a zero time, and keeps it when the member is null", async () => {
+  test("a zero time clears the due date of an issue, and a null member keeps it", async () => {
     const mira = await newUser();
     const repo = await newRepository(mira);
     const due_date = "2027-01-02T00:00:00Z";
@@ -209,7 +209,7 @@ describe("a milestone", () => {
     expect((await by(mira, "POST", `${repo}/issues`, zero)).json.due_date).toBeNull();
   });
 
-  test("are listed by their due dates, those without one last", async () => {
+  test("milestones are listed by their due dates, those without one last", async () => {
     const mira = await newUser();
     const repo = await newRepository(mira);
     for (const [title, due] of [
@@ -226,7 +226,7 @@ describe("a milestone", () => {
     ]);
   });
 
-  test("refuses a milestone of another repository, and changes by readers", async () => {
+  test("a milestone of another repository and changes by readers are refused", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const [repo, other] = [await newRepository(mira), await newRepository(mira)];
     const made = await by(mira, "POST", `${other}/milestones`, { title: "theirs" });

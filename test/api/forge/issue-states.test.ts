@@ -18,7 +18,7 @@ async function newRepository(owner: string, fields: object = {}): Promise<string
 }
 
 describe("the timeline of an issue", () => {
-  test("has its comments and an event for each change, oldest first, by pages", async () => {
+  test("a timeline has comments and an event for each change, oldest first, in pages", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const repo = await newRepository(mira);
     await by(mira, "POST", `${repo}/labels`, { name: "bug", color: "ff0000" });
@@ -60,7 +60,7 @@ describe("the timeline of an issue", () => {
     expect((await by(mira, "DELETE", `${repo}/issues/comments/${event}`)).status).toBe(404);
   });
 
-  test("keeps the events of a purged user and deletes the user's comments", async () => {
+  test("a timeline keeps the events of a purged user without the user's comments", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const repo = await newRepository(mira);
     await by(mira, "PUT", `${repo}/collaborators/${nora}`, { permission: "write" });
@@ -75,7 +75,7 @@ describe("the timeline of an issue", () => {
 });
 
 describe("a locked issue", () => {
-  test("takes comments and reactions of writers only", async () => {
+  test("a locked issue accepts comments and reactions of writers only", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const repo = await newRepository(mira);
     await by(nora, "POST", `${repo}/issues`, { title: "x" });
@@ -122,7 +122,7 @@ describe("reactions", () => {
 });
 
 describe("pins", () => {
-  test("are at most three, keep an order, and need an administrator", async () => {
+  test("at most three issues are pinned, in an order, by administrators only", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const repo = await newRepository(mira);
     for (const title of ["a", "b", "c", "d"]) await by(mira, "POST", `${repo}/issues`, { title });
@@ -148,7 +148,7 @@ describe("pins", () => {
 });
 
 describe("a deleted issue", () => {
-  test("deletes an issue with its comments and threads, and corrects the counts", async () => {
+  test("deleting an issue deletes its comments and threads, and corrects the counts", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const repo = await newRepository(mira);
     await by(nora, "POST", `${repo}/issues`, { title: "x", body: `@${mira}` });
@@ -180,7 +180,7 @@ describe("a deleted issue", () => {
 });
 
 describe("the search across repositories", () => {
-  test("finds only issues that the caller may read, by every filter", async () => {
+  test("the search of issues finds only those that the caller may read, by every filter", async () => {
     const [mira, nora, otto] = [await newUser(), await newUser(), await newUser()];
     const [open, hidden, off] = [
       await newRepository(mira),
@@ -222,7 +222,7 @@ describe("the search across repositories", () => {
 });
 
 describe("assignable users", () => {
-  test("are those with write access, and readers may list them", async () => {
+  test("assignable users are those with write access, and readers may list them", async () => {
     const [mira, nora, otto] = [await newUser(), await newUser(), await newUser()];
     const repo = await newRepository(mira);
     await by(mira, "PUT", `${repo}/collaborators/${nora}`, { permission: "write" });

@@ -40,7 +40,7 @@ async function settle(repo: string, owner: string, listener: string): Promise<vo
 }
 
 describe("an issue", () => {
-  test("shows the author as the viewer may see them, and other users as anonymous callers see them", async () => {
+  test("an issue shows its author as the viewer may see them, and other users as anonymous callers see them", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const repo = await newRepository(mira);
     await by(mira, "POST", `${repo}/issues`, { title: "seen", assignees: [nora] });
@@ -57,7 +57,7 @@ describe("an issue", () => {
     expect(comments[0].user).toMatchObject({ email: hidden(nora), active: false });
   });
 
-  test("is opened, seen, changed, closed and reopened", async () => {
+  test("an issue is opened, read, changed, closed and reopened", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const repo = await newRepository(mira);
     const made = await by(mira, "POST", `${repo}/issues`, {
@@ -141,7 +141,7 @@ describe("an issue", () => {
     expect(comments.json.map(({ body }: { body: string }) => body)).toEqual([`by ${mira}`]);
   });
 
-  test("is found by every filter, and by all at once", async () => {
+  test("an issue is found by every filter, and by all of them together", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const repo = await newRepository(mira, { issue_labels: "Default" });
     const labelsOf = async (...ids: number[]) => {
@@ -194,7 +194,7 @@ describe("an issue", () => {
       expect((await by(mira, "GET", `${repo}/issues?${query}`)).status).toBe(422);
   });
 
-  test("counts for its repository while it is open, however it is closed", async () => {
+  test("an issue is counted by its repository while it is open, however it is closed", async () => {
     const mira = await newUser();
     const repo = await newRepository(mira);
     const count = async () => (await by(mira, "GET", repo)).json.open_issues_count;
@@ -221,13 +221,13 @@ describe("an issue", () => {
     [{ title: "x", due_date: "tomorrow" }, 422],
     [{ title: "x", labels: ["a"] }, 422],
     [{ title: 5 }, 422],
-  ])("is not made of %j", async (json, status) => {
+  ])("an issue is not created from %j", async (json, status) => {
     const mira = await newUser();
     const repo = await newRepository(mira);
     expect((await by(mira, "POST", `${repo}/issues`, json)).status).toBe(status);
   });
 
-  test("strangers cannot see issues of a private repository, and users cannot edit texts of others", async () => {
+  test("others cannot see issues of a private repository, and users cannot edit texts of others", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const [hidden, open] = [
       await newRepository(mira, { private: true }),
@@ -366,7 +366,7 @@ describe("threads", () => {
   });
 
   test.each(["the repository", "its purged owner"])(
-    "are not counted any more without %s",
+    "threads are no longer counted after the deletion of %s",
     async (deleted) => {
       const [mira, nora] = [await newUser(), await newUser()];
       const repo = await newRepository(mira);
@@ -387,7 +387,7 @@ describe("threads", () => {
     },
   );
 
-  test("go with their repository, and pollers learn of it", async () => {
+  test("threads are deleted with their repository, and polling clients notice it", async () => {
     const mira = await newUser();
     const repo = await newRepository(mira);
     const first = await by(mira, "GET", "/notifications");

@@ -94,7 +94,7 @@ const cases: readonly Case[] = [
 ];
 
 test.runIf(isHere).each(cases)(
-  "a client that leaves %s leaves no git, no file and one line of the log that is no error",
+  "a client that disconnects from %s leaves no git process, no file, and one log line without an error",
   async (_title, method, path, route) => {
     const pkt = (text: string) => (text.length + 4).toString(16).padStart(4, "0") + text;
     const wants = `${pkt(`want ${commit} side-band-64k ofs-delta agent=test\n`)}0000${pkt("done\n")}`;
@@ -119,7 +119,7 @@ test.runIf(isHere).each(cases)(
   60_000,
 );
 
-test("clients that leave before git begins are no errors, by API and by page", async () => {
+test("clients that disconnect before git starts cause no errors, by API and by page", async () => {
   const logStart = daemon.log.length;
   const paths = [
     `${api}/contents/big.txt`,

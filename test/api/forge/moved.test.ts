@@ -24,15 +24,18 @@ describe("the address that a repository has by now", () => {
     ["GET", "/hooks", "?page=2"],
     ["GET", "/notifications", "?all=true"],
     ["PUT", "/notifications", "?to-status=read"],
-  ])("%s %s keeps the query of the request", async (method, rest, query) => {
-    const answer = await api(method, `/repos/mira/former${rest}${query}`);
-    expect([answer.status, answer.headers.get("location")]).toEqual([
-      307,
-      `/api/v1/repos/mira/today${rest}${query}`,
-    ]);
-  });
+  ])(
+    "the redirect of %s %s to a renamed repository keeps the query",
+    async (method, rest, query) => {
+      const answer = await api(method, `/repos/mira/former${rest}${query}`);
+      expect([answer.status, answer.headers.get("location")]).toEqual([
+        307,
+        `/api/v1/repos/mira/today${rest}${query}`,
+      ]);
+    },
+  );
 
-  test("the address that a repository has by now has no token in it", async () => {
+  test("a redirect to a renamed repository does not contain the token", async () => {
     const path = `/api/v1/repos/mira/former/issues?token=${token}&state=all`;
     const answer = await daemon.request(path);
     expect(answer.headers.get("location")).toBe("/api/v1/repos/mira/today/issues?state=all");
@@ -40,7 +43,7 @@ describe("the address that a repository has by now", () => {
 });
 
 describe("the address that a renamed person has by now", () => {
-  test("replaces the name, not a word of the route that is the same", async () => {
+  test("a redirect to a renamed user replaces the name, not an equal word of the route", async () => {
     for (const [username, now] of [
       ["admin", "boss"],
       ["users", "people"],
@@ -57,7 +60,7 @@ describe("the address that a renamed person has by now", () => {
     }
   });
 
-  test("leads on from an encoded name, too", async () => {
+  test("a percent-encoded former name redirects", async () => {
     const answer = await api("GET", "/users/%61dmi%6E");
     expect([answer.status, answer.headers.get("location")]).toEqual([307, "/api/v1/users/boss"]);
   });
@@ -71,7 +74,7 @@ describe("more slashes than needed are one", () => {
     ["//api/packages/mira/npm/-/ping", 200],
     ["//mira/today.git/info/refs?service=git-upload-pack", 200],
     ["//nobody/nothing", 404],
-  ])("treats more slashes than needed as one: %s", async (path, status) => {
+  ])("repeated slashes count as one: %s", async (path, status) => {
     expect((await daemon.request(path, { token })).status).toBe(status);
   });
 });

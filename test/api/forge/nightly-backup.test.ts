@@ -105,7 +105,7 @@ test("a home without backup_folder and backup_url has no backup task", async () 
   expect(names).not.toContain("backup_home");
 });
 
-test("a backup whose folder is away fails, which doctor and the task's command report until the next one succeeds", async () => {
+test("a backup whose folder is missing fails, and doctor and the task's command report it until the next success", async () => {
   const folder = join(await makeFolder(), "disk");
   await writeFile(folder, "not a folder");
   await using home = await temporaryHome();

@@ -76,7 +76,7 @@ const wordOf = (event: EventSourceMessage | undefined): unknown => {
 };
 
 describe("the stream of threads", () => {
-  test("sends the unread count, then each thread as it changes", async () => {
+  test("a stream sends the unread count, then each thread as it changes", async () => {
     const { name, token } = await newUser();
     using stream = await openStream(token);
     expect(stream.status).toBe(200);
@@ -94,7 +94,7 @@ describe("the stream of threads", () => {
     expect(wordOf(await stream.next())).toBe(1);
   });
 
-  test("misses nothing between two connections, nor while the daemon is away", async () => {
+  test("a resumed stream misses no event, even after a restart of the daemon", async () => {
     const { name, token } = await newUser();
     const first = await openStream(token);
     const { id = "" } = (await first.next()) ?? {};
@@ -109,7 +109,7 @@ describe("the stream of threads", () => {
   });
 
   test.each(["x", "-1", "1e3", "99999999999999999999", "1, 2", ""])(
-    "a stream begins with the present for a foreign Last-Event-ID: %j",
+    "a stream begins now for a foreign Last-Event-ID: %j",
     async (id) => {
       using stream = await openStream(people.admin, { "Last-Event-ID": id });
       expect(stream.status).toBe(200);
@@ -146,7 +146,7 @@ describe("the stream of threads", () => {
     expect(wordOf(await stream.next())).toBe("end");
   });
 
-  test("requires the notification scope, and answers HEAD without a stream", async () => {
+  test("a stream requires the notification scope, and answers HEAD without a stream", async () => {
     const { name } = await newUser();
     const narrow = await openStream(await newToken(name, ["read:user"]));
     expect(narrow.status).toBe(403);
@@ -162,7 +162,7 @@ describe("the stream of threads", () => {
     }
   });
 
-  test("the stream of threads is open a few times for one person, and gives a place back", async () => {
+  test("a user has a limited number of streams, and a closed one releases its slot", async () => {
     const { token } = await newUser();
     const opened: OpenStream[] = [];
     for (let count = 0; count < 8; count += 1) opened.push(await openStream(token));
@@ -182,7 +182,7 @@ describe("the stream of threads", () => {
   });
 });
 
-test("a title with line ends makes no event of its own", async () => {
+test("a title with line breaks adds no event to the stream", async () => {
   const { name, token } = await newUser();
   const repository = await newThread(name);
   using stream = await openStream(token);

@@ -112,7 +112,7 @@ describe("a list of threads", () => {
     ["since", "2026-01-01T00:00:00Zx", 'extra text: "x"'],
     ["since", "2026-01-01T00:00:00+25:00", "time zone offset hour out of range"],
     ["before", "2026-01-01T00:00:00-01:61", "time zone offset minute out of range"],
-  ])("refuses a bad time: %s=%s", async (name, value, why) => {
+  ])("a list of threads refuses a bad time: %s=%s", async (name, value, why) => {
     const answer = await api("GET", `/notifications?${name}=${encodeURIComponent(value)}`);
     expect(answer.status).toBe(422);
     expect(answer.json.message).toContain(why);
@@ -120,10 +120,13 @@ describe("a list of threads", () => {
     expect(marked.status).toBe(400);
   });
 
-  test.each(["0", "-1", "9223372036854775807", "x"])("takes %s for page and limit", async (odd) => {
-    const answer = await api("GET", `/notifications?all=true&page=${odd}&limit=${odd}`);
-    expect(answer.status).toBe(200);
-  });
+  test.each(["0", "-1", "9223372036854775807", "x"])(
+    "a list of threads accepts %s for page and limit",
+    async (odd) => {
+      const answer = await api("GET", `/notifications?all=true&page=${odd}&limit=${odd}`);
+      expect(answer.status).toBe(200);
+    },
+  );
 
   test("a list of threads is not sent again to a client that has the current version", async () => {
     const mira = await newUser();
@@ -148,7 +151,7 @@ describe("a list of threads", () => {
 });
 
 describe("marking", () => {
-  test("all unread threads answers 205 with them, and leaves pinned ones alone", async () => {
+  test("marking all unread threads answers 205 with them, and keeps pinned ones", async () => {
     const mira = await newUser();
     for (let count = 0; count < 3; count += 1) await newRepository(mira);
     const found = idsOf(await as(mira).get("/notifications"));
@@ -166,7 +169,7 @@ describe("marking", () => {
     expect(named.json).toMatchObject([{ id: found[1], unread: true, pinned: false }]);
   });
 
-  test("marking with all=true marks pinned ones, too: the document's `all` marks all notifications", async () => {
+  test("marking with all=true marks pinned threads as well", async () => {
     const mira = await newUser();
     for (let count = 0; count < 3; count += 1) await newRepository(mira);
     const [first, pinned] = idsOf(await as(mira).get("/notifications"));
@@ -178,7 +181,7 @@ describe("marking", () => {
     expect((await as(mira).get("/notifications")).json).toEqual([]);
   });
 
-  test("takes its parameters from a form, too, which counts for more than the query", async () => {
+  test("marking reads parameters from a form, which take precedence over the query", async () => {
     const mira = await newUser();
     await newRepository(mira);
     const path = "/api/v1/notifications";
@@ -207,7 +210,7 @@ describe("marking", () => {
     expect([json.statusCode, await json.body.json()]).toMatchObject([205, [{ unread: false }]]);
   });
 
-  test("a hundred times at once marks each thread once, and counts right", async () => {
+  test("a hundred concurrent requests mark each thread once, and the count is right", async () => {
     const mira = await newUser();
     for (let count = 0; count < 5; count += 1) await newRepository(mira);
     const ids = idsOf(await as(mira).get("/notifications"));
@@ -226,7 +229,7 @@ describe("marking", () => {
     expect([read.json.length, read.headers.get("x-total-count")]).toEqual([5, "5"]);
   });
 
-  test("up to a time leaves later updates alone", async () => {
+  test("marking up to a time keeps later updates", async () => {
     const mira = await newUser();
     await newRepository(mira);
     const early = await as(mira).put("/notifications?last_read_at=2001-01-01T00:00:00Z");
@@ -235,7 +238,7 @@ describe("marking", () => {
     expect(late.json.length).toBe(1);
   });
 
-  test("one thread answers 205 with it; foreign and missing ones are refused", async () => {
+  test("marking one thread answers 205 with it, and refuses foreign and missing ones", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     await newRepository(mira);
     const [id] = idsOf(await as(mira).get("/notifications"));
@@ -270,7 +273,7 @@ describe("marking", () => {
       }
   });
 
-  test("marking at the same time keeps counts right", async () => {
+  test("concurrent marking keeps the counts right", async () => {
     const mira = await newUser();
     for (let count = 0; count < 4; count += 1) await newRepository(mira);
     const ids = idsOf(await as(mira).get("/notifications"));
@@ -287,7 +290,7 @@ describe("marking", () => {
 });
 
 describe("threads of one repository", () => {
-  test("threads of one repository are listed and marked apart from the others", async () => {
+  test("threads of one repository are listed and marked separately", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const one = await newRepository(mira, { private: true });
     const other = await newRepository(mira);
@@ -308,7 +311,7 @@ describe("threads of one repository", () => {
 });
 
 describe("a lost right", () => {
-  test("hides repository and subject as soon as the user may not read them", async () => {
+  test("a lost right hides repository and subject of a thread at once", async () => {
     const mira = await newUser();
     const org = `org${mira}`;
     await api("POST", `/admin/users/${mira}/orgs`, people.admin, { username: org });
@@ -351,7 +354,7 @@ async function restartWithout(username: string): Promise<TestDaemon> {
   return startTestDaemon({ home: daemon.home, env: { CROFT_RATE_LIMITS: "off" } });
 }
 
-test("a token that is for public things only is refused", async () => {
+test("a public-only token is refused the notifications", async () => {
   const mira = await newUser();
   const token = await people.newToken(mira, ["public-only", "write:notification"]);
   const answer = await api("GET", "/notifications", token);

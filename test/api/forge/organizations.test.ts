@@ -112,7 +112,7 @@ describe("organizations", () => {
     expect(await statuses("rita")).toEqual([200, 404, 200]);
   });
 
-  test("a token for public things only reaches public organizations alone", async () => {
+  test("a public-only token sees only public organizations", async () => {
     await newOrganization("hush", { visibility: "private" });
     const token = await app.tokenOf("mira", ["public-only", "write:organization"]);
     const call = (method: string, path: string, json?: object) =>
@@ -177,7 +177,7 @@ describe("members", () => {
     });
   });
 
-  test("a user's organizations are shown as far as their memberships are", async () => {
+  test("a user's organizations are shown to callers who may see the memberships", async () => {
     await newOrganization("shown");
     await newOrganization("unshown");
     await by("mira", "PUT", "/orgs/shown/public_members/mira");

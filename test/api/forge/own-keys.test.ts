@@ -59,7 +59,7 @@ test("a user adds, finds and deletes their own keys only", async () => {
   expect((await app.request(`${keys}/${id}`, { token: mira })).status).toBe(404);
 });
 
-test("a user sees the own organizations, and by a token for public things the public ones", async () => {
+test("a user sees their own organizations, and with a public-only token the public ones", async () => {
   for (const [username, visibility] of [
     ["zoo", "private"],
     ["arc", "public"],

@@ -33,7 +33,7 @@ describe("one's own password", () => {
     expect((await app.request(me, { basic: "new:another-password" })).status).toBe(200);
   });
 
-  test("a token stays valid, and becomes usable when the duty ends", async () => {
+  test("a token stays valid, and is usable again after the required password change", async () => {
     await app.addUser({ username: "teller" });
     const token = await app.tokenOf("teller");
     await app.request("/api/v1/admin/users/teller", {
@@ -67,7 +67,7 @@ describe("one's own password", () => {
     expect((await app.request(me, { basic: `${name}:user-password` })).status).toBe(200);
   });
 
-  test("a token, a token as password and an impersonating administrator are 403", async () => {
+  test("changing a password by a token or while impersonating is 403", async () => {
     await app.addUser({ username: "owned" });
     const token = await app.tokenOf("owned");
     const json = { current_password: "user-password", new_password: "another-password" };
@@ -79,7 +79,7 @@ describe("one's own password", () => {
     expect((await app.request(me, { basic: "owned:user-password" })).status).toBe(200);
   });
 
-  test("accounts that may not sign in stay outside", async () => {
+  test("accounts that may not sign in cannot change their password", async () => {
     await app.addUser({ username: "shut", must_change_password: true });
     await app.request("/api/v1/admin/users/shut", {
       token: app.token,
@@ -89,7 +89,7 @@ describe("one's own password", () => {
     expect((await change("shut", ["user-password", "another-password"])).status).toBe(403);
   });
 
-  test("of simultaneous changes exactly one succeeds", async () => {
+  test("of concurrent password changes exactly one succeeds", async () => {
     await app.addUser({ username: "twice" });
     const answers = await Promise.all(
       ["first-password", "second-password"].map((next) => change("twice", ["user-password", next])),

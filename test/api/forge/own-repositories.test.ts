@@ -44,7 +44,7 @@ describe("creating one's own", () => {
     expect((await api("POST", "/user/repos", { name: "x" }, "")).status).toBe(401);
   });
 
-  test("the limit of an account holds, also for simultaneous requests, and not for administrators", async () => {
+  test("the repository limit of an account applies to concurrent requests, but not to administrators", async () => {
     await people.newUser("few");
     const edit = { source_id: 0, login_name: "few", max_repo_creation: 2 };
     expect((await api("PATCH", "/admin/users/few", edit)).status).toBe(200);
@@ -72,7 +72,7 @@ describe("creating one's own", () => {
 });
 
 describe("creating in an organization", () => {
-  test("its owners may, others may not, and a hidden one is 404", async () => {
+  test("owners of an organization create repositories in it, others may not, and a hidden one is 404", async () => {
     const path = "/orgs/guild-public/repos";
     const made = await by("mira", "POST", path, { name: "tools" });
     expect(made.status).toBe(201);
@@ -112,31 +112,34 @@ describe("lists and search", () => {
     ["an administrator", () => people.admin],
   ];
 
-  test.each(readers)("contain for %s exactly the readable repositories", async (_name, token) => {
-    const everything = names(await api("GET", "/repos/search?q=zeta&limit=50"));
-    expect(everything).toHaveLength(12);
-    const readable: string[] = [];
-    for (const name of everything)
-      if ((await api("GET", `/repos/${name}`, undefined, token())).status === 200)
-        readable.push(name);
-    const found = await api("GET", "/repos/search?q=zeta", undefined, token());
-    expect(found.json.ok).toBe(true);
-    expect(names(found)).toEqual(readable);
-    expect(found.headers.get("x-total-count")).toBe(String(readable.length));
-    for (const owner of ["mira", "guild-limited", "guild-private", "hid"]) {
-      const listed = await api("GET", `/users/${owner}/repos?limit=50`, undefined, token());
-      const own = readable.filter((name) => name.startsWith(`${owner}/`));
-      if (listed.status === 200)
-        expect(
-          names(listed)
-            .filter((name: string) => name.includes("zeta"))
-            .toSorted(),
-        ).toEqual(own.toSorted());
-      else expect([listed.status, own]).toEqual([404, []]);
-    }
-  });
+  test.each(readers)(
+    "lists and search contain for %s exactly the readable repositories",
+    async (_name, token) => {
+      const everything = names(await api("GET", "/repos/search?q=zeta&limit=50"));
+      expect(everything).toHaveLength(12);
+      const readable: string[] = [];
+      for (const name of everything)
+        if ((await api("GET", `/repos/${name}`, undefined, token())).status === 200)
+          readable.push(name);
+      const found = await api("GET", "/repos/search?q=zeta", undefined, token());
+      expect(found.json.ok).toBe(true);
+      expect(names(found)).toEqual(readable);
+      expect(found.headers.get("x-total-count")).toBe(String(readable.length));
+      for (const owner of ["mira", "guild-limited", "guild-private", "hid"]) {
+        const listed = await api("GET", `/users/${owner}/repos?limit=50`, undefined, token());
+        const own = readable.filter((name) => name.startsWith(`${owner}/`));
+        if (listed.status === 200)
+          expect(
+            names(listed)
+              .filter((name: string) => name.includes("zeta"))
+              .toSorted(),
+          ).toEqual(own.toSorted());
+        else expect([listed.status, own]).toEqual([404, []]);
+      }
+    },
+  );
 
-  test("a token for public things only finds public repositories of public owners", async () => {
+  test("a public-only token finds public repositories of public owners", async () => {
     const open = await people.newToken("mira", ["public-only", "read:repository"]);
     const found = await api("GET", "/repos/search?q=zeta", undefined, open);
     expect(names(found)).toEqual(["guild-public/zeta-open", "mira/zeta-open"]);
@@ -145,7 +148,7 @@ describe("lists and search", () => {
     expect((await api("GET", "/repos/search", undefined, none)).status).toBe(403);
   });
 
-  test("the organization's list is of an organization only", async () => {
+  test("the list of an organization's repositories is missing for users and hidden organizations", async () => {
     const listed = await by("nora", "GET", "/orgs/guild-public/repos");
     expect(names(listed)).toContain("guild-public/zeta-open");
     expect(names(listed)).not.toContain("guild-public/zeta-closed");
@@ -153,7 +156,7 @@ describe("lists and search", () => {
     expect((await by("nora", "GET", "/orgs/guild-private/repos")).status).toBe(404);
   });
 
-  test("filters narrow the search", async () => {
+  test("filters narrow the search of repositories", async () => {
     const search = async (query: string) => names(await api("GET", `/repos/search?${query}`));
     const mira = (await by("mira", "GET", "/user")).json.id;
     const shy = (await by("shy", "GET", "/user")).json.id;
@@ -207,7 +210,7 @@ describe("lists and search", () => {
     expect(names(await search(people.tokenOf("mira")))).toContain("guild-public/zeta-open");
   });
 
-  test("pages are counted and linked", async () => {
+  test("lists of repositories are counted and have links to pages", async () => {
     const page = await api("GET", "/repos/search?q=zeta&limit=5&page=3");
     expect(names(page)).toHaveLength(2);
     expect(page.headers.get("x-total-count")).toBe("12");

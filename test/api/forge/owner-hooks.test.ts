@@ -44,7 +44,7 @@ describe.each([
   ["an organization", "/orgs/guild/hooks"],
   ["a user", "/user/hooks"],
 ])("hooks of %s", (owner, path) => {
-  test("are created, listed, changed and deleted by the owner", async () => {
+  test("hooks of an owner are created, listed, changed and deleted", async () => {
     const made = await people.by("mira", "POST", path, hook("x", ["issues"], { active: false }));
     expect(made.status).toBe(201);
     expect(made.json).toMatchObject({ type: "gitea", active: false });
@@ -61,7 +61,7 @@ describe.each([
     expect((await people.by("mira", "DELETE", one)).status).toBe(404);
   });
 
-  test("are no others' to see or to change, under any address", async () => {
+  test("hooks of an owner are hidden from others under any address", async () => {
     const { json } = await people.by("mira", "POST", path, hook("y"));
     const one = `${path}/${json.id}`;
     const elsewhere = path === "/user/hooks" ? "/orgs/guild/hooks" : "/user/hooks";
@@ -77,7 +77,7 @@ describe.each([
     expect((await people.by("mira", "DELETE", one)).status).toBe(204);
   });
 
-  test("are at most fifty", async () => {
+  test("an owner has at most fifty hooks", async () => {
     const ids: number[] = [];
     for (let count = 0; count < 50; count += 1)
       ids.push((await people.by("mira", "POST", path, hook("z"))).json.id);

@@ -81,7 +81,7 @@ describe("the list of packages", () => {
     expect(namesOf(await list("?type=cargo"))).toEqual([]);
   });
 
-  test("comes in pages", async () => {
+  test("the list of packages is paged", async () => {
     const page = await list("?page=2&limit=2&type=");
     expect(namesOf(page)).toEqual(["betaax 1", "Beta_x 1"]);
     expect(page.headers.get("link")).toBe(
@@ -105,7 +105,7 @@ describe("the list of packages", () => {
 describe("a version", () => {
   const at = (name: string, version: string) => `/api/v1/packages/mira/npm/${name}/${version}`;
 
-  test("a version is seen with its files", async () => {
+  test("a version of a package is shown with its files", async () => {
     const version = await daemon.request(at("@croft%2Falpha", "1.0.0"));
     expect(version.json).toMatchObject({ name: "@croft/alpha", owner: { login: "mira" } });
     const files = await daemon.request(`${at("@croft%2falpha", "1.0.0")}/files`);
@@ -180,7 +180,7 @@ describe("people and their packages", () => {
     ]);
   });
 
-  test("only packages are in the way: the refusal names them", async () => {
+  test("the refusal to delete an owner of packages only names the packages", async () => {
     const packer = await people.newUser("packer");
     const { json: account } = await people.by(packer, "GET", "/user");
     await put("/api/packages/packer/generic/p/1/f", "x");

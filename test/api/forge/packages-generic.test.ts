@@ -59,7 +59,7 @@ const listTemporary = () => readdir(join(daemon.home, "tmp"));
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
 describe("files of a generic package", () => {
-  test("files of a generic package go up, come down and go away", async () => {
+  test("files of a generic package are uploaded, downloaded and deleted", async () => {
     expect((await put(at("tool/1.0/tool.bin"), "hello")).status).toBe(201);
     const got = await daemon.request(at("tool/1.0/tool.bin"));
     expect(got).toMatchObject({ status: 200, text: "hello" });
@@ -92,7 +92,7 @@ describe("files of a generic package", () => {
     expect(current.status).toBe(304);
   });
 
-  test("cannot be replaced", async () => {
+  test("a file of a generic package cannot be replaced", async () => {
     expect((await put(at("once/1/a.txt"), "one")).status).toBe(201);
     expect(await put(at("once/1/A.TXT"), "two")).toMatchObject({
       status: 409,
@@ -102,7 +102,7 @@ describe("files of a generic package", () => {
     expect(await listObjects()).not.toContain(sha256("two"));
   });
 
-  test("files of a generic package with one name at once: one is kept", async () => {
+  test("of concurrent uploads of one file of a generic package one succeeds", async () => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, index) => put(at("race/1/a.txt"), `body ${index}`)),
     );
@@ -119,7 +119,7 @@ describe("files of a generic package", () => {
     expect((await listObjects()).filter((name) => name === sha256("the same"))).toHaveLength(1);
   });
 
-  test("files of a generic package go with their version", async () => {
+  test("files of a generic package are deleted with their version", async () => {
     await put(at("whole/1/a"), "a");
     await put(at("whole/1/b"), "b");
     await put(at("whole/2/a"), "a");
@@ -130,7 +130,7 @@ describe("files of a generic package", () => {
     expect((await daemon.request(at("whole/1"), remove)).status).toBe(404);
   });
 
-  test("names of many characters reach the header safely", async () => {
+  test("names of any characters are encoded safely in the download header", async () => {
     const filename = "a;b = {c} %41 #1.bin";
     await put(at(`names/1/${encodeURIComponent(filename)}`), "x");
     const got = await daemon.request(at(`names/1/${encodeURIComponent(filename)}`));
@@ -141,7 +141,7 @@ describe("files of a generic package", () => {
 });
 
 describe("authorization", () => {
-  test("strangers read packages of a public owner, and write none", async () => {
+  test("anonymous callers read packages of a public owner, and write none", async () => {
     await put(at("open/1/a"), "a");
     expect((await daemon.request(at("open/1/a"))).status).toBe(200);
     const refused = await put(at("open/1/b"), "b", {});
@@ -149,7 +149,7 @@ describe("authorization", () => {
     expect(refused.headers.get("www-authenticate")).toBe('Basic realm="croft"');
   });
 
-  test("others read and may not write; hidden owners do not exist for them", async () => {
+  test("other users read packages and may not write them, and hidden owners are not found", async () => {
     expect((await put(at("open/1/c"), "c", { token: tokenOf("nora") })).status).toBe(403);
     await put(at("own/1/a", "quiet"), "a", { token: tokenOf("quiet") });
     for (const init of [{}, { token: tokenOf("nora") }])
@@ -163,7 +163,7 @@ describe("authorization", () => {
     );
   });
 
-  test("passwords do, and tokens with the scope", async () => {
+  test("passwords and tokens with the scope authenticate for packages", async () => {
     expect((await put(at("scope/1/a"), "a", { basic: `mira:${PASSWORD}` })).status).toBe(201);
     const reading = await newToken("mira", ["read:package"]);
     expect((await put(at("scope/1/b"), "b", { token: reading })).status).toBe(403);
@@ -176,7 +176,7 @@ describe("authorization", () => {
     expect((await daemon.request(at("own/1/a", "quiet"), { token: open })).status).toBe(403);
   });
 
-  test("an organization's owners publish, others read", async () => {
+  test("owners of an organization publish packages, others read them", async () => {
     expect((await put(at("lib/1/a", "team"), "a")).status).toBe(201);
     expect((await daemon.request(at("lib/1/a", "team"))).status).toBe(200);
     expect((await put(at("lib/1/b", "team"), "b", { token: tokenOf("nora") })).status).toBe(403);
@@ -198,14 +198,14 @@ describe("bad input", () => {
     ["a name of signs only", "---/1/f"],
     ["a long name", `${"n".repeat(256)}/1/f`],
     ["a stream of another file system", "a/1/f::$DATA%00"],
-  ])("%s is refused", async (_what, path) => {
+  ])("a package with %s is refused", async (_what, path) => {
     const refused = await put(at(path), "x");
     expect(refused.status).toBe(400);
     expect(refused.text).not.toContain(daemon.home);
   });
 
   test.each(["%2e%2e/1/f", "a/%2e%2e/f", "a/1/%2e%2e", "../1/f", "a/1/..", "a/1/.", "..\\/1/f"])(
-    "the path %s leads nowhere",
+    "the path %s of a package is not found",
     async (path) => {
       const before = await listObjects();
       const answer = await sendRaw(
@@ -217,11 +217,11 @@ describe("bad input", () => {
     },
   );
 
-  test("overlong UTF-8 is refused", async () => {
+  test("overlong UTF-8 in the path of a package is refused", async () => {
     expect((await put(at("a/1/%c0%ae%c0%ae"), "x")).status).toBe(400);
   });
 
-  test("an unknown owner is 404", async () => {
+  test("an unknown owner of packages is 404", async () => {
     expect((await put(at("a/1/f", "nobody"), "x")).status).toBe(404);
     expect((await daemon.request(at("a/1/f", "nobody"))).status).toBe(404);
   });

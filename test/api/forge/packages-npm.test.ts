@@ -94,7 +94,7 @@ describe("inconsistent and malformed documents change nothing", () => {
       { document: { _attachments: { a: { data: "QUJD" }, b: { data: "QUJD" } } } },
     ],
     ["a tarball past the limit", 413, { attachment: { data: "A".repeat(2 << 20) } }],
-  ])("%s is %i", async (_what, status, parts) => {
+  ])("an npm document with %s is %i", async (_what, status, parts) => {
     const before = await listFiles();
     const refused = await publish("liar", "1.0.0", parts);
     expect(refused.status).toBe(status);
@@ -104,7 +104,7 @@ describe("inconsistent and malformed documents change nothing", () => {
   });
 
   test.each(["1", "1.0", "v1.0.0", "01.0.0", "1.0.0-", "latest", "../1.0.0", "1.0.0\n", " 1.0.0"])(
-    "the version %j is refused",
+    "the npm version %j is refused",
     async (version) => expect((await publish("versions", version)).status).toBe(400),
   );
 
@@ -124,14 +124,14 @@ describe("inconsistent and malformed documents change nothing", () => {
     "x".repeat(215),
     "näme",
     "a\0b",
-  ])("the name %j is refused", async (name) => {
+  ])("the npm name %j is refused", async (name) => {
     const path = `${root}/${encodeURIComponent(name)}`;
     const json = toDocument(name, "1.0.0");
     const refused = await daemon.request(path, { method: "PUT", token, json });
     expect(refused.status).toBe(400);
   });
 
-  test("members called __proto__ and constructor are only members", async () => {
+  test("members of an npm document called __proto__ and constructor are ordinary members", async () => {
     const text = JSON.stringify(toDocument("proto", "1.0.0")).replace(
       '"dist":{}',
       '"dist":{},"__proto__":{"polluted":true},"constructor":"x"',
@@ -164,7 +164,7 @@ describe("a package on the wire", () => {
     expect((await publish("honest", "1.0.0")).status).toBe(409);
   });
 
-  test("a package on the wire is abbreviated for installers", async () => {
+  test("an npm package is abbreviated for installers", async () => {
     await publish("short", "1.0.0", { manifest: { description: "x", engines: { node: ">=1" } } });
     const answer = await daemon.request(`${root}/short`, {
       headers: { Accept: "application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8" },
@@ -175,12 +175,12 @@ describe("a package on the wire", () => {
     expect(version).toEqual({ name: "short", version: "1.0.0", engines: { node: ">=1" } });
   });
 
-  test("eight at once: one version is published once", async () => {
+  test("of eight concurrent publications of one version one succeeds", async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => publish("race", "1.0.0")));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(409)]);
   });
 
-  test("a package on the wire is not revised by a client that has not seen its last change", async () => {
+  test("an npm package is not revised by a client with an outdated revision", async () => {
     await publish("revised", "1.0.0");
     const { json: previous } = await view("revised");
     await publish("revised", "2.0.0");
@@ -193,7 +193,7 @@ describe("a package on the wire", () => {
     expect((await send("nothing/-rev/1-1", { versions: {} })).status).toBe(404);
   });
 
-  test("tags are for versions that are there, and latest stays", async () => {
+  test("npm tags need existing versions, and latest cannot be removed", async () => {
     await publish("tags", "1.0.0");
     const at = (tag: string) => `-/package/tags/dist-tags/${tag}`;
     expect((await send(at("beta"), "1.0.0")).status).toBe(200);
@@ -207,7 +207,7 @@ describe("a package on the wire", () => {
     expect((await view("-/package/tags/dist-tags")).json).toEqual({ latest: "1.0.0" });
   });
 
-  test("a search takes any text and any numbers", async () => {
+  test("an npm search accepts any text and any numbers", async () => {
     for (const query of [
       "text=%25&size=-1&from=-5",
       "size=99999999&from=9007199254740993",

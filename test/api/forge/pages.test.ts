@@ -59,7 +59,7 @@ async function signIn(name: string, password = "user-password"): Promise<string>
 }
 
 describe("a sign-in", () => {
-  test("with one code of a second factor succeeds once in 20 forms and 20 calls at the same time", async () => {
+  test("a code of a second factor signs in once among 20 forms and 20 calls at the same time", async () => {
     const mira = await newUser();
     const basic = `${mira}:user-password`;
     const setup = await daemon.request("/api/v1/user/2fa/setup", { basic, method: "POST" });
@@ -80,7 +80,7 @@ describe("a sign-in", () => {
     expect([await form(), await call()]).toEqual([false, false]);
   });
 
-  test("sets a cookie that no script and no other site can use, and ends with sign-out", async () => {
+  test("a session's cookie is hidden from scripts and other sites, and is invalid after sign-out", async () => {
     const mira = await newUser();
     const page = await submit("/user/login", {
       user_name: mira,
@@ -100,7 +100,7 @@ describe("a sign-in", () => {
     expect((await open(`/${mira}`, cookie)).text).toContain("Sign in");
   });
 
-  test("refuses a wrong password, a token as password, and a form of another site", async () => {
+  test("a sign-in refuses a wrong password, a token as password, and a form of another site", async () => {
     const mira = await newUser();
     const wrong = await submit("/user/login", { user_name: mira, password: "wrong" });
     expect(wrong.status).toBe(401);
@@ -127,7 +127,7 @@ describe("a sign-in", () => {
     }
   });
 
-  test("requires a new password first, and a changed password ends other sessions", async () => {
+  test("a sign-in requires a due password change first, and the change ends other sessions", async () => {
     const mira = await newUser(undefined, { must_change_password: false });
     await api("PATCH", `/admin/users/${mira}`, {
       source_id: 0,
@@ -157,7 +157,7 @@ describe("a sign-in", () => {
     await signIn(mira, "new-password-1");
   });
 
-  test("ends when the account may not sign in any more", async () => {
+  test("a session ends when the account may no longer sign in", async () => {
     const mira = await newUser();
     const cookie = await signIn(mira);
     const change = { source_id: 0, login_name: mira, prohibit_login: true };
@@ -167,7 +167,7 @@ describe("a sign-in", () => {
 });
 
 describe("a page", () => {
-  test("of a private repository is not found by strangers, and shown to its owner", async () => {
+  test("the page of a private repository is hidden from others, and shown to its owner", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const name = await people.newRepository(mira, { private: true, description: "secret words" });
     await by(mira, "POST", `/repos/${mira}/${name}/issues`, { title: "hidden title" });
@@ -192,7 +192,7 @@ describe("a page", () => {
     expect((await open("/", noras)).text).not.toContain("secret words");
   });
 
-  test("of a repository leads members who may read only its issues to these, without tabs of its files", async () => {
+  test("the page of a repository redirects members who may read only its issues, without tabs of its files", async () => {
     for (const name of ["olga", "ines"]) await newUser(name);
     await by("olga", "POST", "/orgs", { username: "office", visibility: "private" });
     await by("olga", "POST", "/orgs/office/repos", {
@@ -215,7 +215,7 @@ describe("a page", () => {
     expect((await open("/office/plan")).status).toBe(404);
   });
 
-  test("has a strict policy, and is not kept by caches", async () => {
+  test("a page has a strict content security policy, and is not cached", async () => {
     const mira = await newUser();
     const { headers, text } = await open(`/${mira}`);
     expect(headers.get("content-security-policy")).toBe(
@@ -229,7 +229,7 @@ describe("a page", () => {
     expect(style.headers.get("content-type")).toBe("text/css; charset=utf-8");
   });
 
-  test("shows files, branches, commits and a commit with its diff", async () => {
+  test("pages show files, branches, commits and a commit with its diff", async () => {
     const mira = await newUser();
     const name = await people.newRepository(mira, { auto_init: true, default_branch: "main" });
     const home = `/${mira}/${name}`;
@@ -248,7 +248,7 @@ describe("a page", () => {
     expect((await open(`${home}/commit/${"0".repeat(40)}`)).status).toBe(404);
   });
 
-  test("shows the diff of each file with its name and what happened to it", async () => {
+  test("the page of a commit shows the diff, name and kind of change of each file", async () => {
     const mira = await newUser();
     const name = await people.newRepository(mira);
     await using git = await createGitClient();
@@ -286,7 +286,7 @@ describe("a page", () => {
     expect(page.text).toContain('<pre class="plain">The reason.</pre>');
   });
 
-  test("shows the pictures of a README, and sends files so that no browser runs them", async () => {
+  test("pages show the pictures of a README, and files are served without active content", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const name = await people.newRepository(mira, { private: true });
     const home = `/${mira}/${name}`;
@@ -338,7 +338,7 @@ describe("a page", () => {
       expect((await open(`${home}/${path}`, cookie)).status).toBe(404);
   });
 
-  test("shows symbolic links, submodules, long lines, odd names and escape codes literally", async () => {
+  test("pages show symbolic links, submodules, long lines, odd names and escape codes literally", async () => {
     const mira = await newUser();
     const name = await people.newRepository(mira);
     const home = `/${mira}/${name}`;
@@ -381,7 +381,7 @@ describe("a page", () => {
     expect(shown.text.length).toBeLessThan(1_000_000);
   });
 
-  test("of an issue takes a comment, but only of a form of this session", async () => {
+  test("the page of an issue accepts a comment only from a form of this session", async () => {
     const mira = await newUser();
     const name = await people.newRepository(mira);
     await by(mira, "POST", `/repos/${mira}/${name}/issues`, { title: "x", body: "**bold**" });
@@ -408,7 +408,7 @@ describe("a page", () => {
     expect(locked.text).toContain("kept text");
   });
 
-  test("of a user, an organization and a repository shows recent activity to those who may see it", async () => {
+  test("pages of users, organizations and repositories show recent activity to callers who may see it", async () => {
     const mira = await newUser();
     const org = `lodge-${mira}`;
     await by(mira, "POST", "/orgs", { username: org });
@@ -430,7 +430,7 @@ describe("a page", () => {
       expect((await open(path, cookie)).text).toContain(issue);
   });
 
-  test("of the inbox marks threads as read", async () => {
+  test("the page of the inbox marks threads as read", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const name = await people.newRepository(mira);
     for (const title of ["for the inbox", "for later"])
@@ -450,7 +450,7 @@ describe("a page", () => {
     expect(await unread()).toBe(0);
   });
 
-  test("of a package names its files, and a renamed user leads to the new name", async () => {
+  test("the page of a package lists its files, and a former user name redirects", async () => {
     const mira = await newUser();
     await daemon.request(`/api/packages/${mira}/generic/box/1/lid`, {
       method: "PUT",
@@ -469,7 +469,7 @@ describe("a page", () => {
     expect(moved.headers.get("location")).toBe(`/${mira}-new/${name}`);
   });
 
-  test("answers a plain 404 to a client that does not accept HTML, and refuses hostile addresses", async () => {
+  test("pages answer a plain 404 to clients that do not accept HTML, and refuse hostile addresses", async () => {
     const plain = await daemon.request("/nobody-here/nothing");
     expect(plain.status).toBe(404);
     expect(plain.text).toBe("404 page not found\n");

@@ -92,7 +92,7 @@ describe("a forgotten password", () => {
       expect(await mailedTokens(user)).toEqual([]);
   });
 
-  test("a link is over after an hour, after a newer one, and after a changed password", async () => {
+  test("a reset link expires after an hour, after a newer one, and after a changed password", async () => {
     const mira = await people.newUser();
     const ask = () => post("reset", { email: `${mira}@example.org` });
     await ask();
@@ -170,7 +170,7 @@ describe("a forgotten password", () => {
     }
   });
 
-  test("an account gets one mail in three minutes", async () => {
+  test("an account gets at most one reset mail in three minutes", async () => {
     const mira = await people.newUser();
     const flag = await people.newUser();
     await post("reset", { email: `${mira}@example.org` });
@@ -182,7 +182,7 @@ describe("a forgotten password", () => {
     expect(await mailedTokens(mira)).toHaveLength(1);
   });
 
-  test("of simultaneous uses of a link exactly one succeeds", async () => {
+  test("of concurrent uses of a reset link exactly one succeeds", async () => {
     const mira = await people.newUser();
     await post("reset", { email: `${mira}@example.org` });
     const token = await mailedToken(mira);
@@ -194,7 +194,7 @@ describe("a forgotten password", () => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual([204, 400]);
   });
 
-  test("requests and guesses of one client are limited", async () => {
+  test("reset requests and guesses of one client are limited", async () => {
     const statuses = async (path: string, json: unknown, client: string) => {
       const answers = await Promise.all(Array.from({ length: 12 }, () => post(path, json, client)));
       return answers.map(({ status }) => status).toSorted();
@@ -259,7 +259,7 @@ describe("rules of passwords", () => {
     ["Correct-Horse-7", "breach"],
     ["Proper-Horse-7", undefined],
     ["Blank Horse 7", undefined],
-  ])("%s breaks the rule %s", async (password, rule) => {
+  ])("the password %s breaks the rule %s", async (password, rule) => {
     expect((await rules.findBroken(password))?.rule).toBe(rule);
   });
 

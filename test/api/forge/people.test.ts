@@ -42,13 +42,13 @@ describe("e-mails", () => {
     ["%20MIRA@%20", 1],
     ["croft", 3],
     ["nothing", 0],
-  ])("the search for %j finds %i", async (term, count) => {
+  ])("the search of addresses for %j finds %i", async (term, count) => {
     const answer = await get(`/admin/emails/search?q=${term}`);
     expect(answer.json).toHaveLength(count);
     expect(answer.headers.get("x-total-count")).toBe(String(count));
   });
 
-  test("a page from the second half of the list has the same order", async () => {
+  test("a page from the second half of the list of addresses has the same order", async () => {
     const last = await get("/admin/emails?limit=1&page=3");
     expect(last.json[0].email).toBe("Nora@croft.example");
     expect(last.headers.get("link")).toContain('rel="first"');
@@ -65,7 +65,7 @@ describe("e-mails", () => {
 describe("organizations", () => {
   const post = (json: unknown, owner = "mira") => send("POST", `/admin/users/${owner}/orgs`, json);
 
-  test("one is created for its owner, who is then a member", async () => {
+  test("an organization is created for an owner, who becomes a member", async () => {
     const answer = await post({
       username: "Team",
       full_name: "The team",
@@ -96,7 +96,7 @@ describe("organizations", () => {
     [{ username: "ok", website: "x" }, "[Website]: Url"],
     [{ username: "MIRA" }, "user already exists [name: MIRA]"],
     [{ username: "explore" }, "name is reserved [name: explore]"],
-  ])("%j is 422", async (json, message) =>
+  ])("an organization with %j is 422", async (json, message) =>
     expect(await post(json)).toMatchObject({ status: 422, json: { message } }),
   );
 
@@ -114,7 +114,7 @@ describe("organizations", () => {
     });
   });
 
-  test("all are listed by name, regardless of visibility", async () => {
+  test("all organizations are listed to administrators by name, regardless of visibility", async () => {
     await post({ username: "zeta" });
     await post({ username: "Alpha" });
     const answer = await get("/admin/orgs");
@@ -125,13 +125,13 @@ describe("organizations", () => {
     expect((await get("/admin/orgs?limit=1&page=2")).headers.get("link")).toContain("page=3");
   });
 
-  test("a person is not an organization", async () => {
+  test("a user is not found as an organization", async () => {
     expect((await get("/orgs/mira")).status).toBe(404);
   });
 });
 
 describe("badges", () => {
-  test("badges are defined, given, taken and deleted", async () => {
+  test("badges are defined, awarded, removed and deleted", async () => {
     const gold = await send("POST", "/admin/badges", {
       slug: "gold",
       description: "First",
@@ -177,7 +177,7 @@ describe("badges", () => {
       });
   });
 
-  test("a DELETE without a content type names the slugs in the query", async () => {
+  test("removing badges without a content type reads the slugs from the query", async () => {
     await send("POST", "/admin/badges", { slug: "two" });
     await send("POST", "/admin/users/mira/badges", { badge_slugs: ["two"] });
     const path = "/admin/users/mira/badges?badge_slugs=two&badge_slugs=other";
@@ -189,18 +189,18 @@ describe("badges", () => {
     [{ slug: "-bad" }, 422, "[Slug]: invalid slug"],
     [{ slug: "ok", image_url: "javascript:1" }, 422, "[ImageUrl]: Url"],
     [{ slug: "one" }, 409, "badge already exists [slug: one]"],
-  ])("defining %j is refused", async (json, status, message) =>
+  ])("a badge defined as %j is refused", async (json, status, message) =>
     expect(await send("POST", "/admin/badges", json)).toMatchObject({ status, json: { message } }),
   );
 
-  test("deleting an unknown one is 404", async () =>
+  test("deleting an unknown badge is 404", async () =>
     expect((await send("DELETE", "/admin/badges/never")).status).toBe(404));
 });
 
 describe("public keys", () => {
   const add = (json: unknown, name = "mira") => send("POST", `/admin/users/${name}/keys`, json);
 
-  test("a key is stored once, with its fingerprint and owner", async () => {
+  test("a public key is stored once, with its fingerprint and owner", async () => {
     const made = await add({ title: "laptop", key: `${ed25519}  me at home \n`, read_only: true });
     expect(made.status).toBe(201);
     expectWireShape("PublicKey", made.json);
@@ -231,7 +231,7 @@ describe("public keys", () => {
     [{}, "[Title]: Required"],
     [{ title: "x" }, "[Key]: Required"],
     [{ title: "x", key: "hello" }, "Invalid key content: the key is not base64 of a public key"],
-  ])("%j is 422", async (json, message) =>
+  ])("a public key with %j is 422", async (json, message) =>
     expect(await add(json)).toMatchObject({ status: 422, json: { message } }),
   );
 
@@ -253,7 +253,7 @@ describe("public keys", () => {
 
 describe("path tricks in names", () => {
   test.each(["..", "%2e%2e", "..%2f..%2fetc", "%252e%252e", "..%5c", "mira.git", "CON", "mira%20"])(
-    "the address %s names no account",
+    "the path %s finds no account",
     async (name) => {
       const answer = await send("DELETE", `/admin/users/${name}`);
       expect([404, 405]).toContain(answer.status);
@@ -271,7 +271,7 @@ describe("path tricks in names", () => {
     }
   });
 
-  test("a NUL is refused everywhere but in a search term", async () => {
+  test("a NUL in an address is refused except in a search term", async () => {
     for (const path of ["/users/mira%00", "/admin/users?sudo=a%00", "/user?token=abcdefgh%00"])
       expect((await get(path)).status).toBe(400);
     const basic = await app.request("/api/v1/user", { basic: "mira\0:user-password" });

@@ -42,7 +42,7 @@ function toPng(width: number, height: number, text = "Comment\0taken at home"): 
 }
 
 describe("one's own settings", () => {
-  test("settings are changed member by member and shown in the profile", async () => {
+  test("settings are changed by member and shown in the profile", async () => {
     const mira = await newUser();
     const before = await by(mira, "GET", "/user/settings");
     expect(before).toMatchObject({
@@ -89,7 +89,7 @@ describe("one's own settings", () => {
     expect(refused.json.message).toMatch(text);
   });
 
-  test("a token for public things only reads and changes no settings", async () => {
+  test("a public-only token neither reads nor changes settings", async () => {
     const mira = await newUser();
     const token = await newToken(mira, ["public-only", "write:user"]);
     for (const [method, body] of [["GET"], ["PATCH", { full_name: "x" }]] as const)
@@ -100,7 +100,7 @@ describe("one's own settings", () => {
 });
 
 describe("heatmaps", () => {
-  test("issues and comments are counted as far as the caller may read them", async () => {
+  test("the heatmap counts issues and comments that the caller may read", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const name = await newRepository(mira);
     const path = `/repos/${mira}/${name}/issues`;
@@ -128,7 +128,7 @@ describe("heatmaps", () => {
 describe("pictures", () => {
   const pathOf = (address: string) => new URL(address).pathname;
 
-  test("the address of a picture answers with an image that nothing can run in", async () => {
+  test("the address of a picture serves an image without active content", async () => {
     const { avatar_url: address } = (await api("GET", "/user")).json;
     const picture = await daemon.request(pathOf(address));
     expect(picture.status).toBe(200);
@@ -167,7 +167,7 @@ describe("pictures", () => {
     expect((await by(mira, "DELETE", "/user/avatar")).status).toBe(204);
   });
 
-  test("an address that changes keeps an uploaded picture", async () => {
+  test("changing the e-mail address keeps an uploaded picture", async () => {
     const mira = await newUser();
     await by(mira, "POST", "/user/avatar", { image: toPng(8, 8).toString("base64") });
     const { avatar_url: address } = (await by(mira, "GET", "/user")).json;
@@ -189,7 +189,7 @@ describe("pictures", () => {
     expect(refused.status).toBe(status);
   });
 
-  test("text that is not base64 is 400", async () => {
+  test("a picture that is not base64 is 400", async () => {
     const mira = await newUser();
     expect((await by(mira, "POST", "/user/avatar", { image: "a*b=" })).status).toBe(400);
     expect((await by(mira, "POST", "/user/avatar", {})).status).toBe(422);
@@ -257,7 +257,7 @@ describe("followers", () => {
     expect((await by(mira, "GET", `/users/${hidden}/following`)).status).toBe(404);
   });
 
-  test("the deletion of an account takes it out of the counts of others", async () => {
+  test("deleting an account updates the follower counts of others", async () => {
     const [mira, nora, gone] = [await newUser(), await newUser(), await newUser()];
     const name = await newRepository(mira);
     await by(gone, "PUT", `/user/following/${mira}`);
@@ -296,7 +296,7 @@ describe("stars and watches", () => {
     expect((await by(nora, "GET", "/user/starred")).json).toEqual([]);
   });
 
-  test("a deleted repository leaves the counts of those who starred it", async () => {
+  test("deleting a repository updates the counts of users who starred it", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const name = await newRepository(mira);
     await by(nora, "PUT", `/user/starred/${mira}/${name}`);
@@ -304,7 +304,7 @@ describe("stars and watches", () => {
     expect((await by(nora, "GET", "/user")).json.starred_repos_count).toBe(0);
   });
 
-  test("a repository that became private is in no list of those who may not read it", async () => {
+  test("a repository that became private disappears from the lists of users who may not read it", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const name = await newRepository(mira);
     await by(nora, "PUT", `/user/starred/${mira}/${name}`);
@@ -329,7 +329,7 @@ describe("stars and watches", () => {
     expect((await api("GET", "/user/starred", undefined, publicOnly)).json).toEqual([]);
   });
 
-  test("a star needs the scope to write to repositories", async () => {
+  test("starring a repository needs the scope to write repositories", async () => {
     const mira = await newUser();
     const name = await newRepository(mira);
     const token = await newToken(mira, ["read:repository", "write:user"]);

@@ -43,7 +43,7 @@ describe("emoji that are not characters", () => {
   });
 
   test.each(["none.png", "gitea", "gitea.svg", "constructor.png", "__proto__.png", "..%2fgit.png"])(
-    "%s is not found",
+    "the emoji picture %s is not found",
     async (file) => {
       expect((await daemon.request(`/assets/img/emoji/${file}`)).status).toBe(404);
     },
@@ -51,7 +51,7 @@ describe("emoji that are not characters", () => {
 });
 
 describe("POST /markdown", () => {
-  test("renders HTML for anonymous callers, with a policy that keeps it inert as a page", async () => {
+  test("POST /markdown renders HTML for anonymous callers, with a policy that disables active content", async () => {
     const answer = await markdown({ Text: "**hi** <script>alert(1)</script>" });
     expect(answer.status).toBe(200);
     expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -60,7 +60,7 @@ describe("POST /markdown", () => {
     expect(answer.text).toBe('<p dir="auto"><strong>hi</strong> </p>\n');
   });
 
-  test("resolves against the context in the modes with references", async () => {
+  test("POST /markdown resolves links against the context in the modes with references", async () => {
     const { text } = await markdown({
       Text: "[Link](test.md)",
       Mode: "gfm",
@@ -80,7 +80,7 @@ describe("POST /markdown", () => {
     );
   });
 
-  test("takes member names in any case, null, nothing at all, and forms", async () => {
+  test("POST /markdown accepts member names in any case, null, an empty body and forms", async () => {
     expect((await markdown({ text: "a" })).text).toBe('<p dir="auto">a</p>\n');
     expect((await markdown({ Text: null, Mode: null })).text).toBe("");
     expect((await markdown({})).text).toBe("");
@@ -92,7 +92,7 @@ describe("POST /markdown", () => {
     expect(form.text).toBe('<p dir="auto">a<br/>\nb</p>\n');
   });
 
-  test("links only mentions of publicly visible users", async () => {
+  test("POST /markdown links only mentions of publicly visible users", async () => {
     const { first } = daemon;
     const name = first?.forge?.username ?? "admin";
     const { text } = await markdown({ Text: `@${name} @nobody-here`, Mode: "comment" });
@@ -101,7 +101,7 @@ describe("POST /markdown", () => {
     );
   });
 
-  test("422 in plain text for an unknown mode and for a file without a name", async () => {
+  test("POST /markdown answers 422 in plain text for an unknown mode and for a file without a name", async () => {
     const unknown = await markdown({ Text: "a", Mode: "unknown" });
     expect([unknown.status, unknown.text]).toEqual([422, "unsupported render mode: unknown\n"]);
     expect(unknown.headers.get("content-type")).toMatch(/^text\/plain/);
@@ -109,7 +109,7 @@ describe("POST /markdown", () => {
     expect([file.status, file.text]).toEqual([422, "unable to find a render\n"]);
   });
 
-  test("422 in JSON for a body that cannot be read", async () => {
+  test("POST /markdown answers 422 in JSON for a body that cannot be decoded", async () => {
     for (const body of ["{", '{"Text":1}', "[]"]) {
       const answer = await daemon.request("/api/v1/markdown", {
         method: "POST",
@@ -121,7 +121,7 @@ describe("POST /markdown", () => {
     }
   });
 
-  test("422 for a text beyond the limits, whichever it passes", async () => {
+  test("POST /markdown answers 422 for a text beyond any limit", async () => {
     const limits: [string, string][] = [
       ["x".repeat(2 * 1024 * 1024 + 1), "the text is too large\n"],
       ["[".repeat(400_000), "the text has too much markup\n"],
@@ -138,7 +138,7 @@ describe("POST /markdown", () => {
     }
   });
 
-  test("413 for an anonymous body over 1 MiB, which an account may send", async () => {
+  test("POST /markdown answers 413 for an anonymous body over 1 MiB, which an account may send", async () => {
     const json = { Text: "word ".repeat(220_000) };
     expect((await markdown(json)).status).toBe(413);
     const signedIn = { method: "POST", json, token: token() };
@@ -147,7 +147,7 @@ describe("POST /markdown", () => {
 });
 
 describe("POST /markdown/raw", () => {
-  test("takes the body as it is, of any type but a form's", async () => {
+  test("POST /markdown/raw renders a body of any type but a form", async () => {
     for (const type of ["text/plain", "text/markdown", "application/octet-stream"])
       expect((await raw("# a", type)).text).toBe("<h1>a</h1>\n");
     expect((await raw("[[Name|Link]]")).text).toBe('<p dir="auto">[[Name|Link]]</p>\n');
@@ -155,7 +155,7 @@ describe("POST /markdown/raw", () => {
     expect((await raw("# a", "application/x-www-form-urlencoded")).text).toBe("");
   });
 
-  test("refuses with 422 a body that is not text or is too large", async () => {
+  test("POST /markdown/raw refuses with 422 a body that is not text or is too large", async () => {
     expect((await raw(new Uint8Array([0x61, 0xff]))).json.message).toBe("the text is not UTF-8");
     const large = await daemon.request("/api/v1/markdown/raw", {
       method: "POST",
@@ -183,7 +183,7 @@ describe("POST /markup", () => {
     expect([unknown.status, unknown.text]).toEqual([422, "unable to find a render\n"]);
   });
 
-  test("shows tables, Org, AsciiDoc, notebooks and plain text", async () => {
+  test("POST /markup renders tables, Org, AsciiDoc, notebooks and plain text", async () => {
     const show = async (FilePath: string, Text: string) =>
       (await markup({ Text, Mode: "file", FilePath })).text;
     expect(await show("a.csv", "a")).toBe(
@@ -201,7 +201,7 @@ describe("POST /markup", () => {
 });
 
 describe("large texts", () => {
-  test("large texts are rendered beside the thread that answers, with the same result", async () => {
+  test("large texts are rendered in worker threads, with the same result", async () => {
     const text = "## Title\n\nSome *text* with a [link](there.md) and `code`.\n\n".repeat(3_000);
     const { status, text: html } = await markdown({ Text: text, Mode: "gfm", Context: "/o/r" });
     expect(status).toBe(200);
@@ -239,7 +239,7 @@ describe("bodies that are too large", () => {
   });
 });
 
-test("removes NUL from the text in JSON, in forms and in raw bodies", async () => {
+test("rendering removes NUL from the text in JSON, in forms and in raw bodies", async () => {
   expect(await markdown({ Text: "a\0b", Mode: "gfm" })).toMatchObject({
     status: 200,
     text: '<p dir="auto">ab</p>\n',
@@ -253,13 +253,13 @@ test("removes NUL from the text in JSON, in forms and in raw bodies", async () =
   expect(await raw("a\0b")).toMatchObject({ status: 200, text: '<p dir="auto">ab</p>\n' });
 });
 
-test("declares both content types of a refusal", async () => {
+test("the OpenAPI document declares both content types of a rendering refusal", async () => {
   const { json } = await daemon.request("/openapi/forge.json");
   const { content } = json.paths["/api/v1/markup"].post.responses["422"];
   expect(Object.keys(content)).toEqual(["application/json", "text/plain; charset=utf-8"]);
 });
 
-test("refuses wrong credentials and limits anonymous callers only", async () => {
+test("rendering refuses wrong credentials, and limits only anonymous callers", async () => {
   const refused = await daemon.request("/api/v1/markdown", {
     method: "POST",
     json: { Text: "a" },

@@ -56,12 +56,12 @@ async function restarted(check: (daemon: TestDaemon) => Promise<void>): Promise<
   expect(await readdir(folderOf(".croft"))).toEqual([]);
 }
 
-test("killed while files are created: nothing remains", async () => {
+test("a crash while files are created leaves no repository", async () => {
   await mkdir(folderOf(".croft/new-half"));
   await restarted(async () => expect(await readdir(folderOf(".croft"))).toEqual([]));
 });
 
-test("killed between the record and the move: the files are moved", async () => {
+test("a crash between the row and the move is completed by moving the files", async () => {
   await rename(folderOf("mira/kept.git"), folderOf(".croft/new-1"));
   change("UPDATE forge_repositories SET path = '.croft/new-1', needs_move = 1");
   await restarted(async (daemon) => {
@@ -70,7 +70,7 @@ test("killed between the record and the move: the files are moved", async () => 
   });
 });
 
-test("killed between the move and its note: the files are found", async () => {
+test("a crash between the move and its record keeps the files found", async () => {
   change("UPDATE forge_repositories SET path = '.croft/new-1', needs_move = 1");
   await restarted(async (daemon) => {
     expect((await get(daemon, "mira/kept")).status).toBe(200);
@@ -78,7 +78,7 @@ test("killed between the move and its note: the files are found", async () => {
   });
 });
 
-test("killed after a deletion was recorded: the files go", async () => {
+test("a crash after a recorded deletion is completed by deleting the files", async () => {
   change(
     "DELETE FROM forge_repositories",
     "INSERT INTO forge_repository_chores (kind, path) VALUES ('remove', 'mira/kept.git')",
@@ -92,14 +92,14 @@ test("killed after a deletion was recorded: the files go", async () => {
   });
 });
 
-test("killed while files are deleted: deletes the rest", async () => {
+test("a crash while files are deleted is completed by deleting the rest", async () => {
   await cp(folderOf("mira/kept.git"), folderOf(".croft/gone-1"), { recursive: true });
   await restarted(async () => {
     await expect.poll(() => readdir(folderOf(".croft")), { interval: 10 }).toEqual([]);
   });
 });
 
-test("killed after an owner got a new name: the files follow", async () => {
+test("a crash after the rename of an owner is completed by moving the files", async () => {
   change(
     "UPDATE forge_users SET name = 'vera', lower_name = 'vera' WHERE lower_name = 'mira'",
     "UPDATE forge_repositories SET needs_move = 1",
@@ -113,7 +113,7 @@ test("killed after an owner got a new name: the files follow", async () => {
   });
 });
 
-test("killed after a repository got a new name: the files follow, and the former name leads on", async () => {
+test("a crash after the rename of a repository is completed by moving the files, and the former name redirects", async () => {
   change(
     "UPDATE forge_repositories SET name = 'Renamed', lower_name = 'renamed', needs_move = 1",
     "INSERT INTO forge_repository_redirects SELECT owner_id, 'kept', id FROM forge_repositories",
@@ -127,7 +127,7 @@ test("killed after a repository got a new name: the files follow, and the former
   });
 });
 
-test("killed before HEAD followed the record: it follows", async () => {
+test("a crash before HEAD was updated is completed by updating it", async () => {
   change(
     "UPDATE forge_repositories SET default_branch = 'trunk'",
     "INSERT INTO forge_repository_chores (kind, path) VALUES ('head', '.head/1'), ('head', '.head/999')",
@@ -138,7 +138,7 @@ test("killed before HEAD followed the record: it follows", async () => {
   });
 });
 
-test("killed after an owner was deleted: deletes the folder", async () => {
+test("a crash after the deletion of an owner is completed by deleting the folder", async () => {
   change(
     "DELETE FROM forge_repositories",
     "DELETE FROM forge_user_search WHERE user_id = 2",
@@ -151,7 +151,7 @@ test("killed after an owner was deleted: deletes the folder", async () => {
   });
 });
 
-test("files that block an unfinished move are kept, and the repository is served", async () => {
+test("files that block an interrupted move are kept, and the repository is served", async () => {
   await rename(folderOf("mira/kept.git"), folderOf(".croft/new-1"));
   await mkdir(folderOf("mira/kept.git"));
   change("UPDATE forge_repositories SET path = '.croft/new-1', needs_move = 1");
@@ -272,7 +272,7 @@ describe("killed while git carried out a push", () => {
     await later[Symbol.asyncDispose]();
   });
 
-  test("a repository with missing files does not block the others", async () => {
+  test("recovery of pushes continues despite a repository with missing files", async () => {
     const head = await prepared();
     const daemon = await startTestDaemon({ home });
     await post(daemon, "/admin/users/mira/repos", { name: "lost" });
@@ -289,7 +289,7 @@ describe("killed while git carried out a push", () => {
     await again[Symbol.asyncDispose]();
   });
 
-  test("a git that outlives the daemon is waited for", async () => {
+  test("recovery waits for a git process that outlived the daemon", async () => {
     const head = await prepared();
     change(note([{ ref: "refs/heads/late", after: head }]));
     const daemon = await startTestDaemon({ home });

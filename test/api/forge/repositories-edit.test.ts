@@ -40,7 +40,7 @@ const urlOf = (name: string, token = mira) =>
   `${daemon.url.replace("://", `://x:${token}@`)}/mira/${name}.git`;
 
 describe("editing", () => {
-  test("changes the given fields and keeps the others", async () => {
+  test("an edit of a repository changes the fields of the request and keeps the others", async () => {
     await create("plain", { description: "before", auto_init: true });
     const answer = await edit("plain", { description: "after", website: "https://a.example/" });
     expect(answer.status).toBe(200);
@@ -60,7 +60,7 @@ describe("editing", () => {
     expect((await edit("plain", {})).json).toEqual(cleared.json);
   });
 
-  test("clones check out the default branch", async () => {
+  test("clones check out the edited default branch", async () => {
     await create("branches", { auto_init: true });
     await git.run("clone", "-q", urlOf("branches"), "branches");
     await git.in("branches", "push", "-q", "origin", "main:trunk");
@@ -78,7 +78,7 @@ describe("editing", () => {
     ]);
   });
 
-  test("an empty repository takes any default branch", async () => {
+  test("an empty repository accepts any default branch", async () => {
     await create("fresh");
     expect((await edit("fresh", { default_branch: "later" })).json.default_branch).toBe("later");
     expect(await readFile(join(folderOf("fresh"), "HEAD"), "utf8")).toBe("ref: refs/heads/later\n");
@@ -94,17 +94,20 @@ describe("editing", () => {
     ["an invalid website", { website: "javascript:x" }, "[Website]: Url"],
     ["a long description", { description: "a".repeat(2049) }, "[Description]: MaxSize"],
     ["a flag that is a text", { private: "yes" }, "[]: a value has the wrong type"],
-  ])("refuses %s and changes nothing", async (_what, fields, message) => {
-    const name = "steady";
-    await create(name);
-    const before = (await api("GET", `/repos/mira/${name}`)).json;
-    const answer = await edit(name, { template: true, ...fields });
-    expect(answer.status).toBe(422);
-    expect(answer.json.message).toContain(message);
-    expect((await api("GET", `/repos/mira/${name}`)).json).toEqual(before);
-  });
+  ])(
+    "an edit of a repository with %s is refused and changes nothing",
+    async (_what, fields, message) => {
+      const name = "steady";
+      await create(name);
+      const before = (await api("GET", `/repos/mira/${name}`)).json;
+      const answer = await edit(name, { template: true, ...fields });
+      expect(answer.status).toBe(422);
+      expect(answer.json.message).toContain(message);
+      expect((await api("GET", `/repos/mira/${name}`)).json).toEqual(before);
+    },
+  );
 
-  test("is for those who administer the repository", async () => {
+  test("an edit of a repository needs an administrator of it", async () => {
     await create("guarded");
     await create("hidden", { private: true });
     expect((await edit("guarded", { private: true }, nora)).status).toBe(403);
@@ -121,7 +124,7 @@ describe("editing", () => {
 });
 
 describe("renaming", () => {
-  test("moves the files, leads on from the old name, and git follows", async () => {
+  test("a renamed repository moves its files, and its former name redirects the API and git", async () => {
     await create("Old-Name", { auto_init: true });
     await git.run("clone", "-q", urlOf("old-name"), "work");
     const answer = await edit("old-name", { name: "New-Name" });
@@ -160,14 +163,14 @@ describe("renaming", () => {
     });
   });
 
-  test("a change of case is not a move and leaves no former name", async () => {
+  test("a rename that changes only the case moves no files and adds no redirect", async () => {
     await create("casing");
     expect((await edit("casing", { name: "CASING" })).json.full_name).toBe("mira/CASING");
     expect((await api("GET", "/repos/mira/casing")).json.name).toBe("CASING");
     expect(existsSync(folderOf("casing"))).toBe(true);
   });
 
-  test("a taken name is refused, in rows and on disk", async () => {
+  test("a rename to a taken name is refused, in rows and on disk", async () => {
     await create("one");
     await create("two");
     const answer = await edit("one", { name: "TWO" });
@@ -184,7 +187,7 @@ describe("renaming", () => {
     expect((await api("GET", "/repos/mira/one")).status).toBe(200);
   });
 
-  test("names can be swapped in a cycle, and a former name may be reused", async () => {
+  test("names of repositories can be swapped in a cycle, and a former name may be reused", async () => {
     await create("first", { auto_init: true, description: "the first" });
     await edit("first", { name: "second" });
     await create("first", { description: "another" });

@@ -135,17 +135,17 @@ describe("creating", () => {
       422,
       'license template "../MIT" not found',
     ],
-  ])("%j is %i and leaves nothing", async (json, status, message) => {
+  ])("creating a repository with %j is %i and leaves no files", async (json, status, message) => {
     expect(await create(json)).toMatchObject({ status, json: { message } });
     expect(existsSync(folderOf("mira/ok.git"))).toBe(false);
     expect(await readdir(folderOf(".croft"))).toEqual([]);
   });
 
-  test("accepts names that only look like reserved ones", async () => {
+  test("a repository can have a name that resembles a reserved one", async () => {
     for (const name of ["-1_.", ".profile"]) expect((await create({ name })).status).toBe(201);
   });
 
-  test("one of many concurrent creations of a name succeeds", async () => {
+  test("of many concurrent creations of a repository exactly one succeeds", async () => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, index) => create({ name: index % 2 ? "Race" : "race" })),
     );
@@ -164,7 +164,7 @@ describe("creating", () => {
     expect(watching.json).toMatchObject({ subscribed: true });
   });
 
-  test("an organization can own a repository, an unknown account cannot", async () => {
+  test("an organization can own a repository, and an unknown account cannot", async () => {
     expect((await create({ name: "x" }, "nobody")).status).toBe(404);
     await api("POST", "/admin/users/mira/orgs", { username: "team" });
     const made = await create({ name: "x" }, "team");
@@ -173,7 +173,7 @@ describe("creating", () => {
     expect(publicView.json.owner.email).toBe("");
   });
 
-  test("only site administrators may", async () => {
+  test("only site administrators create repositories for others", async () => {
     const answer = await api("POST", "/admin/users/mira/repos", { name: "own" }, mira);
     expect(answer.status).toBe(403);
   });
@@ -187,7 +187,7 @@ describe("seeing", () => {
     await create({ name: "seen" }, "limited");
   });
 
-  test("a stranger sees public repositories, without email addresses", async () => {
+  test("an anonymous caller sees public repositories, without e-mail addresses", async () => {
     const answer = await daemon.request("/api/v1/repos/MIRA/Open");
     expect(answer.json).toMatchObject({
       full_name: "mira/open",
@@ -197,14 +197,14 @@ describe("seeing", () => {
   });
 
   test.each(["mira/secret", "mira/none", "nobody/open", "limited/seen"])(
-    "%s is 404 to a stranger",
+    "%s is 404 to an anonymous caller",
     async (name) => {
       const answer = await daemon.request(`/api/v1/repos/${name}`);
       expect(answer).toMatchObject({ status: 404, json: { message: "not found" } });
     },
   );
 
-  test("private is 404 to others, and for its owner's public-only token 403", async () => {
+  test("a private repository is 404 to others, and 403 to its owner's public-only token", async () => {
     expect((await api("GET", "/repos/mira/secret", undefined, nora)).status).toBe(404);
     expect((await api("GET", "/repos/mira/secret", undefined, mira)).status).toBe(200);
     expect((await api("GET", "/repos/limited/seen", undefined, nora)).status).toBe(200);
@@ -220,14 +220,14 @@ describe("seeing", () => {
   });
 
   test.each(["%2e%2e/open", "mira/..%2fopen", "mira/%2e%2e", "mira/open.git", "mira/open%00"])(
-    "the path %s finds nothing",
+    "the path %s finds no repository",
     async (path) => {
       const answer = await daemon.request(`/api/v1/repos/${path}`, { token: people.admin });
       expect([400, 404]).toContain(answer.status);
     },
   );
 
-  test("own ones are listed by name with those of one's organizations", async () => {
+  test("a user's repositories are listed by name with those of their organizations", async () => {
     const answer = await api("GET", "/user/repos?limit=50", undefined, mira);
     expectWireShape("Repository", answer.json, omitted);
     const names = answer.json.map((each: { full_name: string }) => each.full_name);
@@ -244,7 +244,7 @@ describe("seeing", () => {
 });
 
 describe("deleting", () => {
-  test("the owner may, others not, and the name is free at once", async () => {
+  test("only the owner deletes a repository, and its name is free at once", async () => {
     await create({ name: "gone", auto_init: true });
     expect((await api("DELETE", "/repos/mira/gone", undefined, nora)).status).toBe(403);
     expect((await daemon.request("/api/v1/repos/mira/gone", { method: "DELETE" })).status).toBe(
@@ -260,7 +260,7 @@ describe("deleting", () => {
     expect((await api("DELETE", "/repos/mira/none", undefined, mira)).status).toBe(404);
   });
 
-  test("files without a record in the way are not touched", async () => {
+  test("creating a repository does not touch files without a row at its path", async () => {
     await git.run("init", "--bare", "-q", folderOf("mira/taken.git"));
     expect(await create({ name: "Taken" })).toMatchObject({
       status: 409,
@@ -275,7 +275,7 @@ describe("with their owner", () => {
     await expect.poll(check, { interval: 20 }).toBe(true);
   };
 
-  test("a user who owns repositories stays, unless purged with them", async () => {
+  test("a user who owns repositories is deleted only by a purge", async () => {
     await people.newUser("leaver");
     await create({ name: "left", auto_init: true }, "leaver");
     expect(await api("DELETE", "/admin/users/leaver")).toMatchObject({
@@ -290,7 +290,7 @@ describe("with their owner", () => {
     expect(existsSync(folderOf("leaver/left.git/HEAD"))).toBe(true);
   });
 
-  test("a renamed user keeps them, also those without a record, and the old address leads on", async () => {
+  test("a renamed user keeps repositories, also those without a row, and former addresses redirect", async () => {
     await people.newUser("before");
     await create({ name: "kept", auto_init: true }, "before");
     await git.run("init", "--bare", "-q", folderOf("before/stray.git"));

@@ -61,7 +61,7 @@ describe("looking after hooks", () => {
     expect((await api("GET", path, undefined, mira)).status).toBe(404);
   });
 
-  test("is_system_webhook makes no system hook of a repository's", async () => {
+  test("is_system_webhook does not make a repository's hook a system hook", async () => {
     const made = await create({ config: { ...config, is_system_webhook: "true" } });
     expect(made.status).toBe(201);
     expect((await api("GET", "/admin/hooks?type=all")).text).not.toContain(`"id":${made.json.id},`);
@@ -73,7 +73,7 @@ describe("looking after hooks", () => {
     ["no address", { config: {} }, 422, "Missing config option: url"],
     ["an invalid pattern", { branch_filter: "[" }, 422, "[BranchFilter]: GlobPattern"],
     ["slack without a channel", { type: "slack" }, 422, "Missing config option: channel"],
-  ])("refuses %s", async (_what, fields, status, message) => {
+  ])("a hook of a repository with %s is refused", async (_what, fields, status, message) => {
     const answer = await create(fields);
     expect([answer.status, answer.json.message]).toEqual([status, message]);
     expect((await api("GET", hooks())).json).toEqual([]);
@@ -88,7 +88,7 @@ describe("looking after hooks", () => {
     ]);
   });
 
-  test("a former name of the repository leads on", async () => {
+  test("a former name of the repository redirects its hooks", async () => {
     await api("PATCH", `/repos/mira/${name}`, { name: `${name}-new` });
     const answer = await api("GET", hooks("/7/deliveries"), undefined, mira);
     expect([answer.status, answer.headers.get("location")]).toEqual([
@@ -99,7 +99,7 @@ describe("looking after hooks", () => {
 });
 
 describe("whom it is for", () => {
-  test("only administrators of the repository have access", async () => {
+  test("only administrators of the repository have access to its hooks", async () => {
     const { id } = (await create()).json;
     for (const [method, rest, body] of [
       ["GET", "", undefined],
@@ -127,7 +127,7 @@ describe("whom it is for", () => {
     expect((await api("GET", hooks(), undefined, limited)).status).toBe(403);
   });
 
-  test("a hook of another repository, or of the instance, is not found here", async () => {
+  test("a hook of another repository, or of the instance, is not found in a repository", async () => {
     const mine = (await create()).json.id;
     const target = { ...config, is_system_webhook: "true" };
     const system = (await api("POST", "/admin/hooks", { type: "gitea", config: target })).json.id;
@@ -152,7 +152,7 @@ describe("whom it is for", () => {
 });
 
 describe("copies of default hooks", () => {
-  test("can be changed by the repository, and their header is sent to no other address", async () => {
+  test("copies of default hooks can be changed by the repository, and their header is sent to no other address", async () => {
     const defaultHook = (
       await api("POST", "/admin/hooks", {
         type: "gitea",
@@ -183,7 +183,7 @@ describe("copies of default hooks", () => {
 });
 
 describe("deliveries", () => {
-  test("a push reaches the hook, signed, as the repository's", async () => {
+  test("a push is delivered to the repository's hook, signed", async () => {
     const made = await create({
       active: true,
       config: { ...config, url: receiver.url, secret: "shared" },
@@ -211,7 +211,7 @@ describe("deliveries", () => {
     expect((await api("GET", `${path}/999999`, undefined, mira)).status).toBe(404);
   });
 
-  test("a test delivers the newest commit, also to a hook that is not active", async () => {
+  test("a test delivery has the newest commit, and is sent to an inactive hook as well", async () => {
     const made = await create({ config: { ...config, url: receiver.url }, events: ["repository"] });
     const path = hooks(`/${made.json.id}/tests`);
     expect((await api("POST", path, undefined, mira)).status).toBe(204);
@@ -229,7 +229,7 @@ describe("deliveries", () => {
       ).toBe(404);
   });
 
-  test("a repository without commits has nothing to deliver", async () => {
+  test("a test of a repository without commits delivers nothing", async () => {
     await createRepository(`${name}-empty`, { auto_init: false });
     const path = hooks("", `${name}-empty`);
     const made = await api("POST", path, { type: "gitea", config, active: true }, mira);

@@ -53,7 +53,7 @@ describe("dots in addresses", () => {
 });
 
 describe("settings of a repository", () => {
-  test("are kept and shown, and the rest stays as it is", async () => {
+  test("settings of a repository are stored and shown, and the others stay unchanged", async () => {
     const path = await newPath();
     const before = (await people.by(mira, "GET", path)).json;
     const set = {
@@ -81,7 +81,7 @@ describe("settings of a repository", () => {
     expect(back.json).toMatchObject({ has_wiki: true, default_merge_style: "squash" });
   });
 
-  test("the mode of projects counts while they are switched on with it", async () => {
+  test("the mode of projects applies only together with enabling them", async () => {
     const path = await newPath();
     expect((await edit(path, { projects_mode: "repo" })).json.projects_mode).toBe("all");
     const set = await edit(path, { has_projects: true, projects_mode: "repo" });
@@ -90,7 +90,7 @@ describe("settings of a repository", () => {
     expect(off.json).toMatchObject({ has_projects: false, projects_mode: "repo" });
   });
 
-  test("turning pull requests off forgets how they are merged", async () => {
+  test("disabling pull requests resets their merge settings", async () => {
     const path = await newPath();
     await edit(path, { allow_manual_merge: true, default_merge_style: "rebase" });
     const off = await edit(path, { has_pull_requests: false });
@@ -110,7 +110,7 @@ describe("settings of a repository", () => {
     });
   });
 
-  test("trackers and wikis may be elsewhere", async () => {
+  test("a repository may have an external tracker and wiki", async () => {
     const path = await newPath();
     const outside = await edit(path, {
       has_issues: true,
@@ -174,7 +174,7 @@ describe("settings of a repository", () => {
     ],
     ["a flag that is a text", { has_wiki: "no" }, "[]: a value has the wrong type"],
     ["a tracker that is a text", { external_tracker: "x" }, "[]: a value has the wrong type"],
-  ])("%s is refused and changes nothing", async (_what, fields, message) => {
+  ])("the setting %s is refused and changes nothing", async (_what, fields, message) => {
     const path = await newPath();
     const before = (await people.by(mira, "GET", path)).json;
     const answer = await edit(path, { description: "new", ...fields });
@@ -183,7 +183,7 @@ describe("settings of a repository", () => {
     expect((await people.by(mira, "GET", path)).json).toEqual(before);
   });
 
-  test("with issues turned off they cannot be listed, read, opened or commented on", async () => {
+  test("disabled issues cannot be listed, read, opened or commented on", async () => {
     const path = await newPath();
     await people.by(mira, "POST", `${path}/issues`, { title: "before" });
     const off = await edit(path, { has_issues: false });
@@ -215,7 +215,7 @@ describe("an archived repository", () => {
     expect(back.json).toMatchObject({ archived: false, archived_at: "1970-01-01T00:00:00Z" });
   });
 
-  test("refuses issues and comments", async () => {
+  test("an archived repository refuses issues and comments", async () => {
     const path = await newPath();
     await people.by(mira, "POST", `${path}/issues`, { title: "before" });
     await edit(path, { archived: true });
@@ -230,7 +230,7 @@ describe("an archived repository", () => {
     expect((await people.by(mira, "GET", `${path}/issues`)).json).toHaveLength(1);
   });
 
-  test("can be cloned, but refuses pushes", async () => {
+  test("an archived repository can be cloned, but refuses pushes", async () => {
     const path = await newPath({ auto_init: true });
     await edit(path, { archived: true });
     const url = `${daemon.url.replace("://", `://x:${people.tokenOf(mira)}@`)}/${path.slice("/repos/".length)}.git`;

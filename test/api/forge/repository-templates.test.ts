@@ -56,7 +56,7 @@ afterAll(async () => {
 });
 
 describe("a repository from a template", () => {
-  test("copies the template's files in one commit, with variables expanded in the files that its rules name", async () => {
+  test("a generated repository has the template's files in one commit, with variables expanded in the files that match its rules", async () => {
     const made = await generate("nora", {
       name: "My-new_Repo",
       description: "../../.git/config",
@@ -101,7 +101,7 @@ describe("a repository from a template", () => {
     expect((await git.run("-C", "copy", "fsck", "--strict")).exitCode).toBe(0);
   });
 
-  test("keeps links, executables and submodules, and follows no link of the rules", async () => {
+  test("a generated repository keeps links, executables and submodules, and the rules are not read through a link", async () => {
     await by("olga", "POST", "/user/repos", { name: "odd", template: true });
     const url = daemon.url.replace("//", `//olga:${people.tokenOf("olga")}@`);
     await git.run("init", "-q", "-b", "main", "odd");
@@ -135,7 +135,7 @@ describe("a repository from a template", () => {
     );
   });
 
-  test("copies the requested topics, labels, hooks and protections", async () => {
+  test("a generated repository has the requested topics, labels, hooks and protections", async () => {
     await by("olga", "PUT", `${plan}/topics`, { topics: ["alpha", "beta"] });
     await by("olga", "POST", `${plan}/labels`, { name: "bug", color: "ff0000" });
     const hook = {
@@ -159,7 +159,7 @@ describe("a repository from a template", () => {
     expect((await by("nora", "GET", "/repos/nora/no")).status).toBe(404);
   });
 
-  test("is refused without a template, an item, an owner or the right", async () => {
+  test("generating a repository is refused without a template, an item, an owner or the right", async () => {
     await by("olga", "POST", "/user/repos", { name: "plain" });
     await by("olga", "POST", "/user/repos", { name: "hidden", private: true, template: true });
     await api("POST", "/admin/users/olga/orgs", { username: "guild" });
@@ -199,7 +199,7 @@ describe("a repository from a template", () => {
     expect((await api("POST", `${plan}/generate`, own, publicOnly)).status).toBe(201);
   });
 
-  test("with hostile rules is refused or ignores them, without leftovers", async () => {
+  test("generating a repository with hostile rules refuses or ignores them, and leaves no files", async () => {
     const rules = async (text: string) => {
       const name = `hostile${Math.trunc(text.length)}`;
       await by("olga", "POST", "/user/repos", { name, template: true });

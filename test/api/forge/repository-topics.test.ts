@@ -35,7 +35,7 @@ test("topics are replaced, added, removed, and shown with the repository", async
   expect(await topicsOf()).toEqual([]);
 });
 
-test("names that cannot be topics and more than 25 are refused, and nothing changes", async () => {
+test("invalid topics and more than 25 are refused, and nothing changes", async () => {
   await put(["kept"]);
   const bad = await put(["go", "a b", "c++", "-x"]);
   expect(bad.status).toBe(422);

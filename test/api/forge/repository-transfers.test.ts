@@ -32,7 +32,7 @@ const titlesOf = async (user: string): Promise<(string | null)[]> =>
   );
 
 describe("a repository that is given by whom may decide", () => {
-  test("belongs to its new owner with its files, and leads there from its former address", async () => {
+  test("a transferred repository has its new owner and its files, and its former address redirects", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const name = await newRepository(mira, { auto_init: true, private: true });
     const transferred = await api("POST", `/repos/${mira}/${name}/transfer`, {
@@ -107,19 +107,22 @@ describe("a repository that is offered", () => {
     expect((await answerOffer(nora, `${nora}/${name}`, "accept")).status).toBe(404);
   });
 
-  test.each(["recipient", "owner"])("stays when the %s ends the offer", async (who) => {
-    const [mira, nora] = [await newUser(), await newUser()];
-    const name = await newRepository(mira, { private: true });
-    const path = `${mira}/${name}`;
-    await give(mira, path, nora);
-    const ended = await answerOffer(who === "owner" ? mira : nora, path, "reject");
-    expect([ended.status, ended.json.full_name]).toEqual([200, path]);
-    expect(ended.json).not.toHaveProperty("repo_transfer");
-    expect((await by(nora, "GET", `/repos/${path}`)).status).toBe(404);
-    expect(await titlesOf(nora)).toEqual([null]);
-    expect((await answerOffer(nora, path, "accept")).status).toBe(404);
-    expect((await give(mira, path, nora)).status).toBe(201);
-  });
+  test.each(["recipient", "owner"])(
+    "an offered repository keeps its owner when the %s ends the offer",
+    async (who) => {
+      const [mira, nora] = [await newUser(), await newUser()];
+      const name = await newRepository(mira, { private: true });
+      const path = `${mira}/${name}`;
+      await give(mira, path, nora);
+      const ended = await answerOffer(who === "owner" ? mira : nora, path, "reject");
+      expect([ended.status, ended.json.full_name]).toEqual([200, path]);
+      expect(ended.json).not.toHaveProperty("repo_transfer");
+      expect((await by(nora, "GET", `/repos/${path}`)).status).toBe(404);
+      expect(await titlesOf(nora)).toEqual([null]);
+      expect((await answerOffer(nora, path, "accept")).status).toBe(404);
+      expect((await give(mira, path, nora)).status).toBe(201);
+    },
+  );
 
   test("a transfer to an organization notifies members who may create repositories there, and one of them accepts it", async () => {
     const [mira, nora, stranger] = [await newUser(), await newUser(), await newUser()];
@@ -133,7 +136,7 @@ describe("a repository that is offered", () => {
     expect((await answerOffer(nora, path, "accept")).json.full_name).toBe(`${org}/${name}`);
   });
 
-  test("names the teams of the organization that are to get it", async () => {
+  test("an offer to an organization names the teams that get the repository", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const org = `org${nora}`;
     await api("POST", `/admin/users/${nora}/orgs`, { username: org });
@@ -158,7 +161,7 @@ describe("a repository that is offered", () => {
     expect((await answerOffer(nora, path, "accept")).status).toBe(202);
   });
 
-  test("ten times at once is accepted once", async () => {
+  test("of ten concurrent acceptances of an offer one succeeds", async () => {
     const [mira, nora] = [await newUser(), await newUser()];
     const name = await newRepository(mira, { auto_init: true });
     const path = `${mira}/${name}`;

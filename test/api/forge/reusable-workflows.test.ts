@@ -56,7 +56,7 @@ const secret = (repository: WorkflowRepository, name: string, data: string) =>
   people.api("PUT", `${repository.api}/secrets/${name}`, { data });
 
 describe("a job that calls a workflow of its repository", () => {
-  test("passes inputs and secrets, and has the declared outputs at the end", async () => {
+  test("a calling job passes inputs and secrets, and gets the declared outputs", async () => {
     const repository = await newRepository("call");
     await secret(repository, "KEY", "key-of-the-gate");
     await secret(repository, "OTHER", "stays-at-home");
@@ -147,7 +147,7 @@ jobs:
     expect(await repository.get(`/runs/${id}`)).toMatchObject({ conclusion: "success" });
   });
 
-  test("fails with the jobs of that workflow, and runs again with those that failed", async () => {
+  test("a calling job fails with the called jobs, and reruns those that failed", async () => {
     const repository = await newRepository("again");
     await repository.push({
       "ci.yml": `on: push
@@ -215,7 +215,7 @@ jobs:
     });
   });
 
-  test("is cancelled with the jobs of that workflow", async () => {
+  test("a calling job is cancelled with the called jobs", async () => {
     const repository = await newRepository("stop");
     await repository.push({
       "ci.yml": "on: push\njobs: { call: { uses: ./.gitea/workflows/inner.yml } }\n",
@@ -232,7 +232,7 @@ jobs:
     expect(await repository.get(`/runs/${id}`)).toMatchObject({ conclusion: "cancelled" });
   });
 
-  test("calls it once for each combination of its matrix", async () => {
+  test("a calling job calls the workflow once for each combination of its matrix", async () => {
     const repository = await newRepository("many");
     await repository.push({
       "ci.yml": `on: push
@@ -261,7 +261,7 @@ jobs: { a: { name: "on \${{ inputs.os }}", runs-on: many, steps: [{ run: x }] } 
     expect(await repository.get(`/runs/${id}`)).toMatchObject({ conclusion: "failure" });
   });
 
-  test("gives its jobs a token with no more permissions than it has itself", async () => {
+  test("called jobs have a token with at most the permissions of the calling job", async () => {
     const repository = await newRepository("limit");
     await repository.push({
       "ci.yml": `on: push
@@ -351,7 +351,7 @@ jobs: { a: { uses: ./.gitea/workflows/inner.yml, with: { n: "\${{ github.ref }}"
     });
   });
 
-  test("calls are at most ten deep", async () => {
+  test("workflow calls are at most ten deep", async () => {
     const repository = await newRepository("deep");
     const files = Array.from({ length: 11 }, (_, index) => [
       `w${index}.yml`,
@@ -373,7 +373,7 @@ jobs: { a: { uses: ./.gitea/workflows/inner.yml, with: { n: "\${{ github.ref }}"
     expect(await repository.jobs(id)).toHaveLength(11);
   });
 
-  test("calls that call twice as many each end at the bound of jobs", async () => {
+  test("workflow calls that double at each level end at the maximum number of jobs", async () => {
     const repository = await newRepository("wide");
     const files = Array.from({ length: 10 }, (_, index) => [
       `w${index}.yml`,
@@ -411,7 +411,7 @@ jobs:
   const setPrivate = (owner: string, name: string) =>
     people.by(owner, "PATCH", `/repos/${owner}/${name}`, { private: true });
 
-  test("is called as its tag has it, with calls of files beside it", async () => {
+  test("a workflow of another repository is called in the version of its tag, with calls of files of that commit", async () => {
     await newLibrary("lib", "noah", "user");
     const repository = await newRepository("user");
     await repository.push({ "ci.yml": call("user", "noah/lib") });
@@ -437,7 +437,7 @@ jobs:
     );
   });
 
-  test("is called when both are private and of one owner, and not from a public repository", async () => {
+  test("a private workflow is called from a private repository of the same owner, and not from a public one", async () => {
     await newLibrary("mine", "mira", "inside");
     await setPrivate("mira", "mine");
     const inside = await newRepository("inside");

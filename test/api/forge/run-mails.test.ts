@@ -73,7 +73,7 @@ async function dispatch(repository: WorkflowRepository, by: string): Promise<voi
 }
 
 describe("the user who started a run", () => {
-  test("gets a mail when it fails and when the next one succeeds, and no mail about other runs", async () => {
+  test("the user who started a run gets a mail when it fails and when the next one succeeds, and no other mail", async () => {
     const { owner, runPushed } = await newRepository("news");
     await runPushed(1, "SUCCESS");
     const failed = await runPushed(2, "FAILURE");
@@ -109,7 +109,7 @@ describe("the user who started a run", () => {
     expect(third?.subject).toContain("Run failed: CI, main");
   });
 
-  test("gets mails about all runs with andyourown, and no mail with disabled", async () => {
+  test("the user who started a run gets mails about all runs with andyourown, and none with disabled", async () => {
     const { owner, runPushed } = await newRepository("wishes");
     await setPreference(owner, "disabled");
     await runPushed(1, "FAILURE");
@@ -127,7 +127,7 @@ describe("the user who started a run", () => {
     expect(refused.status).toBe(422);
   });
 
-  test("learns by mail that the run of another user mended the workflow, unless access was lost", async () => {
+  test("the user who started a failed run gets a mail when another user's run fixes the workflow, unless access was lost", async () => {
     const { owner, repository, runPushed } = await newRepository("mended");
     const helper = await people.newUser();
     const asCollaborator = `/repos/${owner}/mended/collaborators/${helper}`;
@@ -153,7 +153,7 @@ describe("the user who started a run", () => {
   });
 });
 
-test("a mail that waits is not sent to a user who has lost access meanwhile", async () => {
+test("a queued mail is not sent to a user who has lost access", async () => {
   const release = Promise.withResolvers<void>();
   const held: string[] = [];
   await using slow = await startHeldServer(release.promise, (to) => held.push(to));
@@ -207,7 +207,7 @@ async function startHeldServer(until: Promise<void>, onMail: (to: string) => voi
   return { url: server.url, [Symbol.asyncDispose]: () => server.close() };
 }
 
-test("names of workflows, jobs and people add no headers and no lines to a mail", async () => {
+test("names of workflows, jobs and users add no headers and no lines to a mail", async () => {
   const injection = "CI\r\nBcc: eve@evil.example\r\n\r\nsee http://evil.example\u2028x";
   const { owner, repository } = await newRepository("hostile");
   await people.by(owner, "PATCH", "/user/settings", { full_name: "Mira\u202E\tLind" });
@@ -231,7 +231,7 @@ jobs:
   expect(text.split("\n").every((line) => line.length < 400)).toBe(true);
 });
 
-test("without a mail server runs make no mails, which would displace others in the outbox", async () => {
+test("without a mail server runs queue no mails, which would displace others in the outbox", async () => {
   await using quiet = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
   const quietPeople = createForgePeople(() => quiet);
   await using quietGit = await createGitClient();

@@ -46,7 +46,7 @@ async function newRepository(name: string) {
 }
 
 describe("the user who started a run", () => {
-  test("is notified of a failure and of the next success on the branch, and of no other", async () => {
+  test("the user who started a run is notified of a failure and of the next success on the branch only", async () => {
     const { owner, helper, readInbox, runPushed } = await newRepository("recovery");
     await runPushed(1, "SUCCESS");
     expect(await readInbox(owner)).toEqual([]);
@@ -63,7 +63,7 @@ describe("the user who started a run", () => {
     expect(await readInbox(helper)).toEqual([]);
   });
 
-  test("is not notified again when the same commit fails once more, and is when it succeeds", async () => {
+  test("a second failure of the same commit sends no notification, and a success does", async () => {
     const { owner, readInbox, runPushed, repository } = await newRepository("attempts");
     const commit = await runPushed(1, "FAILURE");
     expect(await readInbox(owner)).toEqual([commit]);
@@ -76,7 +76,7 @@ describe("the user who started a run", () => {
     expect(await readInbox(owner)).toEqual([commit]);
   });
 
-  test("learns that the run of another user mended the workflow", async () => {
+  test("the user who started a failed run is notified when another user's run fixes the workflow", async () => {
     const { owner, helper, readInbox, runPushed, repository } = await newRepository("helped");
     const commit = await runPushed(1, "FAILURE");
     expect(await readInbox(owner)).toEqual([commit]);
@@ -92,7 +92,7 @@ describe("the user who started a run", () => {
     expect(await readInbox(helper)).toEqual([commit]);
   });
 
-  test("is notified of an invalid file", async () => {
+  test("the pusher of an invalid workflow file is notified", async () => {
     const { owner, readInbox, repository } = await newRepository("invalid");
     await repository.push({ "ci.yml": "on: push\njobs: 3\n" });
     const { head_sha: commit } = await repository.waitForRuns(1);

@@ -42,7 +42,7 @@ async function pushTwice(name: string, settings: string): Promise<readonly Shown
   );
 }
 
-test("the name of a run may have its number, and is one line", async () => {
+test("the name of a run may contain its number, and is one line", async () => {
   const runs = await pushTwice(
     "named",
     'run-name: "Run ${{ github.run_number }}\\n of ${{ github.actor }} "',
@@ -50,7 +50,7 @@ test("the name of a run may have its number, and is one line", async () => {
   expect(runs.map((run) => run.display_title)).toEqual(["Run 1 of mira", "Run 2 of mira"]);
 });
 
-test("a concurrency group that has the id of the run is that of one run alone", async () => {
+test("a concurrency group with the id of the run contains only that run", async () => {
   const runs = await pushTwice(
     "apart",
     "concurrency: { group: 'g-${{ github.head_ref || github.run_id }}', cancel-in-progress: true }",
@@ -58,7 +58,7 @@ test("a concurrency group that has the id of the run is that of one run alone", 
   expect(runs.map((run) => run.status)).toEqual(["queued", "queued"]);
 });
 
-test("a setting that cannot be evaluated makes a failed run that says why and has no jobs", async () => {
+test("a setting that cannot be evaluated creates a failed run with the reason and without jobs", async () => {
   const [run] = await pushTwice("broken", "concurrency: { group: \"${{ fromJSON('x') }}\" }");
   expect(run).toMatchObject({ status: "completed", conclusion: "failure" });
   const { json } = await people.api("GET", "/repos/mira/broken/actions/runs?status=failure");

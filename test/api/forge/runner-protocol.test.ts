@@ -20,7 +20,7 @@ const unregistered = {
   message: "rpc error: code = Unauthenticated desc = unregistered runner",
 };
 
-test("answers a ping without credentials", async () => {
+test("the runner protocol answers a ping without credentials", async () => {
   const answer = await callRunner(daemon, "Ping", { data: "x" });
   expect({ status: answer.status, body: answer.json }).toEqual({
     status: 200,
@@ -28,7 +28,7 @@ test("answers a ping without credentials", async () => {
   });
 });
 
-test("answers a call with a deadline of hours, which a runner sends with every report", async () => {
+test("the runner protocol answers a call with a deadline of hours, which runners send with every report", async () => {
   const answer = await daemon.request("/api/actions/ping.v1.PingService/Ping", {
     method: "POST",
     headers: { "Connect-Protocol-Version": "1", "Connect-Timeout-Ms": "10799978" },
@@ -79,7 +79,7 @@ test.each([
   ],
   ["a GET", "/runner.v1.RunnerService/Register", "GET", "", undefined, 405],
   ["another type of body", "/ping.v1.PingService/Ping", "POST", "text/plain", "x", 415],
-])("refuses %s", async (_what, path, method, type, body, status) => {
+])("the runner protocol refuses %s", async (_what, path, method, type, body, status) => {
   const answer = await daemon.request(`/api/actions${path}`, {
     method,
     headers: type === "" ? {} : { "Content-Type": type },
@@ -89,7 +89,7 @@ test.each([
 });
 
 describe("registration", () => {
-  test("keeps its token until it is renewed, and using it does not consume it", async () => {
+  test("a registration token is valid until it is renewed, and using it does not consume it", async () => {
     const token = await tokenOf();
     expect(token).toMatch(/^[0-9a-f]{40}$/);
     expect(await tokenOf()).toBe(token);
@@ -112,11 +112,11 @@ describe("registration", () => {
     [{ name: "n", token: "wrong" }, "runner registration token not found"],
     [{ name: "n" }, "missing runner token, name"],
     [{ token: "x" }, "missing runner token, name"],
-  ])("refuses %j", async (body, message) => {
+  ])("a registration with %j is refused", async (body, message) => {
     expect((await callRunner(daemon, "Register", body)).json).toEqual({ code: "unknown", message });
   });
 
-  test("refuses calls with missing or foreign credentials", async () => {
+  test("the runner protocol refuses calls with missing or foreign credentials", async () => {
     const token = await tokenOf();
     const one = await registerRunner(daemon, token, { name: "one", labels: [] });
     const other = await registerRunner(daemon, token, { name: "other", labels: [] });
@@ -136,7 +136,7 @@ describe("registration", () => {
   });
 });
 
-test("declares labels without the part after a colon, and answers with the capabilities", async () => {
+test("a runner declares labels without the part after a colon, and gets the capabilities", async () => {
   const runner = await registerRunner(daemon, await tokenOf(), { name: "d", labels: ["a"] });
   const answer = await callRunner(
     daemon,
@@ -171,7 +171,7 @@ test("a request for work without waiting jobs returns the version of the queue",
   expect(held).toMatchObject({ tasksVersion: first.tasksVersion });
 });
 
-test("disables, enables and deletes a runner, which is then unregistered", async () => {
+test("a runner is disabled, enabled and deleted, and then unregistered", async () => {
   const runner = await registerRunner(daemon, await tokenOf(), { name: "gone", labels: [] });
   const path = `/admin/actions/runners/${runner.id}`;
   const before = await fetchTask(daemon, runner);
@@ -188,7 +188,7 @@ test("disables, enables and deletes a runner, which is then unregistered", async
   expect((await callRunner(daemon, "FetchTask", {}, runner)).json).toEqual(unregistered);
 });
 
-test("refuses reports of tasks that do not exist", async () => {
+test("the runner protocol refuses reports of tasks that do not exist", async () => {
   const runner = await registerRunner(daemon, await tokenOf(), { name: "x", labels: [] });
   for (const [method, body] of [
     ["UpdateTask", { state: { id: "77" } }],

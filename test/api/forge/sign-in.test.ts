@@ -29,7 +29,7 @@ describe("credentials", () => {
     ["Basic with the token as password, whatever the name", () => basic(`anybody:${token}`)],
     ["Basic with the token as name and no password", () => basic(`${token}:`)],
     ["Basic with the token as name and x-oauth-basic", () => basic(`${token}:x-oauth-basic`)],
-  ])("%s is taken", async (_name, init) => {
+  ])("authentication by %s is accepted", async (_name, init) => {
     expect(await app.request(me, init())).toMatchObject({ status: 200, json: { login: "mira" } });
   });
 
@@ -40,7 +40,7 @@ describe("credentials", () => {
     ["a wrong password", () => basic("mira:wrong")],
     ["an unknown name", () => basic("nobody:user-password")],
     ["an empty password", () => basic("mira:")],
-  ])("%s is 401 even where no credentials are needed", async (_name, init) => {
+  ])("%s is 401 even where no credentials are required", async (_name, init) => {
     for (const path of [me, "/api/v1/version"])
       expect(await app.request(path, init())).toMatchObject({
         status: 401,
@@ -57,7 +57,7 @@ describe("credentials", () => {
   );
 
   test.each(["token", "access_token"])(
-    "a %s in the query is taken with a warning",
+    "a %s in the query is accepted with a warning",
     async (name) => {
       const answer = await app.request(`${me}?${name}=${token}`);
       expect(answer.status).toBe(200);
@@ -66,7 +66,7 @@ describe("credentials", () => {
     },
   );
 
-  test("a later method succeeds where an earlier one failed", async () => {
+  test("a later method of authentication succeeds after an earlier one failed", async () => {
     expect((await app.request(`${me}?token=wrong-wrong`, { token })).status).toBe(200);
   });
 
@@ -143,12 +143,12 @@ describe("sudo", () => {
     }
   });
 
-  test("an unknown name is 404", async () => {
+  test("sudo as an unknown user is 404", async () => {
     const answer = await app.request(`${me}?sudo=nobody`, { token: app.token });
     expect(answer).toMatchObject({ status: 404, json: { message: "not found" } });
   });
 
-  test("the scope of the administrator's token holds", async () => {
+  test("sudo is restricted by the scope of the administrator's token", async () => {
     const token = await app.tokenOf("admin", ["read:admin"]);
     expect((await app.request(`${me}?sudo=mira`, { token })).status).toBe(403);
   });
@@ -248,7 +248,7 @@ describe("rate limit of passwords", () => {
     expect(verified).toHaveLength(100);
   });
 
-  test("a right password forgives the wrong ones before it from the same address", async () => {
+  test("the right password resets the wrong attempts of the same address", async () => {
     const { app, signIn } = await startCountingApp();
     await using _app = app;
     for (let round = 0; round < 25; round += 1) {
@@ -287,7 +287,7 @@ describe("second factor", () => {
     return { app, basic, secret, withCode };
   }
 
-  test("once enabled, a password needs a code, and each code works once", async () => {
+  test("with a second factor a password needs a code, and each code works once", async () => {
     const { app, basic, secret, withCode } = await enrolled();
     await using _app = app;
     expect((await app.request(me, { basic })).status).toBe(401);
@@ -344,7 +344,7 @@ describe("second factor", () => {
     expect((await withCode(codeAt(secret, START + 30_000))).status).toBe(429);
   });
 
-  test("the account is listed as having one, and tokens work without a code", async () => {
+  test("an account with a second factor is listed with it, and its tokens work without a code", async () => {
     const { app } = await enrolled();
     await using _app = app;
     const listed = await app.request("/api/v1/admin/users?is_2fa_enabled=true", {
@@ -355,7 +355,7 @@ describe("second factor", () => {
     expect((await app.request(`${me}/2fa`, { token })).json).toEqual({ enabled: true });
   });
 
-  test("a token alone cannot enrol or disable one", async () => {
+  test("a token cannot enrol or disable a second factor", async () => {
     const { app } = await enrolled();
     await using _app = app;
     const token = await app.tokenOf("mira");
@@ -366,7 +366,7 @@ describe("second factor", () => {
       expect((await app.request(me + path, { token, method })).status).toBe(403);
   });
 
-  test("a second factor is turned off with password and code, or by an administrator", async () => {
+  test("a second factor is disabled with password and code, or by an administrator", async () => {
     const { app, basic, secret } = await enrolled();
     await using _app = app;
     const headers = { "X-Gitea-OTP": codeAt(secret, START + 30_000) };
@@ -382,7 +382,7 @@ describe("second factor", () => {
     expect((await app.request(me, { basic })).status).toBe(200);
   });
 
-  test("a wrong code does not enable it, a second enrolment is a conflict", async () => {
+  test("a wrong code does not enable a second factor, and a second enrolment is a conflict", async () => {
     const { app, basic, secret } = await enrolled();
     await using _app = app;
     await app.addUser({ username: "nora" });
@@ -419,7 +419,7 @@ describe("tokens", () => {
   const create = (json: unknown, init: TestRequest = { basic }) =>
     app.request(of("mira"), { ...init, json });
 
-  test("creating one shows its secret once, with scopes in normal form", async () => {
+  test("creating a token shows its secret once, with scopes in normal form", async () => {
     const scopes = ["read:user", "write:user", "public-only"];
     const made = await create({ name: "first", scopes });
     expect(made.status).toBe(201);
@@ -444,7 +444,7 @@ describe("tokens", () => {
     expect(JSON.stringify(rows)).not.toContain(made.json.sha1);
   });
 
-  test("using one notes the time, at most once a minute", async () => {
+  test("using a token records the time, at most once a minute", async () => {
     const made = await create({ name: "used", scopes: ["read:user"] });
     const lastUsed = async () =>
       (await app.request(of("mira"), { basic })).json.find(
@@ -477,11 +477,11 @@ describe("tokens", () => {
     ],
     [{ name: "bad", scopes: [""] }, 400, "access token must have a scope"],
     [{ name: "bad" }, 400, "access token must have a scope"],
-  ])("%j is refused", async (json, status, message) =>
+  ])("a token with %j is refused", async (json, status, message) =>
     expect(await create(json)).toMatchObject({ status, json: { message } }),
   );
 
-  test("a name can be used once", async () => {
+  test("the name of a token can be used once", async () => {
     expect((await create({ name: "once", scopes: ["all"] })).status).toBe(201);
     expect(await create({ name: "once", scopes: ["oops"] })).toMatchObject({
       status: 400,
@@ -493,7 +493,7 @@ describe("tokens", () => {
     ]);
   });
 
-  test("a token cannot make a broader one, and hands on public-only", async () => {
+  test("a token cannot create a broader one, and passes on public-only", async () => {
     const narrow = await app.tokenOf("mira", ["public-only", "write:user"]);
     const by = (name: string, scopes: string[]) =>
       create({ name, scopes }, { basic: `mira:${narrow}` });
@@ -506,7 +506,7 @@ describe("tokens", () => {
     expect((await by("narrower", ["read:user"])).json.scopes).toEqual(["public-only", "read:user"]);
   });
 
-  test("a token in the header is not enough", async () => {
+  test("creating a token by a token is refused", async () => {
     const token = await app.tokenOf("mira");
     expect(await app.request(of("mira"), { token })).toMatchObject({
       status: 401,
@@ -514,7 +514,7 @@ describe("tokens", () => {
     });
   });
 
-  test("others and strangers are 403, hidden profiles 404, administrators may", async () => {
+  test("tokens of others are 403, of hidden profiles 404, and open to administrators", async () => {
     const refused = {
       status: 403,
       json: { message: "doer should be the site admin or be same as the contextUser" },
@@ -538,7 +538,7 @@ describe("tokens", () => {
     });
   });
 
-  test("one that is for public things only reads no profile and no organization that is not public", async () => {
+  test("a public-only token reads no profile and no organization that is not public", async () => {
     const admin = { token: app.token, method: "POST" };
     for (const [username, visibility] of [
       ["choir", "limited"],
@@ -563,7 +563,7 @@ describe("tokens", () => {
     ]);
   });
 
-  test("a scope may be a list, as it is where it is stored", async () => {
+  test("a scope of a new token may be a comma-separated list", async () => {
     const made = await create({ name: "list", scopes: ["read:issue,write:user", "read:user"] });
     expect(made.json.scopes).toEqual(["read:issue", "write:user"]);
     expect(await create({ name: "bad", scopes: ["read:issue,nothing"] })).toMatchObject({
@@ -597,7 +597,7 @@ describe("tokens", () => {
     expect((await remove(numeric.id)).status).toBe(204);
   });
 
-  test("lists are paged, newest first", async () => {
+  test("lists of tokens are paged, newest first", async () => {
     const page = await app.request(`${of("mira")}?limit=1&page=2`, { basic });
     const all = await app.request(of("mira"), { basic });
     expect(page.json).toEqual([all.json[1]]);

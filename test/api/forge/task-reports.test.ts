@@ -39,7 +39,7 @@ async function takeJob(name: string) {
     (await callRunner(daemon, "UpdateTask", { state: { id, ...state }, outputs }, runner)).json;
 }
 
-test("a disabled runner that waits for work gets the job that waits for it when it is enabled", async () => {
+test("a disabled runner that waits for work gets the waiting job when it is enabled", async () => {
   const { json } = await people.api("POST", "/admin/actions/runners/registration-token");
   const runner = await registerRunner(daemon, json.token, { name: "paused", labels: ["paused"] });
   const setDisabled = (disabled: boolean) =>

@@ -99,7 +99,7 @@ describe("the matrix of teams and a private repository", () => {
     },
   );
 
-  test("a repository shows its viewer's permissions on the code", async () => {
+  test("a repository shows the viewer's permissions on its code", async () => {
     for (const name of names) {
       const { code, issues } = members[name];
       const answer = await by(name, "GET", shed);
@@ -125,7 +125,7 @@ describe("the matrix of teams and a private repository", () => {
     expect((await by("elsewhere", "GET", "/repos/search?q=shed")).json.data).toEqual([]);
   });
 
-  test.each(names)("clone and push over git as %s", async (name) => {
+  test.each(names)("clone and push over git have the team permission of %s", async (name) => {
     const address = new URL(`${daemon.url}/works/shed.git`);
     address.username = name;
     address.password = people.tokenOf(name);
@@ -137,7 +137,7 @@ describe("the matrix of teams and a private repository", () => {
     expect(pushed.exitCode === 0).toBe(reaches(members[name].code, "write"));
   });
 
-  test("a notification of an issue reaches those who may read issues only", async () => {
+  test("notifications of an issue are sent only to users who may read issues", async () => {
     for (const name of ["coder", "helper"])
       expect((await by(name, "PUT", `${shed}/subscription`)).status).toBe(200);
     await by("olga", "POST", `${shed}/issues`, { title: "Window @coder @helper" });
@@ -153,7 +153,7 @@ describe("the matrix of teams and a private repository", () => {
 });
 
 describe("repositories of teams", () => {
-  test("owners add and remove repositories, repository administrators only if the organization allows it", async () => {
+  test("owners add repositories to teams and remove them, repository administrators only if the organization allows it", async () => {
     const path = `/teams/${ids["reader"]}/repos/works/barn`;
     expect((await by("manager", "PUT", path)).status).toBe(403);
     const own = `/teams/${ids["manager"]}/repos/works/shed`;
@@ -183,7 +183,7 @@ describe("repositories of teams", () => {
     expect((await by("manager", "DELETE", `${shed}/teams/elsewhere`)).status).toBe(204);
   });
 
-  test("a team that includes all repositories has the new ones too, and takes part in a search by team", async () => {
+  test("a team that includes all repositories has new ones, and is found by a search by team", async () => {
     const made = await by("olga", "POST", "/orgs/works/teams", {
       name: "everything",
       units: ["repo.code"],
@@ -227,7 +227,7 @@ describe("repositories of teams", () => {
     expect((await titles("olga", "team=none"))[0]).toBe(400);
   });
 
-  test("a transferred repository leaves the teams of the organization and joins those of the offer", async () => {
+  test("a transferred repository is removed from the teams of the organization and added to those of the offer", async () => {
     const repository = { name: "cart", private: true };
     await by("olga", "POST", "/orgs/works/repos", repository);
     await by("olga", "PUT", `/teams/${ids["reader"]}/repos/works/cart`);
@@ -247,7 +247,7 @@ describe("repositories of teams", () => {
     expect((await by("coder", "GET", "/repos/yard/cart")).status).toBe(200);
   });
 
-  test("a member who loses the last team stops watching and is not assigned any more", async () => {
+  test("a member who loses the last team stops watching and is unassigned", async () => {
     await people.newUser("leaver");
     for (const team of ["coder", "helper"])
       await by("olga", "PUT", `/teams/${ids[team]}/members/leaver`);
@@ -269,7 +269,7 @@ describe("repositories of teams", () => {
   });
 });
 
-test("packages of an organization follow the unit of its teams", async () => {
+test("packages of an organization have the permission of the teams' unit", async () => {
   await by("olga", "PATCH", "/orgs/works", { visibility: "private" });
   const made = await by("olga", "POST", "/orgs/works/teams", {
     name: "shippers",

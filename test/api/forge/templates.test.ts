@@ -95,7 +95,7 @@ describe("ignore files", () => {
     });
   });
 
-  test("ignore files of the operator override the shipped ones; binary and hidden files are left out", async () => {
+  test("ignore files of the operator override shipped ones, and binary and hidden files are skipped", async () => {
     expect((await get("/gitignore/templates/Go")).json).toEqual({ name: "Go", source: "ours\n" });
     const { json } = await get("/gitignore/templates");
     expect(json).not.toContain(".hidden");
@@ -106,7 +106,7 @@ describe("ignore files", () => {
 });
 
 describe("label sets", () => {
-  test("label sets are listed and given in the order of the set", async () => {
+  test("label sets are listed and returned in the order of the set", async () => {
     expect((await get("/label/templates")).json).toEqual(["Advanced", "Default", "Old", "Team"]);
     const { json } = await get("/label/templates/Default");
     expect(json).toHaveLength(7);
@@ -121,7 +121,7 @@ describe("label sets", () => {
     expect(advanced.filter((label: { exclusive: boolean }) => label.exclusive)).toHaveLength(11);
   });
 
-  test("label sets of the operator may be YAML or lines; a broken one is left out and reported", async () => {
+  test("label sets of the operator may be YAML or lines, and an invalid one is skipped and logged", async () => {
     expect((await get("/label/templates/Team")).json).toEqual([
       { name: "a/b", exclusive: true, color: "aabbcc", description: "" },
     ]);
@@ -134,7 +134,7 @@ describe("label sets", () => {
 });
 
 describe("licenses", () => {
-  test("licenses are listed with where to get them", async () => {
+  test("licenses are listed with their addresses", async () => {
     const { json } = await get("/licenses");
     expect(json.map(({ key }: { key: string }) => key).join(", ")).toBe(
       "0BSD, AGPL-3.0, Apache-2.0, BSD-2-Clause, BSD-3-Clause, BSD-3-Clause-Clear, BSL-1.0, CC-BY-4.0, CC-BY-SA-4.0, CC0-1.0, EPL-1.0, EPL-2.0, EUPL-1.2, GPL-2.0, GPL-3.0, House, ISC, LGPL-2.1, LGPL-3.0, MIT, MIT-0, MPL-2.0, MulanPSL-2.0, OFL-1.1, OSL-3.0, UPL-1.0, Unlicense, WTFPL, Zlib",
@@ -146,7 +146,7 @@ describe("licenses", () => {
     });
   });
 
-  test("licenses are given with text and advice", async () => {
+  test("licenses are returned with text and advice", async () => {
     const { json } = await get("/licenses/MIT");
     expect(json).toMatchObject({
       key: "MIT",
@@ -164,7 +164,7 @@ describe("licenses", () => {
 });
 
 describe("unknown templates", () => {
-  test("hostile and wrong names are 404", async () => {
+  test("hostile and unknown names of templates are 404", async () => {
     const names = [
       "nope",
       "go",
@@ -192,7 +192,7 @@ describe("unknown templates", () => {
     for (const one of ["mit", "MIT.json"]) expect((await get(`/licenses/${one}`)).status).toBe(404);
   });
 
-  test("refuses a wrong credential although none is required", async () => {
+  test("templates refuse wrong credentials although none are required", async () => {
     expect((await daemon.request("/api/v1/licenses", { token: "0123456789abcdef" })).status).toBe(
       401,
     );

@@ -138,7 +138,7 @@ describe("the whole daemon", () => {
     expect(mail).not.toContain(PASSWORD);
   });
 
-  test("answers the address of a picture", async () => {
+  test("the whole daemon serves the address of a picture", async () => {
     const { json } = await daemon.request("/api/v1/user", { token: tokens.all });
     const picture = await daemon.request(new URL(json.avatar_url).pathname);
     expect(picture.status).toBe(200);

@@ -26,7 +26,7 @@ async function open(path: string, method = "GET") {
   return { status: response.status, type, text: await response.text() };
 }
 
-test("gives the go command the address of a module, the same for private and missing repositories", async () => {
+test("the go command gets the address of a module, the same for private and missing repositories", async () => {
   await people.by("mira", "POST", "/user/repos", { name: "open" });
   await people.by("mira", "POST", "/user/repos", { name: "shut", private: true });
   const answers = await Promise.all(
@@ -44,7 +44,7 @@ test("gives the go command the address of a module, the same for private and mis
   expect(answers[2]).toEqual(answers[0]);
 });
 
-test("names the repository as the root of a package in a folder, and escapes nothing into the page", async () => {
+test("the go command gets the repository as the root of a package in a folder, and malformed names are refused", async () => {
   const { text } = await open("/mira/open/v2/cmd/tool?go-get=1");
   expect(text).toContain(`/mira/open git ${daemon.url}/mira/open.git"`);
   for (const path of ["/mira?go-get=1", "/mira/%22%3E%3Cb%3E?go-get=1", "/mira/open%2F..?go-get=1"])
@@ -52,7 +52,7 @@ test("names the repository as the root of a package in a folder, and escapes not
   expect((await open("/mira/none?go-get=0")).status).toBe(404);
 });
 
-test("shows the keys of a user as lines without comments, and nothing of a hidden user", async () => {
+test("the keys of a user are served as lines without comments, and a hidden user is not found", async () => {
   expect(await open("/mira.keys")).toEqual({
     status: 200,
     type: "text/plain; charset=utf-8",
@@ -63,7 +63,7 @@ test("shows the keys of a user as lines without comments, and nothing of a hidde
     expect(await open(path)).toMatchObject({ status: 404, text: "404 page not found\n" });
 });
 
-test("serves the description of the API where tools for Gitea look for it", async () => {
+test("the OpenAPI document is served at the address that tools for Gitea use", async () => {
   const described = await open("/openapi/forge.json");
   expect(JSON.parse(described.text)).toMatchObject({ openapi: "3.1.0" });
   expect(await open("/swagger.v1.json")).toEqual(described);
@@ -71,7 +71,7 @@ test("serves the description of the API where tools for Gitea look for it", asyn
   expect((await open("/api/swagger")).status).toBe(302);
 });
 
-test("lists no OpenPGP keys, and answers in JSON that a feature of Gitea is missing", async () => {
+test("lists of OpenPGP keys are empty, and missing features of Gitea are reported in JSON", async () => {
   for (const path of ["/user/gpg_keys", "/users/mira/gpg_keys"])
     expect(await people.by("mira", "GET", path)).toMatchObject({ status: 200, json: [] });
   expect((await people.by("mira", "GET", "/users/nobody/gpg_keys")).status).toBe(404);

@@ -57,7 +57,7 @@ describe("the list of hooks", () => {
     ["?query=mira/", []],
     ["?query=/bar", []],
     ["?query=%7Bmira,team%7D/*a", ["mira/alpha", "team/zeta"]],
-  ])("the query %j finds %j", async (query, names) => {
+  ])("the query %j finds the folders %j", async (query, names) => {
     const answer = await list(query);
     expect(answer).toMatchObject({ status: 200, json: names });
     expect(answer.headers.get("x-total-count")).toBe(String(names.length));
@@ -76,13 +76,13 @@ describe("the list of hooks", () => {
     ["?limit=0&page=-1", ["mira/alpha", "mira/bar", "nora/bar-2", "team/zeta"]],
     ["?limit=1000000000", ["mira/alpha", "mira/bar", "nora/bar-2", "team/zeta"]],
     ["?page=9223372036854775808", ["mira/alpha", "mira/bar", "nora/bar-2", "team/zeta"]],
-  ])("the list returns the page %s", async (query, names) => {
+  ])("the list of unadopted repositories returns the page %s", async (query, names) => {
     const answer = await list(query);
     expect(answer.json).toEqual(names);
     expect(answer.headers.get("x-total-count")).toBe("4");
   });
 
-  test("leaves out everything that cannot be a repository: strangers' folders, odd names, links, files, records", async () => {
+  test("the list of unadopted repositories omits unknown owners, odd names, links, files and recorded repositories", async () => {
     await put("nobody/lost.git");
     await put("mira/Upper.git");
     await put("mira/no-suffix");
@@ -111,7 +111,7 @@ describe("adopting", () => {
 
   const forget = (name: string) => api("DELETE", `/repos/${name}`);
 
-  test("makes a private repository of the files, with the name as it was written", async () => {
+  test("adoption makes a private repository of the files, and keeps the case of the name", async () => {
     await put("nora/bar.git");
     expect((await adopt("NORA/Bar")).status).toBe(204);
     const { json } = await api("GET", "/repos/nora/bar");
@@ -131,7 +131,7 @@ describe("adopting", () => {
     await forget("nora/bar");
   });
 
-  test("an empty one, one of sha256, one whose HEAD names no branch, and one of an organization", async () => {
+  test("adoption accepts an empty repository, SHA-256, a HEAD without a branch, and an organization's", async () => {
     await git.run(
       "init",
       "-q",
@@ -156,7 +156,7 @@ describe("adopting", () => {
   });
 
   test.each(["mira/none", "nobody/lost", "mira/x.wiki", "mira/..%2fnora", "..%2f../x"])(
-    "%s is 404",
+    "adopting %s is 404",
     async (name) => {
       await put("nobody/lost.git");
       expect((await adopt(name)).status).toBe(404);
@@ -177,7 +177,7 @@ describe("adopting", () => {
     });
   });
 
-  test("a lock left by a crash and a detached HEAD do not prevent it", async () => {
+  test("a lock left by a crash and a detached HEAD do not prevent adoption", async () => {
     const folder = await put("mira/detached.git");
     const { output } = await git.run("-C", folder, "rev-parse", "trunk");
     await writeFile(join(folder, "HEAD"), output);
@@ -236,7 +236,7 @@ describe("adopting", () => {
       "a HEAD at a missing commit",
       (folder: string) => writeFile(join(folder, "HEAD"), `${"a".repeat(40)}\n`),
     ],
-  ])("files with %s are 422 and stay as they are", async (_what, spoil) => {
+  ])("adopting files with %s is 422 and does not change them", async (_what, spoil) => {
     const folder = await put("mira/odd.git");
     await spoil(folder);
     expect((await adopt("mira/odd")).status).toBe(422);
@@ -283,7 +283,7 @@ describe("adopting", () => {
 describe("deleting", () => {
   const remove = (name: string) => api("DELETE", `/admin/unadopted/${name}`);
 
-  test("removes the files, and links in them only as links", async () => {
+  test("deleting an unadopted repository removes its files, and does not follow links", async () => {
     const folder = await put("mira/old.git");
     const precious = join(daemon.home, "precious");
     await mkdir(precious, { recursive: true });
@@ -296,7 +296,7 @@ describe("deleting", () => {
     expect((await remove("mira/old")).status).toBe(404);
   });
 
-  test("a link in place of a repository or of an owner is not followed", async () => {
+  test("a link in place of an unadopted repository or its owner is not followed", async () => {
     const precious = join(daemon.home, "precious.git");
     await mkdir(precious, { recursive: true });
     await mkdir(folderOf("mira"), { recursive: true });
@@ -308,7 +308,7 @@ describe("deleting", () => {
     expect(existsSync(precious)).toBe(true);
   });
 
-  test("one with a record is 404", async () => {
+  test("deleting a repository with a row as unadopted is 404", async () => {
     await put("mira/mine.git");
     await adopt("mira/mine");
     expect((await remove("mira/mine")).status).toBe(404);

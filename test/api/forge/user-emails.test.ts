@@ -18,7 +18,7 @@ const add = (emails: unknown, token = people.tokenOf("mira")) =>
   api("POST", "/user/emails", { emails }, token);
 const remove = (emails: readonly string[]) => by("mira", "DELETE", "/user/emails", { emails });
 
-test("addresses come and go, but for the primary one", async () => {
+test("addresses are added and removed, except the primary one", async () => {
   const [primary] = await list();
   expect(primary).toMatchObject({ email: "mira@example.org", primary: true, verified: true });
   const added = await add(["two@example.org", "Three@example.org"]);

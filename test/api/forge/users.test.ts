@@ -20,7 +20,7 @@ describe("GET /version, /user and /users/{username}", () => {
     expectWireShape("ServerVersion", answer.json);
   });
 
-  test("every answer carries the general headers", async () => {
+  test("every response has the general headers", async () => {
     const { headers } = await app.request("/api/v1/version");
     expect(headers.get("content-type")).toBe("application/json;charset=utf-8");
     expect(headers.get("cache-control")).toBe("max-age=0, private, must-revalidate");
@@ -28,7 +28,7 @@ describe("GET /version, /user and /users/{username}", () => {
     expect(headers.get("x-frame-options")).toBe("SAMEORIGIN");
   });
 
-  test("the signed-in user sees the private members of the own account", async () => {
+  test("signed-in users see the private members of their own account", async () => {
     const answer = await app.request("/api/v1/user", { basic: "mira:user-password" });
     expect(answer.status).toBe(200);
     expectWireShape("User", answer.json);
@@ -57,7 +57,7 @@ describe("GET /version, /user and /users/{username}", () => {
     });
   });
 
-  test("a stranger sees public users without their address, and no others", async () => {
+  test("an anonymous caller sees only public users, without their addresses", async () => {
     const { status, json } = await app.request("/api/v1/users/mira");
     expect(status).toBe(200);
     expectWireShape("User", json);
@@ -71,7 +71,7 @@ describe("GET /version, /user and /users/{username}", () => {
     expect((await app.request("/api/v1/users/hermit", { token: app.token })).status).toBe(200);
   });
 
-  test("signed out is 401", async () => {
+  test("GET /user is 401 for an anonymous caller", async () => {
     const answer = await app.request("/api/v1/user");
     expect(answer).toMatchObject({
       status: 401,
@@ -80,7 +80,7 @@ describe("GET /version, /user and /users/{username}", () => {
     expectWireShape("APIError", answer.json);
   });
 
-  test("a token without the scope is 403 with the name of the required scope", async () => {
+  test("GET /user with a token without the scope is 403 and names the required scope", async () => {
     const token = await app.tokenOf("mira", ["read:repository"]);
     expect(await app.request("/api/v1/user", { token })).toMatchObject({
       status: 403,
@@ -118,7 +118,7 @@ describe("GET /admin/users", () => {
   const names = async (query: string) =>
     (await list(query)).json.map(({ login }: { login: string }) => login);
 
-  test("shows people of every state, by name in binary order, and no organizations", async () => {
+  test("GET /admin/users lists users of every state, in binary order of names, and no organizations", async () => {
     const answer = await list("");
     expect(answer.status).toBe(200);
     expectWireShape("User", answer.json);
@@ -162,11 +162,11 @@ describe("GET /admin/users", () => {
     ["sort=age", 'Invalid sort mode: "age"'],
     ["sort=age&order=sideways", 'Invalid sort order: "sideways"'],
     ["visibility=secret", "invalid visibility"],
-  ])("%s is 422", async (query, message) => {
+  ])("GET /admin/users with %s is 422", async (query, message) => {
     expect(await list(query)).toMatchObject({ status: 422, json: { message, url: swagger } });
   });
 
-  test("pages carry links with the request's own query, in the order next, last, first, prev", async () => {
+  test("pages have links with the request's query, in the order next, last, first, prev", async () => {
     const at = (page: number) =>
       `<http://croft.example:7420/api/v1/admin/users?limit=2&page=${page}&q=a>`;
     const first = await list("q=a&limit=2");
@@ -202,12 +202,12 @@ describe("GET /admin/users", () => {
     "limit=x",
     "limit=%20",
     "limit=1000000000",
-  ])("%s counts as absent or is clamped", async (query) =>
+  ])("GET /admin/users with %s ignores or clamps it", async (query) =>
     expect((await list(query)).json).toHaveLength(5),
   );
 
   test.each(["page=9223372036854775807", "page=9007199254740991&limit=50"])(
-    "%s is answered in bounded time and memory",
+    "GET /admin/users with %s is answered in bounded time and memory",
     async (query) => expect((await list(query)).status).toBe(200),
   );
 
@@ -224,7 +224,7 @@ describe("GET /admin/users", () => {
     "page=+1",
     "source_id=0x0",
     "source_id=0e1",
-  ])("%s is refused: the number is not in decimal digits", async (query) =>
+  ])("GET /admin/users with %s is refused: the number is not decimal", async (query) =>
     expect(await list(query)).toMatchObject({
       status: 422,
       json: { message: "a number in a query must be written in decimal digits" },
@@ -239,7 +239,7 @@ describe("GET /admin/users", () => {
     "NEAR(a b)",
     "names:bob",
     "%5c%25",
-  ])("the term %s is a text to find and nothing else", async (term) => {
+  ])("the search term %s is matched literally", async (term) => {
     for (const path of [`${users}?q=${term}`, `/api/v1/admin/emails/search?q=${term}`])
       expect(await app.request(path, { token: app.token })).toMatchObject({
         status: 200,
@@ -247,7 +247,7 @@ describe("GET /admin/users", () => {
       });
   });
 
-  test("signed out is 401, signed in without the right 403", async () => {
+  test("GET /admin/users is 401 for anonymous callers and 403 without the right", async () => {
     expect(await app.request(users)).toMatchObject({
       status: 401,
       json: { message: "token is required" },
@@ -270,7 +270,7 @@ describe("POST /admin/users", () => {
   const post = (json: unknown) => app.request(users, { token: app.token, json });
   const valid = { username: "nora", email: "nora@croft.example", password: "12345678" };
 
-  test("creates an active account that must change its password", async () => {
+  test("POST /admin/users creates an active account that must change its password", async () => {
     const answer = await post({
       ...valid,
       full_name: "Nora",
@@ -300,7 +300,7 @@ describe("POST /admin/users", () => {
     expect(signIn.json).not.toHaveProperty("url");
   });
 
-  test("takes null members as absent, and members of any case", async () => {
+  test("POST /admin/users treats null members as absent, and accepts members of any case", async () => {
     const answer = await post({
       UserName: "casey",
       Email: "casey@croft.example",
@@ -312,7 +312,7 @@ describe("POST /admin/users", () => {
     expect(answer.status).toBe(201);
   });
 
-  test("takes forms by their own names", async () => {
+  test("POST /admin/users accepts forms by their form names", async () => {
     const body = new URLSearchParams({
       username: "form",
       email: "form@croft.example",
@@ -364,7 +364,7 @@ describe("POST /admin/users", () => {
       422,
       "e-mail invalid [email: -233@qq.com]",
     ],
-  ])("%j is refused", async (json, status, message) => {
+  ])("POST /admin/users with %j is refused", async (json, status, message) => {
     expect(await post(json)).toMatchObject({ status, json: { message, url: swagger } });
   });
 
@@ -378,13 +378,13 @@ describe("POST /admin/users", () => {
     ['{"created_at":"yesterday"}', "[]: a value has the wrong type, expected time"],
     ["null", "[Username]: Required"],
     ["", "[Username]: Required"],
-  ])("the body %s is refused", async (body, message) => {
+  ])("POST /admin/users with the body %s is refused", async (body, message) => {
     const headers = { "content-type": "application/json" };
     const answer = await app.request(users, { token: app.token, method: "POST", body, headers });
     expect(answer).toMatchObject({ status: 422, json: { message } });
   });
 
-  test("a body without a content type, or of an unknown one, is refused", async () => {
+  test("POST /admin/users refuses a body without a content type, or of an unknown one", async () => {
     expect(await app.request(users, { token: app.token, method: "POST" })).toMatchObject({
       status: 422,
       json: { message: "[]: Empty Content-Type" },
@@ -409,7 +409,7 @@ describe("POST /admin/users", () => {
     expect(app.mails.at(-1)?.text).not.toContain(valid.password);
   });
 
-  test("two at once with one name make one account", async () => {
+  test("two concurrent creations of one name create one account", async () => {
     const both = await Promise.all([
       post({ ...valid, username: "twin", email: "twin1@x.de" }),
       post({ ...valid, username: "Twin", email: "twin2@x.de" }),
@@ -419,7 +419,7 @@ describe("POST /admin/users", () => {
     ]);
   });
 
-  test("answers 401 to anonymous callers and 403 without the right, before it validates the body", async () => {
+  test("POST /admin/users answers 401 to anonymous callers and 403 without the right, before it validates the body", async () => {
     expect((await app.request(users, { json: [] })).status).toBe(401);
     expect((await app.request(users, { basic: "Taken:user-password", json: [] })).status).toBe(403);
   });

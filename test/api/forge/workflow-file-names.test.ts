@@ -23,7 +23,7 @@ afterAll(async () => {
 const workflow = (paths: string) =>
   `on: { push: { paths: ${paths} } }\njobs: { a: { runs-on: lines, steps: [{ run: x }] } }\n`;
 
-test("names with line breaks are matched by filters as one name, and name a workflow", async () => {
+test("file names with line breaks are matched by filters as one name, and can name a workflow", async () => {
   const repository = createWorkflowRepository({ daemon, people, git }, "mira", "lines");
   await repository.create();
   await repository.push({

@@ -66,7 +66,7 @@ const jobs = (label: string, rest: string) =>
   `name: CI\non: push\njobs:\n  a:\n    runs-on: ${label}\n    steps: [{ run: "true" }]\n${rest}`;
 
 describe("hooks of workflow_run", () => {
-  test("deliver once that an attempt is requested, in progress and completed", async () => {
+  test("hooks of workflow_run receive once that an attempt is requested, in progress and completed", async () => {
     const { push, waitForRuns, work, api, sent } = await newHooked("runs", ["workflow_run"]);
     await push({
       "ci.yml": jobs("runs", '  b: { runs-on: runs, needs: a, steps: [{ run: "true" }] }\n'),
@@ -103,7 +103,7 @@ describe("hooks of workflow_run", () => {
     expect(JSON.stringify(json)).not.toContain("@example.org");
   });
 
-  test("deliver a file that is invalid as a run that has failed", async () => {
+  test("hooks of workflow_run receive an invalid file as a failed run", async () => {
     const { push, waitForRuns, sent } = await newHooked("invalid", [
       "workflow_run",
       "workflow_job",
@@ -118,7 +118,7 @@ describe("hooks of workflow_run", () => {
     });
   });
 
-  test("reach system hooks, and name the organization that owns the repository", async () => {
+  test("events of workflow_run are sent to system hooks, and name the organization of the repository", async () => {
     await people.api("POST", "/admin/users/mira/orgs", { username: "harbour" });
     const { json: hook } = await people.api("POST", "/admin/hooks", {
       type: "gitea",
@@ -143,7 +143,7 @@ describe("hooks of workflow_run", () => {
 });
 
 describe("hostile names", () => {
-  test("are exact in the payloads of runs and jobs, and never in a header", async () => {
+  test("hostile names are exact in the payloads of runs and jobs, and never in a header", async () => {
     const events = ["workflow_run", "workflow_job"];
     const { waitForRuns, take, sent } = await newHooked("names", events);
     const evil = `\r\nX-Evil: 1\u001b[31m\u202e<img src=x onerror="alert(1)">'\\${"é".repeat(100)}`;
@@ -182,7 +182,7 @@ describe("hostile names", () => {
 });
 
 describe("hooks of workflow_job", () => {
-  test("deliver each state that a job shows once, with runner and steps", async () => {
+  test("hooks of workflow_job receive each state of a job once, with runner and steps", async () => {
     const { push, waitForRuns, work, sent } = await newHooked("jobs", ["workflow_job"]);
     await push({
       "ci.yml": jobs("jobs", '  b: { runs-on: jobs, needs: a, steps: [{ run: "true" }] }\n'),
@@ -218,7 +218,7 @@ describe("hooks of workflow_job", () => {
     expect(ended.started_at).not.toBe("1970-01-01T00:00:00Z");
   });
 
-  test("deliver jobs of a matrix that wait for each other, and jobs that are skipped", async () => {
+  test("hooks of workflow_job receive waiting jobs of a matrix, and skipped jobs", async () => {
     const { push, waitForRuns, work, sent } = await newHooked("matrix", ["workflow_job"]);
     const matrix = "    strategy: { max-parallel: 1, matrix: { n: [1, 2] } }\n";
     const rest = "  c: { if: false, runs-on: matrix, steps: [{ run: x }] }\n";
@@ -238,7 +238,7 @@ describe("hooks of workflow_job", () => {
     ]);
   });
 
-  test("do not repeat that a job is in progress while its runner cancels it", async () => {
+  test("hooks of workflow_job do not repeat that a job is in progress while its runner cancels it", async () => {
     const { push, waitForRuns, take, api, sent } = await newHooked("cancelled", ["workflow_job"]);
     await push({ "ci.yml": jobs("cancelled", "") });
     const { id } = await waitForRuns(1);

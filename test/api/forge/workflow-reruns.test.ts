@@ -36,7 +36,7 @@ const job = (label: string, rest = "") => `{ runs-on: ${label}, steps: [{ run: x
 const runTask = (name: string) => people.api("POST", `/admin/cron/${name}`);
 
 describe("a run that has ended", () => {
-  test("runs all of its jobs again, and keeps the earlier attempt with its log", async () => {
+  test("a rerun runs all jobs again, and keeps the earlier attempt with its log", async () => {
     const repository = await newRepository("again");
     await repository.push({ "ci.yml": `on: push\njobs: { a: ${job("again")} }\n` });
     const { id } = await repository.waitForRuns(1);
@@ -65,7 +65,7 @@ describe("a run that has ended", () => {
       ).toBe(404);
   });
 
-  test("runs failed jobs again with those that need them; the others keep outputs and log", async () => {
+  test("a rerun of failed jobs includes those that need them, and the others keep outputs and log", async () => {
     const repository = await newRepository("failed");
     await repository.push({
       "ci.yml": `on: push
@@ -119,7 +119,7 @@ run-name: "to \${{ inputs.area }} \${{ inputs.dry && 'dry' }}"
 jobs: { a: ${job("dispatch")} }
 `;
 
-  test("starts a run with checked inputs, of the file at a branch or tag", async () => {
+  test("workflow_dispatch starts a run with validated inputs, from the file at a branch or tag", async () => {
     const repository = await newRepository("dispatch");
     await repository.push({
       "deploy.yml": file,
@@ -170,7 +170,7 @@ jobs: { a: ${job("dispatch")} }
     expect(ofFile.total_count).toBe(2);
   });
 
-  test("starts nothing while the workflow is disabled, and pushes neither", async () => {
+  test("a disabled workflow is started neither by workflow_dispatch nor by pushes", async () => {
     const repository = await newRepository("off");
     const both = file.replace("on:\n", "on:\n  push:\n");
     await repository.push({ "deploy.yml": both });
@@ -207,7 +207,7 @@ jobs:
     steps: [{ run: x }]
 `;
 
-  test("run one at a time, and a newer one replaces a waiting one", async () => {
+  test("jobs of a concurrency group run one at a time, and a newer one replaces a waiting one", async () => {
     const repository = await newRepository("waits");
     await repository.push({ "ci.yml": grouped(false) });
     const first = await repository.waitForRuns(1);
@@ -225,7 +225,7 @@ jobs:
     expect(await repository.statesOf(third.id)).toEqual({ a: "queued" });
   });
 
-  test("are cancelled by a newer one with cancel-in-progress", async () => {
+  test("jobs of a concurrency group are cancelled by a newer one with cancel-in-progress", async () => {
     const repository = await newRepository("cancels");
     await repository.push({ "ci.yml": grouped(true) });
     const first = await repository.waitForRuns(1);
@@ -238,7 +238,7 @@ jobs:
 });
 
 describe("by the clock", () => {
-  test("a schedule starts once after any time, of the file as it is now", async () => {
+  test("an overdue schedule starts once, from the current file", async () => {
     const repository = await newRepository("clockwork");
     const timed = (minutes: string) =>
       `on: { schedule: [{ cron: "${minutes} * * * *" }] }\njobs: { a: ${job("x")} }\n`;
@@ -262,7 +262,7 @@ describe("by the clock", () => {
     expect(await repository.runs()).toHaveLength(4);
   });
 
-  test("a job ends after its timeout-minutes, and one that no runner takes after a day", async () => {
+  test("a job is ended after its timeout-minutes, and after a day without a runner", async () => {
     const repository = await newRepository("slow");
     await repository.push({
       "ci.yml": `on: push\njobs: { a: ${job("slow", ", timeout-minutes: 5")}, b: ${job("nowhere")} }\n`,

@@ -105,7 +105,7 @@ const one = (label: string, rest = "") =>
   `name: CI\non: push\njobs:\n  a:\n    runs-on: ${label}\n    steps:\n      - run: echo one\n      - { name: Two, run: "true" }\n${rest}`;
 
 describe("a push with a workflow", () => {
-  test("makes a run whose job a runner takes, reports and ends", async () => {
+  test("a push starts a run whose job a runner takes, reports and ends", async () => {
     const run = await pushWorkflow("whole", one("whole"));
     const runner = await registerRunner(daemon, instanceToken, { name: "r", labels: ["whole"] });
     const { task } = await fetchTask(daemon, runner);
@@ -175,7 +175,7 @@ describe("a push with a workflow", () => {
     expect(statuses[0].description).toMatch(/^Successful in \d+s$/);
   });
 
-  test("keeps the log by row despite repeated, missing and late rows", async () => {
+  test("the log of a job is stored by row despite repeated, missing and late rows", async () => {
     const run = await pushWorkflow("logs", one("logs"));
     const runner = await registerRunner(daemon, instanceToken, { name: "r", labels: ["logs"] });
     const other = await registerRunner(daemon, instanceToken, { name: "o", labels: [] });
@@ -216,7 +216,7 @@ describe("a push with a workflow", () => {
     });
   });
 
-  test("hands each job to one runner only", async () => {
+  test("each job is assigned to one runner only", async () => {
     const run = await pushWorkflow(
       "shared",
       "on: push\njobs: { t: { runs-on: shared, strategy: { matrix: { v: [1, 2, 3] } }, steps: [{ run: x }] } }",
@@ -237,7 +237,7 @@ describe("a push with a workflow", () => {
     });
   });
 
-  test("runs jobs after those that they need, with their outputs and results", async () => {
+  test("jobs run after those that they need, with their outputs and results", async () => {
     const run = await pushWorkflow(
       "needs",
       `on: push
@@ -270,7 +270,7 @@ jobs:
     });
   });
 
-  test("cancels the other jobs of a matrix that fails fast, and the run fails", async () => {
+  test("a matrix that fails fast cancels its other jobs, and the run fails", async () => {
     const run = await pushWorkflow(
       "fast",
       "on: push\njobs: { t: { runs-on: fast, strategy: { max-parallel: 2, matrix: { v: [1, 2, 3] } }, steps: [{ run: x }] } }",
@@ -291,7 +291,7 @@ jobs:
     expect((await get(`/repos/mira/fast/actions/runs/${run}`)).conclusion).toBe("failure");
   });
 
-  test("is cancelled, not failed, when a user cancels it after a job has failed", async () => {
+  test("a run is cancelled, not failed, when a user cancels it after a job has failed", async () => {
     const run = await pushWorkflow(
       "halted",
       "on: push\njobs:\n  a: { runs-on: halted, steps: [{ run: x }] }\n  b: { runs-on: halted, steps: [{ run: x }] }\n",
@@ -305,7 +305,7 @@ jobs:
     expect((await get(path)).conclusion).toBe("cancelled");
   });
 
-  test("asks a runner that supports it to cancel, and cancels the jobs of other runners at once", async () => {
+  test("cancelling notifies runners that support it, and ends the jobs of other runners at once", async () => {
     for (const [name, capabilities, before] of [
       ["told", ["cancelling"], "in_progress"],
       ["mute", [], "cancelled"],
@@ -331,7 +331,7 @@ jobs:
     }
   });
 
-  test("shows an invalid file as a failed run with its line", async () => {
+  test("an invalid file is shown as a failed run with its line", async () => {
     const run = await pushWorkflow("broken", "on: push\njobs:\n  a:\n    steps: [{ run: x }]\n");
     expect(await get(`/repos/mira/broken/actions/runs/${run}`)).toMatchObject({
       conclusion: "failure",
@@ -339,7 +339,7 @@ jobs:
     });
   });
 
-  test("makes no run for skipped commits, other branches, and repositories without actions", async () => {
+  test("skipped commits, other branches and repositories without actions start no run", async () => {
     const file = {
       ".github/workflows/ci.yml": `on: { push: { branches: [release] } }\n${one("x").split("\n").slice(2).join("\n")}`,
     };
@@ -354,7 +354,7 @@ jobs:
     expect((await runsOf("quiet")).map((run) => run["display_title"])).toEqual(["counts"]);
   });
 
-  test("holds a second run of a concurrency group, and replaces it by a third", async () => {
+  test("a second run of a concurrency group waits, and is replaced by a third", async () => {
     const workflow = one("group", "concurrency: only");
     const first = await pushWorkflow("group", workflow);
     const runner = await registerRunner(daemon, instanceToken, { name: "r", labels: ["group"] });
@@ -376,7 +376,7 @@ jobs:
 });
 
 describe("a concurrency group with cancel-in-progress", () => {
-  test("cancels the run in progress, and starts the newer one at once", async () => {
+  test("a concurrency group with cancel-in-progress cancels the running run, and starts the newer one at once", async () => {
     const workflow = one("swift", "concurrency: { group: only, cancel-in-progress: true }");
     const first = await pushWorkflow("swift", workflow);
     const runner = await registerRunner(daemon, instanceToken, { name: "r", labels: ["swift"] });
@@ -393,7 +393,7 @@ describe("a concurrency group with cancel-in-progress", () => {
 });
 
 describe("the admin lists", () => {
-  test("filters runs and jobs", async () => {
+  test("the lists of administrators filter runs and jobs", async () => {
     await pushWorkflow("listed", one("listed"));
     const runs = await get("/admin/actions/runs?status=queued&event=push&branch=main&actor=MIRA");
     for (const run of runs.workflow_runs) expectRun(run);

@@ -45,7 +45,7 @@ test("the scheduled task deletes activities that are older than the setting says
   await db.close();
 });
 
-test("without a number of days activities are kept: Gitea's task is disabled by default", async () => {
+test("without a number of days activities are not deleted: Gitea's task is disabled by default", async () => {
   const db = await openTestDatabase();
   expect(open(db, 0, Date.now).tasks).toEqual([]);
   await db.close();

@@ -5,10 +5,13 @@ import { assertUsableName, findEmailFault } from "../../../../../daemon/forge/ac
 import { cases } from "../../../../support/property.ts";
 
 describe("names", () => {
-  test.each(["a", "abc", "0.b-c", "a.b-c_d", "foo.wiki", "foo.git"])("%s may be used", (name) => {
-    expect(isUserName(name)).toBe(true);
-    expect(() => assertUsableName(name)).not.toThrow();
-  });
+  test.each(["a", "abc", "0.b-c", "a.b-c_d", "foo.wiki", "foo.git"])(
+    "the name %s is valid",
+    (name) => {
+      expect(isUserName(name)).toBe(true);
+      expect(() => assertUsableName(name)).not.toThrow();
+    },
+  );
 
   test.each([
     "",
@@ -31,26 +34,26 @@ describe("names", () => {
     "..",
     "../etc",
     "a\\b",
-  ])("%j may not", (name) => {
+  ])("the name %j is invalid", (name) => {
     expect(isUserName(name)).toBe(false);
     expect(() => assertUsableName(name)).toThrow(/^name is invalid/);
   });
 
   test.each(["API", "user", "Ghost", "gitea-actions", "swagger.v1.json", "healthz"])(
-    "%s is reserved in every case",
+    "the name %s is reserved in every case",
     (name) =>
       expect(() => assertUsableName(name)).toThrow(
         `name is reserved [name: ${name.toLowerCase()}]`,
       ),
   );
 
-  test.each([".keys", ".GPG", ".rss", ".atom", ".Png"])("no name ends in %s", (suffix) =>
+  test.each([".keys", ".GPG", ".rss", ".atom", ".Png"])("no account name ends in %s", (suffix) =>
     expect(() => assertUsableName(`a${suffix}`)).toThrow(
       `name pattern is not allowed [pattern: *${suffix.toLowerCase()}]`,
     ),
   );
 
-  test("a usable name is one safe segment of a path and an address", () => {
+  test("a valid name is one safe segment of a path and an address", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 12 }), (name) => {
         if (!isUserName(name)) return;
@@ -79,7 +82,7 @@ describe("names", () => {
     );
   });
 
-  test("the time to judge a name grows with its length and no faster", () => {
+  test("checking a name takes linear time", () => {
     expect(isUserName(`${"a-".repeat(50_000)}-`)).toBe(false);
     expect(isEmailShape(`${"a.".repeat(50_000)}@`)).toBe(false);
     expect(isEmailShape(`a@${"a-".repeat(50_000)}`)).toBe(false);
@@ -95,7 +98,7 @@ describe("addresses", () => {
     "+233@qq.com",
     "_233@qq.com",
     `${"a".repeat(64)}@iana.org`,
-  ])("%s may be used", (email) => {
+  ])("the e-mail address %s is valid", (email) => {
     expect(findEmailFault(email)).toBeUndefined();
     expect(isEmailShape(email)).toBe(true);
   });
@@ -115,19 +118,21 @@ describe("addresses", () => {
     ["@qq.com", "e-mail invalid"],
     ["", "e-mail invalid"],
     [`${"a".repeat(65)}@iana.org`, "e-mail invalid"],
-  ])("%j may not", (email, why) => expect(findEmailFault(email)).toBe(`${why} [email: ${email}]`));
+  ])("the e-mail address %j is invalid", (email, why) =>
+    expect(findEmailFault(email)).toBe(`${why} [email: ${email}]`),
+  );
 
   test("a new account may not have an e-mail address with more than 64 characters before the @", () => {
     expect(isEmailShape(`${"a".repeat(64)}@iana.org`)).toBe(true);
     expect(isEmailShape(`${"a".repeat(65)}@iana.org`)).toBe(false);
   });
 
-  test("a domain of one label is for administrators' edits only", () => {
+  test("an e-mail domain of one label is accepted only in administrators' edits", () => {
     expect(findEmailFault("a@localhost")).toBeUndefined();
     expect(isEmailShape("a@localhost")).toBe(false);
   });
 
-  test("every accepted address is a single one without blanks or line breaks", () => {
+  test("an accepted e-mail address is a single one without blanks or line breaks", () => {
     fc.assert(
       fc.property(fc.emailAddress(), (email) => {
         if (isEmailShape(email)) expect(email).toMatch(/^[^\s@<>,;]+@[^\s@<>,;]+$/);
@@ -138,7 +143,7 @@ describe("addresses", () => {
 });
 
 describe("web addresses", () => {
-  test.each(["http://a.b", "https://a.b:8080/c?d#e", "HTTPS://A"])("%s is one", (url) =>
+  test.each(["http://a.b", "https://a.b:8080/c?d#e", "HTTPS://A"])("%s is a web address", (url) =>
     expect(isWebUrl(url)).toBe(true),
   );
   test.each([

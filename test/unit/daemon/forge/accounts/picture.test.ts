@@ -25,7 +25,7 @@ const scans = Buffer.concat([
 ]);
 
 describe("JPEG images", () => {
-  test("metadata and bytes behind the end are dropped, the rest stays as it is", () => {
+  test("metadata and bytes after the end of a JPEG are dropped, and the rest is unchanged", () => {
     const adobe = segment(0xee, latin("Adobe"));
     const whole = [
       start,
@@ -95,7 +95,7 @@ describe("JPEG images", () => {
     expect(() => readPicture(Buffer.concat(parts))).toThrow(/the picture/);
   });
 
-  test("an image without an end marker is read in linear time", () => {
+  test("a JPEG without an end marker is read in linear time", () => {
     const flood = Buffer.concat([start, frame(8, 8), scans, Buffer.alloc(1_000_000, 0xff)]);
     expect(() => readPicture(flood)).toThrow("the picture is damaged");
   });
@@ -110,7 +110,7 @@ describe("WebP and GIF images", () => {
   };
   const webp = (...chunks: Buffer[]) => riff("RIFF", Buffer.concat([latin("WEBP"), ...chunks]));
 
-  test("chunks of metadata are dropped with their flags", () => {
+  test("metadata chunks of a WebP are dropped with their flags", () => {
     const header = Buffer.from([0b0001_1100, 0, 0, 0, 99, 0, 0, 49, 0, 0]);
     const bits = riff("VP8L", Buffer.from([0x2f, 0, 0, 0, 0]));
     const made = webp(
@@ -125,7 +125,7 @@ describe("WebP and GIF images", () => {
     expect(Buffer.from(picture.bytes)).toEqual(webp(riff("VP8X", strippedHeader), bits));
   });
 
-  test("the sizes of both simple forms are read", () => {
+  test("the sizes of both simple forms of WebP are read", () => {
     const lossless = Buffer.from([0x2f, 0, 0, 0, 0]);
     lossless.writeUInt32LE(4095 | (9 << 14), 1);
     expect(readPicture(webp(riff("VP8L", lossless))).contentType).toBe("image/webp");
@@ -134,13 +134,13 @@ describe("WebP and GIF images", () => {
     expect(() => readPicture(webp(riff("VP8 ", lossy)))).toThrow("4097 x 16 pixels");
   });
 
-  test("a GIF is taken by the size of its screen", () => {
+  test("a GIF has the size of its screen", () => {
     const gif = Buffer.concat([latin("GIF89a"), Buffer.from([8, 0, 8, 0, 0, 0, 0, 0x3b])]);
     expect(readPicture(gif)).toEqual({ contentType: "image/gif", bytes: gif });
     expect(() => readPicture(gif.subarray(0, 9))).toThrow("the picture is damaged");
   });
 
-  test("a chunk beyond the end of the file is refused", () => {
+  test("a WebP with a chunk beyond the end of the file is refused", () => {
     const cut = webp(riff("VP8L", Buffer.alloc(50))).subarray(0, 30);
     expect(() => readPicture(cut)).toThrow("the picture is damaged");
   });

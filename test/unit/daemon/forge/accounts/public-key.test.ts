@@ -56,30 +56,36 @@ describe("accepted keys", () => {
     ...Object.values(securityKeys),
   ];
 
-  test.each(accepted)("%s keeps its content and has OpenSSH's fingerprint", (line) => {
-    const blob = Buffer.from(line.split(" ")[1] ?? "", "base64");
-    expect(readPublicKey(`  ${line} me@home \n`)).toEqual({
-      kind: "key",
-      content: `${line} me@home`,
-      fingerprint: `SHA256:${createHash("sha256").update(blob).digest("base64").replace("=", "")}`,
-    });
-  });
+  test.each(accepted)(
+    "a key of type %s keeps its content and has OpenSSH's fingerprint",
+    (line) => {
+      const blob = Buffer.from(line.split(" ")[1] ?? "", "base64");
+      expect(readPublicKey(`  ${line} me@home \n`)).toEqual({
+        kind: "key",
+        content: `${line} me@home`,
+        fingerprint: `SHA256:${createHash("sha256").update(blob).digest("base64").replace("=", "")}`,
+      });
+    },
+  );
 
-  test.each(accepted)("%s may come as its base64 alone", (line) => {
+  test.each(accepted)("a key of type %s is accepted as bare base64", (line) => {
     expect(readPublicKey(line.split(" ")[1] ?? "")).toMatchObject({ kind: "key", content: line });
   });
 
-  test.each(["p256", "p384", "p521", "rsa3072"] as const)("%s may come as PEM", (name) => {
-    expect(readPublicKey(pems[name])).toMatchObject({ kind: "key", content: lines[name] });
-  });
+  test.each(["p256", "p384", "p521", "rsa3072"] as const)(
+    "a key of type %s is accepted as PEM",
+    (name) => {
+      expect(readPublicKey(pems[name])).toMatchObject({ kind: "key", content: lines[name] });
+    },
+  );
 
-  test("RSA may come as PKCS#1", () => {
+  test("an RSA key is accepted as PKCS#1", () => {
     const { publicKey } = generateKeyPairSync("rsa", { modulusLength: 3072 });
     const pem = publicKey.export({ type: "pkcs1", format: "pem" });
     expect(readPublicKey(String(pem))).toMatchObject({ kind: "key" });
   });
 
-  test("RFC 4716 text may have headers, also continued ones", () => {
+  test("an RFC 4716 key may have headers, also continued ones", () => {
     const body = (lines.rsa3072.split(" ")[1] ?? "").replace(/.{70}/g, "$&\r\n");
     const text = [
       "---- BEGIN SSH2 PUBLIC KEY ----",
@@ -115,7 +121,7 @@ describe("refused keys", () => {
     ).toBe("Invalid key content: the provided key is a private key");
   });
 
-  test("a type word that the content does not have", () =>
+  test("refuses a type word that differs from the content", () =>
     expect(refusal(lines.ed25519.replace("ssh-ed25519", "ssh-rsa"))).toBe(
       "Invalid key content: key type and content does not match: ssh-rsa - ssh-ed25519",
     ));
@@ -125,7 +131,7 @@ describe("refused keys", () => {
       "Invalid key content: only a single line with a single key please",
     ));
 
-  test("content and base64 that are too long", () => {
+  test("refuses content and base64 that are too long", () => {
     expect(refusal(`${lines.ed25519} ${"x".repeat(9557)}`)).toBe(
       "Invalid key content: SSH public key content is too long",
     );
@@ -156,13 +162,13 @@ describe("refused keys", () => {
     );
   });
 
-  test("a point that is not on its curve", () => {
+  test("refuses a point that is not on its curve", () => {
     const blob = Buffer.from(lines.p256.split(" ")[1] ?? "", "base64");
     blob.writeUInt8((blob.at(-1) ?? 0) ^ 1, blob.length - 1);
     expect(refusal(blob.toString("base64"))).toBe("Invalid key content: the key is damaged");
   });
 
-  test("any other text, without a throw", () => {
+  test("refuses any other text without an exception", () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 200 }), (text) => {
         expect(refusal(text)).toBeTypeOf("string");
@@ -171,7 +177,7 @@ describe("refused keys", () => {
     );
   });
 
-  test("any cut or changed key, without a throw, or it is still one of that type", () => {
+  test("refuses any truncated or changed key without an exception, unless it is still a key of that type", () => {
     const blob = Buffer.from(lines.p256.split(" ")[1] ?? "", "base64");
     fc.assert(
       fc.property(fc.nat(blob.length - 1), fc.nat(255), (at, value) => {

@@ -45,7 +45,9 @@ describe("scopes", () => {
     [scopeCategories.map((category) => `write:${category}`), ["all"]],
     [["", "read:misc"], ["read:misc"]],
     [[], []],
-  ])("%j is %j", (scopeWords, normal) => expect(toScopeWords(scopeOf(scopeWords))).toEqual(normal));
+  ])("the scopes %j have the normal form %j", (scopeWords, normal) =>
+    expect(toScopeWords(scopeOf(scopeWords))).toEqual(normal),
+  );
 
   test.each([
     "ALL",
@@ -62,7 +64,7 @@ describe("scopes", () => {
     expect(parseScope(["all", word])).toEqual({ kind: "invalid", word }),
   );
 
-  test("the normal form is stable and means the same", () => {
+  test("the normal form of scopes is stable and equivalent", () => {
     fc.assert(
       fc.property(words, (scopeWords) => {
         const scope = scopeOf(scopeWords);

@@ -41,7 +41,7 @@ test.each(matrixCorpus)("a matrix makes $title", ({ file, jobs }) => {
   expect(found).toEqual(jobs);
 });
 
-test.each(valueCorpus)("%s is %s", (expression, name) => {
+test.each(valueCorpus)("the expression %s is %s", (expression, name) => {
   const text = JSON.stringify(`\${{ ${expression} }}`);
   // The key is the name of a job whose own name is empty.
   const [job] = expand(`on: push\njobs: { empty: { runs-on: x, name: ${text}, ${STEPS} } }`);
@@ -96,7 +96,7 @@ function toScalar(condition: string): string {
   return /^["']|^(?:true|false|null|\d+)$/.test(condition) ? condition : JSON.stringify(condition);
 }
 
-test.each(triggerCorpus)("%s on %s with %j starts: %j", (on, ref, paths, starts) => {
+test.each(triggerCorpus)("the workflow %s on %s with %j starts: %j", (on, ref, paths, starts) => {
   const { triggers } = parseWorkflow(`on: ${on}\njobs: { a: { runs-on: x, ${STEPS} } }`);
   expect(matchesPush(triggers["push"] ?? {}, { ref, paths })).toBe(starts);
 });

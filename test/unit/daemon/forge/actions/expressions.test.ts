@@ -83,31 +83,31 @@ test.each([
   [`github${".a".repeat(1_000)}`, "at most 50 deep"],
   [`1${" || 1".repeat(2_000)}`, "at most 500 operators"],
   ["1".repeat(30_000), "at most 21000 characters"],
-])("refuses %.30s", (text, message) => {
+])("the expression %.30s is refused", (text, message) => {
   expect(() => evaluate(text, { contexts })).toThrow(message);
 });
 
-test("bounds the text that nested calls make", () => {
+test("the result of nested calls is bounded", () => {
   let text = "'0123456789'";
   for (let level = 0; level < 12; level += 1)
     text = `format('{0}{0}{0}{0}{0}{0}{0}{0}{0}{0}', ${text})`;
   expect(() => evaluate(text, { contexts })).toThrow("at most 1048576 characters");
 });
 
-test("refuses to print a value that is nested too deeply instead of overflowing the stack", () => {
+test("toJSON refuses a value that is nested too deeply instead of overflowing the stack", () => {
   const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
   const scope = { contexts: { inputs: { deep } } };
   expect(() => evaluate("toJSON(fromJSON(inputs.deep))", scope)).toThrow(/too deeply|not JSON/);
 });
 
 describe("templates", () => {
-  test("keeps the type of a text that is one expression", () => {
+  test("a template that is one expression keeps its type", () => {
     expect(evaluateTemplate("${{ matrix.os }}", { contexts })).toEqual(["linux", "mac"]);
   });
-  test("joins expressions with the text around them", () => {
+  test("a template joins expressions with the text around them", () => {
     expect(evaluateTemplate("a ${{ 1 }}-${{ '}}' }} b", { contexts })).toBe("a 1-}} b");
   });
-  test("refuses an expression that is not closed", () => {
+  test("a template with an unclosed expression is refused", () => {
     expect(() => evaluateTemplate("${{ 1 ", { contexts })).toThrow("not closed");
   });
 });

@@ -23,19 +23,22 @@ describe("a masked log", () => {
     ["in a URL that keeps slashes", "?k=a/b%20c&x", "?k=***&x", "a/b c"],
     ["in a form", "k=a%2Fb+c&x", "k=***&x", "a/b c"],
     ["percent-encoded", `?k=${encodeURIComponent(SECRET)}&x`, "?k=***&x"],
-  ])("hides a secret %s", (_what, row, masked, secret = SECRET) => {
+  ])("the masker hides a secret %s", (_what, row, masked, secret = SECRET) => {
     expect(maskAll([secret], [[row]])).toEqual([masked]);
   });
 
-  test.each([0, 1, 2, 3, 4, 5])("hides base64 of a secret after %i other bytes", (before) => {
-    const row = Buffer.from(`${"x".repeat(before)}${SECRET}tail`).toString("base64");
-    const [masked = ""] = maskAll([SECRET], [[row]]);
-    expect(masked).toContain("***");
-    const rest = Buffer.from(masked.replaceAll("*", ""), "base64").toString("latin1");
-    expect(rest).not.toContain(SECRET.slice(2, -2));
-    const url = Buffer.from(`${SECRET}\u{fb}\u{ff}`, "latin1").toString("base64url");
-    expect(maskAll([SECRET], [[url]])[0]).toContain("***");
-  });
+  test.each([0, 1, 2, 3, 4, 5])(
+    "the masker hides base64 of a secret after %i other bytes",
+    (before) => {
+      const row = Buffer.from(`${"x".repeat(before)}${SECRET}tail`).toString("base64");
+      const [masked = ""] = maskAll([SECRET], [[row]]);
+      expect(masked).toContain("***");
+      const rest = Buffer.from(masked.replaceAll("*", ""), "base64").toString("latin1");
+      expect(rest).not.toContain(SECRET.slice(2, -2));
+      const url = Buffer.from(`${SECRET}\u{fb}\u{ff}`, "latin1").toString("base64url");
+      expect(maskAll([SECRET], [[url]])[0]).toContain("***");
+    },
+  );
 
   test.each(Array.from({ length: SECRET.length - 7 }, (_, at) => at + 4))(
     "hides a secret that is split after %i characters, within a batch and over two",
@@ -46,7 +49,7 @@ describe("a masked log", () => {
     },
   );
 
-  test("hides a secret that is split over three batches and wrapped base64", () => {
+  test("the masker hides a secret that is split over three batches, and wrapped base64", () => {
     const parts = [SECRET.slice(0, 6), SECRET.slice(6, 12), SECRET.slice(12)];
     expect(
       maskAll(
@@ -61,13 +64,13 @@ describe("a masked log", () => {
     ]);
   });
 
-  test("hides a secret of several lines as a whole and by its lines", () => {
+  test("the masker hides a multi-line secret as a whole and by its lines", () => {
     const key = "-----BEGIN KEY-----\nAAAABBBB\nCCCCDDDD\n-----END KEY-----\n";
     expect(maskAll([key], [key.trimEnd().split("\n")])).toEqual(["***", "***", "***", "***"]);
     expect(maskAll([key], [["x AAAABBBB"], ["CCCCDDDD y"]])).toEqual(["x ***", "*** y"]);
   });
 
-  test("keeps everything else, characters of regular expressions included", () => {
+  test("the masker keeps all other text, including characters of regular expressions", () => {
     const rows = ["$^.*", "hunter", "", "half of hunter2"];
     expect(maskAll(["[a-z]+(x)|/"], [rows])).toEqual(rows);
     expect(maskAll(["[a-z]+(x)|/"], [["see [a-z]+(x)|/ now"]])).toEqual(["see *** now"]);

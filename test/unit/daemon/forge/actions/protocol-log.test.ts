@@ -23,7 +23,7 @@ function createLog() {
   return { request, reports, levels, pass: (ms: number) => void (now += ms) };
 }
 
-test("frequent methods of runners are for debugging, and their refusals are shown", () => {
+test("frequent methods of runners are logged at level debug, and their refusals at level info", () => {
   const { request } = createLog();
   const route = "forge.actions.runners.protocol.FetchTask";
   expect(request("FetchTask", 200)).toMatchObject({ route, status: 200, level: "debug" });

@@ -12,12 +12,12 @@ function newWatch(versions: () => number) {
 const never = new AbortController().signal;
 
 describe("the watch of the queue's version", () => {
-  test("answers at once when the version is another", async () => {
+  test("the watch of the queue's version answers at once when the version differs", async () => {
     const { watch } = newWatch(() => 7);
     expect(await watch.wait(6, 3_000, never)).toBe(7);
   });
 
-  test("answers all waiting requests when the version grows, with one query for all", async () => {
+  test("the watch of the queue's version answers all waiting requests with one query", async () => {
     let version = 1;
     const { watch, read } = newWatch(() => version);
     const waiting = Array.from({ length: 100 }, () => watch.wait(1, 3_000, never));
@@ -29,7 +29,7 @@ describe("the watch of the queue's version", () => {
     expect(read.mock.calls.length).toBeLessThan(100 + 25);
   });
 
-  test("answers the known version after the timeout, and stops polling", async () => {
+  test("the watch of the queue's version answers the known version after the timeout, and stops polling", async () => {
     const { watch, read } = newWatch(() => 1);
     const waiting = watch.wait(1, 200, never);
     await vi.advanceTimersByTimeAsync(300);
@@ -39,7 +39,7 @@ describe("the watch of the queue's version", () => {
     expect(read.mock.calls).toHaveLength(length);
   });
 
-  test("answers when the request ends", async () => {
+  test("the watch of the queue's version answers when the request ends", async () => {
     const { watch } = newWatch(() => 1);
     const request = new AbortController();
     const waiting = watch.wait(1, 3_000, request.signal);
@@ -48,7 +48,7 @@ describe("the watch of the queue's version", () => {
     expect(await waiting).toBe(1);
   });
 
-  test("passes an error on to current waiters, and serves later ones", async () => {
+  test("the watch of the queue's version passes an error to current waiters, and serves later ones", async () => {
     let isBroken = false;
     const { watch } = newWatch(() => {
       if (isBroken) throw new Error("the database is away");

@@ -20,17 +20,17 @@ afterAll(() => parser.close());
 const parse = (file: string, text: string | undefined) =>
   parser.parse({ file, text, ownerId: toUserId(1) });
 
-test("parses a file in a thread", async () => {
+test("a workflow file is parsed in a thread", async () => {
   expect(await parse("ci.yml", valid)).toMatchObject({ name: "CI", jobs: [{ key: "a" }] });
 });
 
-test("names file and line of an invalid file, also when the same text has another name", async () => {
+test("the error of an invalid workflow names file and line, even when the same text was cached under another name", async () => {
   const invalid = "on: push\njobs:\n  a: { steps: [{ run: x }] }\n";
   expect(await parse("one.yml", invalid)).toBe("one.yml:3: jobs.a.runs-on is missing");
   expect(await parse("two.yml", invalid)).toBe("two.yml:3: jobs.a.runs-on is missing");
 });
 
-test("refuses times that a schedule cannot have, and files that are too large", async () => {
+test("invalid times of a schedule and workflow files that are too large are refused", async () => {
   const scheduled = valid.replace("on: push", 'on: { schedule: [{ cron: "61 * * * *" }] }');
   expect(await parse("ci.yml", scheduled)).toBe(
     'ci.yml:1: on.schedule has the invalid time "61 * * * *"',
@@ -40,7 +40,7 @@ test("refuses times that a schedule cannot have, and files that are too large", 
   );
 });
 
-test("a file that exceeds its processor time is invalid, and the next one is parsed", async () => {
+test("a workflow file that exceeds its processor time is invalid, and the next one is parsed", async () => {
   const strict = createWorkflowParser(1);
   try {
     const answer = await strict.parse({ file: "ci.yml", text: heavy, ownerId: toUserId(1) });
@@ -51,7 +51,7 @@ test("a file that exceeds its processor time is invalid, and the next one is par
   expect(await parse("ci.yml", heavy)).toMatchObject({ name: "CI" });
 });
 
-test("refuses to parse while too many files of one owner wait, and after the end", async () => {
+test("parsing is refused while too many files of one owner wait, and after the parser was closed", async () => {
   const busy = createWorkflowParser();
   const many = Array.from({ length: 200 }, (_, at) =>
     busy.parse({ file: "ci.yml", text: `${heavy}# ${at}`, ownerId: toUserId(1) }),

@@ -20,7 +20,7 @@ const expand = (file: string) => {
   );
 };
 
-test.each(corpus)("makes the jobs of $title", ({ file, jobs }) => {
+test.each(corpus)("a workflow file expands to the jobs of $title", ({ file, jobs }) => {
   const found = expand(`on: push\n${file}`).map(({ job, expanded }) => ({
     name: expanded.name,
     labels: expanded.labels.join(","),
@@ -29,19 +29,22 @@ test.each(corpus)("makes the jobs of $title", ({ file, jobs }) => {
   expect(found).toEqual(jobs.map(([name, labels, needs = ""]) => ({ name, labels, needs })));
 });
 
-test.each(refused)("refuses %s with its line", (_title, file, line, message) => {
-  const error = catchError(() => parseWorkflow(file));
-  expect(error).toBeInstanceOf(WorkflowError);
-  expect({
-    line: (error as WorkflowError).line,
-    message: (error as WorkflowError).message,
-  }).toEqual({
-    line,
-    message: expect.stringContaining(message),
-  });
-});
+test.each(refused)(
+  "a workflow file with %s is refused with its line",
+  (_title, file, line, message) => {
+    const error = catchError(() => parseWorkflow(file));
+    expect(error).toBeInstanceOf(WorkflowError);
+    expect({
+      line: (error as WorkflowError).line,
+      message: (error as WorkflowError).message,
+    }).toEqual({
+      line,
+      message: expect.stringContaining(message),
+    });
+  },
+);
 
-test("writes the payload of one job of a matrix with its values and without needs", () => {
+test("the payload of one job of a matrix has its values and no needs", () => {
   const file = `
 name: CI
 on: push
@@ -141,7 +144,7 @@ describe("triggers", () => {
     ["{ push: { paths-ignore: ['docs/**'] } }", "refs/heads/main", ["docs/a"], false],
     ["{ push: { paths-ignore: ['docs/**'] } }", "refs/heads/main", ["docs/a", "b"], true],
     ["push", "refs/notes/x", [], false],
-  ])("%s on %s with %j starts: %j %j", (text, ref, paths, starts) => {
+  ])("the event %s on %s with %j starts: %j %j", (text, ref, paths, starts) => {
     expect(matchesPush(filtersOf(text), { ref, paths })).toBe(starts);
   });
 });

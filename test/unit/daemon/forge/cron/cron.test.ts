@@ -86,7 +86,7 @@ describe("schedules", () => {
 });
 
 describe("the list", () => {
-  test("lists tasks that never ran, and the time of the last run of others", async () => {
+  test("the list of cron tasks has the last run of each, and tasks that never ran", async () => {
     const { cron, queue } = start([noting("a"), noting("b", "@midnight")]);
     await cron.start();
     expect(await view(cron)).toEqual([
@@ -115,7 +115,7 @@ describe("the list", () => {
     });
   });
 
-  test("comes in pages", async () => {
+  test("the list of cron tasks is paged", async () => {
     const { cron } = start([noting("a"), noting("b"), noting("c")]);
     const page = await cron.list({ page: 2, limit: 2 });
     expect(page.tasks.map(({ task }) => task.name)).toEqual(["c"]);
@@ -123,7 +123,7 @@ describe("the list", () => {
     expect((await cron.list({ page: 9, limit: 2 })).tasks).toEqual([]);
   });
 
-  test("counts runs over restarts, and a restart does not put a run off", async () => {
+  test("cron tasks count runs over restarts, and a restart does not delay a run", async () => {
     const first = start([noting("a")]);
     await first.cron.start();
     now += 2 * HOUR;
@@ -141,7 +141,7 @@ describe("the list", () => {
 });
 
 describe("running on demand", () => {
-  test("waits for the run, which counts", async () => {
+  test("running a cron task waits for the run and counts it", async () => {
     const { cron, queue } = start([noting("a")]);
     await queue.start();
     await cron.start();
@@ -156,12 +156,12 @@ describe("running on demand", () => {
     expect((await view(cron))[0]).toMatchObject({ exec_times: 2 });
   });
 
-  test.each(["A", "b", "", "cron.a", "__proto__"])("%j is not a task", async (name) => {
+  test.each(["A", "b", "", "cron.a", "__proto__"])("%j is not a cron task", async (name) => {
     const { cron } = start([noting("a")]);
     await expect(cron.run(name)).rejects.toMatchObject({ code: "not_found" });
   });
 
-  test("a task that is running is left alone, also by another process", async () => {
+  test("a running cron task is not started again, also by another process", async () => {
     let release = (): void => undefined;
     let began = (): void => undefined;
     const beginning = new Promise<void>((resolve) => {
@@ -196,7 +196,7 @@ describe("running on demand", () => {
     expect((await view(first.cron))[0]).toMatchObject({ exec_times: 1 });
   });
 
-  test("many concurrent requests for a run cause no overlapping runs", async () => {
+  test("concurrent requests for a cron task cause no overlapping runs", async () => {
     let atOnce = 0;
     let most = 0;
     const task: CronTask = {
@@ -220,7 +220,7 @@ describe("running on demand", () => {
     expect(most).toBe(1);
   });
 
-  test("a failed task still ends the request, is recorded, and runs again on schedule", async () => {
+  test("a failed cron task ends the request, is recorded, and runs again on schedule", async () => {
     const failing: CronTask = {
       name: "bad",
       schedule: "@every 2h",

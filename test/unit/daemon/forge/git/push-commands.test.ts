@@ -28,7 +28,7 @@ describe("commands of a push", () => {
     });
   });
 
-  test("commands of a push are awaited with the options behind them", () => {
+  test("commands of a push are awaited with the options after them", () => {
     const command = toPktLine(`${zero} ${one} refs/heads/a\0 report-status push-options`);
     const options = `${toPktLine("repo.private=true")}${toPktLine("ci.skip\n")}`;
     const whole = Buffer.from(`${command}0000${options}0000`);
@@ -37,7 +37,7 @@ describe("commands of a push", () => {
     expect(readCommands(whole)).toMatchObject({ options: ["repo.private=true", "ci.skip"] });
   });
 
-  test("commands of a push are awaited until their end has arrived, wherever the chunks are cut", () => {
+  test("commands of a push are awaited until their end has arrived, for any split into chunks", () => {
     const end = bytes.indexOf("PACK");
     for (let length = 0; length < end; length += 1)
       expect(readCommands(bytes.subarray(0, length))).toBeUndefined();
@@ -49,7 +49,7 @@ describe("commands of a push", () => {
     (text) => expect(readCommands(Buffer.from(text))).toBe("malformed"),
   );
 
-  test("are read from single bytes as from the whole", () => {
+  test("commands of a push are read from single bytes as from the whole", () => {
     const reader = createCommandsReader(1024);
     const end = bytes.indexOf("PACK");
     for (let at = 0; at < end - 1; at += 1)
@@ -57,21 +57,21 @@ describe("commands of a push", () => {
     expect(reader.read(bytes.subarray(end - 1))).toEqual(readCommands(bytes));
   });
 
-  test("a list that is longer than the limit is malformed", () => {
+  test("a list of commands that is longer than the limit is malformed", () => {
     const reader = createCommandsReader(64);
     const shallow = Buffer.from(toPktLine(`shallow ${one}`));
     expect(reader.read(shallow)).toBeUndefined();
     expect(reader.read(shallow)).toBe("malformed");
   });
 
-  test("reads a name with a Unicode line separator, which git allows", () => {
+  test("commands of a push may have a name with a Unicode line separator, which git allows", () => {
     const line = toPktLine(`${zero} ${one} refs/heads/a\u2028b\0 report-status`);
     expect(readCommands(Buffer.from(`${line}0000`))).toMatchObject({
       commands: [{ ref: "refs/heads/a\u2028b", before: zero, after: one }],
     });
   });
 
-  test("accepts a push without commands, with which clients test the connection", () => {
+  test("a push may have no commands, because clients test the connection with it", () => {
     expect(readCommands(Buffer.from("0000"))).toMatchObject({ commands: [] });
   });
 });
@@ -79,7 +79,7 @@ describe("commands of a push", () => {
 describe("the report on a push", () => {
   const report = `${toPktLine("unpack ok\n")}${toPktLine("ok refs/heads/a\n")}${toPktLine("ng refs/heads/b stale\n")}0000`;
 
-  test("names the accepted refs", () => {
+  test("the report on a push names the accepted refs", () => {
     expect(readReport(Buffer.from(report), false)).toEqual(new Set(["refs/heads/a"]));
   });
 

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { pipeBody } from "../../../../../daemon/forge/git/request-body.ts";
 
 test.each([undefined, "gzip"])(
-  "a body (%s) that was aborted before git had started ends git, which would wait for the rest",
+  "a body (%s) that was aborted before git started stops git, which would wait for the rest",
   async (contentEncoding) => {
     const body = new PassThrough();
     body.destroy();

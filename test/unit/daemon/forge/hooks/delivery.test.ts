@@ -117,7 +117,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 describe("retries", () => {
-  test("a receiver that fails is tried again after growing waits, six times in all, under one UUID", async () => {
+  test("a failed delivery is retried with backoff, six times in all, under one UUID", async () => {
     const id = await addHook();
     answers = [
       answered(500),
@@ -161,7 +161,7 @@ describe("retries", () => {
     expect(await entryOf(id)).toMatchObject({ state: "delivered", attempts: 2 });
   });
 
-  test("honours Retry-After of a receiver", async () => {
+  test("a delivery honours Retry-After of the receiver", async () => {
     const id = await addHook();
     answers = [answered(429, { "retry-after": "120" }), answered(503, { "retry-after": "999999" })];
     await happen();
@@ -172,7 +172,7 @@ describe("retries", () => {
     expect(await entryOf(id)).toMatchObject({ nextAttemptAt: now + HOUR });
   });
 
-  test.each([400, 401, 404, 410, 302])("%i is final", async (status) => {
+  test.each([400, 401, 404, 410, 302])("the response status %i is not retried", async (status) => {
     const id = await addHook();
     answers = [answered(status)];
     await happen();
@@ -185,7 +185,7 @@ describe("retries", () => {
     expect((await listJobs(db, {}, { limit: 10, offset: 0 })).length).toBe(0);
   });
 
-  test("an address that is not permitted is final", async () => {
+  test("an address that is not permitted is not retried", async () => {
     const id = await addHook();
     answers = [{ kind: "refused", reason: "the address is not permitted: why" }];
     await happen();
@@ -196,7 +196,7 @@ describe("retries", () => {
     });
   });
 
-  test("a daemon that stops in the middle of a try sends it again, without counting", async () => {
+  test("an attempt interrupted by the stop of the daemon is repeated, and not counted", async () => {
     let reached = (): void => undefined;
     const underWay = new Promise<void>((resolve) => {
       reached = resolve;
@@ -241,7 +241,7 @@ describe("recipients of events", () => {
     ["{main,dev}", "refs/heads/dev", true],
     ["refs/tags/*", "refs/tags/v1", true],
     ["v1", "refs/tags/v1", false],
-  ])("a filter %j and %s", async (branchFilter, ref, isTold) => {
+  ])("a branch filter %j and %s", async (branchFilter, ref, isTold) => {
     await addHook({ branchFilter });
     await happen(ref);
     await queue.runDue();
@@ -263,7 +263,7 @@ describe("recipients of events", () => {
     expect(await queue.runDue()).toBe(0);
   });
 
-  test("a hook that was deactivated meanwhile is called only for a requested delivery", async () => {
+  test("a hook that was deactivated in the meantime gets only requested deliveries", async () => {
     const id = await addHook();
     await happen();
     await forge.hooks.edit("instance", id, {
@@ -282,7 +282,7 @@ describe("recipients of events", () => {
     expect(sent).toHaveLength(1);
   });
 
-  test("deletes the deliveries of a hook that was deleted", async () => {
+  test("deleting a hook deletes its deliveries", async () => {
     const id = await addHook();
     await happen();
     await forge.hooks.remove("instance", id);
@@ -352,7 +352,7 @@ describe("stored data", () => {
 });
 
 describe("the signature of a delivery", () => {
-  test("without a secret the headers are there and empty", async () => {
+  test("the signature headers are empty without a secret", async () => {
     await addHook();
     await happen();
     await queue.runDue();

@@ -128,7 +128,7 @@ describe("chat services", () => {
     expect(outgoing(kind, "wiki", { sender })).toBeUndefined(),
   );
 
-  test("slack gets links, the channel and an attachment", () =>
+  test("a Slack hook gets links, the channel and an attachment", () =>
     expect(outgoing("slack", "push", push)?.json).toMatchObject({
       channel: "#build",
       username: "croft",
@@ -153,13 +153,13 @@ describe("chat services", () => {
       ],
     }));
 
-  test("telegram gets escaped HTML", () => {
+  test("a Telegram hook gets escaped HTML", () => {
     const { json } = outgoing("telegram", "push", push) ?? {};
     expect(json).toMatchObject({ parse_mode: "HTML", disable_web_page_preview: true });
     expect(json.text).toContain("&lt;!channel&gt;");
   });
 
-  test("matrix is put under a transaction id of the payload", () => {
+  test("a Matrix message has a transaction id derived from the payload", () => {
     const made = outgoing("matrix", "push", push);
     const transaction = createHash("sha1").update(JSON.stringify(push)).digest("hex");
     expect(made).toMatchObject({ method: "PUT", url: `http://chat.example/hook/${transaction}` });
@@ -167,7 +167,7 @@ describe("chat services", () => {
     expect(made?.json.formatted_body).not.toContain("<a href=x>");
   });
 
-  test("feishu proves itself when it has a secret", () => {
+  test("a Feishu message is signed when the hook has a secret", () => {
     expect(outgoing("feishu", "push", push)?.json).not.toHaveProperty("sign");
     expect(outgoing("feishu", "push", push, "secret")?.json).toMatchObject({
       timestamp: "1700000000",
@@ -184,7 +184,7 @@ describe("chat services", () => {
     expect(outgoing("matrix", "push", { ...push, commits })?.json["m.mentions"]).toEqual({});
   });
 
-  test("teams, dingtalk and wechatwork get their cards", () => {
+  test("hooks of Teams, DingTalk and WeCom get their cards", () => {
     expect(outgoing("msteams", "push", push)?.json).toMatchObject({
       "@type": "MessageCard",
       themeColor: "0052cc",
@@ -194,7 +194,7 @@ describe("chat services", () => {
   });
 });
 
-test("packagist hooks are sent pushes only", () => {
+test("Packagist hooks receive only pushes", () => {
   expect(outgoing("packagist", "push", push)?.json).toEqual({
     repository: { url: repository.html_url },
   });
@@ -203,7 +203,7 @@ test("packagist hooks are sent pushes only", () => {
   ).toBeUndefined();
 });
 
-test("gogs and gitea get the payload as it is", () => {
+test("hooks of kind gogs and gitea get the payload unchanged", () => {
   for (const kind of ["gitea", "gogs"])
     expect(outgoing(kind, "push", push)?.body).toBe(JSON.stringify(push));
 });

@@ -15,9 +15,9 @@ describe("mentions", () => {
     ["    @mira", ["mira"]],
     ["@-mira @", []],
     ["mail@a @b", ["b"]],
-  ])("%j names %j", (text, names) => expect(findMentionedNames(text)).toEqual(names));
+  ])("the text %j mentions %j", (text, names) => expect(findMentionedNames(text)).toEqual(names));
 
-  test("at most fifty mentions of a text are read", () => {
+  test("at most fifty mentions of a text are notified", () => {
     const text = Array.from({ length: 100 }, (_, at) => `@p${at}`).join(" ");
     expect(findMentionedNames(text)).toHaveLength(50);
   });

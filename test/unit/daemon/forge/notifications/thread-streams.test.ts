@@ -97,7 +97,7 @@ function toWord(news: StreamUpdate | undefined): unknown {
 const revision = async () => (await findMailbox(app.db, caller.user.id)).revision;
 
 describe("a stream", () => {
-  test("sends the count, then changes in order", async () => {
+  test("a stream sends the count, then changes in order", async () => {
     await tell("before");
     const stream = follow();
     expect(await stream.next()).toBe(1);
@@ -111,7 +111,7 @@ describe("a stream", () => {
     expect(await stream.take(2)).toEqual(["a", 1]);
   });
 
-  test("a stream resumes where another one ended, with any last event id", async () => {
+  test("a stream resumes after any last event id", async () => {
     await tell("a");
     const known = await revision();
     await tell("b", "c");
@@ -120,13 +120,13 @@ describe("a stream", () => {
     expect(await follow((await revision()) + 1000).next()).toBe(3);
   });
 
-  test("sends more than a page, each thread once", async () => {
+  test("a stream sends more than a page, each thread once", async () => {
     const commits = Array.from({ length: 120 }, (_, at) => `c${at}`);
     await tell(...commits);
     expect(await follow(0).take(121)).toEqual([...commits, 120]);
   });
 
-  test("sends a heartbeat while there are no events", async () => {
+  test("a stream sends a keep-alive while there are no events", async () => {
     const stream = follow(undefined, open({ keepAliveMs: 3 }));
     expect(await stream.take(3)).toEqual([0, "keep-alive", "keep-alive"]);
     stream.release();
@@ -167,7 +167,7 @@ describe("a client whose sign-in has ended gets no events", () => {
       () =>
         app.db.run("UPDATE forge_users SET must_change_password = 1 WHERE id = ?", caller.user.id),
     ],
-  ])("%s", async (_why, revoke) => {
+  ])("a stream ends after its caller lost access: %s", async (_why, revoke) => {
     const stream = follow();
     expect(await stream.next()).toBe(0);
     await revoke();
@@ -175,7 +175,7 @@ describe("a client whose sign-in has ended gets no events", () => {
     expect(await stream.next()).toBe("end");
   });
 
-  test("a password that is another one", async () => {
+  test("a stream ends when the password of its caller changes", async () => {
     const { tokenId: _, ...rest } = caller;
     caller = { ...rest, method: "basic_password", scope: undefined };
     const stream = follow();

@@ -30,7 +30,7 @@ async function scan(text: string | Buffer, pieceLength = 7, bytesMax = 1 << 20) 
 const refusal = (code: string) => (error: unknown) =>
   error instanceof AppError && error.code === code;
 
-test("a document keeps everything but the attachment's content, however it is cut", async () => {
+test("a document keeps all but the attachment's content, for any split into chunks", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.json({ maxDepth: 5 }),
@@ -59,7 +59,7 @@ test("a document keeps everything but the attachment's content, however it is cu
   );
 });
 
-test("member names are understood as JSON means them, slashes may be escaped", async () => {
+test("member names are decoded as JSON, and slashes may be escaped", async () => {
   const text = String.raw`{"_\u0061ttachments":{"a\"b":{"dat\u0061":"\/\/\/\/"}}}`;
   for (const pieceLength of [1, 2, 3, 100]) {
     const { attachments } = await scan(text, pieceLength);
@@ -89,7 +89,7 @@ describe("malformed documents are refused", () => {
       await expect(scan(text, pieceLength)).rejects.toSatisfy(refusal("invalid_argument"));
   });
 
-  test("more than may be kept", async () => {
+  test("refuses a document that exceeds the limit", async () => {
     const text = JSON.stringify({ readme: "x".repeat(2000) });
     await expect(scan(text, 100, 1000)).rejects.toSatisfy(refusal("too_large"));
     // The content of an attachment does not count.

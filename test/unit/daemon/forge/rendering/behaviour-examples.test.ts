@@ -334,8 +334,9 @@ async function check(examples: readonly Example[]): Promise<void> {
 }
 
 describe("the pairs of the behaviour reference", () => {
-  test("routes", () => check(routeExamples));
-  test("engine", () => check(engineExamples));
+  test("the route examples of the behaviour reference render exactly", () => check(routeExamples));
+  test("the engine examples of the behaviour reference render exactly", () =>
+    check(engineExamples));
 
   test("a task after front matter counts from the start of the text", async () => {
     expect(await render("---\nfoo: bar\n---\n- [ ] task 1")).toContain('data-source-position="19"');
@@ -391,7 +392,7 @@ describe("the pairs of the behaviour reference", () => {
     expect(await render('<a id="x">y</a>')).toBe('<p><a id="user-content-x">y</a></p>\n');
   });
 
-  test("the wiki's base is used where the wiki is named", async () => {
+  test("the mode wiki resolves links below the wiki", async () => {
     expect(await render("[[Link.jpg]]", { mode: "wiki" })).toBe(
       `<p><a href="${wikiBase}/Link.jpg" rel="nofollow"><img src="${wikiBase}/raw/Link.jpg" title="Link.jpg" alt="Link.jpg"/></a></p>\n`,
     );

@@ -117,7 +117,7 @@ describe("hostile text", () => {
     return long / short;
   };
 
-  test.each(formats)("of repeated units costs linear work in %s", async (filePath) => {
+  test.each(formats)("hostile text of repeated units costs linear work in %s", async (filePath) => {
     const tooMuch: string[] = [];
     for (const unit of units) {
       const factor = await growth((length) => repeat(unit, length), { filePath });
@@ -140,7 +140,7 @@ describe("long runs", () => {
 });
 
 describe("code of a hostile document", () => {
-  test.each(languages)("in %s is highlighted up to a limit", async (language) => {
+  test.each(languages)("hostile code in %s is highlighted up to a limit", async (language) => {
     const highlighted = async (blocks: number) => {
       const block = `\`\`\`${language}\n${repeat("# a = 1; // <b>\n", 4_096)}\n\`\`\`\n\n`;
       const rendered = await render(block.repeat(blocks));

@@ -36,14 +36,14 @@ describe("highlighting", () => {
     ["diff", "-a\n+b", [span("gd", "-a"), span("gi", "+b")]],
     ["console", "$ echo a", [span("gp", "$ ")]],
     ["nothing", "<a>", "&lt;a&gt;"],
-  ])("marks %s code %j with the reference's classes", (language, code, expected) => {
+  ])("highlighting marks %s code %j with the reference's classes", (language, code, expected) => {
     const html = colour(code, language);
     if (typeof expected === "string") expect(html).toBe(expected);
     else for (const part of expected) expect(html).toContain(part);
     expect(toText(html)).toBe(escapeHtml(code));
   });
 
-  test("keeps the code unchanged apart from the marks", () => {
+  test("highlighting keeps the code unchanged apart from the marks", () => {
     fc.assert(
       fc.property(
         fc.string({ maxLength: 200 }),
@@ -56,7 +56,7 @@ describe("highlighting", () => {
     );
   });
 
-  test("shows code beyond the limits of a line, a block or a document without marks", () => {
+  test("code beyond the limits of a line, a block or a document has no marks", () => {
     const isMarked = (code: string, budget = createHighlighting()) =>
       highlight(code, "js", budget).includes("<span");
     expect(isMarked("a".repeat(HIGHLIGHTED_LINE_MAX))).toBe(true);

@@ -18,7 +18,7 @@ describe("documented limits", () => {
       })
     ).kind;
 
-  test("refuse texts with too many bytes, markup characters, lines or levels", async () => {
+  test("rendering refuses texts with too many bytes, markup characters, lines or levels", async () => {
     expect(await kindOf("x".repeat(TEXT_BYTES_MAX))).toBe("rendered");
     expect(await kindOf("x".repeat(TEXT_BYTES_MAX + 1))).toBe("over_limit");
     expect(await kindOf("é".repeat(TEXT_BYTES_MAX / 2 + 1))).toBe("over_limit");
@@ -28,18 +28,18 @@ describe("documented limits", () => {
     expect(await kindOf("<b>".repeat(300))).toBe("rendered");
   });
 
-  test("refuse a text that refers to a long URL many times", async () => {
+  test("rendering refuses a text that refers to a long URL many times", async () => {
     expect(
       await kindOf(`[a]: http://a.example/${"x".repeat(200_000)}\n\n${"[a] ".repeat(20_000)}`),
     ).toBe("over_limit");
   });
 
-  test("refuse levels for which a library recurses", async () => {
+  test("rendering refuses nesting for which a library recurses", async () => {
     for (const count of [500, 25_000])
       expect(await kindOf("> ".repeat(count), "a.adoc")).toBe("over_limit");
   });
 
-  test("allow any number of lines in a file that is not parsed as text", async () => {
+  test("rendering accepts any number of lines in a file that is not parsed as text", async () => {
     expect(await kindOf("a\n".repeat(100_000), "a.txt")).toBe("rendered");
     expect(await kindOf("a,b\n".repeat(100_000), "a.csv")).toBe("rendered");
   });

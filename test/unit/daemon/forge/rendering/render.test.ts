@@ -83,7 +83,7 @@ describe("references in running text", () => {
       expect(await render(text ?? "", comment)).toBe(`<p>${html}</p>\n`);
   });
 
-  test("issues by number only where a repository is talked about, by name everywhere", async () => {
+  test("issues are linked by number only in the context of a repository, and by name everywhere", async () => {
     const issue = (href: string, text: string) =>
       `<a href="${root}${href}" class="ref-issue" rel="nofollow">${text}</a>`;
     expect(await render("#1 and !2", comment)).toBe(
@@ -105,7 +105,7 @@ describe("references in running text", () => {
     expect(await render(`${root}o/r/issues/3`, comment)).toContain(">#3</a>");
   });
 
-  test("bare addresses end before an odd bracket and before the punctuation of a sentence", async () => {
+  test("bare addresses end before an unbalanced bracket and before the punctuation of a sentence", async () => {
     for (const [text, url, rest] of [
       ["https://e.org/wiki/a_(b).", "https://e.org/wiki/a_(b)", "."],
       ["https://e.org/a)b", "https://e.org/a", ")b"],
@@ -126,7 +126,7 @@ describe("references in running text", () => {
       expect(await render(text)).toBe(`<p>${text}</p>\n`);
   });
 
-  test("short links are called and described by their title, else by their name", async () => {
+  test("short links have their title as text and description, else their name", async () => {
     const picture = (title: string, alt: string) =>
       `<a href="${root}o/r/b.png" rel="nofollow"><img src="${root}o/r/b.png" title="${title}" alt="${alt}"/></a>`;
     const page = (href: string, name: string) => `<a href="${href}" rel="nofollow">${name}</a>`;
@@ -142,7 +142,7 @@ describe("references in running text", () => {
       expect(await render(text ?? "", comment)).toBe(`<p>${html}</p>\n`);
   });
 
-  test("commits of a repository by name", async () => {
+  test("commits are linked by their ids", async () => {
     expect(await render("o/r@0123456.x")).toBe("<p>o/r@0123456.x</p>\n");
     expect(await render("o/r@0123456789abcdef01")).toBe(
       `<p><a href="${root}o/r/commit/0123456789abcdef01" class="commit" rel="nofollow">o/r@0123456789</a></p>\n`,
@@ -179,7 +179,7 @@ describe("links", () => {
       expect(await hrefOf(link, file), link).toBe(href);
   });
 
-  test("links to a place of the page stay on it", async () => {
+  test("links to a fragment stay on the page", async () => {
     for (const [link, href] of [
       ["#a", "#user-content-a"],
       ["#user-content-a", "#user-content-a"],
@@ -189,7 +189,7 @@ describe("links", () => {
       expect(await hrefOf(link ?? "", at("/o/r"))).toBe(href);
   });
 
-  test("links of a context that names no repository are resolved below the instance", async () => {
+  test("links of a context without a repository are resolved below the instance", async () => {
     for (const context of [
       "",
       "/o",
@@ -203,7 +203,7 @@ describe("links", () => {
     expect(await hrefOf("c", { mode: "comment", context: "/o/r" })).toBe(`${root}o/r/c`);
   });
 
-  test("a sub-path of the instance is left out of the context and is part of the base", async () => {
+  test("a sub-path of the instance is removed from the context and added to the base", async () => {
     const options = { ...at("/forge/o/r/src/tag/v1"), root: "https://a.example/forge/" };
     expect(await hrefOf("c", options)).toBe("https://a.example/forge/o/r/src/tag/v1/c");
   });
@@ -212,7 +212,7 @@ describe("links", () => {
 describe("front matter", () => {
   const start = async (text: string) => (await render(text)).replace(/<svg.*?<\/svg>/g, "ICON");
 
-  test("shows nested values as tables, or in the form that the front matter requests", async () => {
+  test("front matter shows nested values as tables, or in the form that it requests", async () => {
     expect(await start("---\na:\n  b: 1\nc: [x, y]\n---\n")).toContain(
       "<td><table>\n<thead>\n<tr>\n<th>b</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td>1</td>\n</tr>\n</tbody>\n</table>\n</td>",
     );
@@ -228,7 +228,7 @@ describe("front matter", () => {
     );
   });
 
-  test("front matter that is not a mapping, has aliases without end or is nested without end is text", async () => {
+  test("front matter that is not a mapping, or has too many aliases or levels, is rendered as text", async () => {
     for (const yaml of [
       "a",
       "- a",
@@ -260,7 +260,7 @@ describe("extensions", () => {
     expect(await render("> [!note] x")).toBe("<blockquote>\n<p>[!note] x</p>\n</blockquote>\n");
   });
 
-  test("footnotes in the order of their first reference, each once", async () => {
+  test("footnotes are rendered in the order of their first reference, each once", async () => {
     const html = await render(
       "b[^b] a[^a] b[^b] c[^c]\n\n[^a]: A\n[^b]: B\n\n    more\n[^unused]: U\n",
     );
@@ -276,7 +276,7 @@ describe("extensions", () => {
     expect(html).not.toContain(">U<");
   });
 
-  test("a block below the text of a tight list begins a line", async () => {
+  test("a block after the text of a tight list item begins on a new line", async () => {
     for (const [text, html] of [
       ["> b", "<blockquote>\n<p>b</p>\n</blockquote>"],
       [
@@ -292,11 +292,11 @@ describe("extensions", () => {
       expect(await render(`- a\n  ${text}\n`)).toBe(`<ul>\n<li>a\n${html}\n</li>\n</ul>\n`);
   });
 
-  test("an image without an address does not open by itself", async () => {
+  test("an image without an address has no link to itself", async () => {
     expect(await render("![a]()")).toBe('<p><img src="" alt="a"/></p>\n');
   });
 
-  test("a fence that is open at the end of the text has complete lines", async () => {
+  test("an unclosed fence at the end of the text has complete lines", async () => {
     for (const text of ["```\na", "```\na\n", "> ```\n> a"])
       expect(await render(text)).toContain('language-text display">a\n</code>');
     expect(await render("```")).toContain('language-text display"></code>');
@@ -327,23 +327,23 @@ describe("extensions", () => {
     expect(await render("|a|\n|-|")).toMatch(/^<table>/);
   });
 
-  test("tables carry their alignment", async () => {
+  test("tables have their alignment", async () => {
     expect(await render("a | b\n:-: | -:\nc | d")).toContain(
       '<th align="center">a</th>\n<th align="right">b</th>',
     );
   });
 
-  test("struck text takes one tilde or two, never three", async () => {
+  test("struck text has one tilde or two, never three", async () => {
     expect(await render("~a~ ~~b~~ ~~~c~~~ ~d~~")).toBe(
       "<p><del>a</del> <del>b</del> ~~~c~~~ ~d~~</p>\n",
     );
   });
 
-  test("tasks count bytes, not characters", async () => {
+  test("offsets of tasks count bytes, not characters", async () => {
     expect(await render("é😄\n\n- [ ] a\n  - [x] b\n")).toMatch(/position="10".*position="20"/s);
   });
 
-  test("raw mode keeps no class of the engine, only the colours of code", async () => {
+  test("raw mode keeps none of the engine's classes but those of code", async () => {
     expect(await render("```js\nlet a = 'b';\n```", { mode: "markdown" })).toBe(
       '<div><pre><code><span class="kd">let</span> <span class="nx">a</span> = <span class="s1">&#39;b&#39;</span>;\n</code></pre></div>\n',
     );

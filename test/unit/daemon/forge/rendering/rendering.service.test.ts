@@ -48,7 +48,7 @@ const toRender =
     });
 
 describe("rendering service", () => {
-  test("renders texts of every length in a thread, with a budget by length", async () => {
+  test("the rendering service renders texts of every length in a thread, with a budget by length", async () => {
     const { render, jobs } = createHarness();
     for (const length of [1, 64 * 1024, 1024 * 1024]) await render("x".repeat(length));
     await render("x", { mode: "file", filePath: "a.adoc", caller: "nora" });
@@ -60,7 +60,7 @@ describe("rendering service", () => {
     ]);
   });
 
-  test("looks up mentioned names once each, except in mode markdown", async () => {
+  test("the rendering service looks up mentioned names once each, except in mode markdown", async () => {
     const { render, jobs, lookups } = createHarness();
     await render("hi @Mira and @other and @mira");
     await render("hi @Mira", { mode: "markdown" });
@@ -69,7 +69,7 @@ describe("rendering service", () => {
     expect(jobs.map(({ input }) => input.mentionable)).toEqual([["mira"], [], []]);
   });
 
-  test("looks up at most 200 names, found at the first 2,000 at signs", async () => {
+  test("the rendering service looks up at most 200 names of the first 2,000 at signs", async () => {
     const { render, lookups } = createHarness();
     await render(Array.from({ length: 300 }, (_, n) => `@u${n}`).join(" "));
     expect(lookups[0]).toHaveLength(200);
@@ -77,7 +77,7 @@ describe("rendering service", () => {
     expect(lookups[1]).toEqual(["a", "b"]);
   });
 
-  test("prefers the wiki flag to the mode and returns unknown modes", async () => {
+  test("the rendering service prefers the wiki flag to the mode, and returns unknown modes", async () => {
     const { render, jobs } = createHarness();
     await render("a", { mode: "nonsense", isWiki: true });
     expect(jobs[0]?.input.mode).toBe("wiki");
@@ -85,7 +85,7 @@ describe("rendering service", () => {
       expect(await render("a", { mode })).toEqual({ kind: "unknown_mode", mode });
   });
 
-  test("caches HTML by text, mode and context", async () => {
+  test("the rendering service caches HTML by text, mode and context", async () => {
     const { render, jobs } = createHarness();
     await render("a");
     await render("a", { caller: "nora" });
@@ -153,7 +153,7 @@ describe("rendering threads", () => {
     return toRender(rendering);
   };
 
-  test("accept 32 waiting texts of one caller and refuse the rest", async () => {
+  test("rendering threads accept 32 waiting texts of one caller and refuse the rest", async () => {
     const render = start();
     const outcomes = await Promise.allSettled(
       Array.from({ length: 60 }, (_, n) => render(`text ${n}`)),
@@ -163,7 +163,7 @@ describe("rendering threads", () => {
     expect(await render("later")).toMatchObject({ kind: "rendered" });
   });
 
-  test("render the text of one caller before the backlog of another", async () => {
+  test("rendering threads render the text of one caller before the backlog of another", async () => {
     const render = start();
     const done: string[] = [];
     const hostile = floods["images"] ?? (() => "");

@@ -24,7 +24,7 @@ test.each([
   ["", "", true],
   ["", "x", false],
   ["Foo", "foo", false],
-])("%j on %j is %j", (pattern, text, expected) => {
+])("the glob %j on %j is %j", (pattern, text, expected) => {
   expect(compileGlob(pattern)?.(text)).toBe(expected);
 });
 

@@ -35,7 +35,7 @@ async function moveTo(name: string): Promise<void> {
 const repositoryId = toRepositoryId(1);
 const readHead = (directory: string) => git.run(["symbolic-ref", "HEAD"], { directory });
 
-test("a folder that moves before git starts in it is worked on at its new place", async () => {
+test("work in a folder that moves before git starts is repeated at its new path", async () => {
   const visited: string[] = [];
   await workInFolder(deps, repositoryId, async (directory) => {
     visited.push(directory);
@@ -45,7 +45,7 @@ test("a folder that moves before git starts in it is worked on at its new place"
   expect(visited).toEqual([join(root, "staging.git"), join(root, "owner.git")]);
 });
 
-test("a repository that is deleted meanwhile ends the work without an error", async () => {
+test("work in a repository that gets deleted ends without an error", async () => {
   await workInFolder(deps, repositoryId, async (directory) => {
     await rm(directory, { recursive: true });
     place = undefined;
@@ -53,7 +53,7 @@ test("a repository that is deleted meanwhile ends the work without an error", as
   });
 });
 
-test("a failure in a folder that stays is reported, and so is one that never stays", async () => {
+test("a failure in a folder that stays is thrown, and so is one in a folder that keeps moving", async () => {
   const fail = () => Promise.reject(new Error("damaged"));
   await expect(workInFolder(deps, repositoryId, fail)).rejects.toThrow("damaged");
   let moves = 0;

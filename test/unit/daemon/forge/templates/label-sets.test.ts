@@ -15,7 +15,7 @@ describe("a label set", () => {
     ]);
   });
 
-  test("or lines of colour, name and description", () => {
+  test("a label set may be lines of colour, name and description", () => {
     expect(parseLabelSet("#ee0701 help wanted ; Need; help\n\n#FFF x\n")).toEqual([
       { name: "help wanted", color: "ee0701", description: "Need; help", exclusive: false },
       { name: "x", color: "ffffff", description: "", exclusive: false },
@@ -32,7 +32,7 @@ describe("a label set", () => {
     "#ee0701\n#fff x",
   ])("an invalid label set is refused: %j", (text) => expect(parseLabelSet(text)).toBeUndefined());
 
-  test("reading terminates for any file", () => {
+  test("reading a label set terminates for any file", () => {
     fc.assert(
       fc.property(
         fc.oneof(

@@ -72,7 +72,7 @@ describe("security keys", () => {
     for (let round = 0; round < 20; round += 1) expect(isSignedByKey(prove())).toBe(true);
   });
 
-  test("refuses a signature without a touch", () => {
+  test("refuses a signature of a security key without a touch", () => {
     expect(isSignedByKey(proveEd25519(0))).toBe(false);
   });
 

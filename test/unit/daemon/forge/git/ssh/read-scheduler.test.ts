@@ -28,7 +28,7 @@ async function connect(count: number) {
   };
 }
 
-test("reads one chunk of one socket in each iteration of the event loop, and all of them in turn", async () => {
+test("reads one chunk of one socket in each iteration of the event loop, round-robin", async () => {
   await using pairs = await connect(3);
   const join = createReadScheduler(1024);
   let iteration = 0;
@@ -58,7 +58,7 @@ test("reads one chunk of one socket in each iteration of the event loop, and all
   expect(new Set(later.slice(0, 9).map((each) => each.socket))).toEqual(new Set([0, 1, 2]));
 });
 
-test("does not read from a socket whose client leaves more than the limit unread", async () => {
+test("does not read a socket whose client leaves more than the limit unread", async () => {
   await using pairs = await connect(1);
   const [socket] = pairs.accepted;
   const [client] = pairs.clients;

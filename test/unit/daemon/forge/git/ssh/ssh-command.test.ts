@@ -7,7 +7,7 @@ test.each([
   ["git upload-pack 'mira/hut'", "git-upload-pack", "hut"],
   ["git-upload-archive mira/hut.git", "git-upload-archive", "hut.git"],
   ["git-upload-pack '/mira/hut.git/'", "git-upload-pack", "hut.git"],
-])("parses %s", (line, service, name) =>
+])("parses the SSH command %s", (line, service, name) =>
   expect(parseSshCommand(line)).toEqual({ service, owner: "mira", name }),
 );
 
@@ -29,4 +29,4 @@ test.each([
   "git-upload-file 'a/b'",
   "GIT-UPLOAD-PACK 'a/b'",
   " git-upload-pack 'a/b'",
-])("refuses %j", (line) => expect(parseSshCommand(line)).toBeUndefined());
+])("refuses the SSH command %j", (line) => expect(parseSshCommand(line)).toBeUndefined());

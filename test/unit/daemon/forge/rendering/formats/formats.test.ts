@@ -16,7 +16,7 @@ describe("tables", () => {
     expect(await show("a.csv", "<br/>")).toBe(table(row(1, "th", "&lt;br/&gt;")));
   });
 
-  test("find their delimiter, and a cell may hold it when it is quoted", async () => {
+  test("tables detect their delimiter, which a quoted cell may contain", async () => {
     for (const mark of [",", ";", "\t", "|", "@"])
       expect(await show("a.csv", `a${mark}b\nc${mark}d\n`)).toBe(
         table(row(1, "th", "a", "b"), row(2, "td", "c", "d")),
@@ -30,7 +30,7 @@ describe("tables", () => {
     expect(await show("a.csv", " \n")).toBe("");
   });
 
-  test("end after 2500 rows with a word about the rest", async () => {
+  test("tables end after 2500 rows with a notice about the rest", async () => {
     const html = await show("a.csv", "a,b\n".repeat(3_000));
     expect(html.match(/line-num/g)).toHaveLength(2_500 * 1);
     expect(html).toMatch(/too large to be shown in full\.<\/td><\/tr><\/table>$/);
@@ -38,7 +38,7 @@ describe("tables", () => {
 });
 
 describe("Org", () => {
-  test("headings, emphasis, links, images", async () => {
+  test("Org renders headings, emphasis, links and images", async () => {
     expect(
       await show("a.org", "#+TITLE: T\n* One /two/\ntext *b* =c= ~d~ +e+ _f_\nmore\n\n-----\n"),
     ).toBe(
@@ -51,14 +51,14 @@ describe("Org", () => {
     );
   });
 
-  test("lists within lists, with boxes and terms", async () => {
+  test("Org renders nested lists, with checkboxes and terms", async () => {
     expect(await show("a.org", "- [X] a\n  more\n  - b\n- t :: d\n\n1. x\n2. y\n")).toBe(
       '<ul>\n<li><input type="checkbox" disabled="" checked=""/>a\nmore\n<ul>\n<li>b</li>\n</ul>\n</li>\n<li><strong>t</strong> d</li>\n</ul>\n' +
         "<ol>\n<li>x</li>\n<li>y</li>\n</ol>\n",
     );
   });
 
-  test("blocks, tables, footnotes; directives that read a file are shown as text", async () => {
+  test("Org renders blocks, tables and footnotes, and shows directives that read a file as text", async () => {
     expect(await show("a.org", "#+begin_src c\nint a;\n#+end_src")).toBe(
       '<div><pre><code class="chroma language-c"><span class="kt">int</span> a;</code></pre></div>\n',
     );
@@ -76,7 +76,7 @@ describe("Org", () => {
     );
   });
 
-  test("takes documents of any length: five thousand items, deep lists, long lines", async () => {
+  test("Org renders five thousand items, deep lists and long lines", async () => {
     expect((await show("a.org", "- a\n".repeat(5_000))).match(/<li>/g)).toHaveLength(5_000);
     expect(
       await show(
@@ -89,7 +89,7 @@ describe("Org", () => {
 });
 
 describe("AsciiDoc", () => {
-  test("AsciiDoc is shown without including, running or fetching anything", async () => {
+  test("AsciiDoc is rendered without including, running or fetching anything", async () => {
     const html = await show(
       "a.adoc",
       "= T\n\n== S\n\n*b* link:x.adoc[y]\n\ninclude::/etc/passwd[]\n\n++++\n<script>hit()</script>\n++++\n",
@@ -107,7 +107,7 @@ describe("notebooks", () => {
   const notebook = (...cells: object[]) =>
     JSON.stringify({ metadata: { language_info: { name: "python" } }, cells });
 
-  test("show their cells in order with their outputs", async () => {
+  test("notebooks show their cells in order with their outputs", async () => {
     const html = await show(
       "a.ipynb",
       notebook(
@@ -143,7 +143,7 @@ describe("notebooks", () => {
   });
 });
 
-test("plain text is shown as it is", async () => {
+test("plain text is shown unchanged", async () => {
   expect(await show("a.txt", "<b> & 'c'\n\n  d")).toBe(
     '<pre class="plain-text">&lt;b&gt; &amp; &#39;c&#39;\n\n  d</pre>\n',
   );
