@@ -7,7 +7,7 @@ import { toJson } from "../output/sanitize.ts";
 import { toShellWord } from "../output/shell-word.ts";
 import { type JsonSchema, shape, toObjectSchema } from "../output/spec.ts";
 import { RUN_SCRIPT } from "../runner/run-script.ts";
-import { openDaemonLog } from "../profile/daemon-log.ts";
+import { type DaemonLog, openDaemonLog } from "../profile/daemon-log.ts";
 import type { SettingFlags } from "../profile/settings.ts";
 import { toDaemonFailure } from "../support/daemon-failures.ts";
 import { createServiceNotifier } from "../support/service-files.ts";
@@ -133,9 +133,14 @@ async function runServe(
     ...(program.length > 1 ? {} : { scriptProgram: [program[0], RUN_SCRIPT] }),
     logTo: isBackground ? { write: () => undefined } : log.screen,
     recordTo: log.records,
-  }).catch(async (error: unknown) => {
+  }).catch(async (thrown: unknown) => {
+    const error = toDaemonFailure(thrown, {
+      conflict: "already_running",
+      invalid_argument: "usage",
+    });
+    recordFailedStart(log, cli.clock(), error);
     await log.close();
-    throw toDaemonFailure(error, { conflict: "already_running", invalid_argument: "usage" });
+    throw error;
   });
   const notifier = createServiceNotifier(cli.system);
   let runner: Promise<void> | undefined;
@@ -155,6 +160,15 @@ async function runServe(
     await daemon.stop();
     await log.close();
   }
+}
+
+/** Writes the reason of a failed start to the log file: a service has no screen. */
+function recordFailedStart({ records }: DaemonLog, now: number, error: unknown): void {
+  const reason = error instanceof Error ? error.message : String(error);
+  const time = new Date(now).toISOString();
+  records.write(
+    `${JSON.stringify({ level: "fatal", time, reason, message: "failed to start" })}\n`,
+  );
 }
 
 /** The first major version of V8 that has the second flag below; an older one prints an error for it. */

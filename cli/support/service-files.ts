@@ -16,10 +16,27 @@ export interface ServiceProgram {
 export interface ServiceFile {
   readonly path: string;
   readonly text: string;
+  /** `utf16` has a byte order mark and little-endian units. */
+  readonly encoding: "utf8" | "utf16";
+  /** The part of the text that names the program: a file with it is the service of the same home. */
+  readonly command: string;
+  /** Registers the service and starts it. */
   readonly start: readonly (readonly string[])[];
+  /** Starts the registered service, which does not run. */
+  readonly resume: readonly string[];
   readonly stop: readonly (readonly string[])[];
   /** Commands to run after the file is removed. */
   readonly forget: readonly (readonly string[])[];
+}
+
+/** Returns the bytes of the file with a service definition. */
+export function toFileBytes({ text, encoding }: Pick<ServiceFile, "text" | "encoding">): Buffer {
+  return encoding === "utf8" ? Buffer.from(text) : Buffer.from(`\uFEFF${text}`, "utf16le");
+}
+
+/** Returns the text of such a file. */
+export function fromFileBytes({ encoding }: Pick<ServiceFile, "encoding">, bytes: Buffer): string {
+  return bytes.toString(encoding === "utf8" ? "utf8" : "utf16le");
 }
 
 /** A user who gets a service. */
@@ -52,8 +69,11 @@ function toSystemdUnit({ homeDirectory, env }: ServiceUser, program: ServiceProg
   const variables = Object.entries(program.env).map(
     ([name, value]) => `Environment=${toUnitWord(`${name}=${value}`)}\n`,
   );
+  const command = `ExecStart=${toUnitCommand(program.words)}\n`;
   return {
     path: join(config, "systemd", "user", unitName),
+    encoding: "utf8",
+    command,
     text: `[Unit]
 Description=croft, a self-hosted forge and document vault
 After=network.target
@@ -63,9 +83,10 @@ StartLimitIntervalSec=0
 [Service]
 Type=notify
 NotifyAccess=all
-ExecStart=${toUnitCommand(program.words)}
-${variables.join("")}Restart=on-failure
+${command}${variables.join("")}Restart=on-failure
 RestartSec=10
+# Wrong settings do not change by themselves.
+RestartPreventExitStatus=2
 TimeoutStartSec=300
 TimeoutStopSec=90
 WatchdogSec=120
@@ -77,12 +98,16 @@ LockPersonality=yes
 RestrictRealtime=yes
 RestrictSUIDSGID=yes
 RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
+RestrictNamespaces=yes
 SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallErrorNumber=EPERM
 
 [Install]
 WantedBy=default.target
 `,
     start: [systemctl("daemon-reload"), systemctl("enable", "--now", unitName)],
+    resume: systemctl("start", unitName),
     stop: [systemctl("disable", "--now", unitName)],
     forget: [systemctl("daemon-reload")],
   };
@@ -111,17 +136,20 @@ function toLaunchAgent(
   const variables = Object.entries(env).map(
     ([name, value]) => `    <key>${escapeXml(name)}</key>${string(value)}\n`,
   );
+  const command = `<array>
+${words.map((word) => `    ${string(word)}\n`).join("")}  </array>
+`;
   return {
     path,
+    encoding: "utf8",
+    command,
     text: `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <plist version="1.0">
 <dict>
   <key>Label</key>${string(agentName)}
   <key>ProgramArguments</key>
-  <array>
-${words.map((word) => `    ${string(word)}\n`).join("")}  </array>
-  <key>EnvironmentVariables</key>
+  ${command}  <key>EnvironmentVariables</key>
   <dict>
 ${variables.join("")}  </dict>
   <key>RunAtLoad</key><true/>
@@ -134,35 +162,49 @@ ${variables.join("")}  </dict>
 </plist>
 `,
     start: [["launchctl", "bootstrap", `gui/${userId}`, path]],
+    resume: ["launchctl", "kickstart", `gui/${userId}/${agentName}`],
     stop: [["launchctl", "bootout", `gui/${userId}/${agentName}`]],
     forget: [],
   };
 }
 
+/**
+ * The Task Scheduler reads definitions in UTF-16 only. A trigger for the sign-in of any user needs an administrator, so the
+ * task names its own user.
+ */
 function toWindowsTask(
   { homeDirectory, env }: ServiceUser,
   { words }: ServiceProgram,
 ): ServiceFile {
   const folder = env["LOCALAPPDATA"] || join(homeDirectory, "AppData", "Local");
   const path = join(folder, "croft", "task.xml");
-  const [command = "", ...args] = words;
+  const [program = "", ...args] = words;
+  const { USERDOMAIN: domain = "", USERNAME: name = "" } = env;
+  const account = escapeXml(domain === "" ? name : `${domain}\\${name}`);
+  const user = name === "" ? "" : `<UserId>${account}</UserId>`;
+  const command = `<Command>${escapeXml(program)}</Command>
+      <Arguments>${escapeXml(args.map(toWindowsWord).join(" "))}</Arguments>
+`;
   return {
     path,
-    text: `<?xml version="1.0" encoding="UTF-8"?>
+    encoding: "utf16",
+    command,
+    text: `<?xml version="1.0" encoding="UTF-16"?>
 <Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
-  <Triggers><LogonTrigger><Enabled>true</Enabled></LogonTrigger></Triggers>
+  <Triggers><LogonTrigger><Enabled>true</Enabled>${user}</LogonTrigger></Triggers>
+  <Principals>
+    <Principal id="Author">${user}<LogonType>InteractiveToken</LogonType><RunLevel>LeastPrivilege</RunLevel></Principal>
+  </Principals>
   <Settings>
     <MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>
     <DisallowStartIfOnBatteries>false</DisallowStartIfOnBatteries>
     <StopIfGoingOnBatteries>false</StopIfGoingOnBatteries>
     <ExecutionTimeLimit>PT0S</ExecutionTimeLimit>
-    <RestartOnFailure><Interval>PT1M</Interval><Count>999</Count></RestartOnFailure>
+    <RestartOnFailure><Interval>PT1M</Interval><Count>255</Count></RestartOnFailure>
   </Settings>
-  <Actions>
+  <Actions Context="Author">
     <Exec>
-      <Command>${escapeXml(command)}</Command>
-      <Arguments>${escapeXml(args.map(toWindowsWord).join(" "))}</Arguments>
-    </Exec>
+      ${command}    </Exec>
   </Actions>
 </Task>
 `,
@@ -170,6 +212,7 @@ function toWindowsTask(
       ["schtasks", "/Create", "/F", "/TN", "croft", "/XML", path],
       ["schtasks", "/Run", "/TN", "croft"],
     ],
+    resume: ["schtasks", "/Run", "/TN", "croft"],
     stop: [
       ["schtasks", "/End", "/TN", "croft"],
       ["schtasks", "/Delete", "/F", "/TN", "croft"],

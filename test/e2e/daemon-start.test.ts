@@ -66,6 +66,9 @@ test("reports the failure of a start with its own code", { timeout: SLOW_MS }, (
     const ran = await runCroft(command, ["daemon", "start", "--port", "0", "--json"], { home });
     expect(ran.code).toBe(17);
     expect(JSON.parse(ran.stderr)).toMatchObject({ error: { code: "storage_unusable" } });
+    const logged = await runCroft(command, ["daemon", "logs", "--level", "fatal"], { home });
+    expect(logged.stdout).toContain("failed to start");
+    expect(logged.stdout).toContain("master.json");
   }),
 );
 

@@ -1,12 +1,12 @@
-import { spawn } from "node:child_process";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { CliContext } from "../../context.ts";
 import { CliError, DryRun } from "../../errors.ts";
 import { shape } from "../../output/spec.ts";
 import { toShellWord } from "../../output/shell-word.ts";
-import { findLastingProgram, warnUnlessLasting } from "../../support/lasting-program.ts";
-import { type ServiceFile, toServiceFile } from "../../support/service-files.ts";
+import { warnUnlessLasting } from "../../support/lasting-program.ts";
+import { readService, runServiceManager } from "../../support/service-control.ts";
+import { toFileBytes } from "../../support/service-files.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 
 export interface InstallServiceOptions {
@@ -33,7 +33,7 @@ export const installService = {
  * before it is written. @throws CliError `unsupported` on other systems, `unexpected` when the service manager refuses
  */
 async function runInstallService(cli: CliContext, { start }: InstallServiceOptions): Promise<void> {
-  const { service, keys, unseen } = await readService(cli);
+  const { service, keys, state, unseen } = await readService(cli);
   if (cli.flags.dryRun)
     throw new DryRun({ write: { file: service.path, text: service.text }, run: service.start });
   if (await cli.prompts.canAsk()) cli.io.note(`${service.path}:\n\n${service.text}`);
@@ -45,8 +45,11 @@ async function runInstallService(cli: CliContext, { start }: InstallServiceOptio
         '"croft config set" keeps a setting in the configuration file',
     );
   await mkdir(dirname(service.path), { recursive: true });
-  await writeFile(service.path, service.text, { mode: 0o600 });
-  if (start) for (const words of service.start) await runProgram(cli, words);
+  await writeFile(service.path, toFileBytes(service), { mode: 0o600 });
+  const before = await readFolder(state);
+  if (start) for (const words of service.start) await runServiceManager(cli, words);
+  const added = (await readFolder(state)).filter((name) => !before.includes(name));
+  const passwordFile = added.find((name) => name.startsWith("first-password"));
   const key = await describeKey(keys);
   const advice = start
     ? "Started it."
@@ -55,6 +58,15 @@ async function runInstallService(cli: CliContext, { start }: InstallServiceOptio
     { installed: true, file: service.path, started: start, key },
     [`Installed ${service.path}.`, advice, key].filter((text) => text !== null).join(" "),
   );
+  if (passwordFile !== undefined)
+    cli.io.note(`The password of both administrators is in ${join(state, passwordFile)}.`);
+}
+
+async function readFolder(path: string): Promise<string[]> {
+  return readdir(path).catch((error: NodeJS.ErrnoException): string[] => {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  });
 }
 
 export const uninstallService = {
@@ -82,50 +94,11 @@ async function runUninstallService(cli: CliContext): Promise<void> {
   if (cli.flags.dryRun) throw new DryRun({ remove: path, run: [...stop, ...forget] });
   await cli.prompts.confirm(`Stop the service and remove ${path}?`);
   for (const words of stop)
-    await runProgram(cli, words).catch((error: Error) => cli.io.warn(error.message));
+    await runServiceManager(cli, words).catch((error: Error) => cli.io.warn(error.message));
   await rm(path);
   for (const words of forget)
-    await runProgram(cli, words).catch((error: Error) => cli.io.warn(error.message));
+    await runServiceManager(cli, words).catch((error: Error) => cli.io.warn(error.message));
   await cli.output.done({ uninstalled: true, file: path }, `Removed ${path}. The home stays.`);
-}
-
-/** The service file for this home: settings come from the configuration file, not from the environment of this shell. */
-async function readService(cli: CliContext): Promise<{
-  readonly service: ServiceFile;
-  readonly keys: string;
-  /** Settings that exist only in the environment of this shell. */
-  readonly unseen: readonly string[];
-}> {
-  const { system, flags } = cli;
-  const { readAllSettings } = await import("../../profile/settings.ts");
-  const { paths, values } = readAllSettings(system, flags, {});
-  const home = flags.home ?? system.env["CROFT_HOME"];
-  const config = flags.config ?? system.env["CROFT_CONFIG"];
-  const path = system.env["PATH"];
-  const service = toServiceFile(system, {
-    words: [
-      ...findLastingProgram(system).program,
-      "serve",
-      "--background",
-      ...(home === undefined ? [] : [`--home=${home}`]),
-      ...(config === undefined ? [] : [`--config=${config}`]),
-    ],
-    // The daemon finds git on the PATH.
-    env: path === undefined ? {} : { PATH: path },
-    errorLog: join(paths.stateDirectory, "daemon.err"),
-  });
-  if (service === undefined)
-    throw new CliError(
-      "unsupported",
-      `croft does not support the service manager of ${system.platform}`,
-      {
-        hint: '"croft daemon start" runs it in the background',
-      },
-    );
-  const unseen = values
-    .filter(({ key, source }) => source === "environment" && key !== "home" && key !== "config")
-    .map(({ key }) => key);
-  return { service, keys: join(paths.dataDirectory, "keys"), unseen };
 }
 
 /** Settings of a service for a master key that is not in a file; null when the daemon finds the key by itself. */
@@ -138,30 +111,3 @@ async function describeKey(keys: string): Promise<string | null> {
     '"croft daemon backup FILE --with-keys", then "croft daemon restore FILE --with-keys".'
   );
 }
-
-/** @throws CliError `unexpected` when the program is missing or fails */
-async function runProgram(cli: CliContext, words: readonly string[]): Promise<void> {
-  const [program = "", ...args] = words;
-  const line = words.map(toShellWord).join(" ");
-  const child = spawn(program, args, {
-    env: cli.system.env,
-    stdio: ["ignore", "ignore", "pipe"],
-    signal: cli.signal,
-  });
-  let reason = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    if (reason.length < REASON_LENGTH_MAX) reason += text;
-  });
-  const failure = await new Promise<string | undefined>((resolve) => {
-    child.once("error", (error) => resolve(error.message));
-    child.once("close", (code) =>
-      resolve(code === 0 ? undefined : reason.trim() || `exit code ${code}`),
-    );
-  });
-  if (failure !== undefined)
-    throw new CliError("unexpected", `${line}: ${failure}`, {
-      hint: "--no-start writes the service file only",
-    });
-}
-
-const REASON_LENGTH_MAX = 4_096;

@@ -12,6 +12,8 @@ import { shape } from "../../output/spec.ts";
 import { daemonLogPath } from "../../profile/daemon-log.ts";
 import { makePrivateFolder } from "../../profile/private-files.ts";
 import type { SettingFlags } from "../../profile/settings.ts";
+import { findInstalledService, runServiceManager } from "../../support/service-control.ts";
+import type { ServiceFile } from "../../support/service-files.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 import {
   addServeFlags,
@@ -57,7 +59,8 @@ export const startDaemon = {
 } satisfies CommandModule;
 
 /**
- * * Starts the daemon of this home in the background and waits until it accepts requests.
+ * Starts the daemon of this home, as its service if that is installed and the line has no settings, else in a session of its
+ * own, and waits until it accepts requests.
  * @throws CliError `already_running`, the failure of the start, or `not_finished` when the daemon is not ready in time
  */
 async function runDaemonStart(cli: CliContext, options: DaemonStartOptions): Promise<void> {
@@ -69,7 +72,7 @@ async function runDaemonStart(cli: CliContext, options: DaemonStartOptions): Pro
       `a daemon (process ${notice.pid}) already runs on ${dataDirectory}`,
       { hint: '"croft daemon status" shows it, "croft daemon restart" starts it again' },
     );
-  await startAndReport(cli, options);
+  await startAgain(cli, options);
 }
 
 export const restartDaemon = {
@@ -91,10 +94,50 @@ export const restartDaemon = {
   },
 } satisfies CommandModule;
 
-/** Stops the daemon of this home, if one runs, and starts it in the background. */
+/** Stops the daemon of this home, if one runs, and starts it as `daemon start` does. */
 async function runDaemonRestart(cli: CliContext, options: DaemonStartOptions): Promise<void> {
   await endDaemon(cli, options);
+  await startAgain(cli, options);
+}
+
+async function startAgain(cli: CliContext, options: DaemonStartOptions): Promise<void> {
+  const service = await findInstalledService(cli);
+  if (service === undefined) return startAndReport(cli, options);
+  if (Object.keys(options.settings).length === 0) return resumeAndReport(cli, service, options);
+  cli.io.warn(
+    `the service ${service.path} takes no flags: the daemon runs outside of it; "croft config set" keeps settings`,
+  );
   await startAndReport(cli, options);
+}
+
+const servicePollMs = 100;
+
+/** Starts the service of this home and waits until its daemon accepts requests. */
+async function resumeAndReport(
+  cli: CliContext,
+  service: ServiceFile,
+  { timeoutSeconds }: DaemonStartOptions,
+): Promise<void> {
+  const { readAllSettings } = await import("../../profile/settings.ts");
+  const { paths } = readAllSettings(cli.system, cli.flags, {});
+  const log = daemonLogPath(paths.stateDirectory);
+  if (cli.flags.dryRun) throw new DryRun({ run: service.resume });
+  await runServiceManager(cli, service.resume);
+  const deadline = cli.clock() + timeoutSeconds * 1000;
+  for (;;) {
+    const { pid, urls = [] } = findDaemonNotice(paths.dataDirectory, cli.system) ?? {};
+    const isReady = urls.length > 0 && (await cli.client.probe("/readyz")).status === 200;
+    if (pid !== undefined && isReady)
+      return cli.output.done(
+        { started: true, pid, urls, log, first_start: null },
+        `${toReadyText(urls, undefined, whatToType(cli))}\nStarted the service (process ${pid}). Its log: ${log}`,
+      );
+    if (cli.clock() > deadline)
+      throw new CliError("not_finished", `the service is not ready after ${timeoutSeconds} s`, {
+        hint: '"croft daemon logs" shows why, "croft daemon wait" continues to wait',
+      });
+    await cli.system.sleep(servicePollMs, cli.signal);
+  }
 }
 
 async function startAndReport(

@@ -1,10 +1,16 @@
 import { execFileSync } from "node:child_process";
-import { access, chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { access, chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { installService } from "../../../../cli/commands/daemon/service.ts";
-import { toServiceFile, createServiceNotifier } from "../../../../cli/support/service-files.ts";
+import {
+  createServiceNotifier,
+  fromFileBytes,
+  toFileBytes,
+  toServiceFile,
+} from "../../../../cli/support/service-files.ts";
 import { skipUnless } from "../../../support/skip.ts";
+import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
 
@@ -19,11 +25,14 @@ afterEach(() => home[Symbol.asyncDispose]());
 /** Runs a line with a systemctl that records its words. */
 async function run(
   words: readonly string[],
-  options: { readonly platform?: NodeJS.Platform } = {},
+  options: { readonly platform?: NodeJS.Platform; readonly script?: string } = {},
 ) {
   const bin = join(home.path, "bin");
   await mkdir(bin, { recursive: true });
-  await writeFile(join(bin, "systemctl"), '#!/bin/sh\necho "$@" >> "$0.log"\n');
+  await writeFile(
+    join(bin, "systemctl"),
+    `#!/bin/sh\necho "$@" >> "$0.log"\n${options.script ?? ""}`,
+  );
   await chmod(join(bin, "systemctl"), 0o755);
   return runCli(["daemon", ...words, "--json"], {
     home: home.path,
@@ -58,6 +67,31 @@ test("writes a systemd unit for this home, starts it, and removes it again", asy
   expect((await run(["uninstall", "--yes"])).code).toBe(6);
 });
 
+test("daemon start runs the installed service of this home, and reports its daemon", async () => {
+  await using daemon = await fakeDaemon({ "GET /readyz": { body: { status: "ready" } } });
+  await run(["install", "--yes", "--no-start"]);
+  const notice = { pid: process.pid, started_at: 1, urls: [daemon.url] };
+  const noticePath = join(home.path, "daemon.json");
+  const script = `echo '${JSON.stringify(notice)}' > '${noticePath}'`;
+  const started = await run(["start"], { script });
+  expect(started.json()).toMatchObject({ started: true, pid: process.pid, urls: [daemon.url] });
+  expect(await systemctlLog()).toBe("--user start croft.service\n");
+  await rm(noticePath);
+
+  const refused = await run(["start"], { script: "echo the unit is masked >&2; exit 1" });
+  expect(refused.error()["message"]).toContain("the unit is masked");
+});
+
+test("daemon start leaves the service of another home alone", async () => {
+  await using other = await temporaryHome();
+  await run(["install", "--yes", "--no-start"]);
+  const dry = await runCli(["daemon", "start", "--dry-run", "--json", "--home", other.path], {
+    home: home.path,
+    program: ["/opt/a croft"],
+  });
+  expect(dry.json()).toMatchObject({ start: { data: other.path } });
+});
+
 test("explains a master key in the keyring", async () => {
   await mkdir(join(home.path, "keys"));
   await writeFile(join(home.path, "keys", "master.json"), '{"source":"keyring"}');
@@ -83,9 +117,15 @@ test("macOS gets a launch agent and Windows a task, with words that their progra
   expect(agent?.path).toBe("/home/mira/Library/LaunchAgents/croft.daemon.plist");
   expect(agent?.text).toContain("<string>/a &amp; b</string>");
   expect(agent?.start).toEqual([["launchctl", "bootstrap", "gui/501", agent?.path]]);
-  const task = toServiceFile({ ...user, platform: "win32" }, program);
+  const account = { USERDOMAIN: "DESK", USERNAME: "Mira" };
+  const task = toServiceFile({ ...user, env: account, platform: "win32" }, program);
   expect(task?.text).toContain("<Command>/a &amp; b</Command>");
   expect(task?.text).toContain("<Arguments>&quot;say \\&quot;hi\\&quot;\\\\&quot;</Arguments>");
+  // The Task Scheduler refuses UTF-8, and without an administrator a trigger for all users.
+  expect(task?.text).toContain("<Enabled>true</Enabled><UserId>DESK\\Mira</UserId></LogonTrigger>");
+  const bytes = toFileBytes(task!);
+  expect(bytes.subarray(0, 4).toString("hex")).toBe("fffe3c00");
+  expect(fromFileBytes(task!, bytes)).toContain(task?.command);
 });
 
 hasAnalyze.test(
