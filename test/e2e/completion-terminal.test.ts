@@ -14,6 +14,7 @@ const names = [
   ["a", "a b.txt", "a\\ b.txt"],
   ["q", "q'uote $(touch pwned).txt", "q\\'uote\\ \\$\\(touch\\ pwned\\).txt"],
   ["d", "docs/", "docs/"],
+  ["m", "my folder/", "my\\ folder/"],
 ] as const;
 
 /** How each shell is started with its script, without the configuration of the machine. */
@@ -56,6 +57,12 @@ for (const shell of ["bash", "zsh", "fish"] as const) {
         await terminal.sees(`croft vault item cat home:/${quoted}`);
         // The line is left without being run.
         await terminal.press(quoted, "C-c");
+      }
+      // A second Tab goes on behind the quote that the first one has closed, and must not lose it.
+      if (shell === "bash") {
+        await terminal.press(/ready> *$/m, "croft vault item cat 'home:/m", "Tab");
+        await terminal.press("'home:/my folder/'", "Tab");
+        await terminal.sees("croft vault item cat home:/my\\ folder/");
       }
       expect(existsSync(join(home.path, "pwned"))).toBe(false);
     },

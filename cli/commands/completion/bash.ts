@@ -129,7 +129,11 @@ _croft_values() {
   done
   _croft_plain "$cur"
   typed=$plain
-  case $cur in [\"\']*) quote=@{cur:0:1} ;; esac
+  # A word whose quotes are closed is completed as one without them.
+  case $cur in
+  \"?*\" | \'?*\') quote=closed ;;
+  [\"\']*) quote=@{cur:0:1} ;;
+  esac
   while IFS=$'\t' read -r value _; do
     [[ $value == "$typed"* ]] || continue
     case $quote in

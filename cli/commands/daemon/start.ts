@@ -129,7 +129,7 @@ async function resumeAndReport(
     const isReady = urls.length > 0 && (await cli.client.probe("/readyz")).status === 200;
     if (pid !== undefined && isReady)
       return cli.output.done(
-        { started: true, pid, urls, log, first_start: null },
+        { started: true, pid, urls, log, ...toFirstStartFields(cli, null) },
         `${toReadyText(urls, undefined, whatToType(cli))}\nStarted the service (process ${pid}). Its log: ${log}`,
       );
     if (cli.clock() > deadline)

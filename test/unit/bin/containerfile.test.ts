@@ -49,6 +49,11 @@ describe("the container file", () => {
     expect(valuesOf(last, "FROM")[0]).toMatch(/^debian:.*-slim$/);
   });
 
+  test("installs the library of the Node that npm brings, to build and to run", () => {
+    for (const stage of stages)
+      expect(valuesOf(stage, "RUN").join("\n")).toMatch(/apt-get install .*\blibatomic1\b/);
+  });
+
   test("runs as a numbered user other than root, chosen before anything starts", () => {
     const [user = ""] = valuesOf(last, "USER");
     expect(user).toMatch(/^[1-9]\d+:[1-9]\d+$/);
@@ -79,9 +84,10 @@ describe("the container file", () => {
     expect(runs.filter((run) => /\bnpm i(?:nstall)?\b/.test(run))).toEqual([]);
     expect(runs.join("\n")).toMatch(/\bnpm ci\b/);
     const apt = runs.filter((run) => run.includes("apt-get"));
-    expect(apt).toHaveLength(1);
-    for (const fact of ["--no-install-recommends", "rm -rf /var/lib/apt/lists/*"])
-      expect(apt[0]).toContain(fact);
+    expect(apt).toHaveLength(stages.length);
+    for (const run of apt)
+      for (const fact of ["--no-install-recommends", "rm -rf /var/lib/apt/lists/*"])
+        expect(run).toContain(fact);
   });
 
   test("copies only the executable into the image, and files that exist", async () => {
