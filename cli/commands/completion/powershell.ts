@@ -29,7 +29,7 @@ function toPowershellScript(rows: readonly CompletionRow[]): string {
       ` Kinds = ${list(args)}; Repeated = $${String(isVariadic)} }`,
   );
   const fixed = groupFlags(rows).flatMap(({ value, flags }) =>
-    flags.map((flag) => `    ${quote(flag)} = ${value === "live" ? "$null" : list(value)}`),
+    flags.map((flag) => `  $fixed[${quote(flag)}] = ${value === "live" ? "$null" : list(value)}`),
   );
   return `# PowerShell completion for croft
 Register-ArgumentCompleter -Native -CommandName croft -ScriptBlock {
@@ -37,10 +37,9 @@ Register-ArgumentCompleter -Native -CommandName croft -ScriptBlock {
   $table = @{
 ${table.join("\n")}
   }
-  # Values of flags; those that only croft can list are null.
-  $fixed = @{
+  # Values of flags; those that only croft can list are null. A literal would take -l and -L for the same key.
+  $fixed = [System.Collections.Generic.Dictionary[string, object]]::new()
 ${fixed.join("\n")}
-  }
   $valued = ${list(listValueFlags(rows))}
   $typed = @($commandAst.CommandElements | Select-Object -Skip 1 | ForEach-Object { if ($_ -is [System.Management.Automation.Language.StringConstantExpressionAst]) { $_.Value } else { "$_" } })
   if ($wordToComplete -ne '' -and $typed.Count -gt 0) { $typed = @($typed | Select-Object -SkipLast 1) }
@@ -59,7 +58,8 @@ ${fixed.join("\n")}
   $ask = {
     # An empty argument would get lost on the way; croft reads two quotes as one.
     $last = if ($typedWord -eq '') { '""' } else { $typedWord }
-    croft __complete -- @typed $last 2>$null | ForEach-Object { ($_ -split "\`t")[0] }
+    # In quotes: a script croft.ps1, as npm makes, would lose the bare one.
+    croft __complete '--' @typed $last 2>$null | ForEach-Object { ($_ -split "\`t")[0] }
   }
   $row = $table[$path]
   $found = @()

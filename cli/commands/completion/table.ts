@@ -48,7 +48,7 @@ export function listValueFlags(rows: readonly CompletionRow[]): readonly string[
   return [...new Set(forms)];
 }
 
-/** One kind of value, and the flags that take it as `PATH FLAG`. */
+/** One kind of value, and the flags that take it as `PATH FLAG`, in both forms. */
 export interface FlagGroup {
   readonly value: "live" | readonly string[];
   readonly flags: readonly string[];
@@ -58,11 +58,11 @@ export interface FlagGroup {
 export function groupFlags(rows: readonly CompletionRow[]): readonly FlagGroup[] {
   const groups = new Map<string, { value: FlagGroup["value"]; flags: string[] }>();
   for (const { path, flags } of rows)
-    for (const { word, value } of flags) {
+    for (const { word, short, value } of flags) {
       if (value === undefined || value === "files") continue;
       const key = String(value);
       const group = groups.get(key) ?? { value, flags: [] };
-      group.flags.push(`${path} ${word}`);
+      group.flags.push(`${path} ${word}`, ...(short === undefined ? [] : [`${path} ${short}`]));
       groups.set(key, group);
     }
   return [...groups.values()];

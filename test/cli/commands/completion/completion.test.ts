@@ -88,6 +88,7 @@ skipUnless(has("bash"), "bash is not installed").describe("in bash", () => {
     ["croft admin user edit mira --admin ", ["true", "false"]],
     ["croft issue edit mira/notes#1 --label b", []],
     ["croft issue list mira/notes --state ", ["open", "closed", "all"]],
+    ["croft issue list mira/notes -s ", ["open", "closed", "all"]],
     ["croft issue create mira/notes ", []],
     ["croft repo view ", ["one", "two"]],
     ["croft repo branch view mira/notes ", ["one", "two"]],
