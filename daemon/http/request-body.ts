@@ -155,9 +155,47 @@ export function closeAfterUnreadBody(message: IncomingMessage, response: ServerR
   const { headers } = message;
   const hasBody =
     headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
-  if (hasBody && !message.complete && !response.headersSent)
-    response.setHeader("Connection", "close");
+  if (!hasBody || message.complete || response.headersSent) return;
+  response.setHeader("Connection", "close");
+  closeAfterReading(message);
 }
+
+/** How long, 5 seconds, and for how many bytes about, a client may go on sending after the response. */
+const LINGER_CHECK_MS = 50;
+const LINGER_CHECKS_MAX = 100;
+const LINGER_BYTES_MAX = 64 * 1024 * 1024;
+
+/**
+ * Replaces the close after the last response by one that first discards what the client still sends, within limits.
+ * Closing with unread bytes resets the connection: a client that is still sending would fail with that, and never read
+ * the response (RFC 9112, 9.6).
+ */
+function closeAfterReading(message: IncomingMessage): void {
+  const { socket } = message;
+  if (lingering.has(socket)) return;
+  lingering.add(socket);
+  const closeSoon = socket.destroySoon.bind(socket);
+  socket.destroySoon = () => {
+    if (message.complete || socket.destroyed) return closeSoon();
+    socket.end();
+    const close = () => void socket.destroy();
+    const { bytesRead } = socket;
+    let checks = 0;
+    // The parser discards the bytes without an event.
+    const timer = setInterval(() => {
+      checks += 1;
+      const isTooMuch = socket.bytesRead - bytesRead > LINGER_BYTES_MAX;
+      if (isTooMuch || checks >= LINGER_CHECKS_MAX) close();
+    }, LINGER_CHECK_MS);
+    socket.once("close", () => clearInterval(timer));
+    socket.once("end", close);
+    message.unpipe();
+    message.once("end", close);
+    message.resume();
+  };
+}
+
+const lingering = new WeakSet<IncomingMessage["socket"]>();
 
 function tooLarge(maxBytes: number): AppError {
   return new AppError("too_large", `The request body is larger than ${maxBytes} bytes.`);

@@ -286,3 +286,34 @@ describe("clients that disconnect", () => {
     expect(app.reports[0]).toMatchObject({ status: 500, error: bug });
   });
 });
+
+describe("a client that is still sending when it is refused", () => {
+  /** Sends the whole body before it reads anything. */
+  async function sendAll({ url }: HttpApp, bytes: number) {
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    let answer = "";
+    let failure: string | undefined;
+    socket.on("error", (error) => (failure = error.message));
+    await once(socket, "connect");
+    socket.pause();
+    socket.write(`POST /api/closed HTTP/1.1\r\nHost: x\r\nContent-Length: ${bytes}\r\n\r\n`);
+    for (let sent = 0; sent < bytes && failure === undefined; sent += MIB)
+      await new Promise((done) => socket.write(Buffer.alloc(MIB, "x"), done));
+    socket.on("data", (chunk) => (answer += chunk.toString("latin1")));
+    socket.resume();
+    if (!socket.closed) await once(socket, "close");
+    return { answer, failure };
+  }
+
+  test("reads the refusal after its body, and the connection ends", async () => {
+    await using app = await serveRoutes(routes);
+    const { answer, failure } = await sendAll(app, 10 * MIB);
+    expect(failure).toBeUndefined();
+    expect(answer).toMatch(/^HTTP\/1\.1 401 /);
+  });
+
+  test("is cut when it sends on and on", async () => {
+    await using app = await serveRoutes(routes);
+    expect((await sendAll(app, 200 * MIB)).failure).toMatch(/EPIPE|ECONNRESET/);
+  });
+});
