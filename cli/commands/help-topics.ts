@@ -50,6 +50,9 @@ Keys. A restored home does not start without its master key. --with-keys puts it
 passphrase; the restored home then has it in a file. Without --with-keys, keep a copy of the folder keys/ in another
 place, or of the key that CROFT_MASTER_KEY_FILE names. "croft config path" shows where the folder is.
 
+Secret settings, such as backup_passphrase, smtp_url and the keys of buckets, are sealed together with the keys, and are
+left out of the readable config.yaml of a backup. A restore without keys names those to give again.
+
 Buckets. --to and --from take the address of a folder in a bucket of Amazon S3 or of a compatible server:
 
   croft config set backup_url 's3://backups/laptop?endpoint=https://nas.lan:9000'

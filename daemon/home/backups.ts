@@ -11,6 +11,7 @@ import type { Database } from "../../storage/engine/database.ts";
 import { claimInstanceValue } from "../../storage/tables/common/instance.ts";
 import { type BucketSetting, toBucketUrl } from "../settings/types.ts";
 import { type BucketInput, inBucket } from "./backup-bucket.ts";
+import { readSettingsCopy } from "./backup-settings.ts";
 import type { DaemonInput } from "./daemon-input.ts";
 import { assertEmbedded, assertStarted } from "./home.ts";
 
@@ -146,7 +147,7 @@ function toHome({ settings, paths, version, clock, process, exportKeys }: Backup
     directory: toDataDirectory(paths.dataDirectory),
     repositories: settings.repositoriesDir,
     exportKeys,
-    configFile: paths.configFile,
+    readSettings: () => readSettingsCopy(paths.configFile),
     version,
     now: clock(),
     mark: String(process.pid),

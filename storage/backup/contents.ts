@@ -10,10 +10,23 @@ export const INFO = "backup.json";
 
 export const DATABASE = "croft.db";
 
-/** The settings, when they are not only in the environment. */
+/**
+ * The settings, when they are not only in the environment: in the archive without secrets, in the sealed keys whole.
+ * Archives of earlier versions hold the whole file in the clear.
+ */
 export const CONFIG = "config.yaml";
 
-/** The files of `keys/`, sealed with a passphrase. */
+/** The config file as a backup holds it. */
+export interface SettingsCopy {
+  /** The file with its secrets, for the sealed keys. */
+  readonly whole: Buffer;
+  /** The file for everybody who has the archive; undefined leaves it out. */
+  readonly withoutSecrets: Buffer | undefined;
+  /** The keys that `withoutSecrets` lacks. */
+  readonly leftOut: readonly string[];
+}
+
+/** The files of `keys/` and `CONFIG`, sealed with a passphrase. */
 export const SEALED_KEYS = "keys.sealed";
 
 /** Which master key the home has, and where it is kept. It contains nothing of the key. */
@@ -31,6 +44,8 @@ export const backupInfo = z.object({
   format: z.literal(1),
   version: z.string(),
   created_at: z.string(),
+  /** The keys of the settings that `CONFIG` lacks, because they are secret. */
+  settings_left_out: z.array(z.string()).default([]),
 });
 
 /** Bytes at the beginning of an archive that identify it as a backup. */

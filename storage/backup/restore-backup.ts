@@ -42,6 +42,8 @@ export interface RestoredHome {
    * machine or in the environment. `missing`: the home does not start without its `master.key`.
    */
   readonly keys: "restored" | "kept" | "elsewhere" | "missing";
+  /** The keys of secret settings that the restored config file lacks. */
+  readonly settingsLeftOut: readonly string[];
   readonly kept: string | null;
 }
 
@@ -91,7 +93,9 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoredHo
     signal.throwIfAborted();
     const replacedFolder = await swap(stage, directory, copyTime(clock()));
     const keys = hasKeys ? "restored" : await restoreKeyRecord(stage, directory);
-    return { files, createdAt: info.data.created_at, keys, kept: replacedFolder };
+    const { created_at: createdAt, settings_left_out: leftOut } = info.data;
+    const settingsLeftOut = hasKeys ? [] : leftOut;
+    return { files, createdAt, keys, settingsLeftOut, kept: replacedFolder };
   } finally {
     await rm(stage, { recursive: true, force: true });
   }
@@ -220,7 +224,8 @@ async function hashOf(path: string): Promise<string> {
   return hash.digest("hex");
 }
 
-/** Opens the sealed keys into `keys/` of the stage; false when the backup has no keys, or no passphrase was given. */
+/**
+ * Opens the sealed keys into `keys/` of the stage, and the whole config file in the place of the one without secrets; false when the backup has no keys, or no passphrase was given. */
 async function restoreKeys(stage: string, passphrase: string | undefined): Promise<boolean> {
   if (passphrase === undefined) return false;
   const sealed = await readFile(join(stage, SEALED_KEYS)).catch((error: unknown) => {
@@ -234,8 +239,10 @@ async function restoreKeys(stage: string, passphrase: string | undefined): Promi
   });
   const files = openSealedKeys(sealed, passphrase);
   await mkdir(join(stage, "keys"), { mode: 0o700 });
-  for (const [name, bytes] of files)
-    await writeFile(join(stage, "keys", name), bytes, { mode: 0o600, flush: true });
+  for (const [name, bytes] of files) {
+    const path = name === CONFIG ? join(stage, CONFIG) : join(stage, "keys", name);
+    await writeFile(path, bytes, { mode: 0o600, flush: true });
+  }
   return true;
 }
 

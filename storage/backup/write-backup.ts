@@ -14,6 +14,7 @@ import {
   MANIFEST,
   SEALED_KEYS,
   sealKeys,
+  type SettingsCopy,
 } from "./contents.ts";
 
 export interface BackupOptions {
@@ -22,9 +23,9 @@ export interface BackupOptions {
   readonly repositories: string;
   /** The file or folder that the backup goes to, which may lie in the home; it is not backed up itself. */
   readonly target?: string | undefined;
-  /** The file of the settings; it need not exist. */
-  readonly configFile: string;
-  /** Includes `keys/`, sealed with this passphrase. */
+  /** Reads the config file; resolves with undefined when there is none. */
+  readonly readSettings: () => Promise<SettingsCopy | undefined>;
+  /** Includes `keys/` and the whole config file, sealed with this passphrase. */
   readonly passphrase: string | undefined;
   /** Returns the files of `keys/` that hold the master key; called with a passphrase only. */
   readonly exportKeys: () => Promise<ReadonlyMap<string, Buffer>>;
@@ -158,7 +159,7 @@ async function writeContents(
     directory,
     repositories,
     target,
-    configFile,
+    readSettings,
     passphrase,
     exportKeys,
     version,
@@ -214,16 +215,23 @@ async function writeContents(
   };
 
   try {
-    const info = { format: 1, version, created_at: mtime.toISOString() };
+    const settings = await readSettings();
+    const leftOut = settings?.leftOut ?? [];
+    const info = {
+      format: 1,
+      version,
+      created_at: mtime.toISOString(),
+      ...(leftOut.length > 0 && { settings_left_out: leftOut }),
+    };
     await addBytes(INFO, Buffer.from(`${JSON.stringify(info)}\n`));
     await addOwn(DATABASE, copy);
-    await addFile(CONFIG, configFile);
+    if (settings?.withoutSecrets !== undefined) await addBytes(CONFIG, settings.withoutSecrets);
     await addFile(KEY_RECORD, join(directory.keys, KEY_RECORD));
-    if (passphrase !== undefined)
-      await addBytes(
-        SEALED_KEYS,
-        sealKeys(await readKeys(directory, await exportKeys()), passphrase),
-      );
+    if (passphrase !== undefined) {
+      const files = await readKeys(directory, await exportKeys());
+      if (settings !== undefined) files.set(CONFIG, settings.whole);
+      await addBytes(SEALED_KEYS, sealKeys(files, passphrase));
+    }
     for (const folder of FOLDERS) await addFolder(folder, pathOf(folder, directory, repositories));
   } finally {
     await manifest.close();
@@ -239,7 +247,7 @@ const SMALL_BYTES = 1024 * 1024;
 async function readKeys(
   { keys }: DataDirectory,
   exported: ReadonlyMap<string, Buffer>,
-): Promise<ReadonlyMap<string, Buffer>> {
+): Promise<Map<string, Buffer>> {
   const files = new Map<string, Buffer>();
   for (const name of await readdir(keys)) files.set(name, await readFile(join(keys, name)));
   for (const [name, bytes] of exported) files.set(name, bytes);

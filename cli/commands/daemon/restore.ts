@@ -192,9 +192,10 @@ async function restoreArchive(cli: CliContext, options: DaemonRestoreOptions): P
         });
       }),
   );
-  const { kept: previous, keys, archive } = restored;
+  const { kept: previous, keys, settingsLeftOut, archive } = restored;
   const advice = keyAdvice[keys];
   if (advice !== undefined) cli.io.warn(advice);
+  if (settingsLeftOut.length > 0) cli.io.warn(settingsAdvice(settingsLeftOut));
   // The restored config.yaml may name another folder than the one before.
   const { repositoriesDir } = readAllSettings(cli.system, cli.flags, {}).settings;
   const repositories = join(data, "repositories");
@@ -205,7 +206,15 @@ async function restoreArchive(cli: CliContext, options: DaemonRestoreOptions): P
     );
   const before = previous === null ? "" : `; the replaced files are in ${previous}`;
   await cli.output.done(
-    { restored: true, copy: archive, kept: previous, data, files: restored.files, keys },
+    {
+      restored: true,
+      copy: archive,
+      kept: previous,
+      data,
+      files: restored.files,
+      keys,
+      settings_left_out: settingsLeftOut,
+    },
     `Restored ${data} from ${archive}, made ${restored.createdAt}${before}.`,
   );
   if (keys !== "missing")
@@ -221,6 +230,14 @@ const keyAdvice: Readonly<Partial<Record<string, string>>> = {
     "The master key of this home was kept in the system's keyring or in the environment: on another machine, name a " +
     "file with the key in CROFT_MASTER_KEY_FILE. A backup with keys is restored with --with-keys.",
 };
+
+/** Names the secret settings to give again: only the sealed keys of a backup hold them. */
+function settingsAdvice(keys: readonly string[]): string {
+  return (
+    `The restored config.yaml lacks secret settings. Give them again: ${keys.join(", ")}. ` +
+    '"croft config set KEY --stdin" takes each from standard input. A backup with keys is restored with --with-keys, which restores them too.'
+  );
+}
 
 /** Checks before any prompt that the backup exists. @throws CliError `not_found` */
 async function assertExists(path: string): Promise<void> {

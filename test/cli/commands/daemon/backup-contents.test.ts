@@ -7,6 +7,7 @@ import { setImmediate } from "node:timers/promises";
 import { pack as createPack } from "tar-stream";
 import { expect, test } from "vitest";
 import { startDaemon } from "../../../../daemon/main.ts";
+import { readSettingsCopy } from "../../../../daemon/home/backup-settings.ts";
 import { writeBackup } from "../../../../storage/backup/write-backup.ts";
 import { toDataDirectory } from "../../../../storage/data-directory.ts";
 import { testInput } from "../../../support/daemon.ts";
@@ -49,7 +50,7 @@ test("ends whenever its destination fails, also while a file is read", async () 
     const backedUp = writeBackup({
       directory: toDataDirectory(home.path),
       repositories: join(home.path, "repositories"),
-      configFile: join(home.path, "config.yaml"),
+      readSettings: async () => undefined,
       passphrase: undefined,
       exportKeys: async () => new Map(),
       version: "0",
@@ -74,7 +75,7 @@ test("fails when a daemon that starts empties tmp/ meanwhile", async () => {
   const backedUp = writeBackup({
     directory: toDataDirectory(home.path),
     repositories: join(home.path, "repositories"),
-    configFile: join(home.path, "config.yaml"),
+    readSettings: async () => undefined,
     passphrase: undefined,
     exportKeys: async () => new Map(),
     version: "0",
@@ -155,4 +156,91 @@ test("a backup removes what a killed one left in tmp/, and leaves that of one th
   const ran = await runCli(["daemon", "backup", file, "--json"], { home: home.path, env });
   expect(ran.code).toBe(0);
   expect(await readdir(join(home.path, "tmp"))).toEqual([`backup-${process.ppid}.db`]);
+});
+
+/** Every secret that a config file can hold, and one that was commented out. */
+const secretConfig = `# smtp_url: smtp://mira:former-secret@mail.example.org
+log_level: warn
+backup_passphrase: &p sealed-secret
+backup_secret_access_key: *p
+objects_secret_access_key: "bucket-secret"
+smtp_url: smtp://mira:mail-secret@mail.example.org
+mail_from: Mira <mira@example.org>
+`;
+
+const leftOut = [
+  "backup_passphrase",
+  "backup_secret_access_key",
+  "objects_secret_access_key",
+  "smtp_url",
+];
+
+test("keeps secret settings out of the readable part, and restores them with the keys", async () => {
+  await using home = await servedHome();
+  await writeFile(join(home.path, "config.yaml"), secretConfig);
+  const env = { CROFT_KEY_SOURCE: "file" };
+  const file = join(home.path, "home.tar");
+  const stdin = "passphrase of this test";
+  const words = ["daemon", "backup", file, "--with-keys", "--passphrase-stdin"];
+  expect((await runCli(words, { home: home.path, env, stdin })).code).toBe(0);
+  const bytes = await readFile(file, "latin1");
+  for (const secret of ["former-secret", "sealed-secret", "bucket-secret", "mail-secret"])
+    expect(bytes).not.toContain(secret);
+
+  await using plain = await temporaryHome();
+  const without = ["daemon", "restore", file, "--yes", "--json"];
+  const ran = await runCli(without, { home: plain.path, env });
+  expect(ran.json()).toMatchObject({ restored: true, settings_left_out: leftOut });
+  for (const key of leftOut) expect(ran.err).toContain(key);
+  expect(await readFile(join(plain.path, "config.yaml"), "utf8")).toMatch(
+    /^#.*\nlog_level: warn\nmail_from: Mira <mira@example\.org>\n$/,
+  );
+
+  await using whole = await temporaryHome();
+  const withKeys = [...without, "--with-keys", "--passphrase-stdin"];
+  const opened = await runCli(withKeys, { home: whole.path, env, stdin });
+  expect(opened.json()).toMatchObject({ keys: "restored", settings_left_out: [] });
+  expect(await readFile(join(whole.path, "config.yaml"), "utf8")).toBe(secretConfig);
+  expect(await readdir(join(whole.path, "keys"))).not.toContain("config.yaml");
+});
+
+test("leaves out a config file whose secrets cannot be told from the rest", async () => {
+  await using home = await servedHome();
+  const copy = await readSettingsCopy(join(home.path, "config.yaml"));
+  expect(copy).toBeUndefined();
+  await writeFile(join(home.path, "config.yaml"), "log_level: [\nbackup_passphrase: secret\n");
+  expect(await readSettingsCopy(join(home.path, "config.yaml"))).toMatchObject({
+    withoutSecrets: undefined,
+    leftOut: ["config.yaml"],
+  });
+});
+
+test("restores an archive of an earlier version with the secrets in its config file", async () => {
+  await using home = await servedHome();
+  const chunks: Uint8Array[] = [];
+  await writeBackup({
+    directory: toDataDirectory(home.path),
+    repositories: join(home.path, "repositories"),
+    readSettings: async () => ({
+      whole: Buffer.from(secretConfig),
+      withoutSecrets: Buffer.from(secretConfig),
+      leftOut: [],
+    }),
+    passphrase: undefined,
+    exportKeys: async () => new Map(),
+    version: "0",
+    now: 0,
+    mark: "test",
+    async write(chunk) {
+      chunks.push(chunk);
+    },
+  });
+  const file = join(home.path, "home.tar");
+  await writeFile(file, Buffer.concat(chunks));
+  await using restored = await temporaryHome();
+  const env = { CROFT_KEY_SOURCE: "file" };
+  const words = ["daemon", "restore", file, "--yes", "--json"];
+  const ran = await runCli(words, { home: restored.path, env });
+  expect(ran.json()).toMatchObject({ restored: true, settings_left_out: [] });
+  expect(await readFile(join(restored.path, "config.yaml"), "utf8")).toBe(secretConfig);
 });
