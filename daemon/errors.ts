@@ -1,6 +1,6 @@
 /**
- * Why a request cannot be served: the closed list of codes that services throw. Each API's renderer makes the response
- * of a code and its data; `http/replies.ts` has the statuses and `docs/errors.md` explains the codes.
+ * Why a request cannot be served: the closed list of codes that services throw. Each API's renderer turns a code and
+ * its data into a response; `http/replies.ts` has the statuses and `docs/errors.md` explains the codes.
  */
 export type ErrorCode =
   | "invalid_argument"

@@ -81,7 +81,10 @@ import { shareEndpoints } from "./vault/shares.ts";
 import { tokenEndpoints as machineTokenEndpoints } from "./vault/tokens.ts";
 import { topicEndpoints } from "./vault/topics.ts";
 
-/** Every operation that the daemon serves, in the order of the documents. Tests, OpenAPI and the command line read it. */
+/**
+ * Every operation that the daemon serves, in the order of the API documents. Tests, OpenAPI and the command line read
+ * this list.
+ */
 export const allEndpoints: readonly AnyEndpoint[] = [
   ...adminActionEndpoints,
   ...adminCronEndpoints,

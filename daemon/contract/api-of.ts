@@ -1,6 +1,6 @@
 /**
- * The surfaces of the daemon: the two APIs, and the three protocols of the forge that have addresses and error bodies of
- * their own.
+ * The surfaces of the daemon: the two APIs, and the three protocols of the forge that have their own addresses and
+ * error bodies.
  */
 export type Surface = "forge" | "packages" | "git" | "artifacts" | "vault";
 
@@ -8,8 +8,9 @@ export type Surface = "forge" | "packages" | "git" | "artifacts" | "vault";
 export const ARTIFACT_SERVICE = "/twirp/github.actions.results.api.v1.ArtifactService";
 
 /**
- * Returns the surface that serves `path`, or undefined when none does. Everything below `/api/` that is not the forge's
- * belongs to the vault, and the start page of sign-ins at vendors. Forge addresses may repeat slashes (forge behaviour, 1.1).
+ * Returns the surface that serves `path`, or undefined when none does. The vault serves everything below `/api/` that
+ * is not the forge's, and the start page of sign-ins at vendors. Forge addresses may repeat slashes (forge behaviour,
+ * 1.1).
  * @param path the path of a request or of an endpoint, without its query
  */
 export function surfaceOf(path: string): Surface | undefined {

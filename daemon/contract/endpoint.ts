@@ -17,11 +17,11 @@ export type ScopeCategory =
   | "user";
 
 /**
- * The callers that an endpoint admits. There is no default, so no route is open by accident. Forge: `anyone` (credentials
- * are optional, wrong ones still refused), `forge_user`, `forge_site_admin`, `forge_basic` (signed in by Basic
- * authentication: self or site administrator of the account in the path). Vault: `anyone`, `vault_account` (any role),
- * `vault_user` (regular users only), `vault_administrator`. A machine token is accepted unless the gate says
- * `refusesMachineTokens`; one of scope `read` on GET, and where the endpoint says `onlyReads`. Artifacts of jobs:
+ * The callers that an endpoint admits. There is no default, so no route is open by accident. Forge: `anyone`
+ * (credentials are optional, wrong ones still refused), `forge_user`, `forge_site_admin`, `forge_basic` (signed in by
+ * Basic authentication: self or site administrator of the account in the path). Vault: `anyone`, `vault_account` (any
+ * role), `vault_user` (regular users only), `vault_administrator`. A machine token is accepted unless the gate says
+ * `refusesMachineTokens`; a token of scope `read` only for GET and for endpoints with `onlyReads`. Artifacts of jobs:
  * `forge_job` (the runtime token of a job that runs), `forge_artifact_address` (an address that the forge has signed;
  * credentials do not count).
  */
@@ -30,13 +30,13 @@ export type Gate =
   | {
       readonly admits: "forge_user";
       readonly scope: ScopeCategory;
-      /** Lets an account that must change its password in, by that password. */
+      /** Admits an account that must change its password, if it signs in with that password. */
       readonly changesPassword?: true;
     }
   | {
       readonly admits: "forge_site_admin";
       readonly scope: "admin";
-      /** Refuses tokens with the scope `public-only`: the route reaches private repositories as a whole. */
+      /** Refuses tokens with the scope `public-only`, because the route exposes all private repositories. */
       readonly refusesPublicOnly?: true;
     }
   | { readonly admits: "forge_basic"; readonly scope: "user" }
@@ -49,7 +49,7 @@ export type Gate =
   | { readonly admits: "forge_job" | "forge_artifact_address" };
 
 export const anyone = { admits: "anyone" } as const satisfies Gate;
-/** Open to anonymous callers; a token needs the scope. */
+/** Open to anonymous callers; a caller with a token needs the scope. */
 export const anyoneWithin = <S extends ScopeCategory>(scope: S) =>
   ({ admits: "anyone", scope }) as const satisfies Gate;
 export const siteAdmin = { admits: "forge_site_admin", scope: "admin" } as const satisfies Gate;
@@ -91,8 +91,8 @@ export const vaultAdministratorInSession = {
 } as const satisfies Gate;
 
 /**
- * A fixed window: at most `max` requests per `seconds`, counted per route and per key: the address, the account (the
- * address of an anonymous request), or `anonymous`, the address of anonymous requests only.
+ * A fixed window: at most `max` requests per `seconds` and route. `address` counts by address; `account` by account,
+ * or by address for anonymous requests; `anonymous` counts anonymous requests only, by address.
  */
 export interface Limit {
   readonly key: "address" | "account" | "anonymous";
@@ -187,11 +187,11 @@ export interface Endpoint<
   readonly params?: Params;
   readonly query?: Query;
   readonly body?: Body;
-  /** Lets the operation use the disk space that is kept for cleaning up a full disk, as every DELETE may. */
+  /** Lets the operation use the reserved disk space, which is for cleaning up a full disk. Every DELETE may use it. */
   readonly mayUseReserve?: true;
   /** Whether it changes nothing although it is not a GET, because its input is too large for a query. */
   readonly onlyReads?: true;
-  /** Whether no part of the request reaches the database: path and body may contain NUL and unpaired surrogates. */
+  /** Set if no part of the request reaches the database. Path and body may then contain NUL and unpaired surrogates. */
   readonly isTransient?: true;
   /**
    * Largest body in bytes that is read whole; the server's default when absent. An anonymous caller never gets more than

@@ -7,7 +7,9 @@ export interface DefaultContext {
   readonly platform: string;
 }
 
-/** One setting, declared once: reading, `croft config list`, the flags and the reference page all follow from it. */
+/**
+ * The declaration of one setting. Parsing, `croft config list`, the flags and the reference page are derived from it.
+ */
 export interface Setting<T> {
   readonly type: SettingType<T>;
   readonly help: string;
@@ -18,9 +20,9 @@ export interface Setting<T> {
   readonly defaultText: string | undefined;
   /** The flag as commander takes it. A secret never has one. */
   readonly flag: string | undefined;
-  /** Its value is never printed. */
+  /** Whether the value is never printed. */
   readonly secret: boolean;
-  /** It cannot be in the config file: it decides where that file is, or must not lie in it. */
+  /** Whether the config file cannot have it, because it locates that file or is too secret for it. */
   readonly outsideFile: boolean;
 }
 
@@ -84,7 +86,7 @@ function complete(group: SettingGroup, { help, flag, secret, outsideFile }: Deta
   return { group, help, flag, secret: secret ?? false, outsideFile: outsideFile ?? false };
 }
 
-/** A folder of the data folder as a default. */
+/** Returns a default: the folder of this name in the data folder. */
 export function inData(folder: string): (context: DefaultContext) => string {
   return ({ paths, platform }) => pathsOf(platform).join(paths.dataDirectory, folder);
 }

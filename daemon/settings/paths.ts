@@ -41,7 +41,7 @@ export function toSettingPaths(
   return { ...folders, home: chosen.home, configFile, configDirectory: dirname(configFile) };
 }
 
-/** Makes `path` absolute: `~` is the home directory, anything relative starts in `from`. */
+/** Makes `path` absolute: `~` is the home directory, a relative path starts in `from`. */
 export function toAbsolutePath(path: string, from: string, environment: PathEnvironment): string {
   const { join, resolve } = pathsOf(environment.platform);
   const expanded = /^~(?=$|[/\\])/.test(path)

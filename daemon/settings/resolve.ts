@@ -18,7 +18,7 @@ import {
 } from "./settings.ts";
 import { suggest } from "./suggest.ts";
 
-/** The source of a value, weakest last. `environment_file` is the `_FILE` twin of a variable. */
+/** The source of a value, strongest first. `environment_file` is the `_FILE` twin of a variable. */
 export type SettingSource = "flag" | "environment" | "environment_file" | "file" | "default";
 
 /** One resolved value as `croft config list` prints it. */
@@ -45,14 +45,14 @@ export interface SettingsInput extends PathEnvironment {
   parseFile(text: string): unknown;
 }
 
-/** One thing that is wrong. `message` is a whole sentence and never holds a secret. */
+/** One invalid setting. `message` is a whole sentence without secrets. */
 export interface SettingProblem {
   readonly key: string;
   readonly origin: string;
   readonly message: string;
 }
 
-/** The settings cannot be used. All problems at once; the message lists them a line each. */
+/** Thrown when the settings are invalid. The message lists all problems, one a line. */
 export class SettingsError extends Error {
   readonly problems: readonly SettingProblem[];
 
@@ -89,7 +89,7 @@ export function resolvePaths(
 
 /**
  * All settings, frozen: flag over variable (or its `_FILE` twin) over config file over default. An empty variable
- * counts as unset. Pure but for the two functions that it is given.
+ * counts as unset. Pure except for the two functions in `input`.
  * @throws SettingsError with every problem: unknown keys and variables, wrong types, unreadable twins, bad YAML.
  */
 export function resolveSettings(input: SettingsInput): {
@@ -131,7 +131,7 @@ interface Candidate {
   readonly value: unknown;
   readonly source: SettingSource;
   readonly origin: string;
-  /** Where its relative paths start. */
+  /** The folder in which its relative paths start. */
   readonly from: string;
 }
 
@@ -264,7 +264,7 @@ function parseConfigFile(
   for (const key of Object.keys(parsed)) {
     const declared = known.get(key);
     if (declared === undefined) {
-      // Variables and keys are easily taken for each other.
+      // Users confuse variables and keys.
       const hint = suggest(key.toLowerCase().replace(/^croft_/, ""), [...known.keys()]);
       problems.push({ key, origin, message: `unknown key ${quote(key)} in ${origin}${hint}` });
     } else if (declared.outsideFile) {

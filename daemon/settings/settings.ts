@@ -141,7 +141,7 @@ export const settingDeclarations = {
   backupFolder: optional("Storage", filePath, "no scheduled backups in a folder", {
     help: "Where scheduled backups of the whole home are written, as croft daemon backup does",
   }),
-  // A secret as objects_url is.
+  // Secret for the same reason as `objects_url`.
   backupUrl: optional("Storage", bucketUrl, "no scheduled backups in a bucket", {
     help: "Folder of a bucket for scheduled backups of the whole home, as croft daemon backup --to writes them",
     secret: true,

@@ -18,7 +18,7 @@ export interface SettingType<T> {
   show?(value: T): unknown;
 }
 
-/** How TLS is served: not at all, with an own certificate, or with the given files (absolute paths). */
+/** TLS is off, uses a self-signed certificate, or uses the given files (absolute paths). */
 export type TlsSetting =
   | { readonly kind: "off" }
   | { readonly kind: "self" }

@@ -43,7 +43,7 @@ export const activityShape = z.object({
   /** 0 without a comment. */
   comment_id: wireId,
   comment: commentShape.nullable(),
-  /** In full, such as `refs/heads/main`; empty except for pushes and deletions. */
+  /** The full ref, such as `refs/heads/main`; only pushes and deletions have one, others an empty text. */
   ref_name: z.string(),
   /** Whether the repository is private now. */
   is_private: z.boolean(),
@@ -56,7 +56,7 @@ export const activityShape = z.object({
 });
 export type WireActivity = z.output<typeof activityShape>;
 
-/** A day in UTC; anything else is not a filter. */
+/** A day in UTC; any other text is ignored. */
 const date = queryText.meta({ format: "date" });
 const query = z.object({ ...paging, date });
 const replies = { 200: z.array(activityShape), ...signedInReplies, 404: apiError } as const;

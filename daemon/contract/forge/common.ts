@@ -32,7 +32,7 @@ interface TextRules {
   readonly rules?: readonly FieldRule[];
 }
 
-/** A member that must be there and not be empty: `Required` otherwise. */
+/** A required member that must not be empty; otherwise the error is `Required`. */
 export function requiredText({ max, rules = [] }: TextRules = {}) {
   const schema = z
     .string({ error: (issue) => (issue.input == null ? "Required" : notA("string")) })
@@ -57,7 +57,7 @@ export const optionalInteger = integer.nullish();
 /** A moment as RFC 3339; anything else cannot be decoded. */
 export const optionalTime = z.iso.datetime({ offset: true, error: notA("time") }).nullish();
 
-/** A list of words that must be there; an empty list will do. */
+/** A required list of words; it may be empty. */
 export const requiredWords = z.array(z.string({ error: notA("string") }), {
   error: (issue) => (issue.input == null ? "Required" : notA("array")),
 });
@@ -77,7 +77,7 @@ export const optionalIds = (max: number) =>
 export const optionalMembers = <S extends z.ZodRawShape>(shape: S) =>
   z.object(shape, { error: notA("object") }).nullish();
 
-/** An object of texts that must be there; an empty one will do. */
+/** A required object of texts; it may be empty. */
 export const requiredTextMap = z.record(z.string(), z.string({ error: notA("string") }), {
   error: (issue) => (issue.input == null ? "Required" : notA("object")),
 });
@@ -123,7 +123,7 @@ const pageSize = z.preprocess(
   z.int().min(1).max(MAX_PAGE_SIZE).default(DEFAULT_PAGE_SIZE),
 );
 
-/** `page` and `limit` of every list; nonsense counts as absent, a large limit as 50 (forge behaviour, 4.1). */
+/** `page` and `limit` of every list; invalid values count as absent, a larger limit as 50 (forge behaviour, 4.1). */
 export const paging = { page: pageNumber, limit: pageSize };
 
 /** The first occurrence of a text; absent is empty. */
@@ -145,13 +145,13 @@ export const queryWord = (words: readonly string[]) =>
       .meta({ enum: [...words] }),
   );
 
-/** Everything but the words for true is false (forge behaviour, 1.3). */
+/** True for the words that `isTrueWord` accepts, false for all others (forge behaviour, 1.3). */
 export const queryFlag = z.preprocess(
   (value: QueryValue) => isTrueWord(first(value) ?? ""),
   z.boolean(),
 );
 
-/** Absent or empty is not a filter; everything but the words for true is false. */
+/** Undefined, thus no filter, when absent or empty; otherwise as `queryFlag`. */
 export const optionalQueryFlag = z.preprocess((value: QueryValue) => {
   const word = first(value) ?? "";
   return word === "" ? undefined : isTrueWord(word);
@@ -163,7 +163,7 @@ export const queryInteger = z.preprocess((value: QueryValue, context) => {
   return toInteger(value) ?? 0;
 }, z.int().default(0));
 
-/** Refuses a number in another notation, such as `0x10`, `1e2`, `1.0` or ` 1`: it must not be taken for an absent one. */
+/** Refuses a number in another notation, such as `0x10`, `1e2`, `1.0` or ` 1`: it must not count as absent. */
 function assertDecimal(value: QueryValue, context: z.core.$RefinementCtx): void {
   const word = first(value)?.replace(/^[+-]/, "") ?? "";
   if (word.trim() === "" || /^\d+$/.test(word) || Number.isNaN(Number(word))) return;
@@ -173,13 +173,13 @@ function assertDecimal(value: QueryValue, context: z.core.$RefinementCtx): void 
   });
 }
 
-/** A number in a path; anything else is 0, which names nothing (forge behaviour, 1.1). */
+/** A number in a path; any other text is 0, which is the id of nothing (forge behaviour, 1.1). */
 export const pathInteger = z.preprocess((value: string | number) => toInteger(value) ?? 0, z.int());
 
 /** The path of a route below a user's name. */
 export const usernameParams = z.object({ username: z.string() });
 
-/** The words that forms and queries take for true (forge behaviour, 1.3). */
+/** The words that mean true in forms and queries (forge behaviour, 1.3). */
 export function isTrueWord(word: string): boolean {
   return /^(?:1|t|T|true|True|TRUE)$/.test(word) || word.toLowerCase() === "on";
 }

@@ -41,7 +41,7 @@ export const threadShape = z.object({
 });
 export type WireThread = z.output<typeof threadShape>;
 
-/** Repeatable words of a closed list; unknown ones are dropped, so a filter of unknown words only chooses nothing away. */
+/** Repeatable words of a closed list. Unknown words are dropped; a filter with unknown words only filters nothing. */
 const queryWords = <W extends string>(words: readonly W[]) =>
   z.preprocess(
     (value: string | readonly string[] | undefined) => {
@@ -119,7 +119,8 @@ export const countNotifications = endpoint({
 
 /**
  * Events: `thread` with a thread that has news, `count` with the unread count when the stream opens and after every
- * change by any client. Their ids are for `Last-Event-ID`, with which the stream begins with the threads in between.
+ * change by any client. A client that sends the last id as `Last-Event-ID` first gets the threads that have changed
+ * since.
  */
 export const streamNotifications = endpoint({
   name: "forge.notifications.stream",

@@ -1,7 +1,7 @@
 // daemon/contract/forge: endpoints and wire shapes of the forge API, one file per group of its document.
 // Start in common.ts, which declares bodies and queries. This file: the rules of names and addresses.
 
-/** Whether a new account or organization may be called so, by its characters (forge behaviour, 6.1). */
+/** Returns whether the characters of a name are valid for a new account or organization (forge behaviour, 6.1). */
 export function isUserName(name: string): boolean {
   return /^[A-Za-z0-9]+(?:[-._][A-Za-z0-9]+)*$/.test(name);
 }

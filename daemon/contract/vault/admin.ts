@@ -27,10 +27,10 @@ export const managedUser = user.extend({
   password_must_change: z.boolean(),
 });
 
-/** The kinds of event that the audit list can be narrowed to: an event type is one of them, a dot, and the rest. */
+/** The categories of events, by which the audit list is filtered. An event type begins with one of them and a dot. */
 export const eventPrefix = z.enum(["auth", "cloud", "document", "share", "admin", "system"]);
 
-/** One audit record with the names of those it is about, where they still exist. */
+/** One audit record, with the names of the accounts it is about if they still exist. */
 export const auditEntry = z.object({
   id: z.int(),
   event_type: z.string(),

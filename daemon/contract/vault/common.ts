@@ -26,7 +26,7 @@ export const email = z
   .string()
   .trim()
   .max(254)
-  // Before the case goes: in lower case the Kelvin sign is a plain k, and so another address.
+  // Before lower-casing, which turns the Kelvin sign into a plain k and thus another address.
   .check(z.email({ error: "This is not an e-mail address" }))
   .toLowerCase();
 
@@ -60,7 +60,7 @@ export const password = z
 /** Longest password in bytes of UTF-8. */
 export const PASSWORD_BYTES_MAX = 1024;
 
-/** One value that did not fit. */
+/** One invalid value. */
 const validationFailure = z.object({
   loc: z.array(z.union([z.string(), z.number()])),
   msg: z.string(),
@@ -96,7 +96,7 @@ export const pageOf = <T extends z.ZodType>(item: T) =>
     per_page: z.int().min(1),
   });
 
-/** A condition of a list that is `true` or `false` in the query. */
+/** A filter of a list: `true` or `false` in the query. */
 export const queryFlag = z.enum(["true", "false"]).transform((value) => value === "true");
 
 // oxlint-disable-next-line no-control-regex -- the pattern matches control characters

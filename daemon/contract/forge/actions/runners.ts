@@ -12,7 +12,7 @@ import {
 import { repositoryParams } from "../repositories/repositories.ts";
 import { runnerShape } from "./shapes.ts";
 
-/** Where the runners of one level are. `shape` has the parameters of the path. */
+/** The level of the runners: a repository, an organization or a user. `shape` has the parameters of the path. */
 interface RunnerPlace<P extends string, G extends Gate, S extends z.ZodRawShape> {
   readonly name: string;
   /** The path between `/api/v1/` and `/actions`. */
@@ -75,7 +75,7 @@ function declareRunners<const P extends string, const G extends Gate, S extends 
       summary: `Disable or enable a runner of ${of}`,
       gate,
       params: named,
-      // A missing value is refused only after the runner was found (forge behaviour, 16.1).
+      // The service refuses a missing value, after it has found the runner (forge behaviour, 16.1).
       body: z.object({ disabled: optionalFlag }),
       replies: { 200: runnerShape, ...refused, 422: apiError },
     }),

@@ -4,7 +4,7 @@ import { apiError, optionalText, paging, signedInReplies, wireTime } from "../co
 import { repositoryParams } from "../repositories/repositories.ts";
 
 const DESCRIPTION_MAX = 4096;
-/** A value must be there, and may be empty. */
+/** The value is required and may be empty. */
 const value = z.string({ error: "Required" });
 
 /** A secret, without its value. */
@@ -17,7 +17,10 @@ export type WireSecret = z.output<typeof secretShape>;
 
 const secretBody = z.object({ data: value, description: optionalText({ max: DESCRIPTION_MAX }) });
 
-/** Where the secrets of one level are. `shape` has the parameters of the path. */
+/**
+ * The level of the secrets: a repository, an organization, a user or the instance. `shape` has the parameters of the
+ * path.
+ */
 interface SecretPlace<P extends string, G extends Gate, S extends z.ZodRawShape> {
   readonly name: string;
   /** The path between `/api/v1/` and `/actions`. */

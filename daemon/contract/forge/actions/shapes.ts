@@ -15,7 +15,7 @@ export const runnerShape = z.object({
 });
 export type WireRunner = z.output<typeof runnerShape>;
 
-/** Words that jobs and runs are chosen by (forge behaviour, 16.4). */
+/** The statuses by which jobs and runs are filtered (forge behaviour, 16.4). */
 export const workflowStatusWords = [
   "requested",
   "pending",

@@ -4,7 +4,7 @@ import { apiError, optionalText, paging, signedInReplies, wireId } from "../comm
 import { repositoryParams } from "../repositories/repositories.ts";
 
 const DESCRIPTION_MAX = 4096;
-/** A value must be there, and may be empty. */
+/** The value is required and may be empty. */
 const value = z.string({ error: "Required" });
 
 /** A variable; the ids of other levels are 0. */
@@ -21,7 +21,10 @@ const newVariable = z.object({ value, description: optionalText({ max: DESCRIPTI
 /** An empty name keeps the name. */
 const changedVariable = newVariable.extend({ name: optionalText() });
 
-/** Where the variables of one level are. `shape` has the parameters of the path. */
+/**
+ * The level of the variables: a repository, an organization, a user or the instance. `shape` has the parameters of
+ * the path.
+ */
 interface VariablePlace<P extends string, G extends Gate, S extends z.ZodRawShape> {
   readonly name: string;
   /** The path between `/api/v1/` and `/actions`. */

@@ -37,7 +37,7 @@ export const contentsShape = z.object({
   /** With the content of a single file, up to `BLOB_BYTES_MAX`; null otherwise. */
   encoding: z.string().nullable(),
   content: z.string().nullable(),
-  /** Of a symbolic link. */
+  /** The target of a symbolic link. */
   target: z.string().nullable(),
   url: z.string(),
   html_url: z.string().nullable(),
@@ -88,7 +88,7 @@ export const getContents = endpoint({
   },
 });
 
-/** One of the members is set: the file, or the entries of the folder. */
+/** Exactly one member is set: the file, or the entries of the folder. */
 const contentsExtShape = z.object({
   file_contents: contentsShape.optional(),
   dir_contents: z.array(contentsShape).optional(),

@@ -62,7 +62,7 @@ export const deliveryDetailsShape = deliveryShape.extend({
 });
 export type WireDeliveryDetails = z.output<typeof deliveryDetailsShape>;
 
-/** A hook that shall be (forge behaviour, 13.1). */
+/** A new hook (forge behaviour, 13.1). */
 export const newHookShape = z.object({
   type: requiredText().meta({ enum: hookTypes }),
   config: requiredTextMap,

@@ -32,7 +32,7 @@ export const testRepositoryHook = endpoint({
   summary: "Send a test delivery of the latest commit to a hook, active or not",
   gate,
   params: repositoryParams.extend({ id: pathInteger.brand<"HookId">() }),
-  /** The default branch when absent; in full or a branch's name. */
+  /** A full ref or the name of a branch; the default branch when absent. */
   query: z.object({ ref: queryText }),
   replies: { 204: empty, ...signedInReplies, 404: apiError },
 });

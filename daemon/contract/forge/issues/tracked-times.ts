@@ -43,7 +43,7 @@ export type WireStopwatch = z.output<typeof stopwatchShape>;
 
 const issueParams = repositoryParams.extend({ index: pathInteger });
 const range = { since: trimmedQueryText, before: trimmedQueryText };
-/** 400: the repository tracks no time. */
+/** 400: time tracking is off in the repository. */
 const lookupReplies = { ...signedInReplies, 400: apiError, 404: apiError } as const;
 const changed = { ...lookupReplies, 422: apiError, 423: apiError } as const;
 

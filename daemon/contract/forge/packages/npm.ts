@@ -3,7 +3,7 @@ import { anyoneWithin, bytes, endpoint, forgeUser, stream } from "../../endpoint
 import { queryInteger, queryText } from "../common.ts";
 import { toolError, toolRefusals } from "./tool-error.ts";
 
-// Members here are in npm's own spelling: it is npm that reads and writes them.
+// Members are spelled as npm reads and writes them.
 
 const spokenByNpm = "npm itself speaks it";
 const read = anyoneWithin("package");
@@ -15,7 +15,7 @@ const done = z.object({ ok: z.literal(true) });
 
 const writeReplies = { ...toolRefusals, 409: toolError, 413: toolError, 507: toolError } as const;
 
-/** A name, and with a scope before it when that is a segment of its own. */
+/** A name, or a scope and a name if they are separate segments. */
 const packageParams = z.object({
   owner: z.string(),
   scope: z.string().optional(),
@@ -43,7 +43,7 @@ const packumentShape = z.looseObject({
   versions: z.record(z.string(), z.looseObject({ name: z.string(), version: z.string() })),
   time: z.record(z.string(), z.string()),
 });
-/** The least that installing takes. */
+/** The members of a manifest that installing needs. */
 const abbreviatedPackumentShape = z.object({
   name: z.string(),
   modified: z.string(),

@@ -11,8 +11,8 @@ import {
 } from "../common.ts";
 import { repositoryParams } from "./repositories.ts";
 
-// Rules that protect branches. Enforced are those about pushes, forced pushes and deletion; the rest belongs to pull
-// requests, which this server does not have: it is kept and returned.
+// Rules that protect branches. The daemon enforces those about pushes, forced pushes and deletion. It stores and
+// returns the others, which are about pull requests.
 
 export const protectionFlags = [
   "enable_push",

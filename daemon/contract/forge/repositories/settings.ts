@@ -51,7 +51,7 @@ export const featureMembers = {
   has_actions: optionalFlag,
 };
 
-/** The members of an edit that are settings; a tracker or wiki elsewhere counts together with its switch only. */
+/** The members of an edit that are settings. An external tracker or wiki only counts together with its switch. */
 export const settingMembers = {
   ...featureMembers,
   ...mergingMembers,

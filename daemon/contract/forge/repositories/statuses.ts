@@ -48,7 +48,7 @@ export const combinedStatusShape = z.object({
   url: z.string(),
 });
 
-/** Each request has git look the commit up. */
+/** Each request runs git, to look up the commit. */
 const limit = perAccount(600, 60);
 const isState = (word: string) => (statusStates as readonly string[]).includes(word);
 const lookupReplies = { ...signedInReplies, 404: apiError, 429: apiError } as const;

@@ -179,7 +179,7 @@ export const createFolderBatch = endpoint({
             .min(0)
             .max(BATCH_NEW_FOLDERS_MAX - 1)
             .nullish(),
-          /** Validated for each folder, so that a wrong one refuses no others. */
+          /** Validated for each folder, so that an invalid one does not refuse the others. */
           name: z.string().max(4096),
         }),
       )
