@@ -99,7 +99,7 @@ interface Exchange {
   readonly request: ServerRequest;
   readonly message: IncomingMessage;
   readonly rawParams: Readonly<Record<string, string>>;
-  /** Headers of the response whatever it is, such as those of rate limits. */
+  /** Headers of every response, refusals included, such as those of rate limits. */
   readonly headers: Record<string, string>;
   /** Memory and temporary files of the bodies that were read. */
   readonly memory: BodyMemory[];
@@ -175,7 +175,7 @@ export function bindRoutes<Caller>(
     return HANDLED;
   }
 
-  /** Runs `work` again with the reserve when the disk is full: a sign-in and a deletion are how its owner gets space back. */
+  /** Retries `work` with the reserve on a full disk, which its owner frees by signing in and deleting. */
   async function withReserve<T>(work: () => Promise<T> | T): Promise<T> {
     try {
       return await work();
@@ -201,7 +201,7 @@ export function bindRoutes<Caller>(
     let caller: Caller | undefined;
     let wrong: { readonly error: unknown } | undefined;
     try {
-      // Only the sign-in may use the reserve: what the request writes later must not.
+      // Only the sign-in may use the reserve, later writes of the request may not.
       caller = await withReserve(() => api.authenticate(request, gate, readAnonymously));
     } catch (error) {
       wrong = { error };
@@ -358,8 +358,8 @@ export function bindRoutes<Caller>(
   }
 
   /**
-   * Returns the methods of the routes at `path`. A route whose last value takes several segments counts only where no
-   * other one matches: `…/items/a/rename` is the address of the operation `rename`, not of an item with that name.
+   * Returns the methods of the routes at `path`. A route whose last value takes several segments only counts if no
+   * other route matches: `…/items/a/rename` is the operation `rename`, not an item `a/rename`.
    */
   function allowedMethods(path: string): string[] {
     const found = METHODS.map((method) => {
@@ -381,7 +381,7 @@ function nodePair(event: H3Event): { req: IncomingMessage; res: ServerResponse }
   return { req: node.req as IncomingMessage, res: node.res as ServerResponse };
 }
 
-/** Whether the handler begins after the body has arrived: streams and forms are passed to it while they arrive. */
+/** Returns whether the handler starts after the body; it gets streams and forms while they arrive. */
 function isReadWhole(spec: BodySpec | undefined): boolean {
   return spec !== undefined && (!("kind" in spec) || spec.kind === "whole_bytes");
 }

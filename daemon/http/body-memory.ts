@@ -1,14 +1,17 @@
 import { AppError } from "../errors.ts";
 
-/** Memory that one request's body takes, or space of a temporary file. */
+/** The bytes that one request's body reserves in a budget of memory or of disk space. */
 export interface BodyMemory {
-  /** Counts `bytes` more. Refuses with `rate_limited` beyond the caller's share, with `unavailable` beyond the total. */
+  /**
+   * Reserves `bytes` more. Refuses with `rate_limited` beyond the caller's share, with `unavailable` beyond the
+   * total.
+   */
   grow(bytes: number): void;
-  /** Gives everything back. Idempotent. */
+  /** Returns all reserved bytes to the budget. Idempotent. */
   release(): void;
 }
 
-/** One bound on all request bodies in memory, in bytes. */
+/** Bounds on the reserved bytes of all request bodies. */
 interface Budget {
   readonly total: number;
   /** Maximum share of one caller, so that a single caller cannot lock out all others. */
@@ -25,7 +28,7 @@ export interface BodyBudgets {
 
 const MIB = 1024 * 1024;
 
-/** Parsing a body takes up to four times its size for a moment, so these amount to some 600 MiB at worst. */
+/** Parsing a body briefly takes up to four times its size, so both budgets amount to about 600 MiB at worst. */
 const ANONYMOUS: Budget = { total: 32 * MIB, perCaller: 16 * MIB };
 const SIGNED_IN: Budget = { total: 128 * MIB, perCaller: 64 * MIB };
 
@@ -35,7 +38,7 @@ const SIGNED_IN: Budget = { total: 128 * MIB, perCaller: 64 * MIB };
  */
 const FREE_BYTES = 16 * 1024;
 
-/** Seconds after which a refused client may try again: bodies in memory are gone after 30 seconds at the latest. */
+/** Seconds after which a refused client may try again: a body is in memory for at most 30 seconds. */
 const RETRY_AFTER_SECONDS = 5;
 
 /** @param largestBody the largest body that any operation takes, in bytes: a caller's share is never smaller */
@@ -46,11 +49,14 @@ export function createBodyBudgets(largestBody: number): BodyBudgets {
   };
 }
 
-/** Forms of the largest size that may wait in temporary files at once, of one caller and of all. */
+/** Maximum number of largest forms in temporary files at the same time, of one caller and of all. */
 const SPOOLED_PER_CALLER = 1;
 const SPOOLED_IN_ALL = 4;
 
-/** Bounds the disk space of forms whose file comes before its fields and waits for them. Refuses as `BodyBudgets` do. */
+/**
+ * Bounds the disk space of files that precede the fields of their form and wait for them. Refuses as
+ * `BodyMemory.grow` does.
+ */
 export function createSpoolBudget(largestFile: number): (caller: string) => BodyMemory {
   const budget = {
     perCaller: SPOOLED_PER_CALLER * largestFile,

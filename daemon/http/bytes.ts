@@ -27,7 +27,7 @@ export type SendBytes = (
  * @param base default headers, which those of the response override
  */
 export function createByteSender(base: AnswerHeaders): SendBytes {
-  /** Heads of responses from memory, whose views return the same object again: each head is built once. */
+  /** Built heads of responses from memory. Their views return the same object again, so each head is built once. */
   const heads = new WeakMap<BytesAnswer, HeaderList>();
   return (request, response, answer) => {
     const { bytes: source, headers } = answer;
@@ -128,8 +128,8 @@ async function stream(
   try {
     await pipeline(readable, response);
   } catch {
-    // The client disconnected or the source failed. The connection is cut, so that the client sees a truncated body
-    // and not a complete one; the source reports its own failure.
+    // The client disconnected or the source failed. Cuts the connection, so that the client sees a truncated body and
+    // not a complete one; the source reports its own failure.
     response.destroy();
   }
   return status;

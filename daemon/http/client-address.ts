@@ -6,15 +6,15 @@ type Range = readonly [Address, number];
 
 /** The most hops that are read: no real chain of proxies is longer. */
 const HOPS_MAX = 32;
-/** The address of a peer that has none, such as one that has disconnected. */
+/** The address of a peer without one, such as one that has disconnected. */
 const UNKNOWN = "unknown";
 
 /**
- * Creates a function that returns the client's address (vault API, Authentication and sessions): the peer's, unless the
- * peer is within the `trusted` ranges; then the right-most hop of `X-Forwarded-For` that is not trusted, since every hop
- * left of it may be forged. When all hops are trusted it is the left-most one. An invalid hop is ignored together with
- * everything left of it. An IPv4-mapped address is returned as IPv4.
- * @param trusted addresses and ranges in CIDR notation; with none the header is ignored
+ * Creates a function that returns the client's address (vault API, Authentication and sessions): the peer's, unless
+ * the peer is within the `trusted` ranges; then the right-most hop of `X-Forwarded-For` that is not trusted, since
+ * every hop left of it may be forged. When all hops are trusted it is the left-most one. An invalid hop is ignored
+ * together with everything left of it. An IPv4-mapped address is returned as IPv4.
+ * @param trusted addresses and ranges in CIDR notation; when empty, the header is ignored
  * @throws Error for an invalid range
  */
 export function createClientAddress(

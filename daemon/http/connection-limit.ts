@@ -94,13 +94,13 @@ const SLICE_BYTES = 1_024;
 
 /**
  * Parses reads of very many requests in slices, and stops when the connection was closed. Node would parse all of its
- * 64 KiB, which are thousands of requests, before it looks at another connection: fifty clients delayed all others by
- * seconds, although their connections were closed at the first requests.
+ * 64 KiB, which are thousands of requests, before it reads another connection: fifty clients delayed all others by
+ * seconds, although their connections were closed after the first requests.
  */
 export function sliceReads(server: Server): void {
   const watch = (socket: Socket) => {
     const parse = socket.listeners("data")[0];
-    // A connection with TLS before its handshake: it comes again as `secureConnection`.
+    // A TLS connection before its handshake; `secureConnection` follows for it.
     if (parse === undefined) return;
     // With a `data` listener that is not Node's own, the parser no longer reads the descriptor itself.
     socket.removeListener("data", parse as (chunk: Buffer) => void);
@@ -121,7 +121,7 @@ export function sliceReads(server: Server): void {
 }
 
 function hasManyRequests(chunk: Buffer): boolean {
-  // Shorter reads, such as one request, are not worth the look.
+  // Shorter reads, such as one request, are not worth the check.
   if (chunk.byteLength <= 4 * SLICE_BYTES) return false;
   let at = -1;
   for (let ends = 0; ends * REQUEST_BYTES_MIN <= chunk.byteLength; ends += 1) {
@@ -132,13 +132,13 @@ function hasManyRequests(chunk: Buffer): boolean {
 }
 
 /**
- * Chunks that a body may have whatever their length, and the least mean length of more. A chunk takes microseconds and an
- * object of its own, however short it is, and one read brings ten thousand chunks of a byte.
+ * Number of chunks that a body may have at any length, and the minimum mean length of chunks beyond it. A chunk takes
+ * microseconds and an object of its own, however short it is, and one read brings ten thousand chunks of a byte.
  */
 const CHUNKS_MAX = 4_096;
 const CHUNK_BYTES_MIN = 32;
 
-/** Wraps a handler so that a connection is closed whose request has a body of very many short chunks. */
+/** Wraps a handler so that it closes a connection whose request body has very many short chunks. */
 export function limitChunks(handler: NodeHandler): NodeHandler {
   return (message, response) => {
     if (message.headers["transfer-encoding"] !== undefined) countChunks(message);

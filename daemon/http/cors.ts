@@ -4,7 +4,7 @@ import type { NodeHandler } from "./server.ts";
 
 /** The web pages of other origins that may call the APIs. */
 export interface CorsRules {
-  /** Origins as browsers write them; with none, CORS is off. */
+  /** Origins as browsers write them; when empty, CORS is off. */
   readonly origins: readonly string[];
   readonly checkHost: (request: IncomingMessage) => HostRefusal | undefined;
 }

@@ -113,7 +113,7 @@ function endWithLimit(part: BusboyFileStream, fileBytesMax: number): Readable {
       ),
   });
   part.on("error", (error) => stream.destroy(error));
-  // Its reader gets the error as well; of a part that is not read yet it must not end the process.
+  // The reader of the part gets the error too. Without a reader, the error must not end the process.
   stream.on("error", () => undefined);
   stream.once("close", () => part.resume());
   return part.pipe(stream);

@@ -16,11 +16,11 @@ import type { Validators } from "./conditional.ts";
 
 /** One request, as services and APIs see it. */
 export interface ServerRequest {
-  /** Unique; sent back as `X-Request-Id` and written on every log line of the request. */
+  /** Unique; the response has it as `X-Request-Id`, and so does every log line of the request. */
   readonly id: string;
   /** Arrival of its head, on the clock of `performance.now()`. */
   readonly startedAt: number;
-  /** As sent; HEAD is served by the GET handler. */
+  /** As sent; the GET handler serves HEAD. */
   readonly method: string;
   /** Path and query as sent. */
   readonly target: string;
@@ -47,7 +47,7 @@ export interface FilePart {
   readonly filename: string | undefined;
   readonly contentType: string | undefined;
   readonly stream: Readable;
-  /** Exact length when it is known before the stream ends (the part was spooled), else undefined. */
+  /** Exact length if known before the stream ends, which is so for a spooled part; else undefined. */
   readonly size: number | undefined;
 }
 
@@ -57,7 +57,7 @@ export interface MultipartForm<Fields> {
   readonly file: FilePart | undefined;
 }
 
-/** The largest file that a form may have, below the limit of all uploads, and the refusal of a larger one. */
+/** A limit for the file of a form, stricter than that of all uploads, and the refusal of a larger file. */
 export interface FormLimit {
   readonly fileBytesMax: number;
   toRefusal(): AppError;
@@ -85,7 +85,7 @@ export interface RouteInput<E extends AnyEndpoint, Caller> {
 
 /** The source of a response's bytes. `release` is called exactly once, when the response is complete or aborted. */
 export interface ByteSource {
-  /** Total length, or undefined when it is not known (no ranges then). */
+  /** Total length; undefined when unknown, then ranges are not served. */
   readonly size: number | undefined;
   readonly contentType: string;
   /** A strong entity tag without quotes, or undefined. */
@@ -93,11 +93,11 @@ export interface ByteSource {
   readonly lastModified: Date | undefined;
   /** The whole body in memory, for small bodies: sent without a stream. */
   readonly buffer?: Uint8Array | undefined;
-  /** Opens the bytes from `start` to `end`, both included; the whole when no range is given. */
+  /** Opens the bytes from `start` to `end`, both included; all bytes without a range. */
   open(range?: { readonly start: number; readonly end: number }): Promise<Readable>;
   /**
-   * Writes the bytes to the response instead, without ending it, where the source can do that in constant memory.
-   * Rejects when the response closes before its end. Used in place of `open`.
+   * Used in place of `open` by sources that can write in constant memory: writes the bytes to the response, without
+   * ending it. Rejects when the response closes before its end.
    */
   readonly send?:
     | ((
@@ -105,7 +105,7 @@ export interface ByteSource {
         to: Writable,
       ) => Promise<void>)
     | undefined;
-  /** The same where only the whole can be written so. */
+  /** As `send`, for sources that can write all bytes but no range in this way. */
   readonly sendWhole?: ((to: Writable) => Promise<void>) | undefined;
   release?(): void;
 }
@@ -182,7 +182,7 @@ export interface RenderedError {
 /** Reads the whole request body. Refuses as `readWholeBody` does. */
 export type ReadBody = () => Promise<Buffer>;
 
-/** Everything in which one API differs from another in the eyes of the transport. Every function may throw an `AppError`. */
+/** The behaviour of one API that the transport depends on. Every function may throw an `AppError`. */
 export interface Api<Caller> {
   /** Headers of every response of this API. */
   readonly headers: AnswerHeaders;
@@ -190,11 +190,11 @@ export interface Api<Caller> {
   readonly jsonContentType: string;
   /** Returns further headers that depend on the request, such as a deprecation warning. */
   headersFor?(request: ServerRequest): Readonly<Record<string, string>> | undefined;
-  /** Returns the path that is routed in place of the one that was sent; the path itself when absent. */
+  /** Returns the path to route instead of the requested one. Without this function, the requested path is routed. */
   normalizePath?(path: string): string;
   /**
-   * Returns the caller: undefined without credentials, or where the gate needs none; throws when they are wrong. `readBody`
-   * is for credentials in a form and counts as an anonymous body.
+   * Returns the caller; undefined without credentials or if the gate needs none. Throws if the credentials are wrong.
+   * `readBody` is for credentials in a form and counts as an anonymous body.
    */
   authenticate(
     request: ServerRequest,
@@ -225,7 +225,10 @@ export interface Api<Caller> {
    * checks).
    */
   resolve?(declared: Endpoint, rawParams: Readonly<Record<string, string>>): Promise<void>;
-  /** Returns the values for the query's schema, where these may also come in a form; the query itself when absent. */
+  /**
+   * Returns the values for the query's schema, which may also come from a form. Without this function, the query is
+   * used.
+   */
   readQuery?(
     declared: Endpoint,
     request: ServerRequest,

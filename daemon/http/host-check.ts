@@ -14,8 +14,8 @@ export type HostRefusal = { readonly status: 421 | 403; readonly message: string
 const UNSAFE = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 
 /**
- * Protects against DNS rebinding and cross-site requests: there must be exactly one `Host`, an allowed one, and an unsafe
- * request that a browser marks as cross-site is refused. Clients other than browsers send neither `Origin` nor
+ * Protects against DNS rebinding and cross-site requests: requires exactly one `Host`, an allowed one, and refuses an
+ * unsafe request that a browser marks as cross-site. Clients other than browsers send neither `Origin` nor
  * `Sec-Fetch-Site`.
  */
 export function createHostCheck(

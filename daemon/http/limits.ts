@@ -34,8 +34,9 @@ export interface Limiter {
   /** Counts one hit of `key` and returns whether it is within the rule. A key belongs to one rule. */
   consume(key: string, rule: LimitRule): Promise<LimitOutcome>;
   /**
-   * Counts one hit of every key if each is within its rule, and of none otherwise. Keys must come in an order that all
-   * callers share, so that transactions do not deadlock. Returns the outcome of the key that has the fewest hits left.
+   * Counts one hit of every key if all are within their rules; otherwise counts no hit. Keys must come in an order
+   * that all callers share, so that transactions do not deadlock. Returns the outcome of the key that has the fewest
+   * hits left.
    */
   consumeAll(
     hits: readonly { readonly key: string; readonly rule: LimitRule }[],
@@ -154,7 +155,10 @@ function fewestLeft(outcomes: readonly LimitOutcome[]): LimitOutcome {
   return outcomes.reduce((fewest, next) => (next.remaining < fewest.remaining ? next : fewest));
 }
 
-/** Returns whether a window was opened by a clock that was ahead: it ends later than one opened now. Counting corrects it. */
+/**
+ * Returns whether the clock was ahead when a window was opened, so that it ends later than one opened now. Counting
+ * corrects it.
+ */
 function endsWithin({ expiresAt }: RateWindow, now: number, windowMs: number): boolean {
   return expiresAt > now && expiresAt <= now + windowMs;
 }

@@ -139,7 +139,7 @@ async function freePort({ host, port, portFlag = "--port" }: ListenAt): Promise<
   return promise;
 }
 
-/** Returns the error of a port that cannot be listened on. */
+/** Returns the error for a port on which the daemon cannot listen. */
 export function toListenError(
   error: NodeJS.ErrnoException,
   host: string,

@@ -29,7 +29,10 @@ export interface MultipartOptions {
   readonly toMalformed: (text: string, cause?: unknown) => AppError;
 }
 
-/** The most that is still read of a refused form: many clients read the response only after they have sent everything. */
+/**
+ * Maximum bytes that are read from a refused form: many clients read the response only after they have sent the whole
+ * form.
+ */
 const REFUSED_BYTES_MAX = 1024 * 1024;
 
 /**

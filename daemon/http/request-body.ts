@@ -90,8 +90,8 @@ const PROGRESS_BYTES = 8 * 1024;
 
 /**
  * Destroys a request whose body arrives slower than 8 KiB a minute while the daemon waits for it. For bodies that a
- * handler reads as a stream: these may take hours, but must not hold a connection for nothing. A slow reader on this
- * side does not count against the client.
+ * handler reads as a stream: they may take hours, but must make progress. A slow reader on this side does not count
+ * against the client.
  */
 export function cutStalledBody(message: IncomingMessage, checkMs = PROGRESS_CHECK_MS): void {
   if (message.complete) return;

@@ -23,11 +23,11 @@ export interface ServicePagesDeps {
   readonly version: string;
   /** Returns false once the daemon is stopping. */
   readonly accepts: () => boolean;
-  /** Reads from the database. Rejects when requests cannot be served; the cause is in the log of those that fail. */
+  /** Reads from the database. Rejects when requests cannot be served; failed requests log the cause. */
   readonly probe: () => Promise<unknown>;
   /** Returns whether the disk has space left beyond the reserve. */
   readonly hasSpace: () => Promise<boolean>;
-  /** Returns whether the bucket of objects can be read at the moment; absent without a bucket. */
+  /** Returns whether the bucket of objects can be read now; absent if there is no bucket. */
   readonly isBucketReachable?: () => Promise<boolean>;
   /** Returns the state of the latest scheduled backup; undefined before the first, and when none are scheduled. */
   readonly backupState: () => Promise<string | undefined>;
@@ -65,7 +65,8 @@ export function createServicePages(deps: ServicePagesDeps): Map<string, PlainRou
         const body = {
           status: ready ? "ready" : "not ready",
           ...((await hasSpace()) ? {} : { disk: "full" }),
-          // Everything except packages works without it; a failed check of every daemon would stop that as well.
+          // Everything except packages works without the bucket. If all daemons failed this check, everything would
+          // stop.
           ...(isBucketReachable === undefined
             ? {}
             : { objects: (await isBucketReachable()) ? "reachable" : "unreachable" }),
@@ -99,7 +100,7 @@ export function createServicePages(deps: ServicePagesDeps): Map<string, PlainRou
   return pages;
 }
 
-/** Creates the document on first use: most daemons are never sent a request for it. */
+/** Creates the document on first use, because most daemons never get a request for it. */
 function createDocumentRoute({ info, endpoints }: ApiDocument): PlainRoute {
   const make = async () => {
     const { toOpenApi } = await import("./openapi.ts");

@@ -1,6 +1,6 @@
 /**
- * A bounded queue that shares its service and its places fairly: it serves callers round robin, and when it is full, a
- * caller that waits for little displaces the newest items of the one that waits for most.
+ * A bounded, fair queue. It serves callers round robin. When it is full, a caller with few waiting items displaces
+ * the newest items of the caller with the most.
  */
 export interface FairQueue<T> {
   /** Returns how many of the waiting callers `mayStart` accepts. */
@@ -16,7 +16,7 @@ export interface FairQueue<T> {
 export type PushOutcome<T> =
   /** `displaced` items of other callers were removed to make room. */
   | { readonly kind: "queued"; readonly displaced: readonly FairQueueEntry<T>[] }
-  /** A bound would be exceeded, and no other caller waits for more. */
+  /** The item would exceed a bound, and no other caller has more waiting items. */
   | { readonly kind: "full" };
 
 export interface FairQueueEntry<T> {
@@ -39,8 +39,8 @@ type Measure = "length" | "size";
 
 /**
  * Creates an empty queue. `push` and `shift` take time in proportion to the number of waiting callers.
- * @param groupOf returns the group of a caller. A full queue is shared between groups first, because one client can have
- * very many names; by default each caller is its own group.
+ * @param groupOf returns the group of a caller. A full queue is shared between groups first, because one client can
+ * have very many caller names. By default each caller is its own group.
  */
 export function createFairQueue<T>(
   bounds: FairQueueBounds,
@@ -74,7 +74,10 @@ export function createFairQueue<T>(
     return length >= bounds.lengthMax ? "length" : undefined;
   };
 
-  /** Returns the caller that waits for the most, and for more than `entry`'s caller would; first compared by group. */
+  /**
+   * Returns the caller with the most waiting items, if it has more than the caller of `entry` would have. Compares
+   * groups first.
+   */
   const findLargest = (entry: FairQueueEntry<T>, measure: Measure): string | undefined => {
     const callers = new Map<string, number>();
     const groups = new Map<string, number>();

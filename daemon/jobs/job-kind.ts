@@ -22,7 +22,10 @@ export interface JobKind {
   readonly retryMaxMs?: number;
   /** Time after which the signal of an attempt is aborted; 15 min. */
   readonly timeoutMs?: number;
-  /** Resolves when the job is done. A `PermanentJobError` dead-letters it at once; any other error causes a retry, a `RetryLaterError` not before its time. */
+  /**
+   * Resolves when the job is done. A `PermanentJobError` dead-letters it at once; any other error causes a retry;
+   * after a `RetryLaterError` not before its time.
+   */
   run(payload: unknown, context: JobContext): Promise<void>;
   /** Records that the work will not be done: called in the transaction that dead-letters or cancels the job. */
   onAbandoned?(tx: Transaction, payload: unknown): Promise<void>;

@@ -115,7 +115,7 @@ function retryDelay(kind: RegisteredKind, attempt: number, random: number): numb
 
 const scrub = createScrubber([]);
 
-/** The names of these errors say nothing to an administrator. */
+/** The names of these errors mean nothing to an administrator. */
 const plainErrors: ReadonlySet<string> = new Set(["Error", "PermanentJobError", "RetryLaterError"]);
 
 function toWords({ name, message }: Error): string {

@@ -21,7 +21,7 @@ export interface ProcessPoolOptions {
   readonly queue: FairQueueBounds;
   /** The process ends after this time without a job. */
   readonly idleMs: number;
-  /** Resident memory of the process after a job at which it ends, so that the system gets the memory back. */
+  /** The process ends if its resident memory is this large after a job, because only its end frees the memory. */
   readonly idleBytesMax: number;
 }
 
@@ -45,7 +45,7 @@ interface Running<Input, Output> {
   readonly child: ChildProcess;
   job: Job<Input, Output> | undefined;
   timer: NodeJS.Timeout | undefined;
-  /** Whether this side ended the process. */
+  /** Whether the pool ended the process. */
   isEnded: boolean;
 }
 
@@ -135,7 +135,7 @@ export function createProcessPool<Input, Output>(
       const isHarmed = outcome.kind !== "done" && outcome.kind !== "failed";
       if (isHarmed || residentBytes > options.idleBytesMax) return end(current, outcome);
       settle(current, outcome);
-      // An idle process keeps this one alive no longer.
+      // An idle process does not keep the daemon's process alive.
       child.unref();
       child.channel?.unref();
       current.timer = setTimeout(() => end(current), options.idleMs);
@@ -177,7 +177,10 @@ export function createProcessPool<Input, Output>(
   };
 }
 
-/** The outcome of a job whose process ended by itself. The system's killer of processes and V8 end it for want of memory. */
+/**
+ * The outcome of a job whose process ended by itself. The system's out-of-memory killer and V8 end it when memory
+ * runs out.
+ */
 function toOutcome(code: number | null, signal: NodeJS.Signals | null): ThreadOutcome<never> {
   if (signal === "SIGKILL" || signal === "SIGABRT") return { kind: "out_of_memory" };
   return { kind: "failed", error: new Error(`the process ended with ${signal ?? code}`) };

@@ -100,7 +100,8 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
   const runner = createJobRunner(options);
   const kinds = new Map<string, RegisteredKind>();
   const running = new Map<number, Running>();
-  // A transaction's callback must not use the database itself, and calls that it starts would count as part of it.
+  // A transaction's callback must not use the database itself. Calls started inside the callback would count as part of
+  // it.
   const outside = AsyncLocalStorage.snapshot();
   let state: "idle" | "started" | "stopping" = "idle";
   let timer: NodeJS.Timeout | undefined;

@@ -10,7 +10,7 @@ export interface Schedule {
   readonly next: (after: number) => number;
   /** Also run it after each start of the daemon. */
   readonly atStart?: boolean;
-  /** As of a `JobKind`. */
+  /** As `JobKind.timeoutMs`. */
   readonly timeoutMs?: number;
   /** Does the work. A failure is not retried before the next scheduled time. */
   run(context: JobContext): Promise<void>;
@@ -33,8 +33,8 @@ export interface Schedules {
 }
 
 /**
- * Creates schedules as jobs of the queue: missed times are made up for by one run, runs never overlap, and of several
- * daemons on one database one runs it. Registers a kind `schedule.<name>` for each.
+ * Creates schedules as jobs of the queue: several missed times cause one run, runs never overlap, and one of several
+ * daemons on one database runs each. Registers a kind `schedule.<name>` for each.
  */
 export function createSchedules(
   { queue, db, clock }: { queue: JobQueue; db: Database; clock: () => number },

@@ -2,7 +2,7 @@ import { setPriority } from "node:os";
 import type { ProcessJob, ProcessMessage } from "./process-pool.ts";
 import { createThreadPool, type ThreadPoolOptions } from "./thread-pool.ts";
 
-/** Background work of a machine: requests come first. */
+/** A lower priority than the daemon's, so that requests come first. */
 const NICENESS = 2;
 
 /**

@@ -8,17 +8,17 @@ export type ThreadOutcome<Output> =
   | { readonly kind: "timed_out" }
   /** The job exceeded a memory limit; its thread was terminated. */
   | { readonly kind: "out_of_memory" }
-  /** The queue was full, or other callers needed the place of a caller with many; the job did not start. */
+  /** The queue was full, or the item was displaced because its caller had too many. The job did not start. */
   | { readonly kind: "queue_full" }
-  /** The job did not start: no thread could start, for want of file descriptors or memory, or the pool was closed. */
+  /** The job did not start: file descriptors or memory were missing for a thread, or the pool was closed. */
   | { readonly kind: "not_started"; readonly error: Error }
   /** The job threw, its thread exited, or the pool was closed. */
   | { readonly kind: "failed"; readonly error: Error };
 
 export interface JobOptions {
   /**
-   * Processor time that the job may use, measured from its start, so that a busy machine ends no job early. Where Node
-   * cannot measure it (before 24.6), the budget is wall-clock time.
+   * Processor time that the job may use. Wall-clock time would end jobs early on a busy machine. Where Node cannot
+   * measure it (before 24.6), the budget is wall-clock time.
    */
   readonly budgetMs: number;
   /** The caller that the job runs for: threads and queue places are shared fairly between callers. */
@@ -90,7 +90,7 @@ export function createThreadPool<Input, Output>(
   type PoolThread = Thread<Input, Output>;
   const threads = new Set<PoolThread>();
   const idle: PoolThread[] = [];
-  /** The callers that share a limit: a caller of its own, or all anonymous ones. */
+  /** Returns the group that shares a limit: one signed-in caller, or all anonymous callers. */
   const groupOf = (caller: string) => (options.isAnonymous?.(caller) === true ? "" : caller);
   const queue = createFairQueue<Job<Input, Output>>(options.queue, groupOf);
   const running = new Map<string, number>();
@@ -139,7 +139,7 @@ export function createThreadPool<Input, Output>(
     const { budgetMs } = job.options;
     const giveUp = () => stopThread(thread, { kind: "timed_out" });
     const check = async () => {
-      // A thread inside one long native call does not answer the question either.
+      // A thread inside a long native call cannot report its processor time either.
       thread.timer = setTimeout(giveUp, budgetMs);
       const [first, now] = [await before, await processorMs(thread.worker)];
       if (thread.job !== job) return;
@@ -181,7 +181,7 @@ export function createThreadPool<Input, Output>(
 
   const becomeIdle = (thread: PoolThread) => {
     idle.push(thread);
-    // An idle thread keeps neither itself nor the process alive.
+    // An idle thread must not keep the process alive.
     thread.worker.unref();
     thread.timer = setTimeout(() => stopThread(thread, undefined), options.idleMs);
     thread.timer.unref();
@@ -213,7 +213,7 @@ export function createThreadPool<Input, Output>(
     starting += 1;
     threads.add(thread);
     const fail = (error: Error) => {
-      // A thread that fails before its first job will always fail: a waiting job must not wait for ever.
+      // A thread that fails before its first job fails every time, so a waiting job would wait for ever.
       if (isStarting && threads.has(thread))
         queue.shift(() => true)?.item.settle({ kind: "not_started", error });
       started();
