@@ -52,7 +52,7 @@ export function createVaultApi(authentication: Authentication): Api<VaultCaller>
 
 function renderError(error: AppError): RenderedError {
   const challenge = error.code === "unauthenticated" ? { "WWW-Authenticate": "Bearer" } : undefined;
-  // The document answers every failed download with 503; the reason distinguishes a missing file from an unreachable
+  // The vault API prescribes 503 for every failed download; the reason distinguishes a missing file from an unreachable
   // provider.
   const reason = error.data.reason === "item_not_found" ? "not_found" : undefined;
   return {
@@ -125,7 +125,7 @@ function assertWithinToken(
 }
 
 async function decodeJson(request: ServerRequest, readBody: ReadBody): Promise<unknown> {
-  // A page of another origin can send text and forms unasked, JSON only after a preflight (CORS).
+  // A page of another origin can send text and forms without a preflight, but JSON only after one (CORS).
   const type = request.headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
   const bytes = await readBody();
   if (bytes.byteLength === 0) throw malformed(MISSING, "missing");
@@ -140,7 +140,7 @@ async function decodeJson(request: ServerRequest, readBody: ReadBody): Promise<u
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as unknown;
   } catch {
-    // Bad UTF-8 and bad JSON are one case to the client; the parser's words may quote the body.
+    // One message for invalid UTF-8 and invalid JSON, because the parser's message may quote the body.
     throw malformed("The body is not valid JSON", "json_invalid");
   }
 }

@@ -14,11 +14,11 @@ import { badAccessToken } from "./refusals.ts";
 /** Authenticates requests. */
 export interface Authentication {
   /**
-   * Returns the bearer of an access token or a machine token. Throws `unauthenticated`, always with the same text, when
-   * the account is not active or the token is unknown or expired; for an access token also when it was issued to a
-   * client with other headers or before a change of the account that ends tokens (`token_version`), or its session has
-   * ended. Reads the rows each time, so a token or session that one process revokes is invalid in all processes from
-   * the next request.
+   * Returns the bearer of an access token or a machine token. Throws `unauthenticated`, always with the same text,
+   * when the account is not active or the token is unknown or expired. An access token is also refused when the
+   * client's headers differ from those at its issue, when `token_version` of the account has increased since, or when
+   * its session has ended. Reads the rows each time, so a token or session that one process revokes is invalid in all
+   * processes from the next request.
    */
   identify(token: string, client: Client): Promise<IdentifiedCaller>;
   /**
@@ -33,7 +33,7 @@ export interface IdentifiedCaller extends VaultCaller {
   readonly account: VaultUser;
 }
 
-/** Returns the account that `identify` read for a caller; undefined for a caller from elsewhere. */
+/** Returns the account that `identify` read for a caller; undefined for any other caller value. */
 export function accountOf(caller: VaultCaller): VaultUser | undefined {
   return (caller as Partial<IdentifiedCaller>).account;
 }

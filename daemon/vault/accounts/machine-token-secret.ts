@@ -20,12 +20,15 @@ export function makeMachineToken(randomBytes: (length: number) => Uint8Array): s
   return `${PREFIX}${random}${checksumOf(random)}`;
 }
 
-/** Whether a bearer token is meant as a machine token. */
+/** Returns whether a bearer token has the prefix of machine tokens. */
 export function hasMachineTokenPrefix(token: string): boolean {
   return token.startsWith(PREFIX);
 }
 
-/** Whether a token has the form of a machine token and its checksum matches. Mistyped tokens cost no query. */
+/**
+ * Returns whether a token has the form of a machine token and its checksum matches, so that mistyped tokens cost no
+ * query.
+ */
 export function isWellFormedMachineToken(token: string): boolean {
   if (!SECRET.test(token)) return false;
   const random = token.slice(PREFIX.length, PREFIX.length + RANDOM_LENGTH);

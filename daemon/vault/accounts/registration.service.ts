@@ -30,9 +30,9 @@ export interface Registration {
    */
   register(account: NewAccount): Promise<VaultUser>;
   /**
-   * Creates the administrator of a new server. The caller has applied the rules of passwords, of both APIs at once.
-   * Normalizes address and password as a sign-in does. Throws `unprocessable` for values that no sign-in accepts, and
-   * `conflict` when e-mail or handle is taken.
+   * Creates the administrator of a new server. The caller has already validated the password by the rules of both
+   * APIs. Normalizes address and password as a sign-in does. Throws `unprocessable` for values that no sign-in
+   * accepts, and `conflict` when e-mail or handle is taken.
    */
   createFirstAdministrator(account: NewAccount): Promise<VaultUser>;
 }

@@ -119,7 +119,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
       // 5.
       if (input.totpCode === undefined && input.backupCode === undefined)
         return { kind: "totp_required" };
-      // 6. A code from the app wins when both are given.
+      // 6. A code from the app takes precedence over a backup code.
       if (input.totpCode !== undefined) {
         if (!(await takeTotpCode(tx, user, input.totpCode)))
           return { kind: "refused", text: "Incorrect code" };

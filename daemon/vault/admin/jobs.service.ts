@@ -12,14 +12,14 @@ import type { JobChange, JobQueue } from "../../jobs/queue.ts";
 import type { VaultCaller } from "../caller.ts";
 import type { PageRequest } from "../page.ts";
 
-/** The background jobs of the daemon. A job that is not there, or done, is `not_found`. */
+/** The background jobs of the daemon. Throws `not_found` for a job that is missing or done. */
 export interface JobAdministration {
   list(
     filter: JobFilter,
     page: PageRequest,
   ): Promise<{ readonly jobs: readonly JobRecord[]; readonly total: number }>;
   view(id: number): Promise<JobRecord>;
-  /** Runs a job now. Throws `conflict` while it runs, and when another job does the same work. */
+  /** Runs a job now. Throws `conflict` while the job runs, and when another job does the same work. */
   retry(caller: VaultCaller, id: number): Promise<JobRecord>;
   /** Deletes a job; its subject is recorded as failed. Throws `conflict` while it runs, and for scheduled tasks. */
   cancel(caller: VaultCaller, id: number): Promise<void>;
@@ -49,7 +49,7 @@ export function createJobAdministration({
     },
 
     async cancel(caller, id) {
-      // Its next run is enqueued by this one: the schedule would stop until the daemon starts again.
+      // This job enqueues the next run, so without it the schedule would stop until the daemon starts again.
       if (isScheduled((await view(id)).kind))
         throw new AppError(
           "conflict",

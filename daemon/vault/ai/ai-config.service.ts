@@ -23,8 +23,8 @@ export interface AiConfig {
     (AiProvider & { readonly embeddingModelName: string | undefined }) | undefined
   >;
   /**
-   * Stores a provider. When it becomes active, the provider that was active is not any more, in the same transaction.
-   * Throws `unprocessable` when a value is missing that the provider needs.
+   * Stores a provider. If it becomes active, the same transaction deactivates the previous one. Throws
+   * `unprocessable` when a value is missing that the provider needs.
    */
   set(
     caller: VaultCaller,
@@ -160,7 +160,7 @@ export function createAiConfig({ db, keys, client, onEmbeddingsChanged }: AiConf
     if (baseUrl === undefined) throw missing("base_url", "This provider needs a base_url");
     const modelName = changes.modelName ?? stored?.modelName;
     if (modelName === undefined) throw missing("model_name", "This provider needs a model_name");
-    // A stored key goes to the server that it was given for, and to no other.
+    // A stored key is sent only to the server for which it was given.
     const isMoved = stored !== undefined && originOf(stored.baseUrl) !== originOf(baseUrl);
     if (isMoved && stored.apiKey !== undefined && changes.apiKey === undefined)
       throw missing("api_key", "Give the api_key again: base_url is another server");

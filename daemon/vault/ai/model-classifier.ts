@@ -40,7 +40,7 @@ const DESCRIPTIONS_CHARACTERS_MAX = 20_000;
 const DESCRIPTION_CHARACTERS_MAX = 200;
 /** Time before an unreachable provider is tried again: without it every document would wait for the timeout. */
 const PAUSE_MS = 60_000;
-/** The longest pause that a provider may ask for. */
+/** The longest pause that a provider may request. */
 const PAUSE_MAX_MS = 3_600_000;
 
 const PAUSING: ReadonlySet<AiFailure> = new Set(["timeout", "unreachable", "rate_limited"]);

@@ -19,7 +19,7 @@ export interface Choice {
 
 /** How the HTTP API of a provider encodes the requests that croft sends. */
 export interface ProviderApi {
-  /** Undefined where an administrator has to name the server. */
+  /** Undefined if an administrator must name the server. */
   readonly defaultBaseUrl: string | undefined;
   readonly needsApiKey: boolean;
   toHeaders(apiKey: string | undefined): Readonly<Record<string, string>>;
@@ -40,7 +40,7 @@ export interface ProviderApi {
 }
 
 const choiceFields = z.object({ option: z.int(), confidence: z.number().min(0).max(1) });
-/** Parses the answer of a model that was given a schema; anything but JSON is invalid. */
+/** Parses the answer of a model that was given a schema; any other text than JSON is invalid. */
 const choiceText = z.string().transform((text, context) => {
   try {
     return JSON.parse(text) as unknown;

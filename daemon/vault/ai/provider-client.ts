@@ -24,7 +24,7 @@ export type AiOutcome<T> =
       readonly kind: "failed";
       readonly code: AiFailure;
       readonly message: string;
-      /** How long the provider asked to wait before the next request. */
+      /** The pause that the provider requested, by `Retry-After`. */
       readonly retryAfterMs: number | undefined;
     };
 

@@ -5,7 +5,7 @@ export interface TopicCandidate {
   readonly id: string;
   readonly name: string;
   readonly description: string;
-  /** Texts that belong to it already. */
+  /** Texts that already have the topic. */
   readonly examples: readonly string[];
 }
 
@@ -26,7 +26,7 @@ const EXAMPLE_WEIGHT = 1;
 /** Number of words at the beginning of a text that are read; its subject is usually clear from them. */
 const TEXT_CHARACTERS_MAX = 200_000;
 const WORD_LENGTH_MIN = 3;
-/** A score below this is chance. */
+/** A lower score is likely chance. */
 const SCORE_MIN = 2;
 const WORDS_SHOWN = 5;
 /** Frequent words of an example that are taken as typical of its topic. */

@@ -64,7 +64,7 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
     concurrency: PROCESSED_AT_ONCE,
 
     async onAbandoned(tx, payload) {
-      // A payload that does not fit belongs to no document: the job is dead-lettered all the same.
+      // An invalid payload names no document to mark as failed; the job is dead-lettered anyway.
       const { data } = payloadSchema.safeParse(payload);
       if (data !== undefined)
         await setDocumentStatus(tx, data.document_id, "classification_failed");
@@ -134,7 +134,7 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
     return { extraction: await deps.extractor.extract({ content, filename, userId, signal }) };
   }
 
-  /** Reads a document of connected storage. A provider that is away has the job retried. */
+  /** Reads a document of connected storage. If the provider is unreachable, the job is retried. */
   async function extractFile(
     document: VaultDocument,
     { attempt, signal }: Pick<JobContext, "attempt" | "signal">,
@@ -174,13 +174,13 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
 /** The content types that clients send for files of unknown type. */
 const UNKNOWN_TYPE = "application/octet-stream";
 
-/** Returns the type that was sent with a document, else the type detected from its bytes, else that of its name. */
+/** Returns the content type that the client sent, else the type detected from the bytes, else that of the name. */
 function toContentType({ contentType, filename }: VaultDocument, extraction: Extraction): string {
   if (contentType !== UNKNOWN_TYPE) return contentType;
   return extraction.contentType ?? contentTypeOf(filename) ?? UNKNOWN_TYPE;
 }
 
-/** The text of a document, and the size and hash of the file that it was read from, if that may have changed. */
+/** The text of a document, with size and hash of the file if the file may have changed. */
 interface Read {
   readonly extraction: Extraction;
   readonly bytes?: { readonly sizeBytes: number; readonly sha256: string };

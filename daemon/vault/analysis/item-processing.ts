@@ -37,8 +37,8 @@ export interface ItemProcessingDeps {
 }
 
 /**
- * Creates the job that analyses an item of connected storage: reads its bytes through the byte cache, extracts the text,
- * classifies it, and makes it searchable. A provider that is away has the job retried.
+ * Creates the job that analyses an item of connected storage: reads its bytes through the byte cache, extracts the
+ * text, classifies it, and makes it searchable. If the provider is unreachable, the job is retried.
  */
 export function createItemProcessing(deps: ItemProcessingDeps): JobKind {
   const { db } = deps;
@@ -48,7 +48,7 @@ export function createItemProcessing(deps: ItemProcessingDeps): JobKind {
     concurrency: PROCESSED_AT_ONCE,
 
     async onAbandoned(tx, payload) {
-      // A payload that does not fit belongs to no item: the job is dead-lettered all the same.
+      // An invalid payload names no item to mark as failed; the job is dead-lettered anyway.
       const { data } = payloadSchema.safeParse(payload);
       if (data !== undefined) await setAnalysisStatus(tx, data.item_id, "failed");
     },

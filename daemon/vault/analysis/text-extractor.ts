@@ -29,7 +29,7 @@ export const EXTRACT_BYTES_MAX = 100 * 1024 * 1024;
 
 /** Processor time of one file. */
 const BUDGET_MS = 60_000;
-/** Processor time of text recognition of one file, besides. */
+/** Additional processor time for text recognition of one file. */
 const RECOGNITION_BUDGET_MS = 180_000;
 const IDLE_MS = 30_000;
 /** Most files leave less than 200 MiB. */
@@ -42,7 +42,7 @@ export function createTextExtractor({
   program,
   recognizesText,
 }: {
-  /** A private folder for files on their way to the process. */
+  /** A private folder for the files that the process reads. */
   readonly tmp: string;
   readonly newId: () => string;
   /** Runs the script of the process. */

@@ -22,8 +22,8 @@ export type StoredLocation = Pick<
 /** Documents in connected storage: writes and reads their files, with the refusals of the document routes. */
 export interface DocumentFiles {
   /**
-   * Stores a file with the provider. `insert` adds the document in the transaction that records the file; undefined: it
-   * was added by another request, and so `store` returns undefined, too. Nothing is kept when it is refused.
+   * Stores a file with the provider. `insert` adds the document in the transaction that records the file. It returns
+   * undefined if another request has added the document, and then so does `store`. A refusal leaves no file.
    */
   store(
     caller: VaultCaller,

@@ -55,9 +55,9 @@ export interface DocumentContent {
 
 /** Bytes ready to be sent. `release` is called exactly once, when they are sent or the response is aborted. */
 export interface DocumentBytes {
-  /** Undefined when it is known only at the end. */
+  /** Undefined if the size is known only at the end. */
   readonly size: number | undefined;
-  /** Identifies the bytes; undefined where other bytes might get the same one. */
+  /** Identifies the bytes; undefined if other bytes could get the same tag. */
   readonly etag: string | undefined;
   readonly lastModified: Date | undefined;
   /** All bytes, if they are in memory. */
@@ -103,8 +103,9 @@ export interface Documents {
     },
   ): Promise<DocumentDetail>;
   /**
-   * Deletes a document: its bytes in the vault's own storage are given back to the quota, its file in connected storage is
-   * deleted first. False, keeping the document, when the provider failed. `removeOnly` leaves the provider's file.
+   * Deletes a document. In the vault's own storage its bytes return to the quota. In connected storage its file is
+   * deleted first; returns false and keeps the document when the provider failed. `removeOnly` leaves the provider's
+   * file.
    */
   remove(
     caller: VaultCaller,
@@ -119,7 +120,7 @@ export interface Documents {
     id: DocumentId,
     disposition: "inline" | "attachment",
   ): Promise<DocumentContent>;
-  /** Sets wrong quota bookings right and reports documents whose bytes are missing. For a scheduled task. */
+  /** Corrects quota bookings and reports documents whose bytes are missing. For a scheduled task. */
   reconcile(signal: AbortSignal): Promise<ReconcileReport>;
 }
 
@@ -131,7 +132,7 @@ export interface ReconcileReport {
   readonly withoutBytes: readonly string[];
   /** Documents whose file in connected storage was deleted there, or whose connection was removed. */
   readonly withoutFile: readonly string[];
-  /** Number of files in connected storage that a crash had left without a document, and that were deleted. */
+  /** Number of deleted files in connected storage that a crash had left without a document. */
   readonly discarded: number;
 }
 

@@ -1,6 +1,6 @@
 import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 
-/** Bytes of one upload that is arriving. */
+/** Counts the received bytes of one running upload. */
 export interface ArrivingBytes {
   /**
    * Sets the number of received bytes. When all uploads together exceed `max`, stops counting this one and returns
@@ -12,9 +12,9 @@ export interface ArrivingBytes {
 }
 
 /**
- * Counts the bytes of running uploads that are not booked yet, by user. Each may be as large as the free quota, and
- * their sum as large as the whole quota; without that limit concurrent uploads would fill the disk before the booking
- * refuses all but one.
+ * Counts the bytes of running uploads that are not booked yet, by user. Each upload may be as large as the free
+ * quota, so concurrent uploads could fill the disk before the booking refuses all but one. Therefore their sum is
+ * limited to the whole quota.
  */
 export interface InFlightBytes {
   open(userId: AccountId): ArrivingBytes;
@@ -37,7 +37,7 @@ export function createInFlightBytes(): InFlightBytes {
       return {
         set(bytes, max) {
           const others = (byUser.get(userId) ?? 0) - counted;
-          // A refused upload makes room at once: otherwise those that are refused together would refuse all others.
+          // A refused upload frees its bytes at once, otherwise simultaneously refused uploads would refuse all others.
           if (others + bytes > max) {
             close();
             return false;

@@ -19,8 +19,9 @@ import { toFieldError } from "../cloud/field-error.ts";
 import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 
 /**
- * Topics that documents are classified by. A user sees the own topics and the system's; administrators see and change
- * system topics. A topic that the caller may not change is `not_found`; names that differ only in case or accents are one.
+ * Topics that documents are classified by. A user sees the user's own topics and the system's; administrators see and
+ * change system topics. A topic that the caller may not change is `not_found`. Names that differ only in case or
+ * accents are equal.
  */
 export interface Topics {
   list(caller: VaultCaller): Promise<readonly VaultTopic[]>;
@@ -114,8 +115,8 @@ export function createTopics({
 }
 
 /**
- * The key by which topics are compared: without case and accents. Upper case comes between two lower cases, so that letters
- * whose upper case has another number or form are one: `ß` and `SS`, `ı` and `i`.
+ * The key by which topics are compared: without case and accents. Converts to lower, upper and again lower case, so
+ * that letters with an irregular upper case are equal: `ß` and `SS`, `ı` and `i`.
  */
 export function toTopicKey(name: string): string {
   return name

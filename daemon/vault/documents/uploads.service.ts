@@ -58,7 +58,7 @@ export interface FormUpload {
   readonly filename: string;
   readonly contentType: string;
   readonly content: Readable;
-  /** Undefined when it is known only at the end. */
+  /** Undefined if the size is known only at the end. */
   readonly size: number | undefined;
 }
 
@@ -80,16 +80,17 @@ export interface DocumentUploads {
   ): Promise<UploadAddress>;
   /**
    * Takes the bytes of a promised upload. Refuses with `not_found` an unknown or expired address and one of a
-   * deactivated user, with `conflict` one that was used or is in use, with `too_large` and `unprocessable` a body that
-   * differs from the declaration; a refused body may be sent again.
+   * deactivated user, with `conflict` an address that was used or is in use, with `too_large` and `unprocessable` a
+   * body that differs from the declaration. The client may send a refused body again.
    */
   receive(
     ticket: string,
     body: { readonly headers: IncomingHttpHeaders; readonly stream: Readable },
   ): Promise<void>;
   /**
-   * Makes the document of a received upload and books its quota, in one transaction. Idempotent: repeating it returns the
-   * document. Refuses with `not_found` another user's upload, with `conflict` one whose bytes are missing.
+   * Creates the document of a received upload and books its quota, in one transaction. Idempotent: a repeated call
+   * returns the document. Refuses with `not_found` another user's upload, with `conflict` one whose bytes are
+   * missing.
    */
   confirm(caller: VaultCaller, documentId: DocumentId): Promise<DocumentDetail>;
   /**
@@ -128,7 +129,7 @@ const INTERNAL = {
 } as const;
 
 const ADDRESS_LIFE_MS = 15 * 60_000;
-/** Maximum number of unfinished uploads of an account; more are caused by a faulty program. */
+/** Maximum number of unfinished uploads of an account; only a faulty program has more. */
 const UPLOADS_PER_USER_MAX = 1_000;
 const TICKET_BYTES = 32;
 
@@ -188,7 +189,7 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
 
     async confirm(caller, documentId) {
       const upload = await findUpload(db, documentId);
-      // Confirmed before: the answer to the first request may have been lost.
+      // Already confirmed: the response to the first request may have been lost.
       if (upload === undefined) return documents.find(caller, documentId);
       if (upload.userId !== caller.userId) throw documentNotFound();
       const { objectSha256 } = upload;
@@ -304,7 +305,7 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
         storage_backend: document.storageBackend,
       },
     });
-    // The name can be found at once, the text once it is extracted.
+    // A search finds the name at once, and the text after its extraction.
     await putSearchEntry(tx, {
       userId: caller.userId,
       source: { documentId: document.id },

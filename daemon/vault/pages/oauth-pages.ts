@@ -51,7 +51,7 @@ export function createOauthConfirmPage(confirm: OauthConfirm): Page {
     `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`;
   return createPage({
     title: heading,
-    // A form of a page without a referrer is sent with the origin "null", which the daemon refuses.
+    // Browsers send the form of a page without a referrer with the origin "null", which the daemon refuses.
     referrerPolicy: "same-origin",
     body: `<h1>${escapeHtml(heading)}</h1>
 <p>${sentence}</p>

@@ -12,7 +12,7 @@ export interface Page {
 export interface PageParts {
   readonly title: string;
   readonly body: string;
-  /** Runs when the document is parsed; it can use only the page. */
+  /** A script that runs when the document is parsed; it can access only the page. */
   readonly script?: string;
   /** `no-referrer` when absent. */
   readonly referrerPolicy?: "no-referrer" | "same-origin";

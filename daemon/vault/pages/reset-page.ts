@@ -33,7 +33,7 @@ ${rules.join("\n")}
   });
 }
 
-/** The rules as the page's script takes them: the same patterns that the API holds a password against. */
+/** The rules for the page's script: the same patterns with which the API validates a password. */
 const RULES = JSON.stringify(STRENGTH_RULES.map(({ pattern }) => [pattern.source, pattern.flags]));
 
 const SCRIPT = `

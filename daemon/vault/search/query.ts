@@ -6,7 +6,10 @@ import {
   type SearchTerm,
 } from "../../../storage/tables/vault/search-terms.ts";
 
-/** A query with more terms than this is cut: people do not type it, and every term costs a lookup in the index. */
+/**
+ * Maximum number of terms; further ones are dropped. People do not type as many, and each costs a lookup in the
+ * index.
+ */
 const TERMS_MAX = 32;
 
 /**

@@ -42,7 +42,7 @@ export interface SemanticIndex {
 /** Texts in one request: their vectors stay well below the largest answer that is read. */
 const BATCH = 16;
 const REBUILD_BATCH = 100;
-/** A failure with one of these may pass; any other one stays until the provider is configured again. */
+/** Transient failures; all others last until the provider is configured again. */
 const PASSING: ReadonlySet<string> = new Set([
   "unreachable",
   "timeout",

@@ -20,9 +20,9 @@ export interface SemanticSearch {
   find(query: string, filter: SearchFilter): Promise<readonly SearchMatch[]>;
 }
 
-/** More texts than this are not near. */
+/** Maximum number of results; further texts are not near. */
 const MATCHES_MAX = 50;
-/** Vectors that are compared before other requests get their turn: about two milliseconds. */
+/** Number of vectors that are compared before other requests run: about two milliseconds. */
 const BATCH = 200;
 const SNIPPET_CHARACTERS = 240;
 
@@ -78,7 +78,7 @@ export function createSemanticSearch({
             "The AI provider did not answer the search. Try again, or search without semantic.",
           );
         const bytes = await findEmbeddingBytes(db, model.identity);
-        // Nothing would be found, and nothing would say why.
+        // Otherwise the result would be empty without a reason.
         if (bytes !== undefined && bytes !== vector.byteLength)
           throw new AppError(
             "unavailable",
@@ -127,7 +127,10 @@ function toBest<T extends { readonly score: number; readonly entryId: number }>(
     .slice(0, MATCHES_MAX);
 }
 
-/** A rank beyond this adds little to the rank of a text (reciprocal rank fusion, Cormack et al. 2009). */
+/**
+ * The constant of the fusion: a rank beyond it adds little to the rank of a text (reciprocal rank fusion, Cormack et
+ * al. 2009).
+ */
 const RANK_OFFSET = 60;
 
 /** Merges lists by rank, because scores of different searches cannot be compared. A text keeps its first passage. */

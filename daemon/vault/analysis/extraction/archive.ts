@@ -12,11 +12,11 @@ export interface Archive {
 }
 
 const ENTRIES_MAX = 10_000;
-/** Unpacked bytes of one archive in all. */
+/** Maximum total of unpacked bytes of one archive. */
 const UNPACKED_BYTES_MAX = 128 * 1024 * 1024;
 /** A real document compresses to a twentieth at most; a bomb to a thousandth. */
 const RATIO_MAX = 200;
-/** Below this size the ratio does not matter. */
+/** Smaller entries may have any ratio. */
 const RATIO_FROM_BYTES = 4 * 1024 * 1024;
 const FLAG_ENCRYPTED = 1;
 

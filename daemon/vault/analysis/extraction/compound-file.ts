@@ -16,7 +16,7 @@ const streams: readonly (readonly [name: string, reason: UnreadableReason])[] = 
   ["PowerPoint Document", "legacy_format"],
 ];
 
-/** Tells why a compound file, the container of Office before 2007, has no text that croft reads. */
+/** Returns why croft reads no text from a compound file, the container of Office before 2007. */
 export async function explainCompoundFile(path: string): Promise<UnreadableReason> {
   const file = await open(path, "r");
   try {

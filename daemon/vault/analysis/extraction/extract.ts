@@ -26,7 +26,7 @@ const PLAIN_BYTES_MAX = 16 * 1024 * 1024;
 
 const COMPOUND_FILE = "application/x-cfb";
 
-/** A type, and why a part of the text is missing, other than for the limit of the sink. */
+/** A type, and why a part of the text is missing, if not because of the sink's limit. */
 interface Read {
   readonly contentType: string;
   readonly missing?: UnreadableReason | undefined;
@@ -148,7 +148,7 @@ async function sniff(path: string): Promise<string | undefined> {
   return (await fileTypeFromFile(path).catch(() => undefined))?.mime;
 }
 
-/** Writes the letters of JSON that programs escape, so that they are found. */
+/** Unescapes letters in JSON, so that a search finds them. */
 function unescapeJson(json: string): string {
   return json.replace(/\\u([0-9a-f]{4})/gi, (_, hex: string) =>
     String.fromCharCode(Number.parseInt(hex, 16)),

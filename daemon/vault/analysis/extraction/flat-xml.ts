@@ -25,7 +25,7 @@ const fictionBook: FlatFormat = {
   },
 };
 
-/** Tells an OpenDocument file without a container and a FictionBook by their root elements; undefined for other text. */
+/** Detects a flat OpenDocument file or a FictionBook by its root element; undefined for other text. */
 export function findFlatFormat(text: string): FlatFormat | undefined {
   const root = findRoot(text);
   if (root?.local === "FictionBook") return fictionBook;

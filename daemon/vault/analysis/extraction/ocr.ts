@@ -30,7 +30,10 @@ const LSTM_ONLY = 1;
 /** Scanned pages of one file that are recognized. */
 export const SCANNED_PAGES_MAX = 20;
 
-/** Processor time after which no further page is recognized. The reading of a PDF besides stays below the budget as well. */
+/**
+ * Processor time after which no further page is recognized, so that recognition and reading of a PDF together stay
+ * within the budget.
+ */
 export const RECOGNITION_MS = 100_000;
 
 /**
@@ -103,7 +106,7 @@ export function processorMs(): number {
  * memory cannot affect other files.
  */
 export async function createRecognizer(): Promise<Recognizer> {
-  // Loaded when the first picture comes: most daemons never read one.
+  // Loaded for the first picture, because most daemons never read one.
   const [{ default: createModule }, { default: english }] = await Promise.all([
     import("tesseract.js-core/tesseract-core-simd-lstm.js"),
     import("@tesseract.js-data/eng"),

@@ -14,8 +14,8 @@ import { drawScannedPage, hasPicture } from "./scanned-page.ts";
 import type { TextSink } from "./text-sink.ts";
 
 /**
- * Processor time after which no further page is read, so that the text of the pages before it is kept: below the budget of a
- * file, which ends the extraction without a text.
+ * Processor time after which no further page is read. It is below the budget of a file, at which the extraction ends
+ * without a text, so that the text of the pages so far is kept.
  */
 const READING_MS = 45_000;
 

@@ -3,7 +3,7 @@ import type { TextSink } from "./text-sink.ts";
 /** Decodes the bytes of a document in Rich Text Format, whose fonts name their encodings, and adds them to a sink. */
 export interface RtfText {
   add(text: string): void;
-  /** Adds a byte in the encoding of the font; the bytes of one character may come apart. */
+  /** Adds a byte in the encoding of the font; the bytes of one character may arrive in several calls. */
   addByte(byte: number): void;
   breakLine(): void;
   /** Chooses the font of the next bytes; -1 for the document's default. */
@@ -37,7 +37,7 @@ const ENCODINGS: Readonly<Record<number, string>> = {
   ),
 };
 const DEFAULT_ENCODING = "windows-1252";
-/** A document has some dozen fonts; a hostile one defines no more than these. */
+/** Maximum number of fonts; real documents have some dozen. */
 const FONTS_MAX = 10_000;
 const PIECE_CHARACTERS = 65_536;
 
@@ -48,7 +48,7 @@ export function createRtfText(sink: TextSink): RtfText {
   let defaultFont = -1;
   let font = -1;
   let bytes: number[] = [];
-  // Joined before the sink gets it: the halves of a surrogate pair come one by one.
+  // Joined before the sink gets it, because the halves of a surrogate pair arrive separately.
   let pending = "";
 
   const encodingOf = (id: number) => fonts.get(id === -1 ? defaultFont : id) ?? documentEncoding;

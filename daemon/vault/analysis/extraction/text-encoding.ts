@@ -1,9 +1,9 @@
 type Utf16 = "utf-16le" | "utf-16be";
 type Utf32 = "utf-32le" | "utf-32be";
 
-/** Bytes in which a page names its encoding; the HTML standard has readers look at 1,024. */
+/** Number of first bytes in which a page names its encoding; the HTML standard requires 1,024. */
 const DECLARATION_BYTES = 4_096;
-/** Bytes that tell UTF-16 without a byte order mark. */
+/** Number of first bytes by which UTF-16 without a byte order mark is detected. */
 const SAMPLE_BYTES = 4_096;
 /** Share of the characters that are below U+0100 in such a text. */
 const LATIN_SHARE_MIN = 0.7;
@@ -54,7 +54,9 @@ export function hasWideMark(bytes: Uint8Array): boolean {
   return /^(?:fffe|feff|0000feff)/.test(Buffer.from(bytes.subarray(0, 4)).toString("hex"));
 }
 
-/** Tells UTF-32 by its byte order mark, or by a sample in which all units are characters and no control characters. */
+/**
+ * Detects UTF-32 by its byte order mark, or by a sample in which all units are characters and no control characters.
+ */
 function detectUtf32(bytes: Uint8Array): Utf32 | undefined {
   if (bytes.length < 4) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -95,7 +97,7 @@ function decodeUtf32(bytes: Uint8Array, encoding: Utf32): string {
   return parts.join("").replace(/^\ufeff/, "");
 }
 
-/** Tells UTF-16 by its byte order mark, or by a zero beside almost every byte and no control characters. */
+/** Detects UTF-16 by its byte order mark, or by a zero beside almost every byte and no control characters. */
 function detectUtf16(bytes: Uint8Array): Utf16 | undefined {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return "utf-16le";
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return "utf-16be";

@@ -1,10 +1,10 @@
 /** Accumulates extracted text up to a limit, without control characters and with single blank lines. */
 export interface TextSink {
-  /** Adds text. Returns false once text was dropped for the limit: the extractor may stop. */
+  /** Adds text. Returns false once the limit is reached and text was dropped, so that the extractor may stop. */
   add(text: string): boolean;
   /** Starts a new line unless the current one is empty. */
   breakLine(): void;
-  /** Whether text was dropped for the limit. */
+  /** Whether text was dropped because of the limit. */
   readonly isCut: boolean;
   text(): string;
 }

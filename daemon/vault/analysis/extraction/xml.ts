@@ -10,10 +10,7 @@ export interface XmlHandlers {
   readonly close?: (local: string) => void;
 }
 
-/**
- * Parses XML. Entities of a document type are not expanded, a document that declares any is refused; so is one that nests
- * deeper than `DEPTH_MAX`.
- */
+/** Parses XML. Refuses a document that declares entities or nests deeper than `DEPTH_MAX`. */
 export function parseXml(xml: string, { open, text, close }: XmlHandlers): void {
   const parser = new SaxesParser({ xmlns: false, position: false });
   let depth = 0;
@@ -54,7 +51,7 @@ export function findRoot(
       },
     });
   } catch (error) {
-    // The text ends in the middle of the document, and may be no XML at all.
+    // The text ends in the middle of the document, and may not be XML.
     if (!(error instanceof Unreadable)) throw error;
   }
   return root;

@@ -4,7 +4,7 @@ export const ANALYZE_JOB = "cloud.analyze";
 /** Largest item that is analysed unless its owner chose another limit. */
 export const MAX_ANALYZE_BYTES = 50 * 1024 * 1024;
 
-/** Returns the job that analyses an item. Several that wait for one item are one. */
+/** Returns the job that analyses an item. Waiting jobs of one item are deduplicated. */
 export function toAnalyzeJob(itemId: string) {
   return { kind: ANALYZE_JOB, key: itemId, payload: { item_id: itemId } };
 }

@@ -51,9 +51,9 @@ export interface CloudAuthorization {
   /** Binds a sign-in to the browser that opened its start page. Undefined when the ticket is unknown, used or expired. */
   bind(ticket: string): Promise<BoundSignIn | undefined>;
   /**
-   * Handles the browser's return from the vendor: exchanges the code and tries the credentials, without storing them. A
-   * state is accepted once, within ten minutes, for its own provider and from the browser that it is bound to. `error`
-   * is the vendor's word; it is not repeated anywhere.
+   * Handles the browser's return from the vendor: exchanges the code and tries the credentials, without storing them.
+   * A state is accepted once, within ten minutes, for its own provider and from the browser that it is bound to.
+   * `error` is the vendor's error code; it is never shown.
    */
   accept(provider: string, returned: ReturnedSignIn): Promise<OauthOutcome>;
   /** Creates the connection that `accept` tried, once, for the browser that has the token. */
@@ -98,7 +98,7 @@ export interface AuthorizationDeps {
   readonly keys: Pick<Keyring, "seal" | "openText">;
   readonly providerDeps: ProviderDeps;
   readonly log: Log;
-  /** Base of the links that are handed out, without a trailing slash. */
+  /** Base of the links in responses, without a trailing slash. */
   readonly publicUrl: () => string;
 }
 
@@ -129,7 +129,7 @@ export function createAuthorization(
   const toCallbackUrl = (provider: string) =>
     `${deps.publicUrl()}/api/cloud/authorize/${provider}/callback`;
 
-  /** The account that began, if it may still connect storages. */
+  /** Returns the account that began the sign-in, if it may still connect storages. */
   async function findOwner(state: OAuthState): Promise<VaultUser | undefined> {
     const user = await findVaultUser(db, state.userId);
     return user?.isActive === true && user.role === "user" ? user : undefined;
@@ -138,7 +138,7 @@ export function createAuthorization(
   const openVerifier = ({ codeVerifier, stateHash }: OAuthState) =>
     keys.openText(VERIFIER_PURPOSE, codeVerifier, rowOf(stateHash));
 
-  /** Trades the code and tries the credentials that it gives. */
+  /** Exchanges the code and tries the resulting credentials. */
   async function tryCode(state: OAuthState, code: string) {
     const { type, oauth } = findOAuth(state.provider);
     const exchanged = await oauth.exchange(
@@ -301,7 +301,7 @@ function openGrant(
 ): SignInTrial | undefined {
   try {
     const text = keys.openText(GRANT_PURPOSE, grant, rowOf(stateHash));
-    // Undefined, too, for a page of another version of croft.
+    // Also undefined for a page of another version of croft.
     return grantSchema.safeParse(JSON.parse(text)).data;
   } catch (error) {
     if (error instanceof SealError) return undefined;
@@ -309,7 +309,7 @@ function openGrant(
   }
 }
 
-/** `declined` where the person can do something about a failure: agree, and to everything. */
+/** `declined` if the person can repair the failure by granting all permissions. */
 function toPageKind({ kind, note }: { readonly kind: string; readonly note?: string | undefined }) {
   const isDeclined = kind === "reauth" || (kind === "forbidden" && note === SCOPE_MISSING);
   return isDeclined ? "declined" : "failed";

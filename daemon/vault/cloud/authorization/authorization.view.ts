@@ -34,7 +34,7 @@ export function toOpenedReply(bound: BoundSignIn | undefined) {
   return { status: 302, headers } as const;
 }
 
-/** The final page of a sign-in, or the one with the button that connects. Nothing of the address is repeated. */
+/** The final page of a sign-in, or the one with the button that connects. It shows nothing from the address. */
 export function toCallbackReply(outcome: OauthOutcome) {
   const isGood = outcome.kind === "connected" || outcome.kind === "confirm";
   const page =

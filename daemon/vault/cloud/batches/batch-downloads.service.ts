@@ -18,7 +18,7 @@ export const OUTCOMES_ENTRY = "croft-outcomes.ndjson";
 
 /** An archive that is about to be read. */
 export interface DownloadBatch {
-  /** Fails when the bytes of an entry are cut off, so that the response is aborted. */
+  /** Fails when the bytes of an entry end early, so that the response is aborted. */
   readonly archive: Readable;
   /** Call it once, after the archive was read or abandoned. */
   release(): void;
@@ -287,7 +287,7 @@ async function writeEntry(
   });
 }
 
-/** Returns names that lead nowhere but into the folder where the archive is extracted, each once. */
+/** Returns unique names that stay inside the folder where the archive is extracted. */
 function createEntryNames(): (name: string) => string {
   const taken = new Set([OUTCOMES_ENTRY]);
   return (name) => {

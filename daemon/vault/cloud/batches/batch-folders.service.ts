@@ -47,8 +47,8 @@ export interface BatchFolders {
 }
 
 /**
- * Creates the service. Each folder is a change of its own, with its own record and audit. It acquires the lock of the
- * connection for each folder and releases it again, so that other changes need not wait for the whole batch.
+ * Creates the service. Each folder is a change of its own, with its own record and audit. It holds the connection's
+ * lock for one folder at a time, so that other changes need not wait for the whole batch.
  */
 export function createBatchFolders(
   { log, beginBatch }: { readonly log: Log; readonly beginBatch: BeginBatch },
@@ -78,7 +78,7 @@ export function createBatchFolders(
           await Promise.all(results);
         }
 
-        /** Undefined when the client left before the folder was begun. */
+        /** Undefined if the client disconnected before this folder was started. */
         async function create(
           folder: NewFolder,
           index: number,

@@ -119,7 +119,7 @@ export function createBatchUploads(
     let broken: { readonly error: unknown } | undefined;
     const start = (part: BatchPart): Promise<void> => {
       const [at, filename] = [index++, part.filename ?? null];
-      // Resolves when the next part may be taken: waiting for a permit holds the parts back, and with them the client.
+      // Resolves when the next part may be read. Waiting for a permit applies backpressure to the client.
       return new Promise((begun) => {
         const work = permit(async () => {
           const content = await readSmall(part.stream).catch((error: unknown) => toRefused(error));

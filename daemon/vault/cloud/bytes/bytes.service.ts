@@ -27,9 +27,9 @@ export interface ItemBytes {
   readonly kind: "bytes";
   readonly name: string;
   readonly contentType: string | undefined;
-  /** Undefined where other bytes might come to have the same one. */
+  /** Undefined if other bytes could get the same tag. */
   readonly entityTag: string | undefined;
-  /** Also undefined if it would not distinguish these bytes from the next version. */
+  /** Also undefined if it could not distinguish these bytes from the next version. */
   readonly modifiedAt: number | undefined;
   readonly bytes: CachedBytes;
 }
@@ -82,8 +82,8 @@ export function createBytes(
   const toNames = createVersionNames();
 
   /**
-   * Bytes in memory are returned after one query: the owner, that the item is live, and that its connection is open with
-   * its present credentials.
+   * Bytes in memory are returned after one query, which checks the owner, that the item is live, and that its
+   * connection is open with its present credentials.
    */
   async function readFromMemory(
     caller: Pick<VaultCaller, "userId">,
@@ -165,7 +165,7 @@ export function createBytes(
     const names = toNames(owner, { ...toItemMetadata(item), providerItemId: itemId, contentType });
     const isNewer = known !== undefined && names.cacheKey !== toNames(owner, known).cacheKey;
     if (from === undefined && isNewer) {
-      // The recorded version is no more: these bytes go under their own key, never under the old one.
+      // The recorded version has been replaced. The new bytes are cached under their own key, never under the old one.
       await updateItem(connection, { ...item, id: itemId }).catch((error: unknown) => {
         stream.destroy();
         throw error;
@@ -217,7 +217,7 @@ export function createBytes(
       const { connection, item } = await items.get(caller, place);
       if (item.kind === "folder" || !isPreviewable(item.contentType))
         return { kind: "unsupported_preview", reason: "unsupported_format" };
-      // Credentials that cannot be read and missing adapters are refusals of their own.
+      // Unreadable credentials and missing adapters have their own refusals.
       await adapters.open(connection);
       const result = await read(connection, item.providerItemId, item);
       if (result.kind !== "bytes") return { kind: "unsupported_preview", reason: "provider_error" };

@@ -11,7 +11,9 @@ export interface ItemVersion {
   readonly contentType: string | undefined;
 }
 
-/** The version key of an item (vault API, preview): another one as soon as any of these values differs. Never shown. */
+/**
+ * Returns the version key of an item (vault API, preview), which differs if any of these values differs. Never shown.
+ */
 function toVersionKey(item: ItemVersion): string {
   const { providerItemId, version, etag, size, modifiedAt, contentType } = item;
   return hash(
@@ -32,7 +34,7 @@ function toCacheKey(userId: AccountId, connectionId: ConnectionId, versionKey: s
   return hash("sha256", `${userId}/${connectionId}/${versionKey}`);
 }
 
-/** The entity tag of a version: follows from its key without revealing it. */
+/** Returns the entity tag of a version, derived from its key without revealing it. */
 function toEntityTag(versionKey: string): string {
   return hash("sha256", `entity tag ${versionKey}`, "base64url").slice(0, 27);
 }
@@ -47,7 +49,10 @@ export interface VersionNames {
 /** Maximum number of cached names of versions. */
 const REMEMBERED_MAX = 10_000;
 
-/** Derives the names of versions, and remembers the latest: hashing them is a good part of answering from the cache. */
+/**
+ * Derives the names of versions and caches the latest, because hashing takes a large part of a response from the
+ * cache.
+ */
 export function createVersionNames(): (
   owner: { readonly userId: AccountId; readonly connectionId: ConnectionId },
   item: ItemVersion,

@@ -16,7 +16,7 @@ import { toRelistJob } from "./relist-job.ts";
 /** The provider made a change that could not be recorded. */
 export type RecordingFailed = { readonly kind: "recording_failed" };
 
-/** One change of a storage: the provider call, and the records to write once it has succeeded. */
+/** One change of a storage: the provider call, and the records to write after its success. */
 export interface Change<Done, Value> {
   readonly caller: VaultCaller;
   readonly connection: Connection;
@@ -35,7 +35,7 @@ export interface WrittenChange<Value> {
   readonly value: Value;
   /** The folders to mark stale; those of `listFolders` when absent. */
   readonly folders?: readonly string[];
-  /** Of the audit record. */
+  /** Metadata of the audit record. */
   readonly resourceId: string;
   readonly metadata: Readonly<Record<string, unknown>>;
 }
@@ -78,8 +78,9 @@ export function createChangeRecorder(
   adapters: Pick<Adapters, "call">,
 ): ChangeRecorder {
   /**
-   * Returns those of the folders and the folders above them that are not recorded, as the provider has them now: another
-   * program may have moved them. Unless they are recorded, the deletion of a folder above does not reach a new item in them.
+   * Returns the unrecorded ones among the folders and the folders above them, as the provider has them now, because
+   * another program may have moved them. If they stayed unrecorded, the deletion of a folder above would not reach a
+   * new item in them.
    */
   async function findUnrecorded(
     connection: Connection,

@@ -29,7 +29,7 @@ export type CreateFolderResult =
   | { readonly kind: "folder"; readonly item: ProviderItem; readonly parentRef: string | null }
   | Failure
   | RecordingFailed;
-/** A folder that was created, or `existing` for one that was there before. */
+/** A created folder, or `existing` for a folder that existed before. */
 export type EnsureFolderResult =
   | CreateFolderResult
   | { readonly kind: "existing"; readonly folder: CloudItem; readonly parentRef: string | null };
@@ -53,10 +53,10 @@ export type DeleteResult =
 
 /**
  * Changes items. The provider acts first; its change and the audit record are recorded in one transaction before the
- * response. After a failure nothing is recorded but that the folder is stale, where the storage may have changed.
+ * response. After a failure, only the folder is marked stale, if the storage may have changed.
  */
 export interface CloudChanges {
-  /** Retries a taken name with a counter, five times. */
+  /** Adds a counter to a taken name, and tries up to five counters. */
   createFolder(
     caller: VaultCaller,
     connectionId: ConnectionId,
@@ -122,7 +122,7 @@ export function createChanges(
   ): Promise<T> {
     await adapters.own(caller.userId, connectionId);
     return withLock(connectionId, async () => {
-      // While this one waited the connection may have been deleted, or have got other credentials.
+      // The connection may have been deleted, or have new credentials, since this call began to wait.
       const connection = await adapters.own(caller.userId, connectionId);
       const { capabilities } = await adapters.open(connection);
       // A change continues when its client disconnects: half of it may have happened.
@@ -216,7 +216,7 @@ export function createChanges(
             const known = await findKnownFolder(connection, parent, name, signal);
             if (known !== undefined)
               return { kind: "existing", folder: known, parentRef: where.parentRef } as const;
-            // It exists, and no listing has seen it.
+            // The folder exists at the provider, but no listing has recorded it.
             if (!(await listings.relist(connection, parent)))
               return { kind: "offline", sent: true } as const;
             const found = await findItemByName(db, connection.id, parent, name);
@@ -324,7 +324,7 @@ export function createChanges(
   };
 }
 
-/** The three checks of a move, in the document's order, before the connection is looked up. */
+/** Runs the three checks of a move in the order of the vault API, before the connection is looked up. */
 async function findDestinationFault(
   db: Queries,
   caller: VaultCaller,

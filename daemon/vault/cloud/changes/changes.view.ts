@@ -20,7 +20,7 @@ export function toCreateFolderReply(result: CreateFolderResult) {
         parent_ref: result.parentRef,
       },
     } as const;
-  // The document keeps the route's success status for a provider that has no folders.
+  // The vault API prescribes the route's success status for a provider without folders.
   if (result.kind === "unsupported")
     return {
       status: 201,
@@ -29,7 +29,7 @@ export function toCreateFolderReply(result: CreateFolderResult) {
   return toFailureReply(result);
 }
 
-/** The same for a folder that may have existed. */
+/** As `toCreateFolderReply`, for a folder that may have existed. */
 export function toEnsureFolderReply(result: EnsureFolderResult) {
   if (result.kind !== "existing") return toCreateFolderReply(result);
   const { providerItemId, name } = result.folder;

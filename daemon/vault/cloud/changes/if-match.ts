@@ -1,6 +1,6 @@
 /**
- * Returns the etag of the header `If-Match` as the provider writes it: `known` when it is the same but for quotes. Undefined
- * without the header and for `*`, which any version fulfils.
+ * Returns the etag of the header `If-Match` as the provider writes it: `known` if they differ in quotes only.
+ * Undefined without the header and for `*`, which matches any version.
  */
 export function readIfMatch(
   header: string | undefined,

@@ -10,7 +10,7 @@ import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 const RELIST_JOB = "cloud.relist";
 const payloadSchema = z.object({ connection_id: z.string(), parent_ref: z.string() });
 
-/** Returns a job that lists a folder again. Several that wait for one folder are one. */
+/** Returns a job that lists a folder again. Waiting jobs of one folder are deduplicated. */
 export function toRelistJob(connectionId: ConnectionId, parentRef: string) {
   return {
     kind: RELIST_JOB,
@@ -21,7 +21,7 @@ export function toRelistJob(connectionId: ConnectionId, parentRef: string) {
   };
 }
 
-/** Registers the jobs of `toRelistJob`. One whose provider cannot be reached is retried. */
+/** Registers the jobs of `toRelistJob`. A job whose provider is unreachable is retried. */
 export function registerRelistJob(
   { db, jobs }: { readonly db: Database; readonly jobs: Pick<JobQueue, "register"> },
   listings: Pick<CloudListings, "relist">,

@@ -24,7 +24,7 @@ export type ReplaceResult =
   | Failure
   | RecordingFailed;
 
-/** New bytes for a file, as they come with a request. */
+/** New bytes for a file, from a request. */
 export interface ReplaceInput {
   /** The header `If-Match`: an etag as listings have it, with or without quotes, or `*`. */
   readonly ifMatch: string | undefined;

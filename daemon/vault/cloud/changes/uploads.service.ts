@@ -23,7 +23,7 @@ import { toRelistJob } from "./relist-job.ts";
 import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 import { pipeBody } from "../../../utilities/receive-body.ts";
 
-/** A file on its way in. The stream is consumed or drained in any case. */
+/** A file that is being uploaded. The stream is consumed or drained in any case. */
 export interface Upload {
   readonly parentRef: string | undefined;
   readonly name: string;
@@ -59,7 +59,8 @@ export interface UploadedFile {
 export interface CloudUploads {
   /**
    * Streams a file through to the provider; nothing is ever overwritten. An earlier file of that name is a `conflict`
-   * before the provider is called. When the provider took the file and recording it fails, a job lists the folder again.
+   * before the provider is called. If the provider has stored the file but recording it fails, a job lists the folder
+   * again.
    */
   upload(caller: VaultCaller, connectionId: ConnectionId, upload: Upload): Promise<UploadResult>;
   /** Refuses, before any byte is read, an upload to a connection that is not the caller's or cannot be used. */
@@ -76,13 +77,16 @@ export interface CloudUploads {
   ): Promise<UploadResult>;
 }
 
-/** Writes the rows that belong to an uploaded file of so many bytes. */
+/** Writes the rows that belong to an uploaded file; gets its length in bytes. */
 export type RecordStored = (tx: Transaction, item: CloudItem, size: number) => Promise<boolean>;
 
 /** Bytes that are received while the provider is busy with earlier ones. */
 const READ_AHEAD_BYTES = 1024 * 1024;
 
-/** When the folder of an upload is listed again, in case the daemon dies between the provider's answer and the record. */
+/**
+ * Delay before the folder of an upload is listed again, in case the daemon dies between the provider's response and
+ * the record.
+ */
 const RELIST_AFTER_MS = 15 * 60 * 1000;
 
 export interface UploadsDeps {
@@ -206,8 +210,8 @@ export function createUploads(
   }
 
   /**
-   * The folder was deleted during the upload, and the file with it, unless another folder has its name by now, where ids are
-   * paths. Which one it is shows once the changes before have been recorded.
+   * The folder was deleted during the upload, and the file with it. If ids are paths, another folder may have the
+   * name by now. The records tell which after earlier changes are recorded.
    */
   async function withDeletedFolder(connection: Connection, item: ProviderItem): Promise<Failure> {
     const successor = await adapters.withLock(connection.id, () =>

@@ -30,11 +30,11 @@ import { logLevelOf, statusAfter } from "./connection-status.ts";
 import { sealCredentials, unsealCredentials } from "./credentials.ts";
 import type { AccountId, ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
-/** Open storages of connections: one each, with its credentials unsealed. */
+/** Opens storages, and keeps one open provider per connection, with its credentials unsealed. */
 export interface Adapters {
   /** Returns the caller's connection. Refuses with `not_found`, also for a connection of another user. */
   own(userId: AccountId, connectionId: ConnectionId): Promise<Connection>;
-  /** Whether a connection is open with the credentials of this generation: then `open` has nothing to refuse. */
+  /** Returns whether a connection is open with the credentials of this generation. If so, `open` does not refuse it. */
   isOpen(connectionId: ConnectionId, generation: number): boolean;
   /**
    * Opens the provider of a connection. Throws `AppError` when it cannot be opened (vault API, Adapter construction):
@@ -62,9 +62,12 @@ export interface Adapters {
   findType(type: string): CloudProviderType | undefined;
   /** Closes the providers that were opened with a connection's earlier credentials. */
   forget(connectionId: ConnectionId): Promise<void>;
-  /** Runs changes of one connection one after the other: only the provider would order them otherwise. */
+  /** Runs `work` while holding the connection's exclusive lock, so that changes of one connection run in order. */
   withLock<T>(connectionId: ConnectionId, work: () => Promise<T>): Promise<T>;
-  /** Runs changes that need no order among themselves at the same time, but never beside those of `withLock`. */
+  /**
+   * Runs `work` while holding the connection's shared lock: concurrently with other holders of it, but never with
+   * `withLock`.
+   */
   withSharedLock<T>(connectionId: ConnectionId, work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -188,7 +191,7 @@ export function createAdapters(
     await noteConnectionStatus(db, { id, generation, status });
   }
 
-  /** Clients only get the kind of the failure: the provider's own reason is for the administrator. */
+  /** Logs the provider's own reason for the administrator; clients only get the kind of the failure. */
   function logFailure(connection: Connection, outcome: { readonly kind: string }): void {
     const level = logLevelOf(outcome.kind);
     if (level === undefined) return;
@@ -251,7 +254,7 @@ export function createAdapters(
   }
 }
 
-/** A connection that cannot be opened any more, as a refusal of whatever was to be done with it. */
+/** Returns the refusal for a connection that can no longer be opened. */
 function toRefusal(failure: ConnectFailure): AppError {
   if (failure.kind === "reauth")
     return new AppError(

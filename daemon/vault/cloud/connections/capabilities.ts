@@ -5,7 +5,7 @@ import type { Capabilities, Guarantee } from "../../../../storage/tables/vault/c
 export function toCapabilities(capabilities: ProviderCapabilities): Capabilities {
   return {
     createOnly: toGuarantee(capabilities.createOnly),
-    // Adapters guard both in the same way: a move is a rename with another folder.
+    // Adapters check both in the same way, because a move is a rename into another folder.
     rename: toGuarantee(capabilities.guardedRename),
     move: toGuarantee(capabilities.guardedRename),
     deletePrecondition: toGuarantee(capabilities.guardedDelete),

@@ -7,8 +7,8 @@ export const NAME_TAKEN =
   "You have a connection with this name already. Names are compared without case; choose another one.";
 
 /**
- * Returns whether another connection of the account has the name, without case. Two connections that were made with one name
- * before names were compared may keep it. Inside a transaction no other client can take the name until it ends.
+ * Returns whether another connection of the account has the name, without case. Connections of equal names, made
+ * before names were compared, keep their names. Inside a transaction no other client can take the name until it ends.
  */
 export async function isNameTaken(
   db: Queries,
@@ -21,7 +21,7 @@ export async function isNameTaken(
   return others.some(({ id, displayName }) => id !== own?.id && toKey(displayName) === toKey(name));
 }
 
-/** Returns the name, or with a number behind it the first one that is free. */
+/** Returns the name if it is free, else the first free name with a number appended. */
 export async function toFreeName(db: Queries, userId: AccountId, name: string): Promise<string> {
   const taken = new Set(
     (await listConnectionNames(db, userId)).map(({ displayName }) => toKey(displayName)),

@@ -83,8 +83,9 @@ export interface CloudConnections {
     credentials: Credentials,
   ): Promise<SignInTrial | ConnectFailure | { readonly kind: "other_account" }>;
   /**
-   * Stores a tried sign-in: as a new connection, or as new credentials of an existing one, which keeps its id and items.
-   * A taken name gets a number, because the person has signed in already. Throws `not_found` when that one was deleted since.
+   * Stores a tried sign-in: as a new connection, or as new credentials of an existing one, which keeps its id and
+   * items. A taken name gets a number, because the person has signed in already. Throws `not_found` when the existing
+   * connection was deleted meanwhile.
    */
   storeSignIn(
     userId: AccountId,
@@ -97,7 +98,7 @@ export interface CloudConnections {
     paging: { readonly page: number; readonly per_page: number },
   ): Promise<{ readonly connections: readonly Connection[]; readonly total: number }>;
   get(caller: VaultCaller, id: ConnectionId): Promise<Connection>;
-  /** New credentials are tried before they take the place of the old ones. `name_taken` as in `create`. */
+  /** Tries new credentials before they replace the old ones. `name_taken` as in `create`. */
   update(
     caller: VaultCaller,
     id: ConnectionId,
@@ -261,7 +262,7 @@ export function createConnections(
       const credentials = readSettings(type, input.credentials, true);
       const connectionId = toConnectionId(deps.newId());
       const { userId } = caller;
-      // Before the storage is probed; the transaction that stores the connection compares again.
+      // Checked before the storage is probed; the transaction that stores the connection checks again.
       if (await isNameTaken(db, userId, input.display_name)) return { kind: "name_taken" };
       const folders = await getLocalFolders(userId, type, true);
       const tried = await tryStorage(adapters, {
@@ -381,7 +382,7 @@ export function createConnections(
         status: statusAfterCheck(outcome),
         lastCheckedAt: clock(),
       });
-      // The open storage works by its earlier probe result: the next call opens it by the new one.
+      // The open provider uses the earlier probe result; the next call opens it with the new one.
       if (hasChanged) await adapters.forget(id);
       return getAgain(connection);
     },

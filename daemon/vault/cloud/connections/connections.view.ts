@@ -77,7 +77,7 @@ function toProviderView({ type, missingSettings }: AvailableProvider): WireProvi
   };
 }
 
-/** The answer to connecting: the connection with `status`, or why it could not be made. */
+/** The response to connecting: the connection with `status`, or why it could not be created. */
 export function toConnectReply<S extends 200 | 201>(status: S, result: ConnectResult) {
   if (result.kind === "connected")
     return { status, body: toConnectionView(result.connection) } as const;
@@ -107,7 +107,7 @@ function toConnectFailureReply(failure: ConnectFailure) {
     noteTexts[failure.note ?? ""] ??
     connectTexts[reply.body.kind] ??
     "The storage could not be connected.";
-  // Nothing is stored yet, so no item can be in conflict: a failure is that of the credentials or of the storage.
+  // Nothing is stored yet, so no item can conflict. Only the credentials or the storage can have failed.
   const status = reply.status === 409 ? 503 : reply.status;
   return { ...reply, status, body: { ...reply.body, detail } } as const;
 }

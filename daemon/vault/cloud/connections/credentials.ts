@@ -36,7 +36,7 @@ export function unsealCredentials(
   }
 }
 
-/** The sealed credentials of a connection, sealed again. */
+/** Reseals the credentials of a connection with the current key. */
 export function sealCredentialsAgain(
   sealed: string,
   connectionId: number | string,

@@ -51,7 +51,7 @@ export function listMissingSettings(type: CloudProviderType, server: ServerSetti
   return (type.oauth?.serverSettings ?? []).filter((name) => !server[name]).map(toVariable);
 }
 
-/** A kind of storage that this server is not set up for is refused with the settings that are missing. */
+/** Refuses a kind of storage for which this server is not configured, and names the missing settings. */
 export function assertAvailable(type: CloudProviderType, server: ServerSettings): void {
   const missing = listMissingSettings(type, server);
   if (missing.length === 0) return;

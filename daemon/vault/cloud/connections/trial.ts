@@ -20,7 +20,7 @@ export interface Trial {
   readonly probeResult: ProbeResult;
   readonly capabilities: Capabilities;
   readonly quota: ConnectionChanges;
-  /** Those that were given, or the ones that the provider renewed them to with their first use. */
+  /** The given credentials, or those to which the provider renewed them at their first use. */
   readonly credentials: Credentials;
 }
 

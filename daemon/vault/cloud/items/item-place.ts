@@ -10,7 +10,7 @@ export interface ItemPlace {
 export function toDownloadPath({ connection_id, item_id }: ItemPlace): string {
   const segments = item_id.split("/");
   const isPlain = segments.every((one) => one !== "" && one !== "." && one !== "..");
-  // An empty or dot segment would be normalized away on its way, so slashes are encoded, too.
+  // Clients and proxies would normalize away an empty or dot segment, so slashes are encoded, too.
   const item = isPlain ? segments.map(encodeURIComponent).join("/") : encodeURIComponent(item_id);
   return `/api/cloud/connections/${connection_id}/items/${item}/download`;
 }

@@ -29,7 +29,10 @@ export function toItemView(item: CloudItem): WireItem {
   };
 }
 
-/** An allowlist: neither credentials nor keys nor the provider's addresses (vault API, detail). */
+/**
+ * The detail of an item on the wire. An allowlist of members: no credentials, keys or addresses of the provider
+ * (vault API, Cloud item detail).
+ */
 export function toDetailView(detail: ItemDetail): z.input<typeof detailSchema> {
   const { item, analysis, connection, folders } = detail;
   return {

@@ -58,13 +58,13 @@ export interface CloudListings {
   markStale(connection: Connection, parentRef: string): void;
 }
 
-/** How often a listing is repeated that was overtaken by changes made through croft. */
+/** Maximum number of repeats of a listing during which croft changed the folder. */
 const ATTEMPTS_MAX = 3;
 
 type ListingResult =
   | { readonly kind: "ok" }
   | { readonly kind: "unknown_folder" }
-  /** Known, and no folder any more. */
+  /** The item is recorded, but no longer a folder. */
   | { readonly kind: "gone" }
   | { readonly kind: "failed" };
 
@@ -75,7 +75,7 @@ export interface ListingsDeps {
   /** Creates ids of rows. */
   readonly newId: () => string;
   readonly jobs: Pick<JobQueue, "enqueue">;
-  /** Age in milliseconds from which on a listing is fetched again. */
+  /** Age in milliseconds at which a listing is fetched again. */
   readonly listingMaxAgeMs: number;
 }
 
@@ -110,7 +110,7 @@ export function createListings(deps: ListingsDeps, adapters: Adapters): CloudLis
         // A change that was recorded while the provider was listing may be missing in its response.
         const now = await getFolderState(tx, connection.id, parentRef);
         if (now.mutations !== mutations) return false;
-        // Renamed or deleted through the service meanwhile: the id names no item any more.
+        // The folder was renamed or deleted through the service meanwhile, so the id is no longer valid.
         if (folder !== undefined && (await findParent(tx, connection.id, parentRef)) === undefined)
           return false;
         await replaceFolderItems(tx, owner, parentRef, listedItems);
@@ -145,7 +145,7 @@ export function createListings(deps: ListingsDeps, adapters: Adapters): CloudLis
   function isDue(state: FolderState): boolean {
     if (state.refreshState !== "fresh" || state.listedAt === undefined) return true;
     const age = clock() - state.listedAt;
-    // A clock that was set back must not keep a listing for ever.
+    // If the clock was set back, a listing must not stay current for ever.
     return age > deps.listingMaxAgeMs || age < 0;
   }
 

@@ -14,8 +14,9 @@ export function findLocalRootsInside(
 }
 
 /**
- * Wraps a local folder that contains local roots, as it could be connected before folders belonged to accounts, and hides
- * the folders of other accounts: they are not listed, cannot be read or changed, and their names count as taken.
+ * Wraps a local folder that contains local roots and hides the folders of other accounts: they are not listed, cannot
+ * be read or changed, and their names count as taken. Such folders could be connected before folders belonged to
+ * accounts.
  *
  * @param rootsInside the ids of the local roots, as path segments
  * @param listHandles the handles of other accounts that have a folder, in lower case
@@ -32,7 +33,7 @@ export function hideAccountFolders(
       return handle !== undefined && handles.has(handle) && startsWith(segments, root);
     });
   };
-  /** A folder on the way to a local root cannot be moved or deleted: the folders of accounts would go with it. */
+  /** A folder above a local root cannot be moved or deleted, because that would include the folders of accounts. */
   const isOnTheWay = (id: string) =>
     rootsInside.some((root) => root.length > 0 && startsWith(root, id.split("/")));
 

@@ -27,14 +27,14 @@ import { toFieldError } from "../field-error.ts";
 import type { AccountId } from "../../../../storage/tables/vault/ids.ts";
 
 /**
- * Which folders of this machine an account may connect: `<local root>/<handle>`, its own, and those that an administrator
- * granted to it (vault decisions, Beyond the document).
+ * The folders of this machine that an account may connect: its own, `<local root>/<handle>`, and those that an
+ * administrator granted to it (vault decisions, Beyond the document).
  */
 export interface LocalFolders {
   /**
-   * The folders that an account may connect. With `create` its own folder is made (mode 0700) in every local root where it is
-   * missing, and becomes the account's. An account has no own folder while the folder of its handle may hold the files of
-   * another account: then `ownRefusal` says why.
+   * The folders that an account may connect. With `create`, creates the own folder (mode 0700) in every local root
+   * where it is missing. An account has no own folder while the folder of its handle may hold the files of another
+   * account: then `ownRefusal` says why.
    */
   getAccess(userId: AccountId, options: { readonly create: boolean }): Promise<LocalFolderAccess>;
   /** The absolute paths of the folders that were granted to an account. Throws `not_found` for an unknown account. */
@@ -61,7 +61,7 @@ export interface LocalFoldersDeps {
 
 /** The provider whose connections are folders of this machine. */
 const PROVIDER = "local_folder";
-/** The clock of a file system may be this much behind the one of the database. */
+/** Maximum lag, in milliseconds, of a file system's clock behind the database's. */
 const CLOCK_TOLERANCE_MS = 100;
 
 export function createLocalFolders({ db, localRoots, ownFolders }: LocalFoldersDeps): LocalFolders {
@@ -82,7 +82,7 @@ export function createLocalFolders({ db, localRoots, ownFolders }: LocalFoldersD
     const own = localRoots.map((root) => join(root, user.handle.toLowerCase()));
     const existing = await findExisting(own.filter((folder) => !grants.includes(folder)));
     if (owner === user.id) {
-      // Nothing else to check: from now on this folder is not granted to another account.
+      // Nothing else to check, because this folder can no longer be granted to another account.
     } else if (owner !== undefined && existing.size > 0) {
       return "folder_of_deleted_account";
     } else {
@@ -196,7 +196,7 @@ function isBelow(folder: string, path: string): boolean {
   return segmentsBelow(folder.toLowerCase(), path.toLowerCase()) !== undefined;
 }
 
-/** Those of the paths that exist, with the time in epoch milliseconds at which they were made. */
+/** Returns the existing paths with the times of their creation, in epoch milliseconds. */
 async function findExisting(paths: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const found = new Map<string, number>();
   for (const path of paths) {
@@ -216,7 +216,7 @@ async function makeFolder(path: string): Promise<void> {
   } catch (error) {
     if (isDiskFull(error))
       throw new AppError("storage_full", "The server's disk is full.", { cause: error });
-    // A local root that is missing or read-only is reported by the provider, if it is the one that is meant.
+    // The provider reports a missing or read-only local root if the connection uses it.
     if (!["EEXIST", "ENOENT", "ENOTDIR", "EACCES", "EPERM", "EROFS"].includes(codeOf(error)))
       throw error;
   }

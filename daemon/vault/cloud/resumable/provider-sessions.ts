@@ -66,7 +66,7 @@ export function createProviderSessions(
   };
 }
 
-/** Returns the sealed session of an upload, sealed again. */
+/** Reseals the session of an upload with the current key. */
 export function sealSessionAgain(sealed: string, id: number | string, again: SealAgain): string {
   return again(SEAL_PURPOSE, sealed, rowOf(id));
 }

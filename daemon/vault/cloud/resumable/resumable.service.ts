@@ -30,7 +30,7 @@ import { unlessDeleted } from "../connections/unless-deleted.ts";
 import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 import { createProviderSessions, type ProviderSessionsDeps } from "./provider-sessions.ts";
 
-/** An upload and how far it is. */
+/** An upload and its progress. */
 export interface UploadProgress {
   readonly kind: "open";
   readonly upload: OpenUpload;
@@ -79,9 +79,9 @@ export interface ResumableUploads {
     part: { readonly offset: number | undefined; readonly content: Readable },
   ): Promise<AppendResult>;
   /**
-   * Compares the hash and uploads the file. After a failure that may pass, the bytes stay for another call; after a wrong
-   * hash they are discarded. A client that lost the response of a stored file gets it again until the upload would have
-   * expired, also from a restarted daemon.
+   * Compares the hash and uploads the file. After a transient failure the bytes stay for another call; after a wrong
+   * hash they are discarded. A client that lost the response of a stored file gets it again until the upload would
+   * have expired, also from a restarted daemon.
    */
   complete(caller: VaultCaller, place: UploadPlace, sha256: string): Promise<CompleteResult>;
   /** Discards an upload. */
@@ -97,7 +97,7 @@ export interface ResumableUploadsDeps extends ProviderSessionsDeps {
   readonly uploadBytesMax: number;
 }
 
-/** The most open uploads of an account: each may take the largest upload of disk space. */
+/** Maximum number of open uploads of an account, because each may take `max_upload_bytes` of disk space. */
 export const OPEN_UPLOADS_MAX = 8;
 const EXPIRE_JOB = "cloud.expire_upload";
 const payloadSchema = z.object({ upload_id: z.string() });
@@ -227,7 +227,7 @@ export function createResumableUploads(
     cancel: (caller, place) => withUpload(caller, place, ({ id }) => discard(id)),
   };
 
-  /** Completes an upload, or returns the result of an earlier request: its file would be a taken name. */
+  /** Completes an upload, or returns the result of an earlier request, whose file would otherwise be a taken name. */
   async function completeOnce(
     caller: VaultCaller,
     place: UploadPlace,

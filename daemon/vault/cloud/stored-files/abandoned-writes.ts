@@ -126,7 +126,7 @@ export function createAbandonedWrites(db: Database, adapters: Adapters): Abandon
   };
 }
 
-/** A connection that cannot be opened is tried again the next time. */
+/** The next run tries a connection that cannot be opened again. */
 function toFailed(error: unknown): false {
   if (error instanceof AppError) return false;
   throw error;

@@ -69,14 +69,14 @@ export function createDocumentFolder(
 
   return {
     find: (caller, connection) =>
-      // Some providers let names repeat: two uploads at once must not create two folders.
+      // Some providers allow duplicate names: two concurrent uploads must not create two folders.
       adapters.withLock(connection.id, async () => {
         const { signal } = new AbortController();
         const known = await findKnown(connection, signal);
         if (known !== undefined) return known;
         const made = await create(caller, connection, signal);
         if (made.kind !== "conflict") return made;
-        // It exists, and no listing has seen it.
+        // The folder exists at the provider, but no listing has recorded it.
         if (!(await listings.relist(connection, ROOT))) return { kind: "offline", sent: true };
         const name = made.existingName ?? NAME;
         const found = await findItemByName(db, connection.id, ROOT, name);

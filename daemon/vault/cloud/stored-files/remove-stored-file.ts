@@ -33,7 +33,7 @@ export function createStoredFileRemoval(
     return (await changes.delete(caller, place)).kind === "deleted";
   }
 
-  /** Records the present version of a file, which is the precondition of its deletion. */
+  /** Records the present version of a file, to delete it with that version as the precondition. */
   async function refresh(
     connection: Connection,
     id: string,

@@ -24,7 +24,7 @@ import type { DocumentFolder } from "./document-folder.ts";
 import type { StoredFileRemoval } from "./remove-stored-file.ts";
 import type { AccountId, ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
-/** Where the file of a document is. */
+/** The location of a document's file. */
 export interface StoredPlace {
   /** The owner of the document and of the connection. */
   readonly userId: AccountId;
@@ -127,7 +127,7 @@ export function createStoredFiles(
         throw error;
       }
       if (result.kind === "uploaded") return { kind: "stored" };
-      // A file may be there in these cases; in all others the provider has kept nothing.
+      // In these cases the provider may have stored the file; in all others it has not.
       if (["recording_failed", "unknown_outcome", "stale"].includes(result.kind))
         await cloud.abandoned.discard(write).catch((error: unknown) => {
           deps.log.warn({ err: error, connection_id: connection.id }, "failed to discard a file");
@@ -150,7 +150,7 @@ export function createStoredFiles(
     discardAbandoned: (before, signal) => cloud.abandoned.discardAll(before, signal),
   };
 
-  /** Finds the folder and notes the file that will be written, so that a crash leaves no file that the vault forgets. */
+  /** Finds the folder and records the intended write, so that recovery after a crash finds the file. */
   async function begin(
     caller: VaultCaller,
     connection: Connection,

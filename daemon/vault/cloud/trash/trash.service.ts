@@ -68,7 +68,7 @@ export function createTrash(
     );
   }
 
-  /** Runs one change while holding the connection's lock; it is not aborted when its client goes away. */
+  /** Runs one change while holding the connection's lock; it continues when its client disconnects. */
   async function change<T>(
     caller: VaultCaller,
     connectionId: ConnectionId,
