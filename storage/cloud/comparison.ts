@@ -21,7 +21,9 @@ export function isAsSent(found: string, sent: string): boolean {
   return found.normalize("NFC") === sent.normalize("NFC");
 }
 
-/** Folds letter by letter: in a word a letter's lower case may depend on its neighbours, which storages ignore. */
+/**
+ * Folds letter by letter. In a whole word, a letter's lower case may depend on its neighbours, which storages ignore.
+ */
 function fold(name: string): string {
   return Array.from(name.normalize("NFC"), (letter) => letter.toLowerCase()).join("");
 }

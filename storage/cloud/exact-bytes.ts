@@ -8,7 +8,7 @@ import type { ProviderAnswer } from "./transport.ts";
 export type ExactBytes =
   | {
       readonly kind: "ok";
-      /** Bytes of the stream, when known. */
+      /** Length of the stream in bytes, if known. */
       readonly length: number | undefined;
       readonly stream: Readable;
     }

@@ -2,8 +2,9 @@ import type { DestinationFault, Failure } from "./outcomes.ts";
 import type { DeleteOutcome, ProviderDeps } from "./provider.ts";
 import { viaTemporaryName } from "./temporary-names.ts";
 
-// The common steps of adapters that look an item up, change it under a precondition, and determine the result after a lost
-// response. The adapters of OneDrive and Dropbox use all of them, that of Google Drive those of a delete.
+// The common steps of adapters that look an item up, change it under a precondition, and determine the result after a
+// lost response. The adapters of OneDrive and Dropbox use all of them; the adapter of Google Drive uses those of a
+// delete.
 
 /** A success with unexpected content is treated like a lost response. */
 export const STRANGE_ANSWER: Failure = { kind: "offline", sent: true, note: "strange_answer" };

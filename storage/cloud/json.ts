@@ -6,8 +6,8 @@ import { inTime, type Offline, type ProviderAnswer } from "./transport.ts";
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
- * Parses the body of a response as a JSON object. Anything else (a maintenance page, a truncated or oversized body) is
- * `offline`: it is never taken for an empty response.
+ * Parses the body of a response as a JSON object. Any other body (a maintenance page, a truncated or oversized body)
+ * is `offline`, never an empty response.
  */
 export async function readJsonObject(
   answer: ProviderAnswer,

@@ -2,7 +2,7 @@ import type { Failure } from "./outcomes.ts";
 import { LISTING_ITEMS_MAX } from "./provider.ts";
 import type { ProviderItem } from "./item.ts";
 
-/** The texts of an item that count. */
+/** The texts of an item that count towards `CHARACTERS_MAX`. */
 type Weighed = Pick<ProviderItem, "id" | "name"> &
   Partial<Pick<ProviderItem, "contentType" | "etag" | "version">>;
 
@@ -16,7 +16,7 @@ export interface ListedItems<T> {
   values(): readonly T[];
 }
 
-/** The most characters of all items: a listing is held in memory until it is complete. */
+/** Maximum number of characters of all items, because a listing is in memory until it is complete. */
 const CHARACTERS_MAX = 256 * 1024 * 1024;
 /** Pages in a row without a new item. Some services return empty ones now and then. */
 const IDLE_PAGES_MAX = 1_000;

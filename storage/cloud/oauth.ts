@@ -17,14 +17,14 @@ export interface OAuthVendor {
   readonly scopes: readonly string[];
   /** The required scopes: a sign-in that omits one is `forbidden`. */
   readonly neededScopes?: readonly string[];
-  /** The vendor's own parameters besides the standard's, such as `access_type: "offline"`. */
+  /** Parameters of the vendor in addition to the standard's, such as `access_type: "offline"`. */
   readonly authorizationParameters?: Readonly<Record<string, string>>;
 }
 
 /** The response of a token endpoint. */
 export interface Grant {
   readonly accessToken: string;
-  /** Undefined when the vendor issues no new one: the old one stays valid. */
+  /** Undefined if the vendor issues no new token; the old one stays valid. */
   readonly refreshToken: string | undefined;
   /** Epoch milliseconds from which on the token should be renewed; undefined when its expiry is unknown. */
   readonly renewAt: number | undefined;

@@ -70,7 +70,7 @@ export type ConnectFailure =
 /** The error of a stream that was aborted. Its failure states whether the stream can be resumed after the last byte. */
 export class StreamAborted extends Error {
   readonly failure: ReadFailure;
-  /** False: a resumed request would only time out again. */
+  /** False if a resumed request would only time out again. */
   readonly isResumable: boolean;
 
   constructor(failure: ReadFailure, cause?: unknown) {
@@ -81,9 +81,9 @@ export class StreamAborted extends Error {
   }
 }
 
-/** The note of an `offline` of a server that sends too slowly, */
+/** The note of an `offline` failure of a server that sends too slowly. */
 export const TOO_SLOW = "too_slow";
-/** and of one that sends too much. */
+/** The note of an `offline` failure of a server that sends too much. */
 export const TOO_LONG = "answer_too_long";
 const waitedNotes: ReadonlySet<string> = new Set([
   TOO_SLOW,

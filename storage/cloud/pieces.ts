@@ -1,6 +1,4 @@
-// Uploads piece by piece share the cutting of the stream. The sessions of Google Drive, OneDrive and Dropbox stay in
-// their adapters: how a session is addressed, how it reports the received bytes, and how it ends differ in each, and
-// only the waiting between attempts is the same.
+// Cuts a stream into pieces, for all uploads piece by piece. The sessions of Google Drive, OneDrive and Dropbox are in their adapters, because they differ in their addresses, in the report of received bytes, and in their end.
 import type { Readable } from "node:stream";
 
 /** A part of an upload. */
@@ -34,7 +32,7 @@ export async function* inPieces(
   const pieces = cut(content, pieceBytes, size);
   const readNext = () => {
     const next = pieces.next();
-    // A failure is reported when its piece is due; until then the promise needs a handler.
+    // The consumer gets the failure with its piece; until then the promise needs a handler.
     next.catch(() => undefined);
     return next;
   };

@@ -214,10 +214,10 @@ export interface ByteRange {
   readonly end?: number | undefined;
 }
 
-/** The most items of a listing; a larger folder is `unsupported`, never truncated. */
+/** Maximum number of items of a listing; a larger folder is `unsupported`, never truncated. */
 export const LISTING_ITEMS_MAX = 1_000_000;
 
-/** The most leftovers of crashed uploads that one listing deletes, so that a listing does not take long. */
+/** Maximum number of leftovers of crashed uploads that one listing deletes, so that a listing does not take long. */
 export const LEFTOVERS_OF_LISTING_MAX = 20;
 
 export type ListOutcome =
@@ -238,7 +238,7 @@ export type ReadOutcome =
       readonly stream: Readable;
       /**
        * Writes the same bytes to a stream, without ending it and with less work than by `stream`, which is destroyed
-       * afterwards. Rejects where `stream` would fail, and when `to` closes early.
+       * afterwards. Rejects if `stream` would fail or `to` closes early.
        */
       readonly send?: (to: Writable) => Promise<void>;
     }
@@ -265,7 +265,10 @@ export type CheckOutcome =
 export interface SessionStore {
   /** The session that an earlier call saved, which may have ended since; undefined for a new one. */
   readonly saved: string | undefined;
-  /** Saves a session, which may be secret; undefined when it is over. Await it before the session receives bytes. */
+  /**
+   * Saves a session, which may be secret; undefined when the session has ended. Await it before the session receives
+   * bytes.
+   */
   save(session: string | undefined): Promise<void>;
 }
 
@@ -331,11 +334,11 @@ export interface CloudProvider {
       readonly session?: SessionStore | undefined;
     },
   ): Promise<ItemOutcome>;
-  /** Discards a saved session with its bytes. One that is over or cannot be reached is not an error. */
+  /** Discards a saved session with its bytes. A session that has ended or is unreachable is not an error. */
   discardSession?(input: Call & { readonly session: string }): Promise<void>;
   /**
-   * Replaces the bytes of a file in one step under its name, if its version is the expected one; `stale` otherwise. The
-   * stream is treated as by `upload`. Absent where the connection has no such step: see `replacing.ts`.
+   * Replaces the bytes of a file in one step under its name, if its version is the expected one; `stale` otherwise.
+   * Treats the stream as `upload` does. Absent if the connection has no such step: see `replacing.ts`.
    */
   replace?(input: Replacement): Promise<ItemOutcome>;
   /** Renames an item in its folder. The same name is a success without a change; a change of case alone works. */
@@ -354,7 +357,7 @@ export interface CloudProvider {
       readonly permanently?: boolean;
     },
   ): Promise<DeleteOutcome>;
-  /** The deleted items. Absent where the provider cannot list them. */
+  /** The deleted items. Absent if the provider cannot list them. */
   readonly trash?: Trash;
   quota(input: Call): Promise<QuotaOutcome>;
   /** Checks that the storage is reachable, accepts the credentials and is the same. Probes again and returns the result. */

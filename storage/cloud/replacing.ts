@@ -4,8 +4,8 @@ import type { ItemOutcome } from "./item.ts";
 import { viaTemporaryName } from "./temporary-names.ts";
 
 /**
- * Replaces the bytes of a file that still is as expected; else `stale`, and nothing has changed. A provider with an operation
- * of its own replaces in one step, the others by `swapFile`.
+ * Replaces the bytes of a file if it is still as expected; otherwise changes nothing and returns `stale`. Uses the
+ * provider's `replace` if there is one, else `swapFile`.
  */
 export async function replaceFile(
   provider: CloudProvider,
@@ -22,9 +22,10 @@ export async function replaceFile(
 }
 
 /**
- * Replaces a file where no request can: uploads the bytes completely under a temporary name, deletes the file under its
- * precondition (into the trash where there is one), and renames the new one. A crash before the last step
- * leaves the new bytes under the temporary name, which the next listing renames where the adapter recovers renames.
+ * Replaces a file of a provider without such a request: uploads the bytes completely under a temporary name, deletes
+ * the file under its precondition (into the trash where there is one), and renames the new one. A crash before the
+ * last step leaves the new bytes under the temporary name, which the next listing renames where the adapter recovers
+ * renames.
  */
 export async function swapFile(
   provider: Pick<CloudProvider, "stat" | "upload" | "delete" | "rename">,
@@ -41,7 +42,7 @@ export async function swapFile(
     const uploaded = await provider.upload({ ...replacement, parent, name: temporary });
     if (uploaded.kind !== "ok") return uploaded;
     const { item } = uploaded;
-    // From here on an abort must not leave half of it.
+    // From here on, an abort must not leave the replacement half done.
     const steady = new AbortController().signal;
     const now = { id: item.id, expected: { etag: item.etag }, signal: steady };
     const deleted = await provider.delete({ id, expected: { etag, kind }, signal: steady });
@@ -56,7 +57,7 @@ export async function swapFile(
   });
 }
 
-/** Maps a failed lookup; a missing item has changed. */
+/** Maps a failed lookup; a missing item counts as changed. */
 function toFailure(
   failure: Exclude<Awaited<ReturnType<CloudProvider["stat"]>>, { kind: "ok" }>,
 ): Failure {

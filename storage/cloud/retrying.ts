@@ -7,9 +7,9 @@ import {
 } from "./outcomes.ts";
 import type { CloudProvider } from "./provider.ts";
 
-/** The most attempts of a call, the first included: of an idempotent call, */
+/** Maximum number of attempts of an idempotent call, the first included. */
 export const READS_MAX = 4;
-/** and of a change. */
+/** Maximum number of attempts of a change, the first included. */
 const CHANGES_MAX = 3;
 const FIRST_WAIT_MS = 200;
 const WAIT_MS_MAX = 3_000;
@@ -34,7 +34,7 @@ export function withRetries(provider: CloudProvider, deps: RetryDeps): CloudProv
     call: () => Promise<T>,
   ): Promise<T> => {
     const toRetry = (outcome: T) => {
-      // Successes have kinds of their own, which no retry rule matches.
+      // No retry rule matches the kinds of successes.
       const failure = outcome as unknown as Failure;
       return mayRetry(failure) ? failure : undefined;
     };

@@ -4,7 +4,7 @@ import type { CloudProvider, ProviderDeps } from "./provider.ts";
 
 type Deps = Pick<ProviderDeps, "home" | "newId" | "locks">;
 
-/** The most renames that one open storage recovers: a server that lists more temporary names is faulty. */
+/** Maximum number of renames that one open storage recovers; a server that lists more temporary names is faulty. */
 const FINISHED_MAX = 100;
 
 /**

@@ -56,7 +56,7 @@ const TEXT_BYTES_MAX = 1024 * 1024;
 /** Minimum rate of a body. The time in which the reader pauses does not count. */
 export interface Pace {
   readonly bytesMin: number;
-  /** This many bytes in each window. */
+  /** Minimum number of bytes in each window. */
   readonly spanMs: number;
 }
 
@@ -66,7 +66,7 @@ const SLOWEST: Pace = { bytesMin: 1024, spanMs: 60_000 };
 /** Minimum keep-alive rate while a long operation is in progress. */
 const SIGN_OF_LIFE: Pace = { bytesMin: 1, spanMs: 60_000 };
 
-/** For a whole response that is buffered: a listing may be long, but no real connection is this slow. */
+/** Time-out of a response that is buffered whole: a listing may be long, but no real connection is this slow. */
 const WHOLE_MS = 15 * 60_000;
 
 /** Aborts a stream that has not ended within the time-out of a whole response. */

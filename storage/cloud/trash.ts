@@ -46,13 +46,13 @@ export interface Trash {
    * missing, `conflict` when the name is taken; nothing is overwritten. `unsupported` for items that the provider cannot restore.
    */
   restore(input: Call & { readonly id: string }): Promise<ItemOutcome>;
-  /** Removes deleted items permanently, `TRASH_EMPTY_ITEMS` at most. Absent where the provider cannot. */
+  /** Removes deleted items permanently, `TRASH_EMPTY_ITEMS` at most. Absent if the provider cannot do this. */
   empty?(input: Call): Promise<EmptyOutcome>;
 }
 
 /** Items of one page of a trash. */
 export const TRASH_PAGE_ITEMS = 500;
-/** The most items that one call of `empty` removes, so that its request ends in time. */
+/** Maximum number of items that one call of `empty` removes, so that its request ends in time. */
 export const TRASH_EMPTY_ITEMS = 500;
 
 /** Cuts one page out of all items of a trash, which are ordered by id; the cursor is the id of a page's last item. */

@@ -40,14 +40,14 @@ export class XmlStop extends Error {
 
 const DEPTH_MAX = 32;
 const TEXT_MAX = 65_536;
-/** Bytes given to the parser at once, so that one text cannot exceed its limit by much. */
+/** Bytes that the parser gets in one call, so that one text cannot exceed its limit by much. */
 const PIECE_CHARACTERS = 32_768;
 
 /**
- * Parses a document as a stream, in constant memory, and calls the handlers. Rejects document types (and with them all
- * entities), encodings other than UTF-8, malformed documents, exceeded limits and truncated streams as `offline`.
- * Ignores processing instructions and comments. The caller must discard everything that the handlers collected before a
- * failure. Rejects only with errors of a handler. The stream is always destroyed.
+ * Parses a document as a stream, in constant memory, and calls the handlers. Rejects document types (and with them
+ * all entities), encodings other than UTF-8, malformed documents, exceeded limits and truncated streams as `offline`.
+ * Ignores processing instructions and comments. After a failure, the caller must discard everything that the handlers
+ * have collected. Rejects only with errors of a handler. The stream is always destroyed.
  */
 export async function readXml(
   stream: Readable,

@@ -137,7 +137,7 @@ export function toChangeFailure(failure: DropboxFailure): Failure {
   }
 }
 
-/** Maps it to the failure of a lookup. */
+/** Maps a missing item to the failure of a lookup. */
 export function toLookFailure(failure: DropboxFailure): ReadFailure {
   return failure.kind === "not_found" ? failure : toChangeFailure(failure);
 }

@@ -104,7 +104,7 @@ export function createDropboxApi(deps: {
   };
 }
 
-/** Returns JSON that is valid in a header: everything above 0x7E is escaped. */
+/** Returns JSON that is valid in a header, with all characters above 0x7E escaped. */
 export function toHeaderJson(value: JsonObject): string {
   return JSON.stringify(value).replace(
     /[\u007f-\uffff]/g,

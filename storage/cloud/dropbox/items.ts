@@ -12,7 +12,7 @@ export interface DropboxItem {
   readonly path: string;
   readonly size: number | undefined;
   readonly modifiedAt: number | undefined;
-  /** Of a file: changes with every version. */
+  /** The revision of a file, which changes with every version. */
   readonly rev: string | undefined;
   readonly contentHash: string | undefined;
 }

@@ -30,7 +30,7 @@ const capabilities: ProviderCapabilities = {
   // For team apps only.
   permanentDelete: false,
   guardedRename: "emulated",
-  // Atomic for the bytes.
+  // `atomic` holds for the bytes.
   guardedDelete: "emulated",
   guardedReplace: "atomic",
   createOnly: "atomic",

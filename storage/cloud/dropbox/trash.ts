@@ -11,8 +11,8 @@ const PAGE_ENTRIES = 2000;
 const PAGES_MAX = 10;
 
 /**
- * The deleted files and folders of an account. Dropbox restores files only: a folder is restored with the first of its
- * files. It cannot be emptied by an app.
+ * The deleted files and folders of an account. Dropbox restores files only: a folder is restored with the first of
+ * its files. An app cannot empty the trash.
  */
 export function createTrash(deps: {
   readonly api: DropboxApi;

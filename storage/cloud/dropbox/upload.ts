@@ -34,7 +34,7 @@ export interface UploadDeps {
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
-/** The most attempts of a piece, the first included. */
+/** Maximum number of attempts for a piece, the first included. */
 const TRIES_MAX = 4;
 const FIRST_WAIT_MS = 500;
 
@@ -130,7 +130,7 @@ async function resume(
   const none: Before = { kind: "ok", session: undefined, offset: 0, there: undefined };
   const session = sessionStore?.saved;
   if (session === undefined) return none;
-  // Its first piece is in the session already: an append at the start is refused with the offset that it has.
+  // The session already has its first piece, so it refuses an append at the start and states its offset.
   const argument = { cursor: { session_id: session, offset: 0 }, close: false };
   const bytes = new Uint8Array();
   const answer = await again(signal, deps, () =>

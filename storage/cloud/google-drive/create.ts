@@ -33,7 +33,7 @@ export async function createFolder(
       signal,
     );
   let made = await verifyMade(drive, await make(), item, signal);
-  // The item certainly does not exist: the chosen id makes a retry idempotent.
+  // The item certainly does not exist, and the chosen id makes a retry idempotent.
   if (made.kind === "not_there") made = await verifyMade(drive, await make(), item, signal);
   if (made.kind === "not_there") return made.failure;
   return made.kind === "ok"
@@ -90,7 +90,7 @@ export async function finish(
   item: NewItem,
   signal: AbortSignal,
 ): Promise<ItemOutcome> {
-  // The folder was moved to the trash meanwhile, and the new item with it.
+  // Another client has moved the folder to the trash meanwhile, and the new item with it.
   if (made.isTrashed) return undoCreate(drive, item, { kind: "stale", note: "parent_trashed" });
   if ((await names.resolveConflict(made, signal)) === "theirs")
     return undoCreate(drive, item, { kind: "conflict", existingName: item.name });

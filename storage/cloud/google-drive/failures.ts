@@ -43,7 +43,7 @@ export async function toDriveFailure(answer: ProviderAnswer, now: number): Promi
   }
 }
 
-/** 403 has many meanings. */
+/** Maps status 403, which has many meanings, by the reason in the body. */
 function toRefusal(reason: string, note: string, retryAfter: number | undefined): Failure {
   switch (reason) {
     case "rateLimitExceeded":

@@ -19,9 +19,9 @@ interface Change {
   readonly signal: AbortSignal;
 }
 
-/** The most attempts of a change after invisible changes of the etag. */
+/** Maximum number of attempts of a change after invisible changes of the etag. */
 const TRIES_MAX = 4;
-/** The deepest nesting of folders in Drive. */
+/** Maximum nesting of folders in Drive. */
 const DEPTH_MAX = 110;
 
 /** Renames an item. */
@@ -133,7 +133,7 @@ function put(
       query: isMove
         ? {
             addParents: drive.realId(parent),
-            // An item has one parent at most; the new one is never among those that are removed.
+            // An item has one parent at most, and the new parent is never among the removed ones.
             ...(parentId === undefined ? {} : { removeParents: parentId }),
           }
         : {},

@@ -10,7 +10,7 @@ import { FOLDER_TYPE, isExpected, type DriveFile } from "./items.ts";
 import { createSession, type Session } from "./session.ts";
 import { isWhole, toContentType, toOutcome, type UploadDeps } from "./upload.ts";
 
-/** The most attempts after invisible changes of the etag. */
+/** Maximum number of attempts after invisible changes of the etag. */
 const TRIES_MAX = 4;
 
 /** The bytes that were sent, to recognize them after a lost response. */

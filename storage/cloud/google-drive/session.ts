@@ -85,7 +85,7 @@ export async function continueSession(
     : standing;
 }
 
-/** Discards a session and its bytes. One that is over or cannot be reached is not an error. */
+/** Discards a session and its bytes. A session that has ended or is unreachable is not an error. */
 export async function cancelSession(url: string, { api }: Pick<Drive, "api">): Promise<void> {
   // The caller's signal may be aborted, so this request has its own.
   const signal = AbortSignal.timeout(CANCEL_MS);

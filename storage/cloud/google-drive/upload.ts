@@ -67,7 +67,7 @@ export async function discardSession(saved: string, drive: Drive): Promise<void>
   if (savedSession !== undefined) await cancelSession(savedSession.url, drive);
 }
 
-/** How far an earlier call came: its session and the offset there, or the file. */
+/** The progress of an earlier call: its session and the offset there, or the file. */
 interface Progress {
   readonly offset: number;
   readonly session?: Session;
@@ -196,7 +196,7 @@ function toMetadata({ name, parent }: Upload, { id }: NewItem, drive: Drive) {
   return { id, name, parents: [drive.realId(parent)] };
 }
 
-/** Never one of Google's own types: those would convert the file. */
+/** Google would convert a file that has one of its own types. */
 export function toContentType({ contentType, name }: Pick<Upload, "contentType" | "name">): string {
   const type = contentType ?? contentTypeOf(name);
   const isPlain = type !== undefined && /^[\w.+-]+\/[\w.+-]+(; ?charset=[\w-]+)?$/.test(type);

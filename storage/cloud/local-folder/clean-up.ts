@@ -55,7 +55,7 @@ export async function cleanUp(root: Folder, deps: Deps): Promise<void> {
     for (const { name, stats } of await listAbandoned(staging, "claim", deps)) {
       if (!name.endsWith(RECORD)) await recover(root, staging, name, stats, deps);
     }
-    // Renamed files do not wait here: they have both names, or still the old one.
+    // Renamed files are not in this folder: they have both names, or still the old one.
     for (const { name, stats } of await listAbandoned(staging, "claim", deps)) {
       if (name.endsWith(RECORD)) await undo(root, staging, name, stats);
     }
@@ -118,7 +118,10 @@ async function listAbandoned(
   return found;
 }
 
-/** The process id may be this process's by now; entries last touched before its start are from an earlier process. */
+/**
+ * This process may have got the id of an earlier one. Entries that were last changed before its start belong to the
+ * earlier process.
+ */
 function isOver(pid: number, run: string | undefined, stats: BigIntStats): boolean {
   if (pid === process.pid && run !== undefined) return run !== toRun();
   if (pid === process.pid) return Number(stats.ctimeNs / 1_000_000n) < performance.timeOrigin;
@@ -236,7 +239,7 @@ async function atPlace(
 async function readRecord(staging: Folder, name: string): Promise<OnItsWay | undefined> {
   const text = await unless(["ENOENT"], readFile(staging.at(name), "utf8"));
   const { path, to } = (text.ok ? parseJsonObject(text.value) : undefined) ?? {};
-  // Truncated by the same crash.
+  // The same crash truncated the record.
   if (typeof path !== "string") return undefined;
   return typeof to === "string" ? { path, to } : { path };
 }

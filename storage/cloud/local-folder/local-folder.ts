@@ -346,7 +346,7 @@ function createLocalFolder(
     close: async () => undefined,
   };
 
-  /** Moves an entry to the trash, whatever it is. */
+  /** Moves an entry of any kind to the trash. */
   async function keep(from: Place, id: string, trash: Folder): Promise<void> {
     const record = { path: id, deleted_at: new Date(deps.clock()).toISOString() };
     const removal = toTemporaryName("removal", deps);

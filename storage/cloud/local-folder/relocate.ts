@@ -114,7 +114,10 @@ export async function publishByClaim(
   }
 }
 
-/** Moves a folder onto an empty placeholder folder: creating that reserves the name, so nothing else can be overwritten. */
+/**
+ * Moves a folder onto an empty placeholder folder: creating the placeholder reserves the name, so nothing else can be
+ * overwritten.
+ */
 async function moveFolder(from: Place, to: Place, before: BigIntStats): Promise<Relocated> {
   const target = to.folder.at(to.name);
   const claimed = await unless(["EEXIST"], mkdir(target));
@@ -197,8 +200,8 @@ export async function removeOwnName(
 }
 
 /**
- * Moves an entry to `waiting`, or beside itself where that is on another file system, and returns where it is. Undefined: the
- * name was free.
+ * Moves an entry to `waiting`, or beside itself if `waiting` is on another file system, and returns its new place.
+ * Undefined: the name was free.
  */
 export async function takeAway(place: Place, waiting: Place): Promise<Place | undefined> {
   const source = place.folder.at(place.name);

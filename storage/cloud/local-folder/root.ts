@@ -40,8 +40,8 @@ export function allowLocalRoots(roots: readonly string[]): LocalFolderAccess {
 }
 
 /**
- * Resolves a setting to a path in one of the folders that the account may connect. Refuses a path outside all of them,
- * and one that contains or is inside the daemon's own folders, unless a local root is in there.
+ * Resolves a setting to a path in one of the folders that the account may connect. Refuses a path outside all of
+ * them, and one that contains or is inside the daemon's own folders, unless a local root is in them.
  */
 export async function placeRoot(
   setting: string,

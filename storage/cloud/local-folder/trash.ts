@@ -84,7 +84,7 @@ async function take(
   if (!moved.ok) return { kind: moved.code === "EXDEV" ? "elsewhere" : "stale" };
   const stats = await lstat(to.folder.at(to.name), { bigint: true });
   if (isExpected(stats)) return { kind: "ok", stats };
-  // An item that has taken the name meanwhile stays; this one then remains in the trash, complete.
+  // If another item has taken the name meanwhile, this item remains in the trash, complete.
   await putBack(to, from, stats);
   return { kind: "stale" };
 }

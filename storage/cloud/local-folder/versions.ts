@@ -18,10 +18,7 @@ export interface ItemReader {
   isExpected(stats: BigIntStats, expected: Expected): boolean;
 }
 
-/**
- * @param hasBirthTimes the file system records creation times: an inode number that is reused is then not mistaken for
- * the former item
- */
+/** @param hasBirthTimes the file system records creation times, which distinguish items that reuse an inode number */
 export function createItemReader(hasBirthTimes: boolean, clock: () => number): ItemReader {
   /**
    * The etag that rename, move and delete compare: for a file its identity, size and change time; for a folder its identity

@@ -30,7 +30,9 @@ export interface FileWriter {
   isStillAt(id: string, folder: Folder): Promise<boolean>;
 }
 
-/** Writes the bytes first and opens the folder afterwards, so that it is the one that has the path at that moment. */
+/**
+ * Writes the bytes first and opens the folder afterwards, so that the file goes to the folder that has the path then.
+ */
 export async function createFile(
   { root, tmp, newName, toItem, isStillAt }: FileWriter,
   file: NewFile,

@@ -29,8 +29,9 @@ const ASSEMBLING_MS = 300_000;
 const POLLS_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 30_000, 30_000, 30_000];
 
 /**
- * Requests the assembly of the chunks. A proxy may cut off a long request while the server continues: then the request is
- * not repeated while it may still be running, but the file is polled for. `isContinued`: an earlier call may have requested it.
+ * Requests the assembly of the chunks. A proxy may cut off a long request while the server continues. Then polls for
+ * the file, instead of repeating a request that may still be running. `isContinued`: an earlier call may have
+ * requested the assembly.
  */
 export async function assemble(
   { core, client }: { readonly core: DavCore; readonly client: DavClient },
@@ -57,7 +58,7 @@ export async function assemble(
     const isUnderWay =
       (answered.kind === "lost" && answered.failure.sent) ||
       (answered.kind === "refused" && answered.status === 423);
-    // A server refuses the second of two requests when the first has succeeded.
+    // If the first of two requests has succeeded, a server refuses the second.
     if (!isUnderWay)
       return determineOutcome(core, upload, answered, signal, isContinued || attempt > 1);
     const waited = await waitForFile(core, client, folder, upload, signal);

@@ -3,10 +3,13 @@ import type { Failure } from "../outcomes.ts";
 import type { ProviderDeps } from "../provider.ts";
 import type { DavClient } from "../webdav/client.ts";
 
-/** A folder of chunks that another call continues, as it is saved. Sweeps leave it alone: the server removes it after a day. */
+/**
+ * The saved form of a folder of chunks that another call continues. Sweeps skip it; the server removes it after a
+ * day.
+ */
 export interface SavedChunks {
   readonly folder: string;
-  /** Of all chunks but the last. */
+  /** The size of all chunks but the last. */
   readonly pieceBytes: number;
 }
 
@@ -18,7 +21,7 @@ export interface ContinuedChunks extends SavedChunks {
 
 const LENGTH = { uri: "DAV:", local: "getcontentlength" } as const;
 
-/** Returns a name that no sweep takes for a leftover. */
+/** Returns a name that sweeps do not treat as a leftover. */
 export function toSavedFolder({ home, newId }: Pick<ProviderDeps, "home" | "newId">): string {
   return `croft-${home}-${newId()}.kept`;
 }

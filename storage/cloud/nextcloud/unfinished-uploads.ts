@@ -9,9 +9,9 @@ export interface UnfinishedUploads {
   /** Removes one chunk folder. If the server is unreachable, the next sweep removes it. */
   discard(folder: string): Promise<void>;
   /**
-   * Removes chunk folders that an earlier run of this daemon left, or that `discard` failed to remove. Sends no request
-   * when no folder can be left. The server itself removes chunks only after a day, and they count against the quota
-   * until then.
+   * Removes chunk folders that an earlier run of this daemon left, or that `discard` failed to remove. Sends no
+   * request when no such folder can exist. The server itself removes chunks only after a day, and they count against
+   * the quota until then.
    */
   sweep(signal: AbortSignal): Promise<void>;
 }

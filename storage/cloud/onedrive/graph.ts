@@ -121,7 +121,7 @@ export function createGraph(deps: {
     toSigned(address) {
       const url = typeof address === "string" ? URL.parse(address) : null;
       if (url === null || url.username !== "") return undefined;
-      // Bytes are never sent unencrypted, except to a stand-in without encryption.
+      // Bytes are sent unencrypted only to a stand-in without encryption.
       return url.protocol === "https:" || url.origin === origin ? url.href : undefined;
     },
   };

@@ -19,7 +19,7 @@ export type Changed =
   | { readonly kind: "precondition" }
   | Refused;
 
-/** The most attempts of a request that conflicts with another one at the same key. */
+/** Maximum number of attempts of a request that conflicts with another one at the same key. */
 const RACES_MAX = 4;
 const RACE_WAIT_MS = 100;
 
@@ -165,8 +165,8 @@ export async function removeObject(
 }
 
 /**
- * Creates a marker for a folder that would disappear with the object `leaving`: other clients' folders are often only the
- * common prefix of keys.
+ * Creates a marker for a folder that would disappear with the object `leaving`, because other clients' folders are
+ * often only the common prefix of keys.
  */
 export async function keepFolder(
   store: Store,

@@ -60,7 +60,7 @@ function toAddress(
     secret_access_key: secret = "",
     session_token: token,
   } = credentials;
-  // Credentials become headers: characters that are not printable were pasted by mistake.
+  // Credentials become headers, and non-printable characters were pasted by mistake.
   for (const [name, value] of Object.entries({ access_key_id: id, secret_access_key: secret }))
     if (!/^[\x21-\x7e]+$/.test(value)) return invalid(name, "not_a_key");
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token))

@@ -34,7 +34,7 @@ export interface Findings {
   readonly isVersioned: boolean;
   /** Listings contain folders in which every object is deleted. */
   readonly listsDeletedFolders: boolean;
-  /** The key may write; without that the probe proves nothing. */
+  /** Whether the key may write; otherwise the probe proves nothing. */
   readonly isWritable: boolean;
   readonly keySpelling: Spelling;
   readonly prefixSpelling: Spelling;
@@ -44,9 +44,9 @@ export interface Findings {
 export interface S3Limits {
   /** Bytes of a part, and the largest file that is sent as one request. Servers require at least 5 MiB. */
   readonly partBytes: number;
-  /** The most parts of one upload. */
+  /** Maximum number of parts of one upload. */
   readonly partsMax: number;
-  /** Parts sent at once; each is held in memory, and one more that is being filled. */
+  /** Parts that are sent concurrently. They are in memory, with one more that is being filled. */
   readonly partsAtOnce: number;
   /** The largest object that one request can copy; larger ones are copied in parts of this many bytes. */
   readonly copyBytesMax: number;
@@ -67,7 +67,7 @@ export interface Store {
   readonly listings: SharedListings;
 }
 
-/** The current meaning of an id. */
+/** The item that an id currently names. */
 export type Found =
   | { readonly kind: "file"; readonly key: string; readonly head: ObjectHead }
   | { readonly kind: "folder"; readonly prefix: string }

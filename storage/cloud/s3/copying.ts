@@ -10,7 +10,7 @@ import { encodePath } from "../../s3/signing.ts";
 export interface Copy {
   readonly from: string;
   readonly source: ObjectHead;
-  /** This key must be free. */
+  /** The target key, which must be free. */
   readonly to: string;
   readonly signal: AbortSignal;
 }
@@ -33,7 +33,7 @@ const COPIED_HEADERS =
 
 /**
  * Copies an object of a known version to a free key, and verifies the copy. If the server ignores conditions, the
- * caller has checked both keys while holding their locks.
+ * caller must have checked both keys while holding their locks.
  */
 export async function copyObject(store: Store, copy: Copy): Promise<Copied> {
   const send = () =>
@@ -49,7 +49,8 @@ export async function copyObject(store: Store, copy: Copy): Promise<Copied> {
     if (again.kind === "done") return verify(store, copy, again.etag);
     if (!isLost(again) && again.kind !== "precondition") return toCopied(again);
   }
-  // An equal tag means equal content; a different one may be ours or not, and a guess must not delete anything.
+  // An equal tag means equal content. An object with another tag may be ours or not, and a guess must not delete
+  // anything.
   const ours = await findObject(store, copy.to, copy.signal);
   return ours?.kind === "object" && ours.etag === copy.source.etag && ours.size === copy.source.size
     ? { kind: "copied", head: ours }
@@ -93,7 +94,7 @@ async function copyInParts(store: Store, copy: Copy): Promise<Changed | Failure>
   const copiedHeaders = Object.entries(source.headers).filter(([name]) =>
     COPIED_HEADERS.test(name),
   );
-  // Other characters cannot be signed unchanged, and dropping them would lose metadata.
+  // Other characters cannot be signed unchanged, and without them the copy would lose metadata.
   if (copiedHeaders.some(([, value]) => !/^[ -~]*$/.test(value)))
     return { kind: "unsupported", reason: "odd_properties" };
   return uploadInParts(
@@ -134,7 +135,7 @@ function toUncopied(sent: Refused): Refused | { readonly kind: "precondition" } 
     : sent;
 }
 
-/** Checks the copied object: the stored object decides, not the response. */
+/** Checks the stored object, which decides about success, not the response. */
 async function verify(store: Store, copy: Copy, etag: string): Promise<Copied> {
   const head = await findObject(store, copy.to, copy.signal);
   if (head === undefined) return { kind: "stale", note: "copy_gone" };

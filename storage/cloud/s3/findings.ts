@@ -54,7 +54,7 @@ export function toProbeResult(findings: Findings): ProbeResult {
   };
 }
 
-/** Reads the findings back from a probe result. Missing ones count as not proved. */
+/** Restores the findings from a probe result. Missing findings count as not proved. */
 export function toFindings(probeResult: ProbeResult, region: string): Findings {
   const is = (name: string) => probeResult[name] === true;
   return {

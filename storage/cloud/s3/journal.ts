@@ -50,8 +50,8 @@ const ENTRY_BYTES_MAX = 16_384;
 const OWN_OBJECTS_MAX = 1_000;
 
 /**
- * Records an operation in the journal, then runs it. Holds the lock of the entry meanwhile, so that recovery in this process
- * does not take it for an entry of an earlier run. `at` is the key of an earlier entry of the same operation.
+ * Records an operation in the journal, then runs it. Holds the lock of the entry meanwhile, so that recovery in this
+ * process does not treat it as an entry of an earlier run. `at` is the key of an earlier entry of the same operation.
  */
 export async function withJournal<T>(
   store: Store,
@@ -260,7 +260,7 @@ async function recoverUpload(
   if (uploadId !== undefined) return abortUpload(client, key, uploadId, signal);
   const begun = await findBegun(client, key, writtenAt, signal);
   if ("kind" in begun) return begun;
-  // Each of these uploads had an entry first: uploads that are not listed now are over.
+  // Each of these uploads had an entry first, so uploads that are not listed now have ended.
   const others = begun.length === 0 ? new Set<string>() : await findNoted(store, entry, signal);
   if (typeof others === "string" || "kind" in others) return others;
   for (const id of begun.filter((one) => !others.has(one))) {
@@ -307,7 +307,7 @@ async function listOwn(
   return entries;
 }
 
-/** The most versions of one of our objects: retries after lost responses write it again. */
+/** Maximum number of versions of one of our objects, which retries after lost responses write again. */
 const VERSIONS_MAX = 8;
 
 /** Removes one of our objects, on a bucket with versions permanently where that is allowed. */

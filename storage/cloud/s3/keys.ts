@@ -32,7 +32,7 @@ export function createKeys(root: string): Keys {
       const segments = id.split("/");
       if (!isPath(segments) || isOwn(id)) return undefined;
       const last = segments.at(-1) ?? "";
-      // A key that ends in a slash is a folder's marker, whatever its content.
+      // A key that ends in a slash is a folder's marker, even with content.
       if (isShadow(last) || last === SIGN) return undefined;
       return fit(root + segments.map(toSegment).join("/"));
     },

@@ -17,9 +17,9 @@ export interface KeyEntry {
   readonly size: number | undefined;
   readonly modifiedAt: number | undefined;
   readonly versionId: string | undefined;
-  /** Of a listing of versions: the key's newest entry, */
+  /** In a listing of versions: whether this is the newest entry of the key. */
   readonly isLatest: boolean;
-  /** and the marker of a deletion. */
+  /** In a listing of versions: whether this is a delete marker. */
   readonly isMarker: boolean;
 }
 
@@ -37,12 +37,15 @@ export interface KeyPage {
 
 /** Pages in a row without content: a server that sends more is broken. */
 const EMPTY_PAGES_MAX = 1000;
-/** The most characters of all tokens of a listing, which are held until its end: enough for a thousand million objects. */
+/**
+ * Maximum number of characters of all tokens of a listing, which are in memory until its end: enough for a thousand
+ * million objects.
+ */
 const TOKEN_CHARACTERS_MAX = 100 * 1024 * 1024;
 
 /**
- * Yields the pages of a listing. A failure is the last value: also a repeated token, keys outside the
- * prefix, and too many pages without content.
+ * Yields the pages of a listing. A failure is the last value. A repeated token, keys outside the prefix, and too many
+ * pages without content are failures, too.
  */
 export async function* pagesOf(
   store: ListedBucket,
@@ -60,7 +63,7 @@ export async function* pagesOf(
     const read = understand(page, query.prefix, store);
     if (read === undefined) return yield broken("other_keys");
     const beginning = beginningOf(read);
-    // A server that continues from the same place would never end.
+    // A listing that continues from the same place would never end.
     if (beginning !== "" && beginning === before) return yield broken("listing_without_end");
     before = beginning;
     yield read;

@@ -26,7 +26,7 @@ export interface PartUpload {
   readonly session?: SessionStore | undefined;
   /** The upload of an earlier call, whose parts the server still has. */
   readonly continued?: SavedUpload | undefined;
-  /** Of all parts but the last; saved with a kept upload. */
+  /** The size of all parts but the last; saved with a kept upload. */
   readonly partBytes?: number;
   readonly signal: AbortSignal;
 }

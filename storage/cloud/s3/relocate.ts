@@ -105,7 +105,7 @@ async function copyThenDelete(
   return { kind: "ok", item: toItem(to.id, made) };
 }
 
-/** Deletes the source while it is the object that was copied. Undefined: we deleted it. */
+/** Deletes the source if it is still the copied object. Returns undefined if this call deleted it. */
 async function removeSource(
   store: Store,
   from: string,
@@ -157,7 +157,7 @@ function withoutSourceGuard(store: Store): Store {
   };
 }
 
-/** Returns which of the two conditions of a copy failed. Undefined: both should have held. */
+/** Returns which of the two conditions of a copy failed; undefined if both should have held. */
 async function explain(
   store: Store,
   from: string,

@@ -143,7 +143,7 @@ export async function removeBatch(
 
 interface BatchFailed {
   readonly failure: Failure;
-  /** How many are deleted, or may be. */
+  /** Number of keys that are deleted or may be deleted. */
   readonly removed: number;
 }
 
@@ -183,7 +183,7 @@ async function sendBatch(
     const failure = toChangeFailure(toFailure({ status: 500, code: read.code }, now));
     return { failure, left: targets, isUnknown: true };
   }
-  // A key that is missing counts as deleted, whatever error the server reports.
+  // A missing key counts as deleted, even if the server reports an error for it.
   const refused = read.failed.filter(({ code }) => !/^NoSuch(Key|Version)$/.test(code));
   const [first] = refused;
   if (first === undefined) return undefined;

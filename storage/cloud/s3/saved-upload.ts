@@ -8,11 +8,11 @@ import { readParts } from "../../s3/responses.ts";
 import type { Store } from "./context.ts";
 import { purge } from "./journal.ts";
 
-/** A multipart upload that another call continues, as it is saved. */
+/** The saved form of a multipart upload that another call continues. */
 export interface SavedUpload {
   readonly key: string;
   readonly uploadId: string;
-  /** Of all parts but the last. */
+  /** The size of all parts but the last. */
   readonly partBytes: number;
   /** Key of its journal entry. */
   readonly entry: string;
@@ -24,7 +24,7 @@ export interface ContinuedUpload extends SavedUpload {
   readonly parts: ReadonlyMap<number, { readonly etag: string; readonly size: number }> | undefined;
 }
 
-/** The most pages of a listing of parts: a server that lists more is faulty. */
+/** Maximum number of pages of a listing of parts; a server that lists more is faulty. */
 const PAGES_MAX = 200;
 
 export function toSavedUpload(saved: string | undefined): SavedUpload | undefined {
@@ -36,7 +36,7 @@ export function toSavedUpload(saved: string | undefined): SavedUpload | undefine
     : { key, uploadId, partBytes, entry };
 }
 
-/** Asks the server which parts of a saved upload it has. Undefined when the server has no upload for this key. */
+/** Asks the server which parts of a saved upload it has. Returns undefined parts when the server has no such upload. */
 export async function continueUpload(
   store: Store,
   session: SessionStore | undefined,

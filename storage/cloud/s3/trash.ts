@@ -58,7 +58,7 @@ export function createTrash(store: Store): Trash {
       if (failed !== undefined) return failed.failure;
       const head = await findObject(store, place.key, signal);
       if (head?.kind === "refused") return { kind: "unknown_outcome", note: "restore_unseen" };
-      // Only markers were left of it.
+      // The key had only markers left.
       if (head === undefined) return { kind: "stale", note: "no_version" };
       return { kind: "ok", item: toItem(id, head) };
     });

@@ -32,7 +32,7 @@ export interface Upload {
 const MIB = 1024 * 1024;
 /** Parts are held in memory: a file that would need larger ones is refused. */
 const PART_BYTES_MAX = 64 * MIB;
-/** The most attempts of a part. Sending a part is idempotent, and its bytes are only in memory. */
+/** Maximum number of attempts of a part. Sending a part is idempotent, and its bytes are only in memory. */
 const PART_TRIES = 3;
 const PART_WAIT_MS = 500;
 
@@ -57,7 +57,7 @@ export async function upload(store: Store, input: Upload): Promise<ItemOutcome> 
       const there = await findObject(store, input.to.key, signal);
       if (there?.kind === "refused") return toChangeFailure(there.failure);
       if (there !== undefined) {
-        // The upload is over and the name is taken: maybe by our file.
+        // The upload has ended and the name is taken, possibly by our file.
         const isOurs = there.etag === (await toTag(pieces));
         const { etag, versionId } = there;
         return isOurs
@@ -88,7 +88,7 @@ export async function upload(store: Store, input: Upload): Promise<ItemOutcome> 
   }
 }
 
-/** Replaces a file that still is as expected, under its key and with its entity tag as the precondition. */
+/** Replaces a file if it is still as expected, with its entity tag as the precondition. */
 export async function replace(store: Store, input: Replacement): Promise<ItemOutcome> {
   const { id, expected, content, size, contentType, signal } = input;
   try {
@@ -332,7 +332,7 @@ async function confirm(
   if (sent.kind !== "done") return sent;
   const [head, there] = await Promise.all([
     findObject(store, to.key, signal),
-    // The folder of a file that is replaced may be no more than this file's key.
+    // The folder of a replaced file may exist only as the prefix of this file's key.
     over === undefined ? isParentThere(store, to, signal) : true,
   ]);
   if (head?.kind === "refused") return { kind: "unknown_outcome", note: "upload_unseen" };
@@ -342,7 +342,7 @@ async function confirm(
     await removeObject(store, { key: to.key, etag, versionId, signal });
     return { kind: "stale", note: "parent_gone" };
   }
-  // Without conditions the last writer wins: then ours is overwritten.
+  // Without conditions the last writer wins, so another client may have overwritten our object.
   const { put, replace } = store.findings.guards;
   const isGuarded = over === undefined ? put : replace;
   const isOurs = sent.etag === "" || head.etag === sent.etag || isGuarded;

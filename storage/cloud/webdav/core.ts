@@ -26,7 +26,10 @@ export interface DavCore {
   lookAfter(segments: readonly string[], signal: AbortSignal): Promise<LookOutcome>;
   /** Looks up one item of any kind. */
   look(segments: readonly string[], signal: AbortSignal): Promise<LookOutcome>;
-  /** Undefined when it is a folder, the root included. `stale` when it is missing, `invalid_destination` for a file. */
+  /**
+   * Returns undefined if the item is a folder, as the root is; `stale` if it is missing, `invalid_destination` for a
+   * file.
+   */
   refuseParent(segments: readonly string[], signal: AbortSignal): Promise<Failure | undefined>;
   /** Runs `work` while holding locks of these paths across all connections of this daemon. */
   alone<T>(places: readonly (readonly string[])[], work: () => Promise<T>): Promise<T>;
@@ -53,7 +56,7 @@ export function createDavCore(input: {
       (response, path, serverNow) => {
         if (response.status !== undefined && response.status >= 300) refused ??= response.status;
         else {
-          // On a server that mixes spellings, this finds the item's own.
+          // On a server that mixes spellings, this finds the spelling of the item.
           const listed = path?.at(-1);
           const spelt = listed !== undefined && isSameSpelling(listed, name) ? listed : name;
           current ??= toDavItem(parent.join("/"), spelt, response, serverNow, probeResult);
@@ -139,8 +142,8 @@ export function refuseName(name: string, probeResult: ProbeResult): Failure | un
 }
 
 /**
- * Refuses a target that the server would not understand: some take `?` and `;` for the end of a destination even when they
- * are encoded, and move the file to the name in front of it.
+ * Refuses a target that the server would misread: some servers read an encoded `?` or `;` as the end of the
+ * destination, and move the file to the name in front of it.
  */
 export function refuseTarget(
   segments: readonly string[],

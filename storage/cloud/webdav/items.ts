@@ -37,7 +37,7 @@ export const quotaProps: readonly PropName[] = ["quota-available-bytes", "quota-
   (local) => ({ uri: DAV, local }),
 );
 
-/** How long a change within a coarse clock's resolution may go unnoticed, with room for rounding on both sides. */
+/** Time within which a change may go unnoticed because of a coarse clock, with a margin for rounding on both sides. */
 const COARSE_CLOCK_MS = 3_000;
 
 /** Parses one response. Times are compared with the server's own clock. */

@@ -8,7 +8,7 @@ import { toFailure } from "./failures.ts";
 import { toDavItem } from "./items.ts";
 import { isHidden, isRemainder } from "./temporary.ts";
 
-/** Stops the parsing of a listing that fails anyway. */
+/** Thrown to stop parsing a listing that has failed. */
 class Useless extends Error {
   readonly failure: Failure;
 

@@ -10,7 +10,7 @@ import type { DavCore } from "./core.ts";
 import { toItemFailure } from "./failures.ts";
 import { plainTag, toCount, toTime } from "./items.ts";
 
-/** How often a file is looked up again when it changes between the lookup and the download. */
+/** Maximum number of further lookups of a file that changes between the lookup and the download. */
 const ATTEMPTS_MAX = 3;
 
 /** Longer downloads take long enough for a file to be rewritten in place meanwhile. */

@@ -7,8 +7,8 @@ const DAY_MS = 86_400_000;
 type Deps = Pick<ProviderDeps, "home" | "newId" | "locks">;
 
 /**
- * Runs `work` with a unique temporary name. While it runs, no listing of this
- * daemon takes an item of that name for a leftover.
+ * Runs `work` with a unique temporary name. While it runs, no listing of this daemon treats an item of that name as a
+ * leftover.
  */
 export function withTemporaryName<T>(
   deps: Deps,
