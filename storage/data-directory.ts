@@ -56,7 +56,7 @@ export class DataDirectoryError extends Error {
 export interface OpenOptions {
   /** The user that the process runs as (`process.getuid()`); undefined where files have no owner, as on Windows. */
   readonly userId: number | undefined;
-  /** Whether missing parent folders are created: right for the platform's folders, wrong for a typed path. */
+  /** Whether to create missing parent folders: true for the platform's folders, false for a path that a user typed. */
   readonly createParents: boolean;
 }
 
@@ -111,7 +111,7 @@ export async function openDataDirectory(
   return directory;
 }
 
-/** Returns whether `directory` holds a database: then a missing master key is lost and must not be created. */
+/** Returns whether `directory` holds a database. If so, a missing master key is lost and must not be created. */
 export async function holdsDatabase({ database }: DataDirectory): Promise<boolean> {
   return exists(database);
 }
@@ -260,7 +260,7 @@ async function claimFolder(path: string, options: OpenOptions): Promise<void> {
   }
 }
 
-/** A full disk or a read-only mount shows only when something is written. */
+/** Only a write detects a full disk or a read-only mount. */
 async function proveWritable({ root, tmp }: DataDirectory): Promise<void> {
   const path = join(tmp, WRITE_TEST);
   try {

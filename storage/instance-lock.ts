@@ -93,7 +93,7 @@ async function openLockFile(path: string): Promise<Sqlite.Database | undefined> 
   try {
     createOnce(path);
     db = new Sqlite(path, { timeout: 0 });
-    // Nothing is ever written, so a journal file would be useless.
+    // The database is never written, so a journal file would be useless.
     db.pragma("journal_mode = MEMORY");
     db.exec("BEGIN IMMEDIATE");
     return db;

@@ -23,7 +23,7 @@ interface Queue {
   readonly shared: Set<Promise<void>>;
 }
 
-/** Creates a set of locks; two sets do not know each other's keys. */
+/** Creates a set of locks. Equal keys of two sets are different locks. */
 export function createLocks(): Locks {
   const queues = new Map<string, Queue>();
 
@@ -66,7 +66,7 @@ export function createLocks(): Locks {
         return await work();
       } finally {
         remove(key, own.promise);
-        // An exclusive call behind this one has replaced the queue, and waits for its promise.
+        // A later exclusive call has replaced the queue, and waits for this call.
         own.resolve();
       }
     },
@@ -83,7 +83,7 @@ export interface SemaphoreOptions {
   readonly permits: number;
   /** How many calls may wait for a permit; no bound when absent. */
   readonly waitingMax?: number;
-  /** Makes the error of a call that would exceed `waitingMax`. */
+  /** Creates the error for a call that would exceed `waitingMax`. */
   readonly toFullError?: () => Error;
 }
 
@@ -104,7 +104,7 @@ export function createSemaphore({
     try {
       return await work();
     } finally {
-      // The permit passes to the next waiter directly: a new call cannot overtake it.
+      // The permit passes directly to the next waiter, so that a new call cannot overtake it.
       const next = waiting.shift();
       if (next === undefined) free += 1;
       else next();

@@ -3,7 +3,7 @@ import { mkdir, open, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 
-/** Files that grow by parts, one for each id. Appended bytes survive a failure and a crash. */
+/** Files that are appended to in parts, one file for each id. Appended bytes survive a failure and a crash. */
 export interface PartFiles {
   /** Creates the file unless it exists. Returns its size. */
   create(id: string): Promise<number>;

@@ -7,7 +7,7 @@ import { isDiskFull } from "./system-errors.ts";
 const RESERVE_BYTES = 8 * 1024 * 1024;
 const CHUNK_BYTES = 256 * 1024;
 
-/** The reserve is created only where this many times its size is free: it must not fill a nearly full disk. */
+/** The reserve is created only if this many times its size is free, because it must not fill a nearly full disk. */
 const FREE_FACTOR = 4;
 
 /** Free space below which the disk counts as full: the database's log grows by this much between two checkpoints. */
@@ -18,11 +18,11 @@ export interface Reserve {
   /** Returns whether the reserve is complete and the disk has space beyond it. */
   hasSpace(): Promise<boolean>;
   /**
-   * Frees the space, runs `work`, and reserves again what `work` left of it, so that other writes never use it up. Calls
-   * run one after another. Rejects with `failure` when no space is reserved.
+   * Frees the space, runs `work`, and then reserves the rest again, so that other writes never use it up. Calls run
+   * one after another. Rejects with `failure` when no space is reserved.
    */
   spend<T>(failure: unknown, work: () => Promise<T>): Promise<T>;
-  /** Reserves the space again where enough is free. Idempotent; after a failure there is only no reserve. */
+  /** Reserves the space again if enough is free. Idempotent; a failure leaves no reserve and no other harm. */
   refill(): Promise<void>;
 }
 

@@ -107,7 +107,7 @@ function open(path: string, copy: string, clock: () => number): ReturnType<typeo
   }
 }
 
-/** Two may be replaced within a second. */
+/** Two databases may be replaced within a second. */
 async function freeName(folder: string, at: string): Promise<string> {
   const taken = await readdir(folder);
   let name = `replaced-${at}.db`;

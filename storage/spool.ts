@@ -45,7 +45,7 @@ async function* counted(
   content: Readable,
   onBytes: ((bytes: number) => void) | undefined,
 ): AsyncGenerator<Uint8Array> {
-  // Leaving the loop must not destroy the source with an error of its own, which would hide the reason.
+  // Leaving the loop must not destroy the source with another error, which would hide the reason.
   for await (const chunk of content.iterator({ destroyOnReturn: false })) {
     onBytes?.(chunk.byteLength);
     yield chunk;

@@ -15,12 +15,12 @@ export async function syncFile(path: string): Promise<void> {
  * synced.
  */
 export async function syncFolder(path: string): Promise<void> {
-  // Folders cannot be opened there.
+  // Windows cannot open folders.
   if (process.platform === "win32") return;
   try {
     await syncFile(path);
   } catch (error) {
-    // Some file systems of a network refuse; a change is then as durable as they make it.
+    // Some network file systems refuse to sync a folder; the change is then as durable as they make it.
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "EINVAL" && code !== "EPERM") throw error;
   }

@@ -19,9 +19,9 @@ export interface BucketBackup {
   /** `croft-home-YYYYMMDD-HHMMSS.tar`, with `-<home>` before the ending when it is scheduled. */
   readonly name: string;
   readonly bytes: number;
-  /** Epoch milliseconds of its beginning, from the name: whole seconds. */
+  /** The time of its start in epoch milliseconds, from the name, which has whole seconds. */
   readonly createdAt: number;
-  /** The home whose schedule wrote it; undefined for one that a person ordered, which is never pruned. */
+  /** The home whose schedule wrote it; undefined for a manual backup, which is never pruned. */
   readonly home: string | undefined;
 }
 
@@ -35,7 +35,7 @@ export interface BucketBackups {
   /**
    * Uploads the output of `produce` as a new backup named after the current time; `bytes` estimates its size. Aborts
    * the upload when `produce` fails, and first aborts those that a crash left behind more than two days ago.
-   * @throws StorageError `conflict` when there is a backup of the same second
+   * @throws StorageError `conflict` when a backup of the same second exists
    */
   put<Result>(
     backup: { readonly now: number; readonly home: string | undefined; readonly bytes: number },
@@ -44,8 +44,8 @@ export interface BucketBackups {
   /** Opens a backup. The stream is resumed when the connection breaks, and ends with `StorageError` `busy` when that fails. */
   open(backup: BucketBackup): Promise<Readable>;
   /**
-   * Deletes the oldest scheduled backups of a home beyond `count`, and returns how many. An object that begins unlike the
-   * backup that it is named after stays.
+   * Deletes the oldest scheduled backups of a home beyond `count`, and returns how many. Keeps an object whose first
+   * bytes are not those of the backup in its name.
    */
   prune(home: string, count: number): Promise<number>;
 }
@@ -69,10 +69,10 @@ const PREFIX = "croft-home-";
 
 const LISTED_MAX = 10_000;
 
-/** Age of an unfinished upload that belongs to no running backup any more: the longest one may run. */
+/** Maximum duration of a backup. An older unfinished upload belongs to no running backup. */
 const ABANDONED_MS = 48 * 3_600_000;
 
-/** How much a home may grow during a backup, over its estimated size. */
+/** How much a home may exceed its estimated size, because it grows during a backup. */
 const GROWTH = 1.5;
 
 const MEBIBYTE = 1024 * 1024;
@@ -159,7 +159,7 @@ export function createBucketBackups(deps: BucketBackupsDeps): BucketBackups {
     },
   };
 
-  /** Returns whether the object really is a backup: only then may it be deleted. */
+  /** Returns whether the object is a backup by its content; only then may it be deleted. */
   async function isBackup({ name, bytes, createdAt }: BucketBackup): Promise<boolean> {
     const end = Math.min(HEAD_BYTES, bytes) - 1;
     const head = await openSpan(bucket, { key: root + name, size: bytes }, { start: 0, end });

@@ -29,14 +29,14 @@ export interface SettingsCopy {
 /** The files of `keys/` and `CONFIG`, sealed with a passphrase. */
 export const SEALED_KEYS = "keys.sealed";
 
-/** Which master key the home has, and where it is kept. It contains nothing of the key. */
+/** Identifies the master key of the home and its place, without any part of the key. */
 export const KEY_RECORD = "master.json";
 
 export const MANIFEST = "MANIFEST.sha256";
 
 /**
- * The folders of a data directory that are backed up; caches, locks, logs, older copies and the bytes of unfinished uploads,
- * which their senders still have, are not.
+ * The folders of a data directory that are backed up. Caches, locks, logs and older copies are left out, and so are
+ * the bytes of unfinished uploads, which their senders still have.
  */
 export const FOLDERS = ["objects", "packages", "repositories", "outbox", "files"] as const;
 
@@ -52,8 +52,8 @@ export const backupInfo = z.object({
 export const HEAD_BYTES = 2048;
 
 /**
- * Whether the first bytes of an archive are those of a backup of this time, in epoch milliseconds of whole seconds. Backups
- * are deleted only after this check: a file of another program may have the name of one.
+ * Returns whether an archive begins like a backup of this time (epoch milliseconds of whole seconds). Backups are
+ * deleted only after this check, because another program's file may have the name of a backup.
  */
 export function isBackupOf(head: Buffer, createdAt: number): boolean {
   const text = (start: number, length: number) =>
@@ -77,7 +77,7 @@ const SIZE_AT = 124;
 const SIZE_BYTES = 12;
 const HEADER_BYTES = 512;
 
-/** Whether a path of an archive names something that a backup holds; refuses paths that leave the folder. */
+/** Returns whether a backup may contain a path of an archive; false for paths that leave the folder. */
 export function isContent(path: string): boolean {
   const [top = "", ...below] = path.split("/");
   if (below.length === 0)

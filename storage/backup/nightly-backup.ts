@@ -16,10 +16,10 @@ export interface NightlyBackupOptions extends Omit<BackupOptions, "target" | "wr
 const NAME = /^croft-home-\d{8}-\d{6}\.tar$/;
 
 /**
- * Writes a backup of the home to `croft-home-YYYYMMDD-HHMMSS.tar` (UTC) and deletes the oldest ones beyond `count`, as far as they begin like
- * backups. It appears
- * under its name when it is whole; a crash leaves a `.partial` file, which the next run deletes. Deletes nothing when the
- * backup fails. Returns the path. @throws StorageError
+ * Writes a backup of the home to `croft-home-YYYYMMDD-HHMMSS.tar` (UTC) and deletes the oldest ones beyond `count`,
+ * but only files with the content of a backup. The backup appears under its name when it is complete; a crash leaves
+ * a `.partial` file, which the next run deletes. Deletes nothing when the backup fails. Returns the path. @throws
+ * StorageError
  */
 export async function writeNightlyBackup(options: NightlyBackupOptions): Promise<string> {
   const { folder, count, signal, now } = options;
@@ -48,7 +48,7 @@ export async function writeNightlyBackup(options: NightlyBackupOptions): Promise
   await file.close();
   await rename(path + PARTIAL, path);
   await syncFolder(folder);
-  // The new one stays even when the clock was set back and older ones have later names.
+  // Keeps the new backup even when the clock was set back and older backups have later names.
   const others = (await readdir(folder))
     .filter((name) => NAME.test(name) && name !== basename(path))
     .toSorted();
@@ -57,7 +57,7 @@ export async function writeNightlyBackup(options: NightlyBackupOptions): Promise
   return path;
 }
 
-/** Returns whether a file really is a backup: only then may it be deleted. */
+/** Returns whether a file is a backup by its content; only then may it be deleted. */
 async function isBackup(path: string): Promise<boolean> {
   const [, date = "", clock = ""] = /(\d{8})-(\d{6})\.tar$/.exec(path) ?? [];
   const [day, time] = [date.replace(/^(....)(..)/, "$1-$2-"), clock.replace(/^(..)(..)/, "$1:$2:")];

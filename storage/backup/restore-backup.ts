@@ -38,8 +38,8 @@ export interface RestoredHome {
   readonly files: number;
   readonly createdAt: string;
   /**
-   * `kept`: those that the home had before. `elsewhere`: the master key was never in the home, but in the keyring of its
-   * machine or in the environment. `missing`: the home does not start without its `master.key`.
+   * `kept`: the keys that the home had before. `elsewhere`: the master key was never in the home, but in the keyring
+   * of its machine or in the environment. `missing`: the home does not start without its `master.key`.
    */
   readonly keys: "restored" | "kept" | "elsewhere" | "missing";
   /** The keys of secret settings that the restored config file lacks. */
@@ -51,9 +51,9 @@ export interface RestoredHome {
 export interface BackupSource {
   /** The name of the archive in errors. */
   readonly name: string;
-  /** Its size; undefined when it is only known at the end. */
+  /** Its size; undefined if it is known only at the end. */
   readonly bytes: number | undefined;
-  /** Opens it. A failure of the storage that it lies in ends the bytes with `StorageError`. */
+  /** Opens it. When its storage fails, the stream ends with `StorageError`. */
   open(): Promise<AsyncIterable<Uint8Array>>;
 }
 
@@ -72,10 +72,11 @@ export interface RestoreOptions {
 /**
  * Replaces the contents of a data directory by those of a backup. The archive is unpacked to a staging folder and
  * verified whole, its database included, before anything is replaced; the previous contents are moved to
- * `replaced-<time>/` in the data directory. The database is moved away first and put in place last: a run that was
- * interrupted leaves a home that does not start, and is repeated. Uploads that were open when the backup was made are
- * ended: it does not hold their bytes. Only for the holder of the instance lock.
- * @throws StorageError `corrupt` for a damaged or incomplete archive, `failed` for a wrong passphrase; nothing is replaced
+ * `replaced-<time>/` in the data directory. The database is moved away first and put in place last, so an interrupted
+ * run leaves a home that does not start; repeat it. Ends the uploads that were open at the time of the backup, which
+ * lacks their bytes. Only for the holder of the instance lock.
+ * @throws StorageError `corrupt` for a damaged or incomplete archive, `failed` for a wrong passphrase; nothing is
+ * replaced
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoredHome> {
   const { source, directory, passphrase, clock, signal } = options;
@@ -197,7 +198,7 @@ async function* refuseCompressed(
   }
 }
 
-/** Failures of this disk are not the archive's, other than those of names that an archive of croft never has. */
+/** A failure of this disk does not mean a damaged archive, except for names that croft never writes. */
 function isFileError(error: unknown): boolean {
   const code = String((error as NodeJS.ErrnoException).code ?? "");
   return /^E[A-Z]+$/.test(code) && !["EEXIST", "ENOTDIR", "EISDIR", "ENAMETOOLONG"].includes(code);
@@ -271,7 +272,7 @@ async function swap(stage: string, directory: DataDirectory, at: string): Promis
     "uploads",
     ...["keys", CONFIG].filter((name) => staged.includes(name)),
   ];
-  // A home that was just created holds empty folders: nothing of it is worth keeping.
+  // A new home has only empty folders, which are not worth keeping.
   for (const name of replaced) await removeEmptyFolder(join(root, name));
   let count = 0;
   for (const name of replaced) count += await move(join(root, name), join(replacedFolder, name));
@@ -305,7 +306,7 @@ async function removeEmptyFolder(path: string): Promise<void> {
   }
 }
 
-/** Moves a file or folder that need not exist; returns how many were moved. */
+/** Moves a file or folder if it exists; returns the number of moved ones. */
 async function move(from: string, to: string): Promise<number> {
   try {
     await rename(from, to);

@@ -21,7 +21,7 @@ export interface BackupOptions {
   readonly directory: DataDirectory;
   /** The folder of repositories, which may lie outside of the data directory. */
   readonly repositories: string;
-  /** The file or folder that the backup goes to, which may lie in the home; it is not backed up itself. */
+  /** The file or folder of the backup, which may lie in the home; it is not backed up itself. */
   readonly target?: string | undefined;
   /** Reads the config file; resolves with undefined when there is none. */
   readonly readSettings: () => Promise<SettingsCopy | undefined>;
@@ -37,13 +37,13 @@ export interface BackupOptions {
   readonly mark: string;
   /** Receives the archive; resolves when it can take more. */
   readonly write: (chunk: Uint8Array) => Promise<void>;
-  /** Puts on disk what was written so far, for an archive that is a file; called every few MiB. */
+  /** Syncs the written bytes to disk if the archive is a file; called every few MiB. */
   readonly flush?: (() => Promise<void>) | undefined;
 }
 
 /**
- * An `fsync` of any file waits for all new data of its file system that is not on disk, on ext4. Unflushed bytes of the
- * archive are bounded by two of these portions, so that commits of the daemon wait for no more.
+ * On ext4, an `fsync` of any file waits for all unflushed data of the file system. At most two of these portions of
+ * the archive are unflushed, so that commits of the daemon wait for no more.
  */
 const FLUSH_BYTES = 8 * 1024 * 1024;
 
@@ -64,7 +64,7 @@ export async function writeBackup(options: BackupOptions): Promise<BackupSummary
   const copy = join(directory.tmp, `backup-${mark}.db`);
   const manifest = join(directory.tmp, `backup-${mark}.sha256`);
   try {
-    // A process of this mark may have died in the middle.
+    // An earlier process with this mark may have died during its backup.
     await rm(copy, { force: true });
     await removeAbandoned(directory.tmp);
     await backupDatabase(directory.database, copy);
@@ -85,7 +85,7 @@ export async function writeBackup(options: BackupOptions): Promise<BackupSummary
         bytes += (chunk as Uint8Array).byteLength;
         await writing;
         writing = write(chunk as Uint8Array);
-        // Reported by the next turn, or after the last one.
+        // The next iteration reports the failure, or the code after the loop.
         writing.catch(() => undefined);
         unflushed += (chunk as Uint8Array).byteLength;
         if (flush === undefined || unflushed < FLUSH_BYTES) continue;
@@ -243,7 +243,7 @@ async function writeContents(
 
 const SMALL_BYTES = 1024 * 1024;
 
-/** The files of `keys/`, with those of the master key as they are to be restored. */
+/** Returns the files of `keys/`, those of the master key in the form in which they are restored. */
 async function readKeys(
   { keys }: DataDirectory,
   exported: ReadonlyMap<string, Buffer>,

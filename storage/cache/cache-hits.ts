@@ -43,9 +43,9 @@ export interface CacheHitsOptions {
 export const SMALL_BYTES = 256 * 1024;
 
 /**
- * Serves cached files after verification. A large file is compared with its hash before its first use after a start, whenever
- * its inode, size or times differ (a write cannot hide from these), and once a day against silent disk corruption. In
- * between, opening it costs one stat call. A small file is compared each time it is read into memory.
+ * Serves cached files after verification. A large file is compared with its hash before its first use after a start,
+ * whenever its inode, size or times differ (every write changes these), and once a day against silent disk
+ * corruption. In between, opening it costs one stat call. A small file is compared each time it is read into memory.
  */
 const CHECKED_FOR_MS = 24 * 3600 * 1000;
 const CHECKED_MAX = 10_000;

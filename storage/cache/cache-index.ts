@@ -13,7 +13,10 @@ import {
 import type { CacheFiles } from "./cache-files.ts";
 import type { AccountId } from "../tables/vault/ids.ts";
 
-/** The index of cached files: which exist, whose limit they count against, and which are being read. Rows are the truth. */
+/**
+ * The index of cached files: which exist, the users whose limits they count against, and which are being read. A file
+ * without a row does not count.
+ */
 export interface CacheIndex {
   find(key: string): Promise<CacheEntry | undefined>;
   /** Records a use in memory; the next flush writes it. */

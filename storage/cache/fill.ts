@@ -39,19 +39,19 @@ export interface Fill {
 
 /** Limits and collaborators of a transfer. */
 export interface FillHelp {
-  /** The most bytes to write: a source without a length may never end. */
+  /** Maximum number of bytes to write, because a source without a length may never end. */
   readonly bytesMax: number;
   /** Fetches the bytes from `from` on (up to `end`) of exactly the same version; undefined when that is impossible. */
   rest(from: number, end: number | undefined): Promise<Readable | undefined>;
   /** Frees disk space. */
   makeRoom(): Promise<void>;
-  /** Bytes that stay in memory for readers after they were written; fewer the more transfers run. */
+  /** Written bytes that stay in memory for readers; the more transfers run, the fewer. */
   windowBytes(): number;
-  /** Bytes that may wait in memory for the disk; fewer the more transfers run. */
+  /** Bytes that may wait in memory for the disk; the more transfers run, the fewer. */
   unwrittenBytes(): number;
 }
 
-/** How often an aborted transfer is resumed. */
+/** Maximum number of times that an aborted transfer is resumed. */
 export const RESUMES_MAX = 3;
 /** Read size for a reader that lags behind and reads from the file. */
 const READ_BYTES = 256 * 1024;
@@ -64,7 +64,7 @@ class CacheDiskError extends Error {
   }
 }
 
-/** Returns whether a stream that ended with this error may be resumed: the error itself may forbid it. */
+/** Returns whether a stream that ended with this error may be resumed; some errors forbid it. */
 export function isResumable(error: unknown): boolean {
   return !(error instanceof Error && "isResumable" in error && error.isResumable === false);
 }
@@ -133,7 +133,7 @@ export function startFill(
     writing ??= writeArrived().finally(() => {
       writing = undefined;
     });
-    // The next caller that awaits it gets the error.
+    // The next caller that awaits the promise gets the error.
     writing.catch(() => undefined);
     return writing;
   }
@@ -190,7 +190,10 @@ export function startFill(
     throw failure;
   });
 
-  /** Yields the bytes of `span` in batches of contiguous pieces until the reader has left, which must be followed by `wake`. */
+  /**
+   * Yields the bytes of `span` in batches of contiguous pieces until the reader has left. A reader that leaves must
+   * call `wake`.
+   */
   async function* follow(
     span: Span | undefined,
     hasLeft: () => boolean = () => false,

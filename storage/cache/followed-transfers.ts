@@ -5,11 +5,11 @@ import type { CacheIndex } from "./cache-index.ts";
 import { type CacheRequest, type Started, type Transfer, fetchRest } from "./transfer.ts";
 import { startFill, type Fetched } from "./fill.ts";
 
-/** Transfers into files that all their readers follow while the files grow. */
+/** Downloads into cache files, which any number of readers read while the files grow. */
 export interface FollowedTransfers {
   /**
-   * Starts a transfer, and caches the file when it is complete. Aborts one that all readers have left if much is still missing.
-   * If the disk takes no file, the bytes pass through uncached.
+   * Starts a transfer, and caches the file when it is complete. When all readers have left, aborts the transfer if
+   * much is still missing. If the file cannot be created on disk, the bytes pass through uncached.
    */
   begin<Meta, Failure extends { readonly kind: string }>(
     request: CacheRequest<Meta, Failure>,
@@ -18,7 +18,7 @@ export interface FollowedTransfers {
     limit: number,
     transfer: Transfer<Meta, Failure>,
   ): Promise<Started<Meta>>;
-  /** From here on aborts every transfer that all readers have left, however little is missing. */
+  /** From now on, aborts every transfer that all readers have left, even if little is missing. */
   close(): void;
 }
 
@@ -30,7 +30,7 @@ export interface FollowedTransfersOptions {
   readonly onError: (error: unknown, task: string) => void;
 }
 
-/** Memory of all transfers together. Readers that keep up read from it and never wait for the disk. */
+/** Memory of all transfers together for recent bytes. Readers that keep up read from it and never wait for the disk. */
 const WINDOWS_BYTES = 64 * 1024 * 1024;
 const WINDOW_BYTES_MAX = 4 * 1024 * 1024;
 /** Memory of all transfers together for bytes that are not written yet. */
@@ -88,7 +88,7 @@ export function createFollowedTransfers(options: FollowedTransfersOptions): Foll
       }
 
       async function shut(): Promise<void> {
-        // The last reader may leave while the transfer ends: both then try to close.
+        // The last reader may leave while the transfer ends; then both call this function.
         if (isShut) return;
         isShut = true;
         fills -= 1;

@@ -8,7 +8,7 @@ import type { Span } from "./fill.ts";
  */
 export interface BufferPool {
   take(): Buffer;
-  /** @param isFree false when a stream may still read the buffer: then it is not reused */
+  /** @param isFree false when a stream may still read the buffer, which is then not reused */
   give(buffer: Buffer, isFree: boolean): void;
 }
 
@@ -102,7 +102,7 @@ export async function pump(
   } finally {
     to.off("close", onClose);
     to.off("error", fail);
-    // A failed stream may still read its buffer, so that one is not reused.
+    // A failed stream may still read its buffer, so that buffer is not reused.
     for (const buffer of buffers) pool.give(buffer, free.includes(buffer));
   }
 }

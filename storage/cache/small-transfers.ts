@@ -7,7 +7,7 @@ import type { CacheIndex, NewCacheEntry } from "./cache-index.ts";
 import { type CacheRequest, type Started, type Transfer, fetchRest } from "./transfer.ts";
 import { isResumable, RESUMES_MAX, type Fetched } from "./fill.ts";
 
-/** Transfers of files that are served from memory. */
+/** Downloads of small files, which are served from memory. */
 export interface SmallTransfers {
   /** Reads a file into memory, serves all waiting requests at once, and writes it to disk in the background. */
   begin<Meta, Failure extends { readonly kind: string }>(

@@ -11,7 +11,7 @@ export interface Transfer<Meta, Failure> {
   users: number;
   /** Called when the last request has left. */
   whenLeft: () => void;
-  /** From here on new requests start a fetch of their own, or find the cached bytes. */
+  /** Whether new requests no longer join this transfer: they find the cached bytes, or start a fetch. */
   leave(): void;
 }
 
@@ -27,7 +27,7 @@ export type Started<Meta> =
   /** The file exceeds the user's limit: the first request gets the stream, the others fetch on their own. */
   | { readonly kind: "through"; readonly fetched: Fetched<Meta>; isTaken: boolean };
 
-/** Whether a fetch has bytes for its waiters, or failed. */
+/** Whether a fetch has bytes for its waiting requests, or failed. */
 export function isStarted<Meta, Failure extends { readonly kind: string }>(
   outcome: Started<Meta> | Failure,
 ): outcome is Started<Meta> {
@@ -55,8 +55,8 @@ export interface CacheRequest<Meta, Failure extends { readonly kind: string }> {
   /** Simultaneous requests with the same text share one fetch. */
   readonly flight: string;
   /**
-   * Fetches the bytes; with `from` only those from there on (up to `end`), of exactly the version of `from.meta`.
-   * The signal aborts when no request waits any longer.
+   * Fetches the bytes; with `from` only those from its `start` (up to its `end`), of exactly the version of
+   * `from.meta`. The signal is aborted when no request waits any longer.
    */
   fetch(from: FetchFrom<Meta> | undefined, signal: AbortSignal): Promise<Fetched<Meta> | Failure>;
 }

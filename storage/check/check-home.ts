@@ -38,7 +38,7 @@ export interface CheckHomeOptions {
   readonly signal: AbortSignal;
   /** Epoch milliseconds. */
   readonly clock: () => number;
-  /** Called before each thing that is checked, for progress. */
+  /** Called before each check of an object, repository or file, for progress. */
   readonly onProgress: (part: CheckedPart, name: string) => void;
 }
 
@@ -47,15 +47,15 @@ export type CheckedPart = "database" | "object" | "repository" | "cache" | "uplo
 /** One problem of a home. */
 export interface CheckFinding {
   readonly part: CheckedPart;
-  /** The thing that has the problem: the SHA-256 of an object, `owner/name.git`, the key of a cache file, the id of an upload. */
+  /** The faulty subject: the SHA-256 of an object, `owner/name.git`, the key of a cache file, the id of an upload. */
   readonly name: string;
   readonly problem: string;
   readonly isRepaired: boolean;
 }
 
 /**
- * Checks a home with an embedded database, whether a daemon serves it or not, and yields the faults. Bytes are read as
- * they are on disk: this takes as long as reading all objects and cache files. Data that is deleted while the check
+ * Checks a home with an embedded database, whether a daemon serves it or not, and yields the faults. Reads the bytes
+ * of all objects and cache files, so it takes time in proportion to their size. Data that is deleted while the check
  * runs is not reported. @throws StorageError when the database cannot be opened
  */
 export async function* checkHome(
@@ -121,7 +121,7 @@ async function* checkRepositories(
     const problem =
       (await findRepositoryProblem(git, folder, signal)) ??
       (await findLostBranches(db, id, git, folder));
-    // A repository that was renamed or deleted meanwhile is not where it was.
+    // The repository may have been renamed or deleted meanwhile.
     if (problem === undefined || (await findRepositoryById(db, id))?.path !== path) continue;
     yield { part: "repository", name: path, problem, isRepaired: false };
   }
@@ -173,7 +173,7 @@ async function findRepositoryProblem(
   return `git found damage: ${stderr.trim().split("\n")[0] ?? ""}`;
 }
 
-/** A cache may lose any file; only one with other bytes than it had is a problem. */
+/** A cache may lose any file; only a file with changed bytes is a problem. */
 async function* checkCache(
   db: Queries,
   { directory, repair, signal, onProgress }: CheckHomeOptions,
@@ -196,7 +196,7 @@ async function* checkCache(
   }
 }
 
-/** A file of an unfinished upload and its row belong together; the sender of a broken one begins again. */
+/** An unfinished upload needs both its file and its row; without either, its sender starts again. */
 async function* checkUploads(
   db: Queries,
   { directory, repair, signal, clock, onProgress }: CheckHomeOptions,

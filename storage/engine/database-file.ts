@@ -30,7 +30,10 @@ function identify(path: string): string | undefined {
   return found === undefined ? undefined : `${found.dev}:${found.ino}`;
 }
 
-/** A file of this size is checked within some ten milliseconds; a larger one would delay the start. */
+/**
+ * Maximum size of a file that is checked at start. It takes some ten milliseconds; a larger file would delay the
+ * start.
+ */
 const CHECKED_BYTES_MAX = 32 * 1024 * 1024;
 
 /** Checks the pages of a database whose file is small enough. Throws `corrupt` when a page is damaged. */

@@ -3,8 +3,8 @@
 // SQL text is portable: `?` placeholders, RETURNING, ON CONFLICT, integers for booleans and epoch milliseconds, JSON as text.
 
 /**
- * A value of a placeholder or a column; bytes are a Uint8Array. Numbers are within 2^53 - 1. For a larger one an engine
- * throws `corrupt` when it reads it and `failed` when it is to write it. Text with a NUL is `failed` too.
+ * A value of a placeholder or a column; bytes are a Uint8Array. Numbers are within 2^53 - 1. For a larger number an
+ * engine throws `corrupt` on reading and `failed` on writing. Text with a NUL is `failed` too.
  */
 export type SqlValue = string | number | null | Uint8Array;
 

@@ -43,11 +43,12 @@ const CHANGING = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
 export const CONNECTIONS_MAX = 10;
 const CONNECT_TIMEOUT_MS = 10_000;
 const IDLE_TIMEOUT_MS = 60_000;
-/** A statement that takes longer lacks an index; migrations lift the limit. */
+/** Time limit of a statement. A longer one lacks an index; migrations lift the limit. */
 const STATEMENT_TIMEOUT_MS = 20_000;
 /**
- * By then a healthy server has cancelled the statement, so this one is frozen or unreachable. Shorter than the time limit
- * of a transaction, so that the transaction fails with the loss of its connection.
+ * Time limit of a response. A healthy server has cancelled the statement by then, so the server is frozen or
+ * unreachable. Shorter than the time limit of a transaction, so that the transaction fails with the loss of its
+ * connection.
  */
 const ANSWER_TIMEOUT_MS = 25_000;
 const LOCK_TIMEOUT_MS = 10_000;
@@ -124,7 +125,7 @@ function toConfig(url: string, driverTypes: DriverTypes): object {
  */
 function withCheckedTls(url: string): string {
   const mode = new URL(url).searchParams.get("sslmode");
-  // The driver would take any other word as a request for TLS.
+  // The driver would read any other word as a request for TLS.
   if (mode !== null && !TLS_MODES.has(mode))
     throw new StorageError(
       "failed",

@@ -33,8 +33,8 @@ export function createQueries(
 const BEGIN_SERIALIZABLE = "BEGIN ISOLATION LEVEL SERIALIZABLE";
 
 /**
- * Runs `work` in a serializable transaction, which waits for one that runs alone; with `isAlone` it is that one, or the
- * database has no other connections.
+ * Runs `work` in a serializable transaction, which waits for an exclusive one. With `isAlone` it is exclusive itself,
+ * or the database has no other connections.
  */
 export function inTransaction<T>(
   client: PostgresClient,

@@ -44,7 +44,10 @@ const TRANSACTION_TIMEOUT_MS = 30_000;
 const WRITERS_MAX = CONNECTIONS_MAX - 3;
 /** Retries after a serialization failure before the call fails with `busy`. */
 const RETRIES_MAX = 20;
-/** Retries of a transaction beside others. A long one loses against short ones as long as these come; the next run alone. */
+/**
+ * Retries of a transaction beside others; further retries run alone, because a long transaction may lose against
+ * short ones every time.
+ */
 const RETRIES_BESIDE_OTHERS = 5;
 const RETRY_DELAY_MS = 5;
 

@@ -30,8 +30,8 @@ export function copyTime(now: number): string {
 
 /**
  * Writes a consistent copy of the database to a file `croft-YYYYMMDD-HHMMSS.db` (UTC) and deletes the oldest copies
- * beyond `count`. Deletes no copy when the new one fails. Does not copy a damaged database: bad copies would replace the
- * good ones. Returns the path.
+ * beyond `count`. Deletes no copy when the new one fails. Does not copy a damaged database, because bad copies would
+ * replace the good ones. Returns the path.
  */
 export async function backUpDatabase(
   db: Pick<SqliteDatabase, "backup" | "path" | "quickCheck">,

@@ -14,7 +14,7 @@ export interface RowCache {
 
 /** Maximum number of cached rows. */
 const ROWS_MAX = 4096;
-/** A row with a longer text is not cached. */
+/** Maximum length of a text in a cached row. */
 const TEXT_LENGTH_MAX = 4096;
 /** Maximum age of a cached row, in case another process writes the file. */
 const AGE_MS_MAX = 100;

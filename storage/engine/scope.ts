@@ -16,9 +16,11 @@ export interface ScopesOptions {
   readonly dialect: Database["dialect"];
   /** The time after which the transaction of a callback is rolled back. */
   readonly timeoutMs: number;
-  /** Called when that happens. */
+  /** Called when a transaction is rolled back because of this limit. */
   readonly onStuck?: ((message: string) => void) | undefined;
-  /** Returns whether a failed statement requires a retry of the transaction, whatever the callback does with the failure. */
+  /**
+   * Returns whether a failed statement requires a retry of the transaction, even if the callback catches the failure.
+   */
   readonly mustRetry?: (failure: unknown) => boolean;
 }
 

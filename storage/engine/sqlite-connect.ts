@@ -53,7 +53,7 @@ export function connect(
 }
 
 function configure(connection: Sqlite.Database): void {
-  // A commit is on the disk when it is acknowledged, whatever the default of this SQLite build.
+  // A commit must be on the disk when it is acknowledged, independent of the default of this SQLite build.
   connection.pragma("synchronous = FULL");
   // macOS only: without it fsync leaves the data in the drive's cache.
   connection.pragma("fullfsync = ON");
@@ -62,7 +62,7 @@ function configure(connection: Sqlite.Database): void {
   connection.pragma("trusted_schema = OFF");
   connection.pragma("cell_size_check = ON");
   connection.pragma("temp_store = MEMORY");
-  // One large transaction does not leave a log of its size behind.
+  // Keeps the log small after one large transaction.
   connection.pragma(`journal_size_limit = ${LOG_KEPT_BYTES}`);
 }
 
@@ -81,7 +81,7 @@ export function checkpoint(connection: Sqlite.Database): void {
 
 const LOG_KEPT_BYTES = 64 * 1024 * 1024;
 
-/** Refuses an empty file: SQLite would take it for a new database, but it is one that has lost its content. */
+/** Refuses an empty file: SQLite would treat it as a new database, but it has lost its content. */
 function assertUsable(path: string): void {
   let found: Stats | undefined;
   try {

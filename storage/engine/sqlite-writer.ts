@@ -8,7 +8,7 @@ export interface Writer {
   statement<T>(apply: () => T): Promise<T>;
   /** Runs a transaction; resolves when it has committed, rejects when it was rolled back. */
   transaction<T>(apply: () => Promise<T>): Promise<T>;
-  /** Returns whether a batch is open: then the connection shows uncommitted changes. */
+  /** Returns whether a batch is open, so that the connection shows uncommitted changes. */
   isOpen(): boolean;
   /** Completes the waiting members and rejects new ones. */
   drain(): Promise<void>;
@@ -68,8 +68,8 @@ export function createWriter(
     return promise;
   }
 
-  // Not at once: other writes of this turn of the event loop join the batch, and input and output are handled between two
-  // batches.
+  // Delayed, so that other writes of this iteration of the event loop join the batch, and input and output are handled
+  // between two batches.
   function schedule(): void {
     state = "scheduled";
     setImmediate(() => {

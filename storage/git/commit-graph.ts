@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { mayContain, type PathHashes } from "./path-filter.ts";
 
 /**
- * Facts about commits, which are known by positions: small numbers that only this value understands. Facts about a commit
+ * Facts about commits, addressed by position: a small number that is valid for this value only. Facts about a commit
  * never change, so an old graph lacks commits but is not wrong.
  */
 export interface CommitGraph {
@@ -31,7 +31,7 @@ interface Layer {
   readonly ids: number;
   readonly fanout: number;
   readonly commits: number;
-  /** Where parents of merges of more than two are; undefined without any. */
+  /** Offset of the parents of merges of more than two; undefined if there are no such merges. */
   readonly edges: { readonly start: number; readonly end: number } | undefined;
   readonly filters:
     | {
@@ -48,7 +48,7 @@ const FANOUT_BYTES = 1024;
 const FILTER_HEADER_BYTES = 12;
 const HEADER_BYTES = 8;
 const CHUNK_ENTRY_BYTES = 12;
-/** Bits of a filter that are looked at for a path; git writes 7. */
+/** Number of bits of a filter that are tested for a path; git writes 7. */
 const HASHES_MAX = 32;
 
 /** Joins the files of a graph, the oldest first; undefined when one of them is damaged or of an unknown version. */
@@ -217,9 +217,9 @@ function findIndex({ bytes, idBytes, ids, fanout, count }: Layer, id: Buffer): n
   return undefined;
 }
 
-/** Reads the commit-graphs of repositories, and keeps those that were used last. */
+/** Reads the commit-graphs of repositories, and caches the most recently used ones. */
 export interface CommitGraphReader {
-  /** Returns the graph of a repository; undefined when it has none, a damaged one, or one of more than 32 MiB. */
+  /** Returns the graph of a repository; undefined when the graph is missing, damaged or larger than 32 MiB. */
   read(directory: string): Promise<CommitGraph | undefined>;
 }
 

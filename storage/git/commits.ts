@@ -11,7 +11,7 @@ export interface CommitWithFiles {
   readonly added: readonly string[];
   readonly removed: readonly string[];
   readonly modified: readonly string[];
-  /** Whether it changes more files than are named. */
+  /** Whether it changes more files than `files` names. */
   readonly lacksFiles: boolean;
 }
 

@@ -8,7 +8,7 @@ export interface TreeSource {
   readonly tree: string;
 }
 
-/** The longest copy: it reads and writes each object once. */
+/** Time limit of a copy, which reads and writes each object once. */
 const COPY_MS = 10 * 60_000;
 
 /**
@@ -40,7 +40,7 @@ async function pipeTree(tree: string, reader: GitProcess, writer: GitProcess): P
     reader.stdin.on("error", () => reader.stop());
     reader.stdin.end(`${tree}\n`);
     await pipeline(reader.stdout, writer.stdin).catch(() => {
-      // The exit codes show which of the two has failed.
+      // The exit codes show which of the two processes has failed.
       reader.stop();
       writer.stop();
     });

@@ -47,7 +47,7 @@ export interface GitRunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Configuration besides the fixed entries. */
   readonly config?: Readonly<Record<string, string>>;
-  /** The most bytes of output; default 16 MiB. */
+  /** Maximum bytes of output; default 16 MiB. */
   readonly outputBytesMax?: number;
   /** Milliseconds before a timeout; default 60 s. */
   readonly timeoutMs?: number;
@@ -242,7 +242,8 @@ function toEnvironment(
     GIT_CONFIG_GLOBAL: devNull,
     GIT_ALLOW_PROTOCOL: "none",
     GIT_NO_LAZY_FETCH: "1",
-    // An id names the object that has it, whatever `refs/replace/` says; git ignores the commit-graph beside such refs.
+    // Ignores `refs/replace/`, so that an id always names the object with this id. Beside such refs git would ignore
+    // the commit-graph.
     GIT_NO_REPLACE_OBJECTS: "1",
     GIT_TERMINAL_PROMPT: "0",
     GIT_CONFIG_COUNT: String(entries.length),

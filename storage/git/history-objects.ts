@@ -2,13 +2,13 @@ import { GitError } from "./git.ts";
 import type { ObjectSession } from "./object-session.ts";
 import { OBJECT_BYTES_MAX } from "./objects.ts";
 
-/** Reads commits, and compares one folder of their trees, while a history is searched. */
+/** Reads commits, and compares one folder of their trees, for a search of the history. */
 export interface HistoryObjects {
   /** @throws GitError `SearchLimit` */
   readCommit(id: string): Promise<{ readonly tree: string; readonly parents: readonly string[] }>;
   /**
-   * Returns the names of the folder's entries that differ between two trees; a tree without the folder, like no tree, has
-   * none. @throws GitError `SearchLimit`
+   * Returns the names of the folder's entries that differ between two trees. A missing tree, or a tree without the
+   * folder, counts as empty. @throws GitError `SearchLimit`
    */
   readChanges(tree: string, other: string | undefined): Promise<ReadonlySet<string>>;
 }
@@ -16,11 +16,11 @@ export interface HistoryObjects {
 /** Thrown when a search would have to read too much. */
 export class SearchLimit extends Error {}
 
-/** Objects that one search reads: a few seconds. */
+/** Maximum number of objects that one search reads: a few seconds. */
 const READS_MAX = 50_000;
-/** Bytes of the trees that one search reads: about a second. */
+/** Maximum bytes of the trees that one search reads: about a second. */
 const TREE_BYTES_MAX = 64 * 1024 * 1024;
-/** Trees in memory: those of a commit and its parents, and of the commits around them. */
+/** Maximum number of cached trees: enough for a commit, its parents, and the commits around them. */
 const TREES_CACHED = 32;
 
 const NO_ENTRIES: ReadonlySet<string> = new Set();
@@ -42,7 +42,7 @@ export function openHistoryObjects(objects: ObjectSession, folder: string): Hist
   async function readWhole(ids: readonly string[]): Promise<readonly Buffer[]> {
     countReads(ids.length);
     const contents = await objects.readAll(ids);
-    // A longer object is cut there.
+    // `readAll` truncates a longer object to this length.
     if (contents.some(({ byteLength }) => byteLength >= OBJECT_BYTES_MAX)) throw new SearchLimit();
     return contents;
   }
@@ -122,7 +122,10 @@ function compareEntries(before: ReadonlySet<string>, after: ReadonlySet<string>)
   return new Set([...names].filter((name) => removed?.get(name) !== added?.get(name)));
 }
 
-/** Returns mode and id of entries by their names. Names that are not UTF-8 can be the same text. */
+/**
+ * Returns mode and id of entries by their names. Different names that are not UTF-8 may decode to the same text;
+ * their modes and ids are concatenated.
+ */
 function toModesAndIds(entries: ReadonlySet<string>): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const entry of entries) {
@@ -139,7 +142,7 @@ function toModesAndIds(entries: ReadonlySet<string>): ReadonlyMap<string, string
 const TYPE_BITS = 0o170000;
 const REGULAR = 0o100000;
 
-/** Returns the mode as git compares it: old programs wrote other permissions than 644 and 755. */
+/** Returns the mode as git compares it, because old programs wrote other permissions than 644 and 755. */
 function toMode(mode: number): number {
   if ((mode & TYPE_BITS) !== REGULAR) return mode & TYPE_BITS;
   return REGULAR | ((mode & 0o100) === 0 ? 0o644 : 0o755);

@@ -30,7 +30,7 @@ export interface CommitChanges {
   readonly deletions: number;
 }
 
-/** Paths are names, whatever characters of a pattern they contain. */
+/** Paths are literal names, even with the special characters of patterns. */
 const literalPaths = { GIT_LITERAL_PATHSPECS: "1" } as const;
 
 /** Returns the ids of a page of history, newest first. @throws GitError */

@@ -20,22 +20,23 @@ export interface LastCommitQuery {
 /** A searched entry. */
 interface Entry {
   readonly name: string;
-  /** Undefined when the name is not the bytes of its entry: no filter excludes it. */
+  /** Undefined when the name differs from the bytes of its entry; then no filter excludes it. */
   readonly path: PathHashes | undefined;
 }
 
 /** A commit: its position in the graph, or its id when the graph lacks it. */
 type CommitKey = number | string;
 
-/** Lookups in filters before other requests get a turn: a few milliseconds. */
+/** Lookups in filters before other requests run: a few milliseconds. */
 const LOOKUPS_PER_TURN = 20_000;
 /** Lookups in filters of one search: about two seconds. */
 const LOOKUPS_MAX = 10_000_000;
 
 /**
- * Returns the ids of the commits that `git log -1 -- path` prints, by the names of the entries. Where a commit leaves an
- * entry as one of its parents has it, the search continues at the first such parent only, as git does; any other commit is
- * the result. The filters of the graph spare most comparisons. The search is bounded, so names may be missing.
+ * Returns the ids of the commits that `git log -1 -- path` prints, by the names of the entries. If a commit has the
+ * same entry as one of its parents, the search continues at the first such parent only, as git does; otherwise the
+ * commit is the result. The filters of the graph make most comparisons unnecessary. The search is bounded, so names
+ * may be missing.
  * @throws GitError
  */
 export async function searchLastCommits(

@@ -14,7 +14,7 @@ export interface LastCommit {
   readonly committedAt: string;
 }
 
-/** Where to look: entries of one folder of a commit. */
+/** Entries of one folder of a commit. */
 export interface LastCommitsQuery extends ReadOptions {
   /** The id of a commit. */
   readonly tip: string;
@@ -23,7 +23,7 @@ export interface LastCommitsQuery extends ReadOptions {
   readonly names: readonly string[];
 }
 
-/** Entries for which git is started when the search leaves them: each time it may read the whole history. */
+/** Maximum number of entries for which git is started after the search: each run may read the whole history. */
 const LOGS_MAX = 3;
 
 /**
@@ -66,7 +66,7 @@ export async function readLastCommits(
 
   async function search(): Promise<Map<string, string>> {
     const { directory } = options;
-    // Git takes such a folder as relative to a working tree, and invalid bytes are lost in its text.
+    // Git reads such a folder as relative to a working tree, and invalid bytes are lost in its text.
     if (names.length === 0 || /\n|\ufffd|^\.{1,2}(?:\/|$)/.test(folder)) return new Map();
     if (await exists(join(directory, "info/grafts"))) return new Map();
     const [shallow, graph] = await Promise.all([
@@ -84,7 +84,7 @@ export async function findLastCommitId(
 ): Promise<string | undefined> {
   const text = await git.run(["rev-list", "--max-count=1", tip, "--", path], {
     ...options,
-    // Paths are names, whatever characters of a pattern they contain.
+    // Paths are literal names, even with the special characters of patterns.
     env: { GIT_LITERAL_PATHSPECS: "1" },
   });
   return /^[0-9a-f]+/.exec(text.toString("latin1"))?.[0];
@@ -97,7 +97,7 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** Reads the ids in the file of a shallow clone; most repositories have none. */
+/** Reads the ids in the file `shallow`, which only shallow clones have. */
 async function readShallow(path: string): Promise<string[]> {
   try {
     return (await readFile(path, "latin1")).split("\n").filter((id) => id !== "");

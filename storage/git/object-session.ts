@@ -10,8 +10,8 @@ import {
 import type { TreeEntry } from "./trees.ts";
 
 /**
- * Looks up and reads objects of one repository in one run of git, one question after another. The run begins with the
- * first question. Calls must not overlap.
+ * Looks up and reads objects of one repository in one run of git, which starts with the first query. Calls must not
+ * overlap.
  */
 export interface ObjectSession {
   /** Looks objects up as `findObjects` does. @throws GitError */
@@ -24,8 +24,9 @@ export interface ObjectSession {
    */
   readAll(ids: readonly string[]): Promise<Buffer[]>;
   /**
-   * Returns a file or link of a commit or tree by its path. Undefined when it is missing, and for everything that needs another
-   * way: folders, submodules, paths with line breaks, and names beside too many others. @throws GitError
+   * Returns a file or link of a commit or tree by its path. Undefined when it is missing, and for entries that a
+   * session cannot read: folders, submodules, paths with line breaks, and names in very large folders. @throws
+   * GitError
    */
   findFile(tree: string, path: string): Promise<TreeEntry | undefined>;
   /** Ends git. */
@@ -33,7 +34,7 @@ export interface ObjectSession {
 }
 
 const TIMEOUT_MS = 60_000;
-/** Longest line before an object: a name of a question, an id, a type and a size. */
+/** Maximum length of the line before an object: the name in the query, an id, a type and a size. */
 const LINE_BYTES_MAX = 16_384;
 /** Bytes of a folder that are read to find one entry: about 7,000 entries. */
 const TREE_BYTES_MAX = 256 * 1024;
@@ -64,7 +65,7 @@ export function openObjectSession(git: Git, { directory, signal }: ReadOptions):
     return { child, reader: createByteReader(child.stdout as AsyncIterable<Buffer>) };
   };
 
-  /** Sends questions and reads the answers; a git that ends before is reported with its own words. */
+  /** Sends queries and reads the responses. If git ends early, throws an error with git's own message. */
   async function ask<T>(
     commands: readonly string[],
     answer: (reader: ByteReader) => Promise<T>,
@@ -85,7 +86,7 @@ export function openObjectSession(git: Git, { directory, signal }: ReadOptions):
 
   const session: ObjectSession = {
     async find(names) {
-      // An object that is missing is reported by its name: a line break in it would end the line.
+      // Git reports a missing object by its name, and a line break in the name would end the line.
       if (names.some((name) => name.includes("\n")))
         return findObjects(git, names, { directory, signal });
       return ask(
@@ -192,15 +193,15 @@ function findInTree(
   return undefined;
 }
 
-/** The output ended before an answer was whole. */
+/** The output ended before a response was complete. */
 class EndOfOutput extends Error {}
 
 interface ByteReader {
   /** Returns the next line without its end. */
   line(): Promise<string>;
-  /** Returns exactly so many bytes. */
+  /** Returns exactly this many bytes. */
   bytes(count: number): Promise<Buffer>;
-  /** Passes over exactly so many bytes without keeping them. */
+  /** Skips exactly this many bytes. */
   skip(count: number): Promise<void>;
 }
 

@@ -102,7 +102,7 @@ function createObjectParser() {
   let bytesToKeep = 0;
   let total = 0;
 
-  /** Returns how many bytes of the chunk were used. */
+  /** Returns how many bytes of the chunk it has consumed. */
   const readHeader = (chunk: Buffer): number => {
     const end = chunk.indexOf(10);
     header += chunk.toString("latin1", 0, end === -1 ? chunk.byteLength : end);

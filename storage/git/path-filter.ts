@@ -7,8 +7,8 @@ interface PathHash {
 }
 
 /**
- * The hashes of a path. Version 1 of the filters sign-extends bytes above 127 where the C compiler's `char` is signed, so
- * a path that is not ASCII has two candidates.
+ * The hashes of a path. Version 1 of the filters sign-extends bytes above 127 if the C compiler's `char` is signed,
+ * so a non-ASCII path has two candidates.
  */
 export type PathHashes = readonly PathHash[];
 

@@ -2,7 +2,7 @@ import { type Git, GitError, type GitRunOptions } from "./git.ts";
 
 /** How to run a git command whose output is a list. */
 export type RecordOptions = Omit<GitRunOptions, "outputBytesMax" | "accept"> & {
-  /** Records longer than this are cut, in bytes. Without it, too long a record is an error. */
+  /** Records longer than this are cut, in bytes. Without it, a longer record is an error. */
   readonly cutAt?: number;
 };
 
@@ -11,8 +11,8 @@ const RECORD_BYTES_MAX = 64 * 1024;
 const TIMEOUT_MS = 60_000;
 
 /**
- * Runs a git command and yields its records, which end with NUL, while it writes them: memory stays bounded however long
- * the list is. A reader that leaves early stops git. Bytes that are not UTF-8 become replacement characters.
+ * Runs a git command and yields its records, which end with NUL, while it writes them: memory stays bounded for lists
+ * of any length. A reader that leaves early stops git. Bytes that are not UTF-8 become replacement characters.
  * @throws GitError
  */
 export async function* readRecords(

@@ -14,7 +14,7 @@ export interface RefEntry {
 
 /** Which refs to list. */
 export interface RefQuery extends ReadOptions {
-  /** The refs below it, or the one of this very name, such as `refs/heads/`. */
+  /** The prefix of the refs, such as `refs/heads/`, or the full name of one ref. */
   readonly under: string;
   readonly order: "newest" | "name";
   /** Only names that contain it below `under`, in any case; empty for all. */

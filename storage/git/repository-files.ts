@@ -13,9 +13,9 @@ export interface NewFiles {
   readonly key: string;
   readonly objectFormat: "sha1" | "sha256";
   readonly defaultBranch: string;
-  /** Absent: the repository stays empty. */
+  /** The initial commit; without it the repository stays empty. */
   readonly firstCommit?: InitialCommit;
-  /** Writes other content into the folder. */
+  /** Writes the content of the folder in another way. */
   readonly fill?: (directory: string) => Promise<void>;
 }
 

@@ -15,7 +15,7 @@ export interface TreeEntry {
   readonly path: string;
 }
 
-/** Paths of one run of git: they are its arguments, whose length the system bounds. */
+/** Maximum number of paths of one run of git, because the system bounds the length of arguments. */
 const PATHS_PER_RUN = 200;
 
 /** Returns the entries at these paths of a commit or tree, by path; paths without an entry are left out. @throws GitError */

@@ -12,7 +12,7 @@ export type TreeChange =
     }
   | { readonly kind: "delete"; readonly path: string };
 
-/** A person at a time. */
+/** The author or committer, with a time. */
 export interface DatedPerson extends CommitPerson {
   /** Epoch seconds. */
   readonly seconds: number;
@@ -43,7 +43,7 @@ export async function writeCommit(
   directory: string,
   { parent, tree, author, committer, message, changes, key }: NewCommit,
 ): Promise<string> {
-  // The ref exists in the stream alone: its last command takes it away before git writes refs.
+  // The ref exists in the stream only: its last command removes the ref before git writes refs.
   const ref = `refs/croft/new-${key}`;
   const parts: Buffer[] = [
     Buffer.from(

@@ -69,16 +69,16 @@ export async function openMasterKeys(
   return createFirst(options);
 }
 
-/** Returns whether the data directory with this `keys/` has a master key, in whatever place. */
+/** Returns whether the data directory with this `keys/` has a master key, wherever it is stored. */
 export async function hasMasterKey(folder: string): Promise<boolean> {
   return (await readIfThere(recordPath(folder))) !== undefined;
 }
 
 /**
- * Adds a new master key before the known ones. All are kept until `retireOldMasterKeys`, so that existing values still open
- * while they are resealed.
- * @throws MasterKeyError `unavailable` when the key comes from the environment: there the new key has to be put before the
- * old one
+ * Adds a new master key before the known ones. All are kept until `retireOldMasterKeys`, so that existing values
+ * still open while they are resealed.
+ * @throws MasterKeyError `unavailable` when the key comes from the environment: the administrator must put the new
+ * key there, before the old one
  */
 export async function addMasterKey(options: MasterKeyOptions): Promise<OpenedMasterKeys> {
   const opened = await openMasterKeys(options, false);
@@ -88,8 +88,8 @@ export async function addMasterKey(options: MasterKeyOptions): Promise<OpenedMas
 }
 
 /**
- * Retires all but the newest master key: the end of a rotation, when no value is sealed with the others any more. They
- * stay in the record, sealed with the newest key, in case an older copy of the database is restored.
+ * Retires all but the newest master key. It ends a rotation, when no value is sealed with the other keys. They stay
+ * in the record, sealed with the newest key, in case an older copy of the database is restored.
  */
 export async function retireOldMasterKeys(options: MasterKeyOptions): Promise<OpenedMasterKeys> {
   const opened = await openMasterKeys(options, false);

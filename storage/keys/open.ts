@@ -83,7 +83,7 @@ export async function assertKeyOfDatabase(
     );
   }
   if (marked !== newest) {
-    // From now on values may be sealed with the newest key, and the older ones alone do not suffice.
+    // From now on values may be sealed with the newest key, so the older keys alone are not sufficient.
     await putInstanceValue(db, MARK, newest, now);
   }
 }

@@ -2,7 +2,7 @@ import { open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { syncFolder } from "../sync.ts";
 
-/** Replaces a file of mode 0600 atomically and durably: a key that is lost in a power cut loses all data. */
+/** Replaces a file of mode 0600 atomically and durably, because losing a key in a power cut would lose all data. */
 export async function writePrivately(path: string, text: string): Promise<void> {
   const fresh = `${path}.new`;
   await rm(fresh, { force: true });

@@ -11,9 +11,10 @@ import type { KeySource } from "./master-key.ts";
 import { assertKeyOfDatabase, type OpenedKeyring } from "./open.ts";
 
 /**
- * The outcome of a rotation. `rotated`: the old master key is retired; `isResumed` when a new key existed already, from an
- * interrupted rotation or in the environment. `key_needed`: the key comes from the environment, which has no new one yet.
- * `unreadable`: some values do not open, and nothing was changed. Values are named `table key`.
+ * The outcome of a rotation. `rotated`: the old master key is retired; `isResumed` when a new key existed already,
+ * from an interrupted rotation or in the environment. `key_needed`: the key comes from the environment, which does
+ * not have a new key yet. `unreadable`: some values do not open, and nothing was changed. Values are named `table
+ * key`.
  */
 export type KeyRotation =
   | {

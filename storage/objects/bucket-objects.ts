@@ -67,7 +67,7 @@ const KNOWN_MAX = 10_000;
 /** Damaged copies move here, below the root. They are never read or removed. */
 const QUARANTINE = "quarantine";
 const OWNER_BYTES_MAX = 1024;
-/** A copy that takes longer than this to answer counts as unavailable. */
+/** Time limit of the first response for a copy, after which it counts as unavailable. */
 const REACHABLE_MS = 3_000;
 
 export function createBucketObjects(deps: BucketObjectsDeps): BucketObjects {
@@ -252,7 +252,7 @@ export function createBucketObjects(deps: BucketObjectsDeps): BucketObjects {
       let found = await read();
       if (found === undefined) {
         let put = await write({ "if-none-match": "*" });
-        // On servers without conditional writes the last one wins; the other daemon notices at its next start.
+        // On servers without conditional writes the last writer wins; the other daemon detects that at its next start.
         if (isRefused(put) && put.failure.kind === "unsupported") put = await write({});
         if (isRefused(put) && put.failure.kind !== "changed") return put;
         found = await read();
@@ -281,14 +281,17 @@ function toCopy(root: string, { key, size, modifiedAt }: KeyEntry): Copy | undef
     : { key, sha256, size, modifiedAt };
 }
 
-/** Chooses the copy to keep, the same for every daemon that sees the same copies: no two sweeps may each keep another one. */
+/**
+ * Chooses the copy to keep. All daemons choose the same of the same copies, so that no two sweeps keep different
+ * ones.
+ */
 function newestOf(copies: readonly Copy[]): Copy | undefined {
   return copies.toSorted((a, b) => a.modifiedAt - b.modifiedAt || (a.key < b.key ? -1 : 1)).at(-1);
 }
 
 type Known = Pick<Copy, "key" | "size">;
 
-/** Caches where objects were seen last. A miss only costs a listing. */
+/** Caches the last known keys of objects. A miss only costs a listing. */
 function createMemory() {
   const known = new Map<string, Known>();
   return {

@@ -12,7 +12,7 @@ interface Span {
   readonly end: number;
 }
 
-/** How often an aborted read is resumed. */
+/** Maximum number of times that an aborted read is resumed. */
 const RESUMES_MAX = 3;
 
 /**

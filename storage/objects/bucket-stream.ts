@@ -17,7 +17,10 @@ export interface StreamUpload {
   abort(): Promise<void>;
 }
 
-/** A part that is being filled: its hash is computed as the bytes come, not in one long turn of the event loop. */
+/**
+ * A part that is being filled: its hash is computed while the bytes arrive, so that hashing never blocks the event
+ * loop for long.
+ */
 interface Filling {
   readonly buffer: Buffer;
   filled: number;
@@ -25,8 +28,8 @@ interface Filling {
 }
 
 /**
- * Begins the upload of `key`, in parts of `partBytes` each. Holds `partsAtOnce` parts and the one that is being filled in
- * memory, whatever is written. @throws StorageError
+ * Begins the upload of `key`, in parts of `partBytes` each. Holds at most `partsAtOnce` parts and the one that is
+ * being filled in memory. @throws StorageError
  */
 export async function beginStreamUpload(
   bucket: Bucket,

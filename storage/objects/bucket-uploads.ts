@@ -10,9 +10,9 @@ import { persist, type Bucket } from "./bucket.ts";
 export const CLEAN_MS = 15_000;
 
 /**
- * Uploads a file to a key that no other caller uses, and checks the size of the result. A short file is one request, a longer
- * one is multipart; each request is signed with its own hash, so that the server refuses a damaged body. Returns undefined
- * on success. On failure no part of it stays, as far as the bucket can be reached.
+ * Uploads a file to a key that no other caller uses, and checks the size of the result. A short file is one request,
+ * a longer one is multipart; each request is signed with its own hash, so that the server refuses a damaged body.
+ * Returns undefined on success. After a failure it removes all parts if the bucket can be reached.
  */
 export async function putFile(
   bucket: Bucket,

@@ -8,9 +8,9 @@ import { isRefused, type Refused } from "../s3/failures.ts";
 export interface BucketLimits {
   /** Bytes of a part, and the largest file that is sent as one request. Servers require at least 5 MiB. */
   readonly partBytes: number;
-  /** The most parts of one upload: longer files have larger parts. */
+  /** Maximum number of parts of one upload; longer files have larger parts. */
   readonly partsMax: number;
-  /** Parts sent at once, each held in memory. */
+  /** Number of parts that are sent concurrently; each is in memory. */
   readonly partsAtOnce: number;
 }
 

@@ -43,8 +43,8 @@ const PART = /^[0-9a-f]{2}$/;
 const QUARANTINE = "quarantine";
 
 /**
- * An object store that keeps every object as a file, `<first two digits>/<next two>/<sha256>`. Publishing an object
- * makes the same calls whether equal bytes exist or not, so that its duration does not reveal whether another user has
+ * An object store that keeps every object as a file, `<first two digits>/<next two>/<sha256>`. Publishing makes the
+ * same system calls whether or not equal bytes exist, so that its duration does not reveal whether another user has
  * stored them.
  */
 export function createFileObjects(deps: FileObjectsDeps): FileObjects {
@@ -146,8 +146,9 @@ async function prepareFolders(folder: string): Promise<void> {
 }
 
 /**
- * Moves a file to its final path. It replaces equal bytes, which repairs damage and makes the object young. `fresh` is an
- * unused path, where the folder of the file is created: a missing or empty folder is replaced by it, a full one stays.
+ * Moves a file to its final path. It replaces equal bytes, which repairs damage and renews the object's age. `fresh`
+ * is an unused path, where the folder of the file is created: a missing or empty folder is replaced by it, a full one
+ * stays.
  */
 async function place(from: string, to: string, fresh: string): Promise<void> {
   const parent = dirname(to);
@@ -192,7 +193,7 @@ function ifMissing(error: unknown): undefined {
   return undefined;
 }
 
-/** The folder exists and has files. Windows replaces no folder at all. */
+/** The folder exists and has files; or this is Windows, which replaces no folder. */
 function ifTaken(error: unknown): void {
   if (!["EEXIST", "ENOTEMPTY", "EPERM", "EACCES"].includes(codeOf(error))) failWriting(error);
 }

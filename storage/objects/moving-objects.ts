@@ -48,7 +48,7 @@ async function copy(
     await writer.publish();
     return true;
   } catch (error) {
-    // The damaged file is in quarantine; it must not keep the others from being moved.
+    // The damaged file is in quarantine; the other files must still be moved.
     if (error instanceof DamagedObject) return false;
     throw error;
   } finally {

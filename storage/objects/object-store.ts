@@ -30,10 +30,10 @@ export interface ObjectWriter<Digests extends ObjectIdentity = ObjectDigests> {
 }
 
 /**
- * A content-addressed store: objects are named by their SHA-256, and equal bytes are deduplicated in the long run. Users
- * never delete an object; a sweep removes those that are old and unreferenced, so a crash at any point leaves nothing
- * wrong behind. `file-objects.ts` stores files, `bucket-objects.ts` uses a bucket. Every function throws `StorageError`
- * `busy` when the storage cannot be reached.
+ * A content-addressed store: objects are named by their SHA-256, and equal bytes are deduplicated in the long run.
+ * Users never delete an object. A sweep removes old, unreferenced objects, so a crash at any point leaves a
+ * consistent store. `file-objects.ts` stores files, `bucket-objects.ts` uses a bucket. Every function throws
+ * `StorageError` `busy` when the storage cannot be reached.
  */
 export interface ObjectStore {
   create(): Promise<ObjectWriter>;

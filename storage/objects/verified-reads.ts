@@ -43,11 +43,11 @@ export class DamagedObject extends Error {
 
 /** Objects up to this size are verified in memory before the first byte is returned. */
 const IN_MEMORY_BYTES = 256 * 1024;
-/** How long a verified copy serves ranges before it is read whole again. */
+/** Time for which a verified copy serves ranges before it is verified again. */
 const TRUSTED_MS = 10 * 60_000;
 /** Cached verifications; the oldest is evicted first. */
 const TRUSTED_MAX = 10_000;
-/** How often a range is verified again because the copy was replaced in the meantime. */
+/** Maximum number of further verifications of a range whose copy was replaced in the meantime. */
 const REPLACEMENTS_MAX = 3;
 
 /**

@@ -165,7 +165,7 @@ export function createBucketClient(
     };
   }
 
-  /** A missing checksum has no error code of its own. */
+  /** A missing checksum has no specific error code. */
   async function sendWithChecksum(request: BucketRequest): Promise<Answered | Refused> {
     const withMd5 = wantsMd5;
     const first = await sendOnce(request, withMd5);
@@ -210,7 +210,7 @@ export function createBucketClient(
         return { kind: "done", headers, fields: read.fields };
       const code = read.root === "Error" ? (read.fields["Code"] ?? "") : "";
       if (code === "") return toRefused(0, { kind: "offline", sent: true, note: "not_an_answer" });
-      // The status that the server would have sent, had it known the failure in time.
+      // The status for a failure that the server reports after a status 200.
       return {
         kind: "refused",
         status: 200,
@@ -224,7 +224,7 @@ export function createBucketClient(
       const sent = await send({ method: "HEAD", key, signal });
       if (sent.kind === "refused") {
         if (sent.status !== 403 && sent.status !== 400 && sent.status !== 301) return sent;
-        // A response to HEAD gives no reason: a listing with the same credentials does.
+        // A response to HEAD states no reason, but a listing with the same credentials does.
         const page = await client.page({ "max-keys": "1", prefix: key }, signal);
         return page.kind === "refused" ? page : sent;
       }

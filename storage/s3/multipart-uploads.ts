@@ -31,7 +31,7 @@ export async function findBegun(
 ): Promise<readonly string[] | Failure> {
   const listed = await listUploads(client, key, signal);
   if ("kind" in listed)
-    // Servers without that listing offer no other way to find it; they remove old parts on their own.
+    // Servers without that listing provide no other way to find the upload; they remove old parts on their own.
     return mayHaveLanded(listed) ? toChangeFailure(listed.failure) : [];
   return listed.flatMap((upload) => {
     const after = (toSeconds(upload.initiated) ?? 0) - announcedAt;

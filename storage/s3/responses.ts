@@ -10,9 +10,9 @@ export interface ListedObject {
   readonly etag: string;
   /** Set in a listing of versions. */
   readonly versionId: string;
-  /** In a listing of versions: the newest of its key, */
+  /** In a listing of versions: whether this is the newest entry of the key. */
   readonly isLatest: boolean;
-  /** and the marker of a deletion. */
+  /** In a listing of versions: whether this is a delete marker. */
   readonly isMarker: boolean;
 }
 

@@ -36,7 +36,9 @@ export interface Claim {
   readonly attempts: number;
 }
 
-/** Adds a job. When a job of its key waits already, that one takes the payload and the earlier time instead. */
+/**
+ * Adds a job. If a job of its key is already waiting, updates that one with the payload and the earlier time instead.
+ */
 export async function insertJob(tx: Transaction, job: NewJob): Promise<number> {
   const row = await tx.get<{ id: number }>(
     `INSERT INTO jobs (kind, payload, key, state, run_at, attempts, created_at, updated_at)
@@ -109,8 +111,8 @@ export async function deleteClaimed(db: Queries, claim: Claim): Promise<boolean>
 }
 
 /**
- * Releases a claimed job, which then waits until `runAt`. Deletes it when another job of its key waits by now, which does
- * the same work. `countAttempt` false restores the number of attempts from before the claim.
+ * Releases a claimed job, which then waits until `runAt`. Deletes it when another job of its key is waiting by now,
+ * which does the same work. `countAttempt` false restores the number of attempts from before the claim.
  */
 export async function releaseClaimed(
   tx: Transaction,

@@ -45,7 +45,7 @@ export async function countHit(
   return { points: row.points, expiresAt: row.expires_at };
 }
 
-/** Lets a window end at `expiresAt` (epoch milliseconds) at the latest. */
+/** Shortens a window so that it ends at `expiresAt` (epoch milliseconds) at the latest. */
 export async function shortenRateWindow(
   db: Queries,
   key: string,

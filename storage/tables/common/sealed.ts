@@ -9,7 +9,7 @@ export interface SealedColumn {
   readonly only?: { readonly column: string; readonly value: string };
 }
 
-/** All columns of sealed values. A test fails for a column that a migration comments as sealed and that is missing here. */
+/** All columns of sealed values. A test fails if a column with the comment "sealed" in a migration is missing here. */
 export const sealedColumns = {
   forgeSecondFactors: { table: "forge_two_factors", key: "user_id", column: "sealed_secret" },
   forgeHookTargets: { table: "forge_hooks", key: "id", column: "sealed_target" },

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { SqlValue } from "../../engine/database.ts";
 
-// Ids of rows. A brand keeps an id of one table from being taken for another's. Rows and the payloads of jobs carry branded
+// Ids of rows. A brand prevents the use of one table's id as another's. Rows and the payloads of jobs carry branded
 // ids; an id in a request is branded by its endpoint, or by the function below where it is looked up.
 
 /** A user or an organization: both are rows of one table. */

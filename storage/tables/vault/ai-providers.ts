@@ -28,7 +28,7 @@ export async function findActiveAiProvider(db: Queries): Promise<AiProviderRecor
   return row && toRecord(row);
 }
 
-/** Stores a provider. When it is active, no other provider is afterwards. */
+/** Stores a provider. If it is active, deactivates all others. */
 export async function putAiProvider(
   tx: Transaction,
   provider: Omit<AiProviderRecord, "updatedAt">,

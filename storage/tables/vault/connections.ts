@@ -153,7 +153,8 @@ export async function updateConnection(
 }
 
 /**
- * Stores refreshed credentials. False, changing nothing, when the owner has replaced the credentials in the meantime.
+ * Stores refreshed credentials. Returns false and changes nothing if the owner has replaced the credentials in the
+ * meantime.
  */
 export async function renewCredentials(
   db: Queries,

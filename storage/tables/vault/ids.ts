@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { SqlValue } from "../../engine/database.ts";
 
-// Ids of rows. A brand keeps an id of one table from being taken for another's; endpoints brand the ids in their paths.
+// Ids of rows. A brand prevents the use of one table's id as another's; endpoints brand the ids in their paths.
 
 /** An account of the vault. */
 export type AccountId = string & z.$brand<"AccountId">;

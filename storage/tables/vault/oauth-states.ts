@@ -78,7 +78,7 @@ export async function acceptOAuthState(
     readonly stateHash: string;
     readonly provider: string;
     readonly browserHash: string;
-    /** Of the token that connects. */
+    /** SHA-256 of the token that connects. */
     readonly confirmHash: string;
   },
 ): Promise<OAuthState | undefined> {
@@ -96,7 +96,10 @@ export async function acceptOAuthState(
   );
 }
 
-/** Removes a sign-in with its token, once. Undefined when one of the hashes does not fit, or it has expired. */
+/**
+ * Removes a sign-in with its token, once. Returns undefined when one of the hashes does not match, or the sign-in has
+ * expired.
+ */
 export async function takeOAuthState(
   tx: Transaction,
   confirmed: {

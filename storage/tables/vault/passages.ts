@@ -12,7 +12,7 @@ export interface IndexedText {
   readonly entryId: number;
   readonly userId: AccountId;
   readonly body: string;
-  /** Epoch milliseconds; another text has another time, or is equal. */
+  /** Time of the last change in epoch milliseconds: two different texts never have the same time. */
   readonly changedAt: number;
 }
 
@@ -57,8 +57,8 @@ export async function setIndexStatus(
 }
 
 /**
- * Replaces the passages of a text by those of one model. False, changing nothing, when the text has changed since it was
- * read.
+ * Replaces the passages of a text by those of one model. Returns false and changes nothing if the text has changed
+ * since it was read.
  */
 export async function replacePassages(
   tx: Transaction,

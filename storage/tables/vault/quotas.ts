@@ -52,7 +52,7 @@ export async function bookBytes(
   return changes > 0;
 }
 
-/** Gives booked bytes back; never below zero. */
+/** Unbooks bytes; the usage never falls below zero. */
 export async function releaseBytes(
   tx: Transaction,
   userId: AccountId,
@@ -78,7 +78,10 @@ export async function correctUsedBytes(tx: Transaction): Promise<string[]> {
 const SUM_OF_DOCUMENTS = `(SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT) FROM vault_documents
   WHERE vault_documents.user_id = vault_quotas.user_id AND storage_backend = 'internal')`;
 
-/** Sets the limit, even below the used bytes: then every further upload is refused. False when there is no such row. */
+/**
+ * Sets the limit. It may be below the used bytes; then every further upload is refused. False when there is no such
+ * row.
+ */
 export async function setQuotaLimit(
   tx: Transaction,
   userId: AccountId,

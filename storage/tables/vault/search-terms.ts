@@ -47,7 +47,7 @@ export function readTypedWords(text: string, folded: readonly string[]): string 
 export function toPassage(text: string, terms: readonly SearchTerm[]): string {
   const found = text.matchAll(/[\p{L}\p{N}\p{M}]+/gu);
   const words: { folded: string; start: number; end: number }[] = [];
-  // A match is often near the beginning: the words behind the passage are not read.
+  // A match is often near the beginning, so words after the passage are not read.
   const readWords = (count: number) => {
     while (words.length < count) {
       const { value, done } = found.next();

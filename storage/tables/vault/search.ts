@@ -102,7 +102,7 @@ export async function searchEntries(
     : searchPostgres(db, terms, where, values, page);
 }
 
-/** The condition of an SQL query that a document matches all terms. */
+/** Returns the SQL condition that a document matches all terms. */
 export function toDocumentCondition(
   dialect: "sqlite" | "postgres",
   terms: readonly SearchTerm[],
@@ -270,7 +270,7 @@ async function fold(
   );
 }
 
-/** Every word is quoted, so that no word is an operator. */
+/** Every word is quoted, because some words are operators. */
 function toFts5Query(terms: readonly SearchTerm[]): string {
   return terms
     .map(({ words, typed, isPrefix }) => {

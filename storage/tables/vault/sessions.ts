@@ -72,8 +72,8 @@ export async function findRefreshToken(
 }
 
 /**
- * Exchanges a refresh token for its successor: revokes the one and stores the other. False, changing nothing,
- * when it was exchanged before: of two that race, one wins.
+ * Exchanges a refresh token: revokes it and stores its successor. Returns false and changes nothing if it was
+ * exchanged before, so that of two concurrent calls one succeeds.
  */
 export async function rotateRefreshToken(
   tx: Transaction,

@@ -17,8 +17,8 @@ export async function storePendingTotp(
 }
 
 /**
- * Turns the second factor on with the given sealed secret, revokes the access tokens issued before, and records `step`
- * as used. False, changing nothing, when it is on already or no setup is pending.
+ * Turns the second factor on with the given sealed secret, revokes the access tokens issued before, and records
+ * `step` as used. Returns false and changes nothing if it is already on or no setup is pending.
  */
 export async function enableTotp(
   tx: Transaction,
@@ -50,7 +50,7 @@ export async function disableTotp(tx: Transaction, userId: AccountId): Promise<b
   return changes > 0;
 }
 
-/** Uses up a time step for one sign-in. False when this or a later step was used before, by any process. */
+/** Records a time step as used. Returns false if any process has used this or a later step before. */
 export async function takeTotpStep(
   tx: Transaction,
   userId: AccountId,

@@ -7,7 +7,7 @@ export interface UploadedRow {
   readonly connectionId: ConnectionId;
   /** Of the uploaded bytes, in hex. */
   readonly sha256: string;
-  /** Undefined when the storage has the file and recording it failed. */
+  /** Undefined if the storage has the file but recording it failed. */
   readonly providerItemId: string | undefined;
   readonly name: string;
   /** Undefined for the root. */

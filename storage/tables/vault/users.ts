@@ -161,8 +161,8 @@ export async function replacePasswordHash(
 }
 
 /**
- * Sets a new password and revokes the access tokens issued before. False, changing nothing, when the current hash is not
- * `from` or the account is not active.
+ * Sets a new password and revokes the access tokens issued before. Returns false and changes nothing if the current
+ * hash is not `from` or the account is not active.
  */
 export async function changePassword(
   tx: Transaction,

@@ -33,7 +33,7 @@ export async function deleteAvatar(tx: Transaction, userId: UserId): Promise<voi
   await tx.run("DELETE FROM forge_avatars WHERE user_id = ?", userId);
 }
 
-/** Finds an uploaded picture by the hash in its address, whichever account has it. */
+/** Finds an uploaded picture of any account by the hash in its address. */
 export async function findAvatar(db: Queries, sha256: string): Promise<ForgeAvatar | undefined> {
   return db.get<{ sha256: string; size: number; contentType: string }>(
     `SELECT sha256, size, content_type AS "contentType" FROM forge_avatars WHERE sha256 = ? LIMIT 1`,

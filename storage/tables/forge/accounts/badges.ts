@@ -65,7 +65,7 @@ export async function giveBadge(tx: Transaction, userId: UserId, badgeId: BadgeI
   await tx.run("INSERT INTO forge_user_badges (user_id, badge_id) VALUES (?, ?)", userId, badgeId);
 }
 
-/** Takes a badge from a person; nothing happens when the person does not have it. */
+/** Removes a badge from a person. Idempotent. */
 export async function takeBadge(tx: Transaction, userId: UserId, slug: string): Promise<void> {
   await tx.run(
     `DELETE FROM forge_user_badges WHERE user_id = ?

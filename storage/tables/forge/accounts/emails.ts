@@ -39,7 +39,7 @@ export async function deleteEmail(
   { id, email }: Pick<ForgeEmail, "id" | "email">,
 ): Promise<void> {
   await tx.run("DELETE FROM forge_emails WHERE id = ?", id);
-  // The contentless index stores no text, so the deletion must give it.
+  // The contentless index does not store the text, so the deletion must pass it.
   if (tx.dialect === "sqlite")
     await tx.run(
       "INSERT INTO forge_email_grams (forge_email_grams, rowid, lower_email) VALUES ('delete', ?, ?)",
@@ -48,7 +48,7 @@ export async function deleteEmail(
     );
 }
 
-/** All addresses of a person, the primary one first, then in the order in which they came. */
+/** Returns all addresses of a person, the primary one first, then in the order in which they were added. */
 export async function listEmailsOf(db: Queries, userId: UserId): Promise<ForgeEmail[]> {
   const rows = await db.all<EmailRow>(
     `SELECT ${columns} FROM forge_emails WHERE user_id = ? ORDER BY is_primary DESC, id`,

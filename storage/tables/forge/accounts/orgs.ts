@@ -8,7 +8,7 @@ import type { UserId } from "../ids.ts";
 /** An id that no user has. */
 const NO_USER = 0;
 
-/** Adds the team whose members own the organization, with its first member. */
+/** Adds the owners' team of an organization, with its first member. */
 export async function insertOwnersTeam(
   tx: Transaction,
   orgId: UserId,
@@ -71,7 +71,7 @@ export async function listOrganizationsOf(
   return { organizations: rows.map(toUser), total: counted?.total ?? 0 };
 }
 
-/** The organizations that would have no owner without this person. */
+/** Returns the organizations that would have no owner without this person. */
 export async function listOrganizationsOnlyOwnedBy(
   db: Queries,
   userId: UserId,
@@ -91,7 +91,7 @@ export async function listOrganizationsOnlyOwnedBy(
   return rows.map(toUser);
 }
 
-/** Whether a person belongs to an organization. */
+/** Returns whether a person belongs to an organization. */
 export async function isMember(db: Queries, orgId: UserId, userId: UserId): Promise<boolean> {
   const row = await db.get(
     "SELECT 1 AS found FROM forge_org_members WHERE org_id = ? AND user_id = ?",

@@ -6,7 +6,7 @@ export interface PasswordReset {
   readonly userId: UserId;
   /** SHA-256 of the token, in hex. */
   readonly tokenHash: string;
-  /** Names the password that the link may replace. */
+  /** Identifies the password that the link may replace. */
   readonly passwordMark: string;
   /** Epoch milliseconds. */
   readonly expiresAt: number;

@@ -1,7 +1,7 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import type { UserId } from "../ids.ts";
 
-/** Remembers a former name of an account; a former owner of the name is forgotten. */
+/** Stores the redirect of a former name of an account. Replaces the redirect of an earlier account. */
 export async function putRedirect(
   tx: Transaction,
   formerName: string,
@@ -20,7 +20,7 @@ export async function deleteRedirect(tx: Transaction, name: string): Promise<voi
   await tx.run("DELETE FROM forge_user_redirects WHERE lower_name = ?", name.toLowerCase());
 }
 
-/** The account that once had this name. */
+/** Returns the account that formerly had this name. */
 export async function findRedirect(db: Queries, name: string): Promise<UserId | undefined> {
   const row = await db.get<{ user_id: UserId }>(
     "SELECT user_id FROM forge_user_redirects WHERE lower_name = ?",

@@ -98,7 +98,7 @@ export async function listRepositoryTeamMembers(
   return rows.map(({ id }) => id);
 }
 
-/** Gives a team a repository. Idempotent. */
+/** Gives a team access to a repository. Idempotent. */
 export async function insertTeamRepository(
   tx: Transaction,
   teamId: TeamId,
@@ -111,7 +111,7 @@ export async function insertTeamRepository(
   );
 }
 
-/** Takes a repository from a team. */
+/** Revokes a team's access to a repository. */
 export async function deleteTeamRepository(
   tx: Transaction,
   teamId: TeamId,
@@ -124,7 +124,7 @@ export async function deleteTeamRepository(
   );
 }
 
-/** Takes a repository from all teams, because it gets another owner. */
+/** Revokes the access of all teams to a repository, because it gets another owner. */
 export async function deleteTeamsOfRepository(
   tx: Transaction,
   repositoryId: RepositoryId,

@@ -38,7 +38,7 @@ export async function insertToken(
   return toToken(row);
 }
 
-/** One of the tokens whose secret ends in these eight characters. */
+/** A token whose secret ends in these eight characters. */
 export async function findTokenByLastEight(
   db: Queries,
   lastEight: string,

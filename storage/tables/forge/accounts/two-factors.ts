@@ -1,7 +1,7 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import type { UserId } from "../ids.ts";
 
-/** A person's second factor. It counts once it is confirmed. */
+/** A person's second factor. It takes effect once it is confirmed. */
 export interface ForgeTwoFactor {
   readonly userId: UserId;
   /** The secret, sealed with the user's id as its context. */
@@ -47,8 +47,9 @@ export async function findTwoFactor(
 }
 
 /**
- * Uses up the code of a time step: true for exactly one caller, and only for a step later than every used one.
- * `sealedSecret` is the secret that the code was checked against: if it was replaced meanwhile, the result is false.
+ * Records the code of a time step as used. Returns true for exactly one caller, and only for a step later than every
+ * used one. `sealedSecret` is the secret that the code was checked against: if it was replaced meanwhile, the result
+ * is false.
  */
 export async function useStep(
   db: Queries,
@@ -66,7 +67,7 @@ export async function useStep(
   return changes > 0;
 }
 
-/** Makes a started enrolment count. */
+/** Confirms an enrolment, so that the second factor takes effect. */
 export async function confirmTwoFactor(tx: Transaction, userId: UserId): Promise<void> {
   await tx.run("UPDATE forge_two_factors SET confirmed_at = ? WHERE user_id = ?", tx.now, userId);
 }

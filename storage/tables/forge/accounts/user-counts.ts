@@ -1,7 +1,7 @@
 import type { Transaction } from "../../../engine/database.ts";
 import type { UserId, RepositoryId } from "../ids.ts";
 
-/** The counts of an account that its row has, so that lists need not count. */
+/** The counts that are stored in the row of an account, so that lists need not count. */
 export type UserCount = "followerCount" | "followingCount" | "starCount";
 
 /** Adds to the counts of a follow: those of the follower and of the account that is followed. */

@@ -29,7 +29,7 @@ export interface FacetFilter {
   readonly loginSource?: number | undefined;
 }
 
-/** The facets that match a filter, and the counts of their accounts and of all accounts of the kind. */
+/** The facets that match a filter, with the counts of their accounts and of all accounts of the kind. */
 export interface FacetSelection {
   readonly facets: readonly number[];
   readonly selected: number;

@@ -71,8 +71,8 @@ const TERM_MAX = 300;
 const TRIGRAM_LENGTH = 3;
 
 /**
- * The subquery for the ids of accounts whose text has the term in it, whatever the case; `%` and `_` are wildcards.
- * Reads every account's text where no index can serve: short terms, wildcards, PostgreSQL.
+ * Returns the subquery for the ids of accounts whose text contains the term, ignoring case; `%` and `_` are
+ * wildcards. Reads every account's text if no index applies: for short terms, for wildcards, and on PostgreSQL.
  */
 export function toSearchCondition(dialect: Database["dialect"], term: string): SearchCondition {
   const lower = term.toLowerCase();
@@ -92,8 +92,8 @@ export function toSearchCondition(dialect: Database["dialect"], term: string): S
 }
 
 /**
- * Returns the query of a trigram index for a term; undefined where no index applies: short terms, wildcards,
- * PostgreSQL.
+ * Returns the query of a trigram index for a term; undefined if no index applies: for short terms, for wildcards, and
+ * on PostgreSQL.
  */
 export function toTrigramTerm(dialect: Database["dialect"], term: string): string | undefined {
   const lower = term.toLowerCase();

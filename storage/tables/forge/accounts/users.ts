@@ -115,8 +115,8 @@ export async function insertUser(tx: Transaction, user: NewForgeUser): Promise<F
 }
 
 /**
- * Writes the members that differ and returns the account as it is then. Sets no `updatedAt` by itself.
- * `before` must have been read in the same transaction. Throws `conflict` when a name is taken.
+ * Writes the members that differ and returns the changed account. Does not set `updatedAt` itself. `before` must have
+ * been read in the same transaction. Throws `conflict` when a name is taken.
  */
 export async function updateUser(
   tx: Transaction,

@@ -6,7 +6,7 @@ export interface WebSession {
   /** SHA-256 of the secret that the browser has, in hex. */
   readonly id: string;
   readonly userId: UserId;
-  /** Names the password with which the user signed in. */
+  /** Identifies the password with which the user signed in. */
   readonly passwordMark: string;
   readonly expiresAt: number;
 }

@@ -24,7 +24,7 @@ export interface ActionArtifact {
   readonly updatedAt: number;
 }
 
-/** A part of a pending artifact. */
+/** A block of a pending artifact. */
 export interface ArtifactBlock {
   readonly blockId: string;
   readonly size: number;
@@ -85,7 +85,7 @@ export async function findArtifactOfTask(
   return row && toArtifact(row);
 }
 
-/** Which artifacts a list shows; those that are pending never. */
+/** Conditions of a list of artifacts, which never shows pending ones. */
 export interface ArtifactFilter {
   readonly repositoryId: RepositoryId;
   readonly runId?: RunId;

@@ -32,7 +32,7 @@ export interface ActionJob {
   readonly key: string;
   readonly name: string;
   readonly status: ActionStatus;
-  /** Whether its matrix has been expanded and its condition holds. */
+  /** Whether its matrix has been expanded and its condition is true. */
   readonly isExpanded: boolean;
   readonly labels: readonly string[];
   /** The workflow with this job alone, in YAML; empty for a job that calls another workflow. */
@@ -100,8 +100,8 @@ export type ActionJobChanges = Partial<
 >;
 
 /**
- * Writes the given members of a job. Returns whether it was changed.
- * @param from the status that it must have; two runners that ask for one job at a time do not both get it
+ * Writes the given members of a job. Returns whether it was changed. @param from the status that it must have, so
+ * that of two concurrent runners only one gets the job
  */
 export async function updateJob(
   tx: Transaction,
@@ -216,7 +216,7 @@ export async function listAbandonedJobs(
   return rows.map(toJob);
 }
 
-/** Which jobs a list shows; an absent member is not a filter. */
+/** Conditions of a list of jobs; an absent one matches every job. */
 export interface JobFilter {
   readonly repositoryId?: RepositoryId;
   readonly ownedBy?: OwnedBy;
@@ -265,7 +265,7 @@ export async function listJobs(
   return { jobs: rows.map(toJob), total: counted?.total ?? 0 };
 }
 
-/** Increments the version of the queue, so that runners ask for work. */
+/** Increments the version of the queue, so that runners request work. */
 export async function bumpTasksVersion(tx: Transaction): Promise<void> {
   await tx.run("UPDATE forge_action_versions SET tasks_version = tasks_version + 1 WHERE id = 1");
 }

@@ -30,7 +30,7 @@ export async function deleteUnfinishedUploads(
   return changes;
 }
 
-/** Deletes the logs of tasks that ended before a time. Returns of how many tasks. */
+/** Deletes the logs of tasks that ended before a time. Returns the number of those tasks. */
 export function expireLogs(db: Database, before: number, limit: number): Promise<number> {
   return db.transaction(async (tx) => {
     const rows = await tx.all<{ id: TaskId }>(

@@ -48,7 +48,7 @@ export type NewActionRun = Omit<
   readonly triggerKey: string;
 };
 
-/** Adds a run with the next number of its repository. Returns undefined when the trigger has made one already. */
+/** Adds a run with the next number of its repository. Returns undefined when the trigger has already created one. */
 export async function insertRun(
   tx: Transaction,
   run: NewActionRun,
@@ -173,7 +173,7 @@ export async function listGroup(
   return rows.map(toRun);
 }
 
-/** Which runs a list shows; an absent member is not a filter. */
+/** Conditions of a list of runs; an absent one matches every run. */
 export interface RunFilter {
   readonly repositoryId?: RepositoryId;
   readonly ownedBy?: OwnedBy;

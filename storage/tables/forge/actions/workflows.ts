@@ -96,7 +96,7 @@ export async function listDueSchedules(
   }));
 }
 
-/** Moves a schedule on. Returns false when another process did so already. */
+/** Moves a schedule to its next time. Returns false when another process has already done so. */
 export async function moveSchedule(
   tx: Transaction,
   { id, nextAt }: Pick<ActionSchedule, "id" | "nextAt">,

@@ -41,7 +41,7 @@ export async function listFeed(
 ): Promise<{ readonly ids: readonly ActivityId[]; readonly total: number }> {
   const { table, id, key } = toSource(filter);
   const visible = toFeedVisible(db.dialect, filter);
-  // Visibility depends on these three columns only: it is decided once for all activities that have them in common.
+  // Visibility depends on these three columns only, so it is decided once for all activities with equal values.
   const counted = await db.get<{ total: number }>(
     `SELECT COALESCE(SUM(s.activities), 0) AS total FROM
        (SELECT s.repository_id, s.kind, s.actor_id, COUNT(*) AS activities FROM ${table} s WHERE ${key.sql}

@@ -16,7 +16,7 @@ const slackOptionsSchema = z.object({
   iconUrl: z.string(),
   color: z.string(),
 });
-/** How the messages of a Slack hook look. */
+/** The appearance of a Slack hook's messages. */
 export type SlackOptions = Readonly<z.output<typeof slackOptionsSchema>>;
 
 const eventsSchema = z.array(z.string());

@@ -54,7 +54,7 @@ export async function listDependencies(
   return rows.map(toIssue);
 }
 
-/** Returns whether an issue depends on another one, directly or over others. */
+/** Returns whether an issue depends on another one, directly or through others. */
 export async function dependsOn(
   db: Queries,
   { issueId, blockerId }: IssueDependency,

@@ -126,7 +126,7 @@ export async function updateLabel(
   if (changes.description !== undefined) values["description"] = changes.description;
   if (changes.isExclusive !== undefined) values["is_exclusive"] = Number(changes.isExclusive);
   if ("archivedAt" in changes) values["archived_at"] = changes.archivedAt ?? null;
-  // A change of nothing finds the label as well.
+  // A change without members must find the label, too.
   const assignments = ["id = id", ...Object.keys(values).map((column) => `${column} = ?`)];
   const row = await tx.get<LabelRow>(
     `UPDATE forge_labels SET ${assignments.join(", ")} WHERE id = ? RETURNING ${labelColumns}`,

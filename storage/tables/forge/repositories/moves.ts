@@ -74,7 +74,7 @@ export async function markForMove(tx: Transaction, ownerId: UserId): Promise<voi
   await tx.run("UPDATE forge_repositories SET needs_move = 1 WHERE owner_id = ?", ownerId);
 }
 
-/** Records work on files for after the commit and returns its id. */
+/** Records work on files that follows the commit, and returns its id. */
 export async function insertChore(
   tx: Transaction,
   chore: Omit<RepositoryChore, "id">,

@@ -11,7 +11,7 @@ export interface ForgePush {
   /** The changes that the client requested; git may have carried them out or not. */
   readonly changes: readonly RequestedChange[];
   readonly createdAt: number;
-  /** The process that runs the push is alive until then. */
+  /** Expiry of the lease of the process that runs the push. */
   readonly leasedUntil: number;
 }
 

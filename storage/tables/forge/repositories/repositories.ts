@@ -28,7 +28,7 @@ export interface ForgeRepository {
   readonly openIssueCount: number;
   readonly isPrivate: boolean;
   readonly isTemplate: boolean;
-  /** Pushes and new issues are refused since then; undefined for a repository that is not archived. */
+  /** When the repository was archived; undefined if it is not. Since then pushes and new issues are refused. */
   readonly archivedAt: number | undefined;
   /** Settings that differ from the defaults. */
   readonly settings: RepositorySettings;
