@@ -57,13 +57,13 @@ export async function acquireInstanceLock(
     db.close();
     throw toStorageError(error, root);
   }
-  held.add(db);
+  openLocks.add(db);
   const release = async () => {
     if (db.open) {
       // Delete the file before releasing the lock: afterwards it could be that of the next holder.
       await rm(join(root, holderFile), { force: true });
       db.close();
-      held.delete(db);
+      openLocks.delete(db);
     }
   };
   return { kind: "acquired", lock: { announce, release } };
@@ -86,7 +86,7 @@ export async function findInstanceHolder(root: string): Promise<InstanceHolder |
 const holderFile = "daemon.json";
 
 /** The locks of this process. The garbage collector would close a database without references, which releases its lock. */
-const held = new Set<Sqlite.Database>();
+const openLocks = new Set<Sqlite.Database>();
 
 async function openLockFile(path: string): Promise<Sqlite.Database | undefined> {
   let db: Sqlite.Database | undefined;

@@ -109,9 +109,9 @@ function open(path: string, copy: string, clock: () => number): ReturnType<typeo
 
 /** Two databases may be replaced within a second. */
 async function freeName(folder: string, at: string): Promise<string> {
-  const taken = await readdir(folder);
+  const names = await readdir(folder);
   let name = `replaced-${at}.db`;
-  for (let count = 2; taken.includes(name); count += 1) name = `replaced-${at}-${count}.db`;
+  for (let count = 2; names.includes(name); count += 1) name = `replaced-${at}-${count}.db`;
   return join(folder, name);
 }
 

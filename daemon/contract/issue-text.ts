@@ -81,8 +81,8 @@ function describeLimit(
   isInclusive: boolean,
 ): string {
   const beyond = words === "At most" ? "Less than" : "More than";
-  const [one, several] = units[origin] ?? ["", ""];
-  const unit = Number(limit) === 1 ? one : several;
+  const [singular, plural] = units[origin] ?? ["", ""];
+  const unit = Number(limit) === 1 ? singular : plural;
   return `${isInclusive ? words : beyond} ${Number(limit).toLocaleString("en-US")}${unit}`;
 }
 

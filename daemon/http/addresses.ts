@@ -30,8 +30,8 @@ export function createAddresses(settings: Settings): Addresses {
   const publicUrl = () =>
     trimmed(settings.publicUrl ?? urls[0] ?? `http://${settings.host}:${settings.port}`);
   return {
-    listening: (known) => {
-      urls = known;
+    listening: (listeningUrls) => {
+      urls = listeningUrls;
       check = toCheck(settings, urls);
     },
     publicUrl,
@@ -56,11 +56,13 @@ export function createAddresses(settings: Settings): Addresses {
 }
 
 function namesOf(settings: Settings): string[] {
-  const named = [settings.publicUrl, settings.frontendUrl].filter((url) => url !== undefined);
+  const configuredUrls = [settings.publicUrl, settings.frontendUrl].filter(
+    (url) => url !== undefined,
+  );
   return [
     ...new Set([
       settings.host,
-      ...named.map((url) => bareHost(new URL(url))),
+      ...configuredUrls.map((url) => bareHost(new URL(url))),
       ...settings.allowedHosts,
     ]),
   ];
@@ -73,11 +75,13 @@ function bareHost(url: URL): string {
 
 function toCheck(settings: Settings, urls: readonly string[]) {
   const own = urls.map((url) => new URL(url));
-  const named = [settings.publicUrl, settings.frontendUrl].filter((url) => url !== undefined);
+  const configuredUrls = [settings.publicUrl, settings.frontendUrl].filter(
+    (url) => url !== undefined,
+  );
   return createHostCheck({
     allowedHosts: [
       ...own.flatMap((url) => [url.host, ...loopbackHosts(portOf(url))]),
-      ...named.map((url) => new URL(url).host),
+      ...configuredUrls.map((url) => new URL(url).host),
       ...settings.allowedHosts.map((host) => (host.includes(":") ? `[${host}]` : host)),
     ],
     allowedOrigins: settings.allowedOrigins,

@@ -169,7 +169,7 @@ export function bindRoutes<Caller>(
         status = sendError(error, res, exchange);
       }
     } finally {
-      for (const each of exchange.memory) each.release();
+      for (const reservation of exchange.memory) reservation.release();
     }
     options.report({ request, route: declared.name, status, error: cause });
     return HANDLED;

@@ -75,27 +75,27 @@ function createBudget(
   const byCaller = new Map<string, number>();
   let used = 0;
   return (caller) => {
-    let taken = 0;
-    let counted = 0;
+    let received = 0;
+    let reserved = 0;
     const count = (bytes: number) => {
       const ofCaller = (byCaller.get(caller) ?? 0) + bytes;
       used += bytes;
-      counted += bytes;
+      reserved += bytes;
       if (ofCaller > 0) byCaller.set(caller, ofCaller);
       else byCaller.delete(caller);
     };
     return {
       grow(bytes) {
-        taken += bytes;
-        const more = Math.max(0, taken - freeBytes) - counted;
-        if (more <= 0) return;
-        if ((byCaller.get(caller) ?? 0) + more > perCaller)
+        received += bytes;
+        const uncounted = Math.max(0, received - freeBytes) - reserved;
+        if (uncounted <= 0) return;
+        if ((byCaller.get(caller) ?? 0) + uncounted > perCaller)
           throw refusal("rate_limited", "You are sending too much at once.");
-        if (used + more > total)
+        if (used + uncounted > total)
           throw refusal("unavailable", "The server is receiving too much at once.");
-        count(more);
+        count(uncounted);
       },
-      release: () => count(-counted),
+      release: () => count(-reserved),
     };
   };
 }

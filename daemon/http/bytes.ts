@@ -32,10 +32,10 @@ export function createByteSender(base: AnswerHeaders): SendBytes {
   return (request, response, answer) => {
     const { bytes: source, headers } = answer;
     const isWhole = source.buffer !== undefined && asksForAll(request);
-    const known = isWhole ? heads.get(answer) : undefined;
-    if (known !== undefined) {
+    const cachedHead = isWhole ? heads.get(answer) : undefined;
+    if (cachedHead !== undefined) {
       source.release?.();
-      return end(response, 200, known, source.buffer);
+      return end(response, 200, cachedHead, source.buffer);
     }
     const head = toHeaderList(base, headers ?? NO_HEADERS);
     const sent = send(request, response, source, head);
@@ -146,13 +146,13 @@ const PROGRESS_BYTES = 8 * 1024;
 export function cutUnreadResponse(response: ServerResponse, checkMs = PROGRESS_CHECK_MS): void {
   const { socket } = response;
   if (socket === null) return;
-  let taken = 0;
+  let sentBytes = 0;
   let waited = false;
   const timer = setInterval(() => {
-    const before = taken;
-    taken = socket.bytesWritten - socket.writableLength;
+    const sentBefore = sentBytes;
+    sentBytes = socket.bytesWritten - socket.writableLength;
     const waits = response.writableNeedDrain;
-    if (waits && waited && taken - before < PROGRESS_BYTES) response.destroy();
+    if (waits && waited && sentBytes - sentBefore < PROGRESS_BYTES) response.destroy();
     waited = waits;
   }, checkMs);
   timer.unref();

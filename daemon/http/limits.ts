@@ -77,9 +77,9 @@ export function createLimiter({ db, clock, enabled = true }: LimiterOptions): Li
       const now = clock();
       const windowMs = seconds * 1000;
       const name = toStoredKey(key);
-      const known = await findRateWindow(db, name);
-      if (known !== undefined && known.points >= max && endsWithin(known, now, windowMs)) {
-        return { allowed: false, remaining: 0, resetSeconds: secondsLeft(known, now) };
+      const window = await findRateWindow(db, name);
+      if (window !== undefined && window.points >= max && endsWithin(window, now, windowMs)) {
+        return { allowed: false, remaining: 0, resetSeconds: secondsLeft(window, now) };
       }
       const counted = await countHit(db, name, now, windowMs);
       return toOutcome(max, counted.points, secondsLeft(counted, now));
@@ -91,10 +91,10 @@ export function createLimiter({ db, clock, enabled = true }: LimiterOptions): Li
       const now = clock();
       // Read first, so that a flood costs no writes.
       for (const { name, max, seconds } of rules) {
-        const known = await findRateWindow(db, name);
-        if (known === undefined || known.points < max || known.expiresAt <= now) continue;
-        if (endsWithin(known, now, seconds * 1000))
-          return toOutcome(max, max + 1, secondsLeft(known, now));
+        const window = await findRateWindow(db, name);
+        if (window === undefined || window.points < max || window.expiresAt <= now) continue;
+        if (endsWithin(window, now, seconds * 1000))
+          return toOutcome(max, max + 1, secondsLeft(window, now));
         // The clock was ahead: otherwise the window would end too late.
         await shortenRateWindow(db, name, now + seconds * 1000);
         return toOutcome(max, max + 1, seconds);

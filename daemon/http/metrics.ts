@@ -44,12 +44,12 @@ export function createMetrics(version: string): Metrics {
   // Counted in plain maps and formatted on request: a counter of the library takes longer than some requests.
   const routes = new Map<string, RouteFigures>();
   const figuresOf = (route: string): RouteFigures => {
-    const known = routes.get(route);
-    if (known !== undefined) return known;
+    const existing = routes.get(route);
+    if (existing !== undefined) return existing;
     const counts = Array.from({ length: BUCKETS.length + 1 }, () => 0);
-    const made = { answers: new Map<string, Map<number, number>>(), counts, sum: 0 };
-    routes.set(route, made);
-    return made;
+    const figures = { answers: new Map<string, Map<number, number>>(), counts, sum: 0 };
+    routes.set(route, figures);
+    return figures;
   };
   return {
     observe({ route, method, status, seconds }) {

@@ -10,7 +10,10 @@ export function toOpenApi(
 ): Json {
   const paths: Record<string, Json> = {};
   for (const declared of endpoints as readonly Endpoint[]) {
-    const path = declared.path.replace(/\*\*:(\w+)|:(\w+)/g, (_, many, one) => `{${many ?? one}}`);
+    const path = declared.path.replace(
+      /\*\*:(\w+)|:(\w+)/g,
+      (_, manySegments, oneSegment) => `{${manySegments ?? oneSegment}}`,
+    );
     paths[path] = { ...paths[path], [declared.method.toLowerCase()]: toOperation(declared) };
   }
   return {

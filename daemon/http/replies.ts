@@ -77,7 +77,7 @@ export function toHeaderList(first: AnswerHeaders, second: AnswerHeaders): Heade
 
 function push(list: HeaderList, name: string, value: string | readonly string[]): void {
   if (typeof value === "string") list.push(name, value);
-  else for (const each of value) list.push(name, each);
+  else for (const item of value) list.push(name, item);
 }
 
 /** Writes a whole response. A text `body` is sent as it is, anything else as JSON. */

@@ -122,10 +122,10 @@ function decodeParams(raw: Readonly<Record<string, string>>): Record<string, str
 export function toQueryObject(query: URLSearchParams): Record<string, string | string[]> {
   const object: Record<string, string | string[]> = Object.create(null);
   for (const [name, value] of query) {
-    const known = object[name];
-    if (known === undefined) object[name] = value;
-    else if (Array.isArray(known)) known.push(value);
-    else object[name] = [known, value];
+    const earlier = object[name];
+    if (earlier === undefined) object[name] = value;
+    else if (Array.isArray(earlier)) earlier.push(value);
+    else object[name] = [earlier, value];
   }
   return object;
 }

@@ -70,10 +70,10 @@ async function openOwnCertificate(options: TlsOptions): Promise<CertificateFiles
     return files;
   }
   try {
-    const made = await makeCertificate(names, clock());
+    const certificate = await makeCertificate(names, clock());
     // A crash between the two writes leaves a mismatched pair, which the next start replaces.
-    await options.writePrivately(files.keyFile, made.private);
-    await options.writePrivately(files.certFile, made.cert);
+    await options.writePrivately(files.keyFile, certificate.private);
+    await options.writePrivately(files.certFile, certificate.cert);
   } catch (error) {
     throw new TlsError(
       `cannot keep an own certificate in ${keysDirectory}: ${reasonOf(error)}`,
@@ -206,12 +206,12 @@ function namesIn(certificate: X509Certificate): string[] {
 
 function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  const known: Readonly<Record<string, string>> = {
+  const reasons: Readonly<Record<string, string>> = {
     ENOENT: "there is no such file",
     EACCES: "this user may not read it",
     EISDIR: "it is a folder",
     ENOSPC: "no room left",
     EROFS: "it cannot be written",
   };
-  return known[code ?? ""] ?? message;
+  return reasons[code ?? ""] ?? message;
 }

@@ -164,7 +164,7 @@ export function createProcessPool<Input, Output>(
         if (isClosed) return resolve({ kind: "not_started", error: closedError() });
         const pushed = queue.push({ caller: jobOptions.caller, size: jobOptions.size, item });
         if (pushed.kind === "full") return resolve({ kind: "queue_full" });
-        for (const each of pushed.displaced) each.item.settle({ kind: "queue_full" });
+        for (const entry of pushed.displaced) entry.item.settle({ kind: "queue_full" });
         dispatch();
       }),
     async close() {

@@ -62,7 +62,7 @@ export function createSchedules(
       }
     },
     async runNow(name, meanwhile) {
-      const schedule = schedules.find((known) => known.name === name);
+      const schedule = schedules.find((candidate) => candidate.name === name);
       if (schedule === undefined) {
         return false;
       }

@@ -173,9 +173,9 @@ export function createThreadPool<Input, Output>(
     thread.job = undefined;
     if (job === undefined) return;
     const group = groupOf(job.options.caller);
-    const left = (running.get(group) ?? 1) - 1;
-    if (left === 0) running.delete(group);
-    else running.set(group, left);
+    const remaining = (running.get(group) ?? 1) - 1;
+    if (remaining === 0) running.delete(group);
+    else running.set(group, remaining);
     job.settle(outcome);
   };
 
@@ -243,7 +243,7 @@ export function createThreadPool<Input, Output>(
         if (isClosed) return resolve(notStarted());
         const pushed = queue.push({ caller: jobOptions.caller, size: jobOptions.size, item });
         if (pushed.kind === "full") return resolve({ kind: "queue_full" });
-        for (const each of pushed.displaced) each.item.settle({ kind: "queue_full" });
+        for (const entry of pushed.displaced) entry.item.settle({ kind: "queue_full" });
         dispatch();
       }),
     async close() {

@@ -31,14 +31,14 @@ export interface SettingPaths {
  * folders (on macOS and Windows the system's own, where XDG names none).
  */
 export function toSettingPaths(
-  chosen: { readonly home: string | undefined; readonly config: string | undefined },
+  locations: { readonly home: string | undefined; readonly config: string | undefined },
   environment: PathEnvironment,
 ): SettingPaths {
   const { join, dirname } = pathsOf(environment.platform);
   const folders =
-    chosen.home === undefined ? platformFolders(environment) : homeFolders(chosen.home, join);
-  const configFile = chosen.config ?? join(folders.configDirectory, "config.yaml");
-  return { ...folders, home: chosen.home, configFile, configDirectory: dirname(configFile) };
+    locations.home === undefined ? platformFolders(environment) : homeFolders(locations.home, join);
+  const configFile = locations.config ?? join(folders.configDirectory, "config.yaml");
+  return { ...folders, home: locations.home, configFile, configDirectory: dirname(configFile) };
 }
 
 /** Makes `path` absolute: `~` is the home directory, a relative path starts in `from`. */

@@ -61,8 +61,8 @@ function defaultOf(declared: Setting<unknown>): string {
     cacheDirectory: "",
   };
   const value = declared.default({ paths: nowhere, platform: "linux" });
-  const shown = declared.type.show ? declared.type.show(value) : value;
-  return code(Array.isArray(shown) ? shown.join(",") : String(shown));
+  const displayed = declared.type.show ? declared.type.show(value) : value;
+  return code(Array.isArray(displayed) ? displayed.join(",") : String(displayed));
 }
 
 function row(cells: readonly string[]): string {

@@ -80,11 +80,11 @@ export function resolvePaths(
       outside,
       problems,
     )?.value as string | undefined;
-  const chosen = { home: find("home"), config: find("config") };
+  const locations = { home: find("home"), config: find("config") };
   if (problems.length > 0) {
     throw new SettingsError(problems);
   }
-  return toSettingPaths(chosen, input);
+  return toSettingPaths(locations, input);
 }
 
 /**
@@ -260,12 +260,12 @@ function parseConfigFile(
     });
     return {};
   }
-  const known = new Map(listSettings().map(([name, declared]) => [toKey(name), declared]));
+  const settingsByKey = new Map(listSettings().map(([name, declared]) => [toKey(name), declared]));
   for (const key of Object.keys(parsed)) {
-    const declared = known.get(key);
+    const declared = settingsByKey.get(key);
     if (declared === undefined) {
       // Users confuse variables and keys.
-      const hint = suggest(key.toLowerCase().replace(/^croft_/, ""), [...known.keys()]);
+      const hint = suggest(key.toLowerCase().replace(/^croft_/, ""), [...settingsByKey.keys()]);
       problems.push({ key, origin, message: `unknown key ${quote(key)} in ${origin}${hint}` });
     } else if (declared.outsideFile) {
       problems.push({
@@ -280,24 +280,24 @@ function parseConfigFile(
 
 /** The variables that begin with `CROFT_` and that nothing reads, with the nearest known one. */
 export function findUnknownVariables(env: SettingsInput["env"]): readonly SettingProblem[] {
-  const known = new Set<string>();
+  const variables = new Set<string>();
   for (const [name] of listSettings()) {
-    known.add(toVariable(name)).add(`${toVariable(name)}_FILE`);
+    variables.add(toVariable(name)).add(`${toVariable(name)}_FILE`);
   }
   return Object.keys(env)
     .filter((variable) => variable.startsWith("CROFT_"))
-    .filter((variable) => !known.has(variable) && !isOtherVariable(variable))
+    .filter((variable) => !variables.has(variable) && !isOtherVariable(variable))
     .map((variable) => ({
       key: variable,
       origin: variable,
-      message: `unknown environment variable ${variable}${suggestVariable(variable, known)}`,
+      message: `unknown environment variable ${variable}${suggestVariable(variable, variables)}`,
     }));
 }
 
 /** Compares without the prefix that all variables share: with it, any short name would be near. */
-function suggestVariable(variable: string, known: ReadonlySet<string>): string {
+function suggestVariable(variable: string, variables: ReadonlySet<string>): string {
   const bare = (name: string) => name.replace(/^CROFT_/, "");
-  const hint = suggest(bare(variable), [...known].map(bare));
+  const hint = suggest(bare(variable), [...variables].map(bare));
   return hint.replace("did you mean ", "did you mean CROFT_");
 }
 

@@ -2,14 +2,14 @@
  * `; did you mean X?` for the known word nearest to `word`, or for the only one that begins with it; an empty text when no
  * word is near.
  */
-export function suggest(word: string, known: readonly string[]): string {
-  const nearest = known
+export function suggest(word: string, candidates: readonly string[]): string {
+  const nearest = candidates
     .map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
     .sort((a, b) => a.distance - b.distance)[0];
   // Further than a third of the word apart is a guess rather than a typing mistake.
   if (nearest !== undefined && nearest.distance <= Math.max(1, Math.floor(word.length / 3)))
     return `; did you mean ${nearest.candidate}?`;
-  const [longer, ...others] = known.filter((candidate) => candidate.startsWith(word));
+  const [longer, ...others] = candidates.filter((candidate) => candidate.startsWith(word));
   return word.length >= prefixMin && longer !== undefined && others.length === 0
     ? `; did you mean ${longer}?`
     : "";

@@ -85,7 +85,7 @@ export function createBucketBackups(deps: BucketBackupsDeps): BucketBackups {
   const client = createBucketClient(deps.address, { guarded: deps.dispatcher, clock });
   const bucket: Bucket = { client, root, limits, retries: deps.retries, signal };
   // Keys are plain ASCII: every encoding of them means the same key.
-  const listed = {
+  const listingSource = {
     client: {
       page: (query: Readonly<Record<string, string>>, by: AbortSignal) =>
         persist(bucket, () => client.page(query, by)),
@@ -100,7 +100,7 @@ export function createBucketBackups(deps: BucketBackupsDeps): BucketBackups {
     );
     if (isRefused(first)) throw toStorageError("to list backups", first.failure, first);
     const found: BucketBackup[] = [];
-    for await (const page of pagesOf(listed, { prefix: root + PREFIX }, signal)) {
+    for await (const page of pagesOf(listingSource, { prefix: root + PREFIX }, signal)) {
       if (page.kind !== "ok") throw toStorageError("to list backups", page);
       for (const { key, size } of page.entries) {
         const backup = toBackup(key.slice(root.length), size);

@@ -170,10 +170,10 @@ async function unpack(
     await found.close();
   }
   if (!isComplete) throw damaged("its end is missing");
-  const [listed, unpacked] = await Promise.all(
+  const [listedHash, unpackedHash] = await Promise.all(
     [MANIFEST, ".found"].map((name) => hashOf(join(stage, name))),
   );
-  if (listed !== unpacked) throw damaged("a file differs from its SHA-256");
+  if (listedHash !== unpackedHash) throw damaged("a file differs from its SHA-256");
   for (const name of [INFO, DATABASE])
     await access(join(stage, name)).catch((error: unknown) => {
       throw damaged(`it has no ${name}`, error);

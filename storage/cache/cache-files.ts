@@ -113,8 +113,8 @@ async function listFolders(path: string): Promise<string[]> {
 
 async function readStoreId(path: string, newId: () => string): Promise<string> {
   try {
-    const known = await readFile(path, "utf8");
-    if (known !== "") return known;
+    const storedId = await readFile(path, "utf8");
+    if (storedId !== "") return storedId;
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
   }

@@ -75,8 +75,8 @@ export function createCacheHits(options: CacheHitsOptions): CacheHits {
   /** Returns the fingerprint of a file that is unchanged since it was written. */
   async function findWhole(entry: CacheEntry, handle: FileHandle): Promise<string | undefined> {
     const fingerprint = toFingerprint(await handle.stat({ bigint: true }));
-    const known = checked.get(entry.key);
-    if (known?.fingerprint === fingerprint && clock() - known.at < CHECKED_FOR_MS)
+    const verified = checked.get(entry.key);
+    if (verified?.fingerprint === fingerprint && clock() - verified.at < CHECKED_FOR_MS)
       return fingerprint;
     if ((await hashOnce(`${entry.key} ${fingerprint}`, handle)) !== entry.hash) return undefined;
     remember(entry.key, fingerprint);
@@ -208,19 +208,19 @@ export function createMemoryCache(maxBytes: number): MemoryCache {
   let total = 0;
 
   function remove(key: string): void {
-    const known = buffers.get(key);
-    if (known === undefined) return;
+    const buffer = buffers.get(key);
+    if (buffer === undefined) return;
     buffers.delete(key);
-    total -= known.byteLength;
+    total -= buffer.byteLength;
   }
 
   return {
     get(key) {
-      const known = buffers.get(key);
-      if (known === undefined) return undefined;
+      const buffer = buffers.get(key);
+      if (buffer === undefined) return undefined;
       buffers.delete(key);
-      buffers.set(key, known);
-      return known;
+      buffers.set(key, buffer);
+      return buffer;
     },
     put(key, bytes) {
       remove(key);

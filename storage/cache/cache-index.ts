@@ -90,7 +90,7 @@ export function createCacheIndex(options: CacheIndexOptions): CacheIndex {
   async function fit(userId: AccountId, added?: CacheEntry): Promise<void> {
     const limit = await options.limitOf(userId);
     const used = [...touches];
-    const gone = await db.transaction(async (tx) => {
+    const evicted = await db.transaction(async (tx) => {
       if (added !== undefined) await putCacheEntry(tx, files.store, added);
       const removed: string[] = [];
       let bytes = await sumCacheBytes(tx, files.store, userId);
@@ -112,9 +112,9 @@ export function createCacheIndex(options: CacheIndexOptions): CacheIndex {
       }
       return { removed, fits: bytes <= limit };
     });
-    if (gone.fits) overLimit.delete(userId);
+    if (evicted.fits) overLimit.delete(userId);
     else overLimit.add(userId);
-    await removeFiles(gone.removed);
+    await removeFiles(evicted.removed);
   }
 
   function pin(key: string): void {

@@ -98,7 +98,7 @@ export function startFill(
   function wake(): void {
     const woken = waiting;
     waiting = [];
-    for (const one of woken) one();
+    for (const wakeReader of woken) wakeReader();
   }
 
   function forgetOld(): void {
@@ -115,7 +115,7 @@ export function startFill(
     let hasMadeRoom = false;
     while (written < arrived) {
       const batch = recent.filter(({ start }) => start >= written).map(({ bytes }) => bytes);
-      const bytes = batch.reduce((sum, one) => sum + one.byteLength, 0);
+      const bytes = batch.reduce((sum, piece) => sum + piece.byteLength, 0);
       try {
         const { bytesWritten } = await file.writev(batch, written);
         if (bytesWritten !== bytes) throw new Error("a write was cut short");

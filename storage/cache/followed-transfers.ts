@@ -101,8 +101,8 @@ export function createFollowedTransfers(options: FollowedTransfersOptions): Foll
           background.add(shut(), "closing a file");
           return;
         }
-        const left = size === undefined ? Number.POSITIVE_INFINITY : size - fill.arrived;
-        if (fill.isComplete || (!isClosed && left <= FINISH_ANYWAY_BYTES)) return;
+        const missing = size === undefined ? Number.POSITIVE_INFINITY : size - fill.arrived;
+        if (fill.isComplete || (!isClosed && missing <= FINISH_ANYWAY_BYTES)) return;
         transfer.leave();
         transfer.controller.abort();
         fill.abort(new Error("all readers left the transfer"));

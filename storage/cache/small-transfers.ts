@@ -73,7 +73,7 @@ export function createSmallTransfers(options: SmallTransfersOptions): SmallTrans
 export async function readSmall(
   first: Readable,
   size: number,
-  again: () => Promise<Readable | undefined>,
+  restart: () => Promise<Readable | undefined>,
 ): Promise<Buffer> {
   let stream = first;
   for (let retries = 0; ; retries++) {
@@ -88,7 +88,7 @@ export async function readSmall(
       if (arrived !== size) throw new Error(`a fetch of ${size} bytes gave ${arrived}`);
       return Buffer.concat(chunks, size);
     } catch (error) {
-      const next = retries < RESUMES_MAX && isResumable(error) ? await again() : undefined;
+      const next = retries < RESUMES_MAX && isResumable(error) ? await restart() : undefined;
       if (next === undefined) throw error;
       stream = next;
     }

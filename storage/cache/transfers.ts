@@ -44,8 +44,8 @@ export function createTransfers(options: TransfersOptions): Transfers {
     request: CacheRequest<Meta, Failure>,
   ): Transfer<Meta, Failure> {
     const { flight } = request;
-    const known = underWay.get(flight) as Transfer<Meta, Failure> | undefined;
-    if (known !== undefined) return known;
+    const running = underWay.get(flight) as Transfer<Meta, Failure> | undefined;
+    if (running !== undefined) return running;
     const controller = new AbortController();
     const transfer: Transfer<Meta, Failure> = {
       controller,

@@ -12,8 +12,8 @@ export function isExpected(item: ProviderItem, expected: Expected): boolean {
 }
 
 /** Returns whether two names are equal to a storage that ignores case and Unicode normalization. */
-export function isSameSpelling(one: string, other: string): boolean {
-  return fold(one) === fold(other);
+export function isSameSpelling(a: string, b: string): boolean {
+  return fold(a) === fold(b);
 }
 
 /** Returns whether a name in a listing is the one that was sent: a storage may normalize it, but not change its case. */

@@ -73,17 +73,17 @@ export function untilConfirmed(
   source: Readable,
   look: () => Promise<ReadFailure | undefined>,
 ): Readable {
-  let held: Buffer | undefined;
+  let lastChunk: Buffer | undefined;
   const stream = new Transform({
     highWaterMark: READ_AHEAD_BYTES,
     transform(chunk: Buffer, _encoding, done) {
-      const before = held;
-      held = chunk;
-      done(null, before);
+      const previous = lastChunk;
+      lastChunk = chunk;
+      done(null, previous);
     },
     flush(done) {
       look().then((failure) => {
-        if (failure === undefined) done(null, held);
+        if (failure === undefined) done(null, lastChunk);
         else done(new StreamAborted(failure));
       }, done);
     },
@@ -115,21 +115,21 @@ function cut(
   async function* section() {
     let at = 0;
     // Held back until it is certain that no unexpected bytes follow.
-    let held: Buffer | undefined;
+    let lastPart: Buffer | undefined;
     try {
       for await (const chunk of source as AsyncIterable<Buffer>) {
         const part = chunk.subarray(Math.max(0, start - at), Math.max(0, end - at));
         at += chunk.length;
         if (endsThere && at > end) throw broken("longer_than_said");
-        if (part.length > 0 && held !== undefined) yield held;
-        if (part.length > 0) held = part;
+        if (part.length > 0 && lastPart !== undefined) yield lastPart;
+        if (part.length > 0) lastPart = part;
         if (at >= end && !endsThere) break;
       }
     } catch (error) {
       throw error instanceof StreamAborted ? error : broken("undecodable", error);
     }
     if (at < end && length !== undefined) throw broken("shorter_than_said");
-    if (held !== undefined) yield held;
+    if (lastPart !== undefined) yield lastPart;
   }
   return toStream(source, section());
 }

@@ -76,9 +76,9 @@ export function renameTwice<Item>(
   return viaTemporaryName(names.to, deps, async (temporary) => {
     const between = await rename(item, temporary);
     if (between.kind !== "ok") return between;
-    const there = await rename(between.item, names.to);
-    if (there.kind === "ok" || there.kind === "unknown_outcome") return there;
+    const renamed = await rename(between.item, names.to);
+    if (renamed.kind === "ok" || renamed.kind === "unknown_outcome") return renamed;
     const back = await rename(between.item, names.from, new AbortController().signal);
-    return back.kind === "ok" ? there : { kind: "unknown_outcome", note: "between_two_names" };
+    return back.kind === "ok" ? renamed : { kind: "unknown_outcome", note: "between_two_names" };
   });
 }

@@ -67,13 +67,13 @@ export function createAuthorizedSender(deps: {
       if (!isOurs) return deps.elsewhere.send(request);
       if (request.withoutToken === true) return deps.transport.send(request);
 
-      const taken = await deps.tokens.take(request.signal);
-      if (taken.kind !== "ok") return giveUp(request, taken);
-      const first = await sendWith(request, taken.token);
+      const current = await deps.tokens.take(request.signal);
+      if (current.kind !== "ok") return giveUp(request, current);
+      const first = await sendWith(request, current.token);
       if (first.kind !== "answered" || first.status !== 401) return first;
       first.discard();
 
-      const renewed = await deps.tokens.replace(taken.token, request.signal);
+      const renewed = await deps.tokens.replace(current.token, request.signal);
       if (renewed.kind !== "ok") return giveUp(request, renewed);
       if (request.body instanceof Readable)
         return { kind: "offline", sent: false, note: "token refused" };

@@ -58,25 +58,26 @@ async function* cut(
   size: number | undefined,
 ): AsyncGenerator<Piece, void, undefined> {
   let chunks: Buffer[] = [];
-  let held = 0;
+  let bufferedBytes = 0;
   let start = 0;
   for await (const chunk of content as AsyncIterable<Buffer>) {
     let rest = chunk;
-    if (size !== undefined && start + held + rest.length > size)
+    if (size !== undefined && start + bufferedBytes + rest.length > size)
       throw new WrongLength("longer than declared");
     while (rest.length > 0) {
-      if (held === pieceBytes) {
+      if (bufferedBytes === pieceBytes) {
         yield { start, bytes: Buffer.concat(chunks), isLast: false };
-        start += held;
+        start += bufferedBytes;
         chunks = [];
-        held = 0;
+        bufferedBytes = 0;
       }
-      const part = rest.subarray(0, pieceBytes - held);
+      const part = rest.subarray(0, pieceBytes - bufferedBytes);
       chunks.push(part);
-      held += part.length;
+      bufferedBytes += part.length;
       rest = rest.subarray(part.length);
     }
   }
-  if (size !== undefined && start + held !== size) throw new WrongLength("shorter than declared");
+  if (size !== undefined && start + bufferedBytes !== size)
+    throw new WrongLength("shorter than declared");
   yield { start, bytes: Buffer.concat(chunks), isLast: true };
 }

@@ -27,7 +27,7 @@ export interface RetryDeps {
  * Does not retry after a time-out, nor an upload: its stream is consumed.
  */
 export function withRetries(provider: CloudProvider, deps: RetryDeps): CloudProvider {
-  const again = <T extends { readonly kind: string }>(
+  const callWithRetries = <T extends { readonly kind: string }>(
     callsMax: number,
     mayRetry: (failure: Failure) => boolean,
     signal: AbortSignal,
@@ -42,11 +42,11 @@ export function withRetries(provider: CloudProvider, deps: RetryDeps): CloudProv
   };
 
   const look = <T extends { readonly kind: string }>(signal: AbortSignal, call: () => Promise<T>) =>
-    again(READS_MAX, mayLookAgain, signal, call);
+    callWithRetries(READS_MAX, mayLookAgain, signal, call);
   const change = <T extends { readonly kind: string }>(
     signal: AbortSignal,
     call: () => Promise<T>,
-  ) => again(CHANGES_MAX, mayChangeAgain, signal, call);
+  ) => callWithRetries(CHANGES_MAX, mayChangeAgain, signal, call);
 
   const replace = provider.replace?.bind(provider);
   const discardSession = provider.discardSession?.bind(provider);

@@ -80,8 +80,8 @@ const changed: Failure = { kind: "unknown_outcome", note: "strange_item" };
 
 function toValidItems(items: readonly ProviderItem[], folder: string): readonly ProviderItem[] {
   const valid = new Map<string, ProviderItem>();
-  for (const each of items) {
-    const item = toValidItem(each);
+  for (const reported of items) {
+    const item = toValidItem(reported);
     if (item !== undefined && item.id !== folder && !valid.has(item.id)) valid.set(item.id, item);
   }
   return [...valid.values()];

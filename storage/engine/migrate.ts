@@ -106,20 +106,20 @@ function assertKnown(
   dialect: Database["dialect"],
   copy: string | undefined,
 ): void {
-  const known = migrations.find((migration) => migration.version === row.version);
+  const migration = migrations.find(({ version }) => version === row.version);
   // A database on a server is restored with the tools of the server.
   const tool =
     dialect === "sqlite" ? "`croft daemon restore --database latest`" : "the server's own tools";
   const name = copy ?? "the database";
   const remedy = copy === undefined ? `restore a backup with ${tool}` : "take another copy";
   const step = `${String(row.version).padStart(4, "0")}_${row.name}`;
-  if (known === undefined)
+  if (migration === undefined)
     throw new StorageError(
       "failed",
       `${name} was made by a later croft (it has ${step}, which this one does not know): ` +
         `upgrade croft, or ${remedy}`,
     );
-  if (known.hash !== row.hash)
+  if (migration.hash !== row.hash)
     throw new StorageError(
       "failed",
       `migration ${step} is not the one that made ${copy ?? "this database"}: ` +

@@ -69,7 +69,7 @@ async function writeCopy(
   const path = join(folder, name);
   await rename(half, path);
   await syncFolder(folder);
-  const copies = (await readdir(folder)).filter((one) => form.test(one)).toSorted();
+  const copies = (await readdir(folder)).filter((name) => form.test(name)).toSorted();
   for (const old of copies.slice(0, Math.max(0, copies.length - count)))
     await rm(join(folder, old), { force: true });
   return path;

@@ -25,23 +25,23 @@ const AGE_MS_MAX = 100;
  * @param clock epoch milliseconds
  */
 export function createRowCache(clock: () => number): RowCache {
-  const known = new Map<string, Map<string, object | typeof ABSENT> | typeof UNCACHEABLE>();
+  const rowsBySql = new Map<string, Map<string, object | typeof ABSENT> | typeof UNCACHEABLE>();
   const filled: Map<string, object | typeof ABSENT>[] = [];
   let rows = 0;
   let since = 0;
 
   function clear(): void {
-    for (const each of filled) each.clear();
+    for (const statementRows of filled) statementRows.clear();
     filled.length = 0;
     rows = 0;
   }
 
   function rowsOf(sql: string): Map<string, object | typeof ABSENT> | typeof UNCACHEABLE {
-    let found = known.get(sql);
+    let found = rowsBySql.get(sql);
     if (found === undefined) {
       // Statements are constants of the code, so this map is bounded.
       found = NON_DETERMINISTIC.test(sql) ? UNCACHEABLE : new Map();
-      known.set(sql, found);
+      rowsBySql.set(sql, found);
     }
     return found;
   }

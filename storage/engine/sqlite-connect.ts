@@ -111,8 +111,8 @@ function makeMissing(path: string): void {
   if (existsSync(path)) return;
   const fresh = `${path}.new`;
   // A log that another database left behind must not be read into this one.
-  for (const left of [fresh, `${fresh}-wal`, `${fresh}-shm`, `${path}-wal`, `${path}-shm`])
-    rmSync(left, { force: true });
+  for (const leftover of [fresh, `${fresh}-wal`, `${fresh}-shm`, `${path}-wal`, `${path}-shm`])
+    rmSync(leftover, { force: true });
   try {
     closeSync(openSync(fresh, "wx", 0o600));
     const connection = new Sqlite(fresh);

@@ -125,9 +125,9 @@ export function createWriter(
 
   /** Runs the waiting members, and those that arrive while a transaction runs. */
   async function applyMembers(done: Done[]): Promise<void> {
-    for (let taken = 0; taken < MEMBERS_MAX && connection.inTransaction; taken++) {
+    for (let applied = 0; applied < MEMBERS_MAX && connection.inTransaction; applied++) {
       const member = queue[0];
-      if (member === undefined || (member.alone && taken > 0)) return;
+      if (member === undefined || (member.alone && applied > 0)) return;
       queue.shift();
       await applyMember(member, done);
       if (member.alone) return;

@@ -14,12 +14,12 @@ export function createTextCache<T extends object | string>(
   return (text) => {
     const hit = young.get(text);
     if (hit !== undefined) return hit;
-    const made = old.get(text) ?? make(text);
+    const value = old.get(text) ?? make(text);
     if (young.size >= size) {
       old = young;
       young = new Map();
     }
-    young.set(text, made);
-    return made;
+    young.set(text, value);
+    return value;
   };
 }

@@ -241,13 +241,13 @@ export function createCommitGraphReader(): CommitGraphReader {
     async read(directory) {
       const info = join(directory, "objects/info");
       const files = await listFiles(info);
-      const key = files.map((each) => each.key).join(" ");
-      const size = files.reduce((sum, each) => sum + each.size, 0);
-      const known = cached.get(directory);
-      if (known?.key === key) {
+      const key = files.map((file) => file.key).join(" ");
+      const size = files.reduce((sum, file) => sum + file.size, 0);
+      const cachedGraph = cached.get(directory);
+      if (cachedGraph?.key === key) {
         cached.delete(directory);
-        cached.set(directory, known);
-        return known.graph;
+        cached.set(directory, cachedGraph);
+        return cachedGraph.graph;
       }
       if (size > BYTES_MAX) return undefined;
       const read = await Promise.all(files.map(({ path }) => orMissing(readFile(path))));

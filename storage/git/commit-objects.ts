@@ -95,9 +95,9 @@ function parse(raw: Buffer): {
     const space = line.indexOf(" ");
     const name = line.slice(0, space);
     const value = line.slice(space + 1).replaceAll("\0", "\n");
-    const known = headers.get(name);
-    if (known === undefined) headers.set(name, [value]);
-    else known.push(value);
+    const values = headers.get(name);
+    if (values === undefined) headers.set(name, [value]);
+    else values.push(value);
   }
   const body = blank === -1 ? Buffer.alloc(0) : raw.subarray(blank + 2);
   return { headers, message: decode(body, headers.get("encoding")?.[0] ?? "utf-8") };

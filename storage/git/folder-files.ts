@@ -29,9 +29,9 @@ export async function readFolderFiles(
     readonly bytesMax: number;
   },
 ): Promise<FolderFile[]> {
-  const listed = await git.run(["ls-tree", "-z", "-l", commit, "--", `${folder}/`], { directory });
+  const output = await git.run(["ls-tree", "-z", "-l", commit, "--", `${folder}/`], { directory });
   const files: FolderFile[] = [];
-  for (const line of listed.toString("utf8").split("\0")) {
+  for (const line of output.toString("utf8").split("\0")) {
     const [, id, size, path = ""] = /^100\d{3} blob ([0-9a-f]+) +(\d+)\t(.*)$/s.exec(line) ?? [];
     const file = path.slice(folder.length + 1);
     if (id === undefined || !name.test(file)) continue;

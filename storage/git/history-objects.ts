@@ -77,8 +77,8 @@ export function openHistoryObjects(objects: ObjectSession, folder: string): Hist
 
   return {
     async readCommit(id) {
-      const known = commits.get(id);
-      if (known !== undefined) return known;
+      const cached = commits.get(id);
+      if (cached !== undefined) return cached;
       const [content = Buffer.alloc(0)] = await readWhole([id]);
       const [, tree, lines = ""] =
         /^tree ([0-9a-f]+)\n((?:parent [0-9a-f]+\n)*)/.exec(content.toString("latin1")) ?? [];
@@ -92,10 +92,13 @@ export function openHistoryObjects(objects: ObjectSession, folder: string): Hist
 
     async readChanges(tree, other) {
       await findFolders(other === undefined ? [tree] : [tree, other]);
-      const here = folders.get(tree);
-      const there = other === undefined ? undefined : folders.get(other);
-      if (here === there) return new Set();
-      const [before = NO_ENTRIES, after = NO_ENTRIES] = await readEntries([there, here]);
+      const folderId = folders.get(tree);
+      const otherFolderId = other === undefined ? undefined : folders.get(other);
+      if (folderId === otherFolderId) return new Set();
+      const [before = NO_ENTRIES, after = NO_ENTRIES] = await readEntries([
+        otherFolderId,
+        folderId,
+      ]);
       return compareEntries(before, after);
     },
   };

@@ -159,7 +159,7 @@ function getNewest(
   return newest;
 }
 
-function without(entries: readonly Entry[], left: readonly Entry[]): readonly Entry[] {
-  const names = new Set(left.map(({ name }) => name));
+function without(entries: readonly Entry[], excluded: readonly Entry[]): readonly Entry[] {
+  const names = new Set(excluded.map(({ name }) => name));
   return entries.filter(({ name }) => !names.has(name));
 }

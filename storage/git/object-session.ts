@@ -242,12 +242,12 @@ function createByteReader(source: AsyncIterable<Buffer>): ByteReader {
     },
 
     async skip(count) {
-      let left = count;
-      while (left > rest.byteLength) {
-        left -= rest.byteLength;
+      let remaining = count;
+      while (remaining > rest.byteLength) {
+        remaining -= rest.byteLength;
         rest = await next();
       }
-      rest = rest.subarray(left);
+      rest = rest.subarray(remaining);
     },
   };
 }

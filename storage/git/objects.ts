@@ -98,7 +98,7 @@ function createObjectParser() {
   let header = "";
   let parts: Buffer[] = [];
   /** Bytes of the object, its line break included, that have not arrived; undefined while the header arrives. */
-  let left: number | undefined;
+  let remaining: number | undefined;
   let bytesToKeep = 0;
   let total = 0;
 
@@ -110,7 +110,7 @@ function createObjectParser() {
       throw new GitError("failed", `git cat-file: ${header.slice(0, HEADER_BYTES_MAX)}`);
     if (end === -1) return chunk.byteLength;
     const size = Number(header.slice(header.lastIndexOf(" ") + 1));
-    [left, bytesToKeep, header, parts] = [size + 1, Math.min(size, OBJECT_BYTES_MAX), "", []];
+    [remaining, bytesToKeep, header, parts] = [size + 1, Math.min(size, OBJECT_BYTES_MAX), "", []];
     return end + 1;
   };
 
@@ -121,19 +121,19 @@ function createObjectParser() {
       if (total > OUTPUT_BYTES_MAX) throw new GitError("too_long", "git cat-file: too much output");
       let at = 0;
       while (at < chunk.byteLength) {
-        if (left === undefined) {
+        if (remaining === undefined) {
           at += readHeader(chunk.subarray(at));
           continue;
         }
-        const taken = Math.min(left, chunk.byteLength - at);
-        const length = Math.min(bytesToKeep, taken);
+        const consumed = Math.min(remaining, chunk.byteLength - at);
+        const length = Math.min(bytesToKeep, consumed);
         if (length > 0) parts.push(chunk.subarray(at, at + length));
         bytesToKeep -= length;
-        left -= taken;
-        at += taken;
-        if (left > 0) continue;
+        remaining -= consumed;
+        at += consumed;
+        if (remaining > 0) continue;
         objects.push(Buffer.concat(parts));
-        left = undefined;
+        remaining = undefined;
       }
     },
   };

@@ -44,9 +44,9 @@ export async function resolveRefs(
   const head = await readHeadBranch(directory);
   if (head === undefined && (await findCommitId(git, directory, "HEAD")) === undefined)
     return unresolved("HEAD");
-  const listed = await listWithTypes(git, directory);
-  if (listed.kind === "unresolved") return listed;
-  const { types } = listed;
+  const listing = await listWithTypes(git, directory);
+  if (listing.kind === "unresolved") return listing;
+  const { types } = listing;
   const broken =
     looseRefs.find((name) => !types.has(name)) ??
     (await readPackedNames(directory)).find((name) => !types.has(name)) ??

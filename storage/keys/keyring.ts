@@ -61,7 +61,7 @@ export function createKeyring(
   randomBytes: (size: number) => Uint8Array,
   retired: readonly MasterKey[] = [],
 ): Keyring {
-  const known = [...masters, ...retired];
+  const allKeys = [...masters, ...retired];
   const [newest] = masters;
   if (newest === undefined) {
     throw new Error("a keyring needs at least one master key");
@@ -108,9 +108,12 @@ export function createKeyring(
       throw new SealError("the sealed value is cut short");
     }
     // The version selects the key to try first. Another data directory on the same database may have other versions.
-    const named = known.filter((master) => master.version === version);
+    const preferred = allKeys.filter((master) => master.version === version);
     let failure: unknown;
-    for (const master of [...named, ...known.filter((one) => one.version !== version)]) {
+    for (const master of [
+      ...preferred,
+      ...allKeys.filter((master) => master.version !== version),
+    ]) {
       const key = subKey(master, "seal", purpose);
       const cipher = createDecipheriv("aes-256-gcm", key, body.subarray(0, NONCE_BYTES), {
         authTagLength: TAG_BYTES,
@@ -125,7 +128,7 @@ export function createKeyring(
       }
     }
     throw new SealError(
-      named.length === 0
+      preferred.length === 0
         ? `sealed with master key ${version}, which is not known here`
         : "the sealed value is damaged or belongs elsewhere",
       failure,

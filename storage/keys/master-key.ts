@@ -99,7 +99,7 @@ export async function retireOldMasterKeys(options: MasterKeyOptions): Promise<Op
     return opened;
   }
   // The record first: keys at the end of the list that it does not name are ignored when they are read.
-  const keys = record.keys.filter((known) => known.version === newest.version);
+  const keys = record.keys.filter((key) => key.version === newest.version);
   const keyring = createKeyring([newest], options.randomBytes);
   const retired = [...opened.masters.slice(1), ...opened.retired];
   await writeRecord(options.folder, {
@@ -173,9 +173,9 @@ async function createFirst(options: MasterKeyOptions): Promise<OpenedMasterKeys>
     })),
   });
   const finish = async (source: KeySource, keys: readonly Uint8Array[]) => {
-    const made = record(source, keys);
-    await writeRecord(folder, made);
-    return openRecorded(options, made);
+    const newRecord = record(source, keys);
+    await writeRecord(folder, newRecord);
+    return openRecorded(options, newRecord);
   };
   if (fromEnvironment !== undefined) {
     return finish("environment", parseKeys(fromEnvironment, "CROFT_MASTER_KEY"));
@@ -216,7 +216,7 @@ async function openRecorded(
     throw new MasterKeyError("missing", `${words}; ${helpOf(source)}`);
   }
   const present = parseKeys(text, place);
-  const versions = new Map(record.keys.map((known) => [known.check, known.version]));
+  const versions = new Map(record.keys.map((key) => [key.check, key.version]));
   const masters: MasterKey[] = [];
   const added: Uint8Array[] = [];
   for (const bytes of present) {
@@ -241,7 +241,7 @@ async function openRecorded(
     return { masters, retired, source };
   }
   // Unknown keys before the known ones are new: a rotation by the environment.
-  let version = Math.max(...record.keys.map((known) => known.version));
+  let version = Math.max(...record.keys.map((key) => key.version));
   for (const bytes of added.toReversed()) {
     version += 1;
     masters.unshift({ version, bytes });

@@ -28,7 +28,7 @@ export type KeyRotation =
   | { readonly kind: "unreadable"; readonly values: readonly string[] };
 
 /** Reseals a value of a column: opens it for its row and seals it with the newest key. */
-type Reseal = (value: string, key: number | string, again: SealAgain) => string;
+type Reseal = (value: string, key: number | string, reseal: SealAgain) => string;
 
 /** The function of each column's feature that reseals its values. */
 export type SealAgainIn = Readonly<Record<keyof typeof sealedColumns, Reseal>>;

@@ -77,14 +77,14 @@ export function createBucketObjects(deps: BucketObjectsDeps): BucketObjects {
   const client = createBucketClient(deps.address, { guarded: deps.dispatcher, clock });
   const bucket: Bucket = { client, root, limits: deps.limits, retries: deps.retries, signal };
   // Keys are plain ASCII: every encoding of them means the same key.
-  const listed = {
+  const listingSource = {
     client: {
       page: (query: Readonly<Record<string, string>>, by: AbortSignal) =>
         persist(bucket, () => client.page(query, by)),
     },
     findings: { keySpelling: "percent", prefixSpelling: "percent" } as const,
   };
-  const known = createMemory();
+  const locations = createMemory();
 
   /** Removes a key of this store. */
   async function remove(key: string): Promise<void> {
@@ -93,7 +93,7 @@ export function createBucketObjects(deps: BucketObjectsDeps): BucketObjects {
   }
 
   async function* list(below: string): AsyncGenerator<KeyEntry, void, undefined> {
-    for await (const page of pagesOf(listed, { prefix: root + below }, signal)) {
+    for await (const page of pagesOf(listingSource, { prefix: root + below }, signal)) {
       if (page.kind !== "ok") throw toStorageError("to list objects", page);
       yield* page.entries;
     }
@@ -118,7 +118,7 @@ export function createBucketObjects(deps: BucketObjectsDeps): BucketObjects {
   async function findCopy(sha256: string, size: number): Promise<Copy | undefined> {
     for await (const copies of listCopies(`objects/${sha256}/`)) {
       const found = newestOf(copies.filter((copy) => copy.size === size));
-      if (found !== undefined) known.remember(sha256, found);
+      if (found !== undefined) locations.remember(sha256, found);
       return found;
     }
     return undefined;
@@ -144,21 +144,21 @@ export function createBucketObjects(deps: BucketObjectsDeps): BucketObjects {
   ): Promise<OpenedCopy | undefined> {
     if (!OBJECT_NAME.test(sha256)) return undefined;
     const span = { start: range?.start ?? 0, end: Math.min(range?.end ?? Infinity, size - 1) };
-    const remembered = known.recall(sha256);
+    const remembered = locations.recall(sha256);
     for (const first of [remembered?.size === size ? remembered : undefined, undefined]) {
       const copy = first ?? (await findCopy(sha256, size));
       if (copy === undefined) return undefined;
       const opened = await openSpan(bucket, copy, span);
       if (opened !== undefined) {
-        const again = (start: number) =>
+        const reopen = (start: number) =>
           openSpan(bucket, copy, { ...span, start }).then((rest) => rest?.stream);
         return {
           id: `${copy.key} ${opened.etag}`,
-          stream: resumable(opened.stream, span, again),
+          stream: resumable(opened.stream, span, reopen),
         };
       }
       // The sweep of another daemon has removed this copy: there may be a newer one.
-      known.forget(sha256);
+      locations.forget(sha256);
     }
     return undefined;
   }
@@ -166,7 +166,7 @@ export function createBucketObjects(deps: BucketObjectsDeps): BucketObjects {
   /** Copies within the bucket, then removes the original. If the server refuses the copy, the original stays in place. */
   async function quarantine(sha256: string, copyId: string) {
     const [key = ""] = copyId.split(" ");
-    known.forget(sha256);
+    locations.forget(sha256);
     const head = await persist(bucket, () => client.head(key, signal));
     if (isRefused(head)) {
       if (head.failure.kind === "not_found") return "gone";
@@ -186,7 +186,7 @@ export function createBucketObjects(deps: BucketObjectsDeps): BucketObjects {
     const key = `${root}objects/${sha256}/${newId()}`;
     const failure = await putFile(bucket, { path, size, key });
     if (failure !== undefined) throw toStorageError("a new object", failure);
-    known.remember(sha256, { key, size });
+    locations.remember(sha256, { key, size });
     await rm(path, { force: true });
   }
 
@@ -293,15 +293,15 @@ type Known = Pick<Copy, "key" | "size">;
 
 /** Caches the last known keys of objects. A miss only costs a listing. */
 function createMemory() {
-  const known = new Map<string, Known>();
+  const locations = new Map<string, Known>();
   return {
-    recall: (sha256: string): Known | undefined => known.get(sha256),
-    forget: (sha256: string): void => void known.delete(sha256),
+    recall: (sha256: string): Known | undefined => locations.get(sha256),
+    forget: (sha256: string): void => void locations.delete(sha256),
     remember(sha256: string, { key, size }: Known): void {
-      known.delete(sha256);
-      known.set(sha256, { key, size });
-      const [oldest] = known.keys();
-      if (known.size > KNOWN_MAX && oldest !== undefined) known.delete(oldest);
+      locations.delete(sha256);
+      locations.set(sha256, { key, size });
+      const [oldest] = locations.keys();
+      if (locations.size > KNOWN_MAX && oldest !== undefined) locations.delete(oldest);
     },
   };
 }

@@ -53,7 +53,7 @@ export async function openSpan(
 export function resumable(
   first: Readable,
   span: Span,
-  again: (start: number) => Promise<Readable | undefined>,
+  reopen: (start: number) => Promise<Readable | undefined>,
   resumesMax = RESUMES_MAX,
 ): Readable {
   let current = first;
@@ -75,7 +75,7 @@ export function resumable(
       } catch (error) {
         if (!(error instanceof StreamAborted) || resumes === resumesMax || at > span.end)
           throw error;
-        const rest = await again(at);
+        const rest = await reopen(at);
         if (rest === undefined) throw error;
         take(rest);
       }

@@ -118,7 +118,7 @@ async function sendParts(
 
   const workers = Array.from({ length: Math.min(limits.partsAtOnce, count) }, work);
   const ended = await Promise.allSettled(workers);
-  for (const one of ended) if (one.status === "rejected") throw one.reason;
+  for (const result of ended) if (result.status === "rejected") throw result.reason;
   return failed ?? parts.sort((a, b) => a.number - b.number);
 }
 

@@ -24,8 +24,11 @@ export function createMovingObjects(from: FileObjects, to: ObjectStore): ObjectS
         options.signal?.throwIfAborted();
         if (await copy(from, to, sha256, size)) await from.remove(sha256);
       }
-      const there = await to.sweep(options);
-      return { objects: swept.objects + there.objects, bytes: swept.bytes + there.bytes };
+      const sweptTarget = await to.sweep(options);
+      return {
+        objects: swept.objects + sweptTarget.objects,
+        bytes: swept.bytes + sweptTarget.bytes,
+      };
     },
   };
 }

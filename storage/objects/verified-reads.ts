@@ -121,18 +121,18 @@ export function createVerifiedOpen(deps: VerifiedReadsDeps): ObjectStore["open"]
   /** The bytes of a copy; ends with `DamagedObject` instead of the last chunk when they do not match. */
   function verify(copy: OpenedCopy, sha256: string, size: number): Readable {
     const hash = createHash("sha256");
-    let held: Buffer | undefined;
+    let lastChunk: Buffer | undefined;
     const verifier = new Transform({
       transform(chunk: Buffer, _encoding, done) {
         hash.update(chunk);
-        const previous = held;
-        held = chunk;
+        const previous = lastChunk;
+        lastChunk = chunk;
         done(null, previous);
       },
       flush(done) {
         if (hash.digest("hex") === sha256) {
           trust(sha256, copy.id);
-          done(null, held);
+          done(null, lastChunk);
           return;
         }
         const refuse = () => done(new DamagedObject(sha256));
@@ -145,15 +145,15 @@ export function createVerifiedOpen(deps: VerifiedReadsDeps): ObjectStore["open"]
 
   async function reportDamage(copyId: string, sha256: string, size: number): Promise<void> {
     trusted.delete(sha256);
-    const again = await openCopy(sha256, size);
+    const copy = await openCopy(sha256, size);
     // Another caller has quarantined it, or it was replaced.
-    if (again === undefined) return;
-    if (again.id !== copyId) {
-      discard(again.stream);
+    if (copy === undefined) return;
+    if (copy.id !== copyId) {
+      discard(copy.stream);
       return;
     }
     const hash = createHash("sha256");
-    for await (const chunk of again.stream as AsyncIterable<Buffer>) hash.update(chunk);
+    for await (const chunk of copy.stream as AsyncIterable<Buffer>) hash.update(chunk);
     if (hash.digest("hex") === sha256) {
       deps.onDamaged({ sha256, size, outcome: "intact_on_second_read" });
       return;

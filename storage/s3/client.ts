@@ -172,19 +172,20 @@ export function createBucketClient(
     const isMissing = first.kind === "refused" && first.code === "InvalidRequest";
     const isWritten = request.method === "PUT" && request.body !== undefined;
     if (!isMissing || withMd5 || !isWritten) return first;
-    const again = await sendOnce(request, true);
-    wantsMd5 ||= again.kind === "answered";
-    return again;
+    const retried = await sendOnce(request, true);
+    wantsMd5 ||= retried.kind === "answered";
+    return retried;
   }
 
   const send: BucketClient["send"] = async (request) => {
     const first = await sendWithChecksum(request);
     if (first.kind === "answered" || !isElsewhere(first)) return first;
     const bucketRegion = first.headers["x-amz-bucket-region"] ?? "";
-    const there = toRegionalEndpoint(endpoint, bucketRegion);
-    if (!REGION.test(bucketRegion) || (bucketRegion === region && there === endpoint)) return first;
+    const regionalEndpoint = toRegionalEndpoint(endpoint, bucketRegion);
+    if (!REGION.test(bucketRegion) || (bucketRegion === region && regionalEndpoint === endpoint))
+      return first;
     region = bucketRegion;
-    endpoint = there;
+    endpoint = regionalEndpoint;
     return sendWithChecksum(request);
   };
 

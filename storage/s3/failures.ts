@@ -31,8 +31,8 @@ export function toFailure(
   nowMs: number,
 ): ReadFailure {
   const note = toCodeWord(code) ?? `status_${status}`;
-  const known = byCode[code];
-  if (known !== undefined) return { ...known, note: known.note ?? note };
+  const failure = byCode[code];
+  if (failure !== undefined) return { ...failure, note: failure.note ?? note };
   const wait = retryAfterSeconds(headers, nowMs);
   if (status === 429 || code === "SlowDown" || (status === 503 && wait !== undefined))
     return { kind: "rate_limited", retryAfterSeconds: wait, note };

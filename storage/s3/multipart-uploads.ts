@@ -29,11 +29,11 @@ export async function findBegun(
   announcedAt: number,
   signal: AbortSignal,
 ): Promise<readonly string[] | Failure> {
-  const listed = await listUploads(client, key, signal);
-  if ("kind" in listed)
+  const uploads = await listUploads(client, key, signal);
+  if ("kind" in uploads)
     // Servers without that listing provide no other way to find the upload; they remove old parts on their own.
-    return mayHaveLanded(listed) ? toChangeFailure(listed.failure) : [];
-  return listed.flatMap((upload) => {
+    return mayHaveLanded(uploads) ? toChangeFailure(uploads.failure) : [];
+  return uploads.flatMap((upload) => {
     const after = (toSeconds(upload.initiated) ?? 0) - announcedAt;
     const isOther = upload.key !== key || after < -SKEW_MS || after > BEGINNING_MS + SKEW_MS;
     return isOther ? [] : [upload.uploadId];
@@ -47,9 +47,9 @@ export async function abortOldUploads(
   before: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const listed = await listUploads(client, prefix, signal);
-  if ("kind" in listed) return;
-  for (const { key, uploadId, initiated } of listed) {
+  const uploads = await listUploads(client, prefix, signal);
+  if ("kind" in uploads) return;
+  for (const { key, uploadId, initiated } of uploads) {
     const begun = toSeconds(initiated);
     if (begun !== undefined && begun < before) await abortUpload(client, key, uploadId, signal);
   }

@@ -105,7 +105,7 @@ export function encodePath(path: string): string {
 export function encodeQuery(query: Readonly<Record<string, string>>): string {
   return Object.entries(query)
     .map(([name, value]) => [encodeComponent(name), encodeComponent(value)] as const)
-    .sort(([a, x], [b, y]) => compare(a, b) || compare(x, y))
+    .sort(([a, aValue], [b, bValue]) => compare(a, b) || compare(aValue, bValue))
     .map(([name, value]) => `${name}=${value}`)
     .join("&");
 }

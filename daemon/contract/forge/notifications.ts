@@ -47,8 +47,8 @@ const queryWords = <W extends string>(words: readonly W[]) =>
     (value: string | readonly string[] | undefined) => {
       if (value === undefined) return undefined;
       const values = typeof value === "string" ? [value] : value;
-      const known = values.map((word) => word.trim().toLowerCase());
-      return words.filter((word) => known.includes(word));
+      const requested = values.map((word) => word.trim().toLowerCase());
+      return words.filter((word) => requested.includes(word));
     },
     z.array(z.enum(words as readonly [W, ...W[]])).optional(),
   );
@@ -57,7 +57,7 @@ const queryWords = <W extends string>(words: readonly W[]) =>
 const targetStatus = z.preprocess((value: string | readonly string[] | undefined) => {
   const first = typeof value === "object" ? value[0] : value;
   const word = (first ?? "").trim().toLowerCase();
-  return threadStatusWords.find((known) => known === word) ?? "read";
+  return threadStatusWords.find((status) => status === word) ?? "read";
 }, z.enum(threadStatusWords).default("read"));
 
 const listQuery = z.object({

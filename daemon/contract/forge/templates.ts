@@ -2,7 +2,7 @@ import { z } from "zod";
 import { anyone, endpoint } from "../endpoint.ts";
 import { apiError } from "./common.ts";
 
-const named = z.object({ name: z.string() });
+const templateParams = z.object({ name: z.string() });
 
 /** An ignore file: its name and its text (forge behaviour, 17.1). */
 export const gitignoreTemplate = z.object({ name: z.string(), source: z.string() });
@@ -41,7 +41,7 @@ export const getGitignoreTemplate = endpoint({
   path: "/api/v1/gitignore/templates/:name",
   summary: "One ignore-file template",
   gate: anyone,
-  params: named,
+  params: templateParams,
   isTransient: true,
   replies: { 200: gitignoreTemplate, 401: apiError, 404: apiError },
 });
@@ -61,7 +61,7 @@ export const getLabelTemplate = endpoint({
   path: "/api/v1/label/templates/:name",
   summary: "All labels of a set",
   gate: anyone,
-  params: named,
+  params: templateParams,
   isTransient: true,
   replies: { 200: z.array(labelTemplate), 401: apiError, 404: apiError },
 });
@@ -81,7 +81,7 @@ export const getLicenseTemplate = endpoint({
   path: "/api/v1/licenses/:name",
   summary: "One license template with its text",
   gate: anyone,
-  params: named,
+  params: templateParams,
   isTransient: true,
   replies: { 200: licenseTemplate, 401: apiError, 404: apiError },
 });

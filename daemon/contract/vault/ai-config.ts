@@ -120,6 +120,6 @@ function isBaseUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, password, search, hash } = new URL(text);
   return (
-    /^https?:$/.test(protocol) && [username, password, search, hash].every((one) => one === "")
+    /^https?:$/.test(protocol) && [username, password, search, hash].every((part) => part === "")
   );
 }

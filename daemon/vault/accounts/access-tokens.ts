@@ -70,16 +70,17 @@ export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
         .sign(newest),
 
     read(token) {
-      const known = remembered.get(token);
-      return known === undefined ? check(token).then(toCurrent) : toCurrent(known);
+      const cachedToken = remembered.get(token);
+      return cachedToken === undefined ? check(token).then(toCurrent) : toCurrent(cachedToken);
     },
   };
 
-  function toCurrent(known: CheckedToken | undefined): AccessClaims | undefined {
-    if (known === undefined) return undefined;
+  function toCurrent(checkedToken: CheckedToken | undefined): AccessClaims | undefined {
+    if (checkedToken === undefined) return undefined;
     const now = seconds();
-    const isCurrent = now < known.expires && known.issued <= now + CLOCK_AHEAD_SECONDS;
-    return isCurrent ? known.claims : undefined;
+    const isCurrent =
+      now < checkedToken.expires && checkedToken.issued <= now + CLOCK_AHEAD_SECONDS;
+    return isCurrent ? checkedToken.claims : undefined;
   }
 
   async function check(token: string): Promise<CheckedToken | undefined> {

@@ -82,7 +82,7 @@ export function accountRoutes(accounts: VaultAccounts): Route[] {
     handle(contract.listSessions, async ({ caller, query }) => {
       const page = toPageRequest(query);
       const found = await sessions.list(caller, page);
-      const items = found.sessions.map((each) => view.toSession(each, caller.sessionId));
+      const items = found.sessions.map((session) => view.toSession(session, caller.sessionId));
       return { status: 200, body: toPage(items, found.total, page) };
     }),
     handle(contract.deleteSession, async ({ caller, params }) => {

@@ -170,11 +170,14 @@ export function toMachineToken(token: MachineToken): z.output<typeof machineToke
 }
 
 /** The response to the creation of a token, the only one with its secret. */
-export function tokenCreatedAnswer(made: {
+export function tokenCreatedAnswer(created: {
   readonly token: MachineToken;
   readonly secret: string;
 }) {
-  return { status: 201, body: { ...toMachineToken(made.token), token: made.secret } } as const;
+  return {
+    status: 201,
+    body: { ...toMachineToken(created.token), token: created.secret },
+  } as const;
 }
 
 /** The caller's preferences. */

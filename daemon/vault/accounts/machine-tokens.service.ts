@@ -68,7 +68,7 @@ export function createMachineTokens(deps: MachineTokensDeps): MachineTokens {
         const token = await db.transaction(async (tx) => {
           if ((await countMachineTokens(tx, userId)) >= TOKENS_PER_USER_MAX)
             throw new AppError("conflict", `An account has at most ${TOKENS_PER_USER_MAX} tokens`);
-          const made = await insertMachineToken(
+          const inserted = await insertMachineToken(
             tx,
             { id: newId(), userId, name, scope, expiresAt },
             hashMachineToken(secret),
@@ -77,11 +77,11 @@ export function createMachineTokens(deps: MachineTokensDeps): MachineTokens {
             eventType: "auth.token_created",
             userId,
             actorId: userId,
-            resourceId: made.id,
+            resourceId: inserted.id,
             ipAddress: address,
             metadata: { scope },
           });
-          return made;
+          return inserted;
         });
         return { token, secret };
       } catch (error) {

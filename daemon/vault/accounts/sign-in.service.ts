@@ -159,19 +159,19 @@ export function createSignIn(deps: SignInDeps): SignIn {
     client: Client,
   ): Promise<boolean> {
     const totpSecret = openSecret(user);
-    const taken = await takeBackupCode(
+    const isValid = await takeBackupCode(
       tx,
       user.id,
       hashBackupCode({ code, userId: user.id, totpSecret }),
     );
-    if (taken)
+    if (isValid)
       await insertAudit(tx, {
         eventType: "auth.backup_code_used",
         userId: user.id,
         actorId: user.id,
         ipAddress: client.address,
       });
-    return taken;
+    return isValid;
   }
 
   function openSecret(user: VaultUser): string {

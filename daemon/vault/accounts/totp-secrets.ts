@@ -21,8 +21,8 @@ export function createTotpSecrets(sealer: Sealer): TotpSecrets {
 
 /** Reseals the secret of a column with the current key. */
 export function sealTotpSecretAgain(place: TotpPlace) {
-  return (sealed: string, userId: number | string, again: SealAgain): string =>
-    again(PURPOSE, sealed, contextOf(place, userId));
+  return (sealed: string, userId: number | string, reseal: SealAgain): string =>
+    reseal(PURPOSE, sealed, contextOf(place, userId));
 }
 
 function contextOf(place: TotpPlace, userId: number | string): string {

@@ -73,8 +73,8 @@ export function createTotp({ db, randomBytes, totpSecrets, instanceName }: TotpD
         if (step === undefined) throw wrongCode();
         const sealed = totpSecrets.seal(secret, "totp_secret", userId);
         if (!(await enableTotp(tx, userId, { secret: sealed, step }))) throw alreadyOn();
-        const hashes = backupCodes.map((each) =>
-          hashBackupCode({ code: each, userId, totpSecret: secret }),
+        const hashes = backupCodes.map((code) =>
+          hashBackupCode({ code, userId, totpSecret: secret }),
         );
         await replaceBackupCodes(tx, userId, hashes);
         const ended = await endOtherSessions(tx, userId, client);

@@ -188,7 +188,7 @@ async function findStored(
   db: Queries,
   providerId: AiProviderId,
 ): Promise<AiProviderRecord | undefined> {
-  return (await listAiProviders(db)).find((each) => each.providerId === providerId);
+  return (await listAiProviders(db)).find((provider) => provider.providerId === providerId);
 }
 
 /** Returns the names of the fields that a change touches, in the words of the API. */

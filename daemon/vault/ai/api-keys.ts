@@ -20,9 +20,9 @@ export function openApiKey(
 export function sealApiKeyAgain(
   sealed: string,
   providerId: number | string,
-  again: SealAgain,
+  reseal: SealAgain,
 ): string {
-  return again(PURPOSE, sealed, contextOf(providerId));
+  return reseal(PURPOSE, sealed, contextOf(providerId));
 }
 
 function contextOf(providerId: number | string): string {

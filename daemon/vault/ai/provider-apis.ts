@@ -97,7 +97,7 @@ const openai: ProviderApi = {
     vectors: z
       .object({ data: z.array(z.object({ index: z.int(), embedding: z.array(z.number()) })) })
       .transform(({ data }, context) => {
-        const sorted = data.toSorted((one, other) => one.index - other.index);
+        const sorted = data.toSorted((a, b) => a.index - b.index);
         if (sorted.every(({ index }, at) => index === at))
           return sorted.map(({ embedding }) => embedding);
         context.addIssue("not one vector for each text");

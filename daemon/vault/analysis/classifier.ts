@@ -54,10 +54,10 @@ export function classify(
         const rarity = Math.log(1 + (topics.length + 1) / (spread.get(word) ?? 1));
         return [{ word, score: weight * rarity * (1 + Math.log(count)) }];
       });
-      parts.sort((one, other) => other.score - one.score || (one.word < other.word ? -1 : 1));
+      parts.sort((a, b) => b.score - a.score || (a.word < b.word ? -1 : 1));
       return { topic, parts, score: parts.reduce((sum, part) => sum + part.score, 0) };
     })
-    .sort((one, other) => other.score - one.score || (one.topic.id < other.topic.id ? -1 : 1));
+    .sort((a, b) => b.score - a.score || (a.topic.id < b.topic.id ? -1 : 1));
   const [best, second] = scored;
   if (best === undefined || best.score < SCORE_MIN) return undefined;
   const confidence = best.score / (best.score + (second?.score ?? 0) + SCORE_MIN);

@@ -79,7 +79,7 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
       const { extraction, bytes } = await extract(document, { attempt, signal });
       const text = extraction.kind === "text" ? extraction.text : "";
       const titled = { documentId: id, text: `${document.filename}\n${text}` };
-      const chosen = await deps.topics.choose(document.userId, titled, signal);
+      const choice = await deps.topics.choose(document.userId, titled, signal);
       const hasTopics = ((await listTopicsOfDocuments(db, [id])).get(id) ?? []).length > 0;
       const contentType = toContentType(document, extraction);
       const noteText = await deps.index.prepare();
@@ -92,11 +92,11 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
           status: isFailure ? "classification_failed" : "ready",
           reason,
           contentType,
-          classification: chosen && {
-            topic: chosen.topic,
-            confidence: chosen.confidence,
-            provider: chosen.provider,
-            words: chosen.words,
+          classification: choice && {
+            topic: choice.topic,
+            confidence: choice.confidence,
+            provider: choice.provider,
+            words: choice.words,
           },
         });
         if (!isThere) return;
@@ -110,12 +110,12 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
           connectionId: document.connectionId,
         });
         await noteText(tx, { documentId: id }, text);
-        if (chosen !== undefined && !hasTopics) await setDocumentTopics(tx, id, [chosen.topicId]);
+        if (choice !== undefined && !hasTopics) await setDocumentTopics(tx, id, [choice.topicId]);
         await insertAudit(tx, {
           eventType: "document.classified",
           userId: document.userId,
           resourceId: id,
-          metadata: { provider: chosen?.provider ?? null, reason: reason ?? null },
+          metadata: { provider: choice?.provider ?? null, reason: reason ?? null },
         });
       });
     },

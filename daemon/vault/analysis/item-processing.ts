@@ -70,14 +70,14 @@ export function createItemProcessing(deps: ItemProcessingDeps): JobKind {
         return;
       }
       const { text, missing } = extraction;
-      const chosen = await deps.topics.choose(
+      const choice = await deps.topics.choose(
         item.userId,
         { text: `${item.name}\n${text}` },
         signal,
       );
       const noteText = await deps.index.prepare();
       await db.transaction(async (tx) => {
-        const topics = chosen === undefined ? [] : [chosen.topic];
+        const topics = choice === undefined ? [] : [choice.topic];
         const result = { text, missing, topics, version: item.version };
         if (!(await putItemAnalysis(tx, id, result))) return;
         await putSearchEntry(tx, {
@@ -97,8 +97,11 @@ export function createItemProcessing(deps: ItemProcessingDeps): JobKind {
     item: CloudItem,
     { attempt, signal }: Pick<JobContext, "attempt" | "signal">,
   ): Promise<Extraction> {
-    const chosen = await findAnalysisSettings(db, item.userId);
-    const bytesMax = Math.min(chosen?.maxAnalyzeBytes ?? MAX_ANALYZE_BYTES, EXTRACT_BYTES_MAX);
+    const userSettings = await findAnalysisSettings(db, item.userId);
+    const bytesMax = Math.min(
+      userSettings?.maxAnalyzeBytes ?? MAX_ANALYZE_BYTES,
+      EXTRACT_BYTES_MAX,
+    );
     if ((item.size ?? 0) > bytesMax) return { kind: "unreadable", reason: "too_large" };
     const { userId } = item;
     const found = await deps.bytes.download(

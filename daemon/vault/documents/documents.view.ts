@@ -82,7 +82,7 @@ export function toContentAnswer(
 ): BytesAnswer {
   const type = toEssence(document.contentType);
   const isInline = disposition === "inline" && isPreviewable(type);
-  const shown = type.startsWith("text/") ? `${type}; charset=utf-8` : type;
+  const contentType = type.startsWith("text/") ? `${type}; charset=utf-8` : type;
   return {
     status: 200,
     headers: {
@@ -91,7 +91,7 @@ export function toContentAnswer(
       "Content-Security-Policy": "sandbox; default-src 'none'",
       "Cache-Control": "private, no-cache",
     },
-    bytes: { ...bytes, contentType: isInline ? shown : document.contentType },
+    bytes: { ...bytes, contentType: isInline ? contentType : document.contentType },
   };
 }
 

@@ -83,8 +83,8 @@ export function createTopics({
       const topics = await listVisibleTopics(from, userId);
       return names.map((name, index) => {
         const key = toTopicKey(name);
-        const named = topics.filter(({ nameKey }) => nameKey === key);
-        const found = named.find((topic) => topic.userId === userId) ?? named[0];
+        const matches = topics.filter(({ nameKey }) => nameKey === key);
+        const found = matches.find((topic) => topic.userId === userId) ?? matches[0];
         if (found === undefined)
           throw toFieldError(
             ["body", "topics", String(index)],

@@ -22,7 +22,7 @@ export function parseQuery(query: string): SearchTerm[] {
     const text = phrase ?? word ?? "";
     const words = foldText(text)
       .split(" ")
-      .filter((one) => one !== "");
+      .filter((word) => word !== "");
     const isPrefix = word?.endsWith("*") === true;
     if (words.length > 0) terms.push({ words, typed: readTypedWords(text, words), isPrefix });
   }

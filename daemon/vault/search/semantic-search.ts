@@ -51,7 +51,7 @@ export function createSemanticSearch({
           nearest.set(entryId, { entryId, passageId: id, score });
       }
       if (nearest.size > MATCHES_MAX * 4)
-        nearest = new Map(toBest([...nearest.values()]).map((one) => [one.entryId, one]));
+        nearest = new Map(toBest([...nearest.values()]).map((match) => [match.entryId, match]));
       const last = batch.at(-1);
       if (last === undefined) return toBest([...nearest.values()]);
       afterId = last.id;
@@ -91,9 +91,9 @@ export function createSemanticSearch({
           SNIPPET_CHARACTERS,
         );
         return found.flatMap(({ entryId, passageId, score }): SearchMatch[] => {
-          const known = texts.get(passageId);
-          if (known === undefined) return [];
-          const { source, text } = known;
+          const passage = texts.get(passageId);
+          if (passage === undefined) return [];
+          const { source, text } = passage;
           return [
             {
               entryId,
@@ -122,9 +122,7 @@ function toSimilarity(query: Float32Array, stored: Uint8Array): number | undefin
 function toBest<T extends { readonly score: number; readonly entryId: number }>(
   all: readonly T[],
 ): T[] {
-  return all
-    .toSorted((one, other) => other.score - one.score || one.entryId - other.entryId)
-    .slice(0, MATCHES_MAX);
+  return all.toSorted((a, b) => b.score - a.score || a.entryId - b.entryId).slice(0, MATCHES_MAX);
 }
 
 /**
@@ -138,11 +136,9 @@ export function fuseRanks(...lists: readonly (readonly SearchMatch[])[]): Search
   const fused = new Map<number, SearchMatch>();
   for (const list of lists)
     for (const [rank, match] of list.entries()) {
-      const known = fused.get(match.entryId);
-      const score = (known?.score ?? 0) + 1 / (RANK_OFFSET + rank + 1);
-      fused.set(match.entryId, { ...(known ?? match), score });
+      const earlier = fused.get(match.entryId);
+      const score = (earlier?.score ?? 0) + 1 / (RANK_OFFSET + rank + 1);
+      fused.set(match.entryId, { ...(earlier ?? match), score });
     }
-  return [...fused.values()].toSorted(
-    (one, other) => other.score - one.score || other.entryId - one.entryId,
-  );
+  return [...fused.values()].toSorted((a, b) => b.score - a.score || b.entryId - a.entryId);
 }

@@ -116,8 +116,8 @@ export function createAccount(api: DropboxApi): Account {
     async list(folder, signal) {
       if (folder !== "" && !isId(folder)) return { kind: "stale", note: "impossible_id" };
       for (let resets = 0; resets <= RESETS_MAX; resets++) {
-        const listed = await listOnce(folder, signal);
-        if (listed.kind !== "reset") return listed;
+        const listing = await listOnce(folder, signal);
+        if (listing.kind !== "reset") return listing;
       }
       return strange("reset_again");
     },

@@ -99,8 +99,8 @@ export function createChanges({ api, account, deps }: ChangesDeps): Changes {
       const answer = await api.ask("files/create_folder_v2", argument, signal);
       if (answer.kind === "ok") {
         const metadata = asObject(answer.value["metadata"]);
-        const made = metadata && toDropboxItem(metadata, "folder");
-        if (made !== undefined) return { kind: "ok", item: toProviderItem(made, parent) };
+        const created = metadata && toDropboxItem(metadata, "folder");
+        if (created !== undefined) return { kind: "ok", item: toProviderItem(created, parent) };
       } else if (answer.kind === "conflict") {
         return { ...answer, existingName: name };
       } else if (!isLostResponse(answer)) {
@@ -114,9 +114,9 @@ export function createChanges({ api, account, deps }: ChangesDeps): Changes {
       if (item.kind === "file" || !isAsSent(item.name, name))
         return { kind: "conflict", existingName: item.name };
       // The request was for an empty folder: a folder with contents belongs to another client.
-      const held = await account.list(item.id, signal);
-      if (held.kind !== "ok") return { kind: "unknown_outcome", note: failure.note ?? "lost" };
-      return held.items.length === 0
+      const contents = await account.list(item.id, signal);
+      if (contents.kind !== "ok") return { kind: "unknown_outcome", note: failure.note ?? "lost" };
+      return contents.items.length === 0
         ? { kind: "ok", item }
         : { kind: "conflict", existingName: item.name };
     },

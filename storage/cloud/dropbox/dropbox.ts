@@ -43,9 +43,13 @@ export async function openDropbox(
   const { tokens, sender } = openSignedIn(by.vendor, request, deps, Object.values(services));
   const around = { ...by, tokens };
   const api = createDropboxApi({ sender, ...services, clock: deps.clock });
-  const known = request.probeResult;
-  if (known !== undefined && typeof known[PROBED_ACCOUNT] === "string")
-    return { kind: "ok", provider: createDropbox(api, known, deps, around), probeResult: known };
+  const { probeResult } = request;
+  if (probeResult !== undefined && typeof probeResult[PROBED_ACCOUNT] === "string")
+    return {
+      kind: "ok",
+      provider: createDropbox(api, probeResult, deps, around),
+      probeResult,
+    };
   const looked = await lookAt(api, request.signal);
   if (looked.kind !== "ok") return looked;
   return {
@@ -124,8 +128,8 @@ async function lookAt(api: DropboxApi, signal: AbortSignal): Promise<CheckOutcom
   const id = asText(answer.value["account_id"]);
   if (id === undefined) return { kind: "offline", sent: true, note: "strange_account" };
   const name = asText(answer.value["email"]);
-  const named = name === undefined ? {} : { [PROBED_ACCOUNT_NAME]: name };
-  return { kind: "ok", probeResult: { [PROBED_ACCOUNT]: id, ...named } };
+  const accountName = name === undefined ? {} : { [PROBED_ACCOUNT_NAME]: name };
+  return { kind: "ok", probeResult: { [PROBED_ACCOUNT]: id, ...accountName } };
 }
 
 /** A team's members share its space, unless they have been assigned their own. */

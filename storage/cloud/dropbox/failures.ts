@@ -58,8 +58,8 @@ function toRefusal(
     if (offset !== undefined) return { kind: "incorrect_offset", offset, note };
   }
   for (const tag of tags.toReversed()) {
-    const known = byTag.get(tag);
-    if (known !== undefined) return { ...known, note };
+    const failure = byTag.get(tag);
+    if (failure !== undefined) return { ...failure, note };
   }
   return { kind: "forbidden", note };
 }

@@ -39,12 +39,12 @@ export async function readFile(
       return withRange ? open(false) : { kind: "offline", sent: true, note: "strange_range" };
     // Until the caller reads the stream it needs a listener, because an error must not end the process.
     bytes.stream.on("error", () => undefined);
-    const placed = await account.withParent(found, signal);
-    if (placed.kind !== "ok") {
+    const located = await account.withParent(found, signal);
+    if (located.kind !== "ok") {
       bytes.stream.destroy();
-      return toLookFailure(placed);
+      return toLookFailure(located);
     }
-    return { kind: "ok", item: placed.item, length: bytes.length, stream: bytes.stream };
+    return { kind: "ok", item: located.item, length: bytes.length, stream: bytes.stream };
   }
 
   /** A 416 states neither the length nor whether the short file is still the requested version. */

@@ -53,9 +53,9 @@ export function createTrash(deps: {
       withAccountLock(async (): Promise<ItemOutcome> => {
         if (!path.startsWith("/")) return { kind: "stale", note: "impossible_id" };
         const name = path.slice(path.lastIndexOf("/") + 1);
-        const taken = await account.look(path, signal);
-        if (taken.kind === "ok") return { kind: "conflict", existingName: taken.found.name };
-        if (taken.kind !== "not_found") return toChangeFailure(taken);
+        const existing = await account.look(path, signal);
+        if (existing.kind === "ok") return { kind: "conflict", existingName: existing.found.name };
+        if (existing.kind !== "not_found") return toChangeFailure(existing);
         // Dropbox would create missing folders.
         const folder = parentPathOf(path);
         const above = folder === "" ? undefined : await account.look(folder, signal);
@@ -92,8 +92,8 @@ function toTrashed(raw: JsonObject | undefined): TrashedItem | undefined {
   const id = asText(raw?.["path_lower"]);
   const name = asText(raw?.["name"]);
   if (raw?.[".tag"] !== "deleted" || id === undefined || name === undefined) return undefined;
-  const shown = asText(raw["path_display"]) ?? id;
-  const names = shown.split("/").slice(1, -1);
+  const displayPath = asText(raw["path_display"]) ?? id;
+  const names = displayPath.split("/").slice(1, -1);
   return {
     id,
     name,

@@ -96,10 +96,10 @@ async function sendPieces(input: Upload, deps: UploadDeps): Promise<ItemOutcome>
     if (piece.isLast) {
       const last = rest ?? { start: end, bytes: Buffer.alloc(0), isLast: true };
       const sent = { size: end, contentHash: hash.digest() };
-      if (before.there !== undefined) return recognize(input, before.there, sent);
+      if (before.existing !== undefined) return recognize(input, before.existing, sent);
       return deps.withAccountLock(() => commit(input, session, last, sent, deps));
     }
-    if (rest === undefined || before.there !== undefined) continue;
+    if (rest === undefined || before.existing !== undefined) continue;
     if (session === undefined) {
       const begun = await begin(input, piece, deps);
       if (begun.kind !== "ok") return begun;
@@ -119,7 +119,7 @@ interface Before {
   readonly session: string | undefined;
   readonly offset: number;
   /** The session has ended and this file has the name: possibly the uploaded one. */
-  readonly there: DropboxItem | undefined;
+  readonly existing: DropboxItem | undefined;
 }
 
 /** Asks the session of an earlier call for its offset; without one the upload begins at the start. */
@@ -127,22 +127,22 @@ async function resume(
   { parent, name, session: sessionStore, signal }: Upload,
   deps: UploadDeps,
 ): Promise<Before | Failure> {
-  const none: Before = { kind: "ok", session: undefined, offset: 0, there: undefined };
+  const none: Before = { kind: "ok", session: undefined, offset: 0, existing: undefined };
   const session = sessionStore?.saved;
   if (session === undefined) return none;
   // The session already has its first piece, so it refuses an append at the start and states its offset.
   const argument = { cursor: { session_id: session, offset: 0 }, close: false };
   const bytes = new Uint8Array();
-  const answer = await again(signal, deps, () =>
+  const answer = await sendWithRetries(signal, deps, () =>
     deps.api.send("files/upload_session/append_v2", argument, bytes, signal),
   );
   if (answer.kind === "incorrect_offset") return { ...none, session, offset: answer.offset };
   if (answer.kind !== "not_found" && answer.kind !== "ok") return toSessionFailure(answer);
   const folder = await deps.account.pathOfFolder(parent, signal);
   if (folder.kind !== "ok") return toChangeFailure(folder);
-  const there = await deps.account.look(`${folder.path}/${name}`, signal);
-  if (there.kind === "not_found") return none;
-  return there.kind === "ok" ? { ...none, there: there.found } : toChangeFailure(there);
+  const existing = await deps.account.look(`${folder.path}/${name}`, signal);
+  if (existing.kind === "not_found") return none;
+  return existing.kind === "ok" ? { ...none, existing: existing.found } : toChangeFailure(existing);
 }
 
 async function begin(
@@ -154,11 +154,11 @@ async function begin(
     // Avoids a useless large upload: the folder must exist and the name be free.
     const folder = await deps.account.pathOfFolder(input.parent, input.signal);
     if (folder.kind !== "ok") return toChangeFailure(folder);
-    const taken = await deps.account.look(`${folder.path}/${input.name}`, input.signal);
-    if (taken.kind === "ok") return { kind: "conflict", existingName: taken.found.name };
-    if (taken.kind !== "not_found") return toChangeFailure(taken);
+    const existing = await deps.account.look(`${folder.path}/${input.name}`, input.signal);
+    if (existing.kind === "ok") return { kind: "conflict", existingName: existing.found.name };
+    if (existing.kind !== "not_found") return toChangeFailure(existing);
   }
-  const answer = await again(input.signal, deps, () =>
+  const answer = await sendWithRetries(input.signal, deps, () =>
     deps.api.send(
       "files/upload_session/start",
       { close: false, content_hash: hashContent(piece.bytes) },
@@ -186,7 +186,7 @@ async function append(
     return deps.api.send("files/upload_session/append_v2", argument, rest, signal);
   };
   let at = piece.start;
-  const answer = await again(signal, deps, async () => {
+  const answer = await sendWithRetries(signal, deps, async () => {
     const answer = await send(at);
     const standing = standingWithin(answer, piece, at);
     if (standing === undefined) return answer;
@@ -245,7 +245,7 @@ async function commit(
   };
   // The session has the bytes even of a request that failed to create the file.
   let at = piece.start;
-  const answer = await again(signal, deps, async () => {
+  const answer = await sendWithRetries(signal, deps, async () => {
     const answer = await send(at);
     const standing = standingWithin(answer, piece, at);
     if (standing === undefined) return answer;
@@ -253,8 +253,8 @@ async function commit(
     return send(at);
   });
   if (answer.kind === "ok") {
-    const made = toDropboxItem(answer.value, "file");
-    if (made !== undefined) return toOutcome(made, sent, parent);
+    const created = toDropboxItem(answer.value, "file");
+    if (created !== undefined) return toOutcome(created, sent, parent);
     mayHaveLanded = true;
   } else if (!mayHaveLanded) {
     // The revision is no longer the current one, or the file was deleted.
@@ -279,15 +279,15 @@ async function commit(
 }
 
 /** The outcome when a file has the name: it is ours when it has exactly the sent bytes. */
-function recognize({ name, parent }: Upload, there: DropboxItem, sent: Sent): ItemOutcome {
-  return isSame(there, sent) && isAsSent(there.name, name)
-    ? { kind: "ok", item: toProviderItem(there, parent) }
-    : { kind: "conflict", existingName: there.name };
+function recognize({ name, parent }: Upload, existing: DropboxItem, sent: Sent): ItemOutcome {
+  return isSame(existing, sent) && isAsSent(existing.name, name)
+    ? { kind: "ok", item: toProviderItem(existing, parent) }
+    : { kind: "conflict", existingName: existing.name };
 }
 
-function toOutcome(made: DropboxItem, sent: Sent, parent: string): ItemOutcome {
-  return isSame(made, sent)
-    ? { kind: "ok", item: toProviderItem(made, parent) }
+function toOutcome(created: DropboxItem, sent: Sent, parent: string): ItemOutcome {
+  return isSame(created, sent)
+    ? { kind: "ok", item: toProviderItem(created, parent) }
     : { kind: "unknown_outcome", note: "other_bytes" };
 }
 
@@ -301,7 +301,7 @@ function isSame(found: DropboxItem, sent: Sent): boolean {
  * Retries a few times until there is a response: the source cannot be read again, so a failed upload
  * is lost. Each request is idempotent.
  */
-async function again(
+async function sendWithRetries(
   signal: AbortSignal,
   deps: UploadDeps,
   ask: () => Promise<ApiAnswer>,

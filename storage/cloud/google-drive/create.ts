@@ -32,13 +32,13 @@ export async function createFolder(
       },
       signal,
     );
-  let made = await verifyMade(drive, await make(), item, signal);
+  let attempt = await verifyMade(drive, await make(), item, signal);
   // The item certainly does not exist, and the chosen id makes a retry idempotent.
-  if (made.kind === "not_there") made = await verifyMade(drive, await make(), item, signal);
-  if (made.kind === "not_there") return made.failure;
-  return made.kind === "ok"
-    ? finish(drive, names, made.file, item, signal)
-    : refuse(drive, made, parent, signal);
+  if (attempt.kind === "not_there") attempt = await verifyMade(drive, await make(), item, signal);
+  if (attempt.kind === "not_there") return attempt.failure;
+  return attempt.kind === "ok"
+    ? finish(drive, names, attempt.file, item, signal)
+    : refuse(drive, attempt, parent, signal);
 }
 
 /**
@@ -53,7 +53,7 @@ export async function begin(
   signal: AbortSignal,
   resumed?: string,
 ): Promise<{ readonly kind: "ok"; readonly item: NewItem } | Failure> {
-  const [folder, free, taken] = await Promise.all([
+  const [folder, free, newId] = await Promise.all([
     drive.lookAtFolder(parent, signal),
     names.isFree(parent, name, resumed, signal),
     resumed === undefined ? drive.takeId(signal) : ({ kind: "ok", id: resumed } as const),
@@ -62,8 +62,8 @@ export async function begin(
   if (folder.kind !== "ok") return toChangeFailure(folder);
   if (free.kind !== "ok") return toChangeFailure(free);
   if (!free.isFree) return { kind: "conflict", existingName: name };
-  if (taken.kind !== "ok") return toChangeFailure(taken);
-  return { kind: "ok", item: { id: taken.id, parent, name } };
+  if (newId.kind !== "ok") return toChangeFailure(newId);
+  return { kind: "ok", item: { id: newId.id, parent, name } };
 }
 
 /** Result of an attempt to create an item: after a lost response the id shows whether it was created. */
@@ -86,15 +86,15 @@ export async function verifyMade(
 export async function finish(
   drive: Drive,
   names: Names,
-  made: DriveFile,
+  created: DriveFile,
   item: NewItem,
   signal: AbortSignal,
 ): Promise<ItemOutcome> {
   // Another client has moved the folder to the trash meanwhile, and the new item with it.
-  if (made.isTrashed) return undoCreate(drive, item, { kind: "stale", note: "parent_trashed" });
-  if ((await names.resolveConflict(made, signal)) === "theirs")
+  if (created.isTrashed) return undoCreate(drive, item, { kind: "stale", note: "parent_trashed" });
+  if ((await names.resolveConflict(created, signal)) === "theirs")
     return undoCreate(drive, item, { kind: "conflict", existingName: item.name });
-  return { kind: "ok", item: made.item };
+  return { kind: "ok", item: created.item };
 }
 
 /** Maps a refusal to create an item; distinguishes a missing parent from other missing items. */

@@ -86,10 +86,10 @@ export function createDrive(api: DriveApi, rootId: string, pageSize: number): Dr
     },
 
     async list(folder, name, signal, filesMax) {
-      const listed = createListedItems<DriveFile>(filesMax);
-      const named = name === undefined ? "" : ` and name = '${quoted(name)}'`;
+      const accumulated = createListedItems<DriveFile>(filesMax);
+      const nameCondition = name === undefined ? "" : ` and name = '${quoted(name)}'`;
       const query = {
-        q: `'${quoted(drive.realId(folder))}' in parents and trashed = false${named}`,
+        q: `'${quoted(drive.realId(folder))}' in parents and trashed = false${nameCondition}`,
         pageSize: String(pageSize),
         fields: `nextPageToken,incompleteSearch,files(${FIELDS})`,
         includeItemsFromAllDrives: "true",
@@ -108,19 +108,19 @@ export function createDrive(api: DriveApi, rootId: string, pageSize: number): Dr
         if (incompleteSearch === true)
           return { kind: "offline", sent: true, note: "incomplete_search" };
         if (!Array.isArray(files)) return strange;
-        for (const one of files as readonly unknown[]) {
-          const file = toDriveFile(one, rootId);
+        for (const value of files as readonly unknown[]) {
+          const file = toDriveFile(value, rootId);
           if (file === undefined) return strange;
           // `name =` ignores case; a page may repeat items that moved while it was read.
           const isMeant = name === undefined || file.item.name === name;
-          const failure = isMeant ? listed.add(file.item, file) : undefined;
+          const failure = isMeant ? accumulated.add(file.item, file) : undefined;
           if (failure !== undefined) return failure;
         }
-        const failure = listed.endPage();
+        const failure = accumulated.endPage();
         if (failure !== undefined) return failure;
         page = asText(nextPageToken);
       } while (page !== undefined);
-      return { kind: "ok", files: listed.values() };
+      return { kind: "ok", files: accumulated.values() };
     },
 
     async change(call, signal) {

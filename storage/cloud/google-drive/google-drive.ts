@@ -105,8 +105,8 @@ async function lookAround(
   if (typeof account !== "string" || rootId === undefined)
     return { kind: "offline", sent: true, note: "strange_answer" };
   const name = asText(user?.["emailAddress"]);
-  const named = name === undefined ? {} : { [PROBED_ACCOUNT_NAME]: name };
-  return { kind: "ok", probeResult: { [PROBED_ACCOUNT]: account, ...named, root: rootId } };
+  const accountName = name === undefined ? {} : { [PROBED_ACCOUNT_NAME]: name };
+  return { kind: "ok", probeResult: { [PROBED_ACCOUNT]: account, ...accountName, root: rootId } };
 }
 
 function userOf(about: JsonObject): JsonObject | undefined {
@@ -138,14 +138,14 @@ function createGoogleDrive(
     capabilities,
 
     async list({ folder, signal }) {
-      const [there, found] = await Promise.all([
+      const [parent, listing] = await Promise.all([
         drive.lookAtFolder(folder, signal),
         drive.list(folder, undefined, signal, LISTING_ITEMS_MAX),
       ]);
-      if (there.kind === "not_a_folder") return { kind: "stale", note: "not_a_folder" };
-      if (there.kind !== "ok") return toChangeFailure(there);
-      if (found.kind !== "ok") return toChangeFailure(found);
-      return { kind: "ok", items: found.files.map(({ item }) => item) };
+      if (parent.kind === "not_a_folder") return { kind: "stale", note: "not_a_folder" };
+      if (parent.kind !== "ok") return toChangeFailure(parent);
+      if (listing.kind !== "ok") return toChangeFailure(listing);
+      return { kind: "ok", items: listing.files.map(({ item }) => item) };
     },
 
     async stat({ id, signal }) {

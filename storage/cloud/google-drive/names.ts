@@ -73,7 +73,7 @@ export function createNames(drive: Drive, sleep: ProviderDeps["sleep"]): Names {
   };
 }
 
-function isBefore(one: DriveFile, other: DriveFile): boolean {
-  if (one.createdAt !== other.createdAt) return one.createdAt < other.createdAt;
-  return one.item.id < other.item.id;
+function isBefore(a: DriveFile, b: DriveFile): boolean {
+  if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt;
+  return a.item.id < b.item.id;
 }

@@ -64,17 +64,17 @@ export async function remove(
     const found = await drive.lookForChange(id, signal);
     if (found.kind !== "ok") return toChangeFailure(found);
     if (!isExpected(found.file, expected)) return { kind: "stale" };
-    const gone = await drive.api.ask({
+    const deleted = await drive.api.ask({
       method: permanently ? "DELETE" : "POST",
       service: "v2",
       path: permanently ? pathOf(id) : `${pathOf(id)}/trash`,
       headers: toGuard(found.file),
       signal,
     });
-    if (gone.kind === "ok") return { kind: "ok", how };
-    if (isAgain(gone, tries)) continue;
-    if (!isLostResponse(gone) || signal.aborted) return toChangeFailure(gone);
-    return explainDelete(gone, how, async () => {
+    if (deleted.kind === "ok") return { kind: "ok", how };
+    if (isAgain(deleted, tries)) continue;
+    if (!isLostResponse(deleted) || signal.aborted) return toChangeFailure(deleted);
+    return explainDelete(deleted, how, async () => {
       const after = await drive.look(id, signal);
       return after.kind === "ok" && after.file.isTrashed ? { kind: "not_found" } : after;
     });

@@ -66,13 +66,13 @@ export async function replace(input: Replacement, deps: UploadDeps): Promise<Ite
       const progress = await session.send(piece);
       if (progress.kind === "more") continue;
       isOver = progress.kind === "done";
-      const made: FileOutcome =
+      const replaced: FileOutcome =
         progress.kind === "done"
           ? toOutcome(progress.value, deps)
           : progress.kind === "not_found"
             ? { kind: "offline", sent: true, note: "session_gone" }
             : progress;
-      return await determineOutcome(made, before, sent(), signal, deps);
+      return await determineOutcome(replaced, before, sent(), signal, deps);
     }
     return { kind: "offline", sent: true, note: "session_wants_more" };
   } catch (error) {
@@ -95,7 +95,7 @@ async function replaceAtOnce(
 ): Promise<ItemOutcome> {
   let { tag } = before;
   for (let tries = 1; ; tries++) {
-    const made = await deps.drive.change(
+    const replaced = await deps.drive.change(
       {
         method: "PUT",
         service: "upload_v2",
@@ -106,8 +106,8 @@ async function replaceAtOnce(
       },
       signal,
     );
-    if (made.kind !== "precondition_failed" || tries === TRIES_MAX)
-      return determineOutcome(made, before, sent, signal, deps);
+    if (replaced.kind !== "precondition_failed" || tries === TRIES_MAX)
+      return determineOutcome(replaced, before, sent, signal, deps);
     // The etag also changes when nothing has changed that the caller can see.
     const now = await deps.drive.lookForChange(id, signal);
     if (now.kind !== "ok") return toChangeFailure(now);
@@ -119,7 +119,7 @@ async function replaceAtOnce(
 
 /** Verifies the bytes that Drive stores; after a lost response looks the file up. */
 async function determineOutcome(
-  made: FileOutcome,
+  replaced: FileOutcome,
   before: DriveFile,
   sent: Sent,
   signal: AbortSignal,
@@ -129,13 +129,13 @@ async function determineOutcome(
     isWhole(file, sent.size, sent.md5)
       ? { kind: "ok", item: file.item }
       : { kind: "unknown_outcome", note: "other_bytes" };
-  if (made.kind === "ok") return toItem(made.file);
-  if (!isLostResponse(made) || signal.aborted) return toChangeFailure(made);
+  if (replaced.kind === "ok") return toItem(replaced.file);
+  if (!isLostResponse(replaced) || signal.aborted) return toChangeFailure(replaced);
   const now = await drive.lookForChange(before.item.id, signal);
   if (now.kind === "not_found") return { kind: "stale" };
-  if (now.kind !== "ok") return { kind: "unknown_outcome", note: made.note ?? "lost" };
+  if (now.kind !== "ok") return { kind: "unknown_outcome", note: replaced.note ?? "lost" };
   if (now.file.item.version === before.item.version && now.file.md5 !== sent.md5)
-    return toChangeFailure(made) satisfies Failure;
+    return toChangeFailure(replaced) satisfies Failure;
   const landed = toItem(now.file);
   return landed.kind === "ok" ? landed : { kind: "stale" };
 }

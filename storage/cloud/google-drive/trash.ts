@@ -36,11 +36,11 @@ export function createTrash(deps: {
       const { files, nextPageToken } = answer.value;
       if (!Array.isArray(files)) return strange;
       const items: TrashedItem[] = [];
-      for (const one of files as readonly unknown[]) {
+      for (const value of files as readonly unknown[]) {
         // The contents of a trashed folder are trashed and restored with it.
-        const raw = asObject(one);
+        const raw = asObject(value);
         if (raw?.["explicitlyTrashed"] === false) continue;
-        const file = toDriveFile(one, rootId);
+        const file = toDriveFile(value, rootId);
         if (file === undefined) return strange;
         const { id, name, kind, parent, size } = file.item;
         items.push({
@@ -74,8 +74,8 @@ export function createTrash(deps: {
       if (restored.kind === "offline") restored = await drive.look(id, signal);
       if (restored.kind !== "ok") return toChangeFailure(restored);
       if (restored.file.isTrashed) return { kind: "unknown_outcome", note: "not_restored" };
-      const again = await names.isFree(parent, name, id, signal);
-      if (again.kind === "ok" && !again.isFree) {
+      const nameCheck = await names.isFree(parent, name, id, signal);
+      if (nameCheck.kind === "ok" && !nameCheck.isFree) {
         // Another client took the name meanwhile.
         const back = await put(true);
         return back.kind === "ok"

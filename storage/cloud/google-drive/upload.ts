@@ -71,7 +71,7 @@ export async function discardSession(saved: string, drive: Drive): Promise<void>
 interface Progress {
   readonly offset: number;
   readonly session?: Session;
-  readonly made?: FileOutcome;
+  readonly created?: FileOutcome;
 }
 
 /** Queries the session of an earlier call. An ended session may have created the file; otherwise opens a new one. */
@@ -83,10 +83,10 @@ async function resume(
 ): Promise<Progress> {
   const found = await continueSession(url, size, { ...deps, signal });
   if (found.kind === "stands") return found;
-  if (found.kind === "done") return { offset: 0, made: toOutcome(found.value, deps) };
-  if (found.kind !== "not_found") return { offset: 0, made: found };
-  const there = await deps.drive.look(item.id, signal);
-  return there.kind === "not_found" ? { offset: 0 } : { offset: 0, made: there };
+  if (found.kind === "done") return { offset: 0, created: toOutcome(found.value, deps) };
+  if (found.kind !== "not_found") return { offset: 0, created: found };
+  const existing = await deps.drive.look(item.id, signal);
+  return existing.kind === "not_found" ? { offset: 0 } : { offset: 0, created: existing };
 }
 
 async function send(
@@ -100,18 +100,18 @@ async function send(
   const md5 = createHash("md5");
   let size = 0;
   const before = savedUrl === undefined ? { offset: 0 } : await resume(savedUrl, item, input, deps);
-  let { session, made }: Progress = before;
-  if (made !== undefined && made.kind !== "ok") return refuse(drive, made, parent, signal);
+  let { session, created }: Progress = before;
+  if (created !== undefined && created.kind !== "ok") return refuse(drive, created, parent, signal);
   let mayHaveLanded = false;
   try {
     for await (const piece of inPieces(input.content, deps.sizes.pieceBytes, input.size)) {
       signal.throwIfAborted();
       md5.update(piece.bytes);
       size = piece.start + piece.bytes.length;
-      if (before.made !== undefined) continue;
+      if (before.created !== undefined) continue;
       mayHaveLanded = piece.isLast;
       if (session === undefined && piece.isLast && size <= deps.sizes.simpleBytesMax) {
-        made = await sendAtOnce(input, item, piece.bytes, deps);
+        created = await sendAtOnce(input, item, piece.bytes, deps);
         break;
       }
       if (session === undefined) {
@@ -132,20 +132,25 @@ async function send(
         rest ?? { start: size, bytes: Buffer.alloc(0), isLast: true },
       );
       if (sent.kind === "more") continue;
-      if (sent.kind === "done") made = toOutcome(sent.value, deps);
-      else made = sent.kind === "not_found" ? sessionExpired : sent;
+      if (sent.kind === "done") created = toOutcome(sent.value, deps);
+      else created = sent.kind === "not_found" ? sessionExpired : sent;
       break;
     }
   } finally {
-    if (made?.kind !== "ok" && input.session === undefined) await session?.cancel();
-    if (made?.kind !== "ok" && mayHaveLanded && signal.aborted)
+    if (created?.kind !== "ok" && input.session === undefined) await session?.cancel();
+    if (created?.kind !== "ok" && mayHaveLanded && signal.aborted)
       await undoCreate(drive, item, aborted);
   }
-  if (made === undefined) return { kind: "offline", sent: true, note: "session_wants_more" };
-  const verified = await verifyMade(drive, made, item, signal);
+  if (created === undefined) return { kind: "offline", sent: true, note: "session_wants_more" };
+  const verified = await verifyMade(drive, created, item, signal);
   if (verified.kind === "not_there") {
-    const gone = { kind: "not_found", note: "session_gone" } as const;
-    return refuse(drive, made === sessionExpired ? gone : verified.failure, parent, signal);
+    const sessionGone = { kind: "not_found", note: "session_gone" } as const;
+    return refuse(
+      drive,
+      created === sessionExpired ? sessionGone : verified.failure,
+      parent,
+      signal,
+    );
   }
   if (verified.kind !== "ok") return refuse(drive, verified, parent, signal);
   if (!isWhole(verified.file, size, md5.digest("hex")))

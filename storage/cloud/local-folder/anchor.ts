@@ -52,12 +52,12 @@ interface Step {
 
 /** An anchor by path keeps the folders from the trusted one down. */
 interface PathFolder extends Folder {
-  readonly way: readonly Step[];
+  readonly steps: readonly Step[];
 }
 
 function openChild(parent: Folder, segment: string): Promise<Folder> {
-  return "way" in parent
-    ? openByPath(parent.at(segment), (parent as PathFolder).way)
+  return "steps" in parent
+    ? openByPath(parent.at(segment), (parent as PathFolder).steps)
     : openByHandle(parent.at(segment));
 }
 
@@ -87,16 +87,16 @@ async function openByHandle(path: string): Promise<Folder> {
 
 async function openByPath(path: string, above: readonly Step[]): Promise<PathFolder> {
   const { dev, ino, birthtimeNs: born } = await lstatFolder(path);
-  const way = [...above, { path, dev, ino }];
+  const steps = [...above, { path, dev, ino }];
   return {
     at: (name) => (name === "." ? path : join(path, name)),
     self: path,
     dev,
     ino,
     born,
-    way,
+    steps,
     verify: async () => {
-      for (const step of way) {
+      for (const step of steps) {
         const current = await lstatFolder(step.path);
         if (current.dev !== step.dev || current.ino !== step.ino) throw notFolder();
       }

@@ -195,8 +195,8 @@ function createLocalFolder(
       if (refusal !== undefined) return refusal;
       return inFolder(parent, async (folder, root): Promise<ItemOutcome> => {
         await folder.verify();
-        const made = await unless(["EEXIST"], mkdir(folder.at(name)));
-        if (!made.ok) return { kind: "conflict", existingName: name };
+        const created = await unless(["EEXIST"], mkdir(folder.at(name)));
+        if (!created.ok) return { kind: "conflict", existingName: name };
         await folder.sync();
         const stats = await lstat(folder.at(name), { bigint: true });
         if (!(await isStillAt(root, parent, folder))) {
@@ -211,11 +211,11 @@ function createLocalFolder(
       try {
         const refusal = refuseName(parent, name);
         if (refusal !== undefined) return refusal;
-        const taken = await inFolder(parent, async (folder) => {
+        const conflict = await inFolder(parent, async (folder) => {
           const found = await unless(["ENOENT"], lstat(folder.at(name)));
           return found.ok ? ({ kind: "conflict", existingName: name } as const) : undefined;
         });
-        if (taken !== undefined) return taken;
+        if (conflict !== undefined) return conflict;
         return await below((root) =>
           own(root, "tmp", (tmp) =>
             createFile(toWriter(root, tmp), { parent, name, content, size, signal }),

@@ -50,16 +50,16 @@ export async function relocate(
   await to.folder.verify();
   const before = await lstatOf(from);
   if (before === undefined || !isExpected(before)) return { kind: "stale" };
-  const taken = await lstatOf(to);
-  if (taken !== undefined) {
-    if (!isSame(taken, before) || !isSame(from.folder, to.folder)) return conflict(to);
+  const existing = await lstatOf(to);
+  if (existing !== undefined) {
+    if (!isSame(existing, before) || !isSame(from.folder, to.folder)) return conflict(to);
     if (from.name === to.name) return { kind: "ok", stats: before };
     // Another spelling of the same name where the file system ignores the difference; otherwise two hard links.
     if (before.nlink > 1n && !before.isDirectory()) return conflict(to);
     return respell(from, to, before, staging);
   }
-  const way = { path: staging.origin, to: staging.destination };
-  return withRecord(staging, way, (name) =>
+  const move = { path: staging.origin, to: staging.destination };
+  return withRecord(staging, move, (name) =>
     before.isDirectory()
       ? moveFolder(from, to, before)
       : moveFile(from, to, before, { folder: staging.folder, name }),
@@ -69,12 +69,12 @@ export async function relocate(
 /** Runs `work` with a name in the staging folder. While it runs, a record beside the name allows recovery after a crash. */
 export async function withRecord<T>(
   { folder, newName }: Pick<Staging, "folder" | "newName">,
-  way: OnItsWay,
+  move: OnItsWay,
   work: (name: string) => Promise<T>,
 ): Promise<T> {
   const name = newName();
   const record = folder.at(`${name}.json`);
-  const writing = writeFile(record, JSON.stringify(way), { flag: "wx", mode: 0o600 });
+  const writing = writeFile(record, JSON.stringify(move), { flag: "wx", mode: 0o600 });
   // A full disk must not keep an old name in place.
   await unless(["ENOSPC", "EDQUOT"], writing);
   try {
@@ -205,9 +205,12 @@ export async function removeOwnName(
  */
 export async function takeAway(place: Place, waiting: Place): Promise<Place | undefined> {
   const source = place.folder.at(place.name);
-  const taken = await unless(["ENOENT", "EXDEV"], rename(source, waiting.folder.at(waiting.name)));
-  if (taken.ok) return waiting;
-  if (taken.code === "ENOENT") return undefined;
+  const renamed = await unless(
+    ["ENOENT", "EXDEV"],
+    rename(source, waiting.folder.at(waiting.name)),
+  );
+  if (renamed.ok) return waiting;
+  if (renamed.code === "ENOENT") return undefined;
   const beside = waitingBeside(place, waiting.name);
   return (await unless(["ENOENT"], rename(source, beside.folder.at(beside.name)))).ok
     ? beside

@@ -61,7 +61,8 @@ export async function placeRoot(
     const segments = [...folder.segments, ...below];
     if (segments.some((segment) => isOwn(segment))) return refused("reserved_name");
     const place = resolve(real.value, ...segments);
-    if (ownFolders.some((one) => touchesOwn(one, real.value, place))) return refused("own_folder");
+    if (ownFolders.some((ownFolder) => touchesOwn(ownFolder, real.value, place)))
+      return refused("own_folder");
     return { trusted: real.value, segments, anchoring: await anchoringHere() };
   }
   return refused("outside_allowed_roots");
@@ -173,8 +174,8 @@ async function writeMarker(root: Folder, id: string): Promise<string> {
       writeFile(own.at(MARKER), id, { flag: "wx", mode: 0o600 }),
     );
     if (written.ok) return id;
-    const known = await readMarker(root);
-    if (known !== undefined) return known;
+    const existing = await readMarker(root);
+    if (existing !== undefined) return existing;
     // Another entry has the name; it is in the adapter's own folder, so it may be removed.
     await unlink(own.at(MARKER));
     await writeFile(own.at(MARKER), id, { flag: "wx", mode: 0o600 });

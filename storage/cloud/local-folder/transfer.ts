@@ -46,9 +46,9 @@ export function streamOf(
 ): Readable {
   let position = range.start;
   const readNext = async (): Promise<Buffer | null> => {
-    const left = range.end + 1 - position;
-    if (left <= 0) return null;
-    const chunk = Buffer.allocUnsafe(Math.min(left, READ_BYTES));
+    const remaining = range.end + 1 - position;
+    if (remaining <= 0) return null;
+    const chunk = Buffer.allocUnsafe(Math.min(remaining, READ_BYTES));
     const { bytesRead } = await handle.read(chunk, 0, chunk.length, position);
     position += bytesRead;
     const atEnd = position > range.end || bytesRead === 0;

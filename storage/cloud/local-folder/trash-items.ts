@@ -56,8 +56,17 @@ export function createTrash(holder: TrashHolder): Trash {
         const restored = await using(openBelow(trash, [id]), (bin) =>
           using(openBelow(root, place.parent), async (folder): Promise<ItemOutcome> => {
             const from: Place = { folder: bin, name: place.name };
-            const way = holder.toStaging(staging, `.croft/trash/${id}/${place.name}`, record.path);
-            const moved = await relocate(from, { folder, name: place.name }, () => true, way);
+            const stagingArea = holder.toStaging(
+              staging,
+              `.croft/trash/${id}/${place.name}`,
+              record.path,
+            );
+            const moved = await relocate(
+              from,
+              { folder, name: place.name },
+              () => true,
+              stagingArea,
+            );
             if (moved.kind !== "ok") return moved;
             if (!(await holder.isStillAt(root, place.parentId, folder)))
               return { kind: "unknown_outcome", note: "parent_moved" };
@@ -76,8 +85,8 @@ export function createTrash(holder: TrashHolder): Trash {
           if (signal.aborted) break;
           // Under this name a later start completes the removal of a folder that a crash interrupted.
           const removal = holder.newRemovalName();
-          const taken = await unless(["ENOENT"], rename(trash.at(id), trash.at(removal)));
-          if (taken.ok)
+          const renamed = await unless(["ENOENT"], rename(trash.at(id), trash.at(removal)));
+          if (renamed.ok)
             await removeTree(trash, removal, await lstat(trash.at(removal), { bigint: true }));
           await forget(trash, id);
           removed += 1;

@@ -99,9 +99,9 @@ async function removeInPlace(
   const hidden: Place = { folder: from.folder, name: `.croft-${id}` };
   const taken = await take(from, hidden, isExpected);
   if (taken.kind !== "ok") return { kind: "stale" };
-  const gone = `.croft-${removal}`;
-  await rename(hidden.folder.at(hidden.name), hidden.folder.at(gone));
-  await removeTree(hidden.folder, gone, taken.stats);
+  const removalName = `.croft-${removal}`;
+  await rename(hidden.folder.at(hidden.name), hidden.folder.at(removalName));
+  await removeTree(hidden.folder, removalName, taken.stats);
   await from.folder.sync();
   return { kind: "ok", how: "permanent" };
 }

@@ -93,13 +93,14 @@ export async function replaceFile(
       return withRecord(staging, { path: staging.origin }, async (waitingName) => {
         const waiting = await takeAway(place, { folder: staging.folder, name: waitingName });
         if (waiting === undefined) return { kind: "stale" };
-        const taken = await lstatOf(waiting);
-        if (taken === undefined) return { kind: "unknown_outcome", note: "gone_from_staging" };
+        const replacedStats = await lstatOf(waiting);
+        if (replacedStats === undefined)
+          return { kind: "unknown_outcome", note: "gone_from_staging" };
         const restore = async (failure: Failure): Promise<Failure> => {
-          if (!(await putBack(waiting, place, taken))) await trash(waiting);
+          if (!(await putBack(waiting, place, replacedStats))) await trash(waiting);
           return failure;
         };
-        if (!isExpected(taken)) return restore({ kind: "stale" });
+        if (!isExpected(replacedStats)) return restore({ kind: "stale" });
         try {
           const published = await publishAnywhere(path, place, newName());
           if (published.kind !== "ok") return await restore({ kind: "stale", note: "name_taken" });

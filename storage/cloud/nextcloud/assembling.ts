@@ -54,18 +54,18 @@ export async function assemble(
       headTimeoutMs: ASSEMBLING_MS,
       signal,
     });
-    const answered = await judgeAnswer(core, answer);
+    const verdict = await judgeAnswer(core, answer);
     const isUnderWay =
-      (answered.kind === "lost" && answered.failure.sent) ||
-      (answered.kind === "refused" && answered.status === 423);
+      (verdict.kind === "lost" && verdict.failure.sent) ||
+      (verdict.kind === "refused" && verdict.status === 423);
     // If the first of two requests has succeeded, a server refuses the second.
     if (!isUnderWay)
-      return determineOutcome(core, upload, answered, signal, isContinued || attempt > 1);
+      return determineOutcome(core, upload, verdict, signal, isContinued || attempt > 1);
     const waited = await waitForFile(core, client, folder, upload, signal);
     if (waited !== "still_not_there") return waited;
     if (attempt >= 2)
-      return answered.kind === "lost"
-        ? undone(answered)
+      return verdict.kind === "lost"
+        ? undone(verdict)
         : { kind: "locked", note: "still_assembling" };
   }
 }
@@ -114,8 +114,8 @@ async function waitForFile(
         : toTaken(upload, found.davItem);
     if (found.kind === "reauth") return found;
     if (found.kind !== "not_found" && found.kind !== "ok") continue;
-    const gone = await core.refuseParent(upload.parent, signal);
-    if (gone?.kind === "stale") return gone;
+    const refusal = await core.refuseParent(upload.parent, signal);
+    if (refusal?.kind === "stale") return refusal;
     const pieces = await client.propfind(
       { place: { segments: [folder], isFolder: true }, depth: "0", props: [], signal },
       () => undefined,
@@ -134,31 +134,33 @@ async function waitForFile(
 export async function determineOutcome(
   core: DavCore,
   upload: ChunkedUpload,
-  answered: Answered,
+  verdict: Answered,
   signal: AbortSignal,
   wasAskedBefore = false,
 ): Promise<ItemOutcome> {
-  if (answered.kind === "refused" && isPlain(answered.failure)) return answered.failure;
-  if (answered.kind === "lost" && !answered.failure.sent) return answered.failure;
+  if (verdict.kind === "refused" && isPlain(verdict.failure)) return verdict.failure;
+  if (verdict.kind === "lost" && !verdict.failure.sent) return verdict.failure;
   const found = await core.lookAfter(upload.segments, signal);
   if (found.kind === "ok") {
     const { item } = found.davItem;
-    const mayBeOurs = answered.kind !== "refused" || wasAskedBefore;
+    const mayBeOurs = verdict.kind !== "refused" || wasAskedBefore;
     const isMade =
-      answered.kind === "accepted" ||
+      verdict.kind === "accepted" ||
       (mayBeOurs && (await isOurs(core, found.davItem, upload, signal)));
     if (!isMade) return toTaken(upload, found.davItem);
     return isOther(found.davItem, item.name, upload.size)
       ? { kind: "unknown_outcome", note: "other_bytes" }
       : { kind: "ok", item };
   }
-  if (found.kind === "invalid_name" && answered.kind === "refused") return found;
+  if (found.kind === "invalid_name" && verdict.kind === "refused") return found;
   if (found.kind !== "not_found") return { kind: "unknown_outcome", note: "look_failed" };
-  const gone = await core.refuseParent(upload.parent, signal);
-  if (gone !== undefined)
-    return gone.kind === "invalid_destination" ? { kind: "stale", note: "parent_is_a_file" } : gone;
-  if (answered.kind === "refused") return refusedName(answered.status, answered.failure);
-  return answered.kind === "lost" ? answered.failure : undone(answered);
+  const refusal = await core.refuseParent(upload.parent, signal);
+  if (refusal !== undefined)
+    return refusal.kind === "invalid_destination"
+      ? { kind: "stale", note: "parent_is_a_file" }
+      : refusal;
+  if (verdict.kind === "refused") return refusedName(verdict.status, verdict.failure);
+  return verdict.kind === "lost" ? verdict.failure : undone(verdict);
 }
 
 /** Returns the failure when another file has the name. */
@@ -181,14 +183,14 @@ async function isOurs(
   if (item.modifiedAt === upload.seconds * 1000) return true;
   const read = await readFile(core, { id: item.id, version: item.version, signal });
   if (read.kind !== "ok") return false;
-  const held = createHash("sha256");
+  const storedHash = createHash("sha256");
   try {
-    for await (const chunk of read.stream as AsyncIterable<Uint8Array>) held.update(chunk);
+    for await (const chunk of read.stream as AsyncIterable<Uint8Array>) storedHash.update(chunk);
   } catch (error) {
     if (error instanceof StreamAborted || signal.aborted) return false;
     throw error;
   }
-  return held.digest().equals(upload.sent.copy().digest());
+  return storedHash.digest().equals(upload.sent.copy().digest());
 }
 
 export async function judgeAnswer(

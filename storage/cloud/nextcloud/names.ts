@@ -13,7 +13,7 @@ export interface NameRules extends ProbeResult {
   readonly forbidden_endings: string;
 }
 
-/** Longest name in bytes: the server reserves some for itself. */
+/** Maximum length of a name in bytes: the server reserves the rest of 255 for itself. */
 const NAME_BYTES_MAX = 250;
 
 /** Parses the capabilities of files. Servers before Nextcloud 30 announce fewer rules. */

@@ -38,11 +38,11 @@ export async function openNextcloud(
   request: NextcloudRequest,
   deps: ProviderDeps,
 ): Promise<ConnectOutcome> {
-  const placed = toServerBase(request.url);
-  if (placed.kind !== "ok") return placed;
+  const parsed = toServerBase(request.url);
+  if (parsed.kind !== "ok") return parsed;
   if (request.username.includes(":"))
     return { kind: "invalid_setting", setting: "username", reason: "has_colon" };
-  const server = placed.base;
+  const server = parsed.base;
   const below = request.root.split("/").filter((segment) => segment !== "");
   if (below.some((segment) => segment === "." || segment === ".." || !segment.isWellFormed()))
     return { kind: "invalid_setting", setting: "root", reason: "not_a_path" };
@@ -83,10 +83,10 @@ export async function openNextcloud(
     };
   }
 
-  const known = request.probeResult;
+  const savedResult = request.probeResult;
   const looked =
-    known?.["version"] === PROBE_VERSION
-      ? ({ kind: "ok", probeResult: known } as const)
+    savedResult?.["version"] === PROBE_VERSION
+      ? ({ kind: "ok", probeResult: savedResult } as const)
       : await check(request.signal);
   if (looked.kind !== "ok") return looked;
   const details = looked.probeResult as ServerDetails;
@@ -128,9 +128,9 @@ export async function openNextcloud(
       }),
     }),
     async list(input) {
-      const listed = await verbs.list(input);
-      if (listed.kind === "ok" && details.chunks) await unfinished.sweep(input.signal);
-      return listed;
+      const listing = await verbs.list(input);
+      if (listing.kind === "ok" && details.chunks) await unfinished.sweep(input.signal);
+      return listing;
     },
     createFolder: async (input) =>
       refuseName(input.name, details) ??

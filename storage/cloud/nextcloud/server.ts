@@ -19,9 +19,9 @@ export interface ServerDetails extends NameRules {
 export function toServerBase(
   url: string,
 ): { readonly kind: "ok"; readonly base: DavBase } | ConnectFailure {
-  const placed = toBase(url, "");
-  if (placed.kind !== "ok") return placed;
-  const { origin, segments } = placed.base;
+  const parsed = toBase(url, "");
+  if (parsed.kind !== "ok") return parsed;
+  const { origin, segments } = parsed.base;
   const end = segments.findIndex((segment) => /^(remote|index|status|ocs)(\.php)?$/.test(segment));
   return {
     kind: "ok",

@@ -148,11 +148,13 @@ function toFound(
 ): Found | undefined {
   const text = (local: string) =>
     response.props.get(`{${NEXTCLOUD}}${local}`) ?? response.props.get(`{${OWNCLOUD}}${local}`);
-  const whole = (text("trashbin-original-location") ?? "").split("/").filter((one) => one !== "");
+  const whole = (text("trashbin-original-location") ?? "")
+    .split("/")
+    .filter((segment) => segment !== "");
   const isBelow = below.every((segment, at) => segment === whole[at]);
   const path = whole.slice(below.length);
   const name = path.at(-1);
-  if (!isBelow || name === undefined || path.some((one) => one === "." || one === ".."))
+  if (!isBelow || name === undefined || path.some((segment) => segment === "." || segment === ".."))
     return undefined;
   const seconds = toCount(text("trashbin-deletion-time") ?? text("trashbin-delete-timestamp"));
   return {

@@ -50,17 +50,17 @@ export function createUnfinishedUploads(
     async sweep(signal) {
       if (!mayBeLeft) return;
       mayBeLeft = false;
-      const left: string[] = [];
+      const leftovers: string[] = [];
       const looked = await client.propfind(
         { place: { segments: [], isFolder: true }, depth: "1", props: [], signal },
         (_response, path) => {
           const name = path?.at(-1) ?? "";
-          if (isRemainder(name, deps)) left.push(name);
+          if (isRemainder(name, deps)) leftovers.push(name);
         },
       );
       if (looked.kind === "offline") mayBeLeft = true;
-      for (const folder of left.slice(0, SWEEP_MAX)) await remove(folder, signal);
-      if (left.length > SWEEP_MAX) mayBeLeft = true;
+      for (const folder of leftovers.slice(0, SWEEP_MAX)) await remove(folder, signal);
+      if (leftovers.length > SWEEP_MAX) mayBeLeft = true;
     },
   };
 }

@@ -186,15 +186,15 @@ async function uploadPieces(
     ...(upload.size === undefined ? {} : { "oc-total-length": String(upload.size) }),
   };
   if (continued === undefined) {
-    const made = await client.send({
+    const created = await client.send({
       method: "MKCOL",
       place: { segments: [folder], isFolder: true },
       headers,
       signal,
     });
-    if (made.kind !== "answered") return made;
-    const failure = client.refuse(made);
-    if (made.status !== 201) return failure.kind === "stale" ? offline("no_uploads") : failure;
+    if (created.kind !== "answered") return created;
+    const failure = client.refuse(created);
+    if (created.status !== 201) return failure.kind === "stale" ? offline("no_uploads") : failure;
     await session?.save(JSON.stringify({ folder, pieceBytes } satisfies SavedChunks));
   }
 
@@ -210,8 +210,8 @@ async function uploadPieces(
         // Servers throttle clients that repeat a refused request.
         isOver = refused.kind === "reauth";
         if (isPlain(refused)) return refused;
-        const gone = await core.refuseParent(chunked.parent, signal);
-        return gone?.kind === "stale" ? gone : refused;
+        const refusal = await core.refuseParent(chunked.parent, signal);
+        return refusal?.kind === "stale" ? refusal : refused;
       }
     }
     const outcome = await core.alone([chunked.segments], async () => {

@@ -71,8 +71,8 @@ export function createChanges(
     const answer = await send(item.etag);
     if (answer.kind !== "stale") return answer;
     // Some libraries refuse their own etag: if nothing has changed, the condition is useless there.
-    const again = await drive.look(item.id, signal);
-    if (again.kind !== "ok" || again.found.item.etag !== item.etag) return answer;
+    const current = await drive.look(item.id, signal);
+    if (current.kind !== "ok" || current.found.item.etag !== item.etag) return answer;
     return send(undefined);
   }
 
@@ -123,9 +123,9 @@ export function createChanges(
         signal,
       });
       if (answer.kind === "ok") {
-        const made = drive.toItem(answer.value);
-        if (answer.status === 201 && made.kind === "ok")
-          return { kind: "ok", item: made.found.item };
+        const created = drive.toItem(answer.value);
+        if (answer.status === 201 && created.kind === "ok")
+          return { kind: "ok", item: created.found.item };
         if (answer.status === 200) return { kind: "conflict", existingName: name };
       }
       const failure = answer.kind === "ok" ? STRANGE_ANSWER : answer;
@@ -198,8 +198,8 @@ export function createChanges(
       let answer = await send(current.item.etag);
       if (answer.kind === "stale") {
         // Some drives refuse the precondition of a delete although it holds.
-        const again = await drive.look(id, signal);
-        if (again.kind === "ok" && again.found.item.etag === current.item.etag)
+        const latest = await drive.look(id, signal);
+        if (latest.kind === "ok" && latest.found.item.etag === current.item.etag)
           answer = await send(undefined);
       }
       if (answer.kind === "ok") return { kind: "ok", how };

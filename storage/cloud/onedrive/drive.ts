@@ -53,7 +53,7 @@ export function createDrive(graph: Graph, driveId: string, rootId: string): Driv
 
   async function list(folder: string, signal: AbortSignal): Promise<ListOutcome> {
     if (!isPossibleId(folder)) return { kind: "stale", note: "impossible_id" };
-    const listed = createListedItems<ProviderItem>();
+    const accumulated = createListedItems<ProviderItem>();
     let path: string | undefined = `${addressOf(folder)}/children${fields}&$top=${PAGE_ITEMS}`;
     while (path !== undefined) {
       const answer = await graph.call({ method: "GET", path, signal });
@@ -65,10 +65,10 @@ export function createDrive(graph: Graph, driveId: string, rootId: string): Driv
         if (raw?.["deleted"] !== undefined) continue;
         const found = raw && toDriveItem(raw, rootId, folder);
         if (found === undefined) return strange("strange_item");
-        const failure = listed.add(found.item, { ...found.item, parent: folder });
+        const failure = accumulated.add(found.item, { ...found.item, parent: folder });
         if (failure !== undefined) return failure;
       }
-      const failure = listed.endPage();
+      const failure = accumulated.endPage();
       if (failure !== undefined) return failure;
       const link = answer.value["@odata.nextLink"];
       if (link === undefined || link === null) break;
@@ -76,12 +76,12 @@ export function createDrive(graph: Graph, driveId: string, rootId: string): Driv
       if (path === undefined) return strange("strange_next_page");
     }
     // A file has no children either: an empty listing is not evidence that the item is a folder.
-    if (listed.size === 0 && folder !== "") {
+    if (accumulated.size === 0 && folder !== "") {
       const current = await look(folder, signal);
       if (current.kind !== "ok") return toListFailure(current);
       if (current.found.item.kind !== "folder") return { kind: "stale", note: "no_folder" };
     }
-    return { kind: "ok", items: listed.values() };
+    return { kind: "ok", items: accumulated.values() };
   }
 
   return {

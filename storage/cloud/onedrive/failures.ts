@@ -15,27 +15,27 @@ export function toGraphFailure(
   const codes = codesOf(body);
   const word = toCodeWord(codes[0] ?? "");
   const note = word === undefined ? String(status) : `${status} ${word}`;
-  const has = (...expected: readonly string[]) => expected.some((code) => codes.includes(code));
+  const hasCode = (...expected: readonly string[]) => expected.some((code) => codes.includes(code));
 
   const limited = { retryAfterSeconds: retryAfterSeconds(headers, nowMs), note } as const;
   // 509 is the bandwidth limit of SharePoint.
   if (status === 429 || status === 509) return { kind: "rate_limited", ...limited };
   if (status === 503 && limited.retryAfterSeconds !== undefined)
     return { kind: "rate_limited", ...limited };
-  if (status === 507 || has("quotaLimitReached", "insufficientStorage"))
+  if (status === 507 || hasCode("quotaLimitReached", "insufficientStorage"))
     return { kind: "quota_exceeded", note };
   if (status >= 500)
     return status === 501 ? { kind: "unsupported", note } : { kind: "offline", sent: true, note };
 
   switch (status) {
     case 400:
-      if (has("invalidName", "nameContainsInvalidCharacters", "pathIsTooLong", "nameTooLong"))
+      if (hasCode("invalidName", "nameContainsInvalidCharacters", "pathIsTooLong", "nameTooLong"))
         return { kind: "invalid_name", rule: "refused_by_provider", note };
       return { kind: "unsupported", reason: "refused", note };
     case 401:
       return { kind: "reauth", note };
     case 403:
-      return has("activityLimitReached", "throttledRequest")
+      return hasCode("activityLimitReached", "throttledRequest")
         ? { kind: "rate_limited", ...limited }
         : { kind: "forbidden", note };
     case 404:

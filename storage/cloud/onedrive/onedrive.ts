@@ -44,9 +44,13 @@ export async function openOneDrive(
   const { tokens, sender } = openSignedIn(by.vendor, request, deps, [root]);
   const around = { ...by, tokens };
   const graph = createGraph({ sender, root, clock: deps.clock });
-  const known = request.probeResult;
-  if (known !== undefined && isComplete(known))
-    return { kind: "ok", provider: createOneDrive(graph, known, deps, around), probeResult: known };
+  const savedResult = request.probeResult;
+  if (savedResult !== undefined && isComplete(savedResult))
+    return {
+      kind: "ok",
+      provider: createOneDrive(graph, savedResult, deps, around),
+      probeResult: savedResult,
+    };
   const looked = await lookAt(graph, request.signal);
   if (looked.kind !== "ok") return looked;
   return {

@@ -53,8 +53,8 @@ export async function readFile(
     if (bytes.kind === "ask_for_whole")
       return withRange ? open(false) : { kind: "offline", sent: true, note: "strange_range" };
     // Started while the bytes arrive, so that their end does not wait for it.
-    const again = lookForChange();
-    const stream = untilConfirmed(bytes.stream, () => again);
+    const secondLookup = lookForChange();
+    const stream = untilConfirmed(bytes.stream, () => secondLookup);
     return { kind: "ok", item, length: bytes.length, stream };
   }
 

@@ -78,8 +78,8 @@ async function putContent(
   const answer = await send(item.etag);
   if (answer.kind !== "stale") return answer;
   // Some libraries refuse their own etag: if nothing has changed, the condition is useless there.
-  const again = await deps.drive.look(item.id, signal);
-  if (again.kind !== "ok" || again.found.item.etag !== item.etag) return answer;
+  const current = await deps.drive.look(item.id, signal);
+  if (current.kind !== "ok" || current.found.item.etag !== item.etag) return answer;
   return send(undefined);
 }
 

@@ -66,14 +66,14 @@ export async function continueSession(
   const isGone = progress.kind === "not_found" || progress.kind === "unknown_outcome";
   if (progress.kind !== "next" && !isGone)
     return progress.kind === "done" ? { kind: "finished" } : progress;
-  const there = await deps.drive.lookAtChild(parent, name, signal);
+  const existing = await deps.drive.lookAtChild(parent, name, signal);
   if (isGone) {
-    if (there.kind === "ok") return { kind: "finished" };
-    return there.kind === "not_found" ? undefined : there;
+    if (existing.kind === "ok") return { kind: "finished" };
+    return existing.kind === "not_found" ? undefined : existing;
   }
   // Some work drives overwrite a file through a session that forbids it.
-  if (there.kind === "ok") return { kind: "conflict" };
-  return there.kind === "not_found" ? { kind: "ok", url, offset: progress.offset } : there;
+  if (existing.kind === "ok") return { kind: "conflict" };
+  return existing.kind === "not_found" ? { kind: "ok", url, offset: progress.offset } : existing;
 }
 
 /**
@@ -86,9 +86,9 @@ export async function begin(
 ): Promise<OpenSession | GraphFailure> {
   const { parent, name, session, signal } = input;
   // Some work drives overwrite a file through a session that forbids it.
-  const taken = await deps.drive.lookAtChild(parent, name, signal);
-  if (taken.kind === "ok") return { kind: "conflict", existingName: taken.found.item.name };
-  if (taken.kind !== "not_found") return taken;
+  const existing = await deps.drive.lookAtChild(parent, name, signal);
+  if (existing.kind === "ok") return { kind: "conflict", existingName: existing.found.item.name };
+  if (existing.kind !== "not_found") return existing;
   let mayHaveBegun = false;
   for (let tries = 1; ; tries++) {
     const answer = await deps.graph.call({

@@ -144,8 +144,8 @@ async function confirm(
   const parsed = deps.drive.toItem(value);
   if (parsed.kind !== "ok") return determineOutcome(STRANGE_ANSWER, sent, input, deps);
   // Some libraries alter documents after the upload: the altered bytes count from then on.
-  const held = await deps.drive.look(parsed.found.item.id, input.signal);
-  const { found } = held.kind === "ok" ? held : parsed;
+  const stored = await deps.drive.look(parsed.found.item.id, input.signal);
+  const { found } = stored.kind === "ok" ? stored : parsed;
   if (isSame(found, sent) || isRewritten(input.name)) return { kind: "ok", item: found.item };
   return { kind: "unknown_outcome", note: "other_bytes" };
 }

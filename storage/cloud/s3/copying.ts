@@ -45,9 +45,9 @@ export async function copyObject(store: Store, copy: Copy): Promise<Copied> {
   if (!isLost(sent)) return toCopied(sent);
   const landed = await findObject(store, copy.to, copy.signal);
   if (landed === undefined) {
-    const again = await send();
-    if (again.kind === "done") return verify(store, copy, again.etag);
-    if (!isLost(again) && again.kind !== "precondition") return toCopied(again);
+    const retried = await send();
+    if (retried.kind === "done") return verify(store, copy, retried.etag);
+    if (!isLost(retried) && retried.kind !== "precondition") return toCopied(retried);
   }
   // An equal tag means equal content. An object with another tag may be ours or not, and a guess must not delete
   // anything.

@@ -56,22 +56,22 @@ export function toProbeResult(findings: Findings): ProbeResult {
 
 /** Restores the findings from a probe result. Missing findings count as not proved. */
 export function toFindings(probeResult: ProbeResult, region: string): Findings {
-  const is = (name: string) => probeResult[name] === true;
+  const isProved = (name: string) => probeResult[name] === true;
   return {
     region: typeof probeResult["region"] === "string" ? probeResult["region"] : region,
     guards: {
-      put: is("conditional_put"),
-      multipart: is("conditional_multipart"),
-      copySource: is("conditional_copy_source"),
-      copyDestination: is("conditional_copy_destination"),
-      remove: is("conditional_delete"),
-      replace: is("conditional_replace"),
-      replaceInParts: is("conditional_multipart_replace"),
+      put: isProved("conditional_put"),
+      multipart: isProved("conditional_multipart"),
+      copySource: isProved("conditional_copy_source"),
+      copyDestination: isProved("conditional_copy_destination"),
+      remove: isProved("conditional_delete"),
+      replace: isProved("conditional_replace"),
+      replaceInParts: isProved("conditional_multipart_replace"),
     },
-    isVersioned: is("versioned"),
+    isVersioned: isProved("versioned"),
     // Unknown until the next probe of an old connection: assumed, because hiding such a folder costs only requests.
-    listsDeletedFolders: is("versioned") && probeResult["lists_deleted_folders"] !== false,
-    isWritable: is("writable"),
+    listsDeletedFolders: isProved("versioned") && probeResult["lists_deleted_folders"] !== false,
+    isWritable: isProved("writable"),
     keySpelling: toSpelling(probeResult["key_spelling"]),
     prefixSpelling: toSpelling(probeResult["prefix_spelling"]),
   };

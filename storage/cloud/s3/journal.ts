@@ -263,7 +263,7 @@ async function recoverUpload(
   // Each of these uploads had an entry first, so uploads that are not listed now have ended.
   const others = begun.length === 0 ? new Set<string>() : await findNoted(store, entry, signal);
   if (typeof others === "string" || "kind" in others) return others;
-  for (const id of begun.filter((one) => !others.has(one))) {
+  for (const id of begun.filter((id) => !others.has(id))) {
     const failed = await abortUpload(client, key, id, signal);
     if (failed !== undefined) return failed;
   }
@@ -280,7 +280,7 @@ async function findNoted(
   const entries = await listOwn(store, journalOf(store), signal);
   if ("kind" in entries) return entries;
   if (entries.length >= OWN_OBJECTS_MAX) return "pending";
-  for (const other of entries.filter((one) => one.key !== at)) {
+  for (const other of entries.filter((entry) => entry.key !== at)) {
     const read = await readEntry(store, other.key, signal);
     if (read === undefined) continue;
     if (!("entry" in read)) return read;

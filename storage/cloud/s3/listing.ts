@@ -185,7 +185,7 @@ export async function listFolder(
   if (prefix === undefined) return { kind: "stale", note: "impossible_id" };
   const files = new Map<string, ProviderItem>();
   const folders = new Set<string>();
-  const listed = createListedItems();
+  const accumulated = createListedItems();
   let exists = folder === "";
   for await (const page of pagesOf(store, { prefix, delimiter: "/" }, signal)) {
     if (page.kind !== "ok") return page;
@@ -203,7 +203,7 @@ export async function listFolder(
       const name = toLeaf(store, entry.key);
       const item = toFileItem(folder, name, entry);
       files.set(name, item);
-      const failure = listed.add(item, undefined);
+      const failure = accumulated.add(item, undefined);
       if (failure !== undefined) return failure;
     }
     const prefixes = await keepLive(store, page.prefixes, signal);
@@ -213,17 +213,17 @@ export async function listFolder(
       const name = toLeaf(store, below.slice(0, -1));
       if (folder === "" && name === OWN_FOLDER) continue;
       folders.add(name);
-      const failure = listed.add(toFolderItem(folder, name), undefined);
+      const failure = accumulated.add(toFolderItem(folder, name), undefined);
       if (failure !== undefined) return failure;
     }
-    const failure = listed.endPage();
+    const failure = accumulated.endPage();
     if (failure !== undefined) return failure;
   }
   if (!exists) return { kind: "stale" };
-  const shown = [...folders].map((name) =>
+  const folderItems = [...folders].map((name) =>
     toFolderItem(folder, files.has(name) ? toShadow(name) : name),
   );
-  return { kind: "ok", items: [...files.values(), ...shown] };
+  return { kind: "ok", items: [...files.values(), ...folderItems] };
 }
 
 /** Returns a file item of a folder by its name. */

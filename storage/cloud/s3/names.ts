@@ -32,19 +32,19 @@ export async function refusePlace(
   signal: AbortSignal,
   {
     isGuarded = false,
-    listed,
+    listed: listing,
   }: { readonly isGuarded?: boolean; readonly listed?: ListedFolder | undefined } = {},
 ): Promise<Failure | undefined> {
   const ownPrefix = `${place.key}/`;
   const [file, folder, parent] = await Promise.all([
     isGuarded ? undefined : findObject(store, place.key, signal),
-    listed?.prefixes.has(ownPrefix) === false ? false : hasKeys(store, ownPrefix, signal),
-    place.parent === "" || listed?.hasOther(ownPrefix) === true
+    listing?.prefixes.has(ownPrefix) === false ? false : hasKeys(store, ownPrefix, signal),
+    place.parent === "" || listing?.hasOther(ownPrefix) === true
       ? true
       : hasKeys(store, place.parentPrefix, signal),
   ]);
   const refused = [file, folder, parent].find(
-    (one): one is Refused => typeof one === "object" && isRefused(one),
+    (result): result is Refused => typeof result === "object" && isRefused(result),
   );
   if (refused !== undefined) return toChangeFailure(refused.failure);
   if (parent !== true) return { kind: "stale", note: "parent_gone" };

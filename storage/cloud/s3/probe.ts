@@ -67,7 +67,7 @@ export async function probe(
     const clean = AbortSignal.timeout(CLEAN_MS);
     // Whether the bucket keeps versions may not be known yet.
     const careful = { ...store, findings: { ...store.findings, isVersioned: true } };
-    for (const made of [key, other]) await purge(careful, made, clean);
+    for (const createdKey of [key, other]) await purge(careful, createdKey, clean);
   }
 }
 
@@ -116,15 +116,15 @@ async function probeGuards(
     store.client.askForBody({ method: "PUT", key: other, headers, signal }, "ETag");
   // A server that ignored one of the conditions has overwritten the object.
   const source = await findObject(store, key, signal);
-  if (source?.kind !== "object") return gone(source);
+  if (source?.kind !== "object") return toMissingObject(source);
   const asSource = toSourceHeaders(store, key, source.etag);
   const changed = await copy({ ...asSource, "x-amz-copy-source-if-match": NO_TAG });
   failed = note("copySource", await isEnforced(changed, other, otherTag));
   if (failed !== undefined) return failed;
-  const there = await findObject(store, other, signal);
-  if (there?.kind !== "object") return gone(there);
+  const existing = await findObject(store, other, signal);
+  if (existing?.kind !== "object") return toMissingObject(existing);
   const replaced = await copy({ ...asSource, ...NEW_COPY_HEADERS });
-  failed = note("copyDestination", await isEnforced(replaced, other, there.etag));
+  failed = note("copyDestination", await isEnforced(replaced, other, existing.etag));
   if (failed !== undefined) return failed;
   const multipart = await probeMultipart(store, key, signal);
   if ("kind" in multipart)
@@ -133,7 +133,7 @@ async function probeGuards(
   found.replaceInParts = multipart.replaces;
 
   const last = await findObject(store, other, signal);
-  if (last?.kind !== "object") return gone(last);
+  if (last?.kind !== "object") return toMissingObject(last);
   const removed = await store.client.ask({
     method: "DELETE",
     key: other,
@@ -155,7 +155,7 @@ async function probeMultipart(
 ): Promise<{ readonly creates: boolean; readonly replaces: boolean } | Refused | Failure> {
   const unproved = { creates: false, replaces: false };
   const before = await findObject(store, key, signal);
-  if (before?.kind !== "object") return gone(before);
+  if (before?.kind !== "object") return toMissingObject(before);
   const query = { uploads: "" };
   const started = await store.client.askForBody({ method: "POST", key, query, signal }, "UploadId");
   // A server without multipart uploads refuses each of them anyway.
@@ -206,8 +206,8 @@ async function probeDeletedFolder(
 ): Promise<boolean | Failure> {
   const { client } = store;
   const key = `${folder}deleted/1`;
-  const made = await put(store, key, "1", {}, signal);
-  if (made.kind === "refused") return toChangeFailure(made.failure);
+  const created = await put(store, key, "1", {}, signal);
+  if (created.kind === "refused") return toChangeFailure(created.failure);
   const removed = await client.ask({ method: "DELETE", key, signal });
   try {
     if (removed.kind === "refused") return toChangeFailure(removed.failure);
@@ -217,7 +217,7 @@ async function probeDeletedFolder(
     return page.prefixes.some((text) => decodeKey(text, spelling) === `${folder}deleted/`);
   } finally {
     const clean = AbortSignal.timeout(CLEAN_MS);
-    for (const sent of [removed, made]) {
+    for (const sent of [removed, created]) {
       const versionId = sent.kind === "done" ? sent.headers["x-amz-version-id"] : undefined;
       if (versionId !== undefined)
         await client.ask({ method: "DELETE", key, query: { versionId }, signal: clean });
@@ -263,7 +263,7 @@ function put(
   return store.client.ask({ method: "PUT", key, body: Buffer.from(text), headers, signal });
 }
 
-function gone(head: Refused | undefined): Failure {
+function toMissingObject(head: Refused | undefined): Failure {
   return head === undefined
     ? { kind: "offline", sent: true, note: "probe_gone" }
     : toChangeFailure(head.failure);

@@ -82,27 +82,29 @@ async function copyThenDelete(
     if (copied.kind === "precondition") return { kind: "stale" };
   }
   if (copied.kind !== "copied") return copied;
-  const made = copied.head;
-  if (made.etag !== source.etag) {
+  const copyHead = copied.head;
+  if (copyHead.etag !== source.etag) {
     // The copy could not be identified later by its own tag alone.
-    const failed = await journal.rewrite({ ...entry, copied: made.etag });
-    if (failed !== undefined) return undoCopy(store, to.key, made, failed, signal);
+    const failed = await journal.rewrite({ ...entry, copied: copyHead.etag });
+    if (failed !== undefined) return undoCopy(store, to.key, copyHead, failed, signal);
   }
   const failure = await keepFolder(store, toPrefix(from), from, signal);
-  if (failure !== undefined) return undoCopy(store, to.key, made, failure, signal);
-  const there = await isThereBeside(store, to.parentPrefix, to.key, signal);
-  if (there !== true)
+  if (failure !== undefined) return undoCopy(store, to.key, copyHead, failure, signal);
+  const folderExists = await isThereBeside(store, to.parentPrefix, to.key, signal);
+  if (folderExists !== true)
     return undoCopy(
       store,
       to.key,
-      made,
-      there === false ? { kind: "stale", note: "parent_gone" } : there,
+      copyHead,
+      folderExists === false ? { kind: "stale", note: "parent_gone" } : folderExists,
       signal,
     );
-  const gone = await removeSource(store, from, source, signal);
-  if (gone !== undefined)
-    return gone.kind === "unknown_outcome" ? gone : undoCopy(store, to.key, made, gone, signal);
-  return { kind: "ok", item: toItem(to.id, made) };
+  const sourceFailure = await removeSource(store, from, source, signal);
+  if (sourceFailure !== undefined)
+    return sourceFailure.kind === "unknown_outcome"
+      ? sourceFailure
+      : undoCopy(store, to.key, copyHead, sourceFailure, signal);
+  return { kind: "ok", item: toItem(to.id, copyHead) };
 }
 
 /** Deletes the source if it is still the copied object. Returns undefined if this call deleted it. */
@@ -120,8 +122,10 @@ async function removeSource(
   if (still === undefined) return undefined;
   if (still.kind === "refused") return { kind: "unknown_outcome", note: "delete_unanswered" };
   if (still.etag !== source.etag) return { kind: "stale", note: "source_changed" };
-  const again = await removeObject(store, { key: from, etag: source.etag, signal });
-  return again.kind === "done" ? undefined : { kind: "unknown_outcome", note: "delete_unanswered" };
+  const secondDelete = await removeObject(store, { key: from, etag: source.etag, signal });
+  return secondDelete.kind === "done"
+    ? undefined
+    : { kind: "unknown_outcome", note: "delete_unanswered" };
 }
 
 /**
@@ -165,14 +169,14 @@ async function explain(
   to: Place,
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
-  const [before, there] = await Promise.all([
+  const [sourceHead, targetHead] = await Promise.all([
     findObject(store, from, signal),
     findObject(store, to.key, signal),
   ]);
-  for (const head of [before, there])
+  for (const head of [sourceHead, targetHead])
     if (head?.kind === "refused") return toChangeFailure(head.failure);
-  if (before?.kind !== "object" || before.etag !== source.etag) return { kind: "stale" };
-  return there === undefined ? undefined : { kind: "conflict", existingName: to.name };
+  if (sourceHead?.kind !== "object" || sourceHead.etag !== source.etag) return { kind: "stale" };
+  return targetHead === undefined ? undefined : { kind: "conflict", existingName: to.name };
 }
 
 function toPrefix(key: string): string {

@@ -125,12 +125,12 @@ export async function removeBatch(
   targets: readonly Target[],
   signal: AbortSignal,
 ): Promise<BatchFailed | undefined> {
-  let left = targets;
+  let remaining = targets;
   for (let tries = 1; ; tries++) {
-    const failed = left.length === 0 ? undefined : await sendBatch(store, left, signal);
+    const failed = remaining.length === 0 ? undefined : await sendBatch(store, remaining, signal);
     if (failed === undefined) return undefined;
-    left = failed.left;
-    const removed = targets.length - left.length;
+    remaining = failed.remaining;
+    const removed = targets.length - remaining.length;
     if (tries === BATCH_TRIES || signal.aborted || !mayRetryRead(failed.failure))
       return { failure: failed.failure, removed: failed.isUnknown ? targets.length : removed };
     try {
@@ -152,7 +152,11 @@ async function sendBatch(
   targets: readonly Target[],
   signal: AbortSignal,
 ): Promise<
-  | { readonly failure: Failure; readonly left: readonly Target[]; readonly isUnknown: boolean }
+  | {
+      readonly failure: Failure;
+      readonly remaining: readonly Target[];
+      readonly isUnknown: boolean;
+    }
   | undefined
 > {
   const body = Buffer.from(
@@ -170,18 +174,18 @@ async function sendBatch(
     if (sent.failure.kind === "unsupported" || sent.code === "MalformedXML") {
       const single = await removeOneByOne(store, targets, signal);
       if (single === undefined) return undefined;
-      const left = targets.slice(single.removed);
-      return { failure: single.failure, left, isUnknown: false };
+      const remaining = targets.slice(single.removed);
+      return { failure: single.failure, remaining, isUnknown: false };
     }
     const failure = toChangeFailure(sent.failure);
-    return { failure, left: targets, isUnknown: mayHaveLanded(sent) };
+    return { failure, remaining: targets, isUnknown: mayHaveLanded(sent) };
   }
   const read = await readDeleteResult(sent.answer);
-  if (read.kind !== "ok") return { failure: read, left: targets, isUnknown: true };
+  if (read.kind !== "ok") return { failure: read, remaining: targets, isUnknown: true };
   const now = store.deps.clock();
   if (!/^Delete\w*(Result|Response)$/.test(read.root)) {
     const failure = toChangeFailure(toFailure({ status: 500, code: read.code }, now));
-    return { failure, left: targets, isUnknown: true };
+    return { failure, remaining: targets, isUnknown: true };
   }
   // A missing key counts as deleted, even if the server reports an error for it.
   const refused = read.failed.filter(({ code }) => !/^NoSuch(Key|Version)$/.test(code));
@@ -191,7 +195,7 @@ async function sendBatch(
   const failed = new Set(refused.map(({ key }) => key));
   return {
     failure: toChangeFailure(toFailure({ status, code: first.code }, now)),
-    left: targets.filter(({ key }) => failed.has(key)),
+    remaining: targets.filter(({ key }) => failed.has(key)),
     isUnknown: false,
   };
 }

@@ -130,8 +130,8 @@ export function createS3(
 
 /** Checks that the bucket can be listed and probes the server's conditions again. Removes old leftovers. */
 export async function lookAt(store: Store, signal: AbortSignal): Promise<CheckOutcome> {
-  const listed = await hasKeys(store, store.keys.root, signal);
-  if (typeof listed === "object") return toChangeFailure(listed.failure);
+  const listable = await hasKeys(store, store.keys.root, signal);
+  if (typeof listable === "object") return toChangeFailure(listable.failure);
   const probed = await probe(store, signal);
   if (probed.kind !== "ok") return probed;
   const { findings } = probed;
@@ -150,18 +150,19 @@ async function createFolder(store: Store, place: Place, signal: AbortSignal) {
   return store.deps.locks.withLocks([toLockKey(store, key)], async () => {
     const refusal = await refusePlace(store, place, signal);
     if (refusal !== undefined) return refusal;
-    const made = await putNew(store, { key: marker, body: new Uint8Array(), signal });
-    if (made.kind === "precondition") return { kind: "conflict", existingName: name } as const;
+    const created = await putNew(store, { key: marker, body: new Uint8Array(), signal });
+    if (created.kind === "precondition") return { kind: "conflict", existingName: name } as const;
     // After a lost response an existing marker counts as ours: folders of one name are one folder.
-    if (made.kind === "refused" && !mayHaveLanded(made)) return toChangeFailure(made.failure);
-    const there = await hasKeys(store, marker, signal);
-    if (typeof there === "object") return { kind: "unknown_outcome" } as const;
-    if (!there)
-      return made.kind === "refused"
-        ? toChangeFailure(made.failure)
+    if (created.kind === "refused" && !mayHaveLanded(created))
+      return toChangeFailure(created.failure);
+    const markerExists = await hasKeys(store, marker, signal);
+    if (typeof markerExists === "object") return { kind: "unknown_outcome" } as const;
+    if (!markerExists)
+      return created.kind === "refused"
+        ? toChangeFailure(created.failure)
         : ({ kind: "stale", note: "gone_again" } as const);
     if ((await isThereBeside(store, parentPrefix, marker, signal)) === false) {
-      const etag = made.kind === "done" ? made.etag : "";
+      const etag = created.kind === "done" ? created.etag : "";
       await removeObject(store, { key: marker, etag, signal });
       return { kind: "stale", note: "parent_gone" } as const;
     }

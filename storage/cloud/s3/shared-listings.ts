@@ -109,9 +109,9 @@ export function createSharedListings(): SharedListings {
         folder.listing = list();
       }
       const { listing } = folder;
-      const listed = await listing;
+      const result = await listing;
       // A change that began meanwhile has removed it.
-      return folder.listing === listing ? listed : undefined;
+      return folder.listing === listing ? result : undefined;
     },
   };
 }

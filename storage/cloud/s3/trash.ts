@@ -180,8 +180,8 @@ function toNewestFirst(entries: readonly KeyEntry[]): readonly KeyEntry[] {
   const byKey = Map.groupBy(entries, ({ key }) => key);
   return [...byKey]
     .map(([key, versions]) => ({ key: Buffer.from(key), versions }))
-    .toSorted((one, other) => Buffer.compare(one.key, other.key))
-    .flatMap(({ versions }) => versions.toSorted((one, other) => toRank(other) - toRank(one)));
+    .toSorted((a, b) => Buffer.compare(a.key, b.key))
+    .flatMap(({ versions }) => versions.toSorted((a, b) => toRank(b) - toRank(a)));
 }
 
 function toRank({ isLatest, modifiedAt = 0 }: KeyEntry): number {

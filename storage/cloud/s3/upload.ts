@@ -54,12 +54,12 @@ export async function upload(store: Store, input: Upload): Promise<ItemOutcome> 
       sentBytes = bytes;
     });
     if (before !== undefined && before.parts === undefined) {
-      const there = await findObject(store, input.to.key, signal);
-      if (there?.kind === "refused") return toChangeFailure(there.failure);
-      if (there !== undefined) {
+      const existing = await findObject(store, input.to.key, signal);
+      if (existing?.kind === "refused") return toChangeFailure(existing.failure);
+      if (existing !== undefined) {
         // The upload has ended and the name is taken, possibly by our file.
-        const isOurs = there.etag === (await toTag(pieces));
-        const { etag, versionId } = there;
+        const isOurs = existing.etag === (await toTag(pieces));
+        const { etag, versionId } = existing;
         return isOurs
           ? await confirm(
               store,
@@ -153,8 +153,8 @@ function putWhole(store: Store, { to, over, contentType, signal }: Upload, body:
     async (): Promise<Changed | Failure> => {
       if (over === undefined) {
         const isGuarded = store.findings.guards.put;
-        const listed = await findShared(store, to.parentPrefix, signal);
-        const refusal = await refusePlace(store, to, signal, { isGuarded, listed });
+        const listing = await findShared(store, to.parentPrefix, signal);
+        const refusal = await refusePlace(store, to, signal, { isGuarded, listed: listing });
         if (refusal !== undefined) return refusal;
       }
       const object = { key, body, contentType: toContentType(contentType, to.name), signal };
@@ -165,9 +165,9 @@ function putWhole(store: Store, { to, over, contentType, signal }: Upload, body:
       const find = () => findOurs(store, key, body, over, signal);
       const landed = await find();
       if (landed !== undefined) return landed;
-      const again = await send();
-      if (again.kind === "done") return again;
-      return (await find()) ?? again;
+      const retried = await send();
+      if (retried.kind === "done") return retried;
+      return (await find()) ?? retried;
     },
   );
 }
@@ -223,7 +223,12 @@ async function putParts(
     store,
     { key: to.key, over, headers, session, continued, partBytes, signal },
     (uploadId) =>
-      sendParts(store, { key: to.key, uploadId, there: continued?.parts, signal }, first, rest),
+      sendParts(
+        store,
+        { key: to.key, uploadId, storedParts: continued?.parts, signal },
+        first,
+        rest,
+      ),
     (complete) =>
       store.deps.locks.withLocks([toLockKey(store, to.key)], async () => {
         // Meanwhile the folder may have been deleted or the name taken.
@@ -236,7 +241,7 @@ interface PartTarget {
   readonly key: string;
   readonly uploadId: string;
   /** The parts that the server has. */
-  readonly there: PartsThere | undefined;
+  readonly storedParts: PartsThere | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -253,8 +258,9 @@ async function sendParts(
   const onTheirWay = new Set<Promise<void>>();
   let failed: Refused | undefined;
   const start = (piece: Piece, number: number) => {
-    const there = target.there?.get(number);
-    if (there?.size === piece.bytes.length) return void parts.push({ number, etag: there.etag });
+    const storedPart = target.storedParts?.get(number);
+    if (storedPart?.size === piece.bytes.length)
+      return void parts.push({ number, etag: storedPart.etag });
     const sending = sendPart(store, { ...target, signal }, piece, number).then((sent) => {
       onTheirWay.delete(sending);
       if (sent.kind === "part") parts.push(sent.part);
@@ -330,14 +336,14 @@ async function confirm(
     return toChangeFailure(sent.failure);
   }
   if (sent.kind !== "done") return sent;
-  const [head, there] = await Promise.all([
+  const [head, parentExists] = await Promise.all([
     findObject(store, to.key, signal),
     // The folder of a replaced file may exist only as the prefix of this file's key.
     over === undefined ? isParentThere(store, to, signal) : true,
   ]);
   if (head?.kind === "refused") return { kind: "unknown_outcome", note: "upload_unseen" };
   if (head === undefined) return { kind: "stale", note: "gone_again" };
-  if (there === false) {
+  if (parentExists === false) {
     const { etag, versionId } = head;
     await removeObject(store, { key: to.key, etag, versionId, signal });
     return { kind: "stale", note: "parent_gone" };
@@ -361,6 +367,6 @@ async function isParentThere(
   { key, parentPrefix }: Place,
   signal: AbortSignal,
 ): Promise<boolean | Failure> {
-  const listed = await findShared(store, parentPrefix, signal);
-  return listed?.hasOther(key) === true || isThereBeside(store, parentPrefix, key, signal);
+  const listing = await findShared(store, parentPrefix, signal);
+  return listing?.hasOther(key) === true || isThereBeside(store, parentPrefix, key, signal);
 }

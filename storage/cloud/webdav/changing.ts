@@ -24,30 +24,30 @@ export async function createFolder(
   if (parent === undefined) return { kind: "stale", note: "impossible_id" };
   const segments = [...parent, name];
   return core.alone([segments], async () => {
-    const taken = await refuseTaken(core, segments, signal);
-    if (taken !== undefined) return taken;
+    const conflict = await refuseTaken(core, segments, signal);
+    if (conflict !== undefined) return conflict;
     const answer = await core.client.send({
       method: "MKCOL",
       place: { segments, isFolder: true },
       signal,
     });
-    const answered =
+    const verdict =
       answer.kind === "answered"
         ? await judge(core, answer)
         : ({ kind: "lost", failure: answer } as const);
-    if (answered.kind === "refused" && isPlain(answered.failure)) return answered.failure;
-    if (answered.kind === "lost" && !answered.failure.sent) return answered.failure;
+    if (verdict.kind === "refused" && isPlain(verdict.failure)) return verdict.failure;
+    if (verdict.kind === "lost" && !verdict.failure.sent) return verdict.failure;
     const found = await core.lookAfter(segments, signal);
     if (found.kind === "ok") {
-      const isOurs = answered.kind !== "refused" && found.davItem.item.kind === "folder";
+      const isOurs = verdict.kind !== "refused" && found.davItem.item.kind === "folder";
       return isOurs
         ? { kind: "ok", item: found.davItem.item }
         : { kind: "conflict", existingName: name };
     }
     if (found.kind !== "not_found") return { kind: "unknown_outcome", note: "look_failed" };
-    if (answered.kind !== "refused") return undone(answered);
-    const gone = await core.refuseParent(parent, signal);
-    return toStale(gone) ?? refusedName(answered.status, answered.failure);
+    if (verdict.kind !== "refused") return undone(verdict);
+    const refusal = await core.refuseParent(parent, signal);
+    return toStale(refusal) ?? refusedName(verdict.status, verdict.failure);
   });
 }
 
@@ -149,15 +149,15 @@ export async function deleteItem(
         },
         signal,
       });
-      const answered =
+      const verdict =
         answer.kind === "answered"
           ? await judge(core, answer)
           : ({ kind: "lost", failure: answer } as const);
-      if (answered.kind === "refused" && isPlain(answered.failure)) return answered.failure;
-      if (answered.kind === "lost" && !answered.failure.sent) return answered.failure;
+      if (verdict.kind === "refused" && isPlain(verdict.failure)) return verdict.failure;
+      if (verdict.kind === "lost" && !verdict.failure.sent) return verdict.failure;
       const after = await core.lookAfter(place.segments, signal);
       if (after.kind === "not_found")
-        return answered.kind === "refused" && answered.status === 404
+        return verdict.kind === "refused" && verdict.status === 404
           ? { kind: "stale", note: "gone" }
           : finish(before.davItem);
       if (after.kind !== "ok") return { kind: "unknown_outcome", note: "look_failed" };
@@ -168,13 +168,13 @@ export async function deleteItem(
         })
       )
         return { kind: "stale", note: "changed" };
-      if (answered.kind === "refused" && answered.status === 412 && guards && attempt < 2) {
+      if (verdict.kind === "refused" && verdict.status === 412 && guards && attempt < 2) {
         guards = false;
         continue;
       }
-      return answered.kind === "refused"
-        ? refusedName(answered.status, answered.failure)
-        : undone(answered);
+      return verdict.kind === "refused"
+        ? refusedName(verdict.status, verdict.failure)
+        : undone(verdict);
     }
   });
 }
@@ -185,8 +185,8 @@ export async function refuseTaken(
   segments: readonly string[],
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
-  const gone = toStale(await core.refuseParent(segments.slice(0, -1), signal));
-  if (gone !== undefined) return gone;
+  const refusal = toStale(await core.refuseParent(segments.slice(0, -1), signal));
+  if (refusal !== undefined) return refusal;
   const found = await core.look(segments, signal);
   if (found.kind === "ok") return { kind: "conflict", existingName: found.davItem.item.name };
   return found.kind === "not_found" ? undefined : beforehand(found);

@@ -202,9 +202,9 @@ export function createDavClient(options: DavClientOptions): DavClient {
 /** Returns whether a redirect only adds a slash to the same URL. */
 function addsSlash({ status, headers }: ProviderAnswer, base: DavBase, place: DavPlace): boolean {
   if (![301, 302, 307, 308].includes(status)) return false;
-  const there = toUrl(base, { ...place, isFolder: true });
+  const folderUrl = toUrl(base, { ...place, isFolder: true });
   try {
-    return new URL(headers["location"] ?? "", toUrl(base, place)).href === new URL(there).href;
+    return new URL(headers["location"] ?? "", toUrl(base, place)).href === new URL(folderUrl).href;
   } catch {
     return false;
   }

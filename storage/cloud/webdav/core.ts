@@ -57,8 +57,9 @@ export function createDavCore(input: {
         if (response.status !== undefined && response.status >= 300) refused ??= response.status;
         else {
           // On a server that mixes spellings, this finds the spelling of the item.
-          const listed = path?.at(-1);
-          const spelt = listed !== undefined && isSameSpelling(listed, name) ? listed : name;
+          const listedName = path?.at(-1);
+          const spelt =
+            listedName !== undefined && isSameSpelling(listedName, name) ? listedName : name;
           current ??= toDavItem(parent.join("/"), spelt, response, serverNow, probeResult);
         }
       },

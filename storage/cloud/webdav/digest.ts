@@ -79,7 +79,7 @@ function readQuoted(header: HeaderText, start: number) {
 
 /** Returns the hash algorithm of a challenge; undefined when it is not a supported digest. */
 export function findDigest(challenges: readonly Challenge[]) {
-  const known = challenges.flatMap(({ scheme, params }) => {
+  const supported = challenges.flatMap(({ scheme, params }) => {
     const algorithm = (params["algorithm"] ?? "MD5").toUpperCase();
     const qops = params["qop"]?.split(",").map((qop) => qop.trim().toLowerCase());
     const hash = hashes.get(algorithm);
@@ -89,7 +89,7 @@ export function findDigest(challenges: readonly Challenge[]) {
       ? [{ params, algorithm, hash, hasQop: qops !== undefined }]
       : [];
   });
-  return known.find(({ hash }) => hash === "sha256") ?? known[0];
+  return supported.find(({ hash }) => hash === "sha256") ?? supported[0];
 }
 
 /** @param newNonce returns a random text for each request */

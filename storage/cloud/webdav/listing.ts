@@ -66,8 +66,13 @@ export async function listFolder(
   if (self === "file") return { kind: "stale", note: "file" };
   // A response without the folder itself is not evidence that it exists.
   if (self === undefined && listed.size === 0) return offline("empty_multistatus");
-  const gone = await removeAll(core, segments, remains.slice(0, LEFTOVERS_OF_LISTING_MAX), signal);
-  return { kind: "ok", items: listed.values().filter((item) => !gone.has(item)) };
+  const removed = await removeAll(
+    core,
+    segments,
+    remains.slice(0, LEFTOVERS_OF_LISTING_MAX),
+    signal,
+  );
+  return { kind: "ok", items: listed.values().filter((item) => !removed.has(item)) };
 }
 
 /** Removes leftovers of uploads and probes of a daemon that died. Ignores failures. */
@@ -77,15 +82,15 @@ async function removeAll(
   remains: readonly ProviderItem[],
   signal: AbortSignal,
 ): Promise<ReadonlySet<ProviderItem>> {
-  const gone = new Set<ProviderItem>();
+  const removed = new Set<ProviderItem>();
   for (const item of remains) {
     const place = { segments: [...folder, item.name], isFolder: item.kind === "folder" };
     const answer = await core.client.send({ method: "DELETE", place, signal });
     if (answer.kind !== "answered") break;
     answer.discard();
-    if (answer.status >= 200 && answer.status < 300) gone.add(item);
+    if (answer.status >= 200 && answer.status < 300) removed.add(item);
   }
-  return gone;
+  return removed;
 }
 
 /** Servers refuse the listing of a file in many ways: a lookup finds the reason. */

@@ -174,13 +174,13 @@ async function probeIn(
     const name = ".shown";
     if ((await put(name, "x")).status >= 300) return true;
     let isShown = false;
-    const listed = await client.propfind(
+    const listing = await client.propfind(
       { place: own, depth: "1", props: davProps, signal },
       (_response, path) => {
         isShown ||= path?.at(-1) === name;
       },
     );
-    return listed.kind !== "ok" || isShown;
+    return listing.kind !== "ok" || isShown;
   }
 
   async function findOut(): Promise<ProbeResult> {
@@ -199,8 +199,8 @@ async function probeIn(
     const path = new URL(whole, client.base.origin).pathname;
     let usesPath = false;
     if (moved.status === 400 || moved.status === 502) {
-      const again = await ask("MOVE", at("a"), { destination: path, overwrite: "F" });
-      usesPath = again.status < 300;
+      const movedByPath = await ask("MOVE", at("a"), { destination: path, overwrite: "F" });
+      usesPath = movedByPath.status < 300;
     }
     const destination = (name: string) =>
       usesPath ? new URL(client.destination(at(name))).pathname : client.destination(at(name));
@@ -261,8 +261,8 @@ async function probeIn(
     try {
       return { kind: "ok", probeResult: await findOut() };
     } finally {
-      const gone = await client.send({ method: "DELETE", place: own, signal });
-      if (gone.kind === "answered") gone.discard();
+      const deleted = await client.send({ method: "DELETE", place: own, signal });
+      if (deleted.kind === "answered") deleted.discard();
     }
   } catch (error) {
     if (error instanceof ProbeFailed) return error.failure;

@@ -73,19 +73,19 @@ export async function moveOnto(
 ): Promise<ItemOutcome> {
   let guards = core.probeResult["if_match"] === true;
   for (let attempt = 1; ; attempt++) {
-    const answered = await sendMove(core, { ...move, guards });
-    if (answered.kind === "refused" && isPlain(answered.failure)) return answered.failure;
-    if (answered.kind === "lost" && !answered.failure.sent) return answered.failure;
-    const outcome = await determineOutcome(core, move, answered);
+    const verdict = await sendMove(core, { ...move, guards });
+    if (verdict.kind === "refused" && isPlain(verdict.failure)) return verdict.failure;
+    if (verdict.kind === "lost" && !verdict.failure.sent) return verdict.failure;
+    const outcome = await determineOutcome(core, move, verdict);
     if (outcome !== "nothing_happened") return outcome;
     // A condition that fails although nothing has changed is useless (weak tags, compressing servers).
-    const isGuardUseless = answered.kind === "refused" && answered.status === 412 && guards;
-    if (attempt < 2 && (isGuardUseless || answered.kind === "lost")) {
+    const isGuardUseless = verdict.kind === "refused" && verdict.status === 412 && guards;
+    if (attempt < 2 && (isGuardUseless || verdict.kind === "lost")) {
       guards = false;
       continue;
     }
-    if (answered.kind === "refused") return refusedName(answered.status, answered.failure);
-    return undone(answered);
+    if (verdict.kind === "refused") return refusedName(verdict.status, verdict.failure);
+    return undone(verdict);
   }
 }
 
@@ -99,12 +99,12 @@ export function refusedName(status: number, failure: Failure): Failure {
 }
 
 /** Returns the failure when a change that was not refused has no visible result. */
-export function undone(answered: Exclude<Answered, { kind: "refused" }>): Failure {
-  if (answered.kind === "accepted")
+export function undone(verdict: Exclude<Answered, { kind: "refused" }>): Failure {
+  if (verdict.kind === "accepted")
     return { kind: "offline", sent: true, note: "accepted_but_not_done" };
   // An error of the server itself is a response: the request has ended. Otherwise it may still be running.
-  const note = answered.failure.note ?? "lost";
-  return /^5\d\d$/.test(note) ? answered.failure : { kind: "unknown_outcome", note };
+  const note = verdict.failure.note ?? "lost";
+  return /^5\d\d$/.test(note) ? verdict.failure : { kind: "unknown_outcome", note };
 }
 
 async function sendMove(
@@ -166,12 +166,12 @@ async function determineOutcome(
     readonly isGuarded?: boolean;
     readonly signal: AbortSignal;
   },
-  answered: Answered,
+  verdict: Answered,
 ): Promise<ItemOutcome | "nothing_happened"> {
   const target = await core.lookAfter(move.to, move.signal);
   if (target.kind === "invalid_name") return target;
   if (!isLooked(target)) return { kind: "unknown_outcome", note: "look_failed" };
-  const isDone = move.isGuarded === true && answered.kind === "accepted" && target.kind === "ok";
+  const isDone = move.isGuarded === true && verdict.kind === "accepted" && target.kind === "ok";
   if (isDone && isSameItem(move.source, target.davItem))
     return { kind: "ok", item: target.davItem.item };
   const source = await core.lookAfter(move.from, move.signal);
@@ -184,7 +184,7 @@ async function determineOutcome(
   }
   if (target.kind === "ok")
     // The source may be a new item at the old path.
-    return answered.kind === "accepted" && isSameItem(move.source, target.davItem)
+    return verdict.kind === "accepted" && isSameItem(move.source, target.davItem)
       ? { kind: "ok", item: target.davItem.item }
       : { kind: "conflict", existingName: target.davItem.item.name };
   if (!isExpected(source.davItem, { kind: move.source.item.kind, etag: move.source.item.etag }))

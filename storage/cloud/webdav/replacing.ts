@@ -133,21 +133,21 @@ async function putOver(
       body: bytes,
       signal,
     });
-    const answered: Answered =
+    const verdict: Answered =
       answer.kind === "answered" ? await judge(core, answer) : { kind: "lost", failure: answer };
-    if (answered.kind === "refused" && isPlain(answered.failure)) return answered.failure;
-    if (answered.kind === "lost" && !answered.failure.sent) return answered.failure;
+    if (verdict.kind === "refused" && isPlain(verdict.failure)) return verdict.failure;
+    if (verdict.kind === "lost" && !verdict.failure.sent) return verdict.failure;
     const now = await core.lookAfter(segments, signal);
     if (now.kind === "not_found") return { kind: "stale", note: "gone" };
     if (now.kind !== "ok") return { kind: "unknown_outcome", note: "look_failed" };
     const isSameAsBefore = now.davItem.item.version === current.item.version;
-    if (answered.kind === "accepted")
+    if (verdict.kind === "accepted")
       return isOther(now.davItem, name, bytes.byteLength)
         ? { kind: "unknown_outcome", note: "other_bytes" }
         : { kind: "ok", item: now.davItem.item };
-    if (answered.kind === "refused") {
+    if (verdict.kind === "refused") {
       if (!isSameAsBefore) return { kind: "stale", note: "changed" };
-      return answered.status === 412 ? "useless_tag" : answered.failure;
+      return verdict.status === 412 ? "useless_tag" : verdict.failure;
     }
     if (!isSameAsBefore)
       // Other bytes may come from another client, or be the first part of these on a server that keeps incomplete
@@ -155,7 +155,7 @@ async function putOver(
       return (await holds(core, now.davItem, bytes, signal))
         ? { kind: "ok", item: now.davItem.item }
         : { kind: "unknown_outcome", note: "changed_meanwhile" };
-    if (attempt === ATTEMPTS_MAX) return undone(answered);
+    if (attempt === ATTEMPTS_MAX) return undone(verdict);
   }
 }
 

@@ -79,14 +79,14 @@ async function uploadBy(
       const isCut = failure.kind === "offline" || signal.aborted;
       if (!(await isWhole(core, upload, temporary, body, isCut))) {
         if (isPlain(failure)) return failure;
-        const gone = await core.refuseParent(place.parent, signal);
-        return gone === undefined ? failure : toStale(gone);
+        const refusal = await core.refuseParent(place.parent, signal);
+        return refusal === undefined ? failure : toStale(refusal);
       }
     }
     const outcome = await core.alone([place.segments], async (): Promise<ItemOutcome> => {
       const isGuarded = refusesByItself(core);
-      const taken = isGuarded ? undefined : await refuseTaken(core, place.segments, signal);
-      if (taken !== undefined) return taken;
+      const conflict = isGuarded ? undefined : await refuseTaken(core, place.segments, signal);
+      if (conflict !== undefined) return conflict;
       const found = await core.look(temporary, signal);
       if (found.kind === "not_found") return { kind: "offline", sent: false, note: "not_kept" };
       if (found.kind !== "ok") return found;
@@ -171,8 +171,8 @@ async function isWhole(
 }
 
 async function explainStale(core: DavCore, parent: readonly string[], signal: AbortSignal) {
-  const gone = await core.refuseParent(parent, signal);
-  return gone === undefined ? undefined : toStale(gone);
+  const refusal = await core.refuseParent(parent, signal);
+  return refusal === undefined ? undefined : toStale(refusal);
 }
 
 function toStale(failure: Failure): Failure {
@@ -243,17 +243,17 @@ export async function openBody(
   }
 
   async function* rest() {
-    let held: Uint8Array | undefined = Buffer.concat(chunks);
+    let lastChunk: Uint8Array | undefined = Buffer.concat(chunks);
     for (;;) {
       const next = await source.next();
       if (next.done === true) break;
       if (next.value.byteLength === 0) continue;
       take(next.value);
-      if (held.byteLength > 0) yield held;
-      held = next.value;
+      if (lastChunk.byteLength > 0) yield lastChunk;
+      lastChunk = next.value;
     }
     end();
-    yield held;
+    yield lastChunk;
   }
   const stream = Readable.from(rest(), { objectMode: false });
   // The generator may be waiting for the source, and would not notice that its reader has left.

@@ -39,13 +39,13 @@ export async function openWebDav(
   request: WebDavRequest,
   deps: ProviderDeps,
 ): Promise<ConnectOutcome> {
-  const placed = toBase(request.url, request.root);
-  if (placed.kind !== "ok") return placed;
+  const parsed = toBase(request.url, request.root);
+  if (parsed.kind !== "ok") return parsed;
   // Basic authentication ends the user name at the first colon.
   if (request.username.includes(":"))
     return { kind: "invalid_setting", setting: "username", reason: "has_colon" };
   const clientOf = (probeResult: ProbeResult) =>
-    createClient(placed.base, request, probeResult, deps);
+    createClient(parsed.base, request, probeResult, deps);
   const check = (signal: AbortSignal) =>
     detect(clientOf, deps, request.root === "" ? "url" : "root", signal);
   const { probeResult } = request;

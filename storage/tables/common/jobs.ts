@@ -117,7 +117,7 @@ export async function deleteClaimed(db: Queries, claim: Claim): Promise<boolean>
 export async function releaseClaimed(
   tx: Transaction,
   claim: Claim,
-  again: {
+  retry: {
     readonly runAt: number;
     readonly error: string | undefined;
     readonly countAttempt: boolean;
@@ -136,9 +136,9 @@ export async function releaseClaimed(
     `UPDATE jobs SET state = 'waiting', lease_owner = NULL, leased_until = NULL, run_at = ?,
        attempts = attempts - ?, last_error = COALESCE(?, last_error), updated_at = ?
      WHERE ${CLAIMED}`,
-    again.runAt,
-    again.countAttempt ? 0 : 1,
-    again.error ?? null,
+    retry.runAt,
+    retry.countAttempt ? 0 : 1,
+    retry.error ?? null,
     tx.now,
     ...claimValues(claim),
   );

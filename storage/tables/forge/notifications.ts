@@ -60,7 +60,7 @@ export async function upsertThread(
       ? (["repository_id", "user_id", "commit_id"] as const)
       : (["issue_id", "user_id"] as const);
   const values = { repository_id: repositoryId, user_id: userId, commit_id: commitId };
-  const known = await tx.get<{ status: number }>(
+  const existing = await tx.get<{ status: number }>(
     `SELECT status FROM forge_notifications WHERE ${key.map((column) => `${column} = ?`).join(" AND ")}`,
     ...key.map((column) => (column === "issue_id" ? issueId : values[column])),
   );
@@ -83,7 +83,7 @@ export async function upsertThread(
   );
   if (row === undefined) return undefined;
   await changeMailbox(tx, userId, [
-    ...(known === undefined ? [] : [{ status: known.status, by: -1 }]),
+    ...(existing === undefined ? [] : [{ status: existing.status, by: -1 }]),
     { status: row.status, by: 1 },
   ]);
   return row.id;
@@ -136,7 +136,7 @@ export async function markThreads(
   const { sql, values } = toMarkStatement(filter, status, tx.now);
   const { changes } = await tx.run(sql, ...values);
   await changeMailbox(tx, filter.userId, [
-    ...tally.map((each) => ({ status: each.status, by: -each.total })),
+    ...tally.map((count) => ({ status: count.status, by: -count.total })),
     { status: threadStatuses.indexOf(status), by: changes },
   ]);
   return changes;
@@ -149,8 +149,8 @@ export async function markThread(
   status: ThreadStatus,
 ): Promise<ForgeThread | undefined> {
   await holdMailbox(tx, userId);
-  const known = await findThread(tx, id);
-  if (known?.userId !== userId) return undefined;
+  const thread = await findThread(tx, id);
+  if (thread?.userId !== userId) return undefined;
   const to = threadStatuses.indexOf(status);
   await tx.run(
     "UPDATE forge_notifications SET status = ?, updated_at = ? WHERE id = ?",
@@ -159,10 +159,10 @@ export async function markThread(
     id,
   );
   await changeMailbox(tx, userId, [
-    { status: threadStatuses.indexOf(known.status), by: -1 },
+    { status: threadStatuses.indexOf(thread.status), by: -1 },
     { status: to, by: 1 },
   ]);
-  return { ...known, status, updatedAt: tx.now };
+  return { ...thread, status, updatedAt: tx.now };
 }
 
 export async function findThread(db: Queries, id: ThreadId): Promise<ForgeThread | undefined> {
@@ -265,7 +265,7 @@ function toTallyStatement(filter: ThreadFilter): Statement {
           WHERE user_id = ? AND status IN (${statuses.map(() => "?").join(", ")})${rest.sql} GROUP BY status`,
     values: [
       filter.userId,
-      ...statuses.map((each) => threadStatuses.indexOf(each)),
+      ...statuses.map((status) => threadStatuses.indexOf(status)),
       ...rest.values,
     ],
   };
@@ -293,7 +293,7 @@ export function toMarkStatement(
       threadStatuses.indexOf(status),
       now,
       filter.userId,
-      ...statuses.map((each) => threadStatuses.indexOf(each)),
+      ...statuses.map((status) => threadStatuses.indexOf(status)),
       ...rest.values,
     ],
   };
@@ -360,5 +360,5 @@ function toRest({ repositoryId, kinds, since, before }: ThreadFilter): Statement
     conditions.push("updated_at <= ?");
     values.push(before);
   }
-  return { sql: conditions.map((each) => ` AND ${each}`).join(""), values };
+  return { sql: conditions.map((condition) => ` AND ${condition}`).join(""), values };
 }

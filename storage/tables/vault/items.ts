@@ -232,7 +232,7 @@ export async function replaceFolderItems(
   parentRef: string,
   items: readonly ItemMetadata[],
 ): Promise<void> {
-  const known = new Map(
+  const recorded = new Map(
     (
       await tx.all<KnownRow>(
         `SELECT id, provider_item_id, name, kind, content_type, provider_size, modified_at, etag, version
@@ -245,17 +245,17 @@ export async function replaceFolderItems(
   const changed: SqlValue[][] = [];
   for (const item of items) {
     const key = toRefKey(item.providerItemId);
-    const row = known.get(key);
-    known.delete(key);
+    const row = recorded.get(key);
+    recorded.delete(key);
     if (row === undefined || differs(row, item)) changed.push(toValues(owner, item, row?.id));
     // A file replaced a folder: the items below it are deleted.
-    if (row?.kind === "folder" && item.kind === "file") known.set(key, row);
+    if (row?.kind === "folder" && item.kind === "file") recorded.set(key, row);
   }
-  for (const gone of known.values()) {
+  for (const missing of recorded.values()) {
     await softDeleteItem(tx, {
-      id: gone.id,
+      id: missing.id,
       connectionId: owner.connectionId,
-      kind: gone.kind,
+      kind: missing.kind,
     });
   }
   // Two sizes of statements, so that few are prepared.
@@ -340,11 +340,11 @@ function differs(row: KnownRow, item: ItemMetadata): boolean {
 }
 
 function toUpsert(rows: number): string {
-  const one = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'none', 'none', '[]')";
+  const rowValues = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'none', 'none', '[]')";
   return `INSERT INTO vault_items
       (id, connection_id, user_id, provider_item_id, long_id, name, sort_key, kind, parent_ref, long_parent_ref,
        content_type, provider_size, modified_at, etag, version, analysis_status, semantic_index_status, topics)
-    VALUES ${Array<string>(rows).fill(one).join(", ")}
+    VALUES ${Array<string>(rows).fill(rowValues).join(", ")}
     ON CONFLICT (connection_id, provider_item_id) DO UPDATE SET
       semantic_index_status = CASE
         WHEN vault_items.semantic_index_status = 'ready'

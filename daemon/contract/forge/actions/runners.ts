@@ -30,9 +30,9 @@ function declareRunners<const P extends string, const G extends Gate, S extends 
   shape,
   of,
 }: RunnerPlace<P, G, S>) {
-  const named = z.object({ ...shape, runner_id: pathInteger });
+  const itemParams = z.object({ ...shape, runner_id: pathInteger });
   const path = `/api/v1/${below}/actions/runners` as const;
-  const one = `${path}/:runner_id` as const;
+  const itemPath = `${path}/:runner_id` as const;
   const refused = { ...signedInReplies, 404: apiError } as const;
   return {
     list: endpoint({
@@ -62,19 +62,19 @@ function declareRunners<const P extends string, const G extends Gate, S extends 
     get: endpoint({
       name: `${name}.get`,
       method: "GET",
-      path: one,
+      path: itemPath,
       summary: `Get a runner of ${of}`,
       gate,
-      params: named,
+      params: itemParams,
       replies: { 200: runnerShape, ...refused },
     }),
     edit: endpoint({
       name: `${name}.edit`,
       method: "PATCH",
-      path: one,
+      path: itemPath,
       summary: `Disable or enable a runner of ${of}`,
       gate,
-      params: named,
+      params: itemParams,
       // The service refuses a missing value, after it has found the runner (forge behaviour, 16.1).
       body: z.object({ disabled: optionalFlag }),
       replies: { 200: runnerShape, ...refused, 422: apiError },
@@ -82,10 +82,10 @@ function declareRunners<const P extends string, const G extends Gate, S extends 
     delete: endpoint({
       name: `${name}.delete`,
       method: "DELETE",
-      path: one,
+      path: itemPath,
       summary: `Delete a runner of ${of}`,
       gate,
-      params: named,
+      params: itemParams,
       replies: { 204: empty, ...refused },
     }),
   };

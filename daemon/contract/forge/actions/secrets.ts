@@ -38,9 +38,9 @@ function declareSecrets<const P extends string, const G extends Gate, S extends 
   shape,
   of,
 }: SecretPlace<P, G, S>) {
-  const named = z.object({ ...shape, secretname: z.string() });
+  const itemParams = z.object({ ...shape, secretname: z.string() });
   const path = `/api/v1/${below}/actions/secrets` as const;
-  const one = `${path}/:secretname` as const;
+  const itemPath = `${path}/:secretname` as const;
   return {
     list: endpoint({
       name: `${name}.list`,
@@ -56,10 +56,10 @@ function declareSecrets<const P extends string, const G extends Gate, S extends 
     put: endpoint({
       name: `${name}.put`,
       method: "PUT",
-      path: one,
+      path: itemPath,
       summary: `Create or replace a secret of ${of}`,
       gate,
-      params: named,
+      params: itemParams,
       body: secretBody,
       replies: {
         201: empty,
@@ -73,10 +73,10 @@ function declareSecrets<const P extends string, const G extends Gate, S extends 
     delete: endpoint({
       name: `${name}.delete`,
       method: "DELETE",
-      path: one,
+      path: itemPath,
       summary: `Delete a secret of ${of}`,
       gate,
-      params: named,
+      params: itemParams,
       replies: { 204: empty, 400: apiError, ...signedInReplies, 404: apiError },
     }),
   };

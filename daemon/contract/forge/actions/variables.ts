@@ -42,9 +42,9 @@ function declareVariables<const P extends string, const G extends Gate, S extend
   shape,
   of,
 }: VariablePlace<P, G, S>) {
-  const named = z.object({ ...shape, variablename: z.string() });
+  const itemParams = z.object({ ...shape, variablename: z.string() });
   const path = `/api/v1/${below}/actions/variables` as const;
-  const one = `${path}/:variablename` as const;
+  const itemPath = `${path}/:variablename` as const;
   const refused = { 400: apiError, ...signedInReplies, 404: apiError } as const;
   return {
     list: endpoint({
@@ -61,39 +61,39 @@ function declareVariables<const P extends string, const G extends Gate, S extend
     get: endpoint({
       name: `${name}.get`,
       method: "GET",
-      path: one,
+      path: itemPath,
       summary: `Get a variable of ${of}`,
       gate,
-      params: named,
+      params: itemParams,
       replies: { 200: variableShape, ...refused },
     }),
     create: endpoint({
       name: `${name}.create`,
       method: "POST",
-      path: one,
+      path: itemPath,
       summary: `Create a variable of ${of}`,
       gate,
-      params: named,
+      params: itemParams,
       body: newVariable,
       replies: { 201: empty, ...refused, 409: apiError, 422: apiError },
     }),
     edit: endpoint({
       name: `${name}.edit`,
       method: "PUT",
-      path: one,
+      path: itemPath,
       summary: `Change a variable of ${of}`,
       gate,
-      params: named,
+      params: itemParams,
       body: changedVariable,
       replies: { 204: empty, ...refused, 409: apiError, 422: apiError },
     }),
     delete: endpoint({
       name: `${name}.delete`,
       method: "DELETE",
-      path: one,
+      path: itemPath,
       summary: `Delete a variable of ${of}`,
       gate,
-      params: named,
+      params: itemParams,
       replies: { 204: empty, ...refused },
     }),
   };

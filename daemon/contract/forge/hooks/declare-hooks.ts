@@ -35,8 +35,8 @@ export function declareHooks<
     delivery_id: pathInteger.brand<"DeliveryId">(),
   });
   const path = `/api/v1/${below}/hooks` as const;
-  const one = `${path}/:id` as const;
-  const deliveries = `${one}/deliveries` as const;
+  const hookPath = `${path}/:id` as const;
+  const deliveries = `${hookPath}/deliveries` as const;
   const refused = { ...signedInReplies, 404: apiError } as const;
   return {
     list: endpoint({
@@ -63,7 +63,7 @@ export function declareHooks<
     get: endpoint({
       name: `${name}.get`,
       method: "GET",
-      path: one,
+      path: hookPath,
       summary: `A hook of ${of}`,
       gate,
       params: hookParams,
@@ -72,7 +72,7 @@ export function declareHooks<
     edit: endpoint({
       name: `${name}.edit`,
       method: "PATCH",
-      path: one,
+      path: hookPath,
       summary: `Change a hook of ${of}; events, branch filter and authorization header are replaced even when absent`,
       gate,
       params: hookParams,
@@ -83,7 +83,7 @@ export function declareHooks<
     delete: endpoint({
       name: `${name}.delete`,
       method: "DELETE",
-      path: one,
+      path: hookPath,
       summary: `Delete a hook of ${of} with its deliveries`,
       gate,
       params: hookParams,

@@ -46,7 +46,7 @@ export type HookEvent = (typeof hookEvents)[number];
 /** The events that selected words switch on, in the order of `hookEvents`: groups are spread, unknown words dropped. */
 export function toHookEvents(words: readonly string[]): HookEvent[] {
   const selected = new Set<string>();
-  for (const word of words.map((each) => each.toLowerCase()))
+  for (const word of words.map((event) => event.toLowerCase()))
     for (const event of groups.get(word) ?? [word]) selected.add(event);
   return hookEvents.filter((event) => selected.has(event));
 }

@@ -72,7 +72,7 @@ export function inOrder(names: readonly string[], pattern: RegExp): string[] {
       const number = pattern.exec(name)?.[1];
       return number === undefined ? [] : [{ name, number: Number(number) }];
     })
-    .sort((one, other) => one.number - other.number)
+    .sort((a, b) => a.number - b.number)
     .map(({ name }) => name);
 }
 

@@ -51,8 +51,8 @@ export async function extractMail(bytes: Uint8Array, sink: TextSink, depth = 0):
   const mail = await PostalMime.parse(bytes, { maxNestingDepth: 20 }).catch((error: unknown) => {
     throw new Unreadable("damaged", error);
   });
-  const names = [mail.from, ...(mail.to ?? []), ...(mail.cc ?? [])].flatMap((one) =>
-    one === undefined ? [] : [one.name, one.address],
+  const names = [mail.from, ...(mail.to ?? []), ...(mail.cc ?? [])].flatMap((participant) =>
+    participant === undefined ? [] : [participant.name, participant.address],
   );
   for (const line of [mail.subject, names.filter(Boolean).join(" "), mail.date]) {
     if (line) sink.add(line);

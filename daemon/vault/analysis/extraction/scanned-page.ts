@@ -40,7 +40,7 @@ export async function drawScannedPage(
   page: PDFPageProxy,
 ): Promise<Uint8Array | "undecodable" | undefined> {
   const found = await placeImages(page);
-  const images = found.filter((each) => each !== "undecodable");
+  const images = found.filter((image) => image !== "undecodable");
   if (images.length === 0) return found.length === 0 ? undefined : "undecodable";
   const finest = Math.max(
     ...images.map(({ image, matrix: [a, b, c, d] }) =>
@@ -79,7 +79,7 @@ export async function hasPicture(page: PDFPageProxy): Promise<boolean> {
 async function placeImages(page: PDFPageProxy): Promise<(PlacedImage | "undecodable")[]> {
   const { OPS } = await getResolvedPDFJS();
   const { fnArray, argsArray } = await page.getOperatorList().catch(refuseDamaged);
-  const placed: (PlacedImage | "undecodable")[] = [];
+  const images: (PlacedImage | "undecodable")[] = [];
   const stack: Matrix[] = [];
   let matrix: Matrix = [1, 0, 0, 1, 0, 0];
   for (const [index, operator] of fnArray.entries()) {
@@ -104,12 +104,12 @@ async function placeImages(page: PDFPageProxy): Promise<(PlacedImage | "undecoda
       case OPS.paintImageMaskXObject: {
         const isMask = operator === OPS.paintImageMaskXObject;
         const image = await findImage(page, args?.[0], isMask);
-        placed.push(image === undefined ? "undecodable" : { image, matrix });
+        images.push(image === undefined ? "undecodable" : { image, matrix });
         break;
       }
     }
   }
-  return placed;
+  return images;
 }
 
 /** An argument is the image, its name, or for masks an image whose data is a name. */

@@ -90,8 +90,8 @@ async function readSheet(
     close: (local) => {
       if (local === "v" || local === "t") inValue = false;
       if (local === "c") {
-        const shown = toShown(type, value, dates.styles.has(style));
-        if (shown !== "") sink.add(`${shown}\t`);
+        const cellText = toShown(type, value, dates.styles.has(style));
+        if (cellText !== "") sink.add(`${cellText}\t`);
       }
       if (local === "row") sink.breakLine();
     },

@@ -41,9 +41,9 @@ export function createAnalysis(deps: AnalysisDeps, items: Pick<CloudItems, "get"
   const { db } = deps;
 
   async function getSettings(caller: VaultCaller): Promise<AnalysisSettings> {
-    const chosen = await findAnalysisSettings(db, caller.userId);
+    const userSettings = await findAnalysisSettings(db, caller.userId);
     return (
-      chosen ?? {
+      userSettings ?? {
         byteCacheLimitBytes: deps.defaultCacheBytes,
         autoAnalyze: false,
         maxAnalyzeBytes: MAX_ANALYZE_BYTES,

@@ -333,9 +333,9 @@ function toText(bytes: Uint8Array): string {
 export function sealVerifierAgain(
   sealed: string,
   stateHash: number | string,
-  again: SealAgain,
+  reseal: SealAgain,
 ): string {
-  return again(VERIFIER_PURPOSE, sealed, rowOf(stateHash));
+  return reseal(VERIFIER_PURPOSE, sealed, rowOf(stateHash));
 }
 
 function rowOf(stateHash: number | string): string {

@@ -77,8 +77,8 @@ export function createBatchDownloads(
     async begin(caller, connectionId, itemIds) {
       await adapters.open(await adapters.own(caller.userId, connectionId));
       const uncount = deps.beginBatch(caller.userId);
-      const left = new AbortController();
-      const archive = Readable.from(write(caller, connectionId, itemIds, left.signal), {
+      const abort = new AbortController();
+      const archive = Readable.from(write(caller, connectionId, itemIds, abort.signal), {
         objectMode: false,
       });
       // The response reports the error; without a reader it must not end the process.
@@ -86,7 +86,7 @@ export function createBatchDownloads(
       return {
         archive,
         release() {
-          left.abort();
+          abort.abort();
           uncount();
           archive.destroy();
         },
@@ -289,13 +289,13 @@ async function writeEntry(
 
 /** Returns unique names that stay inside the folder where the archive is extracted. */
 function createEntryNames(): (name: string) => string {
-  const taken = new Set([OUTCOMES_ENTRY]);
+  const usedNames = new Set([OUTCOMES_ENTRY]);
   return (name) => {
     const plain = name.toWellFormed().replaceAll(/[/\\\p{Cc}]/gu, "_");
     const safe = plain === "" || plain === "." || plain === ".." ? "_" : plain;
     let free = safe;
-    for (let count = 1; taken.has(free); count++) free = `${count}-${safe}`;
-    taken.add(free);
+    for (let count = 1; usedNames.has(free); count++) free = `${count}-${safe}`;
+    usedNames.add(free);
     return free;
   };
 }

@@ -56,12 +56,12 @@ export function createBatchListings(
       return {
         release,
         async run(report, signal) {
-          const one = (parentRef: string) =>
+          const listFolder = (parentRef: string) =>
             permit(async () => {
               if (signal.aborted) return;
               await report({ parentRef, result: await browse(parentRef) });
             });
-          await Promise.all([...new Set(parentRefs)].map(one));
+          await Promise.all([...new Set(parentRefs)].map(listFolder));
         },
       };
     },

@@ -53,10 +53,10 @@ function toFolderReply(result: FolderOutcome["result"]): Reply {
 
 /** Returns a signal that is aborted when the client disconnects. */
 function whileOpen(to: Writable): AbortSignal {
-  const left = new AbortController();
-  to.on("error", () => left.abort());
-  to.on("close", () => left.abort());
-  return left.signal;
+  const disconnected = new AbortController();
+  to.on("error", () => disconnected.abort());
+  to.on("close", () => disconnected.abort());
+  return disconnected.signal;
 }
 
 /** The reply that a single request would have got. */
@@ -80,11 +80,11 @@ function toLines<Result>(
 /** Writes one line and waits until the client has read it or disconnected. */
 async function writeLine(to: Writable, line: object): Promise<void> {
   if (to.destroyed || to.write(`${JSON.stringify(line)}\n`)) return;
-  const left = new AbortController();
+  const disconnected = new AbortController();
   await Promise.race([
-    once(to, "drain", { signal: left.signal }),
-    once(to, "close", { signal: left.signal }),
-  ]).finally(() => left.abort());
+    once(to, "drain", { signal: disconnected.signal }),
+    once(to, "close", { signal: disconnected.signal }),
+  ]).finally(() => disconnected.abort());
 }
 
 /** The archive of a batch. */

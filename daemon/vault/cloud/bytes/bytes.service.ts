@@ -108,8 +108,8 @@ export function createBytes(
   ): Promise<DownloadResult> {
     const { userId, id: connectionId } = connection;
     const owner = { userId, connectionId };
-    const known = item && toNames(owner, item);
-    const key = known?.cacheKey;
+    const recordedNames = item && toNames(owner, item);
+    const key = recordedNames?.cacheKey;
     let outcome;
     try {
       outcome = await cache.open<FetchedItem, ReadFailure>({
@@ -129,7 +129,7 @@ export function createBytes(
       return { kind: "not_found", wasRecorded: true };
     }
     const { bytes, meta } = outcome;
-    if (meta === undefined) return toItemBytes(itemId, item, known?.entityTag, bytes);
+    if (meta === undefined) return toItemBytes(itemId, item, recordedNames?.entityTag, bytes);
     const { contentType, names } = meta;
     const { modifiedAt, unsettled } = meta.item;
     const name = item?.name;
@@ -142,7 +142,7 @@ export function createBytes(
   async function fetch(
     connection: Connection,
     itemId: string,
-    known: CloudItem | undefined,
+    recorded: CloudItem | undefined,
     from:
       | { readonly start: number; readonly end: number | undefined; readonly meta: FetchedItem }
       | undefined,
@@ -160,10 +160,10 @@ export function createBytes(
     const { item, stream, length, send } = outcome;
     // The reader handles errors; an error of a stream that is closed before it is read must not end the process.
     stream.on("error", () => undefined);
-    const contentType = item.contentType ?? known?.contentType;
+    const contentType = item.contentType ?? recorded?.contentType;
     const owner = { userId: connection.userId, connectionId: connection.id };
     const names = toNames(owner, { ...toItemMetadata(item), providerItemId: itemId, contentType });
-    const isNewer = known !== undefined && names.cacheKey !== toNames(owner, known).cacheKey;
+    const isNewer = recorded !== undefined && names.cacheKey !== toNames(owner, recorded).cacheKey;
     if (from === undefined && isNewer) {
       // The recorded version has been replaced. The new bytes are cached under their own key, never under the old one.
       await updateItem(connection, { ...item, id: itemId }).catch((error: unknown) => {

@@ -25,8 +25,8 @@ export function createDownloadAnswers(): ToDownloadAnswer {
   return (result) => {
     if (result.kind !== "bytes") throw toDownloadRefusal(result);
     const { buffer } = result.bytes;
-    const known = buffer && latest.get(buffer);
-    if (known !== undefined && isSameHead(known.of, result)) return known.answer;
+    const earlier = buffer && latest.get(buffer);
+    if (earlier !== undefined && isSameHead(earlier.of, result)) return earlier.answer;
     const disposition = toContentDisposition(result.name);
     const answer = toBytesAnswer(result, safeType(result.contentType), disposition);
     if (buffer !== undefined) latest.set(buffer, { of: result, answer });
@@ -34,12 +34,12 @@ export function createDownloadAnswers(): ToDownloadAnswer {
   };
 }
 
-function isSameHead(one: ItemBytes, other: ItemBytes): boolean {
+function isSameHead(a: ItemBytes, b: ItemBytes): boolean {
   return (
-    one.entityTag === other.entityTag &&
-    one.name === other.name &&
-    one.contentType === other.contentType &&
-    one.modifiedAt === other.modifiedAt
+    a.entityTag === b.entityTag &&
+    a.name === b.name &&
+    a.contentType === b.contentType &&
+    a.modifiedAt === b.modifiedAt
   );
 }
 

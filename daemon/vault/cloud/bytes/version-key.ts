@@ -61,8 +61,8 @@ export function createVersionNames(): (
   return ({ userId, connectionId }, item) => {
     const { providerItemId, version, etag, size, modifiedAt, contentType } = item;
     const identity = `${connectionId}\0${version}\0${etag}\0${size}\0${modifiedAt}\0${contentType}\0${userId}\0${providerItemId}`;
-    const known = remembered.get(identity);
-    if (known !== undefined) return known;
+    const cachedNames = remembered.get(identity);
+    if (cachedNames !== undefined) return cachedNames;
     const versionKey = toVersionKey(item);
     const names = {
       versionKey,

@@ -140,7 +140,7 @@ export function createChanges(
   ): Promise<CreateFolderResult> {
     const parent = parentRef ?? "";
     const folder = await findParent(db, connection.id, parent);
-    const made = await recorder.make({
+    const created = await recorder.make({
       caller,
       connection,
       eventType: "cloud.folder_created",
@@ -169,10 +169,10 @@ export function createChanges(
         };
       },
     });
-    if (made.kind !== "recorded") return made;
+    if (created.kind !== "recorded") return created;
     // The folder above it was deleted meanwhile, and this one with it.
-    if (made.value === undefined) return { kind: "stale" };
-    return { kind: "folder", item: { ...made.done.item, id: made.value }, parentRef };
+    if (created.value === undefined) return { kind: "stale" };
+    return { kind: "folder", item: { ...created.done.item, id: created.value }, parentRef };
   }
 
   /** Returns the recorded folder of this name if the provider still has it there. */
@@ -182,17 +182,17 @@ export function createChanges(
     name: string,
     signal: AbortSignal,
   ): Promise<CloudItem | undefined> {
-    const known = await findItemByName(db, connection.id, parent, name);
-    if (known?.kind !== "folder") return undefined;
+    const recorded = await findItemByName(db, connection.id, parent, name);
+    if (recorded?.kind !== "folder") return undefined;
     const current = await adapters.call(connection, (provider) =>
-      provider.stat({ id: known.providerItemId, signal }),
+      provider.stat({ id: recorded.providerItemId, signal }),
     );
     const isThere =
       current.kind === "ok" &&
       current.item.kind === "folder" &&
       current.item.parent === parent &&
-      current.item.name === known.name;
-    return isThere ? known : undefined;
+      current.item.name === recorded.name;
+    return isThere ? recorded : undefined;
   }
 
   return {
@@ -211,18 +211,18 @@ export function createChanges(
           connectionId,
           async (connection, _can, signal) => {
             const where = { parentRef: parentRef ?? null, names: [name] };
-            const made = await makeFolder(caller, connection, where, signal);
-            if (made.kind !== "conflict") return made;
-            const known = await findKnownFolder(connection, parent, name, signal);
-            if (known !== undefined)
-              return { kind: "existing", folder: known, parentRef: where.parentRef } as const;
+            const created = await makeFolder(caller, connection, where, signal);
+            if (created.kind !== "conflict") return created;
+            const existing = await findKnownFolder(connection, parent, name, signal);
+            if (existing !== undefined)
+              return { kind: "existing", folder: existing, parentRef: where.parentRef } as const;
             // The folder exists at the provider, but no listing has recorded it.
             if (!(await listings.relist(connection, parent)))
               return { kind: "offline", sent: true } as const;
             const found = await findItemByName(db, connection.id, parent, name);
             return found?.kind === "folder"
               ? ({ kind: "existing", folder: found, parentRef: where.parentRef } as const)
-              : made;
+              : created;
           },
           adapters.withSharedLock,
         );
@@ -232,16 +232,16 @@ export function createChanges(
     rename: (caller, place, { new_name: name, etag }) =>
       withConnection(caller, place.connection_id, async (connection, capabilities, signal) => {
         const id = place.item_id;
-        const known = await findLiveItem(db, connection.id, id);
+        const recorded = await findLiveItem(db, connection.id, id);
         const renamed = await recorder.make({
           caller,
           connection,
           eventType: "cloud.item_renamed",
           staleReason: "rename_mutated",
-          parentRef: parentOf(id, known, capabilities.ids),
+          parentRef: parentOf(id, recorded, capabilities.ids),
           call: () =>
             adapters.call(connection, (provider) =>
-              provider.rename({ id, name, expected: toExpected(known, etag), signal }),
+              provider.rename({ id, name, expected: toExpected(recorded, etag), signal }),
             ),
           listFolders: ({ item }) => [item.parent],
           async write(tx, { item }) {
@@ -262,9 +262,9 @@ export function createChanges(
         place.connection_id,
         async (connection, capabilities, signal) => {
           const id = place.item_id;
-          const known = await findLiveItem(db, connection.id, id);
-          const source = parentOf(id, known, capabilities.ids);
-          const expected = toExpected(known, input.etag);
+          const recorded = await findLiveItem(db, connection.id, id);
+          const source = parentOf(id, recorded, capabilities.ids);
+          const expected = toExpected(recorded, input.etag);
           const moved = await recorder.make({
             caller,
             connection,
@@ -299,10 +299,10 @@ export function createChanges(
     delete: (caller, place, ifMatch) =>
       withConnection(caller, place.connection_id, async (connection, capabilities, signal) => {
         const id = place.item_id;
-        const known = await findLiveItem(db, connection.id, id);
-        const parent = parentOf(id, known, capabilities.ids);
-        const itemKind = known?.kind ?? "file";
-        const expected = toExpected(known, readIfMatch(ifMatch, known?.etag));
+        const recorded = await findLiveItem(db, connection.id, id);
+        const parent = parentOf(id, recorded, capabilities.ids);
+        const itemKind = recorded?.kind ?? "file";
+        const expected = toExpected(recorded, readIfMatch(ifMatch, recorded?.etag));
         const deleted = await recorder.make({
           caller,
           connection,
@@ -313,9 +313,9 @@ export function createChanges(
             adapters.call(connection, (provider) => provider.delete({ id, expected, signal })),
           listFolders: () => (parent === undefined ? [] : [parent]),
           async write(tx, { how }) {
-            if (known !== undefined) await softDeleteItem(tx, known);
+            if (recorded !== undefined) await softDeleteItem(tx, recorded);
             const metadata = { provider_item_id: id, delete_kind: how, item_kind: itemKind };
-            return { value: how, resourceId: known?.id ?? connection.id, metadata };
+            return { value: how, resourceId: recorded?.id ?? connection.id, metadata };
           },
         });
         if (deleted.kind !== "recorded") return deleted;
@@ -353,21 +353,21 @@ function withCounter(name: string, counter: number): string {
  * The precondition of a change: the recorded item, with the caller's etag if there is one. An empty etag counts as
  * absent.
  */
-function toExpected(known: CloudItem | undefined, etag: string | null | undefined): Expected {
+function toExpected(recorded: CloudItem | undefined, etag: string | null | undefined): Expected {
   return {
-    etag: etag ? etag : known?.etag,
-    kind: known?.kind,
-    name: known?.name,
-    parent: known?.parentRef,
+    etag: etag ? etag : recorded?.etag,
+    kind: recorded?.kind,
+    name: recorded?.name,
+    parent: recorded?.parentRef,
   };
 }
 
 /** The folder of an item: as recorded, or from a path. */
 function parentOf(
   itemId: string,
-  known: CloudItem | undefined,
+  recorded: CloudItem | undefined,
   ids: "stable" | "path",
 ): string | undefined {
-  if (known !== undefined) return known.parentRef;
+  if (recorded !== undefined) return recorded.parentRef;
   return ids === "path" ? itemId.split("/").slice(0, -1).join("/") : undefined;
 }

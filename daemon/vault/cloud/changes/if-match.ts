@@ -4,11 +4,13 @@
  */
 export function readIfMatch(
   header: string | undefined,
-  known: string | undefined,
+  recordedEtag: string | undefined,
 ): string | undefined {
   const requested = header?.trim() ?? "*";
   if (requested === "*") return undefined;
-  return known !== undefined && unquote(known) === unquote(requested) ? known : unquote(requested);
+  return recordedEtag !== undefined && unquote(recordedEtag) === unquote(requested)
+    ? recordedEtag
+    : unquote(requested);
 }
 
 function unquote(etag: string): string {

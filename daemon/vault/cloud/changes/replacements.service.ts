@@ -72,9 +72,9 @@ export function createReplacements(
         // Two replacements of one file run one after the other: not every provider compares in one step.
         return await locks.withLocks([`${connection.id}/${id}`], () =>
           unlessDeleted(db, connection, async (): Promise<ReplaceResult> => {
-            const known = await findLiveItem(db, connection.id, id);
-            if (known?.kind === "folder") return { kind: "unsupported", reason: "folder" };
-            const etag = readIfMatch(input.ifMatch, known?.etag);
+            const recorded = await findLiveItem(db, connection.id, id);
+            if (recorded?.kind === "folder") return { kind: "unsupported", reason: "folder" };
+            const etag = readIfMatch(input.ifMatch, recorded?.etag);
             const { stream, bytes } = limit(input.content, uploadBytesMax);
             const spooled =
               capabilities.uploadNeedsSize && input.size === undefined
@@ -86,7 +86,7 @@ export function createReplacements(
                 connection,
                 eventType: "cloud.file_replaced",
                 staleReason: "upload_mutated",
-                parentRef: known?.parentRef,
+                parentRef: recorded?.parentRef,
                 call: () =>
                   adapters.call(connection, (provider) =>
                     replaceFile(
@@ -96,7 +96,7 @@ export function createReplacements(
                         expected: { etag, kind: "file" },
                         content: spooled?.stream ?? stream,
                         size: spooled?.size ?? input.size,
-                        contentType: known?.contentType ?? input.contentType,
+                        contentType: recorded?.contentType ?? input.contentType,
                         signal: new AbortController().signal,
                       },
                       deps.providerDeps,
@@ -105,7 +105,7 @@ export function createReplacements(
                 listFolders: ({ item }) => [item.parent],
                 async write(tx, { item }) {
                   const size = item.size ?? bytes();
-                  const contentType = item.contentType ?? known?.contentType;
+                  const contentType = item.contentType ?? recorded?.contentType;
                   const owner = toItemOwner(connection, deps.newId);
                   const row = await relocateItem(tx, owner, id, { ...item, size, contentType });
                   return {

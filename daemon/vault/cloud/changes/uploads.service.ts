@@ -124,8 +124,8 @@ export function createUploads(
       try {
         const connection = await adapters.own(caller.userId, connectionId);
         const parent = upload.parentRef ?? "";
-        const taken = await findItemByName(db, connection.id, parent, upload.name);
-        if (taken !== undefined) return { kind: "conflict", existingName: taken.name };
+        const existing = await findItemByName(db, connection.id, parent, upload.name);
+        if (existing !== undefined) return { kind: "conflict", existingName: existing.name };
         return await unlessDeleted(db, connection, () =>
           send(caller, connection, parent, upload, upload.record),
         );

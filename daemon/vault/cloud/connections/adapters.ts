@@ -98,9 +98,10 @@ export function createAdapters(
   const locks = createLocks();
 
   async function open(connection: Connection): Promise<CloudProvider> {
-    const known = opened.get(connection.id);
+    const earlier = opened.get(connection.id);
     // A request that has waited long may still hold the earlier credentials.
-    if (known !== undefined && known.generation >= connection.generation) return known.provider;
+    if (earlier !== undefined && earlier.generation >= connection.generation)
+      return earlier.provider;
     const provider = findConnectionById(db, connection.id).then((current) => {
       if (current === undefined) throw new AppError("not_found", "Connection not found");
       entry.generation = current.generation;
@@ -116,7 +117,7 @@ export function createAdapters(
         if (opened.get(connection.id) === entry) opened.delete(connection.id);
       },
     );
-    if (known !== undefined) await closeQuietly(known.provider);
+    if (earlier !== undefined) await closeQuietly(earlier.provider);
     return provider;
   }
 
@@ -213,8 +214,8 @@ export function createAdapters(
     open,
 
     isOpen(connectionId, generation) {
-      const known = opened.get(connectionId);
-      return known?.isReady === true && known.generation === generation;
+      const entry = opened.get(connectionId);
+      return entry?.isReady === true && entry.generation === generation;
     },
 
     async call(connection, work) {
@@ -230,9 +231,9 @@ export function createAdapters(
     findType: (type) => types.get(type),
 
     async forget(connectionId) {
-      const known = opened.get(connectionId);
+      const entry = opened.get(connectionId);
       opened.delete(connectionId);
-      if (known !== undefined) await closeQuietly(known.provider);
+      if (entry !== undefined) await closeQuietly(entry.provider);
     },
 
     withLock: (connectionId, work) => locks.withLocks([connectionId], work),

@@ -23,12 +23,12 @@ export async function isNameTaken(
 
 /** Returns the name if it is free, else the first free name with a number appended. */
 export async function toFreeName(db: Queries, userId: AccountId, name: string): Promise<string> {
-  const taken = new Set(
+  const usedNames = new Set(
     (await listConnectionNames(db, userId)).map(({ displayName }) => toKey(displayName)),
   );
   for (let count = 1; ; count++) {
     const candidate = count === 1 ? name : `${name} ${count}`;
-    if (!taken.has(toKey(candidate))) return candidate;
+    if (!usedNames.has(toKey(candidate))) return candidate;
   }
 }
 

@@ -174,9 +174,9 @@ export function createConnections(
     return db.transaction(async (tx) => {
       if (!isSuggested && (await isNameTaken(tx, userId, displayName))) return undefined;
       const free = isSuggested ? await toFreeName(tx, userId, displayName) : displayName;
-      const named = { ...connection, displayName: free };
-      await insertConnection(tx, named);
-      return named;
+      const inserted = { ...connection, displayName: free };
+      await insertConnection(tx, inserted);
+      return inserted;
     });
   }
 
@@ -299,9 +299,9 @@ export function createConnections(
         return replaced;
       }
       const settings = readSettings(type, {}, false);
-      const made = await insertTried({ userId, displayName }, type, settings, id, tried, true);
-      if (made === undefined) throw new Error("a suggested name cannot be taken");
-      return made;
+      const created = await insertTried({ userId, displayName }, type, settings, id, tried, true);
+      if (created === undefined) throw new Error("a suggested name cannot be taken");
+      return created;
     },
 
     async list(caller, { page, per_page }) {
@@ -391,6 +391,8 @@ export function createConnections(
 
 /** Returns whether two sign-ins are of different accounts, as far as both are known: items of one must not count as the other's. */
 function isOtherAccount(before: Connection, after: { readonly probeResult: ProbeResult }): boolean {
-  const [known, now] = [before, after].map(({ probeResult }) => probeResult?.[PROBED_ACCOUNT]);
-  return known !== undefined && now !== undefined && known !== now;
+  const [earlier, current] = [before, after].map(
+    ({ probeResult }) => probeResult?.[PROBED_ACCOUNT],
+  );
+  return earlier !== undefined && current !== undefined && earlier !== current;
 }

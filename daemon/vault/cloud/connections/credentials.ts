@@ -40,9 +40,9 @@ export function unsealCredentials(
 export function sealCredentialsAgain(
   sealed: string,
   connectionId: number | string,
-  again: SealAgain,
+  reseal: SealAgain,
 ): string {
-  return again(SEAL_PURPOSE, sealed, rowOf(connectionId));
+  return reseal(SEAL_PURPOSE, sealed, rowOf(connectionId));
 }
 
 function rowOf(connectionId: number | string): string {

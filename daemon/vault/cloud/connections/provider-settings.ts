@@ -13,9 +13,9 @@ export function readSettings(
 ): Record<string, string> {
   const half = secret ? "credentials" : "settings";
   const declared = type.settings.filter((spec) => spec.secret === secret);
-  const known = new Set(declared.map(({ name }) => name));
+  const declaredNames = new Set(declared.map(({ name }) => name));
   for (const name of Object.keys(values))
-    if (!known.has(name))
+    if (!declaredNames.has(name))
       throw toFieldError(
         ["body", half, name],
         `${type.title} has no such setting.`,

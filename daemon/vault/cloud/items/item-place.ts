@@ -9,7 +9,9 @@ export interface ItemPlace {
 /** The service's own address of an item's bytes. */
 export function toDownloadPath({ connection_id, item_id }: ItemPlace): string {
   const segments = item_id.split("/");
-  const isPlain = segments.every((one) => one !== "" && one !== "." && one !== "..");
+  const isPlain = segments.every(
+    (segment) => segment !== "" && segment !== "." && segment !== "..",
+  );
   // Clients and proxies would normalize away an empty or dot segment, so slashes are encoded, too.
   const item = isPlain ? segments.map(encodeURIComponent).join("/") : encodeURIComponent(item_id);
   return `/api/cloud/connections/${connection_id}/items/${item}/download`;

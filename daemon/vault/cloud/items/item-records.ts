@@ -52,17 +52,17 @@ export async function findParent(
 export async function recordNewItem(
   tx: Transaction,
   owner: ItemOwner,
-  made: ProviderItem,
+  created: ProviderItem,
   parent: KnownParent,
 ): Promise<CloudItem | undefined> {
-  if (parent === undefined) return recordItem(tx, owner, toItemMetadata(made));
+  if (parent === undefined) return recordItem(tx, owner, toItemMetadata(created));
   const now = await findLiveItemByRow(tx, parent.id);
   if (now === undefined) return undefined;
-  if (now.providerItemId === made.parent) return recordItem(tx, owner, toItemMetadata(made));
+  if (now.providerItemId === created.parent) return recordItem(tx, owner, toItemMetadata(created));
   // Only ids that are paths change with their folder.
-  const id = `${now.providerItemId}/${made.name}`;
+  const id = `${now.providerItemId}/${created.name}`;
   return recordItem(tx, owner, {
-    ...toItemMetadata(made),
+    ...toItemMetadata(created),
     providerItemId: id,
     parentRef: now.providerItemId,
   });

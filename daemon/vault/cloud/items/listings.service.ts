@@ -88,8 +88,8 @@ export function createListings(deps: ListingsDeps, adapters: Adapters): CloudLis
   /** Concurrent requests for one folder share one listing. */
   function listOnce(connection: Connection, parentRef: string): Promise<ListingResult> {
     const key = keyOf(connection.id, parentRef);
-    const known = underWay.get(key);
-    if (known !== undefined) return known;
+    const running = underWay.get(key);
+    if (running !== undefined) return running;
     const listing = list(connection, parentRef).finally(() => underWay.delete(key));
     underWay.set(key, listing);
     return listing;

@@ -7,8 +7,8 @@ export function findLocalRootsInside(
   root: string,
   localRoots: readonly string[],
 ): readonly (readonly string[])[] {
-  return localRoots.flatMap((one) => {
-    const path = segmentsBelow(root, one);
+  return localRoots.flatMap((localRoot) => {
+    const path = segmentsBelow(root, localRoot);
     return path === undefined ? [] : [path];
   });
 }

@@ -96,7 +96,7 @@ export function createLocalFolders({ db, localRoots, ownFolders }: LocalFoldersD
         return "reserved_name";
     }
     for (const [folder, bornAt] of existing) {
-      const isPrivate = ownFolders.some((one) => isBelow(one, folder));
+      const isPrivate = ownFolders.some((ownFolder) => isBelow(ownFolder, folder));
       if (!isPrivate && bornAt < user.createdAt - CLOCK_TOLERANCE_MS)
         return "folder_older_than_account";
     }
@@ -146,7 +146,7 @@ export function createLocalFolders({ db, localRoots, ownFolders }: LocalFoldersD
       const user = await getUser(db, userId);
       const grants = await listFolderGrants(db, userId);
       const granted = grants.flatMap((path): LocalFolder[] => {
-        const root = localRoots.find((one) => segmentsBelow(one, path) !== undefined);
+        const root = localRoots.find((localRoot) => segmentsBelow(localRoot, path) !== undefined);
         return root === undefined ? [] : [{ root, segments: segmentsBelow(root, path) ?? [] }];
       });
       const ownRefusal = await findOwnRefusal(user, grants);

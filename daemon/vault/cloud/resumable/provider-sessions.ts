@@ -67,8 +67,8 @@ export function createProviderSessions(
 }
 
 /** Reseals the session of an upload with the current key. */
-export function sealSessionAgain(sealed: string, id: number | string, again: SealAgain): string {
-  return again(SEAL_PURPOSE, sealed, rowOf(id));
+export function sealSessionAgain(sealed: string, id: number | string, reseal: SealAgain): string {
+  return reseal(SEAL_PURPOSE, sealed, rowOf(id));
 }
 
 function rowOf(id: number | string): string {

@@ -163,8 +163,8 @@ export function createResumableUploads(
       if (file.size > deps.uploadBytesMax) throw tooLarge(deps.uploadBytesMax);
       const connection = await adapters.own(caller.userId, connectionId);
       const parentRef = file.parent_ref ?? "";
-      const taken = await findItemByName(db, connection.id, parentRef, file.name);
-      if (taken !== undefined) return { kind: "conflict", existingName: taken.name };
+      const existing = await findItemByName(db, connection.id, parentRef, file.name);
+      if (existing !== undefined) return { kind: "conflict", existingName: existing.name };
       const upload = await unlessDeleted(db, connection, () =>
         db.transaction(async (tx) => {
           const newUpload = {
@@ -234,11 +234,11 @@ export function createResumableUploads(
     sha256: string,
   ): Promise<CompleteResult> {
     const { connection_id: connectionId, upload_id: uploadId } = place;
-    const known = await findUploadResult(db, { uploadId, connectionId, sha256, now: clock() });
-    if (known === undefined) return complete(caller, place, sha256);
+    const earlier = await findUploadResult(db, { uploadId, connectionId, sha256, now: clock() });
+    if (earlier === undefined) return complete(caller, place, sha256);
     // The daemon died between the record and the removal.
     if ((await findUpload(db, uploadId)) !== undefined) await remove(uploadId);
-    const { providerItemId: id, name, parentRef = null, size } = known;
+    const { providerItemId: id, name, parentRef = null, size } = earlier;
     if (id === undefined) return { kind: "recording_failed" };
     return { kind: "uploaded", item: { id, name }, parentRef, size };
   }

@@ -48,13 +48,13 @@ export function createAbandonedWrites(db: Database, adapters: Adapters): Abandon
       if (current.kind === "ok") return { kind: "found", id };
       return { kind: current.kind === "not_found" ? "missing" : "failed" };
     }
-    const listed = await adapters.call(connection, (provider) =>
+    const listing = await adapters.call(connection, (provider) =>
       provider.list({ folder: parentRef, signal }),
     );
     // The folder itself was deleted with its files.
-    if (listed.kind === "stale") return { kind: "missing" };
-    if (listed.kind !== "ok") return { kind: "failed" };
-    const found = listed.items.find((item) => item.name === name);
+    if (listing.kind === "stale") return { kind: "missing" };
+    if (listing.kind !== "ok") return { kind: "failed" };
+    const found = listing.items.find((item) => item.name === name);
     return found === undefined ? { kind: "missing" } : { kind: "found", id: found.id };
   }
 
@@ -78,8 +78,8 @@ export function createAbandonedWrites(db: Database, adapters: Adapters): Abandon
       );
       if (deleted.kind !== "ok") return false;
       await db.transaction(async (tx) => {
-        const known = await findLiveItem(tx, connection.id, id);
-        if (known !== undefined) await softDeleteItem(tx, known);
+        const recorded = await findLiveItem(tx, connection.id, id);
+        if (recorded !== undefined) await softDeleteItem(tx, recorded);
         await markFolderStale(tx, connection, write.parentRef, "delete_mutated");
       });
     }

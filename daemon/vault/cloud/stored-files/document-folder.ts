@@ -34,9 +34,9 @@ export function createDocumentFolder(
 ): DocumentFolder {
   /** Returns the recorded folder if the provider still has it. */
   async function findKnown(connection: Connection, signal: AbortSignal) {
-    const known = await findItemByName(db, connection.id, ROOT, NAME);
-    if (known === undefined) return undefined;
-    const id = known.providerItemId;
+    const recorded = await findItemByName(db, connection.id, ROOT, NAME);
+    if (recorded === undefined) return undefined;
+    const id = recorded.providerItemId;
     const current = await adapters.call(connection, (provider) => provider.stat({ id, signal }));
     if (current.kind === "not_found") return undefined;
     if (current.kind === "changed" || current.kind === "range_not_satisfiable")
@@ -46,7 +46,7 @@ export function createDocumentFolder(
   }
 
   async function create(caller: VaultCaller, connection: Connection, signal: AbortSignal) {
-    const made = await recorder.make({
+    const created = await recorder.make({
       caller,
       connection,
       eventType: "cloud.folder_created",
@@ -64,7 +64,9 @@ export function createDocumentFolder(
         return { value: row, resourceId: row.id, metadata };
       },
     });
-    return made.kind === "recorded" ? ({ kind: "ok", id: made.done.item.id } as const) : made;
+    return created.kind === "recorded"
+      ? ({ kind: "ok", id: created.done.item.id } as const)
+      : created;
   }
 
   return {
@@ -72,13 +74,13 @@ export function createDocumentFolder(
       // Some providers allow duplicate names: two concurrent uploads must not create two folders.
       adapters.withLock(connection.id, async () => {
         const { signal } = new AbortController();
-        const known = await findKnown(connection, signal);
-        if (known !== undefined) return known;
-        const made = await create(caller, connection, signal);
-        if (made.kind !== "conflict") return made;
+        const existing = await findKnown(connection, signal);
+        if (existing !== undefined) return existing;
+        const created = await create(caller, connection, signal);
+        if (created.kind !== "conflict") return created;
         // The folder exists at the provider, but no listing has recorded it.
         if (!(await listings.relist(connection, ROOT))) return { kind: "offline", sent: true };
-        const name = made.existingName ?? NAME;
+        const name = created.existingName ?? NAME;
         const found = await findItemByName(db, connection.id, ROOT, name);
         if (found?.kind === "folder") return { kind: "ok", id: found.providerItemId };
         throw new AppError(

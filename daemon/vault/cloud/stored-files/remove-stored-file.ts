@@ -43,11 +43,11 @@ export function createStoredFileRemoval(
     if (current.kind !== "ok" && current.kind !== "not_found") return "unknown";
     if (current.kind === "ok" && current.item.kind !== "file") return "unknown";
     await db.transaction(async (tx) => {
-      const known = await findLiveItem(tx, connection.id, id);
-      if (known === undefined) return;
+      const recorded = await findLiveItem(tx, connection.id, id);
+      if (recorded === undefined) return;
       if (current.kind === "ok")
         await recordItem(tx, toItemOwner(connection, newId), toItemMetadata(current.item));
-      else await softDeleteItem(tx, known);
+      else await softDeleteItem(tx, recorded);
     });
     return current.kind === "ok" ? "present" : "missing";
   }

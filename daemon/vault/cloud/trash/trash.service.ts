@@ -88,13 +88,13 @@ export function createTrash(
       const { signal } = new AbortController();
       const page = await call(connection, (trash) => trash.list({ cursor, signal }));
       if (page.kind !== "ok") return page;
-      const known = new Map<string, readonly string[] | undefined>();
+      const folderNames = new Map<string, readonly string[] | undefined>();
       const items: LocatedTrashedItem[] = [];
       for (const item of page.items) {
         const { from } = item;
-        if (from?.kind === "folder" && !known.has(from.id))
-          known.set(from.id, await findFolderNames(connection, from.id));
-        const folders = from?.kind === "folder" ? known.get(from.id) : from?.names;
+        if (from?.kind === "folder" && !folderNames.has(from.id))
+          folderNames.set(from.id, await findFolderNames(connection, from.id));
+        const folders = from?.kind === "folder" ? folderNames.get(from.id) : from?.names;
         items.push({ item, folders });
       }
       return { kind: "ok", items, next: page.next };

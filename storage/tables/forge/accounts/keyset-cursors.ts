@@ -38,8 +38,8 @@ export function createKeysetCursors(): KeysetCursors {
     async find(key, generation, offset, next) {
       const cursorCount = Math.floor(offset / CURSOR_DISTANCE);
       if (cursorCount === 0) return undefined;
-      const known = orders.get(key);
-      const order = known?.generation === generation ? known : { generation, cursors: [] };
+      const cached = orders.get(key);
+      const order = cached?.generation === generation ? cached : { generation, cursors: [] };
       orders.delete(key);
       orders.set(key, order);
       for (const oldest of orders.keys()) {

@@ -102,10 +102,10 @@ export async function touchMailboxesOf(tx: Transaction, repositoryId: Repository
  */
 export async function emptyMailboxesOf(
   tx: Transaction,
-  gone: { readonly repositoryId: RepositoryId } | { readonly issueId: IssueId },
+  deleted: { readonly repositoryId: RepositoryId } | { readonly issueId: IssueId },
 ): Promise<void> {
   const [column, id] =
-    "issueId" in gone ? ["issue_id", gone.issueId] : ["repository_id", gone.repositoryId];
+    "issueId" in deleted ? ["issue_id", deleted.issueId] : ["repository_id", deleted.repositoryId];
   const leaving = countColumns.map(
     (count, status) =>
       `${count} = ${count} - (SELECT COUNT(*) FROM forge_notifications n
@@ -126,7 +126,7 @@ const LIST_SIZES = [1, 8, 64, 512] as const;
 
 /** Pads the list to the next of the sizes by repeating its last element. */
 function toFullList(ids: readonly UserId[]): readonly UserId[] {
-  const size = LIST_SIZES.find((each) => each >= ids.length) ?? ids.length;
+  const size = LIST_SIZES.find((size) => size >= ids.length) ?? ids.length;
   return [...ids, ...Array<UserId>(size - ids.length).fill(ids.at(-1) ?? toUserId(0))];
 }
 

@@ -53,13 +53,13 @@ export async function listOrganizationsOf(
 ): Promise<{ readonly organizations: readonly ForgeUser[]; readonly total: number }> {
   const { shownTo } = window;
   const visibilities = shownTo === null ? "0" : "0, 1";
-  const shown =
+  const visibility =
     shownTo === undefined
       ? ""
       : ` AND ((m.is_public = 1 AND u.visibility IN (${visibilities}))
           OR m.org_id IN (SELECT c.org_id FROM forge_org_members c WHERE c.user_id = ?))`;
   const from = `FROM forge_org_members m JOIN forge_users u ON u.id = m.org_id
-     WHERE m.user_id = ?${window.isPublicOnly ? " AND u.visibility = 0" : ""}${shown}`;
+     WHERE m.user_id = ?${window.isPublicOnly ? " AND u.visibility = 0" : ""}${visibility}`;
   const values = [userId, ...(shownTo === undefined ? [] : [shownTo ?? NO_USER])];
   const counted = await db.get<{ total: number }>(`SELECT COUNT(*) AS total ${from}`, ...values);
   const rows = await db.all<UserRow>(

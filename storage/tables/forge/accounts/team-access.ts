@@ -8,10 +8,10 @@ export type UnitOrAny = RepositoryUnit | "any";
 
 /** Returns the expression for the access that a team `t` gives to a unit: 0 none, 1 read, 2 write, 3 admin, 4 owner. */
 function toAccess(unit: UnitOrAny): Condition {
-  const one = unit === "any" ? "" : " AND n.unit = ?";
+  const unitCondition = unit === "any" ? "" : " AND n.unit = ?";
   return {
     sql: `CASE WHEN t.access >= ${ADMIN_ACCESS} THEN t.access ELSE
-      (SELECT COALESCE(MAX(n.access), 0) FROM forge_team_units n WHERE n.team_id = t.id${one}) END`,
+      (SELECT COALESCE(MAX(n.access), 0) FROM forge_team_units n WHERE n.team_id = t.id${unitCondition}) END`,
     values: unit === "any" ? [] : [unit],
   };
 }
@@ -69,13 +69,13 @@ export function toTeamReached(
   publicMemberships: boolean,
 ): Condition {
   const access = toAccess(unit);
-  const shown = publicMemberships
+  const membershipCondition = publicMemberships
     ? ` AND EXISTS (SELECT 1 FROM forge_org_members o
           WHERE o.org_id = m.org_id AND o.user_id = m.user_id AND o.is_public = 1)`
     : "";
   const teams = (included: string) =>
     `FROM forge_team_members m JOIN forge_teams t ON t.id = m.team_id ${included}
-     AND (${access.sql}) > 0${shown}`;
+     AND (${access.sql}) > 0${membershipCondition}`;
   const values: SqlValue[] = [userId, ...access.values];
   return {
     sql: `r.owner_id IN (SELECT t.org_id ${teams("WHERE m.user_id = ? AND t.includes_all_repositories = 1")})

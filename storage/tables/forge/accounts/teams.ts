@@ -303,7 +303,7 @@ async function toTeams(db: Queries, rows: readonly TeamRow[]): Promise<ForgeTeam
     canCreateRepositories: row.can_create_repositories === 1,
     visibility: visibilities[row.visibility] ?? "private",
     units: new Map(
-      units.filter((each) => each.team_id === row.id).map(({ unit, access }) => [unit, access]),
+      units.filter((unit) => unit.team_id === row.id).map(({ unit, access }) => [unit, access]),
     ),
   }));
 }

@@ -219,10 +219,10 @@ function toOrder(query: UserListQuery): string {
 function toComparison({ sort, descending }: UserListQuery) {
   const sign = descending ? -1 : 1;
   const member = sortMembers[sort];
-  return (one: ForgeUser, other: ForgeUser): number => {
-    const [a, b] = [one[member], other[member]];
-    if (a !== b) return a < b ? -sign : sign;
-    return (one.id - other.id) * sign;
+  return (a: ForgeUser, b: ForgeUser): number => {
+    const [aValue, bValue] = [a[member], b[member]];
+    if (aValue !== bValue) return aValue < bValue ? -sign : sign;
+    return (a.id - b.id) * sign;
   };
 }
 

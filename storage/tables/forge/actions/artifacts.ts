@@ -223,8 +223,8 @@ export async function listBlocks(db: Queries, artifactId: ArtifactId): Promise<A
      WHERE artifact_id = ? ORDER BY position, id`,
     artifactId,
   );
-  const named = rows.filter(({ position }) => position !== null);
-  return (named.length > 0 ? named : rows).map((row) => ({
+  const ordered = rows.filter(({ position }) => position !== null);
+  return (ordered.length > 0 ? ordered : rows).map((row) => ({
     blockId: row.block_id,
     size: row.size,
     sha256: row.object_sha256,
@@ -241,8 +241,8 @@ export async function orderBlocks(
     `SELECT block_id, position, size, object_sha256 FROM forge_action_artifact_blocks WHERE artifact_id = ?`,
     artifactId,
   );
-  const known = new Set(rows.map(({ block_id: id }) => id));
-  const missing = blockIds.find((id) => !known.has(id));
+  const storedIds = new Set(rows.map(({ block_id: id }) => id));
+  const missing = blockIds.find((id) => !storedIds.has(id));
   if (missing !== undefined) return missing;
   await tx.run(
     "UPDATE forge_action_artifact_blocks SET position = NULL WHERE artifact_id = ?",

@@ -243,9 +243,9 @@ export async function listJobs(
     values.push(value);
   }
   if (filter.ownedBy !== undefined) {
-    const owned = toOwned(filter.ownedBy);
-    conditions.push(owned.sql);
-    values.push(...owned.values);
+    const ownerCondition = toOwned(filter.ownedBy);
+    conditions.push(ownerCondition.sql);
+    values.push(...ownerCondition.values);
   }
   if (filter.statuses !== undefined && filter.statuses.length > 0) {
     conditions.push(`status IN (${filter.statuses.map(() => "?").join(", ")})`);

@@ -205,9 +205,9 @@ export async function listRuns(
   add("actor_id", filter.actorId);
   add("workflow_file", filter.workflowFile);
   if (filter.ownedBy !== undefined) {
-    const owned = toOwned(filter.ownedBy);
-    conditions.push(owned.sql);
-    values.push(...owned.values);
+    const ownerCondition = toOwned(filter.ownedBy);
+    conditions.push(ownerCondition.sql);
+    values.push(...ownerCondition.values);
   }
   if (filter.statuses !== undefined && filter.statuses.length > 0) {
     conditions.push(`status IN (${filter.statuses.map(() => "?").join(", ")})`);

@@ -21,7 +21,7 @@ export function isFinal(status: ActionStatus): boolean {
 
 /** Reads the status of a row. */
 export function toActionStatus(word: string): ActionStatus {
-  const status = actionStatuses.find((each) => each === word);
+  const status = actionStatuses.find((candidate) => candidate === word);
   if (status === undefined) throw new Error(`a row has the status ${word}`);
   return status;
 }

@@ -155,10 +155,10 @@ function toKindsReadable(
 function toActorVisible(reader: Reader): Condition {
   if (reader?.isAdmin === true) return { sql: "1 = 1", values: [] };
   const visible = toVisible(reader);
-  const shown = `EXISTS (SELECT 1 FROM forge_users u
+  const visibleActor = `EXISTS (SELECT 1 FROM forge_users u
     WHERE u.id = s.actor_id AND u.keep_activity_private = 0 AND (${visible.sql}))`;
-  if (reader === undefined) return { sql: shown, values: visible.values };
-  return { sql: `s.actor_id = ? OR ${shown}`, values: [reader.id, ...visible.values] };
+  if (reader === undefined) return { sql: visibleActor, values: visible.values };
+  return { sql: `s.actor_id = ? OR ${visibleActor}`, values: [reader.id, ...visible.values] };
 }
 
 function join(parts: readonly Condition[], word: "AND" | "OR"): Condition {

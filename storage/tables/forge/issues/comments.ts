@@ -146,7 +146,7 @@ export async function listComments(
     most.count,
   );
   let bytes = 0;
-  const fitting = sizes.filter((each, at) => (bytes += each.bytes) <= most.bytes || at === 0);
+  const fitting = sizes.filter((row, at) => (bytes += row.bytes) <= most.bytes || at === 0);
   const lastId = fitting.at(-1)?.id;
   if (lastId === undefined) return { comments: [], total: 0 };
   const rows = await db.all<CommentRow>(

@@ -121,11 +121,11 @@ export async function updateIssue(
 /** Deletes an issue with its comments, events and threads. Its number is not used again. */
 export async function deleteIssue(tx: Transaction, issue: ForgeIssue): Promise<void> {
   await emptyMailboxesOf(tx, { issueId: issue.id });
-  const gone = await tx.get<{ is_closed: number }>(
+  const deleted = await tx.get<{ is_closed: number }>(
     "DELETE FROM forge_issues WHERE id = ? RETURNING is_closed",
     issue.id,
   );
-  if (gone?.is_closed === 0) await countOpenIssues(tx, issue.repositoryId, -1);
+  if (deleted?.is_closed === 0) await countOpenIssues(tx, issue.repositoryId, -1);
 }
 
 export async function findIssueById(db: Queries, id: IssueId): Promise<ForgeIssue | undefined> {

@@ -150,7 +150,7 @@ interface TimelineRow {
 }
 
 function toEntry(row: TimelineRow): TimelineEntry {
-  const kind = timelineKinds.find((each) => each === row.kind);
+  const kind = timelineKinds.find((candidate) => candidate === row.kind);
   if (kind === undefined) throw new Error(`unknown kind of a timeline entry: ${row.kind}`);
   return {
     id: row.id,

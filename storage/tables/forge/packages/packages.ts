@@ -99,12 +99,12 @@ export async function touchPackage(
 
 /** Removes a package with its versions, files and tags. */
 async function deletePackage(tx: Transaction, id: PackageId): Promise<void> {
-  const gone = await tx.get<DeletedRow>(
+  const deleted = await tx.get<DeletedRow>(
     "DELETE FROM forge_packages WHERE id = ? RETURNING id, type, lower_name",
     id,
   );
-  if (gone === undefined) return;
-  await unindexPackageName(tx, gone.id, gone.lower_name);
+  if (deleted === undefined) return;
+  await unindexPackageName(tx, deleted.id, deleted.lower_name);
 }
 
 /** Removes every package of an owner. */

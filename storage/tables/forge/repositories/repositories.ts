@@ -172,12 +172,12 @@ export async function updateRepository(
 export async function deleteRepository(tx: Transaction, id: RepositoryId): Promise<boolean> {
   await emptyMailboxesOf(tx, { repositoryId: id });
   await subtractStarsOf(tx, id);
-  const gone = await tx.get<{ owner_id: UserId; is_private: number }>(
+  const deleted = await tx.get<{ owner_id: UserId; is_private: number }>(
     "DELETE FROM forge_repositories WHERE id = ? RETURNING owner_id, is_private",
     id,
   );
-  if (gone === undefined) return false;
-  await adjustTotal(tx, { ownerId: gone.owner_id, isPrivate: gone.is_private === 1 }, -1);
+  if (deleted === undefined) return false;
+  await adjustTotal(tx, { ownerId: deleted.owner_id, isPrivate: deleted.is_private === 1 }, -1);
   return true;
 }
 

@@ -60,7 +60,9 @@ export async function searchRepositories(
     offset,
   );
   const ids = rows.map(({ id }) => id);
-  const found = new Map((await findRepositoriesByIds(db, ids)).map((one) => [one.id, one]));
+  const found = new Map(
+    (await findRepositoriesByIds(db, ids)).map((repository) => [repository.id, repository]),
+  );
   return { repositories: ids.flatMap((id) => found.get(id) ?? []), total };
 }
 

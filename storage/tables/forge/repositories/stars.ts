@@ -92,6 +92,8 @@ export async function listMarkedRepositories(
     window.offset,
   );
   const ids = rows.map(({ id }) => id);
-  const found = new Map((await findRepositoriesByIds(db, ids)).map((one) => [one.id, one]));
+  const found = new Map(
+    (await findRepositoriesByIds(db, ids)).map((repository) => [repository.id, repository]),
+  );
   return { repositories: ids.flatMap((id) => found.get(id) ?? []), total };
 }

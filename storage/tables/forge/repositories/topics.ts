@@ -23,8 +23,8 @@ export async function replaceTopics(
     "SELECT name FROM forge_repository_topics WHERE repository_id = ?",
     repositoryId,
   );
-  const known = new Set(before.map(({ name }) => name));
-  for (const name of known)
+  const currentNames = new Set(before.map(({ name }) => name));
+  for (const name of currentNames)
     if (!names.includes(name))
       await tx.run(
         "DELETE FROM forge_repository_topics WHERE repository_id = ? AND name = ?",
@@ -32,7 +32,7 @@ export async function replaceTopics(
         name,
       );
   for (const name of names)
-    if (!known.has(name))
+    if (!currentNames.has(name))
       await tx.run(
         "INSERT INTO forge_repository_topics (repository_id, name, created_at) VALUES (?, ?, ?)",
         repositoryId,
