@@ -37,11 +37,12 @@ export const nameTakenText = (name: string): string => `user already exists [nam
 
 export const nameTaken = (name: string): AppError => new AppError("conflict", nameTakenText(name));
 
-/** The last site administrator can be neither deleted nor demoted. */
+/** The last active site administrator can be neither deleted nor demoted (the same words), deactivated or prohibited. */
 export const lastAdmin = (
   code: "invalid_argument" | "unprocessable",
   user: { readonly id: UserId },
-): AppError => new AppError(code, `can not delete the last admin user [uid: ${user.id}]`);
+  verb: "delete" | "deactivate" = "delete",
+): AppError => new AppError(code, `can not ${verb} the last admin user [uid: ${user.id}]`);
 
 export const targetIsOrganization = (): AppError =>
   new AppError("unprocessable", "target is an organization but not user");

@@ -7,7 +7,7 @@ import {
   type ForgeUserChanges,
   updateUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
-import { hasOtherSiteAdmin } from "../../../storage/tables/forge/accounts/user-lists.ts";
+import { hasOtherActiveSiteAdmin } from "../../../storage/tables/forge/accounts/user-lists.ts";
 import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/user-facets.ts";
 import { AppError } from "../../errors.ts";
 import type { PasswordHasher } from "../../utilities/password-hasher.ts";
@@ -20,7 +20,7 @@ import {
   userNotFound,
 } from "../refusals.ts";
 import { assertUsableName, findEmailFault } from "./names.ts";
-import type { AccountDependents } from "./remove-user.ts";
+import { type AccountDependents, isActiveAdmin } from "./remove-user.ts";
 import { toAvatarHash } from "./user.view.ts";
 
 /** Changes of an account. Undefined members stay as they are. */
@@ -52,7 +52,7 @@ type Undefinable<T> = { readonly [K in keyof T]: T[K] | undefined };
 
 /**
  * Edits an account in one transaction (forge behaviour, 8.3). Throws `unprocessable` for an unknown login source,
- * `invalid_argument` for the password, a malformed address and the last administrator, `conflict` for an address in use.
+ * `invalid_argument` for the password, a malformed address and the last active administrator, `conflict` for an address in use.
  */
 export async function editUser(
   {
@@ -100,8 +100,7 @@ async function applyEdit(
   if (before === undefined) throw userNotFound(username);
   if (before.kind === "organization") return updateOrganization(tx, before, edit);
   const email = await toNewEmail(tx, before, edit.email);
-  if (edit.changes.isAdmin === false && before.isAdmin && !(await hasOtherSiteAdmin(tx, before.id)))
-    throw lastAdmin("invalid_argument", before);
+  await assertAdministratorRemains(tx, before, edit.changes);
   if (email !== undefined) await replacePrimaryEmail(tx, before.id, email);
   return updateUser(tx, before, {
     ...definedOf(edit.changes),
@@ -112,6 +111,22 @@ async function applyEdit(
     ...(passwordHash === undefined ? {} : { passwordHash }),
     updatedAt: tx.now,
   });
+}
+
+/**
+ * Refuses to demote, deactivate or lock out the last site administrator who can sign in: only file access to the home
+ * could undo it. Gitea refuses the demotion alone.
+ */
+async function assertAdministratorRemains(
+  tx: Transaction,
+  before: ForgeUser,
+  changes: UserEdit["changes"],
+): Promise<void> {
+  if (!isActiveAdmin(before)) return;
+  const { isAdmin = true, isActive = true, prohibitLogin = false } = changes;
+  if (isAdmin && isActive && !prohibitLogin) return;
+  if (await hasOtherActiveSiteAdmin(tx, before.id)) return;
+  throw lastAdmin("invalid_argument", before, isAdmin ? "deactivate" : "delete");
 }
 
 /** Edits the profile of an organization, which has no address, password or rights. */

@@ -9,7 +9,7 @@ import {
   findUserByName,
   type ForgeUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
-import { hasOtherSiteAdmin } from "../../../storage/tables/forge/accounts/user-lists.ts";
+import { hasOtherActiveSiteAdmin } from "../../../storage/tables/forge/accounts/user-lists.ts";
 import { AppError } from "../../errors.ts";
 import { lastAdmin, targetIsOrganization, userNotFound } from "../refusals.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
@@ -53,7 +53,7 @@ export async function removeUser(
     if (user === undefined) throw userNotFound(username);
     if (user.kind === "organization") throw targetIsOrganization();
     if (user.id === callerId) throw new AppError("unprocessable", "you cannot delete yourself");
-    if (user.isAdmin && user.isActive && !(await hasOtherSiteAdmin(tx, user.id)))
+    if (isActiveAdmin(user) && !(await hasOtherActiveSiteAdmin(tx, user.id)))
       throw lastAdmin("unprocessable", user);
     if (purge) await removeBelongings(deps, tx, user);
     else await assertNoBelongings(deps, tx, user);
@@ -62,6 +62,11 @@ export async function removeUser(
     // Foreign keys delete tokens, addresses, keys, badges, memberships, the second factor and redirects.
     await deleteUser(tx, user);
   });
+}
+
+/** Whether the account is a site administrator who can sign in. */
+export function isActiveAdmin(user: ForgeUser): boolean {
+  return user.isAdmin && user.isActive && !user.prohibitLogin;
 }
 
 async function assertNoBelongings(

@@ -104,6 +104,27 @@ describe("PATCH /admin/users/{username}", () => {
     });
   });
 
+  test.each([
+    [{ active: false }, "can not deactivate the last admin user [uid: 1]"],
+    [{ prohibit_login: true }, "can not deactivate the last admin user [uid: 1]"],
+    [{ admin: false }, "can not delete the last admin user [uid: 1]"],
+  ])("the last active administrator stays one after %j", async (change, message) => {
+    // An administrator who cannot sign in does not count.
+    await patch({ admin: true, prohibit_login: true }, "mira");
+    expect(await patch(change, "admin")).toMatchObject({ status: 400, json: { message } });
+    await patch({ admin: true, active: false, prohibit_login: false }, "mira");
+    expect(await patch(change, "admin")).toMatchObject({ status: 400, json: { message } });
+    const { json } = await app.request("/api/v1/user", { token: app.token });
+    expect(json).toMatchObject({ is_admin: true, active: true, prohibit_login: false });
+    await patch({ admin: false, active: true }, "mira");
+  });
+
+  test("an administrator may be deactivated while another one is active", async () => {
+    await patch({ admin: true, active: true }, "mira");
+    expect((await patch({ active: false }, "mira")).status).toBe(200);
+    await patch({ admin: false, active: true }, "mira");
+  });
+
   test("PATCH /admin/users/{username} changes only the profile of an organization", async () => {
     expect((await patch({ full_name: "The team", admin: true }, "team")).json).toMatchObject({
       full_name: "The team",
@@ -273,6 +294,34 @@ describe("DELETE /admin/users/{username}", () => {
     expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
     const left = await app.db.all("SELECT id FROM forge_users WHERE is_admin = 1");
     expect(left).toHaveLength(1);
+  });
+
+  test("when two administrators lock each other or themselves out, one of them remains", async () => {
+    for (const change of [{ active: false }, { prohibit_login: true }, { admin: false }]) {
+      for (const targets of [
+        ["mira", "admin"],
+        ["admin", "mira"],
+      ]) {
+        await using app = await startForgeApp();
+        await app.addUser();
+        const edit = (token: string, name: string, json: Readonly<Record<string, unknown>>) =>
+          app.request(`${users}/${name}`, {
+            token,
+            method: "PATCH",
+            json: { login_name: name, ...json },
+          });
+        await edit(app.token, "mira", { admin: true });
+        const tokens = [app.token, await app.tokenOf("mira")];
+        const answers = await Promise.all(
+          targets.map((name, at) => edit(tokens[at] ?? "", name, change)),
+        );
+        expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+        const left = await app.db.all(
+          "SELECT id FROM forge_users WHERE is_admin = 1 AND is_active = 1 AND prohibit_login = 0",
+        );
+        expect(left).toHaveLength(1);
+      }
+    }
   });
 
   test("purging a user deletes organizations without another owner", async () => {

@@ -1,4 +1,4 @@
-import type { Database, Queries, SqlValue } from "../../../engine/database.ts";
+import type { Database, Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import { type KeysetCursors, type Cursor, CURSOR_DISTANCE } from "./keyset-cursors.ts";
 import {
   type FacetFilter,
@@ -234,10 +234,13 @@ function padded(facets: readonly number[]): number[] {
 
 const placeholders = (values: readonly unknown[]): string => values.map(() => "?").join(", ");
 
-/** Whether a site administrator other than `exceptId` exists. */
-export async function hasOtherSiteAdmin(db: Queries, exceptId: UserId): Promise<boolean> {
-  const row = await db.get(
-    "SELECT id FROM forge_users WHERE is_admin = 1 AND kind = 0 AND id <> ? LIMIT 1",
+/**
+ * Whether a site administrator other than `exceptId` can sign in. Call it in the transaction that takes one away.
+ */
+export async function hasOtherActiveSiteAdmin(tx: Transaction, exceptId: UserId): Promise<boolean> {
+  const row = await tx.get(
+    `SELECT id FROM forge_users
+     WHERE is_admin = 1 AND is_active = 1 AND prohibit_login = 0 AND kind = 0 AND id <> ? LIMIT 1`,
     exceptId,
   );
   return row !== undefined;
