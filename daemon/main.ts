@@ -27,6 +27,10 @@ import {
   type Initialised,
   isInitialised,
 } from "./home/administrators.ts";
+import {
+  type AdministratorRecovery,
+  recoverAdministrator,
+} from "./forge/accounts/recover-administrator.ts";
 import { createAddresses } from "./http/addresses.ts";
 import {
   listenEverywhere,
@@ -189,9 +193,8 @@ export async function rotateKey(
   options: { readonly skipUnreadable: boolean },
 ): Promise<KeyRotation> {
   const { settings, paths } = input;
-  const { keys, root } = toDataDirectory(paths.dataDirectory);
-  if (!(await hasMasterKey(keys)))
-    throw new AppError("not_found", `${root} has no master key: it was never started`);
+  const { keys } = toDataDirectory(paths.dataDirectory);
+  await assertHasKey(input);
   const stores = await openStores(input, await openLog(input));
   try {
     const { db, keyring } = stores;
@@ -207,6 +210,35 @@ export async function rotateKey(
   } finally {
     await stores.close();
   }
+}
+
+/**
+ * Makes an account of a home that no daemon serves an active site administrator of the forge with a new password, and
+ * returns its name. Refuses with `AppError` `not_found` without a home or the account, `conflict` when a daemon holds the
+ * home, `unprocessable` for a password that breaks a rule.
+ */
+export async function recoverAdmin(
+  input: DaemonInput,
+  recovery: AdministratorRecovery,
+): Promise<string> {
+  await assertHasKey(input);
+  const log = await openLog(input);
+  const stores = await openStores(input, log);
+  try {
+    return await recoverAdministrator(
+      toAdministratorsDeps(toServiceDeps(input, stores, log)),
+      recovery,
+    );
+  } finally {
+    await stores.close();
+  }
+}
+
+/** Refuses with `not_found` a home that was never started: opening it would create it. */
+async function assertHasKey({ paths }: Pick<DaemonInput, "paths">): Promise<void> {
+  const { keys, root } = toDataDirectory(paths.dataDirectory);
+  if (!(await hasMasterKey(keys)))
+    throw new AppError("not_found", `${root} has no master key: it was never started`);
 }
 
 /**

@@ -66,6 +66,16 @@ export const examples: Examples = {
     ["Send the backup to another program", "croft daemon backup - | gzip > home.tar.gz"],
     ["Upload it to the bucket that the setting backup_url names", "croft daemon backup --to"],
   ],
+  "daemon recover-admin": [
+    [
+      "Let an administrator who was deactivated sign in again, while the daemon is stopped",
+      "croft daemon recover-admin keeper --random-password --yes",
+    ],
+    [
+      "Also disable a second factor that was lost",
+      "croft daemon recover-admin keeper --reset-2fa --password-stdin --yes < password.txt",
+    ],
+  ],
   "daemon restore": [
     ["Restore a backup; the old home is kept beside it", "croft daemon restore home.tar --yes"],
     [

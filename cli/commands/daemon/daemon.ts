@@ -43,6 +43,11 @@ export const entries: readonly Entry[] = [
     async () => (await import("./check.ts")).checkDaemon,
   ),
   verb(
+    "recover-admin",
+    "Make an account an active forge administrator again, offline",
+    async () => (await import("./recover-admin.ts")).recoverAdmin,
+  ),
+  verb(
     "backup",
     "Back up the home to a file or a bucket",
     async () => (await import("./backup.ts")).backupDaemon,
