@@ -150,8 +150,9 @@ interface UserEditOptions {
 type UserEditFlags = Readonly<Record<string, string | true | undefined>>;
 
 export const editUser = {
-  operations: [forge.editUser, forge.getUser],
+  operations: [forge.editUser, forge.getUser, forge.getCurrentUser],
   output: resourceOf(forge.editUser, 200, { password: "string" }),
+  destructive: true,
   define(command, cli, run = runUserEdit): void {
     command
       .argument("<username>", "the user's name")
@@ -199,6 +200,7 @@ export const editUser = {
 /** Changes an account. A generated password is shown only here. */
 async function runUserEdit(cli: CliContext, options: UserEditOptions): Promise<void> {
   const { username, changes } = options;
+  await confirmOwnLockout(cli, username, changes);
   const password = await readPassword(cli, options.password);
   // The API overwrites the login name with every edit, so the current one is sent back.
   const loginName = changes.login_name ?? (await findLoginName(cli, username));
@@ -212,6 +214,28 @@ async function runUserEdit(cli: CliContext, options: UserEditOptions): Promise<v
     ...userColumns,
     { header: "password", cell: () => password },
   ]);
+}
+
+/** Asks before callers take away their own sign-in or rights: only another administrator can give these back. */
+async function confirmOwnLockout(
+  cli: CliContext,
+  username: string,
+  { active, admin, prohibit_login: prohibited }: UserChanges,
+): Promise<void> {
+  const loss =
+    active === false
+      ? "Deactivate"
+      : prohibited === true
+        ? "Prohibit signing in of"
+        : admin === false
+          ? "Take the administrator's rights of"
+          : undefined;
+  if (loss === undefined || cli.flags.dryRun) return;
+  const { body } = await cli.client.call(forge.getCurrentUser, {});
+  if (isSameName(body.login, username))
+    await cli.prompts.confirm(
+      `${loss} ${body.login}, your own account? Only another administrator can undo it.`,
+    );
 }
 
 async function readPassword(

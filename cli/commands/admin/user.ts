@@ -109,7 +109,6 @@ async function runUserView(
     ...userColumns,
     { header: "visibility", cell: ({ visibility }) => visibility },
     { header: "restricted", cell: ({ restricted }) => restricted },
-    { header: "may not sign in", cell: ({ prohibit_login: prohibited }) => prohibited },
     { header: "location", cell: ({ location }) => location },
     { header: "website", cell: ({ website }) => website },
     { header: "description", cell: ({ description }) => description },
@@ -202,6 +201,11 @@ async function runResetTwoFactor(
   await cli.output.done({ reset: true, username }, `${username} signs in without a second factor.`);
 }
 
+/** Whether the user may sign in: `prohibited` and `inactive` users may not. */
+export function toUserState({ active, prohibit_login: isProhibited }: WireUser): string {
+  return isProhibited ? "prohibited" : active ? "active" : "inactive";
+}
+
 /** A forge user in a table. */
 export const userColumns: readonly Column<WireUser>[] = [
   { header: "id", cell: ({ id }) => id },
@@ -209,7 +213,7 @@ export const userColumns: readonly Column<WireUser>[] = [
   { header: "full name", cell: ({ full_name: fullName }) => fullName },
   { header: "email", cell: ({ email }) => email },
   { header: "admin", cell: ({ is_admin: isAdmin }) => isAdmin },
-  { header: "active", cell: ({ active }) => active },
+  { header: "state", cell: toUserState },
   { header: "last login", cell: ({ last_login: lastLogin }) => time(lastLogin) },
   { header: "created", cell: ({ created }) => time(created) },
 ];

@@ -17,6 +17,7 @@ export const dashboard = {
     forge.editHook,
     forge.editRunner,
     forge.editUser,
+    forge.getCurrentUser,
     forge.getUser,
     forge.listCronTasks,
     forge.listDeliveries,

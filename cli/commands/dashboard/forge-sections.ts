@@ -9,6 +9,7 @@ import type { WireDelivery, WireHook } from "../../../daemon/contract/forge/hook
 import { forge } from "../../client/operations.ts";
 import { forgeFieldPages, forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
+import { toUserState } from "../admin/user.ts";
 import { toAgo } from "../../output/cells.ts";
 import type { PageSource } from "../../output/pages.ts";
 import { hasEnded, stateOf } from "../../support/runs.ts";
@@ -30,6 +31,7 @@ export function listForgeSections(cli: CliContext): readonly DashboardSection[] 
 }
 
 function accounts({ client, clock }: CliContext): DashboardSection {
+  let ownName = "";
   const edit = (user: WireUser, active: boolean) => async () => {
     const params = { username: user.login };
     const { body } = await client.call(forge.getUser, { params });
@@ -44,13 +46,16 @@ function accounts({ client, clock }: CliContext): DashboardSection {
           {
             key: "d",
             label: "deactivate",
-            question: `Deactivate ${user.login}?`,
+            question:
+              user.login === ownName
+                ? `Deactivate ${user.login}, your own account? Only another administrator can undo it.`
+                : `Deactivate ${user.login}?`,
             run: edit(user, false),
           },
         ]
       : [{ key: "a", label: "activate", run: edit(user, true) }];
   const toRow = (user: WireUser): DashboardRow => {
-    const state = user.prohibit_login ? "locked" : user.active ? "active" : "inactive";
+    const state = toUserState(user);
     const role = user.is_admin ? "admin" : user.restricted ? "restricted" : "user";
     const lastLogin = toAgo(user.last_login, clock());
     return {
@@ -74,6 +79,7 @@ function accounts({ client, clock }: CliContext): DashboardSection {
     columns: ["account", "role", "state", "last sign-in"],
     empty: "There are no accounts.",
     async load(filter) {
+      if (ownName === "") ownName = (await client.call(forge.getCurrentUser, {})).body.login;
       const query = filter === "" ? {} : { q: filter };
       const { items, total } = await firstPage(forgePages(client, forge.listUsers, { query }));
       return {

@@ -83,6 +83,7 @@ const never = "0001-01-01T00:00:00Z";
 function croft() {
   const state = { active: true, hookActive: true, jobs: [deadJob] };
   const answers: Record<string, (request: RecordedRequest) => FakeAnswer> = {
+    "GET /api/v1/user": () => ({ body: { login: "keeper" } }),
     "GET /api/v1/admin/users": ({ path }) =>
       list(
         [account(1, "keeper", true), account(2, "mira", state.active)].filter(({ login }) =>
@@ -223,6 +224,16 @@ test("an account is found, deactivated after a question, and activated", async (
     ]);
     await screen.press(keys.escape);
     await screen.press("q", "keeper");
+    await screen.press("q", "AREA");
+  });
+});
+
+test("the question before your own account is deactivated says that it is yours", async () => {
+  await inDashboard(async (screen) => {
+    await screen.press("1", "2 accounts");
+    await screen.press("d", "❯ + keeper");
+    await screen.press("n", "Deactivate keeper, your own account?");
+    await screen.press("q", "d deactivate");
     await screen.press("q", "AREA");
   });
 });

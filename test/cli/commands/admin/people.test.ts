@@ -60,6 +60,32 @@ describe("users", () => {
     expect((await done("admin user view mira --json")).out).not.toContain(password);
   });
 
+  test("the state of a user who may not sign in is visible in list, view and edit", async () => {
+    await app.addUser({ username: "otto" });
+    const state = async (line: string) => /\bstate\t(\w+)/.exec((await done(line)).out)?.[1];
+    const edit = "admin user edit otto --prohibit-login";
+    expect(await state("admin user view otto")).toBe("active");
+    expect(await state(`${edit} true`)).toBe("prohibited");
+    expect(await state("admin user view otto")).toBe("prohibited");
+    expect((await done("admin user list --search otto")).out).toContain("\tprohibited\t");
+    const listed = await done("admin user list --search otto --json=prohibit_login,active");
+    expect(listed.json()).toEqual([{ prohibit_login: true, active: true }]);
+    await done(`${edit} false`);
+    expect(await state("admin user edit otto --active false")).toBe("inactive");
+  });
+
+  test("asks before callers lock themselves out, and never for others", async () => {
+    for (const flag of ["--active=false", "--prohibit-login=true", "--admin=false"]) {
+      const ran = await croft(`admin user edit Admin ${flag} --json`);
+      expect(ran.error()).toMatchObject({ code: "missing_input", exit_code: 2 });
+      expect(ran.error()["message"]).toContain("your own account");
+      const forced = await croft(`admin user edit Admin ${flag} --yes --json`);
+      expect(forced.error()["message"]).toMatch(/can not (?:deactivate|delete) the last admin/);
+      await done(`admin user edit mira ${flag}`);
+    }
+    await done("admin user edit mira --active true --prohibit-login false");
+  });
+
   test("rename, and --dry-run sends nothing", async () => {
     await app.addUser({ username: "before" });
     const dry = await done("admin user rename before after --dry-run --json");
