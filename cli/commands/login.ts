@@ -116,17 +116,39 @@ async function makeToken(cli: CliContext, options: LoginForgeOptions): Promise<M
     flag: "--password-stdin or --token-stdin",
   });
   const suffix = Buffer.from(cli.system.random(4)).toString("hex");
-  const { body } = await waitOutLimits(cli, () =>
-    cli.client.call(
-      forge.createToken,
-      { params: { username }, body: { name: `croft-cli-${suffix}`, scopes: ["all"] } },
-      {
-        authorization: toBasic(username, password),
-        ...toTotpHeaders(options.totp),
-      },
-    ),
-  );
+  const attempt = (totp: string | undefined) =>
+    waitOutLimits(cli, () =>
+      cli.client.call(
+        forge.createToken,
+        { params: { username }, body: { name: `croft-cli-${suffix}`, scopes: ["all"] } },
+        {
+          authorization: toBasic(username, password),
+          ...toTotpHeaders(totp),
+        },
+      ),
+    );
+  const { body } = await attempt(options.totp).catch(async (error: unknown) => {
+    const code = await askForCode(cli, options, error);
+    if (code === "") throw error;
+    return attempt(code);
+  });
   return { username, token: body.sha1, tokenId: body.id };
+}
+
+/**
+ * Prompts for a code of the second factor after a refused sign-in without one; returns an empty text when there is none to
+ * send. The forge answers a missing code as it answers a wrong password, so that it does not confirm the password.
+ */
+async function askForCode(
+  cli: CliContext,
+  { secret, totp }: LoginForgeOptions,
+  error: unknown,
+): Promise<string> {
+  const isRefused = error instanceof CliError && error.code === "invalid_credentials";
+  if (!isRefused || totp !== undefined || secret !== "person") return "";
+  cli.io.warn(error.message);
+  const question = "Code of your authenticator app (Enter if the account has no second factor):";
+  return (await cli.prompts.text(question, "--totp", "")).replaceAll(/\s/g, "");
 }
 
 export interface LoginVaultOptions {

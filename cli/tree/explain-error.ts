@@ -35,6 +35,24 @@ export async function explainError(error: CliError, failed: FailedCommand): Prom
   if (error.code === "name_collision") return explainTakenName(error, leaf);
   if (error.code === "invalid_credentials" || error.code === "session_revoked")
     return explainRefusal(error, failed);
+  if (error.code === "rate_limited") return explainBlockedSignIn(error, leaf);
+  return error;
+}
+
+/** Names what still works: only passwords and codes are counted. */
+function explainBlockedSignIn(error: CliError, leaf: Command): CliError {
+  const { service, hint: wait } = error.details;
+  const withWait = (hint: string) => (wait === undefined ? hint : `${wait}; ${hint}`);
+  if (service === "forge" && takesCode(leaf) && leaf.getOptionValue("tokenStdin") !== true)
+    return reword(error, error.message, {
+      hint: withWait(
+        'programs that are signed in and access tokens still work; "croft login forge --token-stdin" signs in with one',
+      ),
+    });
+  if (service === "vault" && lineOf(leaf).startsWith("croft login vault"))
+    return reword(error, error.message, {
+      hint: withWait("programs that are signed in still work"),
+    });
   return error;
 }
 
@@ -121,10 +139,11 @@ async function findListHint({ path, verb, leaf }: FailedCommand): Promise<string
 async function explainRefusal(error: CliError, { leaf, cli }: FailedCommand): Promise<CliError> {
   const { service } = error.details;
   if (service === undefined) return error;
-  if (lineOf(leaf).startsWith("croft login"))
-    return error.details.hint === toLoginHint(service)
-      ? reword(error, error.message, { hint: "check the name and the password, and try again" })
-      : error;
+  const isLogin = lineOf(leaf).startsWith("croft login");
+  if (isLogin && error.details.hint !== toLoginHint(service)) return error;
+  // These commands sign in with a password; a stored token is not the cause.
+  if (isLogin || (service === "forge" && takesCode(leaf)))
+    return reword(error, error.message, { hint: toPasswordHint(service, leaf) });
   const { forgeToken, vaultToken, tokenCommand } = await cli.config();
   const variable =
     (service === "forge" ? forgeToken : vaultToken) !== undefined
@@ -136,6 +155,18 @@ async function explainRefusal(error: CliError, { leaf, cli }: FailedCommand): Pr
   return reword(error, error.message, {
     hint: `the token comes from ${variable}: replace it, or unset it and sign in with "croft login ${service}"`,
   });
+}
+
+const takesCode = (leaf: Command): boolean => leaf.options.some(({ long }) => long === "--totp");
+
+/** The forge answers a missing code as it answers a wrong password. */
+function toPasswordHint(service: "forge" | "vault", leaf: Command): string {
+  if (leaf.getOptionValue("tokenStdin") === true) return "check the token, and try again";
+  const check = "check the name and the password, and try again";
+  if (service === "vault") return check;
+  return leaf.getOptionValue("totp") === undefined && leaf.getOptionValue("otp") === undefined
+    ? `${check}; if the account has a second factor, give --totp CODE`
+    : "check the name, the password and the code, and try again; each code works once";
 }
 
 const toLoginHint = (service: "forge" | "vault") => `"croft login ${service}" signs in`;

@@ -29,7 +29,7 @@ export const recoverAdmin = {
   }),
   writes: true,
   destructive: true,
-  prompted: ["--password-stdin or --random-password"],
+  prompted: ["--yes", "--password-stdin or --random-password"],
   define(command, cli, run = runRecoverAdmin): void {
     command
       .argument("<username>", "an existing user of the forge")
@@ -61,6 +61,10 @@ async function runRecoverAdmin(cli: CliContext, options: RecoverAdminOptions): P
   const { settings, paths } = readAllSettings(cli.system, cli.flags, {});
   const data = paths.dataDirectory;
   if (cli.flags.dryRun) throw new DryRun({ recover_admin: { data, username } });
+  await cli.prompts.require([
+    { flag: "--yes", isMissing: !cli.flags.yes },
+    { flag: "--password-stdin or --random-password", isMissing: options.password === "person" },
+  ]);
   await cli.prompts.confirm(
     `Make ${username} an active administrator of the forge in ${data}, with a new password?`,
   );

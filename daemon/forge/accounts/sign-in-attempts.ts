@@ -91,7 +91,7 @@ export function createSignInAttempts(counter: AttemptCounter): SignInAttempts {
     if (allowed) return;
     throw new AppError(
       "rate_limited",
-      `too many failed sign-ins, try again in ${resetSeconds} seconds`,
+      `too many failed sign-ins, try again in ${resetSeconds} seconds; access tokens still work`,
       { retryAfterSeconds: resetSeconds },
     );
   }

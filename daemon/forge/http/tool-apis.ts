@@ -11,11 +11,18 @@ export function createGitApi(forge: Api<ForgeCaller>): Api<ForgeCaller> {
     headers: { "X-Content-Type-Options": "nosniff", "X-Frame-Options": "SAMEORIGIN" },
     renderError(error, request) {
       const { status, headers } = forge.renderError(error, request);
-      return toPlainText({ status, headers, body: status === 307 ? "" : `${error.message}\n` });
+      const advice = error.code === "invalid_credentials" ? TOKEN_ADVICE : "";
+      const body = status === 307 ? "" : `${error.message}\n${advice}`;
+      return toPlainText({ status, headers, body });
     },
     internalError: () => toPlainText({ status: 500, headers: {}, body: "internal error\n" }),
   };
 }
+
+/** git sends no codes of a second factor. */
+const TOKEN_ADVICE =
+  "git takes an access token as the password, and an account with a second factor needs one: " +
+  "croft token create NAME --scope write:repository\n";
 
 function toPlainText({ status, headers, body }: RenderedError): RenderedError {
   const challenge = status === 401 ? { "WWW-Authenticate": 'Basic realm="croft"' } : undefined;

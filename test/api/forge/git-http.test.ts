@@ -198,6 +198,8 @@ describe("authorization of clones and pushes", () => {
       basic: "mira:wrong-password",
     });
     expect(wrong.status).toBe(401);
+    // git shows it to its user, who has no place to type a code of a second factor.
+    expect(wrong.text).toContain("croft token create NAME --scope write:repository");
     expect(wrong.headers.get("www-authenticate")).toBe('Basic realm="croft"');
   });
 

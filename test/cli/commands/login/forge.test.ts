@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
+import { run } from "../../../../cli/main.ts";
 import { loginForge, type LoginForgeOptions } from "../../../../cli/commands/login.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
-import { runCli, temporaryHome } from "../../support/run-cli.ts";
+import { fakeSystem, openInput, runCli, temporaryHome } from "../../support/run-cli.ts";
 import { readEntryOfAnyProfile } from "../../support/signed-in.ts";
 
 test("the line becomes options, and one secret is enough", async () => {
@@ -122,4 +123,90 @@ test("a wrong password keeps nothing", async () => {
   });
   expect(ran.error()).toMatchObject({ code: "invalid_credentials", exit_code: 4 });
   expect(await readEntryOfAnyProfile(home.path, "forge")).toBeUndefined();
+});
+
+const refused = { status: 401, body: { message: "invalid username, password or token" } };
+
+/** Signs in at a terminal, typing each answer when its prompt is shown. */
+async function signInWith(typed: readonly (readonly [question: string, keys: string])[]) {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    "POST /api/v1/users/boss/tokens": ({ headers }) =>
+      headers["x-gitea-otp"] === "123456"
+        ? { status: 201, body: { id: 9, sha1: "made-token" } }
+        : refused,
+  });
+  const stdin = openInput();
+  const env = { CROFT_URL: daemon.url };
+  const system = fakeSystem({ home: home.path, env, stdin, terminal: true });
+  let hasEnded = false;
+  const running = run(["login", "forge", "--username", "boss"], system).finally(
+    () => (hasEnded = true),
+  );
+  for (const [question, keys] of typed) {
+    while (!system.written.err().includes(question)) {
+      if (hasEnded) throw new Error(`ended before ${question}: ${system.written.err()}`);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    stdin.write(keys);
+  }
+  return { code: await running, err: system.written.err(), requests: daemon.seen.length };
+}
+
+test("a terminal is asked for a code of the second factor after a refusal", async () => {
+  const ran = await signInWith([
+    ["Password:", "s3cret\r"],
+    ["Code of your authenticator app", "123 456\r"],
+  ]);
+  expect(ran).toMatchObject({ code: 0, requests: 2 });
+});
+
+test("an account without a second factor is refused as before after an empty code", async () => {
+  const ran = await signInWith([
+    ["Password:", "wrong\r"],
+    ["Code of your authenticator app", "\r"],
+  ]);
+  expect(ran).toMatchObject({ code: 4, requests: 1 });
+});
+
+test.each([
+  [[], "if the account has a second factor, give --totp CODE"],
+  [["--totp", "000000"], "check the name, the password and the code"],
+])("a refused password in a script with %j names the second factor", async (words, hint) => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    "POST /api/v1/users/boss/tokens": refused,
+    "POST /api/v1/user/password": refused,
+  });
+  const lines = [
+    ["login", "forge"],
+    ["account", "password"],
+  ];
+  for (const line of lines) {
+    const ran = await runCli(
+      [...line, "--username", "boss", "--password-stdin", "--json", ...words],
+      { home: home.path, env: { CROFT_URL: daemon.url }, stdin: "wrong\nAnother-1-password\n" },
+    );
+    expect(ran.error()).toMatchObject({ code: "invalid_credentials", exit_code: 4 });
+    expect(ran.error()["hint"]).toContain(hint);
+  }
+});
+
+test("a blocked sign-in names what still works", async () => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    "POST /api/v1/users/boss/tokens": {
+      status: 429,
+      headers: { "Retry-After": "859" },
+      body: { message: "too many failed sign-ins, try again in 859 seconds" },
+    },
+  });
+  const words = ["login", "forge", "--username", "boss", "--password-stdin", "--json"];
+  const ran = await runCli(words, {
+    home: home.path,
+    env: { CROFT_URL: daemon.url },
+    stdin: "right",
+  });
+  expect(ran.error()).toMatchObject({ exit_code: 9, retry_after_s: 859 });
+  expect(ran.error()["hint"]).toContain('"croft login forge --token-stdin"');
 });
