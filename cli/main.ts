@@ -2,7 +2,7 @@
 // commands/ (does the work with the values of context.ts), client/ (requests) and output/ (prints). profile/ holds
 // configuration and credentials, ui/ the full-screen views, support/ the helpers of several commands, tree/ the command
 // tree.
-import { exitCodeOf, toCliError, toErrorLine } from "./errors.ts";
+import { CliError, exitCodeOf, toCliError, toErrorLine } from "./errors.ts";
 import type { StopSignal, System } from "./system.ts";
 import { version } from "./version.ts";
 
@@ -31,6 +31,7 @@ export async function run(argv: readonly string[], system: System): Promise<numb
 
 /** The real process. */
 export function processSystem(): System {
+  let stdin: System["stdin"] | undefined;
   return {
     env: process.env,
     get workingDirectory() {
@@ -47,7 +48,7 @@ export function processSystem(): System {
     userId: process.getuid?.(),
     nodeVersion: process.version,
     get stdin() {
-      return process.stdin;
+      return (stdin ??= isInputClosed() ? createClosedInput() : process.stdin);
     },
     get stdout() {
       return guarded(process.stdout);
@@ -89,6 +90,38 @@ const stopSignals: readonly (readonly [NodeJS.Signals, StopSignal])[] = [
   ["SIGTERM", "SIGTERM"],
   ["SIGHUP", "SIGTERM"],
 ];
+
+/**
+ * Whether the process was started without a standard input (`<&-`). Node then opens `/dev/null` in its place, for reading
+ * and writing; a shell opens it for reading only (`< /dev/null`), which is an empty input.
+ */
+function isInputClosed(): boolean {
+  const { fstatSync, statSync, writeSync } = process.getBuiltinModule("node:fs");
+  try {
+    const { rdev } = fstatSync(0);
+    if (process.platform === "win32" || rdev === 0 || rdev !== statSync("/dev/null").rdev)
+      return false;
+    writeSync(0, new Uint8Array(1));
+    return true;
+  } catch {
+    // EBADF: it is open for reading only. Others: there is no /dev/null.
+    return false;
+  }
+}
+
+/** An input that fails when it is read: what a command would send or store would be empty. */
+function createClosedInput(): System["stdin"] {
+  const { Readable } = process.getBuiltinModule("node:stream");
+  return new Readable({
+    read() {
+      this.destroy(
+        new CliError("missing_input", "standard input is closed", {
+          hint: 'send a file or the output of a program to it; "< /dev/null" sends nothing',
+        }),
+      );
+    },
+  });
+}
 
 /**
  * A write error is reported by the write that caused it; without a listener the stream's event would end the process.

@@ -73,7 +73,8 @@ async function runTotpEnable(
   await cli.client.call(forge.confirmTwoFactor, { body: { code } }, signIn);
   await cli.output.done(
     { enabled: true },
-    "Signing in with the password takes a code from now on.",
+    "Signing in with the password takes a code from now on. There are no backup codes: access tokens work without a " +
+      'code, and an administrator disables a factor that is lost with "croft admin user reset-2fa".',
   );
 }
 

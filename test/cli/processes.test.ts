@@ -47,6 +47,26 @@ const many = 10;
 /** Each of them starts from its sources. */
 const patienceMs = 240_000;
 
+const onUnix = skipUnless(process.platform !== "win32", "needs a POSIX shell");
+
+onUnix("a closed standard input is an error, and an empty one is not", async () => {
+  await using home = await temporaryHome();
+  const line = `"$0" "$1" config set mail_from --stdin --json`;
+  const shell = (redirection: string) =>
+    spawn("sh", ["-c", `${line} ${redirection}`, process.execPath, entry], {
+      env: { PATH: process.env["PATH"], CROFT_HOME: home.path },
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+  const closed = await endOf(shell("<&-"));
+  expect(closed).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("standard input is closed"),
+  });
+  const empty = await endOf(shell("</dev/null"));
+  expect(empty.err).not.toContain("closed");
+  expect(empty.err).toContain("mail_from takes a text");
+});
+
 describe("many processes at once", { timeout: patienceMs }, () => {
   test("concurrent processes that need a new access token refresh it once and stay signed in", async () => {
     await using home = await temporaryHome();

@@ -1,4 +1,5 @@
 import type { Option } from "commander";
+import { hookEventWords } from "../../../daemon/contract/forge/hooks/fields.ts";
 import { scopeWords } from "../../../daemon/contract/forge/token-scopes.ts";
 import type { CommandModule, CompletionKind } from "../../tree/entry.ts";
 
@@ -121,8 +122,10 @@ const byFlag: Readonly<Record<string, Completion | null>> = {
   "activity list --team": "teams",
   "activity list --user": "users",
   "account hook --content-type": ["json", "form"],
+  "account hook --event": hookEventWords,
   "admin hook list --type": ["system", "default", "all"],
   "admin hook --content-type": ["json", "form"],
+  "admin hook --event": hookEventWords,
   "admin hook delivery list --state": ["waiting", "delivered", "failed"],
   "admin user list --sort": ["name", "created", "updated", "id"],
   "issue list --state": states,
@@ -132,10 +135,12 @@ const byFlag: Readonly<Record<string, Completion | null>> = {
   "notification list --status": threadStates,
   "notification list --type": ["issue", "pull", "commit", "repository"],
   "org hook --content-type": ["json", "form"],
+  "org hook --event": hookEventWords,
   "render markdown --mode": ["markdown", "gfm", "comment", "wiki"],
   "render markup --mode": ["file", "markdown", "gfm", "comment", "wiki"],
   "repo branch create --from": "branches",
   "repo hook --content-type": ["json", "form"],
+  "repo hook --event": hookEventWords,
   "repo hook delivery list --state": ["waiting", "delivered", "failed"],
   "repo search --sort": ["alpha", "created", "updated", "size", "id"],
   "repo tag create --target": "branches",

@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import type { WireHook } from "../../../daemon/contract/forge/hooks/admin-hooks.ts";
+import { hookEventWords } from "../../../daemon/contract/forge/hooks/fields.ts";
 import type { forge, InputOf } from "../../client/operations.ts";
 import type { CliContext } from "../../context.ts";
 import { usageError } from "../../errors.ts";
-import { readTrueOrFalse } from "../../support/flag-values.ts";
+import { readTrueOrFalse, toChoice } from "../../support/flag-values.ts";
 import { readSecret } from "../../support/secrets.ts";
 
 /** The flags that creating and editing a hook have in common. */
@@ -68,6 +69,7 @@ export function assertHookEdit(flags: HookEditFlags): void {
 
 /** The body of a creation; `config` may be added to. */
 export async function toNewHook(cli: CliContext, flags: NewHookFlags, url: string) {
+  const events = readEvents(flags);
   const { secret, authorizationHeader } = await readOneSecret(cli, flags);
   return {
     type: flags.type ?? "gitea",
@@ -75,7 +77,7 @@ export async function toNewHook(cli: CliContext, flags: NewHookFlags, url: strin
       ...toConfig({ ...flags, contentType: flags.contentType ?? "json" }, url),
       ...(secret === undefined ? {} : { secret }),
     },
-    events: flags.event === undefined ? undefined : [...flags.event],
+    events,
     branch_filter: flags.branchFilter,
     authorization_header: authorizationHeader,
     active: !flags.inactive,
@@ -93,19 +95,31 @@ export async function readHookEdit(
   getPresent: () => Promise<WireHook>,
 ) {
   const active = readTrueOrFalse("--active", flags.active);
+  const events = readEvents(flags);
   const { authorizationHeader } = await readOneSecret(cli, flags);
   const present = await getPresent();
   return {
     query: { keep_authorization_header: flags.clearAuthorizationHeader !== true },
     body: {
       config: toConfig(flags, flags.target),
-      events: flags.event === undefined ? toEventWords(present.events) : [...flags.event],
+      events: events ?? toEventWords(present.events),
       branch_filter: flags.branchFilter ?? present.branch_filter,
       authorization_header: authorizationHeader,
       active,
       name: flags.name,
     },
   } satisfies InputOf<typeof forge.editHook>;
+}
+
+/**
+ * Returns the words of `--event`, which may be separated by commas. The API drops unknown words without an error, and a
+ * hook with none of the known ones never fires. @throws CliError `usage`
+ */
+function readEvents({ event }: HookFlags): string[] | undefined {
+  const words = event?.flatMap((value) => value.split(",")).map((word) => word.trim());
+  const named = words?.filter((word) => word !== "");
+  if (named?.length === 0) throw usageError("--event is empty", "such as --event push");
+  return named?.map((word) => toChoice("--event", hookEventWords, word.toLowerCase()));
 }
 
 /**

@@ -132,7 +132,7 @@ function openExactly(path: string, source: string, length: number): Readable {
   return Readable.from(read(), { objectMode: false });
 }
 
-function fileError(source: string, error: unknown): CliError {
+export function fileError(source: string, error: unknown): CliError {
   const { code } = error as NodeJS.ErrnoException;
   // Node decodes arguments as UTF-8 and puts this character in the place of every other byte.
   const isUnreadable = code === "ENOENT" && source.includes("\ufffd");

@@ -1,6 +1,8 @@
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
 import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
-import { usageError } from "../../../errors.ts";
+import { type CliError, usageError } from "../../../errors.ts";
 import { size } from "../../../output/cells.ts";
 import { type FieldType, unpagedList } from "../../../output/spec.ts";
 import { finishBatch, resultFields, runTasks } from "../../../support/batch.ts";
@@ -13,7 +15,7 @@ import {
 } from "../../../support/items.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
 import { findFolder } from "./lookup.ts";
-import type { Uploaded } from "./send-file.ts";
+import { fileError, type Uploaded } from "./send-file.ts";
 import { readIfMatch } from "../../../support/if-match.ts";
 import {
   addTransferFlags,
@@ -117,6 +119,8 @@ async function runItemUpload(cli: CliContext, options: ItemUploadOptions): Promi
   const { sources, target, recursive, transfers } = options;
   if (sources.filter((source) => source === "-").length > 1)
     throw usageError("standard input can be uploaded once");
+  // A folder that is missing in the target is created before its files are read.
+  if (recursive) await assertAnyExists(cli, sources);
   const progress = await cli.progress();
   const isBatch = sources.length > 1 || recursive;
   const retries = isBatch ? createRetries(cli, progress) : undefined;
@@ -149,6 +153,21 @@ async function runItemUpload(cli: CliContext, options: ItemUploadOptions): Promi
     isSum ? ({ failure }) => failure !== undefined : undefined,
   );
   if (isSum) cli.io.note(toSummary("Uploaded", outcomes));
+}
+
+/** @throws CliError `file_error` when none of the sources exists */
+async function assertAnyExists(cli: CliContext, sources: readonly string[]): Promise<void> {
+  let failure: CliError | undefined;
+  for (const source of sources) {
+    if (source === "-") return;
+    try {
+      await stat(resolve(cli.system.workingDirectory, source));
+      return;
+    } catch (error) {
+      failure ??= fileError(source, error);
+    }
+  }
+  if (failure !== undefined) throw failure;
 }
 
 type Shown = Partial<Omit<Uploaded, "size">> & {

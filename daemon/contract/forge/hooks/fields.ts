@@ -43,6 +43,13 @@ const hookEvents = [
 ] as const;
 export type HookEvent = (typeof hookEvents)[number];
 
+/** Every word of `events` that means something. The API ignores others, as the reference does. */
+export const hookEventWords: readonly string[] = [
+  ...hookEvents,
+  "issues_only",
+  "pull_request_only",
+];
+
 /** The events that selected words switch on, in the order of `hookEvents`: groups are spread, unknown words dropped. */
 export function toHookEvents(words: readonly string[]): HookEvent[] {
   const selected = new Set<string>();

@@ -57,6 +57,38 @@ test("lines become options", async () => {
   await expect(optionsOf(testHook.define, ["notes", "7"])).rejects.toThrow("OWNER/NAME");
 });
 
+test.each([
+  ["repo hook create mira/notes https://a.example", "repo hook edit mira/notes 7"],
+  ["org hook create guild https://a.example", "org hook edit guild 7"],
+  ["account hook create https://a.example", "account hook edit 7"],
+  ["admin hook create https://a.example", "admin hook edit 7"],
+])("%s and %s refuse an event that no hook has, and send nothing", async (...lines) => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({});
+  await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+  for (const line of lines) {
+    for (const events of [["nonsuch"], ["push", "nonsuch"], ["push,pushs"]]) {
+      const words = [...line.split(" "), "--json", "--event", ...events];
+      const ran = await runCli(words, { home: home.path });
+      expect(ran.error()).toMatchObject({ code: "usage", exit_code: 2 });
+      expect(ran.error()["message"]).toMatch(
+        /^--event takes create, .* or .*, not "(?:nonsuch|pushs)"/,
+      );
+    }
+  }
+  expect(daemon.seen).toEqual([]);
+});
+
+test("events are separated by commas or blanks, in any case", async () => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({ [`POST ${path}`]: { status: 201, body: hook } });
+  await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+  const words = ["repo", "hook", "create", "mira/notes", "https://a.example"];
+  const ran = await runCli([...words, "--event", "Push,issues_only", "wiki"], { home: home.path });
+  expect(ran.code, ran.err).toBe(0);
+  expect(daemon.seen[0]?.json()).toMatchObject({ events: ["push", "issues_only", "wiki"] });
+});
+
 test("each command calls its operation and prints its answer", async () => {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({
