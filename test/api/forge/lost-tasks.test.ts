@@ -1,40 +1,21 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
-import { createForgePeople } from "../../support/forge/forge-people.ts";
-import { createGitClient, type GitClient } from "../../support/forge/git-client.ts";
+import { expect, test } from "vitest";
 import {
   callRunner,
   fetchTask,
   registerRunner,
   type RunnerCredentials,
 } from "../../support/forge/runner-client.ts";
-import { createWorkflowPushes } from "../../support/forge/workflow-pushes.ts";
+import { setUpWorkflows } from "../../support/forge/workflow-pushes.ts";
 
-let daemon: TestDaemon;
-let git: GitClient;
-const people = createForgePeople(() => daemon);
-const workflows = createWorkflowPushes(
-  () => daemon,
-  people,
-  () => git,
-);
-
-beforeAll(async () => {
-  daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
-  git = await createGitClient();
-  await people.newUser("mira");
-});
-afterAll(async () => {
-  await git[Symbol.asyncDispose]();
-  await daemon[Symbol.asyncDispose]();
-});
+const scene = setUpWorkflows();
+const { people, workflows } = scene;
 
 /** Asks for work as a runner that has these tasks. Returns the id of the task that it is given. */
 async function fetchWith(
   { uuid, token }: RunnerCredentials,
   tasks: string,
 ): Promise<string | undefined> {
-  const answer = await daemon.request("/api/actions/runner.v1.RunnerService/FetchTask", {
+  const answer = await scene.daemon.request("/api/actions/runner.v1.RunnerService/FetchTask", {
     method: "POST",
     json: {},
     headers: { "x-runner-uuid": uuid, "x-runner-token": token, "x-croft-tasks": tasks },
@@ -49,9 +30,9 @@ test("a task whose response was lost is sent again, only to its runner, until it
       "on: push\njobs: { a: { runs-on: lost, strategy: { matrix: { v: [1, 2] } }, steps: [{ run: x }] } }\n",
   });
   const { token } = (await people.api("POST", "/admin/actions/runners/registration-token")).json;
-  const runner = await registerRunner(daemon, token, { name: "r", labels: ["lost"] });
-  const other = await registerRunner(daemon, token, { name: "o", labels: ["other"] });
-  const first = await fetchTask(daemon, runner);
+  const runner = await registerRunner(scene.daemon, token, { name: "r", labels: ["lost"] });
+  const other = await registerRunner(scene.daemon, token, { name: "o", labels: ["other"] });
+  const first = await fetchTask(scene.daemon, runner);
   const id = String(first.task?.id);
   expect(first.task?.context?.["strategy"]).toMatchObject({ "job-index": 0, "job-total": 2 });
 
@@ -64,7 +45,7 @@ test("a task whose response was lost is sent again, only to its runner, until it
   expect(await fetchWith(runner, `${second}`)).toBe(id);
 
   const end = { state: { id, result: "RESULT_SUCCESS" } };
-  expect((await callRunner(daemon, "UpdateTask", end, runner)).status).toBe(200);
+  expect((await callRunner(scene.daemon, "UpdateTask", end, runner)).status).toBe(200);
   expect(await fetchWith(runner, `${second}`)).toBeUndefined();
   expect((await workflows.jobsOf("lost", run)).map((job) => job.conclusion ?? job.status)).toEqual([
     "success",

@@ -1,27 +1,7 @@
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
-import { createForgePeople } from "../../support/forge/forge-people.ts";
-import { createGitClient, type GitClient } from "../../support/forge/git-client.ts";
-import { createWorkflowPushes } from "../../support/forge/workflow-pushes.ts";
+import { expect, test, vi } from "vitest";
+import { setUpWorkflows } from "../../support/forge/workflow-pushes.ts";
 
-let daemon: TestDaemon;
-let git: GitClient;
-const people = createForgePeople(() => daemon);
-const workflows = createWorkflowPushes(
-  () => daemon,
-  people,
-  () => git,
-);
-
-beforeAll(async () => {
-  daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
-  git = await createGitClient();
-  await people.newUser("mira");
-});
-afterAll(async () => {
-  await git[Symbol.asyncDispose]();
-  await daemon[Symbol.asyncDispose]();
-});
+const { people, workflows } = setUpWorkflows();
 
 interface ShownRun {
   readonly display_title: string;

@@ -1,58 +1,43 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
-import { createForgePeople } from "../../support/forge/forge-people.ts";
-import { createGitClient, type GitClient } from "../../support/forge/git-client.ts";
+import { expect, test } from "vitest";
 import { callRunner, fetchTask, registerRunner } from "../../support/forge/runner-client.ts";
-import { createWorkflowPushes } from "../../support/forge/workflow-pushes.ts";
+import { setUpWorkflows } from "../../support/forge/workflow-pushes.ts";
 
 // Reports of a runner that does not keep to the limits of the protocol.
 
-let daemon: TestDaemon;
-let git: GitClient;
-const people = createForgePeople(() => daemon);
-const workflows = createWorkflowPushes(
-  () => daemon,
-  people,
-  () => git,
-);
-
-beforeAll(async () => {
-  daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
-  git = await createGitClient();
-  await people.newUser("mira");
-});
-afterAll(async () => {
-  await git[Symbol.asyncDispose]();
-  await daemon[Symbol.asyncDispose]();
-});
+const scene = setUpWorkflows();
+const { people, workflows } = scene;
 
 /** Pushes a workflow of one job and takes it. Returns the function that reports about it. */
 async function takeJob(name: string) {
   const { json } = await people.api("POST", "/admin/actions/runners/registration-token");
-  const runner = await registerRunner(daemon, json.token, { name, labels: [name] });
+  const runner = await registerRunner(scene.daemon, json.token, { name, labels: [name] });
   await workflows.push(name, {
     ".gitea/workflows/ci.yml": `on: push\njobs: { a: { runs-on: ${name}, steps: [{ run: x }, { run: y }] } }\n`,
   });
-  const { task } = await fetchTask(daemon, runner);
+  const { task } = await fetchTask(scene.daemon, runner);
   const id = String(task?.id);
   return async (state: object, outputs = {}) =>
-    (await callRunner(daemon, "UpdateTask", { state: { id, ...state }, outputs }, runner)).json;
+    (await callRunner(scene.daemon, "UpdateTask", { state: { id, ...state }, outputs }, runner))
+      .json;
 }
 
 test("a disabled runner that waits for work gets the waiting job when it is enabled", async () => {
   const { json } = await people.api("POST", "/admin/actions/runners/registration-token");
-  const runner = await registerRunner(daemon, json.token, { name: "paused", labels: ["paused"] });
+  const runner = await registerRunner(scene.daemon, json.token, {
+    name: "paused",
+    labels: ["paused"],
+  });
   const setDisabled = (disabled: boolean) =>
     people.api("PATCH", `/admin/actions/runners/${runner.id}`, { disabled });
   await setDisabled(true);
   await workflows.push("paused", {
     ".gitea/workflows/ci.yml": "on: push\njobs: { a: { runs-on: paused, steps: [{ run: x }] } }\n",
   });
-  const { task: none, tasksVersion } = await fetchTask(daemon, runner);
+  const { task: none, tasksVersion } = await fetchTask(scene.daemon, runner);
   expect(none).toBeUndefined();
-  const held = fetchTask(daemon, runner, Number(tasksVersion));
+  const held = fetchTask(scene.daemon, runner, Number(tasksVersion));
   // The daemon has the request when it answers one that was sent later.
-  await callRunner(daemon, "Ping", { data: "x" });
+  await callRunner(scene.daemon, "Ping", { data: "x" });
   await setDisabled(false);
   expect((await held).task?.id).toBeGreaterThan(0n);
 });

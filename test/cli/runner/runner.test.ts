@@ -1,35 +1,16 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { run } from "../../../cli/main.ts";
 import { register, runRunnerCommand } from "../../../cli/commands/runner-run.ts";
-import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
-import { createForgePeople } from "../../support/forge/forge-people.ts";
-import { createGitClient, type GitClient } from "../../support/forge/git-client.ts";
-import { createWorkflowPushes } from "../../support/forge/workflow-pushes.ts";
+import { setUpWorkflows } from "../../support/forge/workflow-pushes.ts";
 import { createRunnerStarter } from "../support/built-in-runner.ts";
 import { optionsOf } from "../support/parse-line.ts";
 import { fakeSystem, runCli, temporaryHome } from "../support/run-cli.ts";
 
-let daemon: TestDaemon;
-let git: GitClient;
-const people = createForgePeople(() => daemon);
-const startRunner = createRunnerStarter(() => daemon, people);
-const workflows = createWorkflowPushes(
-  () => daemon,
-  people,
-  () => git,
-);
-
-beforeAll(async () => {
-  daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
-  git = await createGitClient();
-  await people.newUser("mira");
-});
-afterAll(async () => {
-  await git[Symbol.asyncDispose]();
-  await daemon[Symbol.asyncDispose]();
-});
+const scene = setUpWorkflows();
+const { people, workflows } = scene;
+const startRunner = createRunnerStarter(() => scene.daemon, people);
 
 const workflow = (text: string) => ({ ".gitea/workflows/ci.yml": `on: push\n${text}` });
 
@@ -46,10 +27,15 @@ test("the lines become options", async () => {
 
 test("registering keeps the credential in a file of the owner's alone, and refuses what is invalid", async () => {
   await using home = await temporaryHome();
-  const env = { CROFT_URL: daemon.url, CROFT_FORGE_TOKEN: people.admin };
+  const env = { CROFT_URL: scene.daemon.url, CROFT_FORGE_TOKEN: people.admin };
   const croft = (...words: string[]) => runCli([...words, "--json"], { home: home.path, env });
   const made = (await croft("runner", "register", "--name", "kept")).json();
-  expect(made).toMatchObject({ name: "kept", allow: ["*"], ephemeral: false, url: daemon.url });
+  expect(made).toMatchObject({
+    name: "kept",
+    allow: ["*"],
+    ephemeral: false,
+    url: scene.daemon.url,
+  });
   const path = join(home.path, "runner.json");
   expect((await stat(path)).mode & 0o777).toBe(0o600);
   expect(JSON.stringify(made)).not.toContain(JSON.parse(await readFile(path, "utf8")).token);
@@ -65,7 +51,7 @@ test("registering keeps the credential in a file of the owner's alone, and refus
 
 test("registering with --if-absent keeps a runner that the daemon still knows, and replaces a deleted one", async () => {
   await using home = await temporaryHome();
-  const env = { CROFT_URL: daemon.url, CROFT_FORGE_TOKEN: people.admin };
+  const env = { CROFT_URL: scene.daemon.url, CROFT_FORGE_TOKEN: people.admin };
   const croft = (...words: string[]) => runCli([...words, "--json"], { home: home.path, env });
   const registerOnce = () =>
     croft("runner", "register", "--name", "once-only", "--labels", "a:host", "--if-absent");
@@ -179,10 +165,12 @@ test(
       ".gitea/workflows/none.yml":
         "on: push\njobs: { a: { runs-on: none, steps: [{ run: x }] } }\n",
     });
-    await git.in("tool", "checkout", "-q", "-b", "old");
-    await git.in("tool", "commit", "-q", "--allow-empty", "-m", "second");
-    const origin = daemon.url.replace("://", `://mira:${people.tokenOf("mira")}@`);
-    expect(await git.in("tool", "push", "-q", `${origin}/mira/tool.git`, "old")).toMatchObject({
+    await scene.git.in("tool", "checkout", "-q", "-b", "old");
+    await scene.git.in("tool", "commit", "-q", "--allow-empty", "-m", "second");
+    const origin = scene.daemon.url.replace("://", `://mira:${people.tokenOf("mira")}@`);
+    expect(
+      await scene.git.in("tool", "push", "-q", `${origin}/mira/tool.git`, "old"),
+    ).toMatchObject({
       exitCode: 0,
     });
     const id = await workflows.push(
@@ -316,7 +304,11 @@ test("a runner runs only what its owner allows", { timeout: 60_000 }, async () =
 
 test("an ephemeral runner runs one job and is forgotten", { timeout: 60_000 }, async () => {
   await using home = await temporaryHome();
-  const env = { PATH: process.env["PATH"], CROFT_URL: daemon.url, CROFT_FORGE_TOKEN: people.admin };
+  const env = {
+    PATH: process.env["PATH"],
+    CROFT_URL: scene.daemon.url,
+    CROFT_FORGE_TOKEN: people.admin,
+  };
   const options = { home: home.path, env };
   await runCli(["runner", "register", "--labels", "once:host", "--ephemeral"], options);
   const ended = run(["runner", "run"], fakeSystem({ ...options, hurried: false }));
@@ -394,13 +386,13 @@ test(
     expect(headers.get("content-type")).toBe("text/markdown; charset=utf-8");
     expect(text).toMatch(/^## job \\\*one\\\*\n\n\*\*bold\*\* \*\*\*\n\n\| a \|/);
     expect(text).not.toContain("canary");
-    const page = await daemon.request(`/mira/summed/actions/runs/${id}`, {
+    const page = await scene.daemon.request(`/mira/summed/actions/runs/${id}`, {
       headers: { Accept: "text/html" },
     });
     expect(page.text).toContain("<strong>bold</strong>");
     expect(page.text).toContain("job *one*");
     expect(page.text).not.toContain("<script>alert");
-    const env = { CROFT_URL: daemon.url, CROFT_FORGE_TOKEN: people.tokenOf("mira") };
+    const env = { CROFT_URL: scene.daemon.url, CROFT_FORGE_TOKEN: people.tokenOf("mira") };
     const viewed = await runCli(["run", "view", `mira/summed/${id}`], { home: runner.home, env });
     expect(viewed.out).toContain("**bold** ***");
   },

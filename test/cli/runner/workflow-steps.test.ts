@@ -1,31 +1,12 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
-import { createForgePeople } from "../../support/forge/forge-people.ts";
-import { createGitClient, type GitClient } from "../../support/forge/git-client.ts";
-import { createWorkflowPushes } from "../../support/forge/workflow-pushes.ts";
+import { expect, test } from "vitest";
+import { setUpWorkflows } from "../../support/forge/workflow-pushes.ts";
 import { createRunnerStarter } from "../support/built-in-runner.ts";
 
 // Workflows whose steps the built-in runner runs as the public documentation describes them.
 
-let daemon: TestDaemon;
-let git: GitClient;
-const people = createForgePeople(() => daemon);
-const startRunner = createRunnerStarter(() => daemon, people);
-const workflows = createWorkflowPushes(
-  () => daemon,
-  people,
-  () => git,
-);
-
-beforeAll(async () => {
-  daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
-  git = await createGitClient();
-  await people.newUser("mira");
-});
-afterAll(async () => {
-  await git[Symbol.asyncDispose]();
-  await daemon[Symbol.asyncDispose]();
-});
+const scene = setUpWorkflows();
+const { people, workflows } = scene;
+const startRunner = createRunnerStarter(() => scene.daemon, people);
 
 const workflow = (text: string) => ({ ".gitea/workflows/ci.yml": `on: push\n${text}` });
 

@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { expect, vi } from "vitest";
-import type { TestDaemon } from "../daemon.ts";
-import type { ForgePeople } from "./forge-people.ts";
-import type { GitClient } from "./git-client.ts";
+import { afterAll, beforeAll, expect, vi } from "vitest";
+import { startTestDaemon, type TestDaemon } from "../daemon.ts";
+import { createForgePeople, type ForgePeople } from "./forge-people.ts";
+import { createGitClient, type GitClient } from "./git-client.ts";
 
 /** A job as the API shows it. */
 export interface ShownJob {
@@ -13,8 +13,38 @@ export interface ShownJob {
   readonly conclusion?: string;
 }
 
+/** Starts a daemon with the user mira and a git client for the tests of a file. Call it at the top of the file. */
+export function setUpWorkflows() {
+  let daemon: TestDaemon;
+  let git: GitClient;
+  const people = createForgePeople(() => daemon);
+  beforeAll(async () => {
+    daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+    git = await createGitClient();
+    await people.newUser("mira");
+  });
+  afterAll(async () => {
+    await git[Symbol.asyncDispose]();
+    await daemon[Symbol.asyncDispose]();
+  });
+  return {
+    people,
+    workflows: createWorkflowPushes(
+      () => daemon,
+      people,
+      () => git,
+    ),
+    get daemon() {
+      return daemon;
+    },
+    get git() {
+      return git;
+    },
+  };
+}
+
 /** Pushes workflows to repositories of one user and reads the resulting runs. */
-export function createWorkflowPushes(
+function createWorkflowPushes(
   daemon: () => Pick<TestDaemon, "url">,
   people: ForgePeople,
   git: () => GitClient,
