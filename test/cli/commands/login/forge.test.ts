@@ -150,7 +150,7 @@ async function signInWith(typed: readonly (readonly [question: string, keys: str
     }
     stdin.write(keys);
   }
-  return { code: await running, err: system.written.err(), requests: daemon.seen.length };
+  return { code: await running, err: system.written.err(), requests: daemon.requests.length };
 }
 
 test("a terminal is asked for a code of the second factor after a refusal", async () => {

@@ -76,7 +76,7 @@ test.each([
       );
     }
   }
-  expect(daemon.seen).toEqual([]);
+  expect(daemon.requests).toEqual([]);
 });
 
 test("events are separated by commas or blanks, in any case", async () => {
@@ -86,7 +86,7 @@ test("events are separated by commas or blanks, in any case", async () => {
   const words = ["repo", "hook", "create", "mira/notes", "https://a.example"];
   const ran = await runCli([...words, "--event", "Push,issues_only", "wiki"], { home: home.path });
   expect(ran.code, ran.err).toBe(0);
-  expect(daemon.seen[0]?.json()).toMatchObject({ events: ["push", "issues_only", "wiki"] });
+  expect(daemon.requests[0]?.json()).toMatchObject({ events: ["push", "issues_only", "wiki"] });
 });
 
 test("each command calls its operation and prints its answer", async () => {
