@@ -200,6 +200,9 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
       cache
         .reconcile()
         .catch((error: unknown) => log.warn({ err: error }, "failed to reconcile the byte cache"));
+      cloud
+        .recover()
+        .catch((error: unknown) => log.warn({ err: error }, "failed to recover connections"));
     },
     async close() {
       await extractor.close();

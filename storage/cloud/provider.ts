@@ -24,6 +24,8 @@ export interface CloudProviderType {
   readonly oauth?: OAuthSpec;
   /** Set for folders of the daemon's machine: `connect` needs `ConnectRequest.localFolders`. */
   readonly usesLocalFolders?: true;
+  /** Its connections have `recover`, which the daemon calls at its start. */
+  readonly recovers?: true;
   /** The capabilities of this kind of storage at best. A connection may support less: see `CloudProvider.capabilities`. */
   readonly capabilities: ProviderCapabilities;
   /**
@@ -334,6 +336,11 @@ export interface CloudProvider {
       readonly session?: SessionStore | undefined;
     },
   ): Promise<ItemOutcome>;
+  /**
+   * Completes or removes what an earlier run of this daemon left outside of the listed folders. Other calls do so too; a
+   * failure is left to them.
+   */
+  recover?(input: Call): Promise<void>;
   /** Discards a saved session with its bytes. A session that has ended or is unreachable is not an error. */
   discardSession?(input: Call & { readonly session: string }): Promise<void>;
   /**

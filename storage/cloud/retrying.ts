@@ -50,6 +50,7 @@ export function withRetries(provider: CloudProvider, deps: RetryDeps): CloudProv
 
   const replace = provider.replace?.bind(provider);
   const discardSession = provider.discardSession?.bind(provider);
+  const recover = provider.recover?.bind(provider);
   const { trash } = provider;
   return {
     capabilities: provider.capabilities,
@@ -64,6 +65,7 @@ export function withRetries(provider: CloudProvider, deps: RetryDeps): CloudProv
     delete: (input) => change(input.signal, () => provider.delete(input)),
     upload: (input) => provider.upload(input),
     ...(discardSession && { discardSession }),
+    ...(recover && { recover }),
     ...(replace && { replace: (input) => replace(input) }),
     ...(trash && {
       trash: {

@@ -41,6 +41,7 @@ import {
 import { createUploads, type UploadsDeps, type CloudUploads } from "./changes/uploads.service.ts";
 import { createAdapters, type AdaptersDeps } from "./connections/adapters.ts";
 import { connectionRoutes } from "./connections/connections.routes.ts";
+import { recoverConnections } from "./connections/recover-connections.ts";
 import {
   createConnections,
   type ConnectionsDeps,
@@ -108,7 +109,9 @@ export interface Cloud {
   readonly analysis: CloudAnalysis;
   /** The files of documents. */
   readonly storedFiles: StoredFiles;
-  /** Closes open storages. Requests must have ended. */
+  /** Completes or removes what the last run of this daemon left in connected storages; see `recover-connections.ts`. */
+  recover(): Promise<void>;
+  /** Ends the recovery and closes open storages. Requests must have ended. */
   close(): Promise<void>;
 }
 
@@ -128,6 +131,7 @@ export function createCloud(deps: CloudDeps): Cloud {
   const uploads = createUploads(deps, adapters, recorder);
   const replacements = createReplacements(deps, adapters, recorder);
   const beginBatch = createBatchCounter();
+  const stopping = new AbortController();
   return {
     connections,
     localFolders,
@@ -157,7 +161,11 @@ export function createCloud(deps: CloudDeps): Cloud {
     }),
     authorization: createAuthorization(deps, adapters, connections),
     analysis: createAnalysis(deps, items),
-    close: () => adapters.close(),
+    recover: () => recoverConnections(deps, adapters, stopping.signal),
+    close() {
+      stopping.abort();
+      return adapters.close();
+    },
   };
 }
 

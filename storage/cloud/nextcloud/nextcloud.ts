@@ -127,6 +127,7 @@ export async function openNextcloud(
         below,
       }),
     }),
+    ...(details.chunks && { recover: ({ signal }) => unfinished.sweep(signal) }),
     async list(input) {
       const listing = await verbs.list(input);
       if (listing.kind === "ok" && details.chunks) await unfinished.sweep(input.signal);

@@ -12,6 +12,7 @@ export function createNextcloudType(pieceBytes: number): CloudProviderType {
   const type: CloudProviderType = {
     type: "nextcloud",
     title: "Nextcloud",
+    recovers: true,
     settings: [
       {
         name: "url",

@@ -28,6 +28,7 @@ export function createS3Type(limits: S3Limits): CloudProviderType {
   const listings = createSharedListings();
   return {
     type: "s3",
+    recovers: true,
     title: "S3-compatible storage",
     settings: [
       {

@@ -42,6 +42,8 @@ export function createS3(
   return {
     capabilities,
 
+    recover: ({ signal }) => recover(signal),
+
     async list({ folder, signal }) {
       await recover(signal);
       return listFolder(store, folder, signal);

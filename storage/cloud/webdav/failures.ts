@@ -30,9 +30,10 @@ export function toFailure(
       return { kind: "rate_limited", retryAfterSeconds: retryAfterSeconds(headers, nowMs), note };
     case 503: {
       const seconds = retryAfterSeconds(headers, nowMs);
-      const isMaintenance = headers["x-nextcloud-maintenance-mode"] !== undefined;
-      if (seconds !== undefined && !isMaintenance)
-        return { kind: "rate_limited", retryAfterSeconds: seconds, note };
+      // In maintenance, no request reaches what would carry it out.
+      if (headers["x-nextcloud-maintenance-mode"] !== undefined)
+        return { kind: "offline", sent: false, note: "maintenance" };
+      if (seconds !== undefined) return { kind: "rate_limited", retryAfterSeconds: seconds, note };
       return { kind: "offline", sent: true, note };
     }
     default:

@@ -116,6 +116,20 @@ export async function findConnectionOfProvider(
   return row && toConnection(row);
 }
 
+/** Returns the connections of all users with one of these types of provider that worked when they were last used. */
+export async function listConnectionsOfProviders(
+  db: Queries,
+  providers: readonly string[],
+): Promise<Connection[]> {
+  if (providers.length === 0) return [];
+  const rows = await db.all<ConnectionRow>(
+    `SELECT ${columnList} FROM vault_connections
+     WHERE status = 'connected' AND provider IN (${providers.map(() => "?").join(", ")}) ORDER BY id`,
+    ...providers,
+  );
+  return rows.map(toConnection);
+}
+
 /** Returns one page of a user's connections, oldest first, and the total count. */
 export async function listConnections(
   db: Queries,

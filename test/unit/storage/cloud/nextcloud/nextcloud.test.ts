@@ -190,8 +190,13 @@ describe("connecting", () => {
 });
 
 test("maintenance is offline for every call, and no empty folder", async () => {
-  const { provider, server } = await start();
+  const { provider, server, put, upload } = await start();
+  put("there");
   server.setMaintenance(true);
+  const call = { id: "there", expected: {}, signal };
+  for (const size of [1, 250]) expect((await upload("new", size)).kind).toBe("offline");
+  expect((await provider.rename({ ...call, name: "b" })).kind).toBe("offline");
+  expect((await provider.delete(call)).kind).toBe("offline");
   expect((await provider.list({ folder: "", signal })).kind).toBe("offline");
   expect((await provider.createFolder({ parent: "", name: "a", signal })).kind).toBe("offline");
 });
@@ -341,21 +346,29 @@ describe("an upload in pieces", () => {
 describe("pieces of an upload that was cut", () => {
   const idOf = (at: number) => `00000000-0000-4000-8000-00000000000${at}`;
 
-  test("pieces of an upload that was cut are removed by the first listing after a start, those of other daemons stay", async () => {
-    const { server, provider } = await start();
-    const { store } = server.dav;
-    const [own, other, foreign] = [`croft-home-${idOf(1)}.tmp`, `croft-away-${idOf(2)}.tmp`, "web"];
-    for (const name of [own, other, foreign]) {
-      const folder = store.add(server.uploads, name, "folder");
-      store.add(folder, "00001", "file", Buffer.from("x"));
-    }
-    await provider.list({ folder: "", signal });
-    expect([...server.uploads.children.keys()].length).toBe(2);
-    expect([...server.uploads.children.values()].map(({ name }) => name).toSorted()).toEqual([
-      other,
-      foreign,
-    ]);
-  });
+  test.each(["listing", "start"])(
+    "pieces of an upload that was cut are removed by the first %s, those of other daemons stay",
+    async (way) => {
+      const { server, provider } = await start();
+      const { store } = server.dav;
+      const [own, other, foreign] = [
+        `croft-home-${idOf(1)}.tmp`,
+        `croft-away-${idOf(2)}.tmp`,
+        "web",
+      ];
+      for (const name of [own, other, foreign]) {
+        const folder = store.add(server.uploads, name, "folder");
+        store.add(folder, "00001", "file", Buffer.from("x"));
+      }
+      if (way === "listing") await provider.list({ folder: "", signal });
+      else await provider.recover?.({ signal });
+      expect([...server.uploads.children.keys()].length).toBe(2);
+      expect([...server.uploads.children.values()].map(({ name }) => name).toSorted()).toEqual([
+        other,
+        foreign,
+      ]);
+    },
+  );
 
   test("pieces of an upload that was cut are removed by the next listing when the server was away at their end", async () => {
     const { provider, proxy, upload, pieces } = await start();
