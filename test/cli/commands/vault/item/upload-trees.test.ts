@@ -78,18 +78,22 @@ describe("a folder", () => {
   });
 
   test("nothing is created in the target when no source exists", async () => {
-    await inWork({ "there.txt": "t" }, toItems({ "docs/": "" }), async ({ go, stored, seen }) => {
-      for (const sources of ["src/photos", "src/photos other"]) {
-        expect((await go(`${sources} home:/new -r --json`)).error()).toMatchObject({
-          code: "file_error",
-          message: "src/photos: there is no such file",
-        });
-      }
-      expect(stored()).toEqual({ "docs/": "" });
-      expect(seen).toEqual([]);
-      expect((await go("src/photos there.txt home:/new -r --json")).code).toBe(14);
-      expect(stored()).toEqual({ "docs/": "", "new/": "", "new/there.txt": "t" });
-    });
+    await inWork(
+      { "there.txt": "t" },
+      toItems({ "docs/": "" }),
+      async ({ go, stored, requests }) => {
+        for (const sources of ["src/photos", "src/photos other"]) {
+          expect((await go(`${sources} home:/new -r --json`)).error()).toMatchObject({
+            code: "file_error",
+            message: "src/photos: there is no such file",
+          });
+        }
+        expect(stored()).toEqual({ "docs/": "" });
+        expect(requests).toEqual([]);
+        expect((await go("src/photos there.txt home:/new -r --json")).code).toBe(14);
+        expect(stored()).toEqual({ "docs/": "", "new/": "", "new/there.txt": "t" });
+      },
+    );
   });
 
   test("merges into an existing folder without replacing files; --skip-existing skips them", async () => {
