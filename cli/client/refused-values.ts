@@ -3,7 +3,7 @@ import { allEndpoints } from "../../daemon/contract/all.ts";
 import type { Endpoint } from "../../daemon/contract/endpoint.ts";
 import { PASSWORD_LENGTH_MIN } from "../../daemon/contract/forge/rules.ts";
 import { describeIssue } from "../../daemon/contract/issue-text.ts";
-import { STRENGTH_RULES, WEAK_PASSWORD } from "../../daemon/contract/vault/password-rules.ts";
+import { findWeakness, WEAK_PASSWORD } from "../../daemon/contract/vault/password-rules.ts";
 import { CliError, type Problem } from "../errors.ts";
 import { asObject, type JsonObject } from "../support/json.ts";
 import { forge, vault, type AnyOperation } from "./operations.ts";
@@ -14,9 +14,9 @@ import { forge, vault, type AnyOperation } from "./operations.ts";
 const newPasswords: Readonly<Record<string, readonly [member: string, rule: PasswordRule]>> = {
   [forge.createUser.name]: ["password", findForgeMistake],
   [forge.editUser.name]: ["password", findForgeMistake],
-  [vault.register.name]: ["password", findVaultMistake],
-  [vault.changePassword.name]: ["new_password", findVaultMistake],
-  [vault.confirmPasswordReset.name]: ["new_password", findVaultMistake],
+  [vault.register.name]: ["password", findWeakness],
+  [vault.changePassword.name]: ["new_password", findWeakness],
+  [vault.confirmPasswordReset.name]: ["new_password", findWeakness],
 };
 
 /** Returns the broken rules as the end of a sentence; undefined for a password that breaks none. */
@@ -73,13 +73,6 @@ function findRefusedValues(operation: AnyOperation, values: JsonObject): readonl
 function schemaOf({ name }: AnyOperation): z.ZodType | undefined {
   const declared: Endpoint | undefined = allEndpoints.find((each) => each.name === name);
   return declared?.body instanceof z.ZodObject ? declared.body : undefined;
-}
-
-function findVaultMistake(password: string): string | undefined {
-  const missing = STRENGTH_RULES.filter(({ pattern }) => !pattern.test(password.normalize("NFC")));
-  return missing.length === 0
-    ? undefined
-    : `the password must have ${missing.map(({ wish }) => wish).join(", ")}`;
 }
 
 /** The owner of a server may have chosen another length, so this is only told beside a refusal. */

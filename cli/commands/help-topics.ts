@@ -96,6 +96,24 @@ Examples:
 `,
   },
   {
+    name: "packages",
+    summary: "Publishing and installing npm packages and files",
+    text: () => `Each user and organization has an npm registry at /api/packages/OWNER/npm/ of the daemon, and a store of files at
+/api/packages/OWNER/generic/. Both take a token with the scope write:package, or read:package for reading. In .npmrc:
+
+  @keeper:registry=http://127.0.0.1:7420/api/packages/keeper/npm/
+  //127.0.0.1:7420/api/packages/keeper/npm/:_authToken=TOKEN
+
+Examples:
+
+  croft token create laptop --scope write:package
+  npm publish
+  npm install @keeper/tools
+
+"croft admin package list" shows all packages of the server, and docs/packages.md describes what the registry keeps.
+`,
+  },
+  {
     name: "scripting",
     summary: "Running croft without a person",
     text: () => `Machine output and input that is not a terminal imply --no-input: nothing is prompted for, and the error names the missing

@@ -1,4 +1,4 @@
-import { describeStrengthRules } from "../../daemon/contract/vault/password-rules.ts";
+import { describeStrengthRules, findWeakness } from "../../daemon/contract/vault/password-rules.ts";
 import { forge, vault } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
 import { DryRun, toCliError } from "../errors.ts";
@@ -57,6 +57,7 @@ async function runInit(cli: CliContext, options: InitOptions): Promise<void> {
     question: "Password:",
     flag: "--password-stdin",
     rules: `${describeStrengthRules()}.`,
+    findProblem: findWeakness,
   });
   const { initialise } = await import("../../daemon/main.ts");
   const { pid, userId, stderr, processMark } = cli.system;

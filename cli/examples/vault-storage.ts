@@ -93,11 +93,11 @@ export const examples: Examples = {
     ["Print the address only", "croft vault item open Papers:/2026/report.pdf --print"],
   ],
   "vault item edit": [
-    ["Edit a file", "croft vault item edit Papers:/notes.md --editor true"],
+    ["Edit a file with $EDITOR", "croft vault item edit Papers:/notes.md"],
     ["Edit it without a person", "croft vault item edit Papers:/notes.md --editor touch"],
     [
       "Only if it is still the version that was read",
-      "croft vault item edit Papers:/notes.md --editor true --if-match Ngql6_oY79GfYOskMsEdU-IVhv8",
+      "croft vault item edit Papers:/notes.md --editor touch --if-match Ngql6_oY79GfYOskMsEdU-IVhv8",
     ],
   ],
   "vault item sync": [

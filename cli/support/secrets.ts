@@ -38,23 +38,39 @@ export async function readSecretLines(
   return Object.fromEntries(names.map((name, at) => [name, lines[at] ?? ""]));
 }
 
+/** How often a person may type a new secret. */
+const TRIES_MAX = 3;
+
+interface NewSecretSource extends SecretSource {
+  /** Printed before the prompt. */
+  readonly rules?: string;
+  /** Returns the rule that a typed secret breaks. */
+  readonly findProblem?: (secret: string) => string | undefined;
+}
+
 /**
- * Reads a new secret; a typed one is prompted for twice, because it is not shown. `rules` are printed before the prompt.
+ * Reads a new secret. A typed one is prompted for twice, because it is not shown, and again when it breaks a rule or the two
+ * differ. @throws CliError `cancelled` after three tries
  */
 export async function readNewSecret(
   cli: Pick<CliContext, "io" | "prompts">,
-  source: SecretSource & { readonly rules?: string },
+  source: NewSecretSource,
 ): Promise<string> {
-  if (!source.fromInput && source.rules !== undefined && (await cli.prompts.canAsk()))
-    cli.io.note(source.rules);
-  const secret = await readSecret(cli, source);
-  if (source.fromInput) return secret;
-  const again = await cli.prompts.secret(
-    `${source.question.replace(/:$/, "")} again:`,
-    source.flag,
-  );
-  if (again !== secret) throw new CliError("cancelled", "the two do not match; nothing was done");
-  return secret;
+  if (source.fromInput) return readSecret(cli, source);
+  if (source.rules !== undefined && (await cli.prompts.canAsk())) cli.io.note(source.rules);
+  const question = `${source.question.replace(/:$/, "")} again:`;
+  let problem = "";
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    if (problem !== "") cli.io.note(problem);
+    const secret = await readSecret(cli, source);
+    const broken = source.findProblem?.(secret);
+    if (broken === undefined && (await cli.prompts.secret(question, source.flag)) === secret)
+      return secret;
+    problem = broken ?? "the two do not match";
+  }
+  throw new CliError("cancelled", `${problem}; nothing was done`, {
+    hint: "run the command again",
+  });
 }
 
 /**

@@ -6,7 +6,7 @@ import {
   password as wirePassword,
   PASSWORD_BYTES_MAX,
 } from "../contract/vault/common.ts";
-import { STRENGTH_RULES } from "../contract/vault/password-rules.ts";
+import { findWeakness } from "../contract/vault/password-rules.ts";
 import { isUserName } from "../contract/forge/rules.ts";
 import { AppError } from "../errors.ts";
 import type { ForgeAccounts } from "../forge/accounts/accounts.ts";
@@ -104,15 +104,14 @@ async function assertAccepted(
   rules: PasswordRules,
   { username, email, password }: FirstAdministrator,
 ): Promise<void> {
-  const normal = password.normalize("NFC");
-  const missing = STRENGTH_RULES.filter(({ pattern }) => !pattern.test(normal));
-  const broken = missing.length > 0 ? undefined : await rules.findBroken(password);
+  const weakness = findWeakness(password);
+  const broken = weakness !== undefined ? undefined : await rules.findBroken(password);
   const wrong = [
     !isUserName(username) &&
       `${JSON.stringify(username)} is not a user name: it takes letters and digits, with single "-", "_" or "." between them`,
     !wireEmail.safeParse(email).success &&
       `${JSON.stringify(email)} is not an e-mail address of the form name@example.org`,
-    missing.length > 0 && `the password must have ${missing.map(({ wish }) => wish).join(", ")}`,
+    weakness !== undefined && weakness,
     broken !== undefined && `the password ${broken.text}`,
     !wirePassword.safeParse(password).success &&
       `the password must be text of at most ${PASSWORD_BYTES_MAX} bytes`,

@@ -266,7 +266,7 @@ function parseConfigFile(
     if (declared === undefined) {
       // Users confuse variables and keys.
       const hint = suggest(key.toLowerCase().replace(/^croft_/, ""), [...settingsByKey.keys()]);
-      problems.push({ key, origin, message: `unknown key ${quote(key)} in ${origin}${hint}` });
+      problems.push({ key, origin, message: `unknown setting ${quote(key)} in ${origin}${hint}` });
     } else if (declared.outsideFile) {
       problems.push({
         key,

@@ -19,6 +19,14 @@ export const STRENGTH_RULES: readonly StrengthRule[] = [
 /** Begins the text of a refusal; the `wish` of the first broken rule follows. */
 export const WEAK_PASSWORD = "Password must have ";
 
+/** Returns what a password lacks: `the password must have a digit, a special character`; undefined for a strong one. */
+export function findWeakness(password: string): string | undefined {
+  const missing = STRENGTH_RULES.filter(({ pattern }) => !pattern.test(password.normalize("NFC")));
+  return missing.length === 0
+    ? undefined
+    : `the password must have ${missing.map(({ wish }) => wish).join(", ")}`;
+}
+
 /** Returns all rules as one sentence without its full stop: a refusal names the first broken rule only. */
 export function describeStrengthRules(): string {
   const wishes = STRENGTH_RULES.map(({ wish }) => wish);

@@ -159,7 +159,7 @@ test("doctor reports problems, and fails with --check", async () => {
     expect.objectContaining({
       check: "settings",
       status: "failed",
-      message: expect.stringContaining('unknown key "prot"'),
+      message: expect.stringContaining('unknown setting "prot"'),
     }),
   );
   const checked = await runCli(["doctor", "--check", "--json"], { home: home.path });

@@ -7,7 +7,7 @@ const home = "/proc/nowhere";
 test("croft help topics lists every topic, and each prints its page", async () => {
   const { out } = await runCli(["help", "topics"], { home });
   const names = [...out.matchAll(/croft help ([\w-]+)/g)].map(([, name]) => name ?? "");
-  expect(names).toEqual(["environment", "backups", "formatting", "scripting", "exit-codes"]);
+  expect(names).toEqual(["environment", "backups", "formatting", "packages", "scripting", "exit-codes"]);
   for (const name of names) {
     const page = await runCli(["help", name], { home });
     expect({ name, code: page.code, err: page.err }).toEqual({ name, code: 0, err: "" });
@@ -24,7 +24,7 @@ test("the page of the environment names the variables of the command line", asyn
 });
 
 test("every command of the pages of topics exists", async () => {
-  for (const topic of ["formatting", "scripting"]) {
+  for (const topic of ["formatting", "packages", "scripting"]) {
     const { out } = await runCli(["help", topic], { home });
     for (const [, line = ""] of out.matchAll(
       /^ {2}(?:printf '%s' "\$PASSWORD" \| )?croft ([a-z ]+)/gm,

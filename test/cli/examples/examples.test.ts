@@ -91,7 +91,7 @@ async function runExample(line: string, more: readonly string[] = []) {
   const ran = await runCli([...more, ...words], {
     home: home.path,
     workingDirectory: join(home.path, "work"),
-    env: { CROFT_URL: daemon.url },
+    env: { CROFT_URL: daemon.url, EDITOR: "true" },
     ...(input === undefined
       ? {}
       : { stdin: await readFile(join(home.path, "work", input), "utf8") }),

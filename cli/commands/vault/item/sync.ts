@@ -200,14 +200,14 @@ function assertApart(from: Side, to: Side, word: string): void {
     );
 }
 
-/** `3 to copy (1.2 MiB), 1 to replace, 2 to delete, 10 are the same.` */
+/** `3 to copy, 1 to replace, 2 to delete, 10 are the same; 1.2 MiB to transfer.` */
 function toPlanText(steps: readonly SyncStep[]): string {
   const of = (action: SyncStep["action"]) => steps.filter((step) => step.action === action);
   const bytes = [...of("copy"), ...of("replace")].reduce(
     (sum, { source }) => sum + (source?.size ?? 0),
     0,
   );
-  return `Plan: ${of("copy").length} to copy, ${of("replace").length} to replace (${toSizeText(bytes)}), ${of("delete").length} to delete, ${of("keep").length} are the same.`;
+  return `Plan: ${of("copy").length} to copy, ${of("replace").length} to replace, ${of("delete").length} to delete, ${of("keep").length} are the same; ${toSizeText(bytes)} to transfer.`;
 }
 
 async function openRemote(

@@ -60,7 +60,7 @@ test("all invalid settings are reported at once with exit code 2", async () => {
   expect(ran.code).toBe(2);
   const { message } = ran.error() as { message: string };
   expect(message.split("\n")).toEqual([
-    expect.stringContaining('unknown key "prot"'),
+    expect.stringContaining('unknown setting "prot"'),
     expect.stringContaining("port in"),
   ]);
 });
@@ -131,7 +131,7 @@ describe("config set", () => {
 
   test.each([
     [["port", "many"], 'port takes a whole number from 0 to 65535, not "many"'],
-    [["prot", "1"], 'unknown key "prot"; did you mean port?'],
+    [["prot", "1"], 'unknown setting "prot"; did you mean port?'],
     [["home", "/x"], "home cannot be in the config file"],
   ])("refuses %j and writes nothing", async (words, message) => {
     await using home = await temporaryHome();

@@ -165,7 +165,7 @@ describe("mistakes", () => {
         'CROFT_LOG_LEVEL takes one of trace, debug, info, warn, error, fatal, silent, not "loud"',
         "unknown environment variable CROFT_PUBLIC_ULR; did you mean CROFT_PUBLIC_URL?",
         "CROFT_HOST_FILE names /gone, which cannot be read: no such file /gone",
-        'unknown key "publik_url" in /home/mira/.config/croft/config.yaml; did you mean public_url?',
+        'unknown setting "publik_url" in /home/mira/.config/croft/config.yaml; did you mean public_url?',
         'max_upload_bytes in /home/mira/.config/croft/config.yaml takes a size of at least 0 bytes, such as 1048576, 512MiB or 5GB, not "lots"',
         "allow_registration in /home/mira/.config/croft/config.yaml takes true or false (also on, off, yes, no, 1, 0), not [1]",
       ].toSorted(),
