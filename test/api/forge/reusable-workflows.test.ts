@@ -286,7 +286,7 @@ describe("a workflow that cannot be called makes a failed run with the reason", 
 jobs: { a: { runs-on: x, steps: [{ run: x }] } }
 `;
   test.each([
-    ["a missing file", "./.gitea/workflows/none.yml", "", "there is no such file"],
+    ["a missing file", "./.gitea/workflows/none.yml", "", "the file does not exist"],
     ["another place", "./ci/inner.yml", "", "it must be ./.gitea/workflows/FILE.yml"],
     ["a way out", "./.gitea/workflows/../ci.yml", "", "it must be ./.gitea/workflows/FILE.yml"],
     ["a missing input", "./.gitea/workflows/inner.yml", "", "the input n is required"],
