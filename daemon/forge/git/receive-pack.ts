@@ -54,7 +54,7 @@ export function createReceivePack(deps: ReceivePackDeps) {
         readonly pusher: ActingUser;
         readonly guard: PushGuard;
         /**
-         * Returns why the pusher may not push any more. Called when the commands have arrived, and again before git
+         * Returns why the pusher may no longer push. Called when the commands have arrived, and again before git
          * receives the end of the pack: both may be long after the connection began.
          */
         readonly findRefusal: () => Promise<string | undefined>;

@@ -152,7 +152,7 @@ export function createArtifactUploads(deps: ArtifactUploadsDeps) {
       const { size, sha256 } = received.digests;
       await received.publish();
       await db.transaction(async (tx) => {
-        // Other blocks may have arrived meanwhile.
+        // Other blocks may have arrived in the meantime.
         if (size > (await findSpace(tx, artifactId, blockId))) throw uploadTooLarge(bytesMax);
         await putBlock(tx, artifactId, { blockId, size, sha256 });
       });

@@ -55,7 +55,7 @@ export function createSummaries({
       if (!isOwn || !steps.some((step) => step.number === number))
         throw new AppError("invalid_argument", "the address names no step of this job");
       const stored = await findTask(db, taskId);
-      // The masks are deleted when the log ends, so secrets could not be masked any more.
+      // The masks are deleted when the log ends, so secrets could no longer be masked.
       if (stored?.isLogSealed !== false)
         throw new AppError("invalid_argument", "the log of the job has ended");
       const rows = bytes.toString("utf8").replaceAll("\0", "\uFFFD").split("\n");

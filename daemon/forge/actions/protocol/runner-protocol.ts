@@ -76,7 +76,7 @@ export function addRunnerProtocol(router: ConnectRouter, deps: RunnerProtocolDep
         const version = await versions.wait(known, HOLD_MS, ended);
         // A task assigned to a disconnected runner would be lost until it times out.
         if (version === known || ended.aborted) return { tasksVersion };
-        // Read again: it may have been enabled, disabled or deleted meanwhile.
+        // Read again: the runner may have been enabled, disabled or deleted in the meantime.
         const task = await tasks.assign(await authenticate(context), context.signal);
         return {
           tasksVersion: BigInt(version),

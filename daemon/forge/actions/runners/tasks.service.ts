@@ -283,7 +283,7 @@ export async function getOwnTask(
   return task;
 }
 
-/** Ends a task and its job with a status, and goes on with the run. */
+/** Ends a task and its job with a status, and advances the run. */
 export async function finishTask(
   tx: Transaction,
   engine: RunEngine,
