@@ -125,7 +125,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     jobs: queue,
     readPush,
     urls,
-    daysKept: settings.activityDays,
+    retentionDays: settings.activityDays,
   });
   const publishStatus = createStatusPublisher({ publisher: hooks.publisher, urls });
   const workflows = createForgeActions({

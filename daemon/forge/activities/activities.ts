@@ -22,8 +22,8 @@ export interface ForgeActivitiesDeps {
   /** Called by jobs only. */
   readonly readPush: ReadPush;
   readonly urls: ForgeUrls;
-  /** How long activities are kept; 0 keeps them. */
-  readonly daysKept: number;
+  /** Days after which activities are deleted; 0 keeps them. */
+  readonly retentionDays: number;
 }
 
 /** The activities of the forge. */
@@ -34,7 +34,7 @@ export interface ForgeActivities {
   readonly issueEvents: IssueEvents;
   /** Below `/api/v1`. */
   readonly routes: readonly Route[];
-  /** The task that deletes old activities; none when they are kept. */
+  /** The task that deletes old activities; empty when they are kept. */
   readonly tasks: readonly CronTask[];
 }
 
@@ -48,7 +48,7 @@ export function createForgeActivities({
   jobs,
   readPush,
   urls,
-  daysKept,
+  retentionDays,
 }: ForgeActivitiesDeps): ForgeActivities {
   const { enqueue } = jobs;
   const { record, job } = createActivityRecorder({ db, enqueue });
@@ -56,7 +56,7 @@ export function createForgeActivities({
   jobs.register(job);
   jobs.register(pushes.job);
   const deleteOld = async (signal: AbortSignal) => {
-    const before = clock() - daysKept * DAY_MS;
+    const before = clock() - retentionDays * DAY_MS;
     const limit = DELETED_PER_TRANSACTION;
     let deleted = limit;
     while (deleted === limit && !signal.aborted)
@@ -65,7 +65,7 @@ export function createForgeActivities({
   return {
     // Disabled in Gitea by default.
     tasks:
-      daysKept === 0
+      retentionDays === 0
         ? []
         : [{ name: "delete_old_actions", schedule: "@every 168h", run: deleteOld }],
     routes: activityRoutes({ feeds: createFeeds({ db, clock }), urls }),

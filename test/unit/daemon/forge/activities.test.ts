@@ -12,14 +12,14 @@ import { openTestDatabase } from "../../../support/storage/database.ts";
 
 const DAY = 86_400_000;
 
-function open(db: Database, daysKept: number, clock: () => number): ForgeActivities {
+function open(db: Database, retentionDays: number, clock: () => number): ForgeActivities {
   return createForgeActivities({
     db,
     clock,
     jobs: { enqueue: async () => 1, register: () => undefined },
     readPush: async () => undefined,
     urls: { publicUrl: () => "http://croft.example" },
-    daysKept,
+    retentionDays,
   });
 }
 
