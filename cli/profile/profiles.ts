@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { CliEnvironment } from "../environment.ts";
 import { CliError } from "../errors.ts";
-import { readPrivateFile } from "./private-files.ts";
+import { readPrivateFile } from "./read-private-file.ts";
 import type { StoreKind } from "./stores.ts";
 import { asObject, parseObject } from "../support/json.ts";
 

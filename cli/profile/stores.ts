@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { CliError } from "../errors.ts";
 import type { KeyringLibrary } from "../system.ts";
-import { readPrivateFile, removeFile } from "./private-files.ts";
+import { readPrivateFile, removeFile } from "./read-private-file.ts";
 import type { CliEnvironment } from "../environment.ts";
 
 export type StoreKind = "keyring" | "file";

@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import type { SettingPaths } from "../../daemon/settings/paths.ts";
 import { CliError } from "../errors.ts";
-import { writePrivateFile, readPrivateFile, removeFile } from "../profile/private-files.ts";
+import { writePrivateFile } from "../profile/private-files.ts";
+import { readPrivateFile, removeFile } from "../profile/read-private-file.ts";
 import { isTexts, parseObject } from "../support/json.ts";
 
 /** A registered runner, as it is kept in a file of mode 0600. */

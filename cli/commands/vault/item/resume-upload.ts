@@ -11,22 +11,12 @@ import { toSizeText } from "../../../output/cells.ts";
 import type { FileUpload, Uploaded } from "./send-file.ts";
 import type { TransferProgress } from "./transfer.ts";
 
-/** Files from this size on are sent so that they can be resumed: the daemon then keeps a second copy until they are complete. */
-export const RESUMED_BYTES_MIN = 256 * 1024 * 1024;
-
 /**
  * Maximum number of consecutive attempts without progress. With the pauses between them, a daemon has time to restart.
  */
 const FAILED_ATTEMPTS_MAX = 30;
 const PAUSE_MS = 1_000;
 const READ_BYTES = 512 * 1024;
-
-/** Returns whether a file is large enough for a resumable upload. */
-export async function isResumed(cli: CliContext, source: string): Promise<boolean> {
-  if (source === "-") return false;
-  const found = await stat(resolve(cli.system.workingDirectory, source)).catch(() => undefined);
-  return found?.isFile() === true && found.size >= RESUMED_BYTES_MIN;
-}
 
 /**
  * Uploads a large file in parts that the daemon keeps: after a connection closes early the upload is resumed, and so is
