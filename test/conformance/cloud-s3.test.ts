@@ -91,6 +91,7 @@ cloudProviderSuite("s3, a real server", {
     if (real === undefined) throw new Error(REAL_BUCKET);
     return real.open();
   },
+  refusesName: (name) => real?.refusesBackslashes === true && name.includes("\\"),
   faults: [],
   withoutFaults: "a real server cannot inject failures",
   needs: { isThere: real !== undefined, reason: REAL_BUCKET },

@@ -14,6 +14,8 @@ import { testProviderDeps } from "./vault-cloud.ts";
 export interface RealBucket {
   /** As the server was found. */
   readonly capabilities: ProviderCapabilities;
+  /** Servers on Tomcat answer 400 to a backslash. */
+  readonly refusesBackslashes: boolean;
   /** A folder of its own in the bucket, connected twice. Disposing of it empties that. */
   open(): Promise<CloudSubject>;
 }
@@ -62,11 +64,14 @@ export async function findRealBucket(
 
   const deps = { ...testProviderDeps("", Date.now), newId: () => crypto.randomUUID() };
   const first = new Agent();
-  const { probeResult } = await connect("", first, undefined);
+  const { provider: trial, probeResult } = await connect("suite", first, undefined);
+  const tried = await trial.createFolder({ parent: "", name: "a\\b", signal: calm });
+  if (tried.kind === "ok") await trial.delete({ id: tried.item.id, expected: {}, signal: calm });
   await first.destroy();
 
   return {
     capabilities: toCapabilities(toFindings(probeResult, region)),
+    refusesBackslashes: tried.kind === "invalid_name",
 
     async open() {
       const prefix = `suite/${crypto.randomUUID()}`;
