@@ -14,6 +14,7 @@ import {
   onOff,
   oneOf,
   origins,
+  passphrase,
   passwordComplexity,
   orWord,
   text,
@@ -160,7 +161,7 @@ export const settingDeclarations = {
   backupKept: setting("Storage", integer(1, 1_000, "backups"), 7, {
     help: "Scheduled backups that are kept in the folder, and as many in the bucket; older ones are deleted",
   }),
-  backupPassphrase: optional("Storage", text, "backups without keys", {
+  backupPassphrase: optional("Storage", passphrase, "backups without keys", {
     help: "Seals the keys in scheduled backups",
     secret: true,
   }),

@@ -42,6 +42,23 @@ export const text: SettingType<string> = {
   read: readLine,
 };
 
+/** Least length of a passphrase of a backup: the archive can be tried offline, without a limit. */
+export const PASSPHRASE_CHARACTERS_MIN = 12;
+
+/** A passphrase on one line. */
+export const passphrase: SettingType<string> = {
+  takes: `a text on one line of at least ${PASSPHRASE_CHARACTERS_MIN} characters`,
+  read(input) {
+    const line = readLine(input);
+    return line !== undefined && isLongPassphrase(line) ? line : undefined;
+  },
+};
+
+/** Whether a new backup may be sealed with a passphrase; an emoji is one character. */
+export function isLongPassphrase(text: string): boolean {
+  return Array.from(text).length >= PASSPHRASE_CHARACTERS_MIN;
+}
+
 /** Master keys, newest first, as text: the keyring decodes them. */
 export const masterKeys: SettingType<string> = {
   takes: "32 bytes as 64 hex digits or as base64, or several, separated by commas",

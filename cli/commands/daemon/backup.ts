@@ -1,7 +1,12 @@
 import { open, rename, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { backUp } from "../../../daemon/main.ts";
-import { type BucketSetting, toBucketUrl } from "../../../daemon/settings/types.ts";
+import {
+  type BucketSetting,
+  isLongPassphrase,
+  PASSPHRASE_CHARACTERS_MIN,
+  toBucketUrl,
+} from "../../../daemon/settings/types.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError, DryRun, usageError } from "../../errors.ts";
 import { shape } from "../../output/spec.ts";
@@ -92,13 +97,7 @@ async function runDaemonBackup(cli: CliContext, options: DaemonBackupOptions): P
   const path = resolve(cli.system.workingDirectory, file ?? "");
   const shown = address === undefined ? (isStream ? "-" : path) : toBucketUrl(address.place);
   if (cli.flags.dryRun) throw new DryRun({ backup: { data, file: shown } });
-  const passphrase = withKeys
-    ? await readNewSecret(cli, {
-        fromInput: passphraseStdin,
-        question: "Passphrase for the keys:",
-        flag: "--passphrase-stdin",
-      })
-    : undefined;
+  const passphrase = withKeys ? await readNewPassphrase(cli, passphraseStdin) : undefined;
   const { pid, userId, stderr, processMark } = cli.system;
   const process = { pid, mark: processMark(pid), userId };
   const input = { settings, paths, version, clock: cli.clock, process, logTo: stderr };
@@ -128,6 +127,21 @@ async function runDaemonBackup(cli: CliContext, options: DaemonBackupOptions): P
       "It holds no keys: a home restored from it does not start without the master key of this one. Back up with " +
         "--with-keys, or keep a copy of keys/ in another place.",
     );
+}
+
+/** @throws CliError `invalid` for a passphrase that is too short */
+async function readNewPassphrase(cli: CliContext, fromInput: boolean): Promise<string> {
+  const rule = `at least ${PASSPHRASE_CHARACTERS_MIN} characters`;
+  const passphrase = await readNewSecret(cli, {
+    fromInput,
+    question: "Passphrase for the keys:",
+    flag: "--passphrase-stdin",
+    rules: `A passphrase has ${rule}.`,
+  });
+  if (isLongPassphrase(passphrase)) return passphrase;
+  throw new CliError("invalid", `the passphrase must have ${rule}`, {
+    hint: "give several words; nothing was written",
+  });
 }
 
 /** The destination of a backup's bytes. */

@@ -89,6 +89,17 @@ describe("daemon backup", () => {
     expect(await readdir(empty.path)).toEqual([]);
   });
 
+  test("refuses a short passphrase for the keys, and writes nothing", async () => {
+    const file = join(source.path, "short.tar");
+    const words = ["backup", file, "--with-keys", "--passphrase-stdin"];
+    expect((await line(source.path, words, "eleven long")).error()).toMatchObject({
+      code: "invalid",
+      exit_code: 12,
+      message: "the passphrase must have at least 12 characters",
+    });
+    expect(await readdir(source.path)).not.toContain("short.tar");
+  });
+
   test("leaves nothing temporary behind, and the archive is private", async () => {
     expect(await readdir(join(source.path, "tmp"))).toEqual([]);
     expect((await stat(archive)).mode & 0o777).toBe(0o600);

@@ -140,6 +140,15 @@ describe("precedence", () => {
     expect(settings.forgeToken).toBe("abc");
   });
 
+  test("backup_passphrase takes 12 characters or more, and a refusal does not print it", () => {
+    const read = (passphrase: string) =>
+      resolveSettings(input({ env: { CROFT_BACKUP_PASSPHRASE: passphrase } })).settings;
+    expect(read("twelve chars").backupPassphrase).toBe("twelve chars");
+    expect(() => read("eleven long")).toThrow(
+      /^CROFT_BACKUP_PASSPHRASE takes a text on one line of at least 12 characters$/,
+    );
+  });
+
   test("the result cannot be changed, lists included", () => {
     const { settings } = resolveSettings(input());
     expect(() => Object.assign(settings, { port: 1 })).toThrow(TypeError);
