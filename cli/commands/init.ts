@@ -74,11 +74,13 @@ async function runInit(cli: CliContext, options: InitOptions): Promise<void> {
   ).catch((error: unknown) => {
     throw toDaemonFailure(error, { conflict: "already_initialised", invalid_argument: "invalid" });
   });
-  await keepForgeToken(cli, made.forge);
+  const isStored = await keepForgeToken(cli, made.forge);
+  // A screen is seen and recorded by others; a pipe is how scripts get the token.
+  const isHidden = isStored && cli.io.isOutputTerminal;
   await cli.output.resource(made, [
     { header: "home", cell: ({ home }) => home },
     { header: "forge user", cell: ({ forge }) => forge.username },
-    { header: "forge token", cell: ({ forge }) => forge.token },
+    { header: "forge token", cell: ({ forge }) => (isHidden ? STORED : forge.token) },
     { header: "vault user", cell: ({ vault }) => `${vault.handle} (${vault.email})` },
   ]);
   cli.io.note(
@@ -86,11 +88,14 @@ async function runInit(cli: CliContext, options: InitOptions): Promise<void> {
   );
 }
 
-/** Stores the forge token. The home exists already, so a failure is only a warning; the token is printed anyway. */
+/** Takes the place of a token that later commands read from the credential store. */
+export const STORED = "stored for your next commands";
+
+/** Stores the forge token, and returns whether it is stored. The home exists already, so a failure is only a warning. */
 export async function keepForgeToken(
   cli: CliContext,
   { username, token }: { readonly username: string; readonly token: string },
-): Promise<void> {
+): Promise<boolean> {
   try {
     await cli.credentials.chooseStore(await cli.profiles.inUse());
     const profile = await cli.profiles.inUse();
@@ -98,7 +103,9 @@ export async function keepForgeToken(
     const url = profile.url ?? defaultUrl;
     await cli.credentials.write(profile, "forge", { token, token_id: null, url });
     await cli.profiles.updateProfile(profile.name, (one) => ({ ...one, forge: { username } }));
+    return true;
   } catch (error) {
     cli.io.warn(`The forge token was not stored for later commands: ${toCliError(error).message}`);
+    return false;
   }
 }

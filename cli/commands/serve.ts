@@ -13,7 +13,7 @@ import { toDaemonFailure } from "../support/daemon-failures.ts";
 import { createServiceNotifier } from "../support/service-files.ts";
 import type { CommandModule } from "../tree/entry.ts";
 import { version } from "../version.ts";
-import { keepForgeToken } from "./init.ts";
+import { keepForgeToken, STORED } from "./init.ts";
 import { forge } from "../client/operations.ts";
 import { CliError, toCliError } from "../errors.ts";
 import { warnOfHostJobs } from "./runner-run.ts";
@@ -145,8 +145,10 @@ async function runServe(
   const notifier = createServiceNotifier(cli.system);
   let runner: Promise<void> | undefined;
   try {
-    if (daemon.firstStart !== undefined) await keepForgeToken(cli, daemon.firstStart.forge);
-    await announce(cli, daemon.urls, await toShown(cli, paths.stateDirectory, daemon.firstStart));
+    const { firstStart } = daemon;
+    const isStored = firstStart !== undefined && (await keepForgeToken(cli, firstStart.forge));
+    const shown = await toShown(cli, paths.stateDirectory, firstStart);
+    await announce(cli, daemon.urls, shown, isStored);
     notifier.ready();
     await tuneGarbageCollection();
     if (hasRunner) {
@@ -225,6 +227,7 @@ async function announce(
   cli: CliContext,
   urls: readonly string[],
   firstStart: ShownFirstStart | undefined,
+  isTokenStored: boolean,
 ): Promise<void> {
   const ready = { event: "ready", urls, pid: cli.system.pid, first_start: firstStart ?? null };
   // Scripts wait for exactly one line, so the document is not indented.
@@ -235,7 +238,7 @@ async function announce(
     cli.flags.jq === undefined
   )
     return cli.io.write(`${toJson(ready)}\n`);
-  await cli.output.text(toReadyText(urls, firstStart, whatToType(cli)), ready);
+  await cli.output.text(toReadyText(urls, firstStart, whatToType(cli), isTokenStored), ready);
 }
 
 /**
@@ -253,14 +256,15 @@ export function toReadyText(
   urls: readonly string[],
   firstStart: ShownFirstStart | undefined,
   croft: string,
+  isTokenStored = true,
 ): string {
   const lines = [`croft listens on ${urls.join(" and ")}`];
   if (firstStart !== undefined) {
     const { home, forge, vault, password, password_file: file } = firstStart;
-    const token =
-      password === null
-        ? "stored for your next commands"
-        : `${forge.token} (stored for your next commands)`;
+    // Output that is not a terminal shows no secrets.
+    const shownToken =
+      password === null ? `not stored; ${croft} login forge makes one` : forge.token;
+    const token = isTokenStored ? STORED : shownToken;
     lines.push(
       "",
       `First start: created ${home} with an administrator of forge and vault.`,

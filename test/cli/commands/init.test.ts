@@ -39,6 +39,21 @@ describe("init", () => {
     });
   });
 
+  test("a terminal shows no token that is stored, a pipe does", async () => {
+    for (const isTerminal of [true, false]) {
+      await using home = await temporaryHome();
+      const ran = await runCli(line, {
+        home: home.path,
+        stdin: password,
+        terminal: { out: isTerminal },
+      });
+      expect(ran.code, ran.err).toBe(0);
+      const { token } = (await readEntryOfAnyProfile(home.path, "forge")) as { token: string };
+      expect(ran.out.includes(token)).toBe(!isTerminal);
+      expect(ran.out.includes("stored for your next commands")).toBe(isTerminal);
+    }
+  });
+
   test("refuses a weak password and leaves a home that can still be made", async () => {
     await using home = await temporaryHome();
     const weak = await runCli([...line, "--json"], { home: home.path, stdin: "short" });
