@@ -75,7 +75,9 @@ hooks and settings as text instead.
     name: "formatting",
     summary: "Output for people and for programs",
     text: () => `On a terminal, lists are tables and times are relative. In a pipe, the same rows are separated by tabs, times are
-RFC 3339, and nothing is cut. For programs:
+RFC 3339, and nothing is cut. In such a row, a tab, line break and backslash in a value are written as \\t, \\n, \\r and \\\\,
+and characters that control a terminal as \\u202e. On a terminal, in CSV, templates and texts of --jq these characters
+are left out. JSON is exact: pass names on from --json, not from rows. For programs:
 
   --json             the resource as the API sends it: one object, or one array for a list
   --json=a,b         only these fields; --json=? lists the fields of a command

@@ -1,7 +1,7 @@
 // cli/output: prints results: tables, rows, JSON, YAML, CSV, templates and progress. Start with output.ts.
 //
 // Strings from the server, from file names and from mails may hold characters that a terminal acts on. Human formats
-// remove them, because the reader of a pipe is often a terminal too. JSON and YAML keep every character as an escape.
+// remove them, because the reader of a pipe is often a terminal too. Rows, JSON and YAML keep every character as an escape.
 
 /** OSC and the other string sequences up to their terminator or line end, CSI, two-character escapes, 8-bit forms. */
 const escapeSequences =
@@ -27,33 +27,36 @@ export function sanitizeLine(text: string): string {
 }
 
 /**
- * Returns one field of a tab-separated row: sanitized, with tab, line feed, carriage return and backslash written as
- * `\t`, `\n`, `\r` and `\\`.
+ * Returns one field of a tab-separated row. Tab, line feed, carriage return and backslash are written as `\t`, `\n`, `\r`
+ * and `\\`, and characters that a terminal acts on as `\u202e`, as JSON writes them: different names stay different, and
+ * the text can be recovered.
  */
 export function toRowField(text: string): string {
   return text
-    .split(/([\t\r\n])/)
-    .map(sanitizeRowPart)
+    .replace(/[\t\r\n\\]/g, (character) => rowEscapes[character] ?? character)
+    .replace(controlsAndFormats, toUnicodeEscapes);
+}
+
+const rowEscapes: Readonly<Record<string, string>> = {
+  "\t": "\\t",
+  "\n": "\\n",
+  "\r": "\\r",
+  "\\": "\\\\",
+};
+
+function toUnicodeEscapes(character: string): string {
+  return character
+    .split("")
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
     .join("");
 }
-
-function sanitizeRowPart(part: string): string {
-  return rowEscapes[part] ?? sanitizeText(part).replaceAll("\\", "\\\\");
-}
-
-const rowEscapes: Readonly<Record<string, string>> = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
 
 /** Characters that JSON does not require to escape but terminals or editors act on: DEL, C1, format characters, separators. */
 export const unsafeInJson = /[\u007f-\u009f\u2028\u2029]|\p{Cf}/gu;
 
 /** Returns the same JSON document with control and format characters written as `\u` escapes. */
 export function escapeJson(json: string): string {
-  return json.replace(unsafeInJson, (character) =>
-    character
-      .split("")
-      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
-      .join(""),
-  );
+  return json.replace(unsafeInJson, toUnicodeEscapes);
 }
 
 /** Returns `value` as JSON whose control and format characters are `\u` escapes. */

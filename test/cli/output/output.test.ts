@@ -74,7 +74,7 @@ describe("a stream of items", () => {
 
   test("a stream of items is a row, a document or a line of a table each for scripts", async () => {
     expect(await printStream({})).toBe(
-      "1\tone\\ttab\t2048\t2026-11-21T11:00:00Z\n2\ttwo\\nlines\t5\t2026-11-20T12:00:00Z\n",
+      "1\tone\\ttab\t2048\t2026-11-21T11:00:00Z\n2\t\\u001b[31mtwo\\nlines\t5\t2026-11-20T12:00:00Z\n",
     );
     expect(await printStream({ ndjson: true, json: ["id"] })).toBe('{"id":1}\n{"id":2}\n');
     expect(await printStream({ format: "csv", json: ["id"] })).toMatch(/^id\r?\n1\r?\n2\r?\n$/);
@@ -104,7 +104,7 @@ describe("a list", () => {
   test("a list is tab-separated rows in a pipe: no header, exact bytes, RFC 3339 times", async () => {
     const { out, err } = await printList({});
     expect(out).toBe(
-      "1\tone\\ttab\t2048\t2026-11-21T11:00:00Z\n2\ttwo\\nlines\t5\t2026-11-20T12:00:00Z\n",
+      "1\tone\\ttab\t2048\t2026-11-21T11:00:00Z\n2\t\\u001b[31mtwo\\nlines\t5\t2026-11-20T12:00:00Z\n",
     );
     expect(err).toBe("");
   });

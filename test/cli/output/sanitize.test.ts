@@ -60,17 +60,40 @@ describe("escape sequences from the server", () => {
   });
 });
 
+test("names that differ by a character without a glyph differ in a row", () => {
+  expect(toRowField("a\u202egpj.exe")).toBe("a\\u202egpj.exe");
+  expect(toRowField("agpj.exe")).toBe("agpj.exe");
+  expect(toRowField("a\\b")).toBe("a\\\\b");
+});
+
 test("a row field can be undone", () => {
   const undo = (field: string) =>
-    field.replace(
-      /\\(.)/g,
-      (_, letter: string) => ({ t: "\t", n: "\n", r: "\r" })[letter] ?? letter,
+    field.replace(/\\(u([0-9a-f]{4})|.)/g, (_, letter: string, unit: string | undefined) =>
+      unit === undefined
+        ? ({ t: "\t", n: "\n", r: "\r" }[letter] ?? letter)
+        : String.fromCharCode(Number.parseInt(unit, 16)),
     );
   fc.assert(
     fc.property(
-      fc.string({ unit: fc.constantFrom("\t", "\n", "\r", "\\", "t", "n", "a") }),
+      fc.string({
+        unit: fc.oneof(
+          fc.constantFrom("\t", "\n", "\r", "\\", "t", "n", "u", "2", "0", "e"),
+          fc.constantFrom(
+            "\u001b",
+            "[",
+            "m",
+            "\u009b",
+            "\u202e",
+            "\u200b",
+            "\u{e0041}",
+            "ü",
+            "\u200d",
+          ),
+        ),
+      }),
       (text) => {
         expect(toRowField(text)).not.toMatch(/[\t\n\r]/);
+        expect(toRowField(text)).not.toMatch(acted);
         expect(undo(toRowField(text))).toBe(text);
       },
     ),
