@@ -36,6 +36,12 @@ export async function explainError(error: CliError, failed: FailedCommand): Prom
   if (error.code === "invalid_credentials" || error.code === "session_revoked")
     return explainRefusal(error, failed);
   if (error.code === "rate_limited") return explainBlockedSignIn(error, leaf);
+  if (error.code === "forbidden" && error.message.startsWith("This account is prohibited"))
+    return reword(error, error.message, {
+      hint:
+        'an administrator lets it sign in again: "croft admin user edit NAME --active true --prohibit-login false"; where ' +
+        'none can sign in, "croft daemon recover-admin NAME" on the machine of the daemon',
+    });
   return error;
 }
 

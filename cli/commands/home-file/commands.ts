@@ -95,9 +95,14 @@ async function runApply(cli: CliContext, { file }: ApplyOptions): Promise<void> 
   const { planChanges } = await import("./plan.ts");
   const present = await readHome(cli, { vault: desired.vault_users.length > 0 });
   const plan = planChanges(desired, present);
+  for (const change of plan) if (isEnabledAgain(change)) cli.io.warn(toEnabledText(change));
   const applied: AppliedChange[] = [];
   for (const change of plan) applied.push(await applyOne(cli, change));
   await cli.output.list(wholeList(applied), columns);
+  if (applied.some(({ password }) => password !== null))
+    cli.io.note(
+      "The passwords of new accounts are shown only now; each must be changed at the first sign-in.",
+    );
   if (cli.flags.dryRun) cli.io.note("Nothing was changed.");
   else if (applied.some(({ kind, error }) => kind === "setting" && error === null))
     cli.io.note('Settings take effect after "croft daemon restart".');
@@ -106,6 +111,23 @@ async function runApply(cli: CliContext, { file }: ApplyOptions): Promise<void> 
 }
 
 const PARTLY_DONE = 14;
+
+/** A file from before an account was disabled enables it again. */
+function isEnabledAgain({ action, changes }: Change): boolean {
+  return (
+    action === "edit" &&
+    changes.some(
+      ({ field, from, to }) =>
+        (field === "active" && from === false && to === true) ||
+        (field === "prohibit_login" && from === true && to === false),
+    )
+  );
+}
+
+function toEnabledText({ kind, name }: Change): string {
+  const service = kind === "vault_user" ? "vault" : "forge";
+  return `The file enables the disabled account ${name} of the ${service} again.`;
+}
 
 async function applyOne(cli: CliContext, change: Change): Promise<AppliedChange> {
   if (cli.flags.dryRun || change.action === "skip")
@@ -138,7 +160,11 @@ const columns: readonly Column<AppliedChange>[] = [
         from === null ? `${field}: ${toWord(to)}` : `${field}: ${toWord(from)} -> ${toWord(to)}`,
       ),
   },
-  { header: "password", cell: ({ password }) => password },
+  // A row in a pipe has no headers.
+  {
+    header: "password",
+    cell: ({ password }) => (password === null ? null : `password: ${password}`),
+  },
   { header: "error", cell: ({ error }) => error },
 ];
 

@@ -146,6 +146,26 @@ describe("a home is exported from one daemon and applied to another", () => {
     expect((await on(fresh, ["apply", "-f", "-", "--json"], text)).json()).toEqual([]);
   });
 
+  test("apply labels new passwords, and warns before it enables a disabled account", async () => {
+    const entry = (name: string) => `  - username: ${name}\n    email: ${name}@example.org\n`;
+    const file = (active: boolean, prohibited: boolean) =>
+      `version: 1\nusers:\n${entry("renate")}    active: ${active}\n    prohibit_login: ${prohibited}\n`;
+    const made = await on(fresh, ["apply", "-f", "-"], file(false, true));
+    expect(made.out).toMatch(/\tpassword: \S{16,}\t/);
+    expect(made.err).toContain("passwords of new accounts are shown only now");
+    expect(made.err).not.toContain("enables");
+    const warning = "The file enables the disabled account renate of the forge again.";
+    for (const [flags, text] of [
+      [["--dry-run"], file(true, true)],
+      [[], file(true, true)],
+      [[], file(true, false)],
+    ] as const) {
+      const ran = await on(fresh, ["apply", "-f", "-", ...flags], text);
+      expect(ran.err).toContain(warning);
+    }
+    expect((await on(fresh, ["apply", "-f", "-"], file(true, false))).err).not.toContain(warning);
+  });
+
   test("a change that fails leaves the others, and the exit code is 14", async () => {
     const text = JSON.stringify({
       version: 1,

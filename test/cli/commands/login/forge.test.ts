@@ -210,3 +210,23 @@ test("a blocked sign-in names what still works", async () => {
   expect(ran.error()).toMatchObject({ exit_code: 9, retry_after_s: 859 });
   expect(ran.error()["hint"]).toContain('"croft login forge --token-stdin"');
 });
+
+test("a prohibited account is told how an administrator helps, also where none can sign in", async () => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    "GET /api/v1/user": {
+      status: 403,
+      body: {
+        message:
+          "This account is prohibited from signing in, please contact your site administrator.",
+      },
+    },
+  });
+  const ran = await runCli(["login", "forge", "--token-stdin", "--json"], {
+    home: home.path,
+    env: { CROFT_URL: daemon.url },
+    stdin: "t0ken",
+  });
+  expect(ran.error()).toMatchObject({ exit_code: 5 });
+  expect(ran.error()["hint"]).toMatch(/croft admin user edit .*croft daemon recover-admin NAME/);
+});
