@@ -36,6 +36,10 @@ export async function explainError(error: CliError, failed: FailedCommand): Prom
   if (error.code === "invalid_credentials" || error.code === "session_revoked")
     return explainRefusal(error, failed);
   if (error.code === "rate_limited") return explainBlockedSignIn(error, leaf);
+  if (/^can not \w+ the last admin user/.test(error.message))
+    return reword(error, error.message, {
+      hint: 'make another account an administrator first: "croft admin user edit NAME --admin true"',
+    });
   if (error.code === "forbidden" && error.message.startsWith("This account is prohibited"))
     return reword(error, error.message, {
       hint:

@@ -81,6 +81,7 @@ describe("users", () => {
       expect(ran.error()["message"]).toContain("your own account");
       const forced = await croft(`admin user edit Admin ${flag} --yes --json`);
       expect(forced.error()["message"]).toMatch(/can not (?:deactivate|delete) the last admin/);
+      expect(forced.error()["hint"]).toContain('"croft admin user edit NAME --admin true"');
       await done(`admin user edit mira ${flag}`);
     }
     await done("admin user edit mira --active true --prohibit-login false");
