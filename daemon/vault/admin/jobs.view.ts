@@ -26,8 +26,7 @@ export function toJobView(job: JobRecord): z.output<typeof jobSchema> {
   return {
     id: job.id,
     kind: job.kind,
-    description:
-      descriptions[job.kind] ?? (isScheduled(job.kind) ? "run a scheduled task" : job.kind),
+    description: descriptions[job.kind] ?? toDescription(job.kind),
     state: job.state,
     attempts: job.attempts,
     last_error: job.lastError === undefined ? null : scrub(job.lastError),
@@ -37,4 +36,9 @@ export function toJobView(job: JobRecord): z.output<typeof jobSchema> {
     created_at: new Date(job.createdAt).toISOString(),
     updated_at: new Date(job.updatedAt).toISOString(),
   };
+}
+
+/** Returns the description of a scheduled task by its name, such as `git_gc_repos`; other kinds are shown as they are. */
+function toDescription(kind: string): string {
+  return isScheduled(kind) ? `scheduled task ${kind.replace(/^schedule\.(?:cron\.)?/, "")}` : kind;
 }

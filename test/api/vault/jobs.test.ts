@@ -146,10 +146,13 @@ describe("POST /api/admin/jobs/{id}/cancel", () => {
   );
 });
 
-test("a scheduled task is not cancelled", async () => {
+test("a scheduled task is named by its job and is not cancelled", async () => {
   const kind = "schedule.cron.export_audit";
   const listed = await admin.request(`${JOBS}?state=waiting&kind=${kind}`);
-  expect(listed.json).toMatchObject({ total: 1, items: [{ description: "run a scheduled task" }] });
+  expect(listed.json).toMatchObject({
+    total: 1,
+    items: [{ description: "scheduled task export_audit" }],
+  });
   const { id } = listed.json.items[0];
   const answer = await admin.request(`${JOBS}/${id}/cancel`, { method: "POST" });
   expect(answer).toMatchObject({ status: 409 });
