@@ -4,7 +4,9 @@ import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError } from "../../errors.ts";
 import { BACKUP_LOG_HINT, readBackupState } from "../../support/backup-state.ts";
+import { assertEnabled } from "../../support/cron-tasks.ts";
 import { type Column, time } from "../../output/cells.ts";
+import { findFirst } from "../../output/pages.ts";
 import { listOf, shape } from "../../output/spec.ts";
 import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
 
@@ -35,7 +37,7 @@ async function runCronList(cli: CliContext): Promise<void> {
 }
 
 export const runCronTask = {
-  operations: [forge.runCronTask],
+  operations: [forge.listCronTasks, forge.runCronTask],
   output: shape({ started: "boolean", task: "string" }),
   define(command, cli, run = runCronRun): void {
     command.argument("<task>", "the task's name").action((task: string) => run(cli, { task }));
@@ -44,6 +46,9 @@ export const runCronTask = {
 
 /** Starts a task. A long one continues after the command ends; one that is running is not started again. */
 async function runCronRun(cli: CliContext, { task }: { readonly task: string }): Promise<void> {
+  const tasks = forgePages(cli.client, forge.listCronTasks, {});
+  const known = await findFirst(tasks, ({ name }) => name === task);
+  if (known !== undefined) assertEnabled(known);
   try {
     await cli.client.call(forge.runCronTask, { params: { task } });
   } catch (error) {

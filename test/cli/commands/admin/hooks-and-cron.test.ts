@@ -200,4 +200,10 @@ describe("scheduled tasks", () => {
     expect([unknown.code, unknown.err]).toEqual([6, expect.stringContaining("cron list")]);
     expect((await croft("admin cron run backup_home")).err).toContain("backup_folder");
   });
+
+  test("a run of a disabled task is refused with the reason", async () => {
+    const refused = await croft("admin cron run update_mirrors --json");
+    expect(refused.code).toBe(15);
+    expect(refused.err).toContain("update_mirrors is disabled");
+  });
 });
