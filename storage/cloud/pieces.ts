@@ -1,5 +1,6 @@
 // Cuts a stream into pieces, for all uploads piece by piece. The sessions of Google Drive, OneDrive and Dropbox are in their adapters, because they differ in their addresses, in the report of received bytes, and in their end.
 import type { Readable } from "node:stream";
+import type { Offline } from "./transport.ts";
 
 /** A part of an upload. */
 export interface Piece {
@@ -15,6 +16,27 @@ export class WrongLength extends Error {
   constructor(message: string) {
     super(message);
     this.name = "WrongLength";
+  }
+}
+
+/**
+ * Runs an upload of `content` and destroys the stream at its end. Returns `offline` when `signal` ended it; rethrows errors of
+ * the source.
+ */
+export async function withContent<Outcome>(
+  { content, signal }: { readonly content: Readable; readonly signal: AbortSignal },
+  work: () => Promise<Outcome>,
+): Promise<Outcome | Offline> {
+  // Until the stream is read it needs a listener, because an error must not end the process.
+  content.on("error", () => undefined);
+  try {
+    return await work();
+  } catch (error) {
+    if (signal.aborted && content.errored === null)
+      return { kind: "offline", sent: true, note: "aborted" };
+    throw error;
+  } finally {
+    content.destroy();
   }
 }
 

@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import { asText } from "../json.ts";
 import { STRANGE_ANSWER, toEarlyFailure } from "../guarded-change.ts";
 import { mayRetryRead, type Failure } from "../outcomes.ts";
-import { inPieces, pieceFrom, type Piece } from "../pieces.ts";
+import { inPieces, pieceFrom, type Piece, withContent } from "../pieces.ts";
 import type { SessionStore, Replacement } from "../provider.ts";
 import type { ItemOutcome } from "../item.ts";
 import { isAsSent, isExpected } from "../comparison.ts";
@@ -49,20 +49,12 @@ interface Sent {
  * discards if it is never finished. Nothing is visible before the last request. Throws errors of the source.
  */
 export async function upload(input: Upload, deps: UploadDeps): Promise<ItemOutcome> {
-  const { content, name, signal } = input;
-  // Until the stream is read it needs a listener, because an error must not end the process.
-  content.on("error", () => undefined);
-  try {
+  const { name } = input;
+  return withContent(input, async () => {
     const rule = input.over === undefined ? brokenDropboxRule(name) : undefined;
     if (rule !== undefined) return { kind: "invalid_name", rule };
-    return await sendPieces(input, deps);
-  } catch (error) {
-    if (signal.aborted && content.errored === null)
-      return { kind: "offline", sent: true, note: "aborted" };
-    throw error;
-  } finally {
-    content.destroy();
-  }
+    return sendPieces(input, deps);
+  });
 }
 
 /** Replaces a file that still is as expected; Dropbox compares the revision when the new version is committed. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { isLostResponse } from "../guarded-change.ts";
 import type { Failure } from "../outcomes.ts";
-import { inPieces, type Piece } from "../pieces.ts";
+import { inPieces, type Piece, withContent } from "../pieces.ts";
 import type { Replacement } from "../provider.ts";
 import type { ItemOutcome } from "../item.ts";
 import { pathOf, type FileOutcome } from "./drive.ts";
@@ -28,61 +28,56 @@ interface Sent {
 export async function replace(input: Replacement, deps: UploadDeps): Promise<ItemOutcome> {
   const { id, expected, content, signal } = input;
   const { drive, sizes } = deps;
-  // It may fail before it is read; the error is rethrown to the reader.
-  content.on("error", () => undefined);
   let session: Session | undefined;
   let isOver = false;
-  try {
-    const found = await drive.lookForChange(id, signal);
-    if (found.kind !== "ok") return toChangeFailure(found);
-    const before = found.file;
-    if (before.mimeType === FOLDER_TYPE) return { kind: "unsupported", reason: "folder" };
-    if (!isExpected(before, expected)) return { kind: "stale" };
-    // Google's own documents and shortcuts have no bytes that could be replaced.
-    if (before.item.version === undefined) return { kind: "unsupported", reason: "no_bytes" };
-    const md5 = createHash("md5");
-    const contentType = toContentType({ contentType: input.contentType, name: before.item.name });
-    for await (const piece of inPieces(content, sizes.pieceBytes, input.size)) {
-      signal.throwIfAborted();
-      md5.update(piece.bytes);
-      const sent = (): Sent => ({
-        size: piece.start + piece.bytes.length,
-        md5: md5.digest("hex"),
-      });
-      if (session === undefined && piece.isLast && piece.bytes.length <= sizes.simpleBytesMax)
-        return await replaceAtOnce(before, piece, contentType, sent(), input, deps);
-      if (session === undefined) {
-        const about = { size: input.size, contentType, over: id };
-        const opened = await createSession({}, about, { ...deps, signal });
-        if (opened.kind !== "ok") return toChangeFailure(opened);
-        session = opened.session;
+  return withContent(input, async () => {
+    try {
+      const found = await drive.lookForChange(id, signal);
+      if (found.kind !== "ok") return toChangeFailure(found);
+      const before = found.file;
+      if (before.mimeType === FOLDER_TYPE) return { kind: "unsupported", reason: "folder" };
+      if (!isExpected(before, expected)) return { kind: "stale" };
+      // Google's own documents and shortcuts have no bytes that could be replaced.
+      if (before.item.version === undefined) return { kind: "unsupported", reason: "no_bytes" };
+      const md5 = createHash("md5");
+      const contentType = toContentType({ contentType: input.contentType, name: before.item.name });
+      for await (const piece of inPieces(content, sizes.pieceBytes, input.size)) {
+        signal.throwIfAborted();
+        md5.update(piece.bytes);
+        const sent = (): Sent => ({
+          size: piece.start + piece.bytes.length,
+          md5: md5.digest("hex"),
+        });
+        if (session === undefined && piece.isLast && piece.bytes.length <= sizes.simpleBytesMax)
+          return await replaceAtOnce(before, piece, contentType, sent(), input, deps);
+        if (session === undefined) {
+          const about = { size: input.size, contentType, over: id };
+          const opened = await createSession({}, about, { ...deps, signal });
+          if (opened.kind !== "ok") return toChangeFailure(opened);
+          session = opened.session;
+        }
+        if (piece.isLast) {
+          const now = await drive.lookForChange(id, signal);
+          if (now.kind !== "ok") return toChangeFailure(now);
+          if (now.file.isTrashed || now.file.item.version !== before.item.version)
+            return { kind: "stale" };
+        }
+        const progress = await session.send(piece);
+        if (progress.kind === "more") continue;
+        isOver = progress.kind === "done";
+        const replaced: FileOutcome =
+          progress.kind === "done"
+            ? toOutcome(progress.value, deps)
+            : progress.kind === "not_found"
+              ? { kind: "offline", sent: true, note: "session_gone" }
+              : progress;
+        return await determineOutcome(replaced, before, sent(), signal, deps);
       }
-      if (piece.isLast) {
-        const now = await drive.lookForChange(id, signal);
-        if (now.kind !== "ok") return toChangeFailure(now);
-        if (now.file.isTrashed || now.file.item.version !== before.item.version)
-          return { kind: "stale" };
-      }
-      const progress = await session.send(piece);
-      if (progress.kind === "more") continue;
-      isOver = progress.kind === "done";
-      const replaced: FileOutcome =
-        progress.kind === "done"
-          ? toOutcome(progress.value, deps)
-          : progress.kind === "not_found"
-            ? { kind: "offline", sent: true, note: "session_gone" }
-            : progress;
-      return await determineOutcome(replaced, before, sent(), signal, deps);
+      return { kind: "offline", sent: true, note: "session_wants_more" };
+    } finally {
+      if (!isOver) await session?.cancel();
     }
-    return { kind: "offline", sent: true, note: "session_wants_more" };
-  } catch (error) {
-    if (signal.aborted && content.errored === null)
-      return { kind: "offline", sent: true, note: "aborted" };
-    throw error;
-  } finally {
-    content.destroy();
-    if (!isOver) await session?.cancel();
-  }
+  });
 }
 
 async function replaceAtOnce(

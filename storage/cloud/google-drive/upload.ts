@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { contentTypeOf } from "../content-type.ts";
 import { asText, parseJsonObject } from "../json.ts";
-import { inPieces, pieceFrom } from "../pieces.ts";
+import { inPieces, pieceFrom, withContent } from "../pieces.ts";
 import type { CloudProvider, ProviderDeps } from "../provider.ts";
 import type { ItemOutcome } from "../item.ts";
 import { begin, finish, refuse, undoCreate, verifyMade, type NewItem } from "./create.ts";
@@ -33,20 +33,13 @@ export interface UploadDeps {
  * last one. Discards an unfinished session, unless it is kept for another call. Throws errors of the source.
  */
 export async function upload(input: Upload, deps: UploadDeps): Promise<ItemOutcome> {
-  const { content, signal, parent, name } = input;
-  // It may fail before it is read; the error is rethrown to the reader.
-  content.on("error", () => undefined);
-  try {
+  const { signal, parent, name } = input;
+  return withContent(input, async () => {
     const savedSession = toSavedSession(input.session?.saved);
     const begun = await begin(deps.drive, deps.names, parent, name, signal, savedSession?.id);
     if (begun.kind !== "ok") return begun;
-    return await send(input, begun.item, savedSession?.url, deps);
-  } catch (error) {
-    if (signal.aborted && content.errored === null) return aborted;
-    throw error;
-  } finally {
-    content.destroy();
-  }
+    return send(input, begun.item, savedSession?.url, deps);
+  });
 }
 
 /** The saved state of a session: its address, and the id of the file that it creates. */

@@ -1,7 +1,7 @@
 import { isExpected, isRewritten } from "../comparison.ts";
 import { STRANGE_ANSWER, toEarlyFailure } from "../guarded-change.ts";
 import type { Failure } from "../outcomes.ts";
-import { inPieces } from "../pieces.ts";
+import { inPieces, withContent } from "../pieces.ts";
 import type { Replacement } from "../provider.ts";
 import type { ItemOutcome } from "../item.ts";
 import { toChangeFailure } from "./changes.ts";
@@ -18,10 +18,8 @@ import { isSame, readWhole, type Sent } from "./upload.ts";
  * remains as an earlier version.
  */
 export async function replace(input: Replacement, deps: UploadDeps): Promise<ItemOutcome> {
-  const { id, expected, content, size, signal } = input;
-  // Until the stream is read it needs a listener, because an error must not end the process.
-  content.on("error", () => undefined);
-  try {
+  const { id, expected, size, signal } = input;
+  return withContent(input, async () => {
     if (expected.etag !== undefined && !isHeaderValue(expected.etag)) return { kind: "stale" };
     // The service requires the length with every fragment.
     if (size === undefined) return { kind: "unsupported", reason: "length_needed" };
@@ -31,15 +29,9 @@ export async function replace(input: Replacement, deps: UploadDeps): Promise<Ite
     if (before.item.kind === "folder") return { kind: "unsupported", reason: "folder" };
     if (!isExpected(before.item, expected)) return { kind: "stale" };
     return size <= deps.sizes.simpleBytesMax
-      ? await replaceAtOnce(input, before, deps)
-      : await replaceInSession({ ...input, size }, before, deps);
-  } catch (error) {
-    if (signal.aborted && content.errored === null)
-      return { kind: "offline", sent: true, note: "aborted" };
-    throw error;
-  } finally {
-    content.destroy();
-  }
+      ? replaceAtOnce(input, before, deps)
+      : replaceInSession({ ...input, size }, before, deps);
+  });
 }
 
 async function replaceAtOnce(

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json.ts";
 import { STRANGE_ANSWER } from "../guarded-change.ts";
-import { inPieces, pieceFrom } from "../pieces.ts";
+import { inPieces, pieceFrom, withContent } from "../pieces.ts";
 import type { ItemOutcome } from "../item.ts";
 import { isAsSent, isRewritten } from "../comparison.ts";
 import { toChangeFailure } from "./changes.ts";
@@ -38,25 +38,17 @@ export interface Sent {
  * call. Throws errors of the source.
  */
 export async function upload(input: Upload, deps: UploadDeps): Promise<ItemOutcome> {
-  const { content, name, size, signal } = input;
-  // Until the stream is read it needs a listener, because an error must not end the process.
-  content.on("error", () => undefined);
-  try {
+  const { name, size } = input;
+  return withContent(input, async () => {
     const rule = brokenOneDriveRule(name);
     if (rule !== undefined) return { kind: "invalid_name", rule };
     if (!isPossibleId(input.parent)) return { kind: "stale", note: "impossible_id" };
     // The service requires the length with every fragment.
     if (size === undefined) return { kind: "unsupported", reason: "length_needed" };
     return size <= deps.sizes.simpleBytesMax
-      ? await uploadAtOnce(input, deps)
-      : await uploadInSession({ ...input, size }, deps);
-  } catch (error) {
-    if (signal.aborted && content.errored === null)
-      return { kind: "offline", sent: true, note: "aborted" };
-    throw error;
-  } finally {
-    content.destroy();
-  }
+      ? uploadAtOnce(input, deps)
+      : uploadInSession({ ...input, size }, deps);
+  });
 }
 
 async function uploadAtOnce(input: Upload, deps: UploadDeps): Promise<ItemOutcome> {
