@@ -19,6 +19,7 @@ import { openAsOwner } from "../organizations/organization-access.ts";
 import { notFound } from "../refusals.ts";
 import { PICTURE_BYTES_MAX, readPicture } from "./picture.ts";
 import { toAvatarHash } from "./user.view.ts";
+import { openObject } from "../../utilities/open-object.ts";
 
 /** An uploaded picture with its bytes. */
 export interface OpenedAvatar {
@@ -62,12 +63,7 @@ export function createAvatars({
       if (avatar === undefined) return undefined;
       return {
         avatar,
-        async open(range) {
-          const opened = await store.open(avatar.sha256, avatar.size, range);
-          if (opened === undefined)
-            throw new AppError("unavailable", "the bytes of this picture are missing or damaged");
-          return opened;
-        },
+        open: (range) => openObject(store, avatar, "picture", range),
       };
     },
   };

@@ -32,7 +32,6 @@ import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
 import { isKnownTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { openRepository, type OpenedRepository } from "../issues/issue-access.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound, userNotFound } from "../refusals.ts";
 import { assertReaches, findAccess } from "../repositories/access.ts";
@@ -42,7 +41,7 @@ import type { RepositoryDetails } from "../repositories/repository.view.ts";
 import type { LogRange, Logs } from "./runners/logs.service.ts";
 import type { RunEngine } from "./runs/advance-run.ts";
 import type { Reruns } from "./runs/rerun.ts";
-import { hasActions } from "./runs/workflow-files.ts";
+import { openForActions } from "./runs/workflow-files.ts";
 import { loadRepositories, toFormerAttempt } from "./runs/run-records.ts";
 import { toStatuses } from "./runs/status-filters.ts";
 import {
@@ -103,7 +102,7 @@ export function createActions(deps: ActionsDeps) {
     },
 
     async listRuns(path: RepositoryPath, caller: ForgeCaller | undefined, query: RunQuery) {
-      const owned = await open(path, caller, "/runs");
+      const owned = await openForActions(db, path, caller, "/runs");
       return findRuns(caller, query, { repositoryId: owned.repository.id });
     },
 
@@ -200,7 +199,7 @@ export function createActions(deps: ActionsDeps) {
       caller: ForgeCaller | undefined,
       query: PageWindow & { readonly status: readonly string[] },
     ) {
-      const { repository } = await open(path, caller, "/jobs");
+      const { repository } = await openForActions(db, path, caller, "/jobs");
       const filter = { repositoryId: repository.id, statuses: toStatuses(query.status) };
       return findJobs(filter, query, false);
     },
@@ -240,25 +239,15 @@ export function createActions(deps: ActionsDeps) {
     },
   };
 
-  async function open(
-    path: RepositoryPath,
-    caller: ForgeCaller | undefined,
-    rest: string,
-  ): Promise<OpenedRepository> {
-    const owned = await openRepository(db, path, caller, `/actions${rest}`, "repo.actions");
-    if (!hasActions(owned.repository)) throw notFound();
-    return owned;
-  }
-
   async function openRun(path: RunPath, caller: ForgeCaller | undefined, rest: string) {
-    const owned = await open(path, caller, `/runs/${path.run}${rest}`);
+    const owned = await openForActions(db, path, caller, `/runs/${path.run}${rest}`);
     const run = await findRun(db, toRunId(path.run));
     if (run?.repositoryId !== owned.repository.id) throw notFound();
     return { owned, run };
   }
 
   async function openJob(path: JobPath, caller: ForgeCaller | undefined, rest: string) {
-    const owned = await open(path, caller, `/jobs/${path.job_id}${rest}`);
+    const owned = await openForActions(db, path, caller, `/jobs/${path.job_id}${rest}`);
     const job = await findJob(db, toJobId(path.job_id));
     if (job?.repositoryId !== owned.repository.id) throw notFound();
     return job;

@@ -40,6 +40,7 @@ import {
   toCommentId,
   toAttachmentId,
 } from "../../../storage/tables/forge/ids.ts";
+import { openObject } from "../../utilities/open-object.ts";
 
 /** The issue or comment that has attachments. */
 export type AttachmentParent = IssuePath | CommentPath;
@@ -187,12 +188,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
       if (!isPart) await countDownload(db, attachment.id);
       return {
         attachment,
-        async open(range) {
-          const opened = await store.open(attachment.sha256, attachment.size, range);
-          if (opened === undefined)
-            throw new AppError("unavailable", "the bytes of this file are missing or damaged");
-          return opened;
-        },
+        open: (range) => openObject(store, attachment, "file", range),
       };
     },
   };
@@ -265,9 +261,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
   async function readHead(sha256: string, size: number): Promise<Buffer> {
     if (size === 0) return Buffer.alloc(0);
     const end = Math.min(size, SNIFFED_BYTES) - 1;
-    const stream = await store.open(sha256, size, { start: 0, end });
-    if (stream === undefined)
-      throw new AppError("unavailable", "the bytes of this file are missing or damaged");
+    const stream = await openObject(store, { sha256, size }, "file", { start: 0, end });
     return Buffer.concat(await Array.fromAsync(stream as AsyncIterable<Buffer>));
   }
 }

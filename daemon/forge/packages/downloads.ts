@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import type { ForgePackageFile } from "../../../storage/tables/forge/packages/packages.ts";
-import { AppError } from "../../errors.ts";
+import { openObject } from "../../utilities/open-object.ts";
 
 /** A file that the caller may download. */
 export interface PackageDownload {
@@ -13,11 +13,6 @@ export interface PackageDownload {
 export function createDownload(store: ObjectStore, file: ForgePackageFile): PackageDownload {
   return {
     file,
-    async open(range) {
-      const opened = await store.open(file.sha256, file.size, range);
-      if (opened === undefined)
-        throw new AppError("unavailable", "the bytes of this file are missing or damaged");
-      return opened;
-    },
+    open: (range) => openObject(store, file, "file", range),
   };
 }

@@ -35,6 +35,7 @@ import type { PageRequest } from "../page.ts";
 import { parseQuery, toSnippet } from "../search/query.ts";
 import type { DocumentFiles } from "./document-files.ts";
 import { type Topics, toTopicKey } from "./topics.service.ts";
+import { openObject } from "../../utilities/open-object.ts";
 
 /** A document with the related rows that its view shows. */
 export interface DocumentDetail {
@@ -278,15 +279,7 @@ export function createDocuments(deps: DocumentsDeps): Documents {
       size: sizeBytes,
       etag: sha256,
       lastModified: new Date(createdAt),
-      async open(range) {
-        const opened = await store.open(sha256, sizeBytes, range);
-        if (opened === undefined)
-          throw new AppError(
-            "unavailable",
-            "The bytes of this document are missing or damaged on the server.",
-          );
-        return opened;
-      },
+      open: (range) => openObject(store, { sha256, size: sizeBytes }, "document", range),
     };
   }
 

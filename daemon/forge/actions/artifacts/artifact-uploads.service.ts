@@ -22,6 +22,7 @@ import type { ArtifactAddresses } from "./artifact-addresses.ts";
 import { readBlockList } from "./block-list.ts";
 import type { RunningTask } from "./running-tasks.ts";
 import type { ArtifactId } from "../../../../storage/tables/forge/ids.ts";
+import { openObject } from "../../../utilities/open-object.ts";
 
 /** The metadata of an artifact that a job begins to upload. */
 export interface NewArtifact {
@@ -232,12 +233,9 @@ async function joinBlocks(
 ): Promise<{ readonly sha256: string; readonly size: number }> {
   const writer = await store.create();
   try {
-    for (const { sha256, size } of blocks) {
-      const block = await store.open(sha256, size);
-      if (block === undefined)
-        throw new AppError("unavailable", "the bytes of a block are missing or damaged");
-      for await (const chunk of block) await writer.write(chunk as Buffer);
-    }
+    for (const block of blocks)
+      for await (const chunk of await openObject(store, block, "block"))
+        await writer.write(chunk as Buffer);
     const digests = await writer.seal();
     await writer.publish();
     return digests;

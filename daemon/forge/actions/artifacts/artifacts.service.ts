@@ -11,12 +11,12 @@ import {
 import { type ActionRun, findRun } from "../../../../storage/tables/forge/actions/runs.ts";
 import { AppError } from "../../../errors.ts";
 import type { ForgeCaller } from "../../caller.ts";
-import { openRepository, type OpenedRepository } from "../../issues/issue-access.ts";
+import type { OpenedRepository } from "../../issues/issue-access.ts";
 import { type PageWindow, toRows } from "../../page-window.ts";
 import { notFound } from "../../refusals.ts";
 import { assertReaches } from "../../repositories/access.ts";
 import type { RepositoryPath } from "../../repositories/repositories.service.ts";
-import { hasActions } from "../runs/workflow-files.ts";
+import { openForActions } from "../runs/workflow-files.ts";
 import type { ArtifactAddresses } from "./artifact-addresses.ts";
 import type { RunningTask } from "./running-tasks.ts";
 import {
@@ -25,6 +25,7 @@ import {
   toRunId,
   toArtifactId,
 } from "../../../../storage/tables/forge/ids.ts";
+import { openObject } from "../../../utilities/open-object.ts";
 
 /** An artifact with the related rows that its view shows. */
 export interface ArtifactDetails {
@@ -61,7 +62,7 @@ export function createArtifacts({
 }) {
   return {
     async list(path: RepositoryPath, caller: ForgeCaller | undefined, query: ListQuery) {
-      const owned = await open(path, caller, "/artifacts");
+      const owned = await openForActions(db, path, caller, "/artifacts");
       return find(owned, undefined, query);
     },
 
@@ -70,7 +71,7 @@ export function createArtifacts({
       caller: ForgeCaller | undefined,
       query: ListQuery,
     ) {
-      const owned = await open(path, caller, `/runs/${path.run}/artifacts`);
+      const owned = await openForActions(db, path, caller, `/runs/${path.run}/artifacts`);
       const run = await findRun(db, toRunId(path.run));
       if (run?.repositoryId !== owned.repository.id) throw notFound();
       return find(owned, run.id, query);
@@ -125,25 +126,10 @@ export function createArtifacts({
       return {
         artifact,
         sha256,
-        async open(range) {
-          const opened = await store.open(sha256, size, range);
-          if (opened === undefined)
-            throw new AppError("unavailable", "the bytes of this artifact are missing or damaged");
-          return opened;
-        },
+        open: (range) => openObject(store, { sha256, size }, "artifact", range),
       };
     },
   };
-
-  async function open(
-    path: RepositoryPath,
-    caller: ForgeCaller | undefined,
-    rest: string,
-  ): Promise<OpenedRepository> {
-    const owned = await openRepository(db, path, caller, `/actions${rest}`, "repo.actions");
-    if (!hasActions(owned.repository)) throw notFound();
-    return owned;
-  }
 
   async function find(owned: OpenedRepository, runId: RunId | undefined, query: ListQuery) {
     const filter = {
@@ -167,7 +153,7 @@ export function createArtifacts({
     caller: ForgeCaller | undefined,
     rest: string,
   ): Promise<ArtifactDetails> {
-    const owned = await open(path, caller, `/artifacts/${path.artifact_id}${rest}`);
+    const owned = await openForActions(db, path, caller, `/artifacts/${path.artifact_id}${rest}`);
     const artifact = await findArtifact(db, toArtifactId(path.artifact_id));
     const isListed = artifact?.repositoryId === owned.repository.id && artifact.state !== "pending";
     const run = isListed ? await findRun(db, artifact.runId) : undefined;

@@ -14,10 +14,9 @@ import {
 import { AppError } from "../../../errors.ts";
 import { uploadTooLarge } from "../../../utilities/receive-body.ts";
 import type { ForgeCaller } from "../../caller.ts";
-import { openRepository } from "../../issues/issue-access.ts";
 import { notFound } from "../../refusals.ts";
 import type { RepositoryPath } from "../../repositories/repositories.service.ts";
-import { hasActions } from "../runs/workflow-files.ts";
+import { openForActions } from "../runs/workflow-files.ts";
 import type { Masks } from "../secrets/masks.service.ts";
 import type { RunningTask } from "./running-tasks.ts";
 import { type RunId, toRunId } from "../../../../storage/tables/forge/ids.ts";
@@ -74,9 +73,9 @@ export function createSummaries({
       path: RepositoryPath & { readonly run: number },
       caller: ForgeCaller | undefined,
     ): Promise<AsyncGenerator<string>> {
-      const rest = `/actions/runs/${path.run}/summary`;
-      const { repository } = await openRepository(db, path, caller, rest, "repo.actions");
-      const run = hasActions(repository) ? await findRun(db, toRunId(path.run)) : undefined;
+      const below = `/runs/${path.run}/summary`;
+      const { repository } = await openForActions(db, path, caller, below);
+      const run = await findRun(db, toRunId(path.run));
       if (run?.repositoryId !== repository.id) throw notFound();
       return read(run.id, run.attempt);
     },

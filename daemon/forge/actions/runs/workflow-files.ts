@@ -1,6 +1,11 @@
 import { type FolderFile, readFolderFiles } from "../../../../storage/git/folder-files.ts";
+import type { Database } from "../../../../storage/engine/database.ts";
 import type { Git } from "../../../../storage/git/git.ts";
 import type { ForgeRepository } from "../../../../storage/tables/forge/repositories/repositories.ts";
+import type { ForgeCaller } from "../../caller.ts";
+import { openRepository, type OpenedRepository } from "../../issues/issue-access.ts";
+import { notFound } from "../../refusals.ts";
+import type { RepositoryPath } from "../../repositories/repositories.service.ts";
 import { WORKFLOW_BYTES_MAX } from "../workflows/yaml-source.ts";
 import type { WorkflowParser } from "./workflow-parser.ts";
 
@@ -44,4 +49,20 @@ export async function readWorkflowFiles(
 /** Returns whether a repository runs workflows. */
 export function hasActions({ settings, archivedAt }: ForgeRepository): boolean {
   return settings["has_actions"] !== false && archivedAt === undefined;
+}
+
+/**
+ * Opens a repository for requests about its workflows. Throws `not_found` for one that the caller may not read or that runs
+ * none.
+ * @param below the rest of the path that a redirect of a renamed repository leads to
+ */
+export async function openForActions(
+  db: Database,
+  path: RepositoryPath,
+  caller: ForgeCaller | undefined,
+  below: string,
+): Promise<OpenedRepository> {
+  const owned = await openRepository(db, path, caller, `/actions${below}`, "repo.actions");
+  if (!hasActions(owned.repository)) throw notFound();
+  return owned;
 }

@@ -10,15 +10,13 @@ import { AppError } from "../../../errors.ts";
 import type { ForgeCaller } from "../../caller.ts";
 import type { CommitWithFiles } from "../../../../storage/git/commits.ts";
 import type { FindCommit } from "../../git/commit-readers.ts";
-import { openRepository } from "../../issues/issue-access.ts";
-import { notFound } from "../../refusals.ts";
 import { assertReaches } from "../../repositories/access.ts";
 import type { OwnedRepository } from "../../repositories/events.ts";
 import { refusing } from "../../repositories/git-refusals.ts";
 import type { RepositoryPath } from "../../repositories/repositories.service.ts";
 import { readDispatchInputs } from "../workflows/dispatch-inputs.ts";
 import type { ResolveCalls } from "./called-workflows.ts";
-import { hasActions, readWorkflowFiles, type WorkflowFileDeps } from "./workflow-files.ts";
+import { openForActions, readWorkflowFiles, type WorkflowFileDeps } from "./workflow-files.ts";
 import type { StartRun } from "./start-run.ts";
 
 export interface WorkflowsDeps extends WorkflowFileDeps {
@@ -55,17 +53,20 @@ export function createWorkflows(deps: WorkflowsDeps) {
   return {
     /** Lists the workflow files of the default branch. */
     async list(path: RepositoryPath, caller: ForgeCaller | undefined): Promise<WorkflowDetails[]> {
-      return see(await open(path, caller, ""));
+      return see(await openForActions(db, path, caller, "/workflows"));
     },
 
     async get(path: WorkflowPath, caller: ForgeCaller | undefined): Promise<WorkflowDetails> {
       const { workflow_id: id } = path;
-      return getDetails(await open(path, caller, `/${encodeURIComponent(id)}`), id);
+      return getDetails(
+        await openForActions(db, path, caller, `/workflows/${encodeURIComponent(id)}`),
+        id,
+      );
     },
 
     /** Disables or enables a workflow: a disabled one starts no runs. Idempotent. */
     async setDisabled(path: WorkflowPath, caller: ForgeCaller, isDisabled: boolean): Promise<void> {
-      const owned = await open(path, caller, "");
+      const owned = await openForActions(db, path, caller, "/workflows");
       assertReaches(owned, "write");
       const { file } = await getDetails(owned, path.workflow_id);
       await db.transaction((tx) => setWorkflowDisabled(tx, owned.repository.id, file, isDisabled));
@@ -84,7 +85,7 @@ export function createWorkflows(deps: WorkflowsDeps) {
         readonly inputs?: Readonly<Record<string, string>> | null | undefined;
       },
     ): Promise<{ readonly owned: OwnedRepository; readonly run: ActionRun }> {
-      const owned = await open(path, caller, "");
+      const owned = await openForActions(db, path, caller, "/workflows");
       assertReaches(owned, "write");
       const { repository, owner } = owned;
       const target = await findRef(owned, input.ref);
@@ -135,13 +136,6 @@ export function createWorkflows(deps: WorkflowsDeps) {
       return { owned, run };
     },
   };
-
-  async function open(path: RepositoryPath, caller: ForgeCaller | undefined, rest: string) {
-    const below = `/actions/workflows${rest}`;
-    const owned = await openRepository(db, path, caller, below, "repo.actions");
-    if (!hasActions(owned.repository)) throw notFound();
-    return owned;
-  }
 
   async function see({ repository, owner }: OwnedRepository): Promise<WorkflowDetails[]> {
     const head = await refusing(() => findCommit(repository, repository.defaultBranch));
