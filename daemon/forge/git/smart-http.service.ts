@@ -17,7 +17,7 @@ import { notFound } from "../refusals.ts";
 import { assertScope, findAccess, reaches, isPublic } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { OpenedRepository } from "../issues/issue-access.ts";
-import { getOwned } from "../repositories/repositories.service.ts";
+import { findOwned, getOwned } from "../repositories/repositories.service.ts";
 import { keepsCode } from "../repositories/repository-settings.view.ts";
 import { pipeBody } from "./request-body.ts";
 import type { RecordPush } from "./record-push.ts";
@@ -107,6 +107,12 @@ export interface SmartHttpDeps {
   readonly pushBytesMax: number;
 }
 
+/**
+ * The answer to a former name of a repository. Git follows a redirect of its first request only, so a rename before the
+ * second one would end the transfer.
+ */
+type OfFormerName = "redirect" | "follow";
+
 const limits = {
   /** Concurrent git processes, and the length of the queue. */
   transfers: { atOnce: 32, perClient: 12, anonymous: 20, waiting: 128, waitingPerClient: 64 },
@@ -132,7 +138,7 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
           "invalid_argument",
           "unknown service: only git's smart protocol is served",
         );
-      const { repository } = await getAllowed(request, service);
+      const { repository } = await getAllowed(request, service, "redirect");
       const release = await acquireSlot(request);
       try {
         const body = await runInFolder(repository, (directory) =>
@@ -157,7 +163,7 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
     async fetch(transfer) {
       const service = "git-upload-pack";
       assertBody(transfer, service);
-      const child = await startReading(transfer, toCommand(service));
+      const child = await startReading(transfer, toCommand(service), "follow");
       const giveUp = () => {
         if (!child.stdout.readableEnded) child.stop();
       };
@@ -170,7 +176,7 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
     async push(transfer) {
       const service = "git-receive-pack";
       assertBody(transfer, service);
-      const owned = await getAllowed(transfer, service);
+      const owned = await getAllowed(transfer, service, "follow");
       const { caller } = transfer;
       if (caller === undefined) throw needsCredentials();
       const pusher = caller.user;
@@ -203,7 +209,7 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
     transfer: GitConversation,
     command: readonly string[],
   ): Promise<GitConversationAnswer> {
-    const child = await startReading(transfer, command);
+    const child = await startReading(transfer, command, "redirect");
     return {
       stream: child.stdout,
       exitCode: async () => (await child.ended).exitCode ?? 1,
@@ -214,8 +220,9 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
   async function startReading(
     transfer: GitConversation,
     command: readonly string[],
+    ofFormerName: OfFormerName,
   ): Promise<GitProcess> {
-    const { repository } = await getAllowed(transfer, "git-upload-pack");
+    const { repository } = await getAllowed(transfer, "git-upload-pack", ofFormerName);
     const release = await acquireSlot(transfer);
     try {
       const child = await runInFolder(repository, (directory) =>
@@ -242,11 +249,15 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
   }
 
   /** Returns the repository if the caller may use the service on it. */
-  async function getAllowed(request: GitRequest, service: GitService): Promise<OwnedRepository> {
+  async function getAllowed(
+    request: GitRequest,
+    service: GitService,
+    ofFormerName: OfFormerName,
+  ): Promise<OwnedRepository> {
     const { caller } = request;
     const level = service === "git-upload-pack" ? "read" : "write";
     const name = request.name.replace(/\.git$/i, "");
-    const found = await findVisible(request, name, service);
+    const found = await findVisible(request, name, service, ofFormerName);
     if (found === undefined) {
       // An anonymous caller must not learn whether the repository exists.
       throw caller === undefined ? needsCredentials() : notFound();
@@ -277,14 +288,24 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
     }
   }
 
-  async function findVisible({ ownerName, caller }: GitRequest, name: string, service: GitService) {
+  async function findVisible(
+    { ownerName, caller }: GitRequest,
+    name: string,
+    service: GitService,
+    ofFormerName: OfFormerName,
+  ) {
     try {
-      const owned = await getOwned(
-        db,
-        { owner: ownerName, repo: name },
-        caller?.user,
-        (current) => `/${current.owner}/${current.repo}.git/info/refs?service=${service}`,
-      );
+      const path = { owner: ownerName, repo: name };
+      const owned =
+        ofFormerName === "follow"
+          ? await findOwned(db, path)
+          : await getOwned(
+              db,
+              path,
+              caller?.user,
+              (current) => `/${current.owner}/${current.repo}.git/info/refs?service=${service}`,
+            );
+      if (owned === undefined) return undefined;
       const access = await findAccess(db, owned, caller?.user);
       return reaches(access, "read") ? { ...owned, access } : undefined;
     } catch (error) {

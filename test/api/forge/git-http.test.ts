@@ -88,6 +88,40 @@ describe("clone, push, fetch", () => {
     await ok(git.run("--git-dir", folderOf(name), "-c", "safe.directory=*", "fsck", "--strict"));
   });
 
+  test("a transfer goes on when the repository is renamed after the client listed the refs", async () => {
+    await create("renamed-between");
+    await workIn("renamed-between", 1);
+    await ok(git.in("renamed-between", "push", "-q", "origin", "main", "main:old"));
+    const head = (await ok(git.in("renamed-between", "rev-parse", "main"))).trim();
+    const send = (path: string, init: RequestInit = {}) =>
+      fetch(`${daemon.url}/mira/renamed-between.git/${path}`, {
+        redirect: "manual",
+        ...init,
+        headers: { authorization: `token ${people.tokenOf("mira")}`, ...init.headers },
+      });
+    const post = (service: string, body: string, headers = {}) =>
+      send(service, {
+        method: "POST",
+        headers: { "content-type": `application/x-${service}-request`, ...headers },
+        body,
+      });
+    const name = "renamed-after";
+    const renamed = await people.by("mira", "PATCH", "/repos/mira/renamed-between", { name });
+    expect(renamed.status).toBe(200);
+    const refs = await send("info/refs?service=git-upload-pack");
+    expect(refs.status).toBe(307);
+    expect(refs.headers.get("location")).toContain(`/mira/${name}.git/info/refs`);
+    const listed = await post("git-upload-pack", "0014command=ls-refs\n0000", {
+      "git-protocol": "version=2",
+    });
+    expect(await listed.text()).toContain(`${head} refs/heads/old`);
+    const command = `${head} ${"0".repeat(40)} refs/heads/old\0report-status`;
+    const length = (command.length + 4).toString(16).padStart(4, "0");
+    const pushed = await post("git-receive-pack", `${length}${command}0000`);
+    expect(await pushed.text()).toContain("ok refs/heads/old");
+    expect((await repository(name)).branch_count).toBe(1);
+  });
+
   test("the first branch pushed to an empty repository becomes its default", async () => {
     await create("renamed-branch");
     await workIn("renamed-branch", 1);
