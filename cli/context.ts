@@ -23,7 +23,7 @@ export interface CliContext extends CliEnvironment {
 
 /** The context as the program itself uses it. */
 export interface CliRun extends CliContext {
-  /** The flags are known. Everything made from earlier ones is made again. */
+  /** Sets the flags. Members that were created with earlier flags are created again. */
   useFlags(flags: CommonFlags): void;
   /** Text that commander writes while it parses; written by `flush`. */
   queue(text: string): void;

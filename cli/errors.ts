@@ -89,7 +89,7 @@ export function toErrorLine(error: CliError): string {
   });
 }
 
-/** The failure that `error` amounts to; anything unknown is `unexpected` and keeps its cause. */
+/** Converts any error to a `CliError`. An unknown one becomes `unexpected` and keeps its cause. */
 export function toCliError(error: unknown): CliError {
   if (error instanceof CliError) return error;
   const systemCode = (error as NodeJS.ErrnoException | undefined)?.code;

@@ -2,7 +2,7 @@ import type { Command, Option } from "commander";
 import { toChoice } from "./support/flag-values.ts";
 import { usageError } from "./errors.ts";
 
-/** The flags that every command takes, and those that only some kinds of commands take, as they were given. */
+/** The parsed values of the flags that every command takes, and of those that some kinds of commands take. */
 export interface CommonFlags {
   /** `--json`: true, or the chosen fields. */
   readonly json: true | readonly string[] | undefined;
@@ -115,7 +115,7 @@ export function addCommonFlags(command: Command, groups: FlagGroups): void {
     .helpOption("-h, --help", "show this help");
 }
 
-/** Reads the common flags off a parsed command. A flag that the command does not take is as if not given. */
+/** Reads the common flags off a parsed command. A flag that the command does not take counts as absent. */
 export function readCommonFlags(command: Pick<Command, "getOptionValue">): CommonFlags {
   const value = (name: string): unknown => command.getOptionValue(name);
   const text = (name: string) => value(name) as string | undefined;
@@ -163,7 +163,7 @@ export function isMachineOutput(flags: CommonFlags): boolean {
   );
 }
 
-/** The same question to a line that could not be parsed. */
+/** Returns whether a line that could not be parsed requests machine output. */
 export function asksForMachineOutput(argv: readonly string[]): boolean {
   const end = argv.indexOf("--");
   return (end < 0 ? argv : argv.slice(0, end)).some((word) =>
@@ -198,7 +198,7 @@ function assertOneMode(flags: CommonFlags): void {
     throw usageError("--page and --all exclude each other");
 }
 
-/** The flag that prints a list item by item, so that nothing can be around it. */
+/** Returns the flag that prints a list item by item, so that the list has no wrapper. */
 function toItemwise({ ndjson, template, format }: CommonFlags): string | undefined {
   if (ndjson) return "--ndjson";
   if (template !== undefined) return "--template";

@@ -3,7 +3,7 @@ import { CliError } from "./errors.ts";
 import { sanitizeText } from "./output/sanitize.ts";
 import type { System } from "./system.ts";
 
-/** Terminal colours; identity functions when there is to be no colour. */
+/** Terminal colours; identity functions without colour. */
 export interface Style {
   bold(text: string): string;
   dim(text: string): string;
@@ -59,7 +59,7 @@ export function createIo(system: System, flags: () => IoFlags): Io {
     system.stdout.columns || system.stderr.columns || 80;
   const draw = (text: string, widthOf = (line: string) => line.length) => {
     const lines = sanitizeText(text).split("\n");
-    // A terminal that was made narrower has wrapped the lines that it showed.
+    // A terminal that became narrower has wrapped the drawn lines.
     const before = drawnWidths.reduce(
       (rows, width) => rows + Math.max(1, Math.ceil(width / columns())),
       0,
@@ -71,7 +71,7 @@ export function createIo(system: System, flags: () => IoFlags): Io {
     system.stderr.write(`\r${up}${lines.map((line) => `\u001b[2K${line}`).join("\n")}${rest}`);
   };
   const writeLine = (line: string, paint = (text: string) => text) => {
-    // A line of its own goes where the drawing was.
+    // The line replaces the drawing.
     if (drawn !== "") draw("");
     system.stderr.write(`${paint(sanitizeText(line))}\n`);
   };

@@ -133,8 +133,9 @@ function guarded(stream: NodeJS.WriteStream): NodeJS.WriteStream {
 }
 
 /**
- * Ends the process whatever its threads do. `process.exit` joins the thread pool, and so waits for a native call that
- * never returns (a keyring that hangs); becoming another program does not. Windows ends all threads by itself.
+ * * Ends the process regardless of its threads. `process.exit` joins the thread pool, and so waits for a native call
+ * that never returns (a keyring that hangs); replacing the process by another program does not. Windows ends all
+ * threads by itself.
  */
 function exitNow(code: number): void {
   if (process.platform !== "win32" && typeof process.execve === "function")
@@ -148,9 +149,9 @@ function programOf(node: string, script: string | undefined): System["program"] 
   return isExecutable || script === undefined ? [node] : [node, script];
 }
 
-/** Starts the system's own opener and leaves it to itself. A session without a desktop has nothing to show it on. */
+/** Starts the system's opener without waiting for it; false in a session without a desktop. */
 function openBrowser(address: string): boolean {
-  // The address comes from elsewhere, and openers start programs for other schemes.
+  // The address is untrusted, and openers start programs for other schemes.
   return /^https?:/i.test(address) && openOnDesktop(address);
 }
 
@@ -209,7 +210,7 @@ function outputClosed(signal: AbortSignal): Promise<void> {
   const tail = spawn("tail", words, { stdio: ["ignore", "inherit", "ignore"], signal });
   tail.unref();
   return new Promise((resolve) => {
-    // No tail, another one than GNU's, or the end of the watch: then the next write tells.
+    // Without GNU tail, or after the end of the watch, the next write detects it.
     tail.on("error", () => undefined);
     tail.once("exit", (_code, killedBy) => {
       if (killedBy === "SIGPIPE") resolve();
@@ -221,7 +222,7 @@ function canSignal(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal);
   } catch (error) {
-    // EPERM: it lives, under another user.
+    // EPERM: the process runs under another user.
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
@@ -254,7 +255,7 @@ function homeOf(env: NodeJS.ProcessEnv, platform: NodeJS.Platform): string {
   try {
     return userInfo().homedir;
   } catch {
-    // A user whom the system does not know, as in many containers: those that set HOME for one take the root, too.
+    // The system does not know the user, as in many containers; those use the root as well.
     return "/";
   }
 }

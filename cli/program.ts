@@ -73,7 +73,7 @@ async function runLine(
   leaf.hook("preAction", async () => {
     onFlags(readCommonFlags(leaf));
     const line = [...path, verb].map(({ name }) => name).join(" ");
-    // A completion script's call prints nothing but values, and `serve` refuses such variables itself.
+    // Completion prints only values, and `serve` refuses such variables itself.
     if (!verb.hidden && line !== "serve") await warnOfVariables(cli);
     const { assertKnownValues, isMissing } = await import("./tree/usage-errors.ts");
     assertKnownValues(leaf, line, module);

@@ -36,7 +36,7 @@ export interface Prompts {
     flag: string,
     byDefault?: string,
   ): Promise<string>;
-  /** A line that is not shown. */
+  /** Prompts for a line without echo. */
   secret(question: string, flag: string): Promise<string>;
   /**
    * Asks for confirmation before something is destroyed, unless `--yes` is set. With `name` the user must type that name,

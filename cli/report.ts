@@ -10,7 +10,7 @@ export interface Stopping {
   readonly signal: AbortSignal;
   /** Rejects when a command has not ended within the time it has to clean up. */
   readonly stopped: Promise<never>;
-  /** The command sees to the signal itself, however long it takes. */
+  /** Leaves stop signals to the command, without a time limit. */
   hold(): void;
   /**
    * Runs synchronous work during which signals could not be handled. Until it is done, a signal ends the process at once.
@@ -100,7 +100,7 @@ export async function reportFailure(
     await output.done({ dry_run: true, ...error.would }, toDryRunText(error.would));
     return 0;
   }
-  // Whatever a stop signal tore apart failed because of the signal.
+  // After a stop signal, every failure is a consequence of the signal.
   const failure = cli.signal.aborted ? toCliError(cli.signal.reason) : toCliError(error);
   const { io } = cli;
   if (failure.code === "closed_pipe") return exitCodeOf(failure);

@@ -22,9 +22,9 @@ export interface Authorizer {
   /** @throws CliError `not_signed_in` */
   authorization(service: Service): Promise<Authorization>;
   /**
-   * Returns the header of stored credentials that are good as they are: runs no command and renews no session. Undefined
-   * when the session must be renewed first. @throws CliError `not_signed_in`, `daemon_unreachable` when the daemon of this home
-   * does not run
+   * * Returns the header of stored credentials that are still valid, without running a command or renewing a session.
+   * Undefined when the session must be renewed first. @throws CliError `not_signed_in`, `daemon_unreachable` when the
+   * daemon of this home does not run
    */
   presentHeader(service: Service): Promise<string | undefined>;
   readonly vaultSession: VaultSession;
@@ -83,7 +83,7 @@ function toHeader(service: Service, token: string): string {
   return service === "forge" ? `token ${token}` : `Bearer ${token}`;
 }
 
-/** A token of the environment, or of the command that it names. */
+/** Returns the token from the environment, or from the token command. */
 async function fixedToken(cli: AuthorizerDeps, service: Service): Promise<string | undefined> {
   const { forgeToken, vaultToken, tokenCommand } = await cli.config();
   const token = service === "forge" ? forgeToken : vaultToken;
@@ -111,8 +111,8 @@ async function storedForgeToken(cli: AuthorizerDeps, target: Target): Promise<st
 }
 
 /**
- * Whether credentials from one address may go to another: to the same origin only, so that a changed address does not
- * carry them away. On this machine ports change with each start, so all of loopback is one.
+ * * Returns whether credentials stored for `url` may be sent to the target: only to the same origin, so that a changed
+ * address cannot steal them. Ports of this machine change with each start, so all of loopback counts as one origin.
  */
 function belongsTo(url: string, target: Target): boolean {
   return (toTarget(url).isLoopback && target.isLoopback) || isSameOrigin(url, target);

@@ -6,14 +6,14 @@ import type { RawBody } from "./raw-download.ts";
 import type { IncomingResponse, Transport } from "./transport.ts";
 import { parseJson } from "../support/json.ts";
 
-/** An answer of bytes. The stream must be consumed or destroyed. */
+/** A response of bytes. The stream must be consumed or destroyed. */
 export interface ByteDownload {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** Exact length, if the server states it. */
   readonly size: number | undefined;
   readonly stream: Readable;
-  /** Reads the bytes with less work than `stream`; of large downloads over plain http. */
+  /** A faster alternative to `stream`, for large downloads over plain http. */
   readonly raw?: RawBody;
 }
 
@@ -45,7 +45,7 @@ export async function openDownload(
   throw downloadFailure(service, status, headers, body);
 }
 
-/** The failure that a refused download amounts to. */
+/** Converts a refused download to a failure. */
 export function downloadFailure(
   service: Service,
   status: number,
@@ -120,7 +120,7 @@ export interface ByteUpload {
   readonly canRestart: boolean;
   /** Opens the bytes. */
   open(): Readable;
-  /** Called with the number of bytes of the file that were sent in all. */
+  /** Called with the total number of sent bytes of the file. */
   readonly onProgress: (sent: number) => void;
 }
 
@@ -140,7 +140,7 @@ async function* multipartStream(form: ByteUpload, boundary: string): AsyncGenera
   yield toTail(boundary);
 }
 
-/** The exact length of that, or undefined when the file's is not known. */
+/** Returns the exact length of the form, or undefined if the file's size is unknown. */
 function multipartLength(form: ByteUpload, boundary: string): number | undefined {
   if (form.size === undefined) return undefined;
   return toHead(form, boundary).byteLength + form.size + toTail(boundary).byteLength;

@@ -30,7 +30,7 @@ export interface CallOptions {
   readonly authorization?: "none" | string;
   /** Further headers. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Answers with these statuses or typed failures are returned instead of thrown. */
+  /** Selects failures that are returned instead of thrown. */
   readonly accept?: (answer: { readonly status: number; readonly body: unknown }) => boolean;
 }
 
@@ -38,9 +38,9 @@ export interface CallOptions {
 export interface DownloadOptions {
   /** Further headers. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Ends the download besides the stop signals of the command. */
+  /** Cancels the download, as the command's stop signals do. */
   readonly signal?: AbortSignal;
-  /** The caller reads `raw` of the download where there is one. */
+  /** The caller reads `raw` of the download if present. */
   readonly isLarge?: boolean;
 }
 
@@ -52,7 +52,7 @@ export type SuccessOf<E extends AnyEndpoint> = Extract<AnswerOf<E>, { status: Su
 /** An answer that was not a failure. */
 export type Answer<E extends AnyEndpoint> = SuccessOf<E> & {
   readonly headers: IncomingHttpHeaders;
-  /** The answer as it came. */
+  /** The unparsed response. */
   readonly raw: IncomingResponse;
 };
 
@@ -86,8 +86,8 @@ export interface Client {
     options?: DownloadOptions,
   ): Promise<ByteDownload>;
   /**
-   * Calls an operation that takes a stream or JSON and answers with a stream, which may begin before the body has ended.
-   * `body` is called once more when the credentials had to be renewed: it then starts again from the beginning.
+   * * Calls an operation that takes a stream or JSON and answers with a stream, which may begin before the body has
+   * ended. After a renewal of the credentials `body` is called again and must restart from the beginning.
    */
   exchange<E extends AnyEndpoint>(
     operation: Operation<E>,
@@ -117,7 +117,7 @@ export interface Client {
 /** Constant: access tokens of the vault are bound to both, and a version would end every session at an upgrade. */
 export const clientHeaders = { "User-Agent": "croft-cli", "Accept-Language": "en" } as const;
 
-/** Routes that spare the session whose refresh cookie comes with the request, or end it. */
+/** Routes that treat the session of the refresh cookie in the request as the caller's own. */
 const cookieRoutes: ReadonlySet<string> = new Set([
   "/api/auth/logout",
   "/api/auth/logout-all",
@@ -252,7 +252,7 @@ export function createClient(
         return await sendSigned(service, method, path, headers, body, undefined);
       } catch (error) {
         if (!(error instanceof CliError) || error.code !== "not_signed_in") throw error;
-        // Some routes need no credentials, and only the daemon knows which.
+        // A route may need no credentials; only the daemon knows.
         const answer = await sendSigned(service, method, path, headers, body, "none");
         if (answer.status === 401) throw error;
         return answer;
@@ -310,7 +310,7 @@ export function createClient(
     return withRenewal(service, undefined, send);
   }
 
-  /** Sends with credentials, and once more with renewed ones when the first were refused. */
+  /** Sends a request, and repeats it once with renewed credentials if the first were refused. */
   async function withRenewal<T extends { readonly status: number; readonly body?: unknown }>(
     service: Service,
     canRepeat: boolean | undefined,
@@ -320,7 +320,7 @@ export function createClient(
     const first = await send({ Authorization: authorization.header });
     const { renew } = authorization;
     if (first.status !== 401 || renew === undefined || canRepeat === false) return first;
-    // A 401 may also be the cloud provider's refusal, or of a password in the body: another token would not help.
+    // A 401 may also mean that the cloud provider or a password in the body was refused; a new token would not help.
     if (Buffer.isBuffer(first.body) && !isTokenRefusal(first.body)) return first;
     return send({ Authorization: await renew() });
   }
@@ -336,7 +336,7 @@ export function createClient(
   }
 }
 
-/** A body of JSON as its value, so that a preview can leave out the secrets in it. */
+/** Parses a JSON body, so that a preview can hide its secrets. */
 function toReadable(body: FreeRequest["body"]): unknown {
   return typeof body === "string" ? (parseJson(Buffer.from(body)) ?? body) : body;
 }
@@ -347,7 +347,7 @@ function movedPathOf({ status, headers }: IncomingResponse): string | undefined 
   return status === 307 && location?.startsWith("/api/v1/") === true ? location : undefined;
 }
 
-/** The service that an operation belongs to. */
+/** Returns the service of an operation. */
 function serviceOf(operation: { readonly path: string }): Service {
   return apiOf(operation);
 }

@@ -80,8 +80,8 @@ const codeOfStatus: Readonly<Record<number, CliErrorCode>> = {
 };
 
 /**
- * The failure that an answer amounts to, or undefined when the request succeeded: the one table from answers to error
- * codes. A success status with a failed outcome is a failure; a sign-in challenge is `challenge_required`.
+ * * Converts a response to a failure; undefined for a success. This is the only table from responses to error codes. A
+ * success status with a failed outcome is a failure; a sign-in challenge is `challenge_required`.
  */
 export function toFailure(response: ResponseParts): CliError | undefined {
   const { status, body } = response;

@@ -93,7 +93,7 @@ export function vaultPages<E extends AnyEndpoint>(
 ): PageSource<ItemsField<BodyOf200<E>>> {
   type Item = ItemsField<BodyOf200<E>>;
   const read = async (page: number, limit: number | undefined): Promise<Page<Item>> => {
-    // The daemon would refuse it too, by a name that the command line does not use.
+    // The daemon refuses it too, but its message uses another name.
     if (limit !== undefined && limit > vaultLargestPage)
       throw usageError(`--limit takes at most ${vaultLargestPage} here`, "--all lists everything");
     const query = { ...input.query, page, per_page: limit };
@@ -108,7 +108,7 @@ export function vaultPages<E extends AnyEndpoint>(
   };
 }
 
-/** Another server than croft may respond with anything. @throws CliError `unexpected_answer` */
+/** Servers other than croft may respond with anything. @throws CliError `unexpected_answer` */
 function assertList<T extends readonly unknown[]>(items: T): T {
   if (Array.isArray(items)) return items;
   throw new CliError("unexpected_answer", "the server does not speak croft's API", {

@@ -35,17 +35,17 @@ interface RawRequest {
 const BUFFER_BYTES = 1024 * 1024;
 /** One is filled while others wait for the disk. */
 const BUFFERS = 4;
-/** A read into less room would cost as much as into more. */
+/** Reads into less space cost as much as larger ones. */
 const ROOM_BYTES_MIN = 64 * 1024;
 const HEAD_BYTES_MAX = 64 * 1024;
 /** Bytes of a slow connection are written this often, for progress and for a download that is stopped and resumed. */
 const FLUSH_MS = 100;
 
 /**
- * Sends a GET over plain http and reads the response into reused buffers: a stream takes a new one of 64 KiB for each read,
- * which costs four times the processor time of the whole download. Resolves with undefined, having closed the connection, for
- * every response but a plain one with a length: then the caller sends the request again through Node's client, which
- * knows all of HTTP.
+ * * Sends a GET over plain http and reads the response into reused buffers: a stream takes a new one of 64 KiB for each
+ * read, which costs four times the processor time of the whole download. For a response that is not plain or has no
+ * length, closes the connection and resolves with undefined; the caller then repeats the request through Node's client,
+ * which supports all of HTTP.
  */
 export function openRaw(request: RawRequest): Promise<RawResponse | undefined> {
   const { url, signal, toError } = request;
@@ -210,7 +210,7 @@ function toHead({ http: { validateHeaderName, validateHeaderValue }, url, header
   return [...lines, "Connection: close", "", ""].join("\r\n");
 }
 
-/** Reads the head of a response whose body is as long as it says; undefined for everything else. */
+/** Parses the head of a response with a plain body of stated length; undefined for any other response. */
 function readHead(
   text: string,
 ):
@@ -224,7 +224,7 @@ function readHead(
   for (const line of lines) {
     const match = /^([\w!#$%&'*+.^`|~-]+):[ \t]*([^\0\r\n]*?)[ \t]*$/.exec(line);
     const name = match?.[1]?.toLowerCase();
-    // Nothing that could be read in two ways.
+    // Refuses ambiguous headers.
     if (name === undefined || (name in headers && name !== "set-cookie")) return undefined;
     headers[name] = match?.[2] ?? "";
   }
@@ -235,7 +235,7 @@ function readHead(
     : undefined;
 }
 
-/** For readers that take a stream: copies each part. */
+/** Converts a raw body to a stream, copying each part. */
 function toStream(raw: RawBody, close: () => void): Readable {
   let isStarted = false;
   let goOn = () => {};

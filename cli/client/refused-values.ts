@@ -8,9 +8,9 @@ import { CliError, type Problem } from "../errors.ts";
 import { asObject, type JsonObject } from "../support/json.ts";
 import { forge, vault, type AnyOperation } from "./operations.ts";
 
-// Loads the contract's schemas, which takes as long as a whole command: import it after a failure only.
+// Loads the contract's schemas, which takes as long as a whole command. Import this file only after a failure.
 
-/** The member of a body that is a new password, and the rules that a schema does not hold. */
+/** The body member with a new password, and the rules that its schema lacks. */
 const newPasswords: Readonly<Record<string, readonly [member: string, rule: PasswordRule]>> = {
   [forge.createUser.name]: ["password", findForgeMistake],
   [forge.editUser.name]: ["password", findForgeMistake],
@@ -23,8 +23,8 @@ const newPasswords: Readonly<Record<string, readonly [member: string, rule: Pass
 type PasswordRule = (password: string) => string | undefined;
 
 /**
- * Adds to a refusal the other values of the body that the server would refuse next: the forge names the first one only, and
- * both APIs look at a password last.
+ * * Adds all other invalid values of the body to a refusal. The forge reports only the first one, and both APIs check
+ * passwords last.
  */
 export function withAllProblems(error: CliError, operation: AnyOperation, body: unknown): CliError {
   const { problems = [] } = error.details;
@@ -42,8 +42,8 @@ export function withAllProblems(error: CliError, operation: AnyOperation, body: 
 const forgePasswordRefusal = /^Password(?:IsRequired|Complexity|Pwned)$/;
 
 /**
- * The problems of values by their member in the bodies of `operations`. Members that are absent are no problem, and neither
- * are those of another type, because a flag is text.
+ * * Returns the problems of values by their member in the bodies of `operations`. Ignores absent members and types
+ * other than text, because flags are text.
  */
 export function findFlagProblems(
   operations: readonly AnyOperation[],

@@ -24,7 +24,7 @@ export function toAddress(
   return text === "" ? filled : `${filled}?${text}`;
 }
 
-/** A request as shown to people and scripts, without the secrets in its body. */
+/** Returns a request for display, without the secrets in its body. */
 export function toPreview(
   method: string,
   url: string,

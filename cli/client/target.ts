@@ -10,7 +10,7 @@ import { parseObject } from "../support/json.ts";
 /** The contents of `daemon.json` in the data directory of a running daemon. */
 export interface DaemonNotice {
   readonly pid: number;
-  /** Distinguishes its process from a later one with the same id; undefined on systems without start times. */
+  /** Distinguishes the process from a later one with the same id; undefined on systems without start times. */
   readonly mark: string | undefined;
   /** Epoch milliseconds. */
   readonly startedAt: number;
@@ -24,8 +24,8 @@ export interface Target {
   readonly url: string;
   readonly isLoopback: boolean;
   /**
-   * Why no request may be sent: the address is that of this home's own daemon, which does not run. Another process
-   * listens there, and must not be sent passwords and tokens.
+   * * Set if no request may be sent: the address belongs to this home's own daemon, which is not running. Another
+   * process may listen there and must not receive passwords and tokens.
    */
   readonly absence?: CliError;
 }
@@ -35,8 +35,8 @@ type TargetDeps = Pick<CliEnvironment, "config" | "flags" | "system"> & {
 };
 
 /**
- * Which daemon: `--url`, the profile that `--profile` names, `CROFT_URL`, the profile in use, the config file, the
- * daemon that runs on this home's data, where it would listen.
+ * * Returns the daemon of this run. In order of precedence: `--url`, the profile that `--profile` names, `CROFT_URL`,
+ * the profile in use, the config file, the daemon that runs on this home's data, where it would listen.
  */
 export async function findTarget(cli: TargetDeps): Promise<Target> {
   const config = await cli.config();
@@ -66,7 +66,7 @@ export function addressOf({ url, absence }: Target): string {
   return url;
 }
 
-/** A daemon has been started on this folder, so that it is known where its own one listens when it runs. */
+/** Returns whether a daemon was ever started on this folder. */
 function isDaemonHome(dataDirectory: string): boolean {
   return existsSync(join(dataDirectory, "croft.lock"));
 }
@@ -120,7 +120,7 @@ function parseNotice(text: string | undefined): DaemonNotice | undefined {
   };
 }
 
-/** A daemon that listens everywhere is reached on loopback, where its credentials are good as well. */
+/** A daemon that listens on all addresses is reached on loopback, where its credentials are valid as well. */
 function toReachable(url: string): string {
   return url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
 }

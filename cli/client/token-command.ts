@@ -3,8 +3,8 @@ import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 
 /**
- * The first line that the command prints. It runs in the system's shell, with the name of the service in
- * `CROFT_SERVICE`, and may talk to the person on standard error.
+ * * The first line that the command prints. It runs in the system's shell, with the name of the service in
+ * `CROFT_SERVICE`, and may prompt on standard error.
  * @throws CliError `invalid_credentials` when it fails or prints nothing
  */
 export async function runTokenCommand(

@@ -9,7 +9,7 @@ import { isLoopbackHost } from "./target.ts";
 import type { CliEnvironment } from "../environment.ts";
 import { readTextFile } from "../profile/config.ts";
 
-/** One request as it goes out. */
+/** An outgoing request. */
 export interface OutgoingRequest {
   readonly method: string;
   readonly url: string;
@@ -20,7 +20,7 @@ export interface OutgoingRequest {
   readonly isLarge?: boolean | undefined;
 }
 
-/** A response whose body is still coming. The stream must be consumed or destroyed, unless `raw` is used instead. */
+/** A response whose body is still arriving. The stream must be consumed or destroyed, unless `raw` is used instead. */
 export interface OpenResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -202,7 +202,7 @@ function toNetworkError(error: unknown, url: URL, signal: AbortSignal): Error {
   });
 }
 
-/** System messages with clearer text: OpenSSL's name a line of its sources. */
+/** Clearer texts for system errors: OpenSSL's messages name a line of its sources. */
 const plainReasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: "connection refused",
   EPROTO: "TLS handshake failed; is the server plain http?",
@@ -235,7 +235,7 @@ async function read(cli: Pick<CliEnvironment, "config">): ReturnType<Trust> {
     const { createSecureContext, getCACertificates } = await import("node:tls");
     return createSecureContext({ ca: [...getCACertificates("default"), own] });
   } catch {
-    // Another user's home, or a damaged file: its daemon is a stranger like others.
+    // Another user's home, or a damaged file: its certificate is not trusted.
     return undefined;
   }
 }

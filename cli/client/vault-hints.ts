@@ -51,7 +51,7 @@ export const vaultHints: Readonly<Record<string, string>> = {
     'administrators have no files: sign in with a regular account, which "croft vault register" makes',
 };
 
-/** Messages for the daemon's reasons to refuse a refresh token, which people do not know. */
+/** Messages for the daemon's reasons to refuse a refresh token: people do not know the term. */
 export const sessionEnds: Readonly<Record<string, string>> = {
   "": "your session in the vault has ended",
   "Session revoked": "your session in the vault was revoked",
@@ -67,7 +67,7 @@ export interface StorageMessage {
 const look = "list the folder again and retry";
 const later = 'try again later; "croft vault connection test" checks the storage';
 
-/** By `kind`, and where the reason makes a difference by `kind/reason`. */
+/** Messages by `kind`, or by `kind/reason` if the reason matters. */
 const words: Readonly<Record<string, StorageMessage>> = {
   stale: { message: "the item was changed or deleted since it was listed", hint: look },
   conflict: { message: "the name is taken", hint: "choose another name" },

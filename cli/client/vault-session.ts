@@ -20,7 +20,8 @@ export interface StoredSession {
 /** Access tokens of the vault, renewed before they end. */
 export interface VaultSession {
   /**
-   * A token with some life left. @throws CliError `not_signed_in` without a session, `session_revoked` when it has ended
+   * * Returns a token that is valid for a while. @throws CliError `not_signed_in` without a session, `session_revoked`
+   * when it has ended
    */
   accessToken(): Promise<string>;
   /** The stored token; undefined when it must be renewed. @throws CliError `not_signed_in` without a session */
@@ -31,7 +32,7 @@ export interface VaultSession {
   cookie(): Promise<string | undefined>;
 }
 
-/** A token is renewed when it has less left than a request may need. */
+/** A token is renewed if its remaining lifetime may be too short for a request. */
 const leastLifeMs = 30_000;
 
 type VaultSessionDeps = Pick<CliEnvironment, "system" | "clock"> & {
@@ -101,8 +102,8 @@ export function createVaultSession(
   }
 
   /**
-   * A refresh token that its own daemon refused will not be accepted later either; anything else may be. Another daemon of
-   * this machine, which answers while the own one is down, ends no session.
+   * * A refresh token that its own daemon refused will never be accepted again. A refusal by another daemon of this
+   * machine, which may answer while the own one is down, does not end the session.
    */
   async function refuse(
     profile: NamedProfile,
@@ -162,7 +163,7 @@ function toCookie(refreshToken: string): string {
   return `${cookiePrefix}${refreshToken}`;
 }
 
-/** When a JWT ends, in epoch milliseconds. It is the server's to check the signature. */
+/** Returns the expiry of a JWT in epoch milliseconds. The server checks the signature. */
 function expiryOf(token: string): number | undefined {
   const payload = parseJson(Buffer.from(token.split(".")[1] ?? "", "base64url"));
   const { exp } = (payload ?? {}) as { readonly exp?: unknown };

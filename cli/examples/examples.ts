@@ -1,5 +1,5 @@
-// cli/examples: two or more examples of every command, for its help page, the reference and the manual. They are apart
-// from the commands because no other run of a command reads them, and a test runs each of them.
+// cli/examples: two or more examples of every command, for its help page, the reference and the manual. They are
+// separate from the commands because only help needs them. A test runs each of them.
 
 /** The description of an example, and the command as typed in a shell. */
 export type Example = readonly [sentence: string, line: string];

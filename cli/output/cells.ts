@@ -28,7 +28,7 @@ export function size(value: number | null | undefined): Cell {
   return { size: value };
 }
 
-/** A cell for people. `now` is in epoch milliseconds. */
+/** Formats a cell for people. `now` is in epoch milliseconds. */
 export function toHumanCell(cell: Cell, now: number): string {
   if (cell === null || cell === undefined) return "";
   if (typeof cell === "boolean") return cell ? "yes" : "no";
@@ -39,7 +39,7 @@ export function toHumanCell(cell: Cell, now: number): string {
   return cell.size === null || cell.size === undefined ? "" : toSizeText(cell.size);
 }
 
-/** A cell for scripts: exact, and the same at any time. */
+/** Formats a cell for scripts: exact and independent of the time. */
 export function toExactCell(cell: Cell): string {
   if (cell === null || cell === undefined) return "";
   if (typeof cell !== "object") return String(cell);
@@ -101,7 +101,7 @@ function toRfc3339(value: string | number): string {
   return typeof value === "number" ? new Date(value).toISOString() : value;
 }
 
-/** Whether a moment in epoch milliseconds is the year 1 or 1970, which the forge sends where something has never happened. */
+/** Returns whether a time in epoch milliseconds is the year 1 or 1970, which the forge sends for "never". */
 function isNever(at: number): boolean {
   return at <= 0;
 }

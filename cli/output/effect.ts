@@ -14,8 +14,8 @@ export function toEffectRows(effect: Readonly<Record<string, unknown>>): string 
 }
 
 /**
- * What a command would do, as a text for people: a list gets a line for each element, a text of several lines stays as it
- * is. Requests are shown as JSON.
+ * * Formats the effect of a dry run for people: a list gets a line for each element, a text of several lines is
+ * unchanged. Requests are shown as JSON.
  */
 export function toDryRunText(would: Readonly<Record<string, unknown>>): string {
   const isShort = ([name, value]: readonly [string, unknown]) =>

@@ -2,7 +2,7 @@ import { Document, isScalar, Scalar, visit } from "yaml";
 import { sanitizeText, toJson, toRowField, unsafeInJson } from "./sanitize.ts";
 import { usageError } from "../errors.ts";
 
-/** One line of RFC 4180 CSV, with its line end. Values are exact: nothing is done against formulas. */
+/** One line of RFC 4180 CSV, with its line end. Values are exact: formulas are not escaped. */
 export function toCsvLine(values: readonly unknown[]): string {
   return `${values.map((value) => quoteCsv(sanitizeText(toFieldText(value)))).join(",")}\r\n`;
 }

@@ -17,7 +17,7 @@ export interface Output {
   resource<T extends object>(value: T, columns: readonly Column<T>[]): Promise<void>;
   /** A list, page by page. */
   list<T extends object>(source: PageSource<T>, columns: readonly Column<T>[]): Promise<void>;
-  /** Items as they come, each at once. Refuses machine modes that print one document for all. */
+  /** Prints items as they arrive. Refuses machine modes that print one document for all. */
   stream<T extends object>(items: AsyncIterable<T>, columns: readonly Column<T>[]): Promise<void>;
   /** Reports the effect of a command without a resource: an object for scripts, a sentence for people. */
   done(values: Readonly<Record<string, unknown>>, sentence: string): Promise<void>;
@@ -26,7 +26,7 @@ export interface Output {
    * then the caller has sanitized it and added colours.
    */
   text(text: string, value: unknown, isStyled?: boolean): Promise<void>;
-  /** The same for a whole text that people read: one that is longer than the terminal is shown in a pager. */
+  /** As `text`, for a long text: one that is longer than the terminal is shown in a pager. */
   page(text: string, value: unknown, isStyled?: boolean): Promise<void>;
 }
 
@@ -170,7 +170,7 @@ export function createOutput({
       const { toYaml } = await import("./formats.ts");
       return io.write(toYaml(value));
     }
-    // Indented for people's eyes only; a pipe gets one line.
+    // Indented on a terminal; a pipe gets one line.
     return io.write(`${toJson(value, io.isOutputTerminal ? 2 : undefined)}\n`);
   }
 
@@ -302,7 +302,7 @@ function emphasize(
   return text.replace(new RegExp(patterns.join("|"), "gu"), (part) => paint(part));
 }
 
-/** A person types an id again: it is never cut. */
+/** Ids are never truncated, because people type them again. */
 function isFixed({ header }: { readonly header: string }): boolean {
   return header === "id";
 }

@@ -24,7 +24,7 @@ export interface PageSource<T> {
   next(page: Page<T>): Promise<Page<T>>;
 }
 
-/** A list that is whole from the start. `--page` and `--limit` cut it. */
+/** A list that is complete from the start. `--page` and `--limit` cut it. */
 export function wholeList<T>(items: readonly T[]): PageSource<T> {
   const cut = (page: number, limit: number): Page<T> => ({
     items: items.slice((page - 1) * limit, page * limit),
@@ -56,7 +56,7 @@ export async function* readPages<T>(
   }
 }
 
-/** Returns the first item of any page that fits. Reads no more pages than it needs. */
+/** Returns the first item that matches, reading only as many pages as needed. */
 export async function findFirst<T>(
   source: PageSource<T>,
   fits: (item: T) => boolean,

@@ -11,13 +11,13 @@ import { cutEnd, cutStart } from "./width.ts";
  */
 export interface Progress {
   /**
-   * One transfer begins, maybe beside others. `total` is in bytes; undefined when unknown. `from` are those that
-   * an earlier one has done.
+   * * Begins a transfer; several may run concurrently. `total` is in bytes, undefined when unknown. `from` is the
+   * number of bytes that an earlier transfer completed.
    */
   begin(name: string, total: number | undefined, from?: number): Transfer;
   /** A file was found that will be transferred; its size is null when unknown. For the totals and the time left. */
   expect(bytes: number | null): void;
-  /** One of these was left as it is. */
+  /** One of the expected files was skipped. */
   leaveOut(bytes: number | null): void;
   /** All files have been found. */
   expectNoMore(): void;
@@ -34,11 +34,11 @@ export interface Transfer {
   end(outcome: "done" | "failed"): void;
 }
 
-/** At most ten frames a second: a terminal far away must not slow the transfers down. */
+/** At most ten frames a second, so that a slow terminal does not slow down the transfers. */
 const frameMs = 100;
 /** Terminals write `^C` after the drawn text; it must not begin a new line. */
 const echoWidth = 2;
-/** Bars at one time; further transfers are only counted. */
+/** Maximum number of bars; further transfers are only counted. */
 const barsMax = 8;
 
 export function createProgress(
@@ -94,7 +94,7 @@ export function createProgress(
           endedBytes += one.done - from;
           if (mode === "json") eventOf(outcome, one);
           if (mode !== "bar") return;
-          // Between the files of many the lines stay, or they would flicker.
+          // With several files the lines stay between two of them, to avoid flicker.
           if (begun === 1) io.draw("");
           else draw();
         },

@@ -16,12 +16,12 @@ const controlsAndFormats =
   // oxlint-disable-next-line no-control-regex -- the pattern matches control characters
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]|(?![\u200c\u200d])\p{Cf}|(?<![^\u0000-\u007f])[\u200c\u200d]/gu;
 
-/** Removes everything that a terminal would act on. Tab and line feed stay. */
+/** Removes all characters that a terminal executes, except tab and line feed. */
 export function sanitizeText(text: string): string {
   return text.replace(escapeSequences, "").replace(controlsAndFormats, "");
 }
 
-/** Removes everything that a terminal would act on and joins the lines with spaces. */
+/** Removes all characters that a terminal executes, and joins the lines with spaces. */
 export function sanitizeLine(text: string): string {
   return sanitizeText(text.replace(/\s*[\t\r\n\v\f\u0085\u2028\u2029]+\s*/g, " "));
 }

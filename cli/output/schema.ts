@@ -30,7 +30,7 @@ function toListSchema(schema: JsonSchema, name: string): JsonSchema {
   });
 }
 
-/** One failed may lack everything but the fields of each. */
+/** For a failed one, only the additional fields are guaranteed. */
 function toOneOrList(
   { $schema: _, ...one }: JsonSchema,
   also: Readonly<Record<string, FieldType>>,

@@ -11,7 +11,7 @@ export class JqTypeError extends Error {}
 
 type Step = (value: unknown) => unknown[];
 
-/** The compiled expression, or undefined when it needs the real engine. */
+/** Compiles an expression; undefined if it needs the real engine. */
 export function compileSmallJq(expression: string): SmallJq | undefined {
   const steps: Step[] = [];
   for (const stage of splitStages(expression)) {

@@ -1,7 +1,7 @@
 import type { AnyOperation } from "../client/operations.ts";
 import { CliError } from "../errors.ts";
 
-/** A JSON Schema, as far as croft makes them by hand. */
+/** The part of JSON Schema that croft writes by hand. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**

@@ -14,9 +14,9 @@ export interface TableInput {
 }
 
 const gap = "  ";
-/** Columns are never squeezed below this, so that something of each is seen. */
+/** Minimum width of a column. */
 const narrowest = 4;
-/** In a table of which less is seen than this of each column, nothing can be read. */
+/** Minimum average width of columns for a readable table. */
 const legible = 6;
 
 /** Whether the terminal is wide enough for a table that can be read. */

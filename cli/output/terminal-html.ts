@@ -8,14 +8,14 @@ interface Options {
   readonly style: Style;
 }
 
-/** Elements that begin and end a block of their own. */
+/** Elements that form a block. */
 const blocks =
   /^(?:p|h[1-6]|ul|ol|li|dl|dt|dd|blockquote|pre|div|table|hr|details|summary|section|article|figure)$/;
 
 /** Blocks that a blank line follows. */
 const spaced = /^(?:p|h[1-6]|ul|ol|dl|blockquote|pre|table|hr)$/;
 
-/** The longest line that is read well. */
+/** The longest readable line. */
 const WIDTH_MAX = 100;
 
 /**

@@ -15,7 +15,7 @@ export function cutEnd(text: string, width: number): string {
   return `${part}…`;
 }
 
-/** The same, cut at the beginning: the last part of a path is the most useful. */
+/** Truncates a text at its beginning, because the last part of a path is the most useful. */
 export function cutStart(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   if (width < 1) return "";
@@ -31,12 +31,12 @@ export function cutStart(text: string, width: number): string {
   return `…${part}`;
 }
 
-/** Filled up with blanks at the end to `width` cells. */
+/** Pads a text with blanks at the end to `width` cells. */
 export function padEnd(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - stringWidth(text)));
 }
 
-/** Filled up with blanks in front. */
+/** Pads a text with blanks in front. */
 export function padStart(text: string, width: number): string {
   return " ".repeat(Math.max(0, width - stringWidth(text))) + text;
 }
@@ -46,7 +46,7 @@ export function wrapWords(text: string, width: number): readonly string[] {
   return breakWords(text, width).map((line) => cutEnd(line, width));
 }
 
-/** The same, with longer words whole: a path or a command is to be copied. */
+/** Wraps a text without breaking long words, so that paths and commands can be copied. */
 export function breakWords(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let line = "";

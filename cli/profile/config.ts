@@ -60,7 +60,7 @@ const clientVariables: ReadonlySet<string> = new Set([
   "CROFT_CACHE_DIR",
 ]);
 
-/** Sentences about `CROFT_` variables that nothing reads. Loads the declarations of settings only for other variables. */
+/** Returns sentences about unknown `CROFT_` variables. Loads the declarations of settings only for other variables. */
 export async function findVariableMistakes({
   env,
 }: Pick<ConfigSystem, "env">): Promise<readonly string[]> {
@@ -70,7 +70,10 @@ export async function findVariableMistakes({
   return findUnknownVariables(env).map(({ message }) => message);
 }
 
-/** The same answer as the full way, or undefined when anything is not plain; the full way then words the mistake. */
+/**
+ * Returns the same result as the full resolution, or undefined if it needs more than the client's own variables. The
+ * full resolution then reports mistakes.
+ */
 function readLightConfig(system: ConfigSystem, flags: CommonFlags): ClientConfig | undefined {
   const { env } = system;
   for (const name of Object.keys(env))
@@ -143,7 +146,7 @@ async function readFullConfig(system: ConfigSystem, flags: CommonFlags): Promise
   };
 }
 
-/** A daemon that listens everywhere is reached on loopback. */
+/** A daemon that listens on all addresses is reached on loopback. */
 function toDefaultUrl(host: string, port: number): string {
   const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
   return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;

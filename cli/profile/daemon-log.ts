@@ -30,8 +30,8 @@ export function olderLogPath(path: string): string {
 }
 
 /**
- * Opens the log file and standard error for the daemon's lines. The file has one format, a JSON object a line, whatever a
- * terminal shows. Without a file that can be written there is standard error alone.
+ * * Opens the log file and standard error for the daemon's lines. The file has one format, a JSON object a line,
+ * whatever a terminal shows. If the file is not writable, only standard error is used.
  */
 export async function openDaemonLog(
   stateDirectory: string,
@@ -80,7 +80,7 @@ async function openFile(path: string, stderr: OutputStream): Promise<WriteStream
       file.once("open", () => resolve());
       file.once("error", reject);
     });
-    // A disk that fills up later costs log lines, not the daemon.
+    // A full disk loses log lines, but does not stop the daemon.
     file.on("error", () => undefined);
     return file;
   } catch (error) {

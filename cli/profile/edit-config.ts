@@ -21,7 +21,10 @@ export async function toSettingValue(
   return flags.stdin === true ? cli.io.readInput() : value;
 }
 
-/** The config file with one setting changed, proven to be usable, and the setting as it will print. */
+/**
+ * Changes one setting in the text of the config file, validates the result, and returns it with the setting's printed
+ * form.
+ */
 export function editConfig(
   cli: CliContext,
   path: string,
@@ -52,12 +55,12 @@ export function editConfig(
   };
   const { text, printed } = orRefused(read, path, key);
   if (value === undefined) return { text, printed: null };
-  // A number or switch is written as one, without quotes.
+  // Numbers and booleans are written without quotes.
   if (typeof printed !== "string" && String(printed) === value) document.set(key, printed);
   return read();
 }
 
-/** Reports an invalid given value as an error of the command line: it is not in the file. */
+/** Reports an invalid new value as an error of the command line, because it is not in the file. */
 function orRefused<Result>(read: () => Result, path: string, key: string): Result {
   try {
     return read();
@@ -74,7 +77,7 @@ function orRefused<Result>(read: () => Result, path: string, key: string): Resul
   }
 }
 
-/** The environment without settings: a variable must not hide that the file's own value is wrong. */
+/** Returns the environment without settings, so that no variable hides an invalid value of the file. */
 function withoutSettings(cli: CliContext): Readonly<Record<string, string | undefined>> {
   const places: ReadonlySet<string> = new Set(["CROFT_HOME", "CROFT_CONFIG"]);
   return Object.fromEntries(

@@ -9,9 +9,9 @@ import { parseObject } from "../support/json.ts";
 
 type Dependencies = Pick<System, "pid" | "clock" | "sleep" | "isProcessAlive">;
 
-/** While the work runs, the lock file's time is renewed this often. */
+/** Interval of the lock file's keep-alive. */
 const heartbeatMs = 5_000;
-/** A holder that lives but has been silent this long is another process with the same id. */
+/** After this time without keep-alive, a living process with the holder's id counts as another process. */
 const silentMs = 60_000;
 const pollMs = 25;
 const patienceMs = 45_000;
@@ -42,7 +42,7 @@ export async function withFileLock<T>(
     await touch(ownFile);
     await acquire(path, ownFile, system);
     const beat = setInterval(() => {
-      // A missed beat is made up for by the next one.
+      // The next keep-alive makes up for a failed one.
       touch(path).catch(() => undefined);
     }, heartbeatMs);
     beat.unref();
@@ -92,7 +92,7 @@ async function isAbandoned(path: string, system: Dependencies): Promise<boolean>
     const isSilent = system.clock() - mtimeMs > silentMs;
     return isSilent || (host === hostname() && !system.isProcessAlive(pid));
   } catch (error) {
-    // Released in this moment.
+    // The holder released it at this moment.
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
     throw error;
   }
@@ -101,7 +101,7 @@ async function isAbandoned(path: string, system: Dependencies): Promise<boolean>
 async function removeAbandoned(path: string, ownFile: string, system: Dependencies): Promise<void> {
   const broom = `${path}.broom`;
   if (!(await tryLink(ownFile, broom))) {
-    // Its holder needs a moment only; that of a dead holder is removed by its age or its process id.
+    // It is held only briefly. That of a dead holder is removed by its age or its process id.
     if (await isAbandoned(broom, system)) await rm(broom, { force: true });
     await system.sleep(pollMs);
     return;

@@ -3,8 +3,8 @@ import { open, rename, rm, mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
- * Replaces a file whole or not at all: written beside it, flushed, renamed. The file has mode 0600, a folder that
- * had to be made 0700.
+ * * Replaces a file atomically: writes a temporary file, syncs and renames it. The file has mode 0600, created folders
+ * 0700.
  */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   await makePrivateFolder(dirname(path));

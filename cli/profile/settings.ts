@@ -103,12 +103,12 @@ function isChosen({ env }: ConfigSystem, { config }: CommonFlags): boolean {
   return config !== undefined || isSet(env["CROFT_CONFIG"]) || isSet(env["CROFT_CONFIG_FILE"]);
 }
 
-/** Far more than all settings take. */
+/** Far more than all settings need. */
 const largestConfig = 1024 * 1024;
 
 function parseConfig(text: string): unknown {
   try {
-    // Warnings would go to standard error past us, with the values they are about.
+    // The parser would print warnings with their values to standard error.
     return parse(text, { logLevel: "error" }) as unknown;
   } catch (error) {
     throw new Error(toYamlReason(error as Error), { cause: error });

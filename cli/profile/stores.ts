@@ -38,7 +38,7 @@ export interface KeyringOptions {
   readonly onStuck: () => void;
 }
 
-/** A keyring that waits for a person or a bus that is not there must not stop the command. */
+/** A keyring that waits for a prompt or a missing bus must not block the command. */
 const keyringPatienceMs = 3_000;
 /** Windows keeps at most 2,560 bytes in an entry. */
 const entryMaxBytes = 2_500;
@@ -93,7 +93,7 @@ export async function probeStore(store: CredentialStore, secret: string): Promis
   if ((await store.get(key)) !== undefined) throw unavailable("it keeps what was deleted");
 }
 
-/** The loader of the library lists the folders of its build. */
+/** The loader's message lists build folders; it is replaced. */
 function toReason(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.includes("native addon")

@@ -17,7 +17,7 @@ import type { System } from "../system.ts";
 import { parseObject } from "../support/json.ts";
 
 export interface RunnerOptions {
-  /** Jobs that run at a time. */
+  /** Maximum number of concurrent jobs. */
   readonly capacity: number;
   /** How long running jobs may continue after a stop signal. */
   readonly finishWithinMs: number;
@@ -27,8 +27,8 @@ export interface RunnerOptions {
 }
 
 /**
- * Runs the registered runner of this home until the signal is aborted; an ephemeral one until it has run its job, and
- * forgets it then. @throws CliError `conflict` when another process runs it
+ * * Runs the registered runner of this home until the signal is aborted; an ephemeral one until it has run its job, and
+ * then removes it from this home. @throws CliError `conflict` when another process runs it
  */
 export async function openRunner(
   cli: CliContext,
@@ -81,8 +81,8 @@ type LockSystem = Pick<System, "pid" | "isProcessAlive" | "processMark">;
 const TRIES = 5;
 
 /**
- * Makes this process the only one that runs jobs in a folder: another one would take its jobs for those of a dead process.
- * A lock of a process that has ended is replaced. @returns the function that releases the lock
+ * * Acquires the lock of the job folder. A second process would mistake the jobs for those of a dead process. A lock of
+ * a process that has ended is replaced. @returns the function that releases the lock
  * @throws CliError `conflict`
  */
 async function acquireRunnerLock(folder: string, system: LockSystem): Promise<() => Promise<void>> {
@@ -126,7 +126,7 @@ async function readHolder(path: string): Promise<Holder | undefined> {
     if (typeof pid !== "number") return undefined;
     return { pid, mark: typeof mark === "string" ? mark : null };
   } catch (error) {
-    // Its owner removed it in this moment.
+    // Its owner removed it at this moment.
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
   }

@@ -35,8 +35,8 @@ export interface NewRunner {
 const USUAL_IMAGE = "docker://node:22-bookworm";
 
 /**
- * Registers a runner and keeps it in this home, where it replaces an earlier one. @throws CliError `usage` for invalid labels
- * and patterns, `invalid` when the daemon refuses the token
+ * * Registers a runner and stores it in this home, replacing an earlier one. @throws CliError `usage` for invalid
+ * labels and patterns, `invalid` when the daemon refuses the token
  */
 export async function registerRunner(cli: CliContext, options: NewRunner): Promise<RunnerState> {
   const { paths, url } = await cli.config();
@@ -83,7 +83,8 @@ export async function registerRunner(cli: CliContext, options: NewRunner): Promi
 }
 
 /**
- * Returns the runner of this home, if the daemon still knows it. One of another daemon, or for a single job, is not it.
+ * * Returns the runner of this home, if the daemon still knows it. A runner of another daemon or for a single job does
+ * not count.
  * @throws CliError when the daemon cannot be asked
  */
 export async function findRegistered(cli: CliContext): Promise<RunnerState | undefined> {

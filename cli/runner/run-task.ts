@@ -52,7 +52,7 @@ export interface TaskDeps {
 const CLEAN_UP_MS = 5 * 60_000;
 const STOP_MS = 5_000;
 
-/** Runs one task to its end and reports it. Resolves when the daemon knows the result, or does not want it any more. */
+/** Runs one task to its end and reports it. Resolves when the daemon has acknowledged or refused the result. */
 export async function runTask(task: WireTask, deps: TaskDeps): Promise<JobEnd["result"]> {
   const { system, folder, mark } = deps;
   const { sleep, clock, platform } = system;

@@ -23,7 +23,7 @@ export interface RunnerDeps extends Omit<
   readonly url: () => Promise<string>;
   readonly version: string;
   readonly isEphemeral: boolean;
-  /** Jobs that run at a time. */
+  /** Maximum number of concurrent jobs. */
   readonly capacity: number;
   /** How long running jobs may continue after a stop request, in milliseconds. */
   readonly finishWithinMs: number;
@@ -47,7 +47,7 @@ export const CAPABILITIES = ["cancelling"];
  */
 export async function runRunner(deps: RunnerDeps): Promise<void> {
   const { client, system, note, labels, version, capacity } = deps;
-  // A call that is aborted because the runner stops is like one that does not reach the daemon: its report is kept.
+  // A call that is aborted because the runner stops counts as unreachable: its report is kept.
   const stop = new AbortController();
   const { signal } = stop;
   const stopped = new Promise<void>((resolve) => {
@@ -59,7 +59,7 @@ export async function runRunner(deps: RunnerDeps): Promise<void> {
   const stopping = new AbortController();
   const abandoned = new AbortController();
   const running = new Map<number, Promise<void>>();
-  /** Tasks that failed in the runner itself: they must not be handed over again, and end by the daemon's own time. */
+  /** Tasks that failed in the runner itself. They are not accepted again; the daemon times them out. */
   const broken = new Set<number>();
   let isConnected = true;
 
@@ -102,7 +102,7 @@ export async function runRunner(deps: RunnerDeps): Promise<void> {
     const id = Number(task.id);
     // The daemon may have stopped after it assigned the task.
     const url = await connect(deps.url);
-    // A runner that stops leaves the task: it is handed over again.
+    // A stopping runner leaves the task; the daemon assigns it again.
     if (url === undefined) return;
     const mark = Buffer.from(system.random(12)).toString("hex");
     const folder = await createTaskFolder(deps.root, id, mark);
@@ -171,7 +171,7 @@ export async function runRunner(deps: RunnerDeps): Promise<void> {
   }
 }
 
-/** Makes the folder of a task, with a note by which a later process finds the leftovers of the task. */
+/** Creates the folder of a task, with a record by which a later process finds its leftovers. */
 async function createTaskFolder(root: string, id: number, mark: string): Promise<string> {
   const folder = join(root, String(id));
   await rm(folder, { recursive: true, force: true });

@@ -9,7 +9,7 @@ import { addRepositoryFlag, takesFolder } from "./folder-repository.ts";
 import { suggest } from "../../daemon/settings/suggest.ts";
 import { CliError } from "../errors.ts";
 
-/** The top of every line. */
+/** Creates the root of the command tree. */
 export function createRoot(cli: CliRun): Command {
   const { io } = cli;
   return new Command("croft")
@@ -37,7 +37,7 @@ export function createRoot(cli: CliRun): Command {
     });
 }
 
-/** A group by its name, for help pages. */
+/** Creates a group with its name, for help pages. */
 export function createGroup({ name, summary, aliases }: Entry): Command {
   return new Command(name)
     .description(summary)
@@ -48,7 +48,7 @@ export function createGroup({ name, summary, aliases }: Entry): Command {
     .helpOption("-h, --help", "show this help");
 }
 
-/** A command before its file has added anything. */
+/** Creates a command without its arguments and flags. */
 export function createLeaf({ name, summary, aliases }: Verb): Command {
   return new Command(name)
     .description(summary)
@@ -58,8 +58,8 @@ export function createLeaf({ name, summary, aliases }: Verb): Command {
 }
 
 /**
- * Puts `child` below `parent`: the only way to do it, because commander's own `addCommand` leaves out how errors
- * are thrown and where text is written.
+ * * Adds `child` to `parent`. Always use this, because commander's own `addCommand` does not inherit the handling of
+ * errors and output.
  */
 export function attach(parent: Command, child: Command): void {
   child.copyInheritedSettings(parent);
@@ -203,12 +203,12 @@ export async function findCommand(
     if (word === "--") return { path, verb: undefined, rest: [...rest, ...argv.slice(index)] };
     if (word.startsWith("-") && word !== "-") {
       rest.push(word);
-      // The next word is this flag's value and no command.
+      // The next word is this flag's value.
       if (valueFlags.has(word) && index + 1 < argv.length) rest.push(argv[++index] ?? "");
       continue;
     }
     const entry = entries.find(({ name, aliases }) => name === word || aliases.includes(word));
-    // A flag of the command that precedes it: its value is not a command, and whether it takes a value is known later.
+    // A flag in front of its command: whether it takes a value is known only later.
     const isValue = argv[index - 1]?.startsWith("-") === true && rest.at(-1) === argv[index - 1];
     if (entry === undefined && isValue) {
       rest.push(word);

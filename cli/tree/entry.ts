@@ -34,7 +34,10 @@ export interface CommandModule {
    * of a flag with its dashes.
    */
   readonly completions?: Readonly<Record<string, CompletionKind>>;
-  /** Adds arguments, flags and the action. The caller of `define` adds the rest. */
+  /**
+   * Adds arguments, flags and the action. The caller of `define` adds the rest. `flags` are the values that commander
+   * parsed; the `options` of a command's function are its flags and arguments together.
+   */
   define(command: Command, cli: CliContext): void;
 }
 

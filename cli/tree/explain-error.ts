@@ -14,14 +14,14 @@ interface FailedCommand {
   readonly path: readonly Noun[];
   readonly verb: Verb;
   readonly module: CommandModule;
-  /** Parsed. */
+  /** The parsed command. */
   readonly leaf: Command;
   readonly cli: Pick<CliEnvironment, "config" | "io" | "system">;
 }
 
 /**
- * Rewords a failure for the user: names the flag or argument with the refused value and the object that was not found,
- * and adds a next step. The server's text stays where nothing better is known.
+ * * Rewords a failure for the user: names the flag or argument with the refused value and the object that was not
+ * found, and adds a next step. Otherwise the server's text stays.
  */
 export async function explainError(error: CliError, failed: FailedCommand): Promise<CliError> {
   const { leaf } = failed;
@@ -66,7 +66,7 @@ function explainBlockedSignIn(error: CliError, leaf: Command): CliError {
   return error;
 }
 
-/** Adds the mistakes in the values that the line does give, so that one try tells all. */
+/** Adds the mistakes in the other values of the line, so that one attempt reports all. */
 async function addMistakes(error: CliError, failed: FailedCommand): Promise<CliError> {
   const { leaf, module, path, verb } = failed;
   const line = [...path, verb].map(({ name }) => name).join(" ");
@@ -84,7 +84,7 @@ async function addMistakes(error: CliError, failed: FailedCommand): Promise<CliE
   }
 }
 
-/** The values of the line by the names that the wire has, with the password that is waiting on standard input. */
+/** Returns the flag values of the line by their names in requests, with the password that waits on standard input. */
 async function readFlagValues({ leaf, cli }: FailedCommand): Promise<Record<string, string>> {
   const values: Record<string, string> = {};
   for (const option of leaf.options) {

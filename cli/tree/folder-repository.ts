@@ -3,7 +3,7 @@ import type { CliContext, CliRun } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { readCommonFlags } from "../flags.ts";
 
-/** The flag that names the repository, for those who are used to gh and tea. */
+/** The flag that names the repository, as in gh and tea. */
 const REPOSITORY_FLAG = "-R, --repo <owner/name>";
 const NOTE = "by default that of the current folder";
 
@@ -15,7 +15,7 @@ const otherScopes: Readonly<Record<string, readonly string[]>> = {
   "croft run list": ["org", "user"],
 };
 
-/** What stands between the repository and the number of an issue, run or job. */
+/** The separator between the repository and the number of an issue, run or job. */
 export const separators: Readonly<Record<string, string>> = { issue: "#", run: "/", job: "/" };
 
 /** The path of the page of an issue, run or job below that of its repository, with the number. */
@@ -160,7 +160,7 @@ function toRepository(remote: string, daemon: string): string | undefined {
   return /^\/+([\w.-]+\/[\w.-]+)$/.exec(path)?.[1];
 }
 
-/** The three names of this machine are one. */
+/** The three names of loopback are equal. */
 function toHost({ hostname }: URL): string {
   return ["localhost", "[::1]", "127.0.0.1"].includes(hostname) ? "localhost" : hostname;
 }

@@ -99,7 +99,7 @@ function escape(text: string): string {
   return escapeInline(text).replaceAll(/^(?=[.'])/gm, "\\&");
 }
 
-/** A plain hyphen may be shown as a dash, which cannot be copied into a shell. */
+/** A plain hyphen may be rendered as a dash, which cannot be copied into a shell. */
 function escapeInline(text: string): string {
   return text.replaceAll("\\", "\\e").replaceAll("-", "\\-").replaceAll(/\n+/g, "\n");
 }

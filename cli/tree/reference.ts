@@ -22,7 +22,7 @@ export interface CommandReference {
   readonly examples: readonly { readonly description: string; readonly command: string }[];
 }
 
-/** The facts of one command. */
+/** Returns the reference entry of one command. */
 export function toReference({
   line,
   summary,

@@ -21,7 +21,7 @@ export interface Frame {
   readonly isPath?: boolean;
   /** At the right of the title. */
   readonly aside: string;
-  /** Something is wrong, and stays so: in its own line below the title. */
+  /** A persistent problem, shown in its own line below the title. */
   readonly warning?: string | undefined;
   /** The painted rows, each at most `innerWidth` cells wide. */
   readonly body: readonly string[];
@@ -85,7 +85,7 @@ export function drawSideBySide(
   });
 }
 
-/** The whole screen as lines. Texts may come from elsewhere: control characters are removed here at the latest. */
+/** The whole screen as lines. Removes control characters, because texts may be untrusted. */
 export function drawFrame(frame: Frame, size: Size, style: Style): readonly string[] {
   const width = innerWidth(size);
   const height = bodyHeight(size, frame);

@@ -11,7 +11,7 @@ export interface Message {
 export interface TaskQueue {
   readonly message: Message | undefined;
   say(text: string, isProblem?: boolean): void;
-  /** Takes the message away. */
+  /** Removes the message. */
   clearMessage(): void;
   /** Runs work after all earlier work, and shows the text that it returns, or its failure. */
   attempt(work: () => Promise<string | void>): void;

@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import type { Mapping } from "../../../daemon/forge/actions/workflows/mapping.ts";
 import { type Performed, StepError, type StepRun } from "../job/step-run.ts";
 
-/** Returns whether an action is the public checkout, which the runner carries out by itself. */
+/** Returns whether an action is the public checkout, which is built into the runner. */
 export function isCheckout(uses: string): boolean {
   return /^(?:https:\/\/[^/]+\/)?actions\/checkout@/.test(uses);
 }

@@ -26,7 +26,7 @@ interface FoundAction {
   readonly github: Readonly<Record<string, string>>;
 }
 
-/** Runs the action of a `uses` step. @throws StepError for an action that cannot be had */
+/** Runs the action of a `uses` step. @throws StepError for an action that cannot be fetched */
 export async function runAction(
   run: StepRun,
   uses: string,
@@ -183,8 +183,8 @@ async function runNode(
 }
 
 /**
- * Runs the `post` scripts of the actions, the last one first. Returns whether all succeeded. One that cannot run does not
- * keep the others from running: they clean up what their steps have left.
+ * * Runs the `post` scripts of the actions, the last one first. Returns whether all succeeded. A failing script does
+ * not prevent the others, because they clean up after their steps.
  */
 export async function runPosts(session: StepRun["session"], jobFrame: Frame): Promise<boolean> {
   let areAllWell = true;

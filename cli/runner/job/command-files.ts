@@ -94,7 +94,7 @@ export function parseValues(text: string, file: string): Record<string, string> 
   return Object.fromEntries(values);
 }
 
-/** A step may have removed its file, or put a large one there. */
+/** A step may have removed its file or made it large. */
 async function read(path: string): Promise<string> {
   let file;
   try {

@@ -53,7 +53,7 @@ export async function hashFiles(
   return count === 0 ? "" : whole.digest("hex");
 }
 
-/** Returns the real path of a file within the root; undefined for anything else, such as a link that leads nowhere. */
+/** Returns the real path of a file within the root; undefined for anything else, such as a broken link. */
 async function findFile(root: string, path: string): Promise<string | undefined> {
   try {
     const target = await realpath(join(root, path));

@@ -1,11 +1,11 @@
 import type { LogSender } from "../report/log-sender.ts";
 import type { Masker } from "../report/masker.ts";
 
-/** The log of one job: masked, cut, and sent. */
+/** The log of one job. Masks, truncates and sends its rows. */
 export interface JobLog {
   /** Adds a text, one row for each of its lines. */
   write(text: string): void;
-  /** Adds one line of which `dropped` characters are missing. */
+  /** Adds one line that was shortened by `dropped` characters. */
   writeLine(line: string, dropped: number): void;
   /** Characters of a line that must be known: secrets at the cut are masked before it is made. */
   readonly lineCharacters: number;

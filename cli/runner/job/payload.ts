@@ -2,7 +2,7 @@ import { parse } from "yaml";
 import type { ExpressionValue } from "../../../daemon/forge/actions/workflows/expressions/values.ts";
 import { isMapping, type Mapping } from "../../../daemon/forge/actions/workflows/mapping.ts";
 
-/** A job as the daemon hands it out: a workflow with this job alone. Values may be expressions. */
+/** A job as the daemon assigns it: a workflow with only this job. Values may be expressions. */
 export interface JobPayload {
   readonly key: string;
   /** The name of the workflow; empty from a daemon that sends none. */

@@ -43,7 +43,7 @@ export interface RunJobDeps {
   readonly stopped: AbortSignal;
   /** Sends the summary of a step. Rejects when the daemon does not take it. */
   readonly sendSummary: (step: number, text: string) => Promise<void>;
-  /** Cancels the job: it has used up its time. */
+  /** Cancels the job, because it reached its time limit. */
   readonly cancel: () => void;
 }
 

@@ -2,7 +2,7 @@ import type { OutputSink } from "../places/place.ts";
 import type { Masker } from "../report/masker.ts";
 import type { JobLog } from "./job-log.ts";
 
-/** Values that a step has set by commands in its output, the old way. */
+/** Values that a step has set by commands in its output, the legacy mechanism. */
 export interface CommandValues {
   readonly outputs: Map<string, string>;
   readonly state: Map<string, string>;
@@ -30,7 +30,7 @@ export function createStepOutput({
 
   const line = (text: string, dropped: number) => {
     if (resumeToken !== undefined) {
-      // Until a command of the chosen name every line is text.
+      // All lines are text until the resume command.
       if (text.trim() === `::${resumeToken}::`) resumeToken = undefined;
       else log.writeLine(text, dropped);
       return;
@@ -60,7 +60,7 @@ export function createStepOutput({
     else if (!IGNORED.has(name)) log.writeLine(text, dropped);
   };
 
-  /** Without a token no later line could end it: masks that follow would not be taken. */
+  /** Without a token no later line could resume commands, and later masks would be ignored. */
   const stopCommands = (token: string) => {
     if (token === "") log.write("::warning::stop-commands needs a token; commands continue");
     else resumeToken = token;

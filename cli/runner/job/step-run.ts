@@ -124,7 +124,7 @@ async function keepSummary({ addSummary, log }: JobSession, files: CommandFiles)
   }
 }
 
-/** Returns the reason of a failed step. Anything unexpected fails the step as well, and is shown as it is. */
+/** Returns the reason of a failed step. An unexpected error fails the step as well, with its own message. */
 export function toReason(error: unknown): string {
   const isExpected = [ExpressionError, PayloadError, PlaceError, CommandFileError, StepError].some(
     (kind) => error instanceof kind,

@@ -68,7 +68,7 @@ export function createHostPlace({ env: own, folders, processes, node }: HostPlac
         await move(join(folder, name), join(destination, name));
       }
     },
-    // The processes of the job are all there is.
+    // A host job has nothing to remove besides its processes.
     end: () => Promise.resolve(),
   };
 }

@@ -69,7 +69,7 @@ export function createJobProcesses({ mark, sleep, platform }: JobProcessesDeps):
       running.add(child);
       readOutput(child, sink);
       const ended = waitForEnd(child, signal);
-      // The caller learns of a failure below.
+      // The failure is reported below.
       ended.catch(() => undefined);
       if (child.pid !== undefined) sessions.add(child.pid);
       if (isDirect && folder !== undefined && child.pid !== undefined)
@@ -110,7 +110,7 @@ export function createJobProcesses({ mark, sleep, platform }: JobProcessesDeps):
       killGroup(child, "SIGTERM");
       sleep(KILL_AFTER_MS, ended.signal).then(
         () => killGroup(child, "SIGKILL"),
-        // It ended in time.
+        // The program ended in time.
         () => undefined,
       );
     };
@@ -210,7 +210,7 @@ function kill(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** Passes lines on, and lets the process wait while its output cannot be taken. */
+/** Forwards lines, and applies backpressure to the process while the sink is full. */
 function readOutput(child: ChildProcess, sink: OutputSink): void {
   for (const stream of [child.stdout, child.stderr]) {
     if (stream === null) continue;

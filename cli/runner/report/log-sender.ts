@@ -32,7 +32,7 @@ export interface LogSenderDeps {
 
 /** How long rows are collected before they are sent. */
 const COLLECT_MS = 150;
-/** Most rows and characters of one request. */
+/** Maximum rows and characters of one request. */
 const BATCH_ROWS = 2_000;
 const BATCH_CHARACTERS = 2 * 1024 * 1024;
 /** Size of a row in addition to its characters: rows may be empty. */

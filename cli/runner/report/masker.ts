@@ -5,14 +5,14 @@ export interface Masker {
   /** Masks a value from now on, with its lines and its usual encodings. */
   add(secret: string): void;
   mask(text: string): string;
-  /** Length of the longest text that is masked: a longer piece of a line is needed to see a secret at its end. */
+  /** Length of the longest masked text. A truncated line must be longer, so that a secret at its end is detected. */
   readonly longest: number;
 }
 
 const MASK = "***";
 /** Lines of a secret that are shorter, such as the brace of a JSON document, would mask too much. */
 const LINE_CHARACTERS_MIN = 3;
-/** Values that are masked at most: an action that adds one for each line must not slow every line down. */
+/** Maximum number of masked values, so that an action that adds one for each line does not slow down every line. */
 const VALUES_MAX = 10_000;
 
 export function createMasker(): Masker {

@@ -12,7 +12,7 @@ export interface BrowseActionsDeps {
     place: Place,
     name: string,
   ) => Promise<{ readonly id: string; readonly name: string }>;
-  /** Resolves to the item's id, which may be another one. */
+  /** Resolves to the item's id, which may change. */
   readonly rename: (place: Place, item: WireItem, name: string) => Promise<string>;
   readonly move: (place: Place, item: WireItem, target: Place) => Promise<void>;
   /** Resolves to whether the storage's trash has it. */
@@ -32,7 +32,7 @@ export interface BrowseActionsDeps {
     report: TransferReport,
     signal: AbortSignal,
   ) => Promise<{ readonly id: string; readonly name: string }>;
-  /** The path with as much added as is certain. */
+  /** Completes the path as far as it is unambiguous. */
   readonly completePath: (path: string) => Promise<string>;
 }
 

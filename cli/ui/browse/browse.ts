@@ -35,7 +35,7 @@ export interface BrowseDeps extends LocationDeps, BrowseActionsDeps, SearchDeps 
 export interface Browse extends ScreenModel {
   /** Reloads the shown place; resolves when the load has succeeded or failed. */
   reload(): Promise<void>;
-  /** Stops all transfers, and resolves when nothing half is left of them. */
+  /** Stops all transfers, and resolves when their partial files are removed. */
   stop(): Promise<void>;
   /** Updates the displayed ages. */
   tick(): void;
@@ -159,7 +159,7 @@ export function createBrowse(deps: BrowseDeps): Browse {
     else if (name === "r" && current !== undefined) actions.rename(view, current);
   }
 
-  /** The first time it picks items up, the second time it puts them into the folder that is shown. */
+  /** The first call picks items up, the second one moves them into the shown folder. */
   function pickOrMove(place: Place, chosen: readonly WireItem[]): void {
     const moving = picked;
     at.unselect();

@@ -24,7 +24,7 @@ export interface FolderPage {
 export interface PageRequest {
   readonly cursor: string | undefined;
   readonly limit: number;
-  /** Have the storage list the folder now. */
+  /** Request a new listing from the storage. */
   readonly refresh: boolean;
 }
 

@@ -42,7 +42,7 @@ export interface Location {
   /** Reloads the folder or the connections. */
   refresh(): void;
   moveCursor(to: number): void;
-  /** Goes into the connection or folder under the cursor. Gives the file there instead, if it is one. */
+  /** Goes into the connection or folder under the cursor. Returns the file if the cursor is on one. */
   enter(): WireItem | undefined;
   goUp(): void;
   /** Shows the items with these words in their names only. */

@@ -23,14 +23,14 @@ export interface Transfers {
     name: string,
     work: (report: TransferReport, signal: AbortSignal) => Promise<T>,
   ): Promise<T>;
-  /** Stops all; resolves when they have cleaned up behind them. */
+  /** Stops all transfers; resolves when they have cleaned up. */
   stop(): Promise<void>;
 }
 
 /** Concurrent transfers; more would only slow each of them down. */
 const atOnce = 3;
 
-/** More pictures a second than a terminal far away should be sent. */
+/** Minimum time between frames, for slow terminals. */
 const frameMs = 100;
 
 export interface TransfersDeps {
@@ -83,7 +83,7 @@ export function createTransfers({ clock, pause, notify }: TransfersDeps): Transf
       signal.throwIfAborted();
       return await work(report, signal);
     } catch (error) {
-      // Whatever a stop tore apart failed because of it.
+      // After a stop, every failure is a consequence of it.
       throw signal.aborted ? signal.reason : error;
     } finally {
       list = list.filter(({ begin }) => begin !== entry.begin);

@@ -46,7 +46,7 @@ const COLUMN_MAX = 28;
 const FIRST_COLUMN_MIN = 14;
 const GAP = 2;
 
-/** One sign for each tone: colours alone would not do. */
+/** A symbol for each tone, because colours alone are not accessible. */
 const signs: Readonly<Record<Tone, string>> = { good: "+", warning: "!", bad: "x", idle: "." };
 
 /** The keys of the screen, for these sections. */

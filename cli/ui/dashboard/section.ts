@@ -3,7 +3,7 @@ import type { CliError } from "../../errors.ts";
 /** The mark and colour of a row. */
 export type Tone = "good" | "warning" | "bad" | "idle";
 
-/** The tone of a section that was not loaded. One that this account may not see, or has not signed in for, has not failed. */
+/** Returns the tone of a section that was not loaded. Missing permissions or sign-ins do not count as failures. */
 export function toneOfFailure({ code }: CliError): Tone {
   return code === "forbidden" || code === "not_signed_in" ? "idle" : "bad";
 }
@@ -21,12 +21,12 @@ export interface RowAction {
 }
 
 export interface DashboardRow {
-  /** The same for the same thing in each load, so that the cursor stays on it. */
+  /** A stable identifier, so that the cursor stays on the row after a reload. */
   readonly id: string;
   readonly tone: Tone;
   /** One text for each column of the section. */
   readonly cells: readonly string[];
-  /** Everything that is known of it, with names. */
+  /** All details of the row, with names. */
   readonly details: readonly (readonly [name: string, value: string])[];
   readonly actions: readonly RowAction[];
 }
@@ -34,7 +34,7 @@ export interface DashboardRow {
 /** The result of loading a section. */
 export interface SectionContent {
   readonly rows: readonly DashboardRow[];
-  /** The section in a few words, for the overview. */
+  /** A short summary for the overview. */
   readonly summary: string;
   readonly tone: Tone;
 }
@@ -42,7 +42,7 @@ export interface SectionContent {
 /** One list of the dashboard. */
 export interface DashboardSection {
   readonly title: string;
-  /** The first column gets the room that the others leave. */
+  /** The first column gets the remaining width. */
   readonly columns: readonly string[];
   /** Shown when the section is empty. */
   readonly empty: string;

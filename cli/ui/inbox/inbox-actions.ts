@@ -18,7 +18,7 @@ interface ActionsDeps {
   readonly store: ThreadStore;
   readonly tasks: TaskQueue;
   readonly dialogs: Dialogs;
-  /** The only one that the inbox is about. */
+  /** Restricts the inbox to one repository. */
   readonly repository: string | undefined;
 }
 

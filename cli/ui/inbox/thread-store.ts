@@ -51,7 +51,7 @@ export interface ThreadStore {
   markAllRead(): Promise<number>;
   /** Undoes the last mark. Undefined without one. */
   undo(): Promise<number | undefined>;
-  /** A thread has news. */
+  /** Adds or updates a thread. */
   receive(thread: WireThread): void;
   /** The number of unread threads, as the daemon counts. */
   receiveCount(unread: number): void;
@@ -112,7 +112,7 @@ export function createThreadStore(source: ThreadSource): ThreadStore {
     async loadMore() {
       if (loading !== undefined || !hasMore) return;
       await whileLoading(async (isCurrent) => {
-        // Pages by number would leave threads out: each one that is marked as read leaves the list.
+        // Paging by number would skip threads, because threads that are marked as read leave the list.
         const last = threads.at(-1)?.updated_at;
         const next = await source.list(view, last, page);
         if (!isCurrent()) return;

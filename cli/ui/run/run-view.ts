@@ -209,7 +209,7 @@ function drawLine(line: LogLine, room: number, style: Style): string {
   return kind === "warning" ? style.yellow(shown) : shown;
 }
 
-/** One sign for each state: colours alone would not do. */
+/** A symbol for each state, because colours alone are not accessible. */
 const signs: Readonly<Record<string, string>> = {
   success: "+",
   failure: "x",
