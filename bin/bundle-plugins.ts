@@ -97,7 +97,7 @@ export function takeBuiltins(): Plugin {
             return `${local.name} = ${module}`;
           return `${local.name} = ${module}[${JSON.stringify(toName(specifier.imported))}]`;
         });
-        // `var`, as functions of this chunk may be called by another one before this line is reached.
+        // `var`, because another chunk may call functions of this chunk before this line runs.
         const statement = reads.length === 0 ? "" : `var ${reads.join(", ")};`;
         result = result.slice(0, start) + statement + result.slice(end);
       }

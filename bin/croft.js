@@ -108,7 +108,7 @@ async function startOnBundledNode() {
         `install a newer Node, name one with CROFT_NODE, or ${await describeInstall(root)} to get one beside croft`,
     );
   }
-  // Without CROFT_NODE: one that is too old itself would start itself without end.
+  // Without CROFT_NODE, because a Node there that is too old would start itself endlessly.
   const env = { ...process.env, CROFT_NODE: "" };
   const child = spawn(node, [launcher, ...process.argv.slice(2)], { stdio: "inherit", env });
   const forwarded = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"];

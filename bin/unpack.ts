@@ -132,7 +132,10 @@ function isComplete(folder: string, { files }: Runtime): boolean {
   });
 }
 
-/** Code is loaded from this folder: it must be this user's own, not a link, and closed to everybody else. */
+/**
+ * Code is loaded from this folder: it must belong to this user, must not be a link, and must not be accessible to
+ * other users.
+ */
 function assertPrivate(folder: string, userId: number | undefined): true {
   const stats = lstatSync(folder);
   if (!stats.isDirectory()) throw new Error(`${folder} is not a folder`);

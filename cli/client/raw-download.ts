@@ -218,7 +218,7 @@ function readHead(
   | undefined {
   const [first = "", ...lines] = text.split("\r\n");
   const status = Number(/^HTTP\/1\.1 ([2-5]\d\d)(?: |$)/.exec(first)?.[1]);
-  // These two have no body, whatever length they state.
+  // These two statuses have no body, even with a length.
   if (Number.isNaN(status) || status === 204 || status === 304) return undefined;
   const headers: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const line of lines) {

@@ -299,7 +299,7 @@ async function tryLogin(
 /** The code of a second factor. */
 export type SecondFactor = { readonly totp: string } | { readonly backupCode: string };
 
-/** Parses a typed code: six digits are a TOTP code, anything else a backup code. */
+/** Parses a typed code: six digits are a TOTP code, any other text is a backup code. */
 export function toSecondFactor(typed: string): SecondFactor {
   const plain = typed.replaceAll(/\s/g, "");
   return /^\d{6}$/.test(plain) ? { totp: plain } : { backupCode: plain };

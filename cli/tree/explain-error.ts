@@ -202,7 +202,7 @@ function toSentence({ field, text }: Problem, leaf: Command): string {
   return `${where}: ${toRuleText(text, value, option)}`;
 }
 
-/** The rules that the forge names by a keyword; anything else is a sentence already. */
+/** The rules that the forge names by a keyword; other rules already are sentences. */
 function toRuleText(rule: string, value: string, option: Option | undefined): string {
   const known = ruleTexts[rule];
   if (known !== undefined) return `${value}${known}`;

@@ -99,7 +99,7 @@ export function generatePassword(): string {
   return [capitalised, group(), group(), group() + pick(digits)].join("-");
 }
 
-/** Refuses credentials that one of the APIs does not accept, with all that is wrong. */
+/** Refuses credentials that one of the APIs does not accept, and lists all problems. */
 async function assertAccepted(
   rules: PasswordRules,
   { username, email, password }: FirstAdministrator,

@@ -44,7 +44,8 @@ export async function receiveBody(
  * stream itself, such as a file over its limit.
  */
 export async function* readChunks(body: Readable): AsyncGenerator<Buffer> {
-  // Leaving the loop must not destroy the request: with it goes the connection that a refusal is sent on.
+  // Leaving the loop must not destroy the request, because that would close the connection on which the refusal is
+  // sent.
   const chunks = body.iterator({ destroyOnReturn: false });
   for (;;) {
     const next: IteratorResult<Buffer> = await chunks.next().catch((error: unknown) => {

@@ -102,7 +102,7 @@ function toFixedFolder(text: string): string {
   return parts.slice(0, first === -1 ? undefined : first).join("/");
 }
 
-/** Lists the files below a path of the root, or the file at this path. A path that leaves the root has none. */
+/** Lists the files below a path of the root, or the file at this path. Empty for a path that leaves the root. */
 async function* listFiles(root: string, path: string): AsyncGenerator<string> {
   if (path.split("/").includes("..")) return;
   let entries: Dirent[];

@@ -176,7 +176,7 @@ function drawEntry(
         : row.step.name;
   const took = toDuration(entry.started_at, entry.completed_at, now);
   const age = row.kind === "run" ? ` ${padStart(toShortAge(row.run.started_at, now), 4)}` : "";
-  // On a narrow screen the sign in front has to do.
+  // A narrow screen shows only the sign of the state.
   const word = room < NARROW ? "" : ` ${padEnd(toWords(state), 9)}`;
   const right = `${word} ${padStart(took, 7)}${age}`;
   const left = indent + sign;
@@ -191,7 +191,7 @@ function drawEntry(
 
 const NARROW = 60;
 
-/** Without room for a name, nothing is shown. */
+/** Returns an empty row if there is no room for a name. */
 function cutEndOfRow(painted: string, room: number, nameRoom: number): string {
   return nameRoom > 0 || room > 30 ? painted : "";
 }

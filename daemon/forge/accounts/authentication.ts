@@ -45,9 +45,10 @@ export interface AuthenticationDeps {
 /** Authenticates requests to the forge. */
 export interface Authentication {
   /**
-   * Returns the caller that the request's credentials belong to (forge behaviour, 2.1 to 2.3), undefined if it has none.
-   * Throws `invalid_credentials` if all of them are wrong, `rate_limited` after too many wrong ones, `forbidden` if the
-   * account may not use the API or may not impersonate, `not_found` for an unknown name to impersonate.
+   * Returns the caller that the request's credentials belong to (forge behaviour, 2.1 to 2.3), undefined without
+   * credentials. Throws `invalid_credentials` if all of them are wrong, `rate_limited` after too many wrong ones,
+   * `forbidden` if the account may not use the API or may not impersonate, `not_found` for an unknown name to
+   * impersonate.
    * @param options `form`: fields of the body, which take precedence over the query. `changesPassword`: the request
    * changes the caller's password, so an account that must change it may sign in with it.
    */

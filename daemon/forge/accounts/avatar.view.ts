@@ -8,7 +8,7 @@ const SIDE_PIXELS = 290;
 
 const HEADERS = {
   "Cache-Control": `public, max-age=${DAY_SECONDS}`,
-  // An image that is opened by itself is a document: it may run nothing and load nothing.
+  // Browsers treat an image as a document if it is opened directly; it must not run or load anything.
   "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
 } as const;
 

@@ -32,7 +32,7 @@ export interface SecondFactors {
   confirm(caller: ForgeCaller, code: string): Promise<void>;
   /** Disables it; the sign-in itself used a code. Throws `forbidden` as `start` does, `not_found` if it is not enabled. */
   disable(caller: ForgeCaller): Promise<void>;
-  /** Disables the second factor of a user who lost it. Throws `not_found` if the user has none. */
+  /** Disables the second factor of a user who lost it. Throws `not_found` if the user has no second factor. */
   reset(username: string): Promise<void>;
   /** Consumes a code. Returns true for a current, unused code, and for exactly one of several concurrent callers. */
   use(user: ForgeUser, code: string): Promise<boolean>;

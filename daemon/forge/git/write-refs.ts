@@ -92,7 +92,7 @@ export function createRefWriter({
   }
 }
 
-/** The refusal of a push that would take commits away from a protected branch. */
+/** The refusal of a push that would remove commits from a protected branch. */
 export const forcedText = (ref: string): string =>
   `branch ${ref.replace("refs/heads/", "")} is protected from force push`;
 

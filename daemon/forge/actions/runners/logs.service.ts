@@ -107,10 +107,7 @@ export function createLogs({
       throw new Error(`the log of task ${taskId} is appended to by several requests`);
     },
 
-    /**
-     * Yields the text of a log chunk by chunk: one line a row, each `time content`. At most one chunk is in memory, whatever
-     * the length of the log.
-     */
+    /** Yields the text of a log chunk by chunk: one line a row, each `time content`. At most one chunk is in memory. */
     async *read(taskId: TaskId, { from, count }: LogRange): AsyncGenerator<string> {
       const end = from + count;
       for (let next = from; next < end;) {

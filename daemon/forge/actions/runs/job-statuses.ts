@@ -22,7 +22,10 @@ import { isMapping } from "../workflows/mapping.ts";
 import type { RunReports } from "./advance-run.ts";
 import { loadRepositories } from "./run-records.ts";
 
-/** The commit status of a job status; `blocked` has none, and `cancelling` keeps the present one. */
+/**
+ * The commit status of a job status; undefined for `blocked`, which has no status yet, and for `cancelling`, which
+ * keeps the present one.
+ */
 const REPORTS: Partial<Record<ActionStatus, readonly [state: CommitState, text: string]>> = {
   waiting: ["pending", "Waiting to run"],
   running: ["pending", "Has started running"],
