@@ -151,7 +151,7 @@ export function createBucketBackups(deps: BucketBackupsDeps): BucketBackups {
         if (!(await isBackup(backup))) continue;
         deleted += 1;
         const sent = await persist(bucket, () =>
-          client.ask({ method: "DELETE", key: root + name, signal }),
+          client.sendAndDiscard({ method: "DELETE", key: root + name, signal }),
         );
         if (isRefused(sent)) throw toStorageError("to delete a backup", sent.failure, sent);
       }

@@ -88,7 +88,9 @@ export function createBucketObjects(deps: BucketObjectsDeps): BucketObjects {
 
   /** Removes a key of this store. */
   async function remove(key: string): Promise<void> {
-    const sent = await persist(bucket, () => client.ask({ method: "DELETE", key, signal }));
+    const sent = await persist(bucket, () =>
+      client.sendAndDiscard({ method: "DELETE", key, signal }),
+    );
     if (isRefused(sent)) throw toStorageError("to remove an object", sent.failure);
   }
 
@@ -128,10 +130,14 @@ export function createBucketObjects(deps: BucketObjectsDeps): BucketObjects {
   async function probe(): Promise<{ readonly kind: "ok"; readonly serverTime: number } | Refused> {
     const key = `${root}probe/${newId()}`;
     const body = Buffer.from("croft");
-    const put = await persist(bucket, () => client.ask({ method: "PUT", key, body, signal }));
+    const put = await persist(bucket, () =>
+      client.sendAndDiscard({ method: "PUT", key, body, signal }),
+    );
     if (isRefused(put)) return put;
     const head = await persist(bucket, () => client.head(key, signal));
-    const removed = await persist(bucket, () => client.ask({ method: "DELETE", key, signal }));
+    const removed = await persist(bucket, () =>
+      client.sendAndDiscard({ method: "DELETE", key, signal }),
+    );
     if (isRefused(head)) return head;
     if (isRefused(removed)) return removed;
     return { kind: "ok", serverTime: head.modifiedAt ?? clock() };
@@ -175,7 +181,7 @@ export function createBucketObjects(deps: BucketObjectsDeps): BucketObjects {
     const target = `${root}${QUARANTINE}/${key.slice(`${root}objects/`.length)}`;
     const headers = { "x-amz-copy-source": encodePath(`/${deps.address.bucket}/${key}`) };
     const copied = await persist(bucket, () =>
-      client.askForBody({ method: "PUT", key: target, headers, isLong: true, signal }, "ETag"),
+      client.sendForFields({ method: "PUT", key: target, headers, isLong: true, signal }, "ETag"),
     );
     if (isRefused(copied)) return "left_in_place";
     await remove(key);
@@ -247,7 +253,9 @@ export function createBucketObjects(deps: BucketObjectsDeps): BucketObjects {
       };
       const write = (headers: Readonly<Record<string, string>>) => {
         const body = Buffer.from(`${owner}\n`);
-        return persist(bucket, () => client.ask({ method: "PUT", key, headers, body, signal }));
+        return persist(bucket, () =>
+          client.sendAndDiscard({ method: "PUT", key, headers, body, signal }),
+        );
       };
       let found = await read();
       if (found === undefined) {

@@ -61,7 +61,7 @@ export async function beginStreamUpload(
     const body = buffer.subarray(0, filled);
     const bodySha256 = hash.digest("hex");
     const sent = await persist(bucket, () =>
-      client.ask({ method: "PUT", key, query, body, bodySha256, signal }),
+      client.sendAndDiscard({ method: "PUT", key, query, body, bodySha256, signal }),
     );
     if (isRefused(sent)) throw toStorageError("a part of an upload", sent.failure, sent);
     parts.push({ number, etag: unquote(sent.headers["etag"] ?? "") });
@@ -117,7 +117,7 @@ export async function beginStreamUpload(
       const head = await persist(bucket, () => client.head(key, signal));
       if (isRefused(head)) throw toStorageError("to look at an upload", head.failure, head);
       if (head.size === size) return size;
-      await client.ask({ method: "DELETE", key, signal: AbortSignal.timeout(CLEAN_MS) });
+      await client.sendAndDiscard({ method: "DELETE", key, signal: AbortSignal.timeout(CLEAN_MS) });
       throw new StorageError("busy", `the bucket stored ${head.size} bytes of ${size}`);
     },
 

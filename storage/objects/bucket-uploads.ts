@@ -32,7 +32,11 @@ export async function putFile(
   const head = await persist(bucket, () => bucket.client.head(key, bucket.signal));
   if (isRefused(head)) return head.failure;
   if (head.size === size) return undefined;
-  await bucket.client.ask({ method: "DELETE", key, signal: AbortSignal.timeout(CLEAN_MS) });
+  await bucket.client.sendAndDiscard({
+    method: "DELETE",
+    key,
+    signal: AbortSignal.timeout(CLEAN_MS),
+  });
   return { kind: "offline", sent: true, note: "stored_otherwise" };
 }
 
@@ -44,7 +48,9 @@ async function putWhole(
 ): Promise<Refused | undefined> {
   const body = await readPart(handle, Buffer.allocUnsafe(size), 0);
   const { client, signal } = bucket;
-  const sent = await persist(bucket, () => client.ask({ method: "PUT", key, body, signal }));
+  const sent = await persist(bucket, () =>
+    client.sendAndDiscard({ method: "PUT", key, body, signal }),
+  );
   return isRefused(sent) ? sent : undefined;
 }
 
@@ -72,7 +78,7 @@ async function putParts(
 export async function beginParts(bucket: Bucket, key: string): Promise<string | Refused> {
   const { client, signal } = bucket;
   const started = await persist(bucket, () =>
-    client.askForBody({ method: "POST", key, query: { uploads: "" }, signal }, "UploadId"),
+    client.sendForFields({ method: "POST", key, query: { uploads: "" }, signal }, "UploadId"),
   );
   return isRefused(started) ? started : (started.fields["UploadId"] ?? "");
 }
@@ -109,7 +115,7 @@ async function sendParts(
       );
       const query = { partNumber: String(number), uploadId };
       const sent = await persist(bucket, () =>
-        client.ask({ method: "PUT", key, query, body, signal }),
+        client.sendAndDiscard({ method: "PUT", key, query, body, signal }),
       );
       if (isRefused(sent)) failed ??= sent;
       else parts.push({ number, etag: unquote(sent.headers["etag"] ?? "") });
@@ -131,7 +137,7 @@ export async function completeParts(
   const { client, signal } = bucket;
   const body = Buffer.from(toCompletion(parts));
   const sent = await persist(bucket, async () => {
-    const completed = await client.askForBody(
+    const completed = await client.sendForFields(
       {
         method: "POST",
         key,

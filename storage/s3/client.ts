@@ -62,7 +62,7 @@ export interface BucketClient {
   /** Returns responses of status 2xx; others are refusals, whose body is read. */
   send(request: BucketRequest): Promise<Answered | Refused>;
   /** Sends a request and discards the response body. */
-  ask(
+  sendAndDiscard(
     request: BucketRequest,
   ): Promise<{ readonly kind: "done"; readonly headers: ProviderAnswer["headers"] } | Refused>;
   /**
@@ -70,7 +70,7 @@ export interface BucketClient {
    * `Error` in a body of status 200 is a refusal. The document element may have any name: servers differ in it. A response
    * without the field `required` is invalid: `offline`.
    */
-  askForBody(
+  sendForFields(
     request: BucketRequest,
     required: string,
   ): Promise<
@@ -193,7 +193,7 @@ export function createBucketClient(
     region: () => region,
     send,
 
-    async ask(request) {
+    async sendAndDiscard(request) {
       const sent = await send(request);
       if (sent.kind === "refused") return sent;
       // Read to the end, so that the connection can be reused.
@@ -201,7 +201,7 @@ export function createBucketClient(
       return { kind: "done", headers: sent.answer.headers };
     },
 
-    async askForBody(request, required) {
+    async sendForFields(request, required) {
       const sent = await send(request);
       if (sent.kind === "refused") return sent;
       const { headers } = sent.answer;

@@ -15,7 +15,7 @@ export async function abortUpload(
   uploadId: string,
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
-  const sent = await client.ask({ method: "DELETE", key, query: { uploadId }, signal });
+  const sent = await client.sendAndDiscard({ method: "DELETE", key, query: { uploadId }, signal });
   return sent.kind === "done" || sent.status === 404 ? undefined : toChangeFailure(sent.failure);
 }
 

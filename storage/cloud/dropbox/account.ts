@@ -12,7 +12,7 @@ export type Look = { readonly kind: "ok"; readonly found: DropboxItem } | Dropbo
 /** Looks up items of one account. */
 export interface Account {
   /** Looks up an item by id or by path. */
-  look(place: string, signal: AbortSignal): Promise<Look>;
+  lookUp(place: string, signal: AbortSignal): Promise<Look>;
   /** Looks up an item and its folder's id, which takes a second request unless it is in the root. */
   lookWithParent(
     id: string,
@@ -38,7 +38,7 @@ const PAGE_ITEMS = 2000;
 const RESETS_MAX = 2;
 
 export function createAccount(api: DropboxApi): Account {
-  async function look(place: string, signal: AbortSignal): Promise<Look> {
+  async function lookUp(place: string, signal: AbortSignal): Promise<Look> {
     // Paths are stored in NFC and found in that form only.
     const path = place.normalize("NFC");
     const answer = await api.ask("files/get_metadata", { path }, signal);
@@ -48,12 +48,12 @@ export function createAccount(api: DropboxApi): Account {
   }
 
   const lookById = (id: string, signal: AbortSignal): Promise<Look> =>
-    isId(id) ? look(id, signal) : Promise.resolve({ kind: "not_found", note: "impossible_id" });
+    isId(id) ? lookUp(id, signal) : Promise.resolve({ kind: "not_found", note: "impossible_id" });
 
   async function withParent(found: DropboxItem, signal: AbortSignal) {
     const path = parentPathOf(found.path);
     if (path === "") return { kind: "ok", found, item: toProviderItem(found, "") } as const;
-    const parent = await look(path, signal);
+    const parent = await lookUp(path, signal);
     if (parent.kind !== "ok") return parent;
     return { kind: "ok", found, item: toProviderItem(found, parent.found.id) } as const;
   }
@@ -62,7 +62,7 @@ export function createAccount(api: DropboxApi): Account {
     folder: string,
     signal: AbortSignal,
   ): Promise<ListOutcome | { readonly kind: "reset" }> {
-    const gathered = createListedItems<ProviderItem>();
+    const accumulated = createListedItems<ProviderItem>();
     const argument = {
       path: folder,
       limit: PAGE_ITEMS,
@@ -81,12 +81,12 @@ export function createAccount(api: DropboxApi): Account {
         const found = raw && toDropboxItem(raw);
         if (found === undefined) return strange("strange_item");
         const item = toProviderItem(found, folder);
-        const failure = gathered.add(item, item);
+        const failure = accumulated.add(item, item);
         if (failure !== undefined) return failure;
       }
-      const failure = gathered.endPage();
+      const failure = accumulated.endPage();
       if (failure !== undefined) return failure;
-      if (!hasMore) return { kind: "ok", items: gathered.values() };
+      if (!hasMore) return { kind: "ok", items: accumulated.values() };
       const cursor = asText(answer.value["cursor"]);
       if (cursor === undefined) return strange("strange_cursor");
       answer = await api.ask("files/list_folder/continue", { cursor }, signal);
@@ -94,8 +94,8 @@ export function createAccount(api: DropboxApi): Account {
   }
 
   return {
-    look: (place, signal) =>
-      place.startsWith("/") ? look(place, signal) : lookById(place, signal),
+    lookUp: (place, signal) =>
+      place.startsWith("/") ? lookUp(place, signal) : lookById(place, signal),
 
     async lookWithParent(id, signal) {
       const current = await lookById(id, signal);

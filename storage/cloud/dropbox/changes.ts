@@ -51,7 +51,7 @@ export function createChanges({ api, account, deps }: ChangesDeps): Changes {
       isSameSpelling(now.name, name) && isSameSpelling(parentPathOf(now.path), parentPathOf(path));
     let answer = await send();
     for (let moves = 1; answer.kind === "not_found" && moves < MOVES_MAX; moves++) {
-      const still = await account.look(item.id, signal);
+      const still = await account.lookUp(item.id, signal);
       if (still.kind !== "ok") return toChangeFailure(still);
       await deps.sleep(MOVE_WAIT_MS * moves, signal);
       answer = await send();
@@ -64,7 +64,7 @@ export function createChanges({ api, account, deps }: ChangesDeps): Changes {
       return toChangeFailure(answer);
     }
     const failure = answer.kind === "ok" ? STRANGE_ANSWER : answer;
-    const explained = await explainChange(failure, () => account.look(item.id, signal), isThere);
+    const explained = await explainChange(failure, () => account.lookUp(item.id, signal), isThere);
     return explained.kind === "ok" ? { kind: "ok", item: explained.found } : explained;
 
     function send() {
@@ -107,7 +107,7 @@ export function createChanges({ api, account, deps }: ChangesDeps): Changes {
         return toChangeFailure(answer);
       }
       const failure = answer.kind === "ok" ? STRANGE_ANSWER : answer;
-      const found = await account.look(path, signal);
+      const found = await account.lookUp(path, signal);
       if (found.kind === "not_found") return failure;
       if (found.kind !== "ok") return { kind: "unknown_outcome", note: failure.note ?? "lost" };
       const item = toProviderItem(found.found, parent);
@@ -159,7 +159,7 @@ export function createChanges({ api, account, deps }: ChangesDeps): Changes {
       // The version differs from the one that was looked up.
       if (answer.kind === "conflict") return { ...answer, kind: "stale" };
       if (!isLostResponse(answer)) return toChangeFailure(answer);
-      return explainDelete(answer, "trashed", () => account.look(id, signal));
+      return explainDelete(answer, "trashed", () => account.lookUp(id, signal));
     },
   };
 }

@@ -50,12 +50,12 @@ export async function openDropbox(
       provider: createDropbox(api, probeResult, deps, around),
       probeResult,
     };
-  const looked = await lookAt(api, request.signal);
-  if (looked.kind !== "ok") return looked;
+  const probed = await probeAccount(api, request.signal);
+  if (probed.kind !== "ok") return probed;
   return {
     kind: "ok",
-    provider: createDropbox(api, looked.probeResult, deps, around),
-    probeResult: looked.probeResult,
+    provider: createDropbox(api, probed.probeResult, deps, around),
+    probeResult: probed.probeResult,
   };
 }
 
@@ -109,11 +109,11 @@ function createDropbox(
     },
 
     async check({ signal }): Promise<CheckOutcome> {
-      const looked = await lookAt(api, signal);
+      const probed = await probeAccount(api, signal);
       const isSame =
-        looked.kind !== "ok" || looked.probeResult[PROBED_ACCOUNT] === probeResult[PROBED_ACCOUNT];
+        probed.kind !== "ok" || probed.probeResult[PROBED_ACCOUNT] === probeResult[PROBED_ACCOUNT];
       // Another user has signed in: the items of this connection are not theirs.
-      return isSame ? looked : { kind: "reauth", note: "other_account" };
+      return isSame ? probed : { kind: "reauth", note: "other_account" };
     },
 
     close: () => by.tokens.idle(),
@@ -122,7 +122,7 @@ function createDropbox(
 }
 
 /** Returns the account of these files. */
-async function lookAt(api: DropboxApi, signal: AbortSignal): Promise<CheckOutcome> {
+async function probeAccount(api: DropboxApi, signal: AbortSignal): Promise<CheckOutcome> {
   const answer = await api.ask("users/get_current_account", null, signal);
   if (answer.kind !== "ok") return toChangeFailure(answer);
   const id = asText(answer.value["account_id"]);

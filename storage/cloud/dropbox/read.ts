@@ -49,7 +49,7 @@ export async function readFile(
 
   /** A 416 states neither the length nor whether the short file is still the requested version. */
   async function behindTheEnd(): Promise<ReadOutcome> {
-    const current = await account.look(id, signal);
+    const current = await account.lookUp(id, signal);
     if (current.kind !== "ok") return toLookFailure(current);
     if (version !== undefined && version !== current.found.rev) return { kind: "changed" };
     return { kind: "range_not_satisfiable", size: current.found.size ?? 0 };

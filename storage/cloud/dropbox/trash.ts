@@ -53,12 +53,12 @@ export function createTrash(deps: {
       withAccountLock(async (): Promise<ItemOutcome> => {
         if (!path.startsWith("/")) return { kind: "stale", note: "impossible_id" };
         const name = path.slice(path.lastIndexOf("/") + 1);
-        const existing = await account.look(path, signal);
+        const existing = await account.lookUp(path, signal);
         if (existing.kind === "ok") return { kind: "conflict", existingName: existing.found.name };
         if (existing.kind !== "not_found") return toChangeFailure(existing);
         // Dropbox would create missing folders.
         const folder = parentPathOf(path);
-        const above = folder === "" ? undefined : await account.look(folder, signal);
+        const above = folder === "" ? undefined : await account.lookUp(folder, signal);
         if (above !== undefined && above.kind !== "ok") return toChangeFailure(above);
         const parent = above?.found.id ?? "";
         const revisions = await api.ask(
@@ -79,7 +79,7 @@ export function createTrash(deps: {
         if (restored.kind !== "ok" && restored.kind !== "offline") return toChangeFailure(restored);
         const found = restored.kind === "ok" ? toDropboxItem(restored.value, "file") : undefined;
         if (found !== undefined) return { kind: "ok", item: toProviderItem(found, parent) };
-        const current = await account.look(path, signal);
+        const current = await account.lookUp(path, signal);
         if (current.kind === "ok")
           return { kind: "ok", item: toProviderItem(current.found, parent) };
         return { kind: "unknown_outcome", note: "lost" };

@@ -132,7 +132,7 @@ async function resume(
   if (answer.kind !== "not_found" && answer.kind !== "ok") return toSessionFailure(answer);
   const folder = await deps.account.pathOfFolder(parent, signal);
   if (folder.kind !== "ok") return toChangeFailure(folder);
-  const existing = await deps.account.look(`${folder.path}/${name}`, signal);
+  const existing = await deps.account.lookUp(`${folder.path}/${name}`, signal);
   if (existing.kind === "not_found") return none;
   return existing.kind === "ok" ? { ...none, existing: existing.found } : toChangeFailure(existing);
 }
@@ -146,7 +146,7 @@ async function begin(
     // Avoids a useless large upload: the folder must exist and the name be free.
     const folder = await deps.account.pathOfFolder(input.parent, input.signal);
     if (folder.kind !== "ok") return toChangeFailure(folder);
-    const existing = await deps.account.look(`${folder.path}/${input.name}`, input.signal);
+    const existing = await deps.account.lookUp(`${folder.path}/${input.name}`, input.signal);
     if (existing.kind === "ok") return { kind: "conflict", existingName: existing.found.name };
     if (existing.kind !== "not_found") return toChangeFailure(existing);
   }
@@ -257,7 +257,7 @@ async function commit(
   }
   const failure = answer.kind === "ok" ? STRANGE_ANSWER : toSessionFailure(answer);
   if (signal.aborted) return failure;
-  const found = await deps.account.look(path, signal);
+  const found = await deps.account.lookUp(path, signal);
   if (found.kind === "ok" && over !== undefined) {
     if (found.found.rev === over.rev) return failure;
     return isSame(found.found, sent)

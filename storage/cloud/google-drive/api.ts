@@ -21,7 +21,9 @@ export interface DriveCall {
 /** Calls of the Drive API with a connection's token. */
 export interface DriveApi {
   /** Returns a JSON response, or `{}` for an empty one. */
-  ask(call: DriveCall): Promise<{ readonly kind: "ok"; readonly value: JsonObject } | DriveFailure>;
+  callJson(
+    call: DriveCall,
+  ): Promise<{ readonly kind: "ok"; readonly value: JsonObject } | DriveFailure>;
   /** Returns a successful response (2xx or, for uploads, 308) unread. */
   open(call: DriveCall): Promise<ProviderAnswer | DriveFailure>;
   /** Calls the URL of an upload session in the same way. */
@@ -72,7 +74,7 @@ export function createDriveApi(deps: {
       });
     },
 
-    async ask(call) {
+    async callJson(call) {
       const answer = await api.open(call);
       if (answer.kind !== "answered") return answer;
       if (answer.status === 204) {

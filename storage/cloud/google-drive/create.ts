@@ -54,7 +54,7 @@ export async function begin(
   resumed?: string,
 ): Promise<{ readonly kind: "ok"; readonly item: NewItem } | Failure> {
   const [folder, free, newId] = await Promise.all([
-    drive.lookAtFolder(parent, signal),
+    drive.lookUpParent(parent, signal),
     names.isFree(parent, name, resumed, signal),
     resumed === undefined ? drive.takeId(signal) : ({ kind: "ok", id: resumed } as const),
   ]);
@@ -76,7 +76,7 @@ export async function verifyMade(
   const isUnclear =
     outcome.kind === "id_taken" || (outcome.kind === "offline" && outcome.sent && !signal.aborted);
   if (!isUnclear) return outcome;
-  const found = await drive.look(item.id, signal);
+  const found = await drive.lookUp(item.id, signal);
   if (found.kind === "ok") return found;
   if (found.kind !== "not_found") return { kind: "unknown_outcome", note: outcome.note ?? "lost" };
   return { kind: "not_there", failure: toChangeFailure(outcome) };
@@ -105,7 +105,7 @@ export async function refuse(
   signal: AbortSignal,
 ): Promise<Failure> {
   if (failure.kind !== "not_found") return toChangeFailure(failure);
-  const folder = await drive.lookAtFolder(parent, signal);
+  const folder = await drive.lookUpParent(parent, signal);
   return folder.kind === "ok"
     ? { kind: "offline", sent: true, note: failure.note ?? "not_found" }
     : { kind: "stale", note: "parent_gone" };
@@ -119,10 +119,10 @@ export async function undoCreate(drive: Drive, item: NewItem, cause: Failure): P
   // The caller's signal may be aborted, so this request has its own.
   const signal = AbortSignal.timeout(TAKE_BACK_MS);
   const path = pathOf(item.id);
-  const deleted = await drive.api.ask({ method: "DELETE", service: "v3", path, signal });
+  const deleted = await drive.api.callJson({ method: "DELETE", service: "v3", path, signal });
   if (deleted.kind === "ok" || deleted.kind === "not_found") return cause;
   const body = { trashed: true };
-  const trashed = await drive.api.ask({ method: "PATCH", service: "v3", path, body, signal });
+  const trashed = await drive.api.callJson({ method: "PATCH", service: "v3", path, body, signal });
   return trashed.kind === "ok" || trashed.kind === "not_found"
     ? cause
     : { kind: "unknown_outcome", note: "not_taken_back" };

@@ -22,11 +22,11 @@ export interface Drive {
   /** Returns the real id of a folder; the empty id is the root. */
   realId(folder: string): string;
   /** Looks up one item, trashed or not. */
-  look(id: string, signal: AbortSignal): Promise<FileOutcome>;
+  lookUp(id: string, signal: AbortSignal): Promise<FileOutcome>;
   /** Looks up one item with its etag for preconditions. */
-  lookForChange(id: string, signal: AbortSignal): Promise<FileOutcome>;
+  lookUpWithEtag(id: string, signal: AbortSignal): Promise<FileOutcome>;
   /** Looks up a folder as a parent: `not_found` when it is missing or in the trash. */
-  lookAtFolder(
+  lookUpParent(
     folder: string,
     signal: AbortSignal,
   ): Promise<
@@ -58,7 +58,7 @@ export function createDrive(api: DriveApi, rootId: string, pageSize: number): Dr
     return file === undefined ? strange : { kind: "ok", file };
   }
 
-  async function lookAt(
+  async function lookUpFile(
     service: "v3" | "v2",
     fields: string,
     read: (value: JsonObject, rootId: string) => DriveFile | undefined,
@@ -66,7 +66,7 @@ export function createDrive(api: DriveApi, rootId: string, pageSize: number): Dr
     signal: AbortSignal,
   ): Promise<FileOutcome> {
     const query = { fields };
-    const answer = await api.ask({ method: "GET", service, path: pathOf(id), query, signal });
+    const answer = await api.callJson({ method: "GET", service, path: pathOf(id), query, signal });
     return answer.kind === "ok" ? toOutcome(read(answer.value, rootId)) : answer;
   }
 
@@ -74,12 +74,12 @@ export function createDrive(api: DriveApi, rootId: string, pageSize: number): Dr
     api,
     realId: (folder) => (folder === "" ? rootId : folder),
 
-    look: (id, signal) => lookAt("v3", FIELDS, toDriveFile, id, signal),
-    lookForChange: (id, signal) => lookAt("v2", GUARD_FIELDS, toGuardedFile, id, signal),
+    lookUp: (id, signal) => lookUpFile("v3", FIELDS, toDriveFile, id, signal),
+    lookUpWithEtag: (id, signal) => lookUpFile("v2", GUARD_FIELDS, toGuardedFile, id, signal),
 
-    async lookAtFolder(folder, signal) {
+    async lookUpParent(folder, signal) {
       if (folder === "") return { kind: "ok" };
-      const found = await drive.look(folder, signal);
+      const found = await drive.lookUp(folder, signal);
       if (found.kind !== "ok") return found;
       if (found.file.isTrashed) return { kind: "not_found", note: "trashed" };
       return found.file.mimeType === FOLDER_TYPE ? { kind: "ok" } : { kind: "not_a_folder" };
@@ -96,7 +96,7 @@ export function createDrive(api: DriveApi, rootId: string, pageSize: number): Dr
       };
       let page: string | undefined;
       do {
-        const answer = await api.ask({
+        const answer = await api.callJson({
           method: "GET",
           service: "v3",
           path: "/files",
@@ -126,7 +126,7 @@ export function createDrive(api: DriveApi, rootId: string, pageSize: number): Dr
     async change(call, signal) {
       const isV2 = call.service === "v2" || call.service === "upload_v2";
       const query = { ...call.query, fields: isV2 ? GUARD_FIELDS : FIELDS };
-      const answer = await api.ask({ ...call, query, signal });
+      const answer = await api.callJson({ ...call, query, signal });
       if (answer.kind !== "ok") return answer;
       return toOutcome(
         isV2 ? toGuardedFile(answer.value, rootId) : toDriveFile(answer.value, rootId),
@@ -136,7 +136,7 @@ export function createDrive(api: DriveApi, rootId: string, pageSize: number): Dr
     async takeId(signal) {
       const spare = spareIds.pop();
       if (spare !== undefined) return { kind: "ok", id: spare };
-      const answer = await api.ask({
+      const answer = await api.callJson({
         method: "GET",
         service: "v3",
         path: "/files/generateIds",

@@ -68,31 +68,37 @@ export async function openGoogleDrive(input: {
       provider: createGoogleDrive(api, probeResult, { capabilities, tuning, deps, tokens }),
       probeResult,
     };
-  const looked = await lookAround(api, request.signal);
-  if (looked.kind !== "ok") return looked;
-  const provider = createGoogleDrive(api, looked.probeResult, {
+  const probed = await probeAccount(api, request.signal);
+  if (probed.kind !== "ok") return probed;
+  const provider = createGoogleDrive(api, probed.probeResult, {
     capabilities,
     tuning,
     deps,
     tokens,
   });
-  return { kind: "ok", provider, probeResult: looked.probeResult };
+  return { kind: "ok", provider, probeResult: probed.probeResult };
 }
 
 /** Returns the drive's owner, and the id of its root. */
-async function lookAround(
+async function probeAccount(
   api: DriveApi,
   signal: AbortSignal,
 ): Promise<{ readonly kind: "ok"; readonly probeResult: ProbeResult } | Failure> {
   const [about, root] = await Promise.all([
-    api.ask({
+    api.callJson({
       method: "GET",
       service: "v3",
       path: "/about",
       query: { fields: "user(permissionId,emailAddress)" },
       signal,
     }),
-    api.ask({ method: "GET", service: "v3", path: "/files/root", query: { fields: "id" }, signal }),
+    api.callJson({
+      method: "GET",
+      service: "v3",
+      path: "/files/root",
+      query: { fields: "id" },
+      signal,
+    }),
   ]);
   for (const answer of [about, root])
     if (answer.kind !== "ok")
@@ -139,7 +145,7 @@ function createGoogleDrive(
 
     async list({ folder, signal }) {
       const [parent, listing] = await Promise.all([
-        drive.lookAtFolder(folder, signal),
+        drive.lookUpParent(folder, signal),
         drive.list(folder, undefined, signal, LISTING_ITEMS_MAX),
       ]);
       if (parent.kind === "not_a_folder") return { kind: "stale", note: "not_a_folder" };
@@ -149,7 +155,7 @@ function createGoogleDrive(
     },
 
     async stat({ id, signal }) {
-      const found = await drive.look(id, signal);
+      const found = await drive.lookUp(id, signal);
       if (found.kind !== "ok") return toReadFailure(found);
       return found.file.isTrashed
         ? { kind: "not_found", note: "trashed" }
@@ -187,7 +193,7 @@ function createGoogleDrive(
     trash: createTrash({ drive, names, rootId }),
 
     async quota({ signal }) {
-      const answer = await api.ask({
+      const answer = await api.callJson({
         method: "GET",
         service: "v3",
         path: "/about",
@@ -205,10 +211,10 @@ function createGoogleDrive(
     },
 
     async check({ signal }) {
-      const looked = await lookAround(api, signal);
+      const probed = await probeAccount(api, signal);
       const isSame =
-        looked.kind !== "ok" || looked.probeResult[PROBED_ACCOUNT] === probeResult[PROBED_ACCOUNT];
-      return isSame ? looked : { kind: "reauth", note: "other_account" };
+        probed.kind !== "ok" || probed.probeResult[PROBED_ACCOUNT] === probeResult[PROBED_ACCOUNT];
+      return isSame ? probed : { kind: "reauth", note: "other_account" };
     },
 
     close: () => tokens.idle(),

@@ -13,9 +13,9 @@ export async function readFile(
   input: Parameters<CloudProvider["read"]>[0],
 ): Promise<ReadOutcome> {
   const { id, range, version, signal } = input;
-  const looked = await drive.look(id, signal);
-  if (looked.kind !== "ok") return toReadFailure(looked);
-  const { file } = looked;
+  const found = await drive.lookUp(id, signal);
+  if (found.kind !== "ok") return toReadFailure(found);
+  const { file } = found;
   const { item } = file;
   if (file.isTrashed) return { kind: "not_found", note: "trashed" };
   // Folders, documents of Google's editors, and shortcuts.
@@ -26,7 +26,7 @@ export async function readFile(
   const revision = file.canReadRevisions ? file.headRevision : undefined;
 
   async function findWrong(): Promise<ReadFailure | undefined> {
-    const after = await drive.look(id, signal);
+    const after = await drive.lookUp(id, signal);
     if (after.kind !== "ok") return toReadFailure(after);
     return after.file.item.version === item.version ? undefined : { kind: "changed" };
   }

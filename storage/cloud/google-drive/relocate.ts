@@ -41,7 +41,7 @@ export async function move(
 ): Promise<ItemOutcome> {
   const { id, parent, expected, signal } = input;
   if (parent === id) return { kind: "invalid_destination", reason: "self_destination" };
-  const folder = await drive.lookAtFolder(parent, signal);
+  const folder = await drive.lookUpParent(parent, signal);
   if (folder.kind === "not_a_folder")
     return { kind: "invalid_destination", reason: "not_a_folder" };
   if (folder.kind !== "ok") return toChangeFailure(folder);
@@ -61,10 +61,10 @@ export async function remove(
   const { id, expected, permanently = false, signal } = input;
   const how = permanently ? "permanent" : "trashed";
   for (let tries = 1; ; tries++) {
-    const found = await drive.lookForChange(id, signal);
+    const found = await drive.lookUpWithEtag(id, signal);
     if (found.kind !== "ok") return toChangeFailure(found);
     if (!isExpected(found.file, expected)) return { kind: "stale" };
-    const deleted = await drive.api.ask({
+    const deleted = await drive.api.callJson({
       method: permanently ? "DELETE" : "POST",
       service: "v2",
       path: permanently ? pathOf(id) : `${pathOf(id)}/trash`,
@@ -75,7 +75,7 @@ export async function remove(
     if (isAgain(deleted, tries)) continue;
     if (!isLostResponse(deleted) || signal.aborted) return toChangeFailure(deleted);
     return explainDelete(deleted, how, async () => {
-      const after = await drive.look(id, signal);
+      const after = await drive.lookUp(id, signal);
       return after.kind === "ok" && after.file.isTrashed ? { kind: "not_found" } : after;
     });
   }
@@ -88,7 +88,7 @@ async function relocate(
   toPlace: (file: DriveFile) => Place,
 ): Promise<ItemOutcome> {
   for (let tries = 1; ; tries++) {
-    const found = await drive.lookForChange(id, signal);
+    const found = await drive.lookUpWithEtag(id, signal);
     if (found.kind !== "ok") return toChangeFailure(found);
     const before = found.file;
     if (!isExpected(before, expected)) return { kind: "stale" };
@@ -112,7 +112,7 @@ async function relocate(
     if (after.kind !== "ok") return toChangeFailure(after);
     if ((await names.resolveConflict(after.file, signal)) !== "theirs")
       return { kind: "ok", item: after.file.item };
-    return putBack(drive, after.file, { parent: before.item.parent, name: before.item.name });
+    return moveBack(drive, after.file, { parent: before.item.parent, name: before.item.name });
   }
 }
 
@@ -151,7 +151,7 @@ async function findOutcome(
   place: Place,
   signal: AbortSignal,
 ): Promise<FileOutcome | { readonly kind: "not_there" }> {
-  const found = await drive.lookForChange(before.item.id, signal);
+  const found = await drive.lookUpWithEtag(before.item.id, signal);
   if (found.kind !== "ok")
     return found.kind === "not_found" ? found : { kind: "unknown_outcome", note: "lost" };
   if (found.file.isTrashed) return { kind: "stale" };
@@ -162,7 +162,7 @@ async function findOutcome(
 const PUT_BACK_MS = 20_000;
 
 /** Another client had the name first: moves the item back. */
-async function putBack(drive: Drive, file: DriveFile, place: Place): Promise<Failure> {
+async function moveBack(drive: Drive, file: DriveFile, place: Place): Promise<Failure> {
   // The caller may have aborted; the item must move back anyway.
   const signal = AbortSignal.timeout(PUT_BACK_MS);
   const back = await put(drive, file, place, signal);
@@ -181,7 +181,7 @@ async function isAbove(
   let at = folder;
   for (let depth = 0; at !== "" && depth < DEPTH_MAX; depth++) {
     if (at === id) return { kind: "ok", isAbove: true };
-    const found = await drive.look(at, signal);
+    const found = await drive.lookUp(at, signal);
     if (found.kind === "not_found") break;
     if (found.kind !== "ok") return toChangeFailure(found);
     at = found.file.item.parent;

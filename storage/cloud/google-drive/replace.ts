@@ -32,7 +32,7 @@ export async function replace(input: Replacement, deps: UploadDeps): Promise<Ite
   let isOver = false;
   return withContent(input, async () => {
     try {
-      const found = await drive.lookForChange(id, signal);
+      const found = await drive.lookUpWithEtag(id, signal);
       if (found.kind !== "ok") return toChangeFailure(found);
       const before = found.file;
       if (before.mimeType === FOLDER_TYPE) return { kind: "unsupported", reason: "folder" };
@@ -57,7 +57,7 @@ export async function replace(input: Replacement, deps: UploadDeps): Promise<Ite
           session = opened.session;
         }
         if (piece.isLast) {
-          const now = await drive.lookForChange(id, signal);
+          const now = await drive.lookUpWithEtag(id, signal);
           if (now.kind !== "ok") return toChangeFailure(now);
           if (now.file.isTrashed || now.file.item.version !== before.item.version)
             return { kind: "stale" };
@@ -104,7 +104,7 @@ async function replaceAtOnce(
     if (replaced.kind !== "precondition_failed" || tries === TRIES_MAX)
       return determineOutcome(replaced, before, sent, signal, deps);
     // The etag also changes when nothing has changed that the caller can see.
-    const now = await deps.drive.lookForChange(id, signal);
+    const now = await deps.drive.lookUpWithEtag(id, signal);
     if (now.kind !== "ok") return toChangeFailure(now);
     const isCurrent = now.file.item.version === before.item.version;
     if (!isCurrent || !isExpected(now.file, expected)) return { kind: "stale" };
@@ -126,7 +126,7 @@ async function determineOutcome(
       : { kind: "unknown_outcome", note: "other_bytes" };
   if (replaced.kind === "ok") return toItem(replaced.file);
   if (!isLostResponse(replaced) || signal.aborted) return toChangeFailure(replaced);
-  const now = await drive.lookForChange(before.item.id, signal);
+  const now = await drive.lookUpWithEtag(before.item.id, signal);
   if (now.kind === "not_found") return { kind: "stale" };
   if (now.kind !== "ok") return { kind: "unknown_outcome", note: replaced.note ?? "lost" };
   if (now.file.item.version === before.item.version && now.file.md5 !== sent.md5)

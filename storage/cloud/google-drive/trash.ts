@@ -22,7 +22,7 @@ export function createTrash(deps: {
         pageSize: String(TRASH_PAGE_ITEMS),
         fields: `nextPageToken,files(${FIELDS},explicitlyTrashed,trashedTime)`,
       };
-      const answer = await drive.api.ask({
+      const answer = await drive.api.callJson({
         method: "GET",
         service: "v3",
         path: "/files",
@@ -56,11 +56,11 @@ export function createTrash(deps: {
     },
 
     async restore({ id, signal }): Promise<ItemOutcome> {
-      const found = await drive.look(id, signal);
+      const found = await drive.lookUp(id, signal);
       if (found.kind !== "ok") return toChangeFailure(found);
       if (!found.file.isTrashed) return { kind: "stale", note: "not_in_trash" };
       const { parent, name } = found.file.item;
-      const folder = await drive.lookAtFolder(parent, signal);
+      const folder = await drive.lookUpParent(parent, signal);
       if (folder.kind !== "ok") return { kind: "stale", note: "parent_gone" };
       const free = await names.isFree(parent, name, id, signal);
       if (free.kind !== "ok") return toChangeFailure(free);
@@ -71,7 +71,7 @@ export function createTrash(deps: {
           signal,
         );
       let restored = await put(false);
-      if (restored.kind === "offline") restored = await drive.look(id, signal);
+      if (restored.kind === "offline") restored = await drive.lookUp(id, signal);
       if (restored.kind !== "ok") return toChangeFailure(restored);
       if (restored.file.isTrashed) return { kind: "unknown_outcome", note: "not_restored" };
       const nameCheck = await names.isFree(parent, name, id, signal);
@@ -86,7 +86,7 @@ export function createTrash(deps: {
     },
 
     async empty({ signal }) {
-      const emptied = await drive.api.ask({
+      const emptied = await drive.api.callJson({
         method: "DELETE",
         service: "v3",
         path: "/files/trash",

@@ -78,7 +78,7 @@ async function resume(
   if (found.kind === "stands") return found;
   if (found.kind === "done") return { offset: 0, created: toOutcome(found.value, deps) };
   if (found.kind !== "not_found") return { offset: 0, created: found };
-  const existing = await deps.drive.look(item.id, signal);
+  const existing = await deps.drive.lookUp(item.id, signal);
   return existing.kind === "not_found" ? { offset: 0 } : { offset: 0, created: existing };
 }
 

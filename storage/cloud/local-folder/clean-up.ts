@@ -7,9 +7,9 @@ import { toFailure, unless } from "./errno.ts";
 import { toPlace } from "./paths.ts";
 import {
   lstatOf,
-  putBack,
+  restoreEntry,
   removeOwnName,
-  waitingBeside,
+  stagingBeside,
   type OnItsWay,
   type Place,
 } from "./relocate.ts";
@@ -173,13 +173,13 @@ async function undo(
 
 /** Recovers an entry that waited beside `place` when the daemon died: a second name of a file, or another program's item. */
 async function endWaiting(place: Place, other: Place, name: string): Promise<void> {
-  const waiting = waitingBeside(place, name);
+  const waiting = stagingBeside(place, name);
   const stats = await lstatOf(waiting);
   if (stats === undefined) return;
   const second = await lstatOf(other);
   if (second !== undefined && isSame(second, stats) && !stats.isDirectory())
     await unlink(waiting.folder.at(waiting.name));
-  else await putBack(waiting, place, stats);
+  else await restoreEntry(waiting, place, stats);
 }
 
 /** Restores an item to its old path. If that is impossible, moves it to the trash, so that it is not lost. */
@@ -197,7 +197,7 @@ async function recover(
     await unlink(staging.at(name));
   } else if (
     path === undefined ||
-    !(await atPlace(root, path, (place) => putBack(from, place, stats)))
+    !(await atPlace(root, path, (place) => restoreEntry(from, place, stats)))
   ) {
     const trash = await openOwn(root, "trash");
     const id = deps.newId();
@@ -209,9 +209,11 @@ async function recover(
       );
       await mkdir(trash.at(id), { mode: 0o700 });
       const bin = await openBelow(trash, [id]);
-      await putBack(from, { folder: bin, name: path?.split("/").at(-1) ?? name }, stats).finally(
-        () => bin.close(),
-      );
+      await restoreEntry(
+        from,
+        { folder: bin, name: path?.split("/").at(-1) ?? name },
+        stats,
+      ).finally(() => bin.close());
     } finally {
       await trash.close();
     }

@@ -29,9 +29,9 @@ export async function listFolder(
     if (signal.aborted) return { kind: "offline", sent: false, note: "aborted" };
     const batch = names.slice(at, at + CONCURRENT_STATS).map(async (name) => {
       if (name === undefined) return undefined;
-      const looked = await unless(["ENOENT"], lstat(folder.at(name), { bigint: true }));
+      const stats = await unless(["ENOENT"], lstat(folder.at(name), { bigint: true }));
       // An entry that disappears between reading the folder and reading the entry is left out.
-      return looked.ok ? reader.toItem(id, name, looked.value) : undefined;
+      return stats.ok ? reader.toItem(id, name, stats.value) : undefined;
     });
     for (const item of await Promise.all(batch)) if (item !== undefined) items.push(item);
   }

@@ -55,16 +55,16 @@ export async function openLocalFolder(
       provider: createLocalFolder(place, request.probeResult, request.capabilities, deps),
       probeResult: request.probeResult,
     };
-  const looked = await lookAt(place, undefined, deps);
-  if (looked.kind === "ok")
+  const probed = await check(place, undefined, deps);
+  if (probed.kind === "ok")
     return {
       kind: "ok",
-      provider: createLocalFolder(place, looked.probeResult, request.capabilities, deps),
-      probeResult: looked.probeResult,
+      provider: createLocalFolder(place, probed.probeResult, request.capabilities, deps),
+      probeResult: probed.probeResult,
     };
-  return looked.kind === "stale"
+  return probed.kind === "stale"
     ? { kind: "invalid_setting", setting: "root", reason: "folder_missing" }
-    : looked;
+    : probed;
 }
 
 function createLocalFolder(
@@ -342,7 +342,7 @@ function createLocalFolder(
         } as const;
       }),
 
-    check: () => lookAt(place, probeResult, deps),
+    check: () => check(place, probeResult, deps),
     close: async () => undefined,
   };
 
@@ -384,7 +384,7 @@ function createLocalFolder(
   }
 }
 
-async function lookAt(place: RootPlace, probeResult: ProbeResult | undefined, deps: ProviderDeps) {
+async function check(place: RootPlace, probeResult: ProbeResult | undefined, deps: ProviderDeps) {
   try {
     return await using(openRoot(place, probeResult), async (root) => {
       await readdir(root.self);

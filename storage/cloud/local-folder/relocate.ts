@@ -139,7 +139,7 @@ async function moveFolder(from: Place, to: Place, before: BigIntStats): Promise<
   }
   const stats = await lstat(target, { bigint: true });
   if (!isSame(stats, before)) {
-    await putBack(to, from, stats);
+    await restoreEntry(to, from, stats);
     return { kind: "stale" };
   }
   await syncBoth(from, to);
@@ -171,7 +171,7 @@ async function claimAndRename(from: Place, to: Place, before: BigIntStats): Prom
   if (moved.kind !== "ok") return moved;
   const stats = await lstat(to.folder.at(to.name), { bigint: true });
   if (!isSame(stats, before)) {
-    await putBack(to, from, stats);
+    await restoreEntry(to, from, stats);
     return { kind: "stale" };
   }
   await syncBoth(from, to);
@@ -187,7 +187,7 @@ export async function removeOwnName(
   movedStats: BigIntStats,
   waiting: Place,
 ): Promise<boolean> {
-  const hidden = await takeAway(place, waiting);
+  const hidden = await moveToStaging(place, waiting);
   if (hidden === undefined) return false;
   const path = hidden.folder.at(hidden.name);
   const stats = await lstat(path, { bigint: true });
@@ -195,7 +195,7 @@ export async function removeOwnName(
     await unlink(path);
     return true;
   }
-  await putBack(hidden, place, stats);
+  await restoreEntry(hidden, place, stats);
   return false;
 }
 
@@ -203,7 +203,7 @@ export async function removeOwnName(
  * Moves an entry to `waiting`, or beside itself if `waiting` is on another file system, and returns its new place.
  * Undefined: the name was free.
  */
-export async function takeAway(place: Place, waiting: Place): Promise<Place | undefined> {
+export async function moveToStaging(place: Place, waiting: Place): Promise<Place | undefined> {
   const source = place.folder.at(place.name);
   const renamed = await unless(
     ["ENOENT", "EXDEV"],
@@ -211,14 +211,14 @@ export async function takeAway(place: Place, waiting: Place): Promise<Place | un
   );
   if (renamed.ok) return waiting;
   if (renamed.code === "ENOENT") return undefined;
-  const beside = waitingBeside(place, waiting.name);
+  const beside = stagingBeside(place, waiting.name);
   return (await unless(["ENOENT"], rename(source, beside.folder.at(beside.name)))).ok
     ? beside
     : undefined;
 }
 
 /** The staging folder for names below another mounted file system, which cannot move to the common one. */
-export function waitingBeside({ folder }: Place, name: string): Place {
+export function stagingBeside({ folder }: Place, name: string): Place {
   return { folder, name: `.croft-${name}` };
 }
 
@@ -234,11 +234,11 @@ export function respell(
     await rename(from.folder.at(from.name), waiting.folder.at(waiting.name));
     const stats = await lstat(waiting.folder.at(waiting.name), { bigint: true });
     if (!isSame(stats, before)) {
-      await putBack(waiting, from, stats);
+      await restoreEntry(waiting, from, stats);
       return { kind: "stale" };
     }
-    if (!(await putBack(waiting, to, stats))) {
-      await putBack(waiting, from, stats);
+    if (!(await restoreEntry(waiting, to, stats))) {
+      await restoreEntry(waiting, from, stats);
       return conflict(to);
     }
     await syncBoth(from, to);
@@ -247,7 +247,7 @@ export function respell(
 }
 
 /** Restores an entry to a name if that is free. Otherwise the entry stays where it is, and the result is false. */
-export async function putBack(from: Place, to: Place, stats: BigIntStats): Promise<boolean> {
+export async function restoreEntry(from: Place, to: Place, stats: BigIntStats): Promise<boolean> {
   const source = from.folder.at(from.name);
   const target = to.folder.at(to.name);
   if (stats.isDirectory()) {

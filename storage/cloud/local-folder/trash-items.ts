@@ -41,7 +41,7 @@ export function createTrash(holder: TrashHolder): Trash {
         const page = toTrashPage(ids.map(toNameless), cursor);
         const items: TrashedItem[] = [];
         for (const { id } of page.items) {
-          const found = await look(trash, id);
+          const found = await readTrashedItem(trash, id);
           if (found !== undefined) items.push(found);
         }
         return { ...page, items };
@@ -115,7 +115,7 @@ function toNameless(id: string): TrashedItem {
 }
 
 /** Undefined for an item that has left the trash, and for a record that a crash truncated. */
-async function look(trash: Folder, id: string): Promise<TrashedItem | undefined> {
+async function readTrashedItem(trash: Folder, id: string): Promise<TrashedItem | undefined> {
   const record = await readRecord(trash, id);
   const place = record === undefined ? undefined : toPlace(record.path);
   if (record === undefined || place === undefined) return undefined;

@@ -4,7 +4,7 @@ import { lstat, mkdir, readdir, rename, rmdir, unlink, writeFile } from "node:fs
 import type { DeleteOutcome } from "../provider.ts";
 import { openBelow, type Folder } from "./anchor.ts";
 import { errnoOf, unless } from "./errno.ts";
-import { putBack, type Place } from "./relocate.ts";
+import { restoreEntry, type Place } from "./relocate.ts";
 
 /** The record beside a trashed item, from which it can be restored by hand. */
 export interface TrashRecord {
@@ -85,7 +85,7 @@ async function take(
   const stats = await lstat(to.folder.at(to.name), { bigint: true });
   if (isExpected(stats)) return { kind: "ok", stats };
   // If another item has taken the name meanwhile, this item remains in the trash, complete.
-  await putBack(to, from, stats);
+  await restoreEntry(to, from, stats);
   return { kind: "stale" };
 }
 

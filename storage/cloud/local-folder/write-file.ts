@@ -6,7 +6,14 @@ import type { ItemOutcome } from "../item.ts";
 import { openBelow, using, type Folder } from "./anchor.ts";
 import { unless } from "./errno.ts";
 import { toSegments } from "./paths.ts";
-import { lstatOf, putBack, takeAway, withRecord, type Place, type Staging } from "./relocate.ts";
+import {
+  lstatOf,
+  restoreEntry,
+  moveToStaging,
+  withRecord,
+  type Place,
+  type Staging,
+} from "./relocate.ts";
 import { publishAnywhere, writeTemporary } from "./transfer.ts";
 import type { ItemReader } from "./versions.ts";
 
@@ -91,13 +98,13 @@ export async function replaceFile(
       if (!isExpected(before)) return { kind: "stale" };
       await chmod(path, Number(before.mode) & 0o777);
       return withRecord(staging, { path: staging.origin }, async (waitingName) => {
-        const waiting = await takeAway(place, { folder: staging.folder, name: waitingName });
+        const waiting = await moveToStaging(place, { folder: staging.folder, name: waitingName });
         if (waiting === undefined) return { kind: "stale" };
         const replacedStats = await lstatOf(waiting);
         if (replacedStats === undefined)
           return { kind: "unknown_outcome", note: "gone_from_staging" };
         const restore = async (failure: Failure): Promise<Failure> => {
-          if (!(await putBack(waiting, place, replacedStats))) await trash(waiting);
+          if (!(await restoreEntry(waiting, place, replacedStats))) await trash(waiting);
           return failure;
         };
         if (!isExpected(replacedStats)) return restore({ kind: "stale" });

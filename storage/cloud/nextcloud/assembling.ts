@@ -8,7 +8,7 @@ import { pause, type DavCore } from "../webdav/core.ts";
 import { isPlain } from "../webdav/failures.ts";
 import type { DavItem } from "../webdav/items.ts";
 import { readFile } from "../webdav/reading.ts";
-import { judge, refusedName, undone, type Answered } from "../webdav/relocate.ts";
+import { judge, refusedName, toUndoneFailure, type Answered } from "../webdav/relocate.ts";
 
 /** A file that the server is assembling. */
 export interface ChunkedUpload {
@@ -65,7 +65,7 @@ export async function assemble(
     if (waited !== "still_not_there") return waited;
     if (attempt >= 2)
       return verdict.kind === "lost"
-        ? undone(verdict)
+        ? toUndoneFailure(verdict)
         : { kind: "locked", note: "still_assembling" };
   }
 }
@@ -80,7 +80,7 @@ export async function recognize(
 ): Promise<ItemOutcome> {
   // Reading counts and hashes the bytes.
   for await (const _ of body.stream);
-  const found = await core.look(upload.segments, signal);
+  const found = await core.lookUp(upload.segments, signal);
   return found.kind === "ok" && (await isOurs(core, found.davItem, upload, signal))
     ? { kind: "ok", item: found.davItem.item }
     : taken;
@@ -107,7 +107,7 @@ async function waitForFile(
   for (const waitMs of [0, ...POLLS_MS]) {
     if (waitMs > 0 && !(await pause(core.deps, waitMs, signal)))
       return { kind: "unknown_outcome", note: "aborted" };
-    const found = await core.look(upload.segments, signal);
+    const found = await core.lookUp(upload.segments, signal);
     if (found.kind === "ok" && found.davItem.item.version !== upload.over?.item.version)
       return (await isOurs(core, found.davItem, upload, signal))
         ? { kind: "ok", item: found.davItem.item }
@@ -122,7 +122,7 @@ async function waitForFile(
     );
     if (pieces.kind === "refused" && pieces.answer.status === 404) {
       // The chunks disappear the moment the file appears.
-      const last = await core.look(upload.segments, signal);
+      const last = await core.lookUp(upload.segments, signal);
       return last.kind === "ok" && (await isOurs(core, last.davItem, upload, signal))
         ? { kind: "ok", item: last.davItem.item }
         : { kind: "unknown_outcome", note: "pieces_gone" };
@@ -140,7 +140,7 @@ export async function determineOutcome(
 ): Promise<ItemOutcome> {
   if (verdict.kind === "refused" && isPlain(verdict.failure)) return verdict.failure;
   if (verdict.kind === "lost" && !verdict.failure.sent) return verdict.failure;
-  const found = await core.lookAfter(upload.segments, signal);
+  const found = await core.lookUpWithRetries(upload.segments, signal);
   if (found.kind === "ok") {
     const { item } = found.davItem;
     const mayBeOurs = verdict.kind !== "refused" || wasAskedBefore;
@@ -160,7 +160,7 @@ export async function determineOutcome(
       ? { kind: "stale", note: "parent_is_a_file" }
       : refusal;
   if (verdict.kind === "refused") return refusedName(verdict.status, verdict.failure);
-  return verdict.kind === "lost" ? verdict.failure : undone(verdict);
+  return verdict.kind === "lost" ? verdict.failure : toUndoneFailure(verdict);
 }
 
 /** Returns the failure when another file has the name. */

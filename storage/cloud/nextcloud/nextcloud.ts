@@ -84,12 +84,12 @@ export async function openNextcloud(
   }
 
   const savedResult = request.probeResult;
-  const looked =
+  const probed =
     savedResult?.["version"] === PROBE_VERSION
       ? ({ kind: "ok", probeResult: savedResult } as const)
       : await check(request.signal);
-  if (looked.kind !== "ok") return looked;
-  const details = looked.probeResult as ServerDetails;
+  if (probed.kind !== "ok") return probed;
+  const details = probed.probeResult as ServerDetails;
   const isOwnCloud = details.product === "owncloud";
   const core = createDavCore({ client: filesOf(details.user), probeResult: details, deps });
   const trashClient = clientOf(

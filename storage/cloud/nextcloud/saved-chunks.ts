@@ -40,16 +40,16 @@ export async function listChunks(
   signal: AbortSignal,
 ): Promise<ContinuedChunks | Failure> {
   const sizes = new Map<string, number>();
-  const looked = await client.propfind(
+  const response = await client.propfind(
     { place: { segments: [saved.folder], isFolder: true }, depth: "1", props: [LENGTH], signal },
     ({ props }, path) => {
       const size = Number(props.get(`{${LENGTH.uri}}${LENGTH.local}`) ?? Number.NaN);
       if (path !== undefined && Number.isSafeInteger(size)) sizes.set(path.at(-1) ?? "", size);
     },
   );
-  if (looked.kind === "ok") return { kind: "continued", ...saved, sizes };
-  if (looked.kind === "offline") return looked;
-  const { status } = looked.answer;
+  if (response.kind === "ok") return { kind: "continued", ...saved, sizes };
+  if (response.kind === "offline") return response;
+  const { status } = response.answer;
   if (status === 404) return { kind: "continued", ...saved, sizes: undefined };
   return status === 401
     ? { kind: "reauth", note: "uploads" }

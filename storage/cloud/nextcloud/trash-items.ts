@@ -51,7 +51,7 @@ export function createTrash(places: TrashPlaces): Trash {
   async function listAll(
     signal: AbortSignal,
   ): Promise<{ readonly kind: "ok"; readonly found: readonly Found[] } | Failure> {
-    const gathered = createListedItems<Found>();
+    const accumulated = createListedItems<Found>();
     let refused: Failure | undefined;
     const base = listed.base.segments.length;
     const outcome = await listed.propfind(
@@ -59,7 +59,7 @@ export function createTrash(places: TrashPlaces): Trash {
       (response, path) => {
         const entry = path !== undefined && path.length > base ? path.at(-1) : undefined;
         const found = entry === undefined ? undefined : toFound(entry, response, places.below);
-        if (found !== undefined) refused ??= gathered.add(found.item, found);
+        if (found !== undefined) refused ??= accumulated.add(found.item, found);
       },
     );
     if (outcome.kind === "refused") {
@@ -68,7 +68,7 @@ export function createTrash(places: TrashPlaces): Trash {
       return failure.kind === "stale" ? { kind: "unsupported", reason: "no_trash" } : failure;
     }
     if (outcome.kind !== "ok") return outcome;
-    return refused ?? { kind: "ok", found: gathered.values() };
+    return refused ?? { kind: "ok", found: accumulated.values() };
   }
 
   return {
@@ -87,7 +87,7 @@ export function createTrash(places: TrashPlaces): Trash {
       if (all.kind !== "ok") return beforehand(all);
       const found = all.found.find(({ item }) => item.id === id);
       if (found === undefined) return { kind: "stale", note: "not_in_trash" };
-      return core.alone([found.path], async () => {
+      return core.withLocks([found.path], async () => {
         // The server would restore an item whose name is taken under another one, and one without a folder to the top.
         const refusal = await refuseTaken(core, found.path, signal);
         if (refusal !== undefined) return refusal;
@@ -111,7 +111,7 @@ export function createTrash(places: TrashPlaces): Trash {
           return listed.refuse(answer);
         if (answer.kind === "answered") answer.discard();
         else if (!answer.sent) return answer;
-        const restored = await core.lookAfter(found.path, signal);
+        const restored = await core.lookUpWithRetries(found.path, signal);
         if (restored.kind === "ok") {
           const isOurs = found.fileId === undefined || restored.davItem.fileId === found.fileId;
           return isOurs

@@ -14,14 +14,14 @@ export function createCloudTrash(client: DavClient): CloudTrash {
   async function find(fileId: string, signal: AbortSignal) {
     let place: readonly string[] | undefined;
     const base = client.base.segments.length;
-    const looked = await client.propfind(
+    const listing = await client.propfind(
       { place: { segments: [], isFolder: true }, depth: "1", props: cloudProps, signal },
       (response, path) => {
         const isIt = response.props.get("{http://owncloud.org/ns}fileid") === fileId;
         if (isIt && path !== undefined && path.length > base) place = path.slice(-1);
       },
     );
-    return looked.kind === "ok" ? place : undefined;
+    return listing.kind === "ok" ? place : undefined;
   }
 
   return {

@@ -51,14 +51,14 @@ export function createUnfinishedUploads(
       if (!mayBeLeft) return;
       mayBeLeft = false;
       const leftovers: string[] = [];
-      const looked = await client.propfind(
+      const response = await client.propfind(
         { place: { segments: [], isFolder: true }, depth: "1", props: [], signal },
         (_response, path) => {
           const name = path?.at(-1) ?? "";
           if (isRemainder(name, deps)) leftovers.push(name);
         },
       );
-      if (looked.kind === "offline") mayBeLeft = true;
+      if (response.kind === "offline") mayBeLeft = true;
       for (const folder of leftovers.slice(0, SWEEP_MAX)) await remove(folder, signal);
       if (leftovers.length > SWEEP_MAX) mayBeLeft = true;
     },

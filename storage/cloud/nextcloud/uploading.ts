@@ -161,7 +161,7 @@ async function findOtherWriter(
 ): Promise<Failure | undefined> {
   for (const waitMs of LOCKED_MS) {
     if (waitMs > 0 && !(await pause(core.deps, waitMs, signal))) return undefined;
-    const found = await core.look(segments, signal);
+    const found = await core.lookUp(segments, signal);
     if (found.kind === "ok") return { kind: "conflict", existingName: found.davItem.item.name };
     if (found.kind !== "not_found") return undefined;
   }
@@ -214,7 +214,7 @@ async function uploadPieces(
         return refusal?.kind === "stale" ? refusal : refused;
       }
     }
-    const outcome = await core.alone([chunked.segments], async () => {
+    const outcome = await core.withLocks([chunked.segments], async () => {
       const refusal =
         chunked.over === undefined
           ? await refuseTaken(core, chunked.segments, signal)

@@ -48,7 +48,7 @@ export function createChanges(
     signal: AbortSignal,
   ): Promise<ItemOutcome> {
     if (expected.etag !== undefined && !isHeaderValue(expected.etag)) return { kind: "stale" };
-    const current = await drive.look(id, signal);
+    const current = await drive.lookUp(id, signal);
     if (current.kind !== "ok") return toEarlyFailure(current, toChangeFailure);
     const { item } = current.found;
     return isExpected(item, expected) ? { kind: "ok", item } : { kind: "stale" };
@@ -71,7 +71,7 @@ export function createChanges(
     const answer = await send(item.etag);
     if (answer.kind !== "stale") return answer;
     // Some libraries refuse their own etag: if nothing has changed, the condition is useless there.
-    const current = await drive.look(item.id, signal);
+    const current = await drive.lookUp(item.id, signal);
     if (current.kind !== "ok" || current.found.item.etag !== item.etag) return answer;
     return send(undefined);
   }
@@ -84,7 +84,7 @@ export function createChanges(
     signal: AbortSignal,
   ): Promise<ItemOutcome> {
     if (!isLostResponse(failure)) return toChangeFailure(failure);
-    const look = () => drive.look(item.id, signal);
+    const look = () => drive.lookUp(item.id, signal);
     const explained = await explainChange(failure, look, (now) => isDone(now.item));
     return explained.kind === "ok" ? { kind: "ok", item: explained.found.item } : explained;
   }
@@ -132,7 +132,7 @@ export function createChanges(
       if (failure.kind === "conflict") return { kind: "conflict", existingName: name };
       if (failure.kind === "unsupported") return parentOrSame(parent, failure, signal);
       if (!isLostResponse(failure)) return toChangeFailure(failure);
-      const found = await drive.lookAtChild(parent, name, signal);
+      const found = await drive.lookUpChild(parent, name, signal);
       if (found.kind === "not_found") return failure;
       if (found.kind !== "ok") return { kind: "unknown_outcome", note: failure.note ?? "lost" };
       const { item, childCount } = found.found;
@@ -159,7 +159,7 @@ export function createChanges(
       if (current.kind !== "ok" || current.item.parent === parent) return current;
       const { item } = current;
       if (parent !== "") {
-        const target = await drive.look(parent, signal);
+        const target = await drive.lookUp(parent, signal);
         if (target.kind !== "ok") return toEarlyFailure(target, toChangeFailure);
         if (target.found.item.kind !== "folder") return refuseDestination("not_a_folder");
         const isWithin =
@@ -198,13 +198,13 @@ export function createChanges(
       let answer = await send(current.item.etag);
       if (answer.kind === "stale") {
         // Some drives refuse the precondition of a delete although it holds.
-        const latest = await drive.look(id, signal);
+        const latest = await drive.lookUp(id, signal);
         if (latest.kind === "ok" && latest.found.item.etag === current.item.etag)
           answer = await send(undefined);
       }
       if (answer.kind === "ok") return { kind: "ok", how };
       if (!isLostResponse(answer)) return toChangeFailure(answer);
-      return explainDelete(answer, how, () => drive.look(id, signal));
+      return explainDelete(answer, how, () => drive.lookUp(id, signal));
     },
   };
 
@@ -215,7 +215,7 @@ export function createChanges(
     signal: AbortSignal,
   ): Promise<Failure> {
     if (parent === "") return failure;
-    const current = await drive.look(parent, signal);
+    const current = await drive.lookUp(parent, signal);
     const isFolder = current.kind === "ok" && current.found.item.kind === "folder";
     return current.kind === "not_found" || (current.kind === "ok" && !isFolder)
       ? { kind: "stale", note: "parent_gone" }

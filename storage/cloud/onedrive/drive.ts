@@ -15,8 +15,8 @@ export interface Drive {
   addressOf(id: string): string;
   /** Looks up the item of a name in a folder. */
   addressOfChild(parent: string, name: string): string;
-  look(id: string, signal: AbortSignal): Promise<Look>;
-  lookAtChild(parent: string, name: string, signal: AbortSignal): Promise<Look>;
+  lookUp(id: string, signal: AbortSignal): Promise<Look>;
+  lookUpChild(parent: string, name: string, signal: AbortSignal): Promise<Look>;
   list(folder: string, signal: AbortSignal): Promise<ListOutcome>;
   /** Parses the item of a response; an invalid one is `offline`, because the change has been made. */
   toItem(value: JsonObject): Look;
@@ -46,7 +46,7 @@ export function createDrive(graph: Graph, driveId: string, rootId: string): Driv
     return answer.kind === "ok" ? toItem(answer.value) : answer;
   }
 
-  const look = (id: string, signal: AbortSignal): Promise<Look> =>
+  const lookUp = (id: string, signal: AbortSignal): Promise<Look> =>
     id === "" || id === rootId || !isPossibleId(id)
       ? Promise.resolve({ kind: "not_found", note: "impossible_id" })
       : lookBy(addressOf(id), signal);
@@ -77,7 +77,7 @@ export function createDrive(graph: Graph, driveId: string, rootId: string): Driv
     }
     // A file has no children either: an empty listing is not evidence that the item is a folder.
     if (accumulated.size === 0 && folder !== "") {
-      const current = await look(folder, signal);
+      const current = await lookUp(folder, signal);
       if (current.kind !== "ok") return toListFailure(current);
       if (current.found.item.kind !== "folder") return { kind: "stale", note: "no_folder" };
     }
@@ -87,8 +87,8 @@ export function createDrive(graph: Graph, driveId: string, rootId: string): Driv
   return {
     addressOf,
     addressOfChild,
-    look,
-    lookAtChild: (parent, name, signal) => lookBy(addressOfChild(parent, name), signal),
+    lookUp,
+    lookUpChild: (parent, name, signal) => lookBy(addressOfChild(parent, name), signal),
     list,
     toItem,
 
@@ -97,7 +97,7 @@ export function createDrive(graph: Graph, driveId: string, rootId: string): Driv
       for (let depth = 0; depth < DEPTH_MAX; depth++) {
         if (at.id === id || at.parent === id) return true;
         if (at.parent === "") return false;
-        const above = await look(at.parent, signal);
+        const above = await lookUp(at.parent, signal);
         if (above.kind !== "ok") return above;
         at = above.found.item;
       }

@@ -51,12 +51,12 @@ export async function openOneDrive(
       provider: createOneDrive(graph, savedResult, deps, around),
       probeResult: savedResult,
     };
-  const looked = await lookAt(graph, request.signal);
-  if (looked.kind !== "ok") return looked;
+  const probed = await probeAccount(graph, request.signal);
+  if (probed.kind !== "ok") return probed;
   return {
     kind: "ok",
-    provider: createOneDrive(graph, looked.probeResult, deps, around),
-    probeResult: looked.probeResult,
+    provider: createOneDrive(graph, probed.probeResult, deps, around),
+    probeResult: probed.probeResult,
   };
 }
 
@@ -88,7 +88,7 @@ function createOneDrive(
     capabilities,
     list: ({ folder, signal }) => drive.list(folder, signal),
     async stat({ id, signal }) {
-      const current = await drive.look(id, signal);
+      const current = await drive.lookUp(id, signal);
       return current.kind === "ok" ? { kind: "ok", item: current.found.item } : current;
     },
     read: (input) => readFile(graph, drive, input),
@@ -116,8 +116,8 @@ function createOneDrive(
     },
 
     async check({ signal }): Promise<CheckOutcome> {
-      const looked = await lookAt(graph, signal);
-      if (looked.kind !== "ok" || looked.probeResult["drive_id"] === driveId) return looked;
+      const probed = await probeAccount(graph, signal);
+      if (probed.kind !== "ok" || probed.probeResult["drive_id"] === driveId) return probed;
       // Another user has signed in: the items of this connection are not theirs.
       return { kind: "reauth", note: "other_drive" };
     },
@@ -128,7 +128,7 @@ function createOneDrive(
 }
 
 /** Finds the user's drive and its capabilities. */
-async function lookAt(graph: Graph, signal: AbortSignal): Promise<CheckOutcome> {
+async function probeAccount(graph: Graph, signal: AbortSignal): Promise<CheckOutcome> {
   const drive = await graph.call({
     method: "GET",
     path: "/me/drive?$select=id,driveType,quota,owner",

@@ -14,7 +14,7 @@ export async function readFile(
   input: ReadRequest,
 ): Promise<ReadOutcome> {
   const { id, range, version, signal } = input;
-  const before = await drive.look(id, signal);
+  const before = await drive.lookUp(id, signal);
   if (before.kind !== "ok") return before;
   const { item } = before.found;
   if (item.kind === "folder" || item.version === undefined)
@@ -59,7 +59,7 @@ export async function readFile(
   }
 
   async function lookForChange(): Promise<ReadFailure | undefined> {
-    const after = await drive.look(id, signal);
+    const after = await drive.lookUp(id, signal);
     if (after.kind === "not_found") return { kind: "changed", note: "gone" };
     if (after.kind !== "ok") return after;
     return after.found.item.version === item.version ? undefined : { kind: "changed" };

@@ -23,7 +23,7 @@ export async function replace(input: Replacement, deps: UploadDeps): Promise<Ite
     if (expected.etag !== undefined && !isHeaderValue(expected.etag)) return { kind: "stale" };
     // The service requires the length with every fragment.
     if (size === undefined) return { kind: "unsupported", reason: "length_needed" };
-    const current = await deps.drive.look(id, signal);
+    const current = await deps.drive.lookUp(id, signal);
     if (current.kind !== "ok") return toEarlyFailure(current, toChangeFailure);
     const before = current.found;
     if (before.item.kind === "folder") return { kind: "unsupported", reason: "folder" };
@@ -70,7 +70,7 @@ async function putContent(
   const answer = await send(item.etag);
   if (answer.kind !== "stale") return answer;
   // Some libraries refuse their own etag: if nothing has changed, the condition is useless there.
-  const current = await deps.drive.look(item.id, signal);
+  const current = await deps.drive.lookUp(item.id, signal);
   if (current.kind !== "ok" || current.found.item.etag !== item.etag) return answer;
   return send(undefined);
 }
@@ -100,7 +100,7 @@ async function replaceInSession(
       hash.update(piece.bytes);
       if (piece.isLast) {
         // The session may have changed the etag, but not the version of the content.
-        const now = await deps.drive.look(id, signal);
+        const now = await deps.drive.lookUp(id, signal);
         if (now.kind !== "ok") return toEarlyFailure(now, toChangeFailure);
         if (now.found.item.version !== before.item.version) return { kind: "stale" };
       }
@@ -133,7 +133,7 @@ async function determineOutcome(
     (failure.kind === "offline" && failure.sent) ||
     failure.kind === "unknown_outcome";
   if (!mayHaveLanded || signal.aborted) return failure;
-  const now = await deps.drive.look(before.item.id, signal);
+  const now = await deps.drive.lookUp(before.item.id, signal);
   if (now.kind === "not_found") return { kind: "stale" };
   if (now.kind !== "ok")
     return parsed.kind === "ok"

@@ -66,7 +66,7 @@ export async function continueSession(
   const isGone = progress.kind === "not_found" || progress.kind === "unknown_outcome";
   if (progress.kind !== "next" && !isGone)
     return progress.kind === "done" ? { kind: "finished" } : progress;
-  const existing = await deps.drive.lookAtChild(parent, name, signal);
+  const existing = await deps.drive.lookUpChild(parent, name, signal);
   if (isGone) {
     if (existing.kind === "ok") return { kind: "finished" };
     return existing.kind === "not_found" ? undefined : existing;
@@ -86,7 +86,7 @@ export async function begin(
 ): Promise<OpenSession | GraphFailure> {
   const { parent, name, session, signal } = input;
   // Some work drives overwrite a file through a session that forbids it.
-  const existing = await deps.drive.lookAtChild(parent, name, signal);
+  const existing = await deps.drive.lookUpChild(parent, name, signal);
   if (existing.kind === "ok") return { kind: "conflict", existingName: existing.found.item.name };
   if (existing.kind !== "not_found") return existing;
   let mayHaveBegun = false;
@@ -105,7 +105,7 @@ export async function begin(
       return { kind: "ok", url, offset: 0 };
     }
     if (answer.kind === "conflict" && mayHaveBegun) {
-      const rival = await deps.drive.lookAtChild(parent, name, signal);
+      const rival = await deps.drive.lookUpChild(parent, name, signal);
       return rival.kind === "not_found" ? { kind: "locked", note: "own_session" } : answer;
     }
     mayHaveBegun ||= answer.kind === "offline" && answer.sent;

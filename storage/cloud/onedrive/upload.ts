@@ -136,7 +136,7 @@ async function confirm(
   const parsed = deps.drive.toItem(value);
   if (parsed.kind !== "ok") return determineOutcome(STRANGE_ANSWER, sent, input, deps);
   // Some libraries alter documents after the upload: the altered bytes count from then on.
-  const stored = await deps.drive.look(parsed.found.item.id, input.signal);
+  const stored = await deps.drive.lookUp(parsed.found.item.id, input.signal);
   const { found } = stored.kind === "ok" ? stored : parsed;
   if (isSame(found, sent) || isRewritten(input.name)) return { kind: "ok", item: found.item };
   return { kind: "unknown_outcome", note: "other_bytes" };
@@ -154,11 +154,11 @@ async function determineOutcome(
   const mayHaveLanded =
     (failure.kind === "offline" && failure.sent) || failure.kind === "unknown_outcome";
   if (!mayHaveLanded || signal.aborted) return toChangeFailure(failure);
-  let found = await deps.drive.lookAtChild(parent, name, signal);
+  let found = await deps.drive.lookUpChild(parent, name, signal);
   if (found.kind === "not_found" && failure === sessionExpired) {
     // A finished session disappears before its file is visible everywhere.
     await deps.sleep(SEEN_AFTER_MS, signal);
-    found = await deps.drive.lookAtChild(parent, name, signal);
+    found = await deps.drive.lookUpChild(parent, name, signal);
   }
   if (found.kind === "ok")
     return isSame(found.found, sent) && isAsSent(found.found.item.name, name)
@@ -166,7 +166,7 @@ async function determineOutcome(
       : { kind: "conflict", existingName: found.found.item.name };
   if (found.kind !== "not_found") return { kind: "unknown_outcome", note: failure.note ?? "lost" };
   if (parent === "") return failure;
-  const folder = await deps.drive.look(parent, signal);
+  const folder = await deps.drive.lookUp(parent, signal);
   return folder.kind === "not_found" ? { kind: "stale", note: "parent_gone" } : failure;
 }
 

@@ -1,7 +1,7 @@
 import type { Store } from "./context.ts";
 import { findObject } from "./context.ts";
 import { toVersionId, unquote, type BucketClient } from "../../s3/client.ts";
-import { isThereBeside } from "./listing.ts";
+import { existsWithout } from "./listing.ts";
 import { isPrecondition, isRace, isRefused, type Refused } from "../../s3/failures.ts";
 import type { Failure } from "../outcomes.ts";
 
@@ -76,7 +76,13 @@ function putWith(store: Store, { key, body, contentType, signal }: NewObject) {
   const type = contentType === undefined ? {} : { "content-type": contentType };
   return (condition: Readonly<Record<string, string>>) =>
     throughRaces(store, signal, () =>
-      store.client.ask({ method: "PUT", key, body, headers: { ...type, ...condition }, signal }),
+      store.client.sendAndDiscard({
+        method: "PUT",
+        key,
+        body,
+        headers: { ...type, ...condition },
+        signal,
+      }),
     );
 }
 
@@ -151,7 +157,7 @@ export async function removeObject(
   const isGuarded = store.findings.guards.remove && versionId === undefined;
   const sent = await underTag(store, { key, etag, isGuarded, signal }, (condition) =>
     throughRaces(store, signal, () =>
-      store.client.ask({
+      store.client.sendAndDiscard({
         method: "DELETE",
         key,
         ...(versionId === undefined ? {} : { query: { versionId } }),
@@ -174,7 +180,7 @@ export async function keepFolder(
   leaving: string,
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
-  const stays = await isThereBeside(store, prefix, leaving, signal);
+  const stays = await existsWithout(store, prefix, leaving, signal);
   if (typeof stays === "object") return stays;
   // If the marker cannot be created, the folder disappears with its last item, as in other clients.
   if (!stays) await putNew(store, { key: prefix, body: new Uint8Array(), signal });
@@ -183,7 +189,7 @@ export async function keepFolder(
 
 /** Summarizes the result of a request. */
 function toChanged(
-  sent: Awaited<ReturnType<BucketClient["ask"]>> | { readonly kind: "precondition" },
+  sent: Awaited<ReturnType<BucketClient["sendAndDiscard"]>> | { readonly kind: "precondition" },
 ): Changed {
   if (sent.kind === "precondition") return sent;
   if (sent.kind === "refused") return isPrecondition(sent) ? { kind: "precondition" } : sent;

@@ -5,7 +5,7 @@ import { createBucketClient, toRegion, type BucketAddress } from "../../s3/clien
 import type { S3Limits, Store } from "./context.ts";
 import { toFindings, toCapabilities } from "./findings.ts";
 import { createKeys } from "./keys.ts";
-import { createS3, lookAt } from "./s3.ts";
+import { createS3, checkBucket } from "./s3.ts";
 import type { SharedListings } from "./shared-listings.ts";
 
 /** Opens a bucket: from a saved probe result, or by probing without them. */
@@ -34,11 +34,11 @@ export async function connectS3(
   };
   if (probeResult !== undefined)
     return { kind: "ok", provider: createS3(store, toCapabilities(findings), false), probeResult };
-  const looked = await lookAt(store, signal);
-  if (looked.kind !== "ok") return toSettingFailure(looked);
-  const found = toFindings(looked.probeResult, address.region);
+  const checked = await checkBucket(store, signal);
+  if (checked.kind !== "ok") return toSettingFailure(checked);
+  const found = toFindings(checked.probeResult, address.region);
   const provider = createS3({ ...store, findings: found }, toCapabilities(found), true);
-  return { kind: "ok", provider, probeResult: looked.probeResult };
+  return { kind: "ok", provider, probeResult: checked.probeResult };
 }
 
 function toAddress(

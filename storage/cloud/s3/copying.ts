@@ -74,7 +74,7 @@ async function copyAtOnce(store: Store, { from, source, to, signal }: Copy): Pro
   const condition = store.findings.guards.copyDestination ? NEW_COPY_HEADERS : undefined;
   const sent = await createOnly(store, { key: to, condition, signal }, (isNew) =>
     throughRaces(store, signal, () =>
-      store.client.askForBody(
+      store.client.sendForFields(
         { method: "PUT", key: to, headers: { ...sourceHeaders, ...isNew }, isLong: true, signal },
         "ETag",
       ),
@@ -106,7 +106,7 @@ async function copyInParts(store: Store, copy: Copy): Promise<Changed | Failure>
       for (let start = 0; start < source.size; start += copyPartBytes) {
         const number = parts.length + 1;
         const end = Math.min(start + copyPartBytes, source.size) - 1;
-        const sent = await store.client.askForBody(
+        const sent = await store.client.sendForFields(
           {
             method: "PUT",
             key: to,

@@ -63,7 +63,7 @@ export async function withJournal<T>(
   const key = at ?? `${beginningOfOwn(store)}${store.deps.newId()}`;
   const write = async (entry: JournalEntry) => {
     const body = Buffer.from(JSON.stringify(entry));
-    const send = () => store.client.ask({ method: "PUT", key, body, signal });
+    const send = () => store.client.sendAndDiscard({ method: "PUT", key, body, signal });
     let sent = await send();
     // A retried write creates the same entry.
     if (sent.kind === "refused" && mayHaveLanded(sent) && !signal.aborted) sent = await send();
@@ -313,16 +313,16 @@ const VERSIONS_MAX = 8;
 /** Removes one of our objects, on a bucket with versions permanently where that is allowed. */
 export async function purge(store: Store, key: string, signal: AbortSignal): Promise<void> {
   if (!store.findings.isVersioned) {
-    await store.client.ask({ method: "DELETE", key, signal });
+    await store.client.sendAndDiscard({ method: "DELETE", key, signal });
     return;
   }
   for (let versions = 0; versions < VERSIONS_MAX; versions++) {
     const head = await findObject(store, key, signal);
     if (head?.kind !== "object") return;
     const query = head.versionId === undefined ? {} : { versionId: head.versionId };
-    const sent = await store.client.ask({ method: "DELETE", key, query, signal });
+    const sent = await store.client.sendAndDiscard({ method: "DELETE", key, query, signal });
     if (sent.kind === "refused" && sent.failure.kind === "forbidden") {
-      await store.client.ask({ method: "DELETE", key, signal });
+      await store.client.sendAndDiscard({ method: "DELETE", key, signal });
       return;
     }
   }

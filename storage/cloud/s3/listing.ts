@@ -100,7 +100,7 @@ function beginningOf({ entries: [entry], prefixes: [prefix] }: KeyPage): string 
  * Returns whether a folder contains anything but `own`, including its marker: otherwise the folder disappears with `own`.
  * `own` is the key of a file or the prefix of a folder.
  */
-export async function isThereBeside(
+export async function existsWithout(
   store: Store,
   prefix: string,
   own: string,

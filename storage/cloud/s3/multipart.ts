@@ -97,7 +97,7 @@ async function begin(
   { key, headers }: PartUpload,
   signal: AbortSignal,
 ): Promise<string | Refused | Failure> {
-  const started = await client.askForBody(
+  const started = await client.sendForFields(
     { method: "POST", key, query: { uploads: "" }, headers, signal },
     "UploadId",
   );
@@ -115,7 +115,7 @@ async function complete(
   const body = Buffer.from(toCompletion(parts));
   const { multipart, replaceInParts } = store.findings.guards;
   const ask = (condition: Readonly<Record<string, string>>) =>
-    store.client.askForBody(
+    store.client.sendForFields(
       {
         method: "POST",
         key,

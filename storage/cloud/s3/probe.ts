@@ -113,7 +113,7 @@ async function probeGuards(
   const otherTag = unquote(second.headers["etag"] ?? "");
 
   const copy = (headers: Readonly<Record<string, string>>) =>
-    store.client.askForBody({ method: "PUT", key: other, headers, signal }, "ETag");
+    store.client.sendForFields({ method: "PUT", key: other, headers, signal }, "ETag");
   // A server that ignored one of the conditions has overwritten the object.
   const source = await findObject(store, key, signal);
   if (source?.kind !== "object") return toMissingObject(source);
@@ -134,7 +134,7 @@ async function probeGuards(
 
   const last = await findObject(store, other, signal);
   if (last?.kind !== "object") return toMissingObject(last);
-  const removed = await store.client.ask({
+  const removed = await store.client.sendAndDiscard({
     method: "DELETE",
     key: other,
     headers: { "if-match": NO_TAG },
@@ -157,12 +157,15 @@ async function probeMultipart(
   const before = await findObject(store, key, signal);
   if (before?.kind !== "object") return toMissingObject(before);
   const query = { uploads: "" };
-  const started = await store.client.askForBody({ method: "POST", key, query, signal }, "UploadId");
+  const started = await store.client.sendForFields(
+    { method: "POST", key, query, signal },
+    "UploadId",
+  );
   // A server without multipart uploads refuses each of them anyway.
   if (started.kind === "refused") return started.status === 0 ? started : unproved;
   const uploadId = started.fields["UploadId"] ?? "";
   try {
-    const part = await store.client.ask({
+    const part = await store.client.sendAndDiscard({
       method: "PUT",
       key,
       query: { partNumber: "1", uploadId },
@@ -177,7 +180,7 @@ async function probeMultipart(
       condition: Readonly<Record<string, string>>,
     ): Promise<boolean | Refused> => {
       const headers = { "content-type": "application/xml", ...condition };
-      const completed = await store.client.askForBody(
+      const completed = await store.client.sendForFields(
         { method: "POST", key, query: { uploadId }, headers, body: completion, signal },
         "ETag",
       );
@@ -208,7 +211,7 @@ async function probeDeletedFolder(
   const key = `${folder}deleted/1`;
   const created = await put(store, key, "1", {}, signal);
   if (created.kind === "refused") return toChangeFailure(created.failure);
-  const removed = await client.ask({ method: "DELETE", key, signal });
+  const removed = await client.sendAndDiscard({ method: "DELETE", key, signal });
   try {
     if (removed.kind === "refused") return toChangeFailure(removed.failure);
     const page = await client.page({ prefix: folder, delimiter: "/" }, signal);
@@ -220,7 +223,7 @@ async function probeDeletedFolder(
     for (const sent of [removed, created]) {
       const versionId = sent.kind === "done" ? sent.headers["x-amz-version-id"] : undefined;
       if (versionId !== undefined)
-        await client.ask({ method: "DELETE", key, query: { versionId }, signal: clean });
+        await client.sendAndDiscard({ method: "DELETE", key, query: { versionId }, signal: clean });
     }
   }
 }
@@ -259,8 +262,14 @@ function put(
   text: string,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
-): ReturnType<BucketClient["ask"]> {
-  return store.client.ask({ method: "PUT", key, body: Buffer.from(text), headers, signal });
+): ReturnType<BucketClient["sendAndDiscard"]> {
+  return store.client.sendAndDiscard({
+    method: "PUT",
+    key,
+    body: Buffer.from(text),
+    headers,
+    signal,
+  });
 }
 
 function toMissingObject(head: Refused | undefined): Failure {

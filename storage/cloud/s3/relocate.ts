@@ -8,7 +8,7 @@ import { find, findObject, toLockKey, type Store } from "./context.ts";
 import { copyObject } from "./copying.ts";
 import { withJournal, type JournalEntry, type Journaled } from "./journal.ts";
 import { splitId } from "./keys.ts";
-import { isThereBeside, toItem } from "./listing.ts";
+import { existsWithout, toItem } from "./listing.ts";
 import { refusePlace, type Place } from "./names.ts";
 import { mayHaveLanded, toChangeFailure } from "../../s3/failures.ts";
 
@@ -90,7 +90,7 @@ async function copyThenDelete(
   }
   const failure = await keepFolder(store, toPrefix(from), from, signal);
   if (failure !== undefined) return undoCopy(store, to.key, copyHead, failure, signal);
-  const folderExists = await isThereBeside(store, to.parentPrefix, to.key, signal);
+  const folderExists = await existsWithout(store, to.parentPrefix, to.key, signal);
   if (folderExists !== true)
     return undoCopy(
       store,

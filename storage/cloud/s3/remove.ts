@@ -207,7 +207,7 @@ async function removeOneByOne(
 ): Promise<BatchFailed | undefined> {
   for (const [removed, { key, versionId }] of targets.entries()) {
     const query = versionId === undefined ? {} : { versionId };
-    const sent = await store.client.ask({ method: "DELETE", key, query, signal });
+    const sent = await store.client.sendAndDiscard({ method: "DELETE", key, query, signal });
     if (sent.kind === "refused" && sent.status !== 404)
       return { failure: toChangeFailure(sent.failure), removed };
   }

@@ -6,7 +6,7 @@ import { toProbeResult } from "./findings.ts";
 import { recoverJournal } from "./journal.ts";
 import { discardUpload } from "./saved-upload.ts";
 import { refuseName, splitId } from "./keys.ts";
-import { isThereBeside, listFolder, toFolderItem, toItem } from "./listing.ts";
+import { existsWithout, listFolder, toFolderItem, toItem } from "./listing.ts";
 import { refuseDestination, refusePlace, toPlace, type Place } from "./names.ts";
 import { probe } from "./probe.ts";
 import { read } from "./reading.ts";
@@ -111,7 +111,7 @@ export function createS3(
 
     quota: async () => ({ kind: "ok", usedBytes: undefined, totalBytes: undefined }),
 
-    check: ({ signal }) => lookAt(store, signal),
+    check: ({ signal }) => checkBucket(store, signal),
     close: async () => undefined,
   };
 
@@ -131,7 +131,7 @@ export function createS3(
 }
 
 /** Checks that the bucket can be listed and probes the server's conditions again. Removes old leftovers. */
-export async function lookAt(store: Store, signal: AbortSignal): Promise<CheckOutcome> {
+export async function checkBucket(store: Store, signal: AbortSignal): Promise<CheckOutcome> {
   const listable = await hasKeys(store, store.keys.root, signal);
   if (typeof listable === "object") return toChangeFailure(listable.failure);
   const probed = await probe(store, signal);
@@ -163,7 +163,7 @@ async function createFolder(store: Store, place: Place, signal: AbortSignal) {
       return created.kind === "refused"
         ? toChangeFailure(created.failure)
         : ({ kind: "stale", note: "gone_again" } as const);
-    if ((await isThereBeside(store, parentPrefix, marker, signal)) === false) {
+    if ((await existsWithout(store, parentPrefix, marker, signal)) === false) {
       const etag = created.kind === "done" ? created.etag : "";
       await removeObject(store, { key: marker, etag, signal });
       return { kind: "stale", note: "parent_gone" } as const;

@@ -10,7 +10,7 @@ import { putNew, putOver, removeObject, type Changed } from "./changing.ts";
 import { unquote } from "../../s3/client.ts";
 import { find, findObject, toLockKey, type Store } from "./context.ts";
 import { splitId } from "./keys.ts";
-import { findShared, isThereBeside, toItem } from "./listing.ts";
+import { findShared, existsWithout, toItem } from "./listing.ts";
 import { toCommonTag, uploadInParts, type Part } from "./multipart.ts";
 import { purge } from "./journal.ts";
 import { continueUpload, type ContinuedUpload, type SavedUpload } from "./saved-upload.ts";
@@ -255,34 +255,34 @@ async function sendParts(
   const stop = new AbortController();
   const signal = AbortSignal.any([target.signal, stop.signal]);
   const parts: Part[] = [];
-  const onTheirWay = new Set<Promise<void>>();
+  const sendingParts = new Set<Promise<void>>();
   let failed: Refused | undefined;
   const start = (piece: Piece, number: number) => {
     const storedPart = target.storedParts?.get(number);
     if (storedPart?.size === piece.bytes.length)
       return void parts.push({ number, etag: storedPart.etag });
     const sending = sendPart(store, { ...target, signal }, piece, number).then((sent) => {
-      onTheirWay.delete(sending);
+      sendingParts.delete(sending);
       if (sent.kind === "part") parts.push(sent.part);
       else failed ??= sent;
     });
-    onTheirWay.add(sending);
+    sendingParts.add(sending);
   };
   try {
     let number = 1;
     for (let piece: Piece | undefined = first; piece !== undefined; number += 1) {
       if (number > store.limits.partsMax) return { kind: "unsupported", reason: "file_too_large" };
       start(piece, number);
-      while (onTheirWay.size >= store.limits.partsAtOnce) await Promise.race(onTheirWay);
+      while (sendingParts.size >= store.limits.partsAtOnce) await Promise.race(sendingParts);
       if (failed !== undefined) return failed;
       const next = await rest.next();
       piece = next.done === true ? undefined : next.value;
     }
-    await Promise.all(onTheirWay);
+    await Promise.all(sendingParts);
     return failed ?? parts.sort((a, b) => a.number - b.number);
   } finally {
     stop.abort();
-    await Promise.allSettled(onTheirWay);
+    await Promise.allSettled(sendingParts);
   }
 }
 
@@ -293,7 +293,7 @@ async function sendPart(
   number: number,
 ): Promise<{ readonly kind: "part"; readonly part: Part } | Refused> {
   for (let tries = 1; ; tries++) {
-    const sent = await store.client.ask({
+    const sent = await store.client.sendAndDiscard({
       method: "PUT",
       key,
       query: { partNumber: String(number), uploadId },
@@ -336,14 +336,14 @@ async function confirm(
     return toChangeFailure(sent.failure);
   }
   if (sent.kind !== "done") return sent;
-  const [head, parentExists] = await Promise.all([
+  const [head, hasParent] = await Promise.all([
     findObject(store, to.key, signal),
     // The folder of a replaced file may exist only as the prefix of this file's key.
-    over === undefined ? isParentThere(store, to, signal) : true,
+    over === undefined ? parentExists(store, to, signal) : true,
   ]);
   if (head?.kind === "refused") return { kind: "unknown_outcome", note: "upload_unseen" };
   if (head === undefined) return { kind: "stale", note: "gone_again" };
-  if (parentExists === false) {
+  if (hasParent === false) {
     const { etag, versionId } = head;
     await removeObject(store, { key: to.key, etag, versionId, signal });
     return { kind: "stale", note: "parent_gone" };
@@ -362,11 +362,11 @@ async function confirm(
 }
 
 /** Returns whether the folder still exists apart from the file that has just been uploaded. */
-async function isParentThere(
+async function parentExists(
   store: Store,
   { key, parentPrefix }: Place,
   signal: AbortSignal,
 ): Promise<boolean | Failure> {
   const listing = await findShared(store, parentPrefix, signal);
-  return listing?.hasOther(key) === true || isThereBeside(store, parentPrefix, key, signal);
+  return listing?.hasOther(key) === true || existsWithout(store, parentPrefix, key, signal);
 }

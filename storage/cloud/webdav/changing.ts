@@ -5,7 +5,7 @@ import { toPlaceOf, toSegments } from "./address.ts";
 import { beforehand, refuseName, refuseTarget, type DavCore } from "./core.ts";
 import { isPlain } from "./failures.ts";
 import { isExpected, type DavItem } from "./items.ts";
-import { judge, refusedName, relocate, undone } from "./relocate.ts";
+import { judge, refusedName, relocate, toUndoneFailure } from "./relocate.ts";
 
 /** The permissions of an account on an item, if the server states them: saves requests that would be refused. */
 export type Permits = (
@@ -23,7 +23,7 @@ export async function createFolder(
   const parent = toSegments(input.parent);
   if (parent === undefined) return { kind: "stale", note: "impossible_id" };
   const segments = [...parent, name];
-  return core.alone([segments], async () => {
+  return core.withLocks([segments], async () => {
     const conflict = await refuseTaken(core, segments, signal);
     if (conflict !== undefined) return conflict;
     const answer = await core.client.send({
@@ -37,7 +37,7 @@ export async function createFolder(
         : ({ kind: "lost", failure: answer } as const);
     if (verdict.kind === "refused" && isPlain(verdict.failure)) return verdict.failure;
     if (verdict.kind === "lost" && !verdict.failure.sent) return verdict.failure;
-    const found = await core.lookAfter(segments, signal);
+    const found = await core.lookUpWithRetries(segments, signal);
     if (found.kind === "ok") {
       const isOurs = verdict.kind !== "refused" && found.davItem.item.kind === "folder";
       return isOurs
@@ -45,7 +45,7 @@ export async function createFolder(
         : { kind: "conflict", existingName: name };
     }
     if (found.kind !== "not_found") return { kind: "unknown_outcome", note: "look_failed" };
-    if (verdict.kind !== "refused") return undone(verdict);
+    if (verdict.kind !== "refused") return toUndoneFailure(verdict);
     const refusal = await core.refuseParent(parent, signal);
     return toStale(refusal) ?? refusedName(verdict.status, verdict.failure);
   });
@@ -131,8 +131,8 @@ export async function deleteItem(
   const { signal } = input;
   const place = toPlaceOf(input.id);
   if (place === undefined) return { kind: "stale", note: "impossible_id" };
-  return core.alone([place.segments], async () => {
-    const before = await core.look(place.segments, signal);
+  return core.withLocks([place.segments], async () => {
+    const before = await core.lookUp(place.segments, signal);
     if (before.kind === "not_found") return { kind: "stale", note: "gone" };
     if (before.kind !== "ok") return beforehand(before);
     if (!isExpected(before.davItem, input.expected)) return { kind: "stale", note: "changed" };
@@ -155,7 +155,7 @@ export async function deleteItem(
           : ({ kind: "lost", failure: answer } as const);
       if (verdict.kind === "refused" && isPlain(verdict.failure)) return verdict.failure;
       if (verdict.kind === "lost" && !verdict.failure.sent) return verdict.failure;
-      const after = await core.lookAfter(place.segments, signal);
+      const after = await core.lookUpWithRetries(place.segments, signal);
       if (after.kind === "not_found")
         return verdict.kind === "refused" && verdict.status === 404
           ? { kind: "stale", note: "gone" }
@@ -174,7 +174,7 @@ export async function deleteItem(
       }
       return verdict.kind === "refused"
         ? refusedName(verdict.status, verdict.failure)
-        : undone(verdict);
+        : toUndoneFailure(verdict);
     }
   });
 }
@@ -187,7 +187,7 @@ export async function refuseTaken(
 ): Promise<Failure | undefined> {
   const refusal = toStale(await core.refuseParent(segments.slice(0, -1), signal));
   if (refusal !== undefined) return refusal;
-  const found = await core.look(segments, signal);
+  const found = await core.lookUp(segments, signal);
   if (found.kind === "ok") return { kind: "conflict", existingName: found.davItem.item.name };
   return found.kind === "not_found" ? undefined : beforehand(found);
 }

@@ -23,16 +23,16 @@ export interface DavCore {
   /** The properties to request of every item. */
   readonly props: readonly PropName[];
   /** Looks up an item, and retries on a connection error: after a change its result must be found out. */
-  lookAfter(segments: readonly string[], signal: AbortSignal): Promise<LookOutcome>;
+  lookUpWithRetries(segments: readonly string[], signal: AbortSignal): Promise<LookOutcome>;
   /** Looks up one item of any kind. */
-  look(segments: readonly string[], signal: AbortSignal): Promise<LookOutcome>;
+  lookUp(segments: readonly string[], signal: AbortSignal): Promise<LookOutcome>;
   /**
    * Returns undefined if the item is a folder, as the root is; `stale` if it is missing, `invalid_destination` for a
    * file.
    */
   refuseParent(segments: readonly string[], signal: AbortSignal): Promise<Failure | undefined>;
   /** Runs `work` while holding locks of these paths across all connections of this daemon. */
-  alone<T>(places: readonly (readonly string[])[], work: () => Promise<T>): Promise<T>;
+  withLocks<T>(places: readonly (readonly string[])[], work: () => Promise<T>): Promise<T>;
   /** Whether two spellings of a name may be the same to this server. */
   readonly mixesSpellings: boolean;
 }
@@ -45,7 +45,7 @@ export function createDavCore(input: {
   const { client, probeResult, deps } = input;
   const props = probeResult["product"] === undefined ? davProps : [...davProps, ...cloudProps];
 
-  async function look(segments: readonly string[], signal: AbortSignal): Promise<LookOutcome> {
+  async function lookUp(segments: readonly string[], signal: AbortSignal): Promise<LookOutcome> {
     const parent = segments.slice(0, -1);
     const name = segments.at(-1) ?? "";
     let current: DavItem | undefined;
@@ -85,20 +85,20 @@ export function createDavCore(input: {
     probeResult,
     deps,
     props,
-    look,
+    lookUp,
 
-    async lookAfter(segments, signal) {
+    async lookUpWithRetries(segments, signal) {
       for (const waitMs of LOOK_AGAIN_MS) {
-        const found = await look(segments, signal);
+        const found = await lookUp(segments, signal);
         if (found.kind !== "offline" || isWaitedFor(found)) return found;
         if (!(await pause(deps, waitMs, signal))) return found;
       }
-      return look(segments, signal);
+      return lookUp(segments, signal);
     },
 
     async refuseParent(segments, signal) {
       if (segments.length === 0) return undefined;
-      const found = await look(segments, signal);
+      const found = await lookUp(segments, signal);
       if (found.kind === "not_found") return { kind: "stale", note: "parent_gone" };
       if (found.kind !== "ok") return beforehand(found);
       return found.davItem.item.kind === "folder"
@@ -106,7 +106,7 @@ export function createDavCore(input: {
         : { kind: "invalid_destination", reason: "not_a_folder" };
     },
 
-    alone: (places, work) =>
+    withLocks: (places, work) =>
       deps.locks.withLocks(
         places.map((segments) => {
           const path = toPath(client.base, { segments, isFolder: false });

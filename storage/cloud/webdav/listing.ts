@@ -104,7 +104,7 @@ async function explain(
   if (failure.kind === "stale" || failure.kind === "reauth" || failure.kind === "rate_limited")
     return failure;
   if (segments.length === 0 || answer.status >= 500) return failure;
-  const found = await core.look(segments, signal);
+  const found = await core.lookUp(segments, signal);
   if (found.kind === "not_found") return { kind: "stale", note: "gone" };
   if (found.kind === "invalid_name") return found;
   return found.kind === "ok" && found.davItem.item.kind === "file"

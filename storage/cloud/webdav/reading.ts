@@ -23,7 +23,7 @@ export async function readFile(core: DavCore, input: ReadRequest): Promise<ReadO
   if (place === undefined) return { kind: "not_found", note: "impossible_id" };
   let asksForRange = range !== undefined;
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
-    const found = await core.look(place.segments, signal);
+    const found = await core.lookUp(place.segments, signal);
     if (found.kind !== "ok") return found;
     const { item, strongTag } = found.davItem;
     if (item.kind === "folder") return { kind: "unsupported", reason: "no_bytes" };
@@ -92,7 +92,7 @@ async function hasChanged(
   before: ProviderItem,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const found = await core.look(segments, signal);
+  const found = await core.lookUp(segments, signal);
   return found.kind !== "ok" || found.davItem.item.version !== before.version;
 }
 
@@ -103,7 +103,7 @@ async function refuseMixture(
   before: ProviderItem,
   signal: AbortSignal,
 ): Promise<ReadFailure | undefined> {
-  const found = await core.lookAfter(segments, signal);
+  const found = await core.lookUpWithRetries(segments, signal);
   if (found.kind === "not_found") return { kind: "changed", note: "gone" };
   if (found.kind !== "ok") return found;
   return found.davItem.item.version === before.version ? undefined : { kind: "changed" };

@@ -33,8 +33,8 @@ export async function relocate(
   },
 ): Promise<ItemOutcome> {
   const { from, to, signal } = move;
-  return core.alone([from, to], async () => {
-    const source = await core.look(from, signal);
+  return core.withLocks([from, to], async () => {
+    const source = await core.lookUp(from, signal);
     if (source.kind === "not_found") return { kind: "stale", note: "gone" };
     if (source.kind !== "ok") return beforehand(source);
     if (!isExpected(source.davItem, move.expected)) return { kind: "stale", note: "changed" };
@@ -49,7 +49,7 @@ export async function relocate(
     } else if (core.mixesSpellings && isSameSpelling(from.at(-1) ?? "", to.at(-1) ?? "")) {
       return respell(core, source.davItem, from, to, signal);
     }
-    const target = await core.look(to, signal);
+    const target = await core.lookUp(to, signal);
     if (target.kind === "ok") return { kind: "conflict", existingName: target.davItem.item.name };
     if (target.kind !== "not_found") return beforehand(target);
     return moveOnto(core, { source: source.davItem, from, to, signal });
@@ -85,7 +85,7 @@ export async function moveOnto(
       continue;
     }
     if (verdict.kind === "refused") return refusedName(verdict.status, verdict.failure);
-    return undone(verdict);
+    return toUndoneFailure(verdict);
   }
 }
 
@@ -99,7 +99,7 @@ export function refusedName(status: number, failure: Failure): Failure {
 }
 
 /** Returns the failure when a change that was not refused has no visible result. */
-export function undone(verdict: Exclude<Answered, { kind: "refused" }>): Failure {
+export function toUndoneFailure(verdict: Exclude<Answered, { kind: "refused" }>): Failure {
   if (verdict.kind === "accepted")
     return { kind: "offline", sent: true, note: "accepted_but_not_done" };
   // An error of the server itself is a response: the request has ended. Otherwise it may still be running.
@@ -168,14 +168,14 @@ async function determineOutcome(
   },
   verdict: Answered,
 ): Promise<ItemOutcome | "nothing_happened"> {
-  const target = await core.lookAfter(move.to, move.signal);
+  const target = await core.lookUpWithRetries(move.to, move.signal);
   if (target.kind === "invalid_name") return target;
-  if (!isLooked(target)) return { kind: "unknown_outcome", note: "look_failed" };
+  if (!isFoundOrMissing(target)) return { kind: "unknown_outcome", note: "look_failed" };
   const isDone = move.isGuarded === true && verdict.kind === "accepted" && target.kind === "ok";
   if (isDone && isSameItem(move.source, target.davItem))
     return { kind: "ok", item: target.davItem.item };
-  const source = await core.lookAfter(move.from, move.signal);
-  if (!isLooked(source)) return { kind: "unknown_outcome", note: "look_failed" };
+  const source = await core.lookUpWithRetries(move.from, move.signal);
+  if (!isFoundOrMissing(source)) return { kind: "unknown_outcome", note: "look_failed" };
   if (source.kind === "not_found") {
     if (target.kind === "not_found") return { kind: "stale", note: "gone" };
     return isSameItem(move.source, target.davItem)
@@ -219,7 +219,7 @@ function isSameItem(before: DavItem, after: DavItem): boolean {
   return before.item.kind === after.item.kind && before.item.size === after.item.size;
 }
 
-function isLooked<T extends { readonly kind: string }>(
+function isFoundOrMissing<T extends { readonly kind: string }>(
   look: T,
 ): look is Extract<T, { readonly kind: "ok" | "not_found" }> {
   return look.kind === "ok" || look.kind === "not_found";

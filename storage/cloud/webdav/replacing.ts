@@ -9,7 +9,7 @@ import { beforehand, pause, type DavCore } from "./core.ts";
 import { isPlain } from "./failures.ts";
 import { isExpected, toLaterSeconds, type DavItem } from "./items.ts";
 import { readFile } from "./reading.ts";
-import { judge, undone, type Answered } from "./relocate.ts";
+import { judge, toUndoneFailure, type Answered } from "./relocate.ts";
 import { isOther, openBody, typeOf } from "./uploading.ts";
 
 /**
@@ -49,7 +49,7 @@ export async function replaceFile(
     const rest = () => ({ ...input, content: body.stream });
     if (bytes === undefined || current.strongTag === undefined)
       return await otherwise(rest(), current);
-    const outcome = await core.alone(
+    const outcome = await core.withLocks(
       [segments],
       async () =>
         (await refuseChanged(core, segments, current, signal)) ??
@@ -75,7 +75,7 @@ async function findExpected(
   { expected, signal }: Replacement,
 ): Promise<{ readonly kind: "ok"; readonly davItem: DavItem } | Failure> {
   for (let attempt = 0; ; attempt++) {
-    const found = await core.look(segments, signal);
+    const found = await core.lookUp(segments, signal);
     if (found.kind === "not_found") return { kind: "stale", note: "gone" };
     if (found.kind !== "ok") return beforehand(found);
     if (found.davItem.item.kind === "folder") return { kind: "unsupported", reason: "folder" };
@@ -98,7 +98,7 @@ export async function refuseChanged(
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
   if (before.unsettled !== true) return undefined;
-  const found = await core.look(segments, signal);
+  const found = await core.lookUp(segments, signal);
   if (found.kind === "not_found") return { kind: "stale", note: "gone" };
   if (found.kind !== "ok") return beforehand(found);
   return found.davItem.item.version === before.version
@@ -137,7 +137,7 @@ async function putOver(
       answer.kind === "answered" ? await judge(core, answer) : { kind: "lost", failure: answer };
     if (verdict.kind === "refused" && isPlain(verdict.failure)) return verdict.failure;
     if (verdict.kind === "lost" && !verdict.failure.sent) return verdict.failure;
-    const now = await core.lookAfter(segments, signal);
+    const now = await core.lookUpWithRetries(segments, signal);
     if (now.kind === "not_found") return { kind: "stale", note: "gone" };
     if (now.kind !== "ok") return { kind: "unknown_outcome", note: "look_failed" };
     const isSameAsBefore = now.davItem.item.version === current.item.version;
@@ -155,7 +155,7 @@ async function putOver(
       return (await holds(core, now.davItem, bytes, signal))
         ? { kind: "ok", item: now.davItem.item }
         : { kind: "unknown_outcome", note: "changed_meanwhile" };
-    if (attempt === ATTEMPTS_MAX) return undone(verdict);
+    if (attempt === ATTEMPTS_MAX) return toUndoneFailure(verdict);
   }
 }
 

@@ -83,11 +83,11 @@ async function uploadBy(
         return refusal === undefined ? failure : toStale(refusal);
       }
     }
-    const outcome = await core.alone([place.segments], async (): Promise<ItemOutcome> => {
+    const outcome = await core.withLocks([place.segments], async (): Promise<ItemOutcome> => {
       const isGuarded = refusesByItself(core);
       const conflict = isGuarded ? undefined : await refuseTaken(core, place.segments, signal);
       if (conflict !== undefined) return conflict;
-      const found = await core.look(temporary, signal);
+      const found = await core.lookUp(temporary, signal);
       if (found.kind === "not_found") return { kind: "offline", sent: false, note: "not_kept" };
       if (found.kind !== "ok") return found;
       if (isOther(found.davItem, upload.name, body.length()))
@@ -166,7 +166,7 @@ async function isWhole(
   isCut: boolean,
 ): Promise<boolean> {
   if (!isCut || upload.signal.aborted || !body.isComplete()) return false;
-  const found = await core.lookAfter(segments, upload.signal);
+  const found = await core.lookUpWithRetries(segments, upload.signal);
   return found.kind === "ok" && found.davItem.item.size === body.length();
 }
 

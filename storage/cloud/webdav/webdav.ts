@@ -141,7 +141,7 @@ export function createDavVerbs(
     async stat({ id, signal }) {
       const place = toPlaceOf(id);
       if (place === undefined) return { kind: "not_found", note: "impossible_id" };
-      const found = await core.look(place.segments, signal);
+      const found = await core.lookUp(place.segments, signal);
       return found.kind === "ok" ? { kind: "ok", item: found.davItem.item } : found;
     },
 

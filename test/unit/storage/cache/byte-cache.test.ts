@@ -696,7 +696,7 @@ test("a folder that is emptied while it is in use is filled again, and keeps its
 });
 
 describe("after a crash", () => {
-  test("half files, files without a row and rows without a file are cleared away", async () => {
+  test("half files, files without a row and rows without a file are removed", async () => {
     await using t = await openTestCache();
     for (const name of ["kept", "lost", "short"]) await t.get(name, randomBytes(MIB));
     await t.waitForWrites();

@@ -16,17 +16,17 @@ const item = (id: string, name = id): ProviderItem => ({
 
 describe("attack: an endless listing", () => {
   test("fails a listing that repeats the same items endlessly", () => {
-    const gathered = createListedItems<number>();
+    const accumulated = createListedItems<number>();
     for (let page = 0; page <= 1_000; page++) {
-      expect(gathered.add(item("a"), page)).toBeUndefined();
-      expect(gathered.endPage()).toBeUndefined();
+      expect(accumulated.add(item("a"), page)).toBeUndefined();
+      expect(accumulated.endPage()).toBeUndefined();
     }
-    expect(gathered.endPage()).toEqual({
+    expect(accumulated.endPage()).toEqual({
       kind: "offline",
       sent: true,
       note: "listing_without_end",
     });
-    expect(gathered.values()).toEqual([1_000]);
+    expect(accumulated.values()).toEqual([1_000]);
   });
 
   test("more items than a folder may have, and more text than memory should hold, are too much", () => {

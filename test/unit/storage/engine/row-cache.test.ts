@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createRowCache } from "../../../../storage/engine/row-cache.ts";
 import { openSqlite, type SqliteDatabase } from "../../../../storage/engine/sqlite.ts";
 
-describe("rows are remembered", () => {
+describe("rows are cached", () => {
   const ask = (
     values: readonly (string | number | null)[],
     sql = "SELECT a FROM b WHERE c = ?",

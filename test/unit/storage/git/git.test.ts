@@ -18,7 +18,7 @@ skipUnless(process.platform !== "win32", "ulimit does not exist")(
   },
 );
 
-test("a folder that has moved is told apart from a missing git, and is a refusal to try again", async () => {
+test("a moved folder is distinguished from a missing git, and is a refusal with a retry", async () => {
   const moved = { directory: join(tmpdir(), "croft-no-such-folder") };
   const git = createGit({ searchPath: process.env["PATH"] ?? "" });
   await expect(git.run(["version"], moved)).rejects.toMatchObject({ code: "moved" });

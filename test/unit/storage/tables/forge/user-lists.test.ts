@@ -160,7 +160,7 @@ describe("lists of accounts that change", () => {
         await insertUser(tx, { ...makeUser(index), kind: "individual" });
     });
 
-  test("remembered places do not outlive a change", async () => {
+  test("cached cursors are invalidated by a change", async () => {
     await using db = disposable(await openTestDatabase());
     await add(db, 2500);
     const cursors = createKeysetCursors();
