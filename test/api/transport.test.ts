@@ -56,7 +56,7 @@ describe("pages outside both APIs", () => {
     },
   );
 
-  test.each(["forge", "vault"])("/openapi/%s.json is sound", async (api) => {
+  test.each(["forge", "vault"])("/openapi/%s.json is valid", async (api) => {
     const { json } = await daemon.request(`/openapi/${api}.json`);
     const names: string[] = [];
     for (const [path, item] of Object.entries<Record<string, Operation>>(json.paths)) {

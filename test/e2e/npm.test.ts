@@ -173,7 +173,7 @@ skipUnless(npmVersion, "npm is not installed").describe(`npm ${npmVersion}`, () 
   );
 
   test(
-    "deprecates a version and takes it back",
+    "deprecates a version and undoes it",
     async () => {
       await publish({ name: "old", version: "1.0.0" });
       await ok(npm.run("", "deprecate", "old@1.0.0", "use the new one"));

@@ -22,7 +22,7 @@ describe("one's own password", () => {
       json: { current_password: current, new_password: next },
     });
 
-  test("an account that must change its password can, and is usable afterwards", async () => {
+  test("an account that must change its password can do so, and works afterwards", async () => {
     await app.addUser({ username: "new", must_change_password: true });
     const basic = "new:user-password";
     const refused = await app.request(me, { basic });

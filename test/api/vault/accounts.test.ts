@@ -396,7 +396,7 @@ describe("resetting a password", () => {
     );
   }
 
-  test("resetting a password by mail: the same answer to everybody, a link to the page, one use", async () => {
+  test("resetting a password by mail: the same response for every address, a link to the page, one use", async () => {
     const person = await signedIn();
     const request = (email: string) =>
       person.request("/api/auth/password-reset", { json: { email } });

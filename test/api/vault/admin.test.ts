@@ -136,7 +136,7 @@ describe("deactivation", () => {
     ]);
   });
 
-  test("deactivation does not give sessions back when the account is activated again", async () => {
+  test("sessions that a deactivation has ended stay ended when the account is activated again", async () => {
     const person = await signedIn();
     await setActive(person.id, false);
     await setActive(person.id, true);

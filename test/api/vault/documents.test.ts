@@ -152,7 +152,7 @@ describe("POST /api/documents/upload", () => {
 });
 
 describe("upload addresses", () => {
-  test("take the promised bytes once and become a document on confirmation", async () => {
+  test("take the declared bytes once and become a document on confirmation", async () => {
     const person = await signedIn();
     const address = await promise(person, { sha256: sha256("hello") });
     expect(address).toMatchObject({

@@ -159,7 +159,7 @@ test("items of connected storage are indexed, and their status is true", async (
   expect(names(await search(noor, "hotel"))[0]).toBe("stay.txt");
 });
 
-test("a provider that fails makes the search unavailable, and other searches go on", async () => {
+test("a provider that fails makes the search unavailable, and other searches continue", async () => {
   await useOllama();
   server.behaviour = "unavailable";
   const failed = await search(mira, "automobile");

@@ -218,7 +218,7 @@ describe("the inbox", () => {
 });
 
 describe("marking", () => {
-  test("r, u and p mark the thread under the cursor, and z takes each back", async () => {
+  test("r, u and p mark the thread under the cursor, and z undoes each", async () => {
     await inInbox(few(), async (screen, requests) => {
       await screen.press("r", "Footer");
       await screen.press("k", "Marked 1 thread as read. z takes it back.");

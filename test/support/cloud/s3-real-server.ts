@@ -93,7 +93,7 @@ export async function findRealBucket(
         other,
         async overwrite(item, bytes) {
           const body = Buffer.from(bytes);
-          const sent = await client.ask({
+          const sent = await client.sendAndDiscard({
             method: "PUT",
             key: `${prefix}/${item}`,
             body,

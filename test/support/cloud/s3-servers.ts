@@ -65,10 +65,15 @@ export async function startMoto(program: string): Promise<S3RealServer> {
       const versioning = Buffer.from(
         `<VersioningConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Status>Enabled</Status></VersioningConfiguration>`,
       );
-      const sent = [await client.ask({ method: "PUT", signal })];
+      const sent = [await client.sendAndDiscard({ method: "PUT", signal })];
       if (isVersioned)
         sent.push(
-          await client.ask({ method: "PUT", query: { versioning: "" }, body: versioning, signal }),
+          await client.sendAndDiscard({
+            method: "PUT",
+            query: { versioning: "" },
+            body: versioning,
+            signal,
+          }),
         );
       await agent.destroy();
       const refused = sent.find(({ kind }) => kind === "refused");

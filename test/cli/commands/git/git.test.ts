@@ -105,7 +105,7 @@ describe("the credential helper", () => {
 });
 
 describe("git setup", () => {
-  test("setup writes the helper once, undo takes it back and keeps other helpers", async () => {
+  test("setup writes the helper once, undo removes it and keeps other helpers", async () => {
     await using home = await temporaryHome();
     const config = join(home.path, ".gitconfig");
     const url = "https://forge.example/base";

@@ -91,7 +91,7 @@ describe("memory of request bodies", () => {
     ["one account", "/api/closed", () => "Authorization: Bearer mira\r\n", 64],
     ["many accounts", "/api/closed", (i: number) => `Authorization: Bearer u${i}\r\n`, 128],
   ])(
-    "200 bodies that %s hold back are refused beyond the budget, and the memory is given back",
+    "200 bodies that %s hold back are refused beyond the budget, and the memory is released",
     async (_who, path, headers, admitted) => {
       await using app = await serveRoutes(routes, {
         bodies: createBodyBudgets(MIB),

@@ -280,7 +280,7 @@ describe("links in the target", () => {
     });
   });
 
-  test("a link at the place of a partial file is not followed", async () => {
+  test("a link instead of a partial file is not followed", async () => {
     const bytes = Buffer.alloc(2_000_000, "z");
     await inWork([{ id: "f", parent: "", name: "f", bytes }], async ({ home, work, go }) => {
       const part = `f.${tagOf(bytes).slice(1, -1)}.croft-part`;

@@ -169,7 +169,7 @@ describe("a sync from here to a connection", () => {
     });
   });
 
-  test("a file in the place of a folder is a conflict, and nothing is deleted", async () => {
+  test("a file instead of a folder is a conflict, and nothing is deleted", async () => {
     const there = old(toItems({ "to/": "", "to/deep": "a file", "to/y": "y" }));
     await inWork("sync", { items: there, files: album }, async (at) => {
       const ran = await at.go("album home:/to --delete --yes --json");

@@ -344,7 +344,7 @@ describe("files", () => {
     });
   });
 
-  test("a file that becomes shorter during its upload is reported as such, not as a lost daemon", async () => {
+  test("a file that becomes shorter during its upload is reported as a changed file, not as a lost daemon", async () => {
     await inWork({ a: "x".repeat(2_000_000) }, [], async ({ work }) => {
       const cli = createContext(fakeSystem({ home: work }), neverStopping);
       const file = await openSource(cli, "a");

@@ -53,7 +53,7 @@ describe("refreshing", () => {
     await expect(refresh(accounts, tokens)).rejects.toMatchObject(invalid);
   });
 
-  test("a remembered sign-in has 30 days for its first cookie only", async () => {
+  test("a sign-in with remember_me has 30 days for its first cookie only", async () => {
     await using accounts = await openTestAccounts();
     await register(accounts);
     const first = await signIn(accounts, { rememberMe: true });

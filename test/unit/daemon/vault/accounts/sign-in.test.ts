@@ -20,7 +20,7 @@ import {
 const wrong = { code: "invalid_credentials", message: "Incorrect email or password" };
 
 describe("signing in, step by step", () => {
-  test("1: the eleventh attempt within 15 minutes is refused before anybody is looked up", async () => {
+  test("1: the eleventh attempt within 15 minutes is refused before any account is looked up", async () => {
     await using accounts = await openTestAccounts();
     await register(accounts);
     const begun = accounts.now;

@@ -428,7 +428,7 @@ describe("a change that cannot be recorded", () => {
   }
 
   for (const [name, verb, act] of changes)
-    test(`${name}: is returned as such without an audit record, and a job lists the folder again`, async () => {
+    test(`${name}: is returned unchanged without an audit record, and a job lists the folder again`, async () => {
       const holder: { storage?: MemoryStorage } = {};
       await using scene = await openScene({
         wrapDatabase: breakAfter(verb, () => holder.storage ?? createMemoryStorage(), 1),
