@@ -360,7 +360,7 @@ describe("changes", () => {
     expect(server.tree.below(server.tree.root.id).length).toBe(2);
   });
 
-  test("a new spelling that fails half way is taken back", async () => {
+  test("a new spelling that fails half way is reverted", async () => {
     await using opened = await open();
     const { provider, proxy } = opened;
     const file = await put(provider, "", "file.txt", "x");

@@ -213,7 +213,7 @@ describe("equal names in a drive", () => {
     expect(read.kind === "ok" && (await buffer(read.stream)).toString()).toBe("theirs");
   });
 
-  test("equal names in a drive are given back by a rename and a move that came second", async () => {
+  test("a rename and a move that lose a race for a name are reverted", async () => {
     const { proxy, provider, add, names } = await open();
     const target = add("target", "application/vnd.google-apps.folder");
     const file = add("file", "text/plain", Buffer.from("x"));

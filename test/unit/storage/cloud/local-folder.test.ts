@@ -474,7 +474,7 @@ describe("unusual states of disks", () => {
     }
   });
 
-  test("a half-written upload of an earlier process with the number of this one is cleared away", async () => {
+  test("a half-written upload of an earlier process with the process id of this one is removed", async () => {
     const tmp = join(root, ".croft", "tmp");
     await writeFile(join(tmp, `upload-home-${process.pid}-t1-x`), "half");
     await list(await restart());

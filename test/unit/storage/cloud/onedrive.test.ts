@@ -421,7 +421,7 @@ describe("upload sessions", () => {
   test.each([
     ["a fragment that never arrives", "resetNext"],
     ["an answer that is lost", "loseNext"],
-  ] as const)("go on after %s", async (_title, way) => {
+  ] as const)("continue after %s", async (_title, way) => {
     await using opened = await open();
     const { provider, proxy, server } = opened;
     let fragments = 0;

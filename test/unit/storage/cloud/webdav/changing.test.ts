@@ -388,7 +388,7 @@ test("a password that is refused is not shown again", async () => {
   }
 });
 
-test("deleting: a lost answer is looked after, a newcomer is spared", async () => {
+test("deleting: a lost response is followed by a lookup, and a new item is kept", async () => {
   const { provider, proxy, put, store, names } = await start();
   put("a");
   proxy.faults.loseNextAnswer();
