@@ -1,7 +1,7 @@
 import { describeStrengthRules, findWeakness } from "../../daemon/contract/vault/password-rules.ts";
 import { forge, vault } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
-import { DryRun, toCliError } from "../errors.ts";
+import { CliError, DryRun, toCliError } from "../errors.ts";
 import { shape, toObjectSchema } from "../output/spec.ts";
 import { toDaemonFailure } from "../support/daemon-failures.ts";
 import { readNewSecret } from "../support/secrets.ts";
@@ -72,7 +72,10 @@ async function runInit(cli: CliContext, options: InitOptions): Promise<void> {
     },
     { username, email, password },
   ).catch((error: unknown) => {
-    throw toDaemonFailure(error, { conflict: "already_initialised", invalid_argument: "invalid" });
+    throw (
+      toRefusedFlags(error) ??
+      toDaemonFailure(error, { conflict: "already_initialised", invalid_argument: "invalid" })
+    );
   });
   const isStored = await keepForgeToken(cli, made.forge);
   // A screen is seen and recorded by others; a pipe is how scripts get the token.
@@ -86,6 +89,30 @@ async function runInit(cli: CliContext, options: InitOptions): Promise<void> {
   cli.io.note(
     '"croft daemon start" starts the daemon, "croft git setup" lets git use the forge, "croft vault register" makes an account for your own files: the vault\'s administrator has none.',
   );
+}
+
+const flagOfValue: Readonly<Record<string, string>> = {
+  username: "--username",
+  email: "--email",
+  password: "--password-stdin",
+};
+
+/** The refused values of an error of the daemon's own code, whose class would load the daemon. */
+interface RefusedValues {
+  readonly failures?: readonly {
+    readonly loc: readonly (string | number)[];
+    readonly msg: string;
+  }[];
+}
+
+/** Returns the failure that names the flag of each refused value; undefined for another error. */
+function toRefusedFlags(error: unknown): CliError | undefined {
+  if (!(error instanceof Error) || error.name !== "AppError") return undefined;
+  const { data } = error as Error & { readonly data?: RefusedValues };
+  const problems = data?.failures?.map(
+    ({ loc, msg }) => `${flagOfValue[String(loc.at(-1))] ?? String(loc.at(-1))}: ${msg}`,
+  );
+  return problems === undefined ? undefined : new CliError("invalid", problems.join("; "));
 }
 
 /** Takes the place of a token that later commands read from the credential store. */

@@ -106,17 +106,29 @@ async function assertAccepted(
 ): Promise<void> {
   const weakness = findWeakness(password);
   const broken = weakness !== undefined ? undefined : await rules.findBroken(password);
-  const wrong = [
-    !isUserName(username) &&
-      `${JSON.stringify(username)} is not a user name: it takes letters and digits, with single "-", "_" or "." between them`,
-    !wireEmail.safeParse(email).success &&
-      `${JSON.stringify(email)} is not an e-mail address of the form name@example.org`,
-    weakness !== undefined && weakness,
-    broken !== undefined && `the password ${broken.text}`,
-    !wirePassword.safeParse(password).success &&
-      `the password must be text of at most ${PASSWORD_BYTES_MAX} bytes`,
-  ].filter((problem) => problem !== false);
-  if (wrong.length > 0) throw new AppError("unprocessable", [...new Set(wrong)].join("; "));
+  const wrong = {
+    username: [
+      !isUserName(username) &&
+        `${JSON.stringify(username)} is not a user name: it takes letters and digits, with single "-", "_" or "." between them`,
+    ],
+    email: [
+      !wireEmail.safeParse(email).success &&
+        `${JSON.stringify(email)} is not an e-mail address of the form name@example.org`,
+    ],
+    password: [
+      weakness !== undefined && weakness,
+      broken !== undefined && `the password ${broken.text}`,
+      !wirePassword.safeParse(password).success &&
+        `the password must be text of at most ${PASSWORD_BYTES_MAX} bytes`,
+    ],
+  };
+  const failures = Object.entries(wrong).flatMap(([name, problems]) =>
+    [...new Set(problems)].flatMap((msg) =>
+      msg === false ? [] : [{ loc: ["body", name], msg, type: "value_error" }],
+    ),
+  );
+  if (failures.length > 0)
+    throw new AppError("unprocessable", failures.map(({ msg }) => msg).join("; "), { failures });
 }
 
 function alreadyInitialised(home: string): AppError {

@@ -61,6 +61,18 @@ describe("init", () => {
     expect((await runCli(line, { home: home.path, stdin: password })).code).toBe(0);
   });
 
+  test("tells all refused values at once, each with its flag", async () => {
+    await using home = await temporaryHome();
+    const words = ["init", "--username", "b s", "--email", "nomail", "--password-stdin", "--json"];
+    const ran = await runCli(words, { home: home.path, stdin: "short" });
+    expect(ran.error()).toMatchObject({
+      code: "invalid",
+      message: expect.stringMatching(
+        /^--username: "b s" is not a user name.*; --email: "nomail".*; --password-stdin: the password must/,
+      ) as string,
+    });
+  });
+
   test("init in a missing folder names it", async () => {
     const ran = await runCli([...line, "--json", "--home", "/no/such/folder"], {
       home: "/nowhere",
