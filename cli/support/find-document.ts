@@ -36,9 +36,11 @@ export async function findDocumentId(
       hint: '"croft vault document list" shows your documents',
     });
   if (others.length > 0)
-    throw new CliError("usage", `${found.length} documents are named ${JSON.stringify(word)}`, {
-      hint: `give one of their ids: ${found.map(({ id }) => id).join(", ")}`,
-    });
+    // In the message: a batch shows it beside the name, without the hint.
+    throw new CliError(
+      "usage",
+      `${found.length} documents are named ${JSON.stringify(word)}; give one of their ids: ${found.map(({ id }) => id).join(", ")}`,
+    );
   return first.id;
 }
 

@@ -8,6 +8,7 @@ import { openSqlite } from "../engine/sqlite.ts";
 import { openSqliteReader } from "../engine/sqlite-reader.ts";
 import { type Git, GitError, type GitProcess } from "../git/git.ts";
 import { readBranches } from "../git/refs.ts";
+import { listKeys } from "../objects/file-objects.ts";
 import { isObjectReferenced, listObjectReferences } from "../tables/common/object-references.ts";
 import type { RepositoryId } from "../tables/forge/ids.ts";
 import {
@@ -29,8 +30,8 @@ export interface CheckHomeOptions {
   readonly git: Git;
   /**
    * Repairs what can be repaired without losing anything: damaged objects move to quarantine, where an equal upload
-   * replaces them; damaged cache files, files that belong to no upload and uploads without a file are deleted. Needs the
-   * instance lock.
+   * replaces them; damaged cache files, objects without references, files that belong to no upload and uploads without a
+   * file are deleted. Needs the instance lock.
    */
   readonly repair: boolean;
   /** False when objects are in a bucket, where each read verifies them. */
@@ -67,7 +68,10 @@ export async function* checkHome(
     onProgress("database", directory.database);
     for (const problem of db.integrityCheck())
       yield { part: "database", name: directory.database, problem, isRepaired: false };
-    if (options.hasObjectFiles) yield* checkObjects(db, options);
+    if (options.hasObjectFiles) {
+      yield* checkObjects(db, options);
+      yield* checkOrphans(db, options);
+    }
     yield* checkRepositories(db, options);
     yield* checkCache(db, options);
     yield* checkUploads(db, options);
@@ -96,6 +100,25 @@ async function* checkObjects(
     if (isRepaired) await quarantine(directory.packages, path, sha256);
     const problem = isRepaired ? "is damaged; it was moved to quarantine" : `is ${found}`;
     yield { part: "object", name: sha256, problem, isRepaired };
+  }
+}
+
+/** A running daemon deletes objects without references after a day: older ones are what it has failed to delete. */
+async function* checkOrphans(
+  db: Queries,
+  { directory, repair, signal, clock }: CheckHomeOptions,
+): AsyncGenerator<CheckFinding, void, void> {
+  for await (const sha256 of listKeys(directory.packages)) {
+    signal.throwIfAborted();
+    const path = join(directory.packages, sha256.slice(0, 2), sha256.slice(2, 4), sha256);
+    const file = await stat(path).catch(ifMissing);
+    const isOld = file !== undefined && file.mtimeMs < clock() - ORPHAN_AGE_MS;
+    if (!isOld || (await isObjectReferenced(db, sha256))) continue;
+    if (repair) await rm(path, { force: true });
+    const problem = repair
+      ? "was an orphan; it was deleted"
+      : "is an orphan: nothing has referred to it for two days";
+    yield { part: "object", name: sha256, problem, isRepaired: repair };
   }
 }
 
@@ -253,6 +276,9 @@ function ifMissing(error: NodeJS.ErrnoException): undefined {
 }
 
 const ROWS_PER_PAGE = 1_000;
+
+/** Age from which an object without references is reported. */
+const ORPHAN_AGE_MS = 2 * 86_400_000;
 
 /** Longest time between the row of an upload and its file. */
 const BEGINNING_MS = 60_000;

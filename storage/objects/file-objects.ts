@@ -177,7 +177,8 @@ async function openFile(path: string): Promise<FileHandle | undefined> {
   }
 }
 
-async function* listKeys(folder: string): AsyncIterable<string> {
+/** Lists the SHA-256 of the objects in a folder, in no useful order. */
+export async function* listKeys(folder: string): AsyncIterable<string> {
   for (const first of await listNames(folder, PART))
     for (const second of await listNames(join(folder, first), PART))
       yield* await listNames(join(folder, first, second), OBJECT_NAME);

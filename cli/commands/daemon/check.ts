@@ -31,7 +31,7 @@ export const checkDaemon = {
     command
       .option(
         "--repair",
-        "move damaged objects to quarantine, delete damaged cache files and leftovers of uploads; the daemon must be stopped",
+        "move damaged objects to quarantine, delete orphans, damaged cache files and leftovers of uploads; the daemon must be stopped",
       )
       .action((flags: { repair?: true }) => run(cli, { repair: flags.repair === true }));
   },

@@ -180,6 +180,22 @@ test("every column that names objects is checked", () => {
   expect([...checked, ...others].toSorted()).toEqual(columns.toSorted());
 });
 
+test("reports objects that nothing has referred to for long, and repair deletes them", async () => {
+  addDocument("used");
+  const [used, old, young] = ["used", "old", "young"].map((text) => ({ text, key: sha256(text) }));
+  const longAgo = new Date(Date.now() - 5 * 86_400_000);
+  for (const { text, key } of [used!, old!, young!]) await put(pathOf("packages", key), text);
+  for (const { key } of [used!, old!]) await utimes(pathOf("packages", key), longAgo, longAgo);
+  const ofObjects = ["--jq", 'map(select(.part == "object") | [.name, .problem, .repaired])'];
+  expect((await check(...ofObjects)).json()).toEqual([
+    [old!.key, "is an orphan: nothing has referred to it for two days", false],
+  ]);
+  expect((await check("--repair", ...ofObjects)).json()).toEqual([
+    [old!.key, "was an orphan; it was deleted", true],
+  ]);
+  expect((await check()).json()).toEqual([]);
+});
+
 test("reports files of no upload and uploads without a file, and repair removes both", async () => {
   const dayMs = 86_400_000;
   const folder = join(home.path, "uploads");
