@@ -115,7 +115,7 @@ interface ConfigSetFlags {
 }
 
 /**
- * * Changes one line of the config file and preserves the rest, with its comments. Writes nothing if the result would
+ * Changes one line of the config file and preserves the rest, with its comments. Writes nothing if the result would
  * be invalid. @throws CliError `invalid_config`
  */
 async function runConfigSet(cli: CliContext, { key, value }: ConfigSetOptions): Promise<void> {

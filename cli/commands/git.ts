@@ -45,7 +45,7 @@ interface ConfigEntry {
 }
 
 /**
- * * Makes croft the only credential helper for the daemon's address in the user's git configuration, or removes it.
+ * Makes croft the only credential helper for the daemon's address in the user's git configuration, or removes it.
  * `--undo` preserves other helpers of that address. Idempotent.
  */
 async function runGitSetup(cli: CliContext, { undo }: GitSetupOptions): Promise<void> {

@@ -42,7 +42,7 @@ export const init = {
 } satisfies CommandModule;
 
 /**
- * * Creates a home: data directory, master key, and the administrators of forge and vault. Stores the forge token for
+ * Creates a home: data directory, master key, and the administrators of forge and vault. Stores the forge token for
  * the profile in use. @throws CliError `already_initialised`; nothing is changed then
  */
 async function runInit(cli: CliContext, options: InitOptions): Promise<void> {

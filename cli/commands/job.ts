@@ -99,7 +99,7 @@ export const retryJob = {
 } satisfies CommandModule;
 
 /**
- * * Runs a job now; a dead-lettered job starts with its first attempt. The daemon retries failed attempts, so `--wait`
+ * Runs a job now; a dead-lettered job starts with its first attempt. The daemon retries failed attempts, so `--wait`
  * waits for the last one. @throws CliError with `--wait`: `task_failed` for a job that was dead-lettered
  */
 async function runJobRetry(cli: CliContext, options: JobOptions & WaitFlags): Promise<void> {

@@ -35,7 +35,7 @@ export const rotateMasterKey = {
 } satisfies CommandModule;
 
 /**
- * * Rotates this home's master key: reseals everything under a new key. No daemon may run on the home. Sessions stay
+ * Rotates this home's master key: reseals everything under a new key. No daemon may run on the home. Sessions stay
  * valid; mailed reset links become invalid. Prints no key.
  * @throws CliError `already_running`; `not_found` without a home; `missing_input` when the key must come from the
  * environment
@@ -86,7 +86,7 @@ async function runKeyRotate(cli: CliContext, options: KeyRotateOptions): Promise
 }
 
 /**
- * * A key that exists only in the shell's environment would be lost with the shell, and with it all sealed data. So the
+ * A key that exists only in the shell's environment would be lost with the shell, and with it all sealed data. So the
  * first step stores it.
  */
 const environmentSteps =

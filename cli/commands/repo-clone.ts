@@ -91,7 +91,7 @@ export function toFolderName({ name }: WireRepository): string {
 }
 
 /**
- * * Returns the address for git. Over http this is the address at which this command line reaches the daemon, because
+ * Returns the address for git. Over http this is the address at which this command line reaches the daemon, because
  * the credentials belong to it; `clone_url` may name another one. @throws CliError `unsupported` when the daemon serves
  * no SSH
  */

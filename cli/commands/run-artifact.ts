@@ -121,7 +121,7 @@ export const downloadArtifacts = {
 } satisfies CommandModule;
 
 /**
- * * Downloads artifacts and unpacks their archives: a named one into the folder itself, otherwise each into a folder of
+ * Downloads artifacts and unpacks their archives: a named one into the folder itself, otherwise each into a folder of
  * its name. Without `--force`, fails for a file that exists.
  */
 async function runDownload(cli: CliContext, options: DownloadOptions): Promise<void> {

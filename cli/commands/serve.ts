@@ -195,7 +195,7 @@ export type ShownFirstStart = Omit<NonNullable<RunningDaemon["firstStart"]>, "pa
 };
 
 /**
- * * Output that is not a terminal may be a log that others read. Then the password is written to a file of mode 0600.
+ * Output that is not a terminal may be a log that others read. Then the password is written to a file of mode 0600.
  */
 async function toShown(
   cli: CliContext,

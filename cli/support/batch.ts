@@ -126,7 +126,7 @@ async function doOne<T>({ item, run }: Task<T>): Promise<Outcome<T> | DryRun> {
 }
 
 /**
- * * Prints the results of a batch, or those that `isShown` selects. If some failed, the results name them and the exit
+ * Prints the results of a batch, or those that `isShown` selects. If some failed, the results name them and the exit
  * code is that of `partial`.
  * @throws CliError when all failed
  */

@@ -17,7 +17,7 @@ export async function readConnections(cli: CliContext): Promise<readonly WireCon
 }
 
 /**
- * * The connection with this id or name; without a word, the only one. Names are compared exactly first, then without
+ * The connection with this id or name; without a word, the only one. Names are compared exactly first, then without
  * case; a unique prefix of an id and `NAME:/` are accepted too. @throws CliError `not_found`, or `usage` when several
  * fit
  */

@@ -13,7 +13,7 @@ const FILE_TYPE_MASK = 0o170000;
 const SYMBOLIC_LINK = 0o120000;
 
 /**
- * * Unpacks the files of a ZIP archive into a folder and returns how many there are. Names that lead out of the folder
+ * Unpacks the files of a ZIP archive into a folder and returns how many there are. Names that lead out of the folder
  * and symbolic links are refused. Throws `file_error` for an archive that is damaged and, without `overwrite`, for a
  * file that exists; files that are already unpacked stay.
  */

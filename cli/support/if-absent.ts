@@ -33,7 +33,7 @@ export interface Creation<T> {
   /** The command that changes the existing object, such as `croft label edit`. */
   readonly editedBy?: string;
   /**
-   * * Deletes the object that `create` made, if the server accepts several of one name. `find` returns the oldest, so
+   * Deletes the object that `create` made, if the server accepts several of one name. `find` returns the oldest, so
    * of two concurrent processes the later one deletes its own.
    */
   readonly withdraw?: (created: T) => Promise<void>;
@@ -46,7 +46,7 @@ export interface Created<T> {
 }
 
 /**
- * * Creates an object. With `--if-absent`, returns an existing one unchanged, with a note on standard error. If the
+ * Creates an object. With `--if-absent`, returns an existing one unchanged, with a note on standard error. If the
  * server refuses the creation, looks it up again, because another process may have created it meanwhile. @throws
  * CliError the server's refusal when the object still does not exist
  */

@@ -49,7 +49,7 @@ export function toItemAddress(word: string): ItemAddress {
 }
 
 /**
- * * Returns whether a word is an address with a connection rather than a local path. Paths that begin with a dot, a
+ * Returns whether a word is an address with a connection rather than a local path. Paths that begin with a dot, a
  * slash or a tilde are local; on Windows so is a letter with a colon, which is a drive there.
  */
 export function isConnectionAddress(word: string, platform: NodeJS.Platform): boolean {

@@ -11,7 +11,7 @@ interface LastingProgram {
 }
 
 /**
- * * Returns the program to write into files that are used later. npx runs a package from a cache that npm clears. Then
+ * Returns the program to write into files that are used later. npx runs a package from a cache that npm clears. Then
  * this is the croft on the PATH, or else the clone that npx linked into the cache.
  */
 export function findLastingProgram({

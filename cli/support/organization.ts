@@ -44,7 +44,7 @@ export function addOrganizationFlags(command: Command): Command {
 }
 
 /**
- * * Returns an organization that `owner` owns, for `--if-absent`. A former name does not count. @throws CliError
+ * Returns an organization that `owner` owns, for `--if-absent`. A former name does not count. @throws CliError
  * `name_collision` when the organization belongs to others, `not_found`
  */
 export async function findOwnedOrganization(

@@ -34,7 +34,7 @@ export function toWaitText(seconds: number): string {
 }
 
 /**
- * * Runs `work` and repeats it after each rate limit, with a countdown on the terminal. In scripts the error is thrown
+ * Runs `work` and repeats it after each rate limit, with a countdown on the terminal. In scripts the error is thrown
  * at once.
  */
 export async function waitOutLimits<T>(cli: CliContext, work: () => Promise<T>): Promise<T> {

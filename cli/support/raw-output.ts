@@ -11,7 +11,7 @@ interface RawOutput {
 }
 
 /**
- * * Checks that bytes may be written to standard output. Bytes have no machine-readable form. A terminal gets them only
+ * Checks that bytes may be written to standard output. Bytes have no machine-readable form. A terminal gets them only
  * with `--force`, because it would execute escape sequences in them. @throws CliError `usage`
  */
 export function assertRawOutput(

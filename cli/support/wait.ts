@@ -58,7 +58,7 @@ const SHORT_WAIT_MS = 60_000;
 const AWAY_MS = 60_000;
 
 /**
- * * Polls until the task has ended, and returns its last state. Shows the state and the elapsed time on a terminal;
+ * Polls until the task has ended, and returns its last state. Shows the state and the elapsed time on a terminal;
  * with `--progress json` each change is an event. Continues over a rate limit and a restart of the daemon. @throws
  * CliError `not_finished` after the timeout
  */

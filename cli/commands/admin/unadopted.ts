@@ -128,7 +128,7 @@ function toExamples(names: readonly string[]): string {
 const AT_ONCE = 6;
 
 /**
- * * Returns the names that match the patterns, without duplicates. The server matches globs; any other text is
+ * Returns the names that match the patterns, without duplicates. The server matches globs; any other text is
  * OWNER/NAME. @throws CliError `not_found` when a glob matches nothing
  */
 async function listMatching(

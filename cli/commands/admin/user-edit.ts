@@ -120,7 +120,7 @@ async function readFirstPassword(
 }
 
 /**
- * * Returns a user by the current name. A former name, which redirects, is free for a new user. An organization, which
+ * Returns a user by the current name. A former name, which redirects, is free for a new user. An organization, which
  * the API shows like a user, does not count.
  */
 async function findUser(cli: CliContext, username: string): Promise<WireUser | undefined> {

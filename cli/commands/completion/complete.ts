@@ -160,7 +160,7 @@ const localValues: Readonly<Record<Exclude<CompletionKind, LiveKind>, ValueFinde
 };
 
 /**
- * * Renews the session in a separate process, so that the next call has values. A refresh token works once: a process
+ * Renews the session in a separate process, so that the next call has values. A refresh token works once: a process
  * that ended before it stored the next one would sign the person out.
  */
 function renewInBackground({ system, flags }: CliContext): void {

@@ -21,7 +21,7 @@ export const fish = {
 } satisfies CommandModule;
 
 /**
- * * Creates a script that completes words with their descriptions. It is one function, because fish evaluates the
+ * Creates a script that completes words with their descriptions. It is one function, because fish evaluates the
  * condition of every rule at each key.
  */
 export function toFishScript(rows: readonly CompletionRow[]): string {

@@ -45,7 +45,7 @@ export function readBackupAddress(
 export type OnProgress = (done: number, total: number | undefined) => void;
 
 /**
- * * Runs `work` and shows the bytes that it reports as one transfer: a bar with rate and time left on a terminal,
+ * Runs `work` and shows the bytes that it reports as one transfer: a bar with rate and time left on a terminal,
  * events with `--progress json`, otherwise nothing. The transfer begins with the first bytes.
  */
 export async function withByteProgress<T>(

@@ -64,7 +64,7 @@ interface BackupFlags {
 }
 
 /**
- * * Writes a backup of this home; its daemon may be running. A file or an object in a bucket appears under its name
+ * Writes a backup of this home; its daemon may be running. A file or an object in a bucket appears under its name
  * when it is complete.
  * @throws CliError `conflict` when the file exists, `not_found` without a home, `unsupported` with a database on a
  * server

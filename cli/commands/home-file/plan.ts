@@ -18,7 +18,7 @@ export interface Change {
 }
 
 /**
- * * Returns the changes that make `present` match `desired`. Fields that the file omits keep their values, and nothing
+ * Returns the changes that make `present` match `desired`. Fields that the file omits keep their values, and nothing
  * is deleted. Users come first, because organizations are created for them.
  */
 export function planChanges(desired: HomeFile, present: HomeFile): readonly Change[] {

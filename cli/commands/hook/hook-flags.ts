@@ -123,7 +123,7 @@ function readEvents({ event }: HookFlags): string[] | undefined {
 }
 
 /**
- * * Converts events to the API's words. There `issues` and `pull_request` mean whole families of events, so their
+ * Converts events to the API's words. There `issues` and `pull_request` mean whole families of events, so their
  * `_only` forms are sent.
  */
 export function toEventWords(events: readonly string[]): string[] {

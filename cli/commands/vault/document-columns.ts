@@ -50,7 +50,7 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 /**
- * * Explains how much text of a document or item is missing and why; undefined without a reason. `text` is undefined
+ * Explains how much text of a document or item is missing and why; undefined without a reason. `text` is undefined
  * for recipients of a share, who see no text.
  */
 export function describeMissingText(

@@ -258,7 +258,7 @@ export const deleteDocument = {
 } satisfies CommandModule;
 
 /**
- * * Deletes documents with their shares and bytes. The API answers 200 when the provider fails; the client reports that
+ * Deletes documents with their shares and bytes. The API answers 200 when the provider fails; the client reports that
  * as a failure. If some of several fail, the exit code is `partial`.
  */
 async function runDelete(

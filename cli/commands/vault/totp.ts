@@ -19,7 +19,7 @@ const setupTotp = {
 } satisfies CommandModule;
 
 /**
- * * Prints a secret for an authenticator app, on a terminal also as a QR code. The secret is valid for 15 minutes and
+ * Prints a secret for an authenticator app, on a terminal also as a QR code. The secret is valid for 15 minutes and
  * takes effect with `croft vault totp enable`.
  */
 async function runTotpSetup(cli: CliContext): Promise<void> {

@@ -130,7 +130,7 @@ export const testAi = {
 } satisfies CommandModule;
 
 /**
- * * Tests a configuration; absent flags have the stored values. The API answers 200 for an unusable provider; the
+ * Tests a configuration; absent flags have the stored values. The API answers 200 for an unusable provider; the
  * client reports it as a failure.
  */
 async function runAiTest(cli: CliContext, options: AiTestOptions): Promise<void> {

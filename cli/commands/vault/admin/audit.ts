@@ -123,7 +123,7 @@ function toAuditQuery({ user, event, from, to }: AuditFilterOptions) {
 }
 
 /**
- * * Writes a download to standard output as it arrives. Records contain text of other users, so a terminal gets them
+ * Writes a download to standard output as it arrives. Records contain text of other users, so a terminal gets them
  * only with `--force`. @throws CliError `daemon_unreachable` when the connection closes early
  */
 async function writeCsv(cli: CliContext, open: () => Promise<ByteDownload>): Promise<void> {

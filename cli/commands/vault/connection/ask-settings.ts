@@ -33,7 +33,7 @@ export async function readOpenSettings(
 }
 
 /**
- * * Returns the flags of the required settings and which are missing. None are required for vendors with a sign-in
+ * Returns the flags of the required settings and which are missing. None are required for vendors with a sign-in
  * page.
  * @throws CliError `usage` for a given setting that the provider does not have
  */
@@ -79,7 +79,7 @@ export async function askSetting(cli: CliContext, setting: Setting): Promise<str
 }
 
 /**
- * * Reads the secret settings: those that `fromInput` names, separated by commas, from standard input, a line each;
+ * Reads the secret settings: those that `fromInput` names, separated by commas, from standard input, a line each;
  * other required ones from a prompt without echo.
  */
 export async function readSecrets(

@@ -124,7 +124,7 @@ interface ProviderSignIn {
 const pollMs = 2_000;
 
 /**
- * * Prints the address of the provider's page, opens it in a browser if possible, and waits for the sign-in to
+ * Prints the address of the provider's page, opens it in a browser if possible, and waits for the sign-in to
  * complete. @throws CliError `challenge_required` without a person at a terminal, `not_finished` after a timeout
  */
 export async function signInAtProvider(

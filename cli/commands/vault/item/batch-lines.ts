@@ -11,7 +11,7 @@ export interface BatchLine {
 }
 
 /**
- * * Yields the lines of a response as they arrive. Throws `unexpected_answer` for an invalid line, and the stream's
+ * Yields the lines of a response as they arrive. Throws `unexpected_answer` for an invalid line, and the stream's
  * error when the connection closes early.
  */
 export async function* readBatchLines<L extends BatchLine>(stream: Readable): AsyncGenerator<L> {

@@ -57,7 +57,7 @@ export const makeFolder = {
 } satisfies CommandModule;
 
 /**
- * * Creates a folder. An existing one is `name_collision`, unless `parents` is set. If another client takes the name
+ * Creates a folder. An existing one is `name_collision`, unless `parents` is set. If another client takes the name
  * meanwhile, the vault appends a counter and returns the actual name.
  */
 async function runItemMkdir(cli: CliContext, { folder, parents }: ItemMkdirOptions): Promise<void> {

@@ -86,7 +86,7 @@ export async function planTrees(
 }
 
 /**
- * * Reads a folder and its target, and plans the copy. Skips a file that the target has with the same size and no
+ * Reads a folder and its target, and plans the copy. Skips a file that the target has with the same size and no
  * earlier time, so a second run resumes an interrupted copy.
  * @throws CliError when a folder cannot be listed, or would be copied into itself
  */

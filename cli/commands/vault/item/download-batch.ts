@@ -31,7 +31,7 @@ interface Entry {
 }
 
 /**
- * * Creates the batches of one connection. A request takes all waiting files. `isPaced` is for callers that request the
+ * Creates the batches of one connection. A request takes all waiting files. `isPaced` is for callers that request the
  * next file after storing one elsewhere: without a pause, each file would become a request and count against the rate
  * limit.
  */

@@ -61,7 +61,7 @@ export const download = {
 } satisfies CommandModule;
 
 /**
- * * Downloads files, several at one time, and with `recursive` folders with everything in them. A file appears under
+ * Downloads files, several at one time, and with `recursive` folders with everything in them. A file appears under
  * its name when it is complete. An existing file is replaced if its name was typed; if the server chose the name, only
  * with `--force`. If some of several fail, the exit code is `partial`.
  */

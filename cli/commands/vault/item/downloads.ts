@@ -61,7 +61,7 @@ interface DownloadsOptions extends TransferOptions {
 /** The downloads of one run. */
 interface Downloads {
   /**
-   * * One task for each file, in the order of the words and of the folders' own listings. Listing and creating folders
+   * One task for each file, in the order of the words and of the folders' own listings. Listing and creating folders
    * continues while files are transferred, so that work begins before a large tree is known.
    */
   tasks(words: readonly string[]): AsyncGenerator<Task<Downloaded>>;

@@ -19,7 +19,7 @@ export async function openLocalFolder(path: string): Promise<LocalFolder> {
 }
 
 /**
- * * Opens a folder in another one, or creates it. Does not follow links, which could lead anywhere.
+ * Opens a folder in another one, or creates it. Does not follow links, which could lead anywhere.
  * @throws CliError `conflict` when something else has its name
  */
 export async function makeLocalFolder(
@@ -135,7 +135,7 @@ function codeOf(error: unknown): string {
 }
 
 /**
- * * Converts a name from the server to a local file name: without path separators and control characters, and within
+ * Converts a name from the server to a local file name: without path separators and control characters, and within
  * the length limit of file systems. On Windows also without reserved names and characters.
  */
 export function toFileName(name: string, platform: string): string {
@@ -152,7 +152,7 @@ export const partSuffix = ".croft-part";
 /** Assigns file names within one folder, so that no two items become one file. */
 interface FileNames {
   /**
-   * * Returns a file name for each name from the server, in order. Names that are equal on this platform get a counter,
+   * Returns a file name for each name from the server, in order. Names that are equal on this platform get a counter,
    * except the first.
    */
   takeAll(names: readonly string[]): readonly string[];
@@ -227,7 +227,7 @@ function toWindowsName(name: string): string {
 }
 
 /**
- * * A partial download. Its name contains the version's entity tag, so that a file never mixes two versions, even after
+ * A partial download. Its name contains the version's entity tag, so that a file never mixes two versions, even after
  * a crash.
  */
 export interface Part {

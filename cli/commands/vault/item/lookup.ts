@@ -13,7 +13,7 @@ import {
 } from "../../../support/items.ts";
 
 /**
- * * Resolves an address to a location and the recorded metadata of its item. For an id that the vault has never listed,
+ * Resolves an address to a location and the recorded metadata of its item. For an id that the vault has never listed,
  * `item` is undefined; the provider may know it. @throws CliError `not_found` for a path
  */
 export async function findSource(
@@ -60,7 +60,7 @@ export async function findFolder(
 }
 
 /**
- * * Returns a handler for failed requests about an item. It rethrows the error, as `not_found` if the vault does not
+ * Returns a handler for failed requests about an item. It rethrows the error, as `not_found` if the vault does not
  * know the id: for a change, the daemon reports such an item as changed.
  */
 export function explainFailure(
@@ -133,7 +133,7 @@ export async function readFolder(
 const largestPage = 1000;
 
 /**
- * * Checks a precondition against the provider's current listing, for changes that the server does not check. Returns
+ * Checks a precondition against the provider's current listing, for changes that the server does not check. Returns
  * the item. @throws CliError `stale` when it is another version
  */
 export async function assertVersion(

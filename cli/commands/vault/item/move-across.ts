@@ -54,7 +54,7 @@ export async function moveAcross(
 }
 
 /**
- * * Moves a folder to another connection: copies everything in it, reads every copy back and compares the hashes, and
+ * Moves a folder to another connection: copies everything in it, reads every copy back and compares the hashes, and
  * only then deletes the original, if nothing in it has changed meanwhile. After a failure the original stays, the
  * outcomes are those of the failed files, and a second run continues.
  */
@@ -141,7 +141,7 @@ async function hashItem(cli: CliContext, connectionId: string, id: string): Prom
 }
 
 /**
- * * Deletes a completely copied folder if its contents have not changed since.
+ * Deletes a completely copied folder if its contents have not changed since.
  * @throws CliError `stale` when something in it has changed meanwhile; it is not deleted then
  */
 async function removeCopied(

@@ -42,7 +42,7 @@ export const openItem = {
 } satisfies CommandModule;
 
 /**
- * * Records that a file was opened, downloads it to a temporary folder, and opens it in the system's default program.
+ * Records that a file was opened, downloads it to a temporary folder, and opens it in the system's default program.
  * Prints the URL instead with `print`, in machine output, and where standard output is not a terminal.
  */
 async function runItemOpen(cli: CliContext, { item: word, print }: ItemOpenOptions): Promise<void> {

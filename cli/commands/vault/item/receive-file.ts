@@ -8,7 +8,7 @@ import { type Part, toTag } from "./local-files.ts";
 import type { TransferProgress } from "./transfer.ts";
 
 /**
- * * Streams the bytes of an item to `write` and returns their number. Resumes after a lost connection. @throws CliError
+ * Streams the bytes of an item to `write` and returns their number. Resumes after a lost connection. @throws CliError
  * `stale` when the item has changed meanwhile: versions are never mixed
  */
 export async function streamItem(

@@ -163,7 +163,7 @@ interface Entry {
 }
 
 /**
- * * Creates the listings of one connection for a walk that reads a folder before those in it. The folders in each
+ * Creates the listings of one connection for a walk that reads a folder before those in it. The folders in each
  * listing are read ahead, so that a tree takes about one request for each level or each 100 folders, instead of one for
  * each folder.
  */

@@ -146,7 +146,7 @@ export function fileError(source: string, error: unknown): CliError {
 }
 
 /**
- * * Replaces the bytes of a file with those of a local one, if it still is the version of `item`.
+ * Replaces the bytes of a file with those of a local one, if it still is the version of `item`.
  * @throws CliError `stale` when it has changed; it is unchanged then
  */
 export async function replaceFile(

@@ -72,7 +72,7 @@ export async function readLocalTree(root: string): Promise<Tree> {
 }
 
 /**
- * * Lists everything below a folder of a connection at the provider. The keys of the tree have local names for
+ * Lists everything below a folder of a connection at the provider. The keys of the tree have local names for
  * `platform`, as a download would choose them. @throws CliError when a folder cannot be listed, because the tree would
  * be incomplete
  */
@@ -110,7 +110,7 @@ export async function readRemoteTree(
 }
 
 /**
- * * Compares two trees and returns the steps that make the target match the source. Files are the same by size and
+ * Compares two trees and returns the steps that make the target match the source. Files are the same by size and
  * time. Deletions come last, content before its folder. A folder that is deleted with its content is one step.
  */
 export function planSync(source: Tree, target: Tree, deletes: boolean): readonly SyncStep[] {
@@ -166,7 +166,7 @@ export interface Done {
 const FOLDERS_AT_ONCE = 256;
 
 /**
- * * Runs folder tasks first, parents before their content, then file tasks in parallel. Items below a failed folder
+ * Runs folder tasks first, parents before their content, then file tasks in parallel. Items below a failed folder
  * fail with it.
  */
 export async function carryOut(

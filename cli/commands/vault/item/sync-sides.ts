@@ -40,7 +40,7 @@ export interface Origin {
   /** The largest file, in bytes, that `prepare` handles. */
   readonly smallBytesMax: number;
   /**
-   * * Prepares a small file and returns the function that reads it whole. Network access happens during preparation: a
+   * Prepares a small file and returns the function that reads it whole. Network access happens during preparation: a
    * batch that waited for the bytes of its next file would time out.
    */
   prepare(step: SyncStep): Promise<() => Promise<Uint8Array>>;

@@ -73,7 +73,7 @@ export const sync = {
 } satisfies CommandModule;
 
 /**
- * * Makes a folder the same as another one, in one direction: copies missing files, replaces those that differ in size
+ * Makes a folder the same as another one, in one direction: copies missing files, replaces those that differ in size
  * or are older, and with `--delete` finally deletes the others, if no copy failed. The plan is made before anything is
  * changed.
  */

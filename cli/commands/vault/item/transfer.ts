@@ -144,7 +144,7 @@ export function withRetries(cli: CliContext, progress: Progress): CliContext {
 }
 
 /**
- * * Waits for rate limits of the daemon and of providers, which transfers of hundreds of files reach regularly. Only
+ * Waits for rate limits of the daemon and of providers, which transfers of hundreds of files reach regularly. Only
  * refusals with a retry time are repeated; concurrent requests wait as well. Requests for a connection that has to be
  * reconnected fail at once.
  */

@@ -54,7 +54,7 @@ interface Attempt {
 }
 
 /**
- * * Creates the batches of one connection. One request is open at a time. It takes files as they arrive, and the daemon
+ * Creates the batches of one connection. One request is open at a time. It takes files as they arrive, and the daemon
  * reports each result at once, so memory is bounded for any number of files.
  */
 export function createUploadBatches(
