@@ -7,7 +7,14 @@ import { type Column, time } from "../output/cells.ts";
 import { readPages } from "../output/pages.ts";
 import { unpagedList } from "../output/spec.ts";
 import { type RepositoryName, toRepositoryName } from "../support/repository.ts";
-import { toRunName, readJobLog, hasEnded, type RunSource, stateOf } from "../support/runs.ts";
+import {
+  toRunName,
+  readJobLog,
+  hasEnded,
+  RUNS_PER_PAGE,
+  type RunSource,
+  stateOf,
+} from "../support/runs.ts";
 import type { CommandModule } from "../tree/entry.ts";
 import { canShowScreen, showLiveScreen } from "../ui/open-screen.ts";
 
@@ -42,8 +49,7 @@ export const watchRun = {
 
 /** Polling interval of the daemon. */
 const LOOK_EVERY_MS = 1_000;
-/** Runs that are listed, and jobs of a run that are shown. */
-const RUNS_MAX = 50;
+/** Jobs of a run that are shown. */
 const JOBS_MAX = 256;
 
 /** Shows runs, their jobs and logs live; without a terminal it prints each change until the run has ended. */
@@ -85,7 +91,7 @@ async function* listChanges(
   source: RunSource,
   runId: number | undefined,
 ): AsyncGenerator<Change> {
-  const id = runId ?? (await source.listRuns())[0]?.id;
+  const id = runId ?? (await source.listRuns(1)).runs[0]?.id;
   if (id === undefined) throw new CliError("not_found", "the repository has no runs");
   const statuses = new Map<number, string>();
   for (;;) {
@@ -113,13 +119,13 @@ function toMoment(entry: WireJob | WireRun): string | null {
 function createSource(cli: CliContext, { owner, repo }: RepositoryName): RunSource {
   const { client } = cli;
   return {
-    async listRuns() {
+    async listRuns(page) {
       const params = { owner, repo };
       const { body } = await client.call(forge.listRepositoryRuns, {
         params,
-        query: { limit: RUNS_MAX },
+        query: { page, limit: RUNS_PER_PAGE },
       });
-      return body.workflow_runs;
+      return { runs: body.workflow_runs, total: body.total_count };
     },
     async getRun(run) {
       return (await client.call(forge.getRun, { params: { owner, repo, run } })).body;

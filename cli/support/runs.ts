@@ -77,10 +77,13 @@ export async function* readJobLog(
   }
 }
 
+/** Runs on a page of `listRuns`. */
+export const RUNS_PER_PAGE = 50;
+
 /** The daemon's operations that the screen uses. Every method throws `CliError`. */
 export interface RunSource {
-  /** The newest runs of the repository. */
-  listRuns(): Promise<readonly WireRun[]>;
+  /** A page of the runs of the repository, newest first; pages count from 1. `total` is the number of all runs. */
+  listRuns(page: number): Promise<{ readonly runs: readonly WireRun[]; readonly total: number }>;
   getRun(id: number): Promise<WireRun>;
   /** The jobs of the last attempt. */
   listJobs(run: number): Promise<readonly WireJob[]>;

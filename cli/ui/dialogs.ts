@@ -5,6 +5,8 @@ import { moveOf } from "./scrolling.ts";
 /** A prompt for one line. */
 export interface Asking {
   readonly label: string;
+  /** What Enter does, for the line of keys, such as `renames`. */
+  readonly enter: string;
   /** The initial text of the field. */
   readonly text: string;
   /** Not called for an empty line. */
@@ -40,7 +42,8 @@ export function createDialogs(notify: () => void): Dialogs {
     get question(): Question | undefined {
       if (confirmation !== undefined) return { kind: "confirm", text: confirmation.text };
       if (prompt === undefined) return undefined;
-      return { kind: "field", label: prompt.asking.label, field: prompt.field };
+      const { label, enter } = prompt.asking;
+      return { kind: "field", label, enter, field: prompt.field };
     },
     get helpTop() {
       return helpTop;

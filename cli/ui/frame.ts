@@ -4,15 +4,31 @@ import type { Style } from "../io.ts";
 import { sanitizeLine } from "../output/sanitize.ts";
 import { cutEnd, cutStart, padEnd, wrapWords } from "../output/width.ts";
 import { type Field, splitAtCaret } from "./keys.ts";
+import type { Phase } from "./load.ts";
 import type { Size } from "./screen.tsx";
 
-/** A key and its effect, for the last line and the help. */
-export type KeyHint = readonly [keys: string, does: string];
+/**
+ * A key and its effect, for the last line and the help. `needs` limits the last line to phases in which the key works: `row`
+ * a row to look at, `change` a row of a list that is up to date, `list` a list that is up to date, which may be empty.
+ */
+export type KeyHint = readonly [keys: string, does: string, needs?: "row" | "change" | "list"];
 
 /** A question in the line above the keys. */
 export type Question =
   | { readonly kind: "confirm"; readonly text: string }
-  | { readonly kind: "field"; readonly label: string; readonly field: Field };
+  | {
+      readonly kind: "field";
+      readonly label: string;
+      readonly field: Field;
+      /** What Enter does, such as `renames`. */
+      readonly enter: string;
+    };
+
+/** The outcome of an action, in the lines above the keys. */
+export interface Message {
+  readonly text: string;
+  readonly isProblem: boolean;
+}
 
 /** The parts of a screen, from top to bottom. */
 export interface Frame {
@@ -21,15 +37,18 @@ export interface Frame {
   readonly isPath?: boolean;
   /** At the right of the title. */
   readonly aside: string;
-  /** A persistent problem, shown in its own line below the title. */
+  /** Absent for a text that needs no loading. */
+  readonly phase?: Phase;
+  /** A remark on the rows, in its own lines below the title. The error of a stale list precedes it. */
   readonly warning?: string | undefined;
   /** The painted rows, each at most `innerWidth` cells wide. */
   readonly body: readonly string[];
   /** Fixed lines below the rows. */
   readonly panel?: readonly string[];
-  /** The status of the last action, or details of the selected row. */
+  /** Details of the selected row; shown while there are rows and no message. */
   readonly status: string;
-  readonly isProblem?: boolean;
+  /** The outcome of the last action. */
+  readonly message?: Message | undefined;
   readonly question?: Question | undefined;
   readonly hints: readonly KeyHint[];
 }
@@ -42,14 +61,53 @@ export function innerWidth({ columns }: Size): number {
   return Math.max(1, columns - 1);
 }
 
+/** The parts of a frame that decide how many rows its body has. */
+export type Surroundings = Pick<Frame, "phase" | "warning" | "panel" | "message">;
+
 /** Rows of the body between all other lines. */
-export function bodyHeight(
-  { rows }: Size,
-  { warning, panel = [] }: Pick<Frame, "warning" | "panel">,
-): number {
-  const others =
-    3 + (rows >= spaciousRows ? 2 : 0) + (warning === undefined ? 0 : 1) + panel.length;
-  return Math.max(1, rows - 1 - others);
+export function bodyHeight(size: Size, around: Surroundings): number {
+  const { panel = [] } = around;
+  const { warning, message } = wrapTexts(around, size);
+  const blank = size.rows >= spaciousRows ? 2 : 0;
+  const others = 2 + blank + warning.length + panel.length + Math.max(1, message.length);
+  return Math.max(1, size.rows - 1 - others);
+}
+
+/** Title, one row, status and keys. */
+const leastRows = 4;
+/** Warnings and messages take at most this share of the rows each. */
+const TEXT_SHARE = 0.25;
+
+/**
+ * Wraps the warning and the message to the width. Where no line is left beside a row, the message takes the line of the
+ * status, and the warning is its text while there is none.
+ */
+function wrapTexts(
+  { phase, warning, message }: Surroundings,
+  size: Size,
+): { readonly warning: readonly string[]; readonly message: readonly string[] } {
+  const width = innerWidth(size);
+  const spare = Math.max(0, size.rows - 1 - leastRows);
+  const share = Math.max(1, Math.floor(size.rows * TEXT_SHARE));
+  const texts = [
+    ...(phase?.kind === "stale" ? [toProblemText(phase.failure)] : []),
+    ...(warning === undefined ? [] : [warning]),
+  ].flatMap((text) => wrapWords(`! ${sanitizeLine(text)}`, width));
+  const shown = cutLines(texts, Math.min(share, spare), width);
+  const rest = Math.min(share, 1 + spare - shown.length);
+  if (message !== undefined)
+    return {
+      warning: shown,
+      message: cutLines(wrapWords(sanitizeLine(message.text), width), rest, width),
+    };
+  return { warning: shown, message: shown.length === 0 ? cutLines(texts, 1, width) : [] };
+}
+
+/** Returns at most `most` lines; the last one ends with `…` when lines are missing. */
+function cutLines(lines: readonly string[], most: number, width: number): readonly string[] {
+  if (lines.length <= most) return lines;
+  if (most < 1) return [];
+  return [...lines.slice(0, most - 1), cutEnd(lines.slice(most - 1).join(" "), width)];
 }
 
 /** Minimum number of columns for details of the chosen row beside the list. */
@@ -92,22 +150,37 @@ export function drawFrame(frame: Frame, size: Size, style: Style): readonly stri
   const isSpacious = size.rows >= spaciousRows;
   const body = [...frame.body.slice(0, height)];
   while (body.length < height) body.push("");
-  const status = sanitizeLine(frame.status);
+  const { warning, message } = wrapTexts(frame, size);
   const lines = [
     drawTitle(frame, width, style),
     ...(isSpacious ? [""] : []),
-    ...(frame.warning === undefined
-      ? []
-      : [style.yellow(cutEnd(`! ${sanitizeLine(frame.warning)}`, width))]),
+    ...warning.map(style.yellow),
     ...body,
     ...(isSpacious ? [""] : []),
     ...(frame.panel ?? []),
-    frame.question === undefined
-      ? (frame.isProblem === true ? style.red : style.dim)(cutEnd(status, width))
-      : drawQuestion(frame.question, width, style),
+    ...(frame.question === undefined
+      ? drawStatus(frame, message, width, style)
+      : [
+          ...Array.from({ length: Math.max(0, message.length - 1) }, () => ""),
+          drawQuestion(frame.question, width, style),
+        ]),
     drawHints(hintsOf(frame), width, style),
   ];
   return lines.slice(0, Math.max(1, size.rows - 1));
+}
+
+function drawStatus(
+  { phase, message, status }: Frame,
+  lines: readonly string[],
+  width: number,
+  style: Style,
+): readonly string[] {
+  if (lines.length > 0)
+    return lines.map(
+      message === undefined ? style.yellow : message.isProblem ? style.red : style.dim,
+    );
+  const hasRows = phase === undefined || phase.kind === "content" || phase.kind === "stale";
+  return [style.dim(hasRows ? cutEnd(sanitizeLine(status), width) : "")];
 }
 
 /** Returns the message and hint of an error in one line. */
@@ -115,16 +188,43 @@ export function toProblemText({ message, details }: CliError): string {
   return details.hint === undefined ? message : `${message}; ${details.hint}`;
 }
 
+/** The body of a view, by phase: rows and errors are never shown together. */
+export interface PhaseBody {
+  readonly rows: () => readonly string[];
+  /** Sentences for a list without rows. */
+  readonly empty: readonly string[];
+}
+
+/** Draws what a view shows in its phase. */
+export function drawPhase(
+  phase: Phase,
+  { rows, empty }: PhaseBody,
+  size: Size,
+  style: Style,
+): readonly string[] {
+  switch (phase.kind) {
+    case "loading":
+      return [style.dim("  Loading…")];
+    case "failed":
+      return drawFailure(phase.failure, size, style);
+    case "empty":
+      return empty.flatMap((text) => indent(text, size)).map(style.dim);
+    case "content":
+    case "stale":
+      return rows();
+  }
+}
+
 /** Draws an error that prevented loading, with its hint. */
-export function drawFailure(failure: CliError, size: Size, style: Style): readonly string[] {
-  const room = innerWidth(size) - 2;
-  const words = (text: string) => wrapWords(sanitizeLine(text), room).map((line) => `  ${line}`);
+function drawFailure(failure: CliError, size: Size, style: Style): readonly string[] {
   return [
-    ...words(toSentence(failure.message)).map(style.red),
-    ...(failure.details.hint === undefined ? [] : words(toSentence(failure.details.hint))),
-    "",
-    ...words("R tries again, q quits.").map(style.dim),
+    ...indent(toSentence(failure.message), size).map(style.red),
+    ...(failure.details.hint === undefined ? [] : indent(toSentence(failure.details.hint), size)),
   ];
+}
+
+function indent(text: string, size: Size): readonly string[] {
+  return wrapWords(sanitizeLine(text), innerWidth(size) - 2).map((line) => `  ${line}`);
 }
 
 function toSentence(text: string): string {
@@ -152,17 +252,25 @@ function drawQuestion(question: Question, width: number, style: Style): string {
   return `${style.bold(label)}${shown}▏${rest}`;
 }
 
-function hintsOf({ question, hints }: Frame): readonly KeyHint[] {
-  if (question === undefined) return hints;
-  return question.kind === "confirm"
-    ? [
-        ["y", "yes"],
-        ["n", "no"],
-      ]
-    : [
-        ["Enter", "continues"],
-        ["Esc", "cancels"],
-      ];
+function hintsOf({ question, hints, phase }: Frame): readonly KeyHint[] {
+  if (question?.kind === "confirm")
+    return [
+      ["y", "yes"],
+      ["n", "no"],
+    ];
+  if (question?.kind === "field")
+    return [
+      ["Enter", question.enter],
+      ["Esc", "cancels"],
+    ];
+  const kind = phase?.kind ?? "content";
+  const works: Readonly<Record<NonNullable<KeyHint[2]>, boolean>> = {
+    row: kind === "content" || kind === "stale",
+    change: kind === "content",
+    list: kind === "content" || kind === "empty",
+  };
+  const working = hints.filter(([, , needs]) => needs === undefined || works[needs]);
+  return kind === "failed" || kind === "stale" ? [["R", "try again"], ...working] : working;
 }
 
 /** Draws the hints that fit; the last two, help and quit, are always shown. */

@@ -1,5 +1,4 @@
 import type { Key } from "./keys.ts";
-import { bodyHeight } from "./frame.ts";
 import type { Size } from "./screen.tsx";
 
 /** Which row of a long list is chosen, and which is the first one shown. */
@@ -57,6 +56,13 @@ export interface ScrolledText {
   readonly lines?: { readonly columns: number; readonly text: readonly string[] };
 }
 
+/** The lines of a text, and the rows that it has on the screen. */
+export interface TextLayout {
+  readonly isWhole: boolean;
+  readonly height: number;
+  readonly toLines: () => readonly string[];
+}
+
 /**
  * Lays out the text for a screen of this size, scrolled no further than its end. Caches the lines once the text is
  * complete, since layout takes longer than scrolling.
@@ -64,11 +70,11 @@ export interface ScrolledText {
 export function layOut<T extends ScrolledText>(
   shown: T,
   size: Size,
-  { isWhole, toLines }: { readonly isWhole: boolean; readonly toLines: () => readonly string[] },
+  { isWhole, height, toLines }: TextLayout,
 ): T {
   const { columns } = size;
   const text = shown.lines?.columns === columns ? shown.lines.text : toLines();
-  const most = Math.max(0, text.length - bodyHeight(size, {}));
+  const most = Math.max(0, text.length - height);
   return {
     ...shown,
     ...(isWhole ? { lines: { columns, text } } : {}),

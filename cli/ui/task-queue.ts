@@ -1,11 +1,5 @@
 import { DryRun, toCliError } from "../errors.ts";
-import { toProblemText } from "./frame.ts";
-
-/** The status message in the line above the keys. */
-export interface Message {
-  readonly text: string;
-  readonly isProblem: boolean;
-}
+import { type Message, toProblemText } from "./frame.ts";
 
 /** Runs the actions of a screen one after the other and keeps their status message. */
 export interface TaskQueue {

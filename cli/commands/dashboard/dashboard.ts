@@ -7,7 +7,7 @@ import { wholeList } from "../../output/pages.ts";
 import { unpagedList } from "../../output/spec.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 import { canShowScreen, showLiveScreen } from "../../ui/open-screen.ts";
-import { type DashboardSection, toneOfFailure } from "../../ui/dashboard/section.ts";
+import { type DashboardSection, ROWS_PER_PAGE, toneOfFailure } from "../../ui/dashboard/section.ts";
 import { listForgeSections } from "./forge-sections.ts";
 import { listVaultSections } from "./vault-sections.ts";
 
@@ -74,7 +74,7 @@ interface Summary {
 async function summarize(section: DashboardSection): Promise<Summary> {
   const area = section.title;
   try {
-    const { summary, tone } = await section.load("");
+    const { summary, tone } = await section.load({ filter: "", count: ROWS_PER_PAGE });
     return { area, state: summary, tone, error: null };
   } catch (error) {
     const failure = toCliError(error);

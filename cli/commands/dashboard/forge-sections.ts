@@ -11,19 +11,22 @@ import { forgeFieldPages, forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
 import { toUserState } from "../admin/user.ts";
 import { toAgo } from "../../output/cells.ts";
-import type { PageSource } from "../../output/pages.ts";
+import { type PageSource, readPages } from "../../output/pages.ts";
+import { assertEnabled, DISABLED_TASK, isDisabled } from "../../support/cron-tasks.ts";
 import { hasEnded, stateOf } from "../../support/runs.ts";
-import type {
-  DashboardRow,
-  DashboardSection,
-  RowAction,
-  Tone,
+import {
+  type DashboardRow,
+  type DashboardSection,
+  ROWS_MAX,
+  ROWS_PER_PAGE,
+  type RowAction,
+  type RowRequest,
+  type SectionContent,
+  type Tone,
 } from "../../ui/dashboard/section.ts";
 
-/** Rows that a section shows: the first page of a list of the daemon. */
-export const ROWS_MAX = 50;
-/** Maximum number of hooks whose latest deliveries one load fetches. */
-const HOOKS_MAX = 20;
+/** Maximum number of hooks that are shown: a load fetches the latest delivery of each. */
+const HOOKS_MAX = 100;
 
 /** The sections of the forge, in the order of the screen. All are for site administrators. */
 export function listForgeSections(cli: CliContext): readonly DashboardSection[] {
@@ -78,12 +81,16 @@ function accounts({ client, clock }: CliContext): DashboardSection {
     title: "Accounts",
     columns: ["account", "role", "state", "last sign-in"],
     empty: "There are no accounts.",
-    async load(filter) {
+    async load({ filter, count }) {
       if (ownName === "") ownName = (await client.call(forge.getCurrentUser, {})).body.login;
       const query = filter === "" ? {} : { q: filter };
-      const { items, total } = await firstPage(forgePages(client, forge.listUsers, { query }));
+      const { items, total } = await readRows(
+        forgePages(client, forge.listUsers, { query }),
+        count,
+      );
       return {
         rows: items.map(toRow),
+        total,
         summary: `${total} ${total === 1 ? "account" : "accounts"}`,
         tone: "good",
       };
@@ -141,12 +148,16 @@ function hooks({ client, clock }: CliContext): DashboardSection {
   return {
     title: "Hooks",
     columns: ["url", "state", "last delivery", "when"],
-    empty: "There are no system or default hooks.",
-    async load(filter) {
+    empty:
+      'There are no system or default hooks. Hooks of one repository, organization or user are not listed here: "croft repo hook list" shows those of a repository.',
+    async load(request) {
       const query = { type: "all" as const };
-      const { items, total } = await firstPage(forgePages(client, forge.listHooks, { query }));
+      const { items, total } = await readRows(
+        forgePages(client, forge.listHooks, { query }),
+        Math.min(countOf(request), HOOKS_MAX),
+      );
       const rows: DashboardRow[] = [];
-      for (const hook of items.slice(0, HOOKS_MAX)) {
+      for (const hook of items) {
         const { body } = await client.call(forge.listDeliveries, {
           params: { id: hook.id },
           query: { limit: 1 },
@@ -155,8 +166,8 @@ function hooks({ client, clock }: CliContext): DashboardSection {
       }
       const failed = rows.filter(({ tone }) => tone === "bad").length;
       return {
-        rows: withText(rows, filter),
-        summary: `${total} ${total === 1 ? "hook" : "hooks"}${failed === 0 ? "" : `, ${failed} failed to deliver`}`,
+        ...toContent(rows, Math.min(total, HOOKS_MAX), request),
+        summary: `${total} system or default ${total === 1 ? "hook" : "hooks"}${failed === 0 ? "" : `, ${failed} failed to deliver`}`,
         tone: failed > 0 ? "bad" : total === 0 ? "idle" : "good",
       };
     },
@@ -169,6 +180,9 @@ const runTones: Readonly<Record<string, Tone>> = {
   cancelled: "warning",
   in_progress: "warning",
 };
+
+/** The states of runs that have not ended. */
+const NOT_ENDED = ["queued", "waiting", "in_progress"];
 
 function runs({ client, clock }: CliContext): DashboardSection {
   const placeOf = ({ repository, id }: WireRun) => {
@@ -228,14 +242,14 @@ function runs({ client, clock }: CliContext): DashboardSection {
     title: "Runs",
     columns: ["run", "state", "event", "started"],
     empty: "No workflow has run yet.",
-    async load(filter) {
-      const { items, total } = await firstPage(
-        forgeFieldPages(client, forge.listRuns, {}, "workflow_runs"),
-      );
-      const waiting = items.filter((run) => !hasEnded(run)).length;
+    async load(request) {
+      const [{ items, total }, { body: open }] = await Promise.all([
+        readRows(forgeFieldPages(client, forge.listRuns, {}, "workflow_runs"), countOf(request)),
+        client.call(forge.listRuns, { query: { status: [...NOT_ENDED], limit: 1 } }),
+      ]);
       return {
-        rows: withText(items.map(toRow), filter),
-        summary: `${total} ${total === 1 ? "run" : "runs"}, ${waiting} not ended`,
+        ...toContent(items.map(toRow), total, request),
+        summary: `${total} ${total === 1 ? "run" : "runs"}, ${open.total_count} not ended`,
         tone: items[0] === undefined ? "idle" : (runTones[stateOf(items[0])] ?? "idle"),
       };
     },
@@ -284,22 +298,25 @@ function runners({ client }: CliContext): DashboardSection {
     title: "Runners",
     columns: ["runner", "state", "job", "labels"],
     empty: 'There are no runners: "croft runner register" makes one.',
-    async load(filter) {
-      const { items, total } = await firstPage(
+    async load(request) {
+      const { items, total } = await readRows(
         forgeFieldPages(client, forge.listRunners, {}, "runners"),
+        countOf(request),
       );
       const query = { status: ["in_progress"] };
       const jobs = items.some(({ busy }) => busy)
-        ? (await firstPage(forgeFieldPages(client, forge.listJobs, { query }, "jobs"))).items
+        ? (await readRows(forgeFieldPages(client, forge.listJobs, { query }, "jobs"), ROWS_MAX))
+            .items
         : [];
       const jobOf = ({ id }: WireRunner) => jobs.find((job) => job.runner_id === id);
       const online = items.filter(({ status }) => status === "online").length;
       return {
-        rows: withText(
+        ...toContent(
           items.map((runner) => toRow(runner, jobOf(runner))),
-          filter,
+          total,
+          request,
         ),
-        summary: `${total} ${total === 1 ? "runner" : "runners"}, ${online} online`,
+        summary: `${total} ${total === 1 ? "runner" : "runners"}, ${online} ${items.length < total ? `of the first ${items.length} ` : ""}online`,
         tone: total === 0 ? "idle" : online === 0 ? "warning" : "good",
       };
     },
@@ -320,12 +337,14 @@ function tasks({ client, clock }: CliContext): DashboardSection {
         ["last run", last],
         ["next run", next],
         ["runs", String(task.exec_times)],
+        ...(isDisabled(task) ? [["disabled", DISABLED_TASK] as const] : []),
       ],
       actions: [
         {
           key: "r",
-          label: "run now",
+          label: isDisabled(task) ? undefined : "run now",
           async run() {
+            assertEnabled(task);
             await client.call(forge.runCronTask, { params: { task: task.name } });
             return `Started ${task.name}.`;
           },
@@ -337,32 +356,50 @@ function tasks({ client, clock }: CliContext): DashboardSection {
     title: "Tasks",
     columns: ["task", "schedule", "last run", "next run"],
     empty: "There are no scheduled tasks.",
-    async load(filter) {
-      const { items, total } = await firstPage(forgePages(client, forge.listCronTasks, {}));
+    async load(request) {
+      // The summary counts all of them, and there are less than a hundred.
+      const pages = forgePages(client, forge.listCronTasks, {});
+      const { items, total } = await readRows(pages, ROWS_MAX);
+      const disabled = items.filter(isDisabled).length;
       return {
-        rows: withText(items.map(toRow), filter),
-        summary: `${total - items.filter(isDisabled).length} scheduled`,
+        ...toContent(items.map(toRow), total, request),
+        summary: `${total} ${total === 1 ? "task" : "tasks"}, ${total - disabled} scheduled, ${disabled} disabled`,
         tone: "good",
       };
     },
   };
 }
 
-/** Returns whether a task runs only on request. */
-function isDisabled({ schedule }: WireCron): boolean {
-  return schedule === "-";
-}
-
-/** Reads the first page of a list, and how many items there are in all. */
-export async function firstPage<T>(
+/** Reads the pages of a list until there are `count` items, and returns how many there are in all. */
+export async function readRows<T>(
   source: PageSource<T>,
+  count: number,
 ): Promise<{ readonly items: readonly T[]; readonly total: number }> {
-  const { items, total } = await source.first({ page: 1, limit: ROWS_MAX, all: false });
-  return { items, total: total ?? items.length };
+  const items: T[] = [];
+  let total = 0;
+  for await (const page of readPages(source, { page: 1, limit: ROWS_PER_PAGE, all: true })) {
+    items.push(...page.items);
+    total = page.total ?? items.length;
+    if (items.length >= count) break;
+  }
+  return { items, total };
 }
 
-/** Returns the rows that have the text in a cell, whatever its case. */
-export function withText(rows: readonly DashboardRow[], text: string): readonly DashboardRow[] {
-  const query = text.toLowerCase();
-  return rows.filter(({ cells }) => cells.some((cell) => cell.toLowerCase().includes(query)));
+/** Returns the number of rows to read. A search by text looks through the list, also through rows that are not shown yet. */
+export function countOf({ filter, count }: RowRequest): number {
+  return filter === "" ? count : ROWS_MAX;
+}
+
+/** Returns the rows that have the text of the filter in a cell, whatever its case. `total` rows are in the list. */
+export function toContent(
+  rows: readonly DashboardRow[],
+  total: number,
+  { filter }: RowRequest,
+): Pick<SectionContent, "rows" | "total"> {
+  if (filter === "") return { rows, total };
+  const query = filter.toLowerCase();
+  const found = rows.filter(({ cells }) =>
+    cells.some((cell) => cell.toLowerCase().includes(query)),
+  );
+  return { rows: found, total: found.length };
 }

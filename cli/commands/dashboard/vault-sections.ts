@@ -8,7 +8,7 @@ import type { CliContext } from "../../context.ts";
 import { CliError } from "../../errors.ts";
 import { toAgo, toSizeText } from "../../output/cells.ts";
 import type { DashboardRow, DashboardSection, RowAction } from "../../ui/dashboard/section.ts";
-import { firstPage, withText } from "./forge-sections.ts";
+import { countOf, readRows, toContent } from "./forge-sections.ts";
 
 type ManagedUser = z.output<typeof managedUser>;
 type Connection = z.output<typeof connection>;
@@ -61,11 +61,15 @@ function users({ client, clock }: CliContext): DashboardSection {
     title: "Users",
     columns: ["vault user", "role", "state", "second factor"],
     empty: "The vault has no users.",
-    async load(filter) {
+    async load({ filter, count }) {
       const query = filter === "" ? {} : { q: filter };
-      const { items, total } = await firstPage(vaultPages(client, vault.listUsers, { query }));
+      const { items, total } = await readRows(
+        vaultPages(client, vault.listUsers, { query }),
+        count,
+      );
       return {
         rows: items.map(toRow),
+        total,
         summary: `${total} vault ${total === 1 ? "user" : "users"}`,
         tone: "good",
       };
@@ -113,9 +117,9 @@ function storage({ client, clock }: CliContext): DashboardSection {
     title: "Storage",
     columns: ["storage", "state", "used of total", "used"],
     empty: 'You have connected no storage: "croft vault connection add" does.',
-    async load(filter) {
+    async load(request) {
       const [connections, overview] = await Promise.all([
-        unlessForbidden(firstPage(vaultPages(client, vault.listConnections, {}))),
+        unlessForbidden(readRows(vaultPages(client, vault.listConnections, {}), countOf(request))),
         unlessForbidden(client.call(vault.viewOverview, {})),
       ]);
       const documents = overview === undefined ? [] : toDocumentRows(overview.body);
@@ -129,8 +133,9 @@ function storage({ client, clock }: CliContext): DashboardSection {
           : [`${toSizeText(overview.body.total_storage_bytes)} in documents`]),
       ].join(", ");
       const tones = rows.map(({ tone }) => tone);
+      const unread = connections === undefined ? 0 : connections.total - connections.items.length;
       return {
-        rows: withText(rows, filter),
+        ...toContent(rows, rows.length + unread, request),
         summary,
         tone: tones.includes("bad") ? "bad" : tones.includes("warning") ? "warning" : "good",
       };
@@ -213,22 +218,28 @@ function jobs({ client, clock }: CliContext): DashboardSection {
         ["runs", toAgo(one.run_at, clock())],
         ["created", toAgo(one.created_at, clock())],
       ],
-      actions: one.state === "running" ? [] : [retry, cancel],
+      // The daemon does not cancel a scheduled task: it runs by its schedule.
+      actions:
+        one.state === "running"
+          ? []
+          : one.kind.startsWith("schedule.")
+            ? [{ ...retry, label: "run now" }]
+            : [retry, cancel],
     };
   };
   return {
     title: "Jobs",
     columns: ["job", "state", "attempts", "runs"],
     empty: "No background job waits or failed.",
-    async load(filter) {
+    async load(request) {
       const [all, dead] = await Promise.all([
-        firstPage(vaultPages(client, vault.listJobs, {})),
+        readRows(vaultPages(client, vault.listJobs, {}), countOf(request)),
         client.call(vault.listJobs, { query: { state: "dead", per_page: 1 } }),
       ]);
       const failed = dead.body.total;
       return {
-        rows: withText(all.items.map(toRow), filter),
-        summary: `${all.total - failed} waiting or running, ${failed} failed permanently`,
+        ...toContent(all.items.map(toRow), all.total, request),
+        summary: `${all.total} ${all.total === 1 ? "job" : "jobs"}, ${all.total - failed} waiting or running, ${failed} failed permanently`,
         tone: failed > 0 ? "bad" : "good",
       };
     },
@@ -263,11 +274,12 @@ function audit({ client, clock }: CliContext): DashboardSection {
     title: "Audit",
     columns: ["event", "user", "address", "when"],
     empty: "The audit log is empty.",
-    async load(filter) {
-      const { items, total } = await firstPage(vaultPages(client, vault.listAudit, {}));
+    async load(request) {
+      const pages = vaultPages(client, vault.listAudit, {});
+      const { items, total } = await readRows(pages, countOf(request));
       const [last] = items;
       return {
-        rows: withText(items.map(toRow), filter),
+        ...toContent(items.map(toRow), total, request),
         summary: `${total} ${total === 1 ? "record" : "records"}${last === undefined ? "" : `, the last ${last.event_type}`}`,
         tone: "good",
       };

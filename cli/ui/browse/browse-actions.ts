@@ -79,7 +79,7 @@ export function createBrowseActions({
           view.choose(made.id);
           return `Made ${made.name}.`;
         });
-      dialogs.ask({ label: "New folder:", text: "", onEnter });
+      dialogs.ask({ label: "New folder:", enter: "creates the folder", text: "", onEnter });
     },
     rename(view, item) {
       const onEnter = (name: string) =>
@@ -90,7 +90,7 @@ export function createBrowseActions({
           view.choose(id);
           return `Renamed ${item.name} to ${name}.`;
         });
-      dialogs.ask({ label: "New name:", text: item.name, onEnter });
+      dialogs.ask({ label: "New name:", enter: "renames", text: item.name, onEnter });
     },
     move(items, from, to) {
       if (from.ref === to.ref && from.connection.id === to.connection.id)
@@ -128,7 +128,7 @@ export function createBrowseActions({
           );
       };
       const label = files.length === 1 ? "Save into:" : `Save ${files.length} files into:`;
-      dialogs.ask({ label, text: "./", onEnter, complete });
+      dialogs.ask({ label, enter: "saves", text: "./", onEnter, complete });
     },
     upload(view) {
       const onEnter = (path: string) =>
@@ -143,7 +143,7 @@ export function createBrowseActions({
             return `Uploaded ${name}.`;
           },
         );
-      dialogs.ask({ label: "Upload file:", text: "", onEnter, complete });
+      dialogs.ask({ label: "Upload file:", enter: "uploads", text: "", onEnter, complete });
     },
     stopTransfers() {
       const running = transfers.list.length;

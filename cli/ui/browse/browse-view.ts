@@ -1,42 +1,36 @@
 import stringWidth from "string-width";
-import type { CliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
 import { toAgo, toSizeText, toShortAge } from "../../output/cells.ts";
 import { toBar } from "../../output/progress.ts";
-import { sanitizeLine, sanitizeText } from "../../output/sanitize.ts";
-import { cutEnd, padEnd, padStart, wrapWords } from "../../output/width.ts";
+import { sanitizeLine } from "../../output/sanitize.ts";
+import { cutEnd, padEnd, padStart } from "../../output/width.ts";
 import type { WireConnection } from "../../support/connection.ts";
 import { toAddressText, type WireItem } from "../../support/items.ts";
-import type { Message } from "../task-queue.ts";
 import {
   bodyHeight,
-  drawFailure,
   drawFrame,
+  drawPhase,
   drawSideBySide,
   innerWidth,
+  type Message,
   type KeyHint,
   type Question,
   splitOf,
+  type Surroundings,
   createHelp,
 } from "../frame.ts";
-import { type ListWindow, layOut, type ScrolledText } from "../scrolling.ts";
+import { type LoadState, type Phase, phaseOf } from "../load.ts";
+import type { ListWindow } from "../scrolling.ts";
 import type { Size } from "../screen.tsx";
 import type { FolderView, Place } from "./folder-view.ts";
+import { phaseOfPreview, type Preview, toPreviewLines } from "./preview.ts";
 import type { Transfer } from "./transfers.ts";
-
-/** The preview of a file. */
-export interface Preview extends ScrolledText {
-  readonly place: Place;
-  readonly item: WireItem;
-  /** The beginning of its bytes as text; null when they are not text. Undefined while loading. */
-  readonly text: { readonly start: string | null; readonly isWhole: boolean } | undefined;
-  readonly problem: CliError | undefined;
-}
 
 /** Everything that decides how the browser looks. */
 export interface BrowseState {
-  readonly connections: readonly WireConnection[] | undefined;
-  readonly connectionsFailure: CliError | undefined;
+  readonly connections: readonly WireConnection[];
+  /** Of the folder, or of the connections. */
+  readonly load: LoadState;
   /** Undefined in the list of connections. */
   readonly folder: FolderView | undefined;
   readonly rows: readonly WireItem[];
@@ -53,28 +47,28 @@ export interface BrowseState {
 }
 
 const folderHints: readonly KeyHint[] = [
-  ["Enter", "open"],
+  ["Enter", "open", "row"],
   ["←", "up"],
-  ["d", "save"],
-  ["u", "upload"],
-  ["n", "new"],
-  ["r", "rename"],
-  ["m", "move"],
-  ["x", "delete"],
-  ["/", "search"],
+  ["d", "save", "change"],
+  ["u", "upload", "list"],
+  ["n", "new", "list"],
+  ["r", "rename", "change"],
+  ["m", "move", "change"],
+  ["x", "delete", "change"],
+  ["/", "search", "list"],
   ["?", "keys"],
   ["q", "leave"],
 ];
 const connectionHints: readonly KeyHint[] = [
-  ["Enter", "open"],
-  ["/", "search"],
-  ["R", "load again"],
+  ["Enter", "open", "row"],
+  ["/", "search", "list"],
+  ["R", "load again", "list"],
   ["?", "keys"],
   ["q", "leave"],
 ];
 const previewHints: readonly KeyHint[] = [
-  ["↑↓", "scroll"],
-  ["d", "save"],
+  ["↑↓", "scroll", "row"],
+  ["d", "save", "change"],
   ["?", "keys"],
   ["q", "back"],
 ];
@@ -100,15 +94,34 @@ export const help = createHelp("Items: keys", [
   ["q", "leave"],
 ]);
 
+/** The phase of the list. What a filter hides is there nevertheless. */
+function phaseOfList({ folder, connections, load }: BrowseState): Phase {
+  return phaseOf(load, folder === undefined ? connections.length : folder.items.length);
+}
+
+function surroundingsOf(state: BrowseState, size: Size): Surroundings {
+  const { preview, helpTop, message } = state;
+  if (helpTop !== undefined) return {};
+  if (preview !== undefined) return { phase: phaseOfPreview(preview), message };
+  return {
+    phase: phaseOfList(state),
+    warning: warningOf(state),
+    message,
+    panel: Array.from({ length: panelRows(state, size) }, () => ""),
+  };
+}
+
 /** Rows that the list, or the text of a file, has on a screen of this size. */
 export function listHeight(state: BrowseState, size: Size): number {
   const isOther = state.helpTop !== undefined || state.preview !== undefined;
-  const rows = bodyHeight(size, {
-    warning: isOther ? undefined : warningOf(state),
-    panel: isOther ? [] : Array.from({ length: panelRows(state, size) }, () => ""),
-  });
+  const rows = bodyHeight(size, surroundingsOf(state, size));
   const hasList = !isOther || splitOf(size) !== undefined;
   return Math.max(1, rows - (hasList ? headRows(state, size) : 0));
+}
+
+/** Rows that the text of a file has on a screen of this size. */
+export function textHeight(state: BrowseState, size: Size): number {
+  return bodyHeight(size, surroundingsOf(state, size));
 }
 
 /** The whole screen. `now` is in epoch milliseconds. */
@@ -119,7 +132,7 @@ export function drawBrowse(
   now: number,
 ): readonly string[] {
   const { helpTop, preview, message, question, folder } = state;
-  const common = { question, isProblem: message?.isProblem === true };
+  const common = { question, message };
   if (helpTop !== undefined) return help.draw(helpTop, size, style);
   if (preview !== undefined)
     return drawFrame(
@@ -128,8 +141,9 @@ export function drawBrowse(
         title: addressOf(preview.place, preview.item.name),
         isPath: true,
         aside: sizeOf(preview.item),
+        phase: phaseOfPreview(preview),
         body: drawPreview(state, preview, size, style, now),
-        status: message?.text ?? "",
+        status: "",
         hints: previewHints,
       },
       size,
@@ -141,13 +155,14 @@ export function drawBrowse(
       title: folder === undefined ? "Your storages" : addressOf(folder.place),
       isPath: true,
       aside: asideOf(state, now),
+      phase: phaseOfList(state),
       warning: warningOf(state),
       body:
         folder === undefined
           ? drawConnections(state, size, style)
-          : drawFolder(state, size, style, now),
+          : drawFolder(state, folder, { size, height: listHeight(state, size) }, style, now),
       panel: drawTransfers(state, size, style, now),
-      status: message?.text ?? statusLine(state, now),
+      status: statusLine(state, now),
       hints: folder === undefined ? connectionHints : folderHints,
     },
     size,
@@ -166,8 +181,14 @@ function drawPreview(
   const lines = preview.lines?.text ?? toPreviewLines(preview, size, style, now);
   const text = lines.slice(preview.top);
   const split = splitOf(size);
-  if (split === undefined) return text;
-  return drawSideBySide(drawFolder(state, split.list, style, now), text, split, style);
+  if (split === undefined || state.folder === undefined) return text;
+  const height = listHeight(state, size);
+  return drawSideBySide(
+    drawFolder(state, state.folder, { size: split.list, height }, style, now),
+    text,
+    split,
+    style,
+  );
 }
 
 function addressOf({ connection, path }: Place, name?: string): string {
@@ -181,16 +202,11 @@ function asideOf({ folder }: BrowseState, now: number): string {
   return listedAt === undefined || listedAt === null ? "" : `listed ${toAgo(listedAt, now)}`;
 }
 
-/** The warning of the shown folder: the storage could not list it, or it is stale. */
+/** A remark on the shown folder: its listing is stale, or names are filtered. */
 function warningOf({ folder, words }: BrowseState): string | undefined {
-  if (folder === undefined) return undefined;
-  if (folder.failure !== undefined && folder.wasLoaded)
-    return `${folder.failure.message}; R tries again`;
-  const { state } = folder;
-  if (state?.refresh_state === "failed" || state?.refresh_state === "never")
-    return `${state.error_message ?? "The storage could not list this folder."} R tries again`;
-  if (state?.refresh_state === "warning")
-    return `${state.error_message ?? "This list may be out of date."} R lists it again`;
+  if (folder === undefined || folder.failure !== undefined) return undefined;
+  if (folder.state?.refresh_state === "warning")
+    return `${folder.state.error_message ?? "This list may be out of date."} R lists it again`;
   return words === "" ? undefined : `names with "${words}"; Esc shows all`;
 }
 
@@ -214,22 +230,18 @@ function headRows({ folder, rows }: BrowseState, { rows: height }: Size): number
   return folder !== undefined && rows.length > 0 && height >= 16 ? 1 : 0;
 }
 
-function drawConnections(
-  { connections, connectionsFailure, window }: BrowseState,
+function drawConnections(state: BrowseState, size: Size, style: Style): readonly string[] {
+  const empty = ['No storage is connected: "croft vault connection add" connects one.'];
+  const rows = () => drawConnectionRows(state, size, style);
+  return drawPhase(phaseOfList(state), { rows, empty }, size, style);
+}
+
+function drawConnectionRows(
+  { connections, window }: BrowseState,
   size: Size,
   style: Style,
 ): readonly string[] {
-  if (connections === undefined && connectionsFailure !== undefined)
-    return drawFailure(connectionsFailure, size, style);
-  if (connections === undefined) return [style.dim("  Loading…")];
   const width = innerWidth(size);
-  if (connections.length === 0)
-    return [
-      "  No storage is connected.",
-      ...wrapWords('"croft vault connection add" connects one.', width - 2).map((line) =>
-        style.dim(`  ${line}`),
-      ),
-    ];
   const nameWidth = Math.min(
     Math.max(...connections.map(({ display_name: name }) => stringWidth(name))),
     Math.floor(width / 2),
@@ -259,16 +271,38 @@ function usageOf({ quota }: WireConnection): string {
   return `${toSizeText(quota.used_bytes)}${total} used`;
 }
 
-function drawFolder(state: BrowseState, size: Size, style: Style, now: number): readonly string[] {
-  const { folder, rows, window, words } = state;
-  if (folder === undefined) return [];
-  if (!folder.wasLoaded && folder.failure !== undefined)
-    return drawFailure(folder.failure, size, style);
-  if (!folder.wasLoaded) return [style.dim("  Loading…")];
-  if (rows.length === 0)
-    return [style.dim(words === "" ? "  This folder is empty." : toNotFound(folder))];
+/** The place of the list: beside a preview it is narrower than the screen. */
+interface ListArea {
+  readonly size: Size;
+  readonly height: number;
+}
+
+function drawFolder(
+  state: BrowseState,
+  folder: FolderView,
+  area: ListArea,
+  style: Style,
+  now: number,
+): readonly string[] {
+  const rows = () =>
+    state.rows.length === 0 ? [style.dim(toNotFound(folder))] : drawItems(state, area, style, now);
+  return drawPhase(
+    phaseOfList(state),
+    { rows, empty: ["This folder is empty."] },
+    area.size,
+    style,
+  );
+}
+
+function drawItems(
+  state: BrowseState,
+  { size, height }: ListArea,
+  style: Style,
+  now: number,
+): readonly string[] {
+  const { rows, window } = state;
   const width = innerWidth(size);
-  const shown = rows.slice(window.top, window.top + listHeight(state, size));
+  const shown = rows.slice(window.top, window.top + height);
   const ageWidth = size.columns < 60 ? 0 : 7;
   const sizeWidth = 10;
   const nameWidth = Math.max(1, width - 3 - sizeWidth - ageWidth - (ageWidth === 0 ? 1 : 3));
@@ -323,30 +357,4 @@ function drawTransfers(
 
 function transfersText(transfers: readonly Transfer[], rest: number): string {
   return rest === transfers.length ? `↓↑ ${rest} transfers` : `   and ${rest} more`;
-}
-
-/** The file laid out. */
-export function layOutPreview(preview: Preview, size: Size, style: Style, now: number): Preview {
-  return layOut(preview, size, {
-    isWhole: preview.text !== undefined || preview.problem !== undefined,
-    toLines: () => toPreviewLines(preview, size, style, now),
-  });
-}
-
-function toPreviewLines(
-  { item, text, problem }: Preview,
-  screen: Size,
-  style: Style,
-  now: number,
-): readonly string[] {
-  const size = splitOf(screen)?.text ?? screen;
-  const changed = item.modified_at === null ? "" : `, changed ${toAgo(item.modified_at, now)}`;
-  const head = [style.dim(`${item.content_type ?? "file"}${changed}`), ""];
-  if (problem !== undefined) return [...head, ...drawFailure(problem, size, style).slice(0, -2)];
-  if (text === undefined) return [...head, style.dim("Loading…")];
-  if (text.start === null) return [...head, "This is not text. d saves it on this machine."];
-  const lines = sanitizeText(text.start.replaceAll("\t", "    ").replaceAll("\r\n", "\n")).split(
-    "\n",
-  );
-  return [...head, ...lines, ...(text.isWhole ? [] : [style.dim("… d saves the whole file")])];
 }

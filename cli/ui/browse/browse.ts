@@ -1,6 +1,7 @@
 // cli/ui/browse: the storage browser. browse.ts handles keys, browse-actions.ts changes items, location.ts holds the folder
-// and selected row, search-results.ts searches documents and items, folder-view.ts pages through a folder, transfers.ts runs uploads and downloads, browse-view.ts draws.
-// cli/commands/vault/item/browse.ts connects it to the daemon and the disk. Start here.
+// and selected row, search-results.ts searches documents and items, folder-view.ts pages through a folder, transfers.ts runs
+// uploads and downloads, browse-view.ts and preview.ts draw. cli/commands/vault/item/browse.ts connects it to the daemon and
+// the disk. Start here.
 import { toCliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
 import type { WireItem } from "../../support/items.ts";
@@ -10,15 +11,9 @@ import { moveOf } from "../scrolling.ts";
 import { createDialogs } from "../dialogs.ts";
 import type { ScreenModel, Size } from "../screen.tsx";
 import { type BrowseActionsDeps, createBrowseActions } from "./browse-actions.ts";
-import {
-  type BrowseState,
-  drawBrowse,
-  help,
-  layOutPreview,
-  listHeight,
-  type Preview,
-} from "./browse-view.ts";
+import { type BrowseState, drawBrowse, help, listHeight, textHeight } from "./browse-view.ts";
 import type { FolderView, Place } from "./folder-view.ts";
+import { layOutPreview, type Preview } from "./preview.ts";
 import { createTransfers } from "./transfers.ts";
 import { createLocation, type LocationDeps } from "./location.ts";
 import { createSearchResults, type SearchDeps } from "./search-results.ts";
@@ -73,10 +68,12 @@ export function createBrowse(deps: BrowseDeps): Browse {
       const state = stateOf();
       height = listHeight(state, size);
       at.fitInto(height);
-      if (preview !== undefined) preview = layOutPreview(preview, size, style, clock());
+      if (preview !== undefined)
+        preview = layOutPreview(preview, size, textHeight(state, size), style, clock());
       dialogs.limitHelp(help.lines(size, style).length - height);
       const { helpTop, question } = dialogs;
-      if (results.isOpen && helpTop === undefined) return results.draw({ question }, size, style);
+      if (results.isOpen && helpTop === undefined)
+        return results.draw({ question, message: tasks.message }, size, style);
       return drawBrowse({ ...state, window: at.window, preview, helpTop }, size, style, clock());
     },
     press,
@@ -85,7 +82,7 @@ export function createBrowse(deps: BrowseDeps): Browse {
   function stateOf(): BrowseState {
     return {
       connections: at.connections,
-      connectionsFailure: at.connectionsFailure,
+      load: at.load,
       folder: at.folder,
       rows: at.rows,
       window: at.window,
@@ -101,7 +98,7 @@ export function createBrowse(deps: BrowseDeps): Browse {
   }
 
   function press(key: Key): void {
-    wasShown ||= at.folder?.wasLoaded === true || at.connections !== undefined;
+    wasShown ||= at.load.wasLoaded;
     if (!dialogs.take(key, height)) {
       if (results.isOpen) pressInResults(key);
       else if (preview !== undefined) pressInPreview(key, preview);
@@ -111,11 +108,13 @@ export function createBrowse(deps: BrowseDeps): Browse {
   }
 
   function pressInPreview(key: Key, shown: Preview): void {
+    tasks.clearMessage();
     const name = key.kind === "key" ? key.name : key.text;
     const moved = moveOf(key, { cursor: shown.top, top: 0 }, height);
     if (moved !== undefined) preview = { ...shown, top: Math.max(0, moved) };
     else if (name === " ") preview = { ...shown, top: shown.top + height - 1 };
     else if (name === "d") actions.download(shown.place, [shown.item]);
+    else if (name === "R" || name === "refresh") show(shown.place, shown.item);
     else if (name === "?") dialogs.openHelp();
     else if (
       name === "left" ||
@@ -189,17 +188,20 @@ export function createBrowse(deps: BrowseDeps): Browse {
 
   function askToSearch(): void {
     const onEnter = (text: string) => results.search(text.trim());
-    dialogs.ask({ label: "Search:", text: results.words, onEnter });
+    dialogs.ask({ label: "Search:", enter: "searches", text: results.words, onEnter });
   }
 
   function find(): void {
     const onChange = (text: string) => at.narrow(text.trim());
     const onEscape = () => onChange("");
-    dialogs.ask({ label: "Find:", text: at.words, onEnter: onChange, onChange, onEscape });
+    dialogs.ask({
+      ...{ label: "Find:", enter: "filters", text: at.words },
+      ...{ onEnter: onChange, onChange, onEscape },
+    });
   }
 
   function askToLeave(): void {
-    const failure = at.folder === undefined ? at.connectionsFailure : at.folder.failure;
+    const { failure } = at.load;
     const running = transfers.list.length;
     if (running > 0)
       dialogs.confirm(

@@ -1,6 +1,7 @@
-import { type CliError, toCliError } from "../../errors.ts";
+import { CliError } from "../../errors.ts";
 import type { WireConnection } from "../../support/connection.ts";
 import type { WireItem } from "../../support/items.ts";
+import { createLoad, type LoadState } from "../load.ts";
 import { atTop, type ListWindow, moveTo } from "../scrolling.ts";
 
 /** A place in a connection. */
@@ -29,13 +30,11 @@ export interface PageRequest {
 }
 
 /** The loaded part of a folder of any size: pages are loaded as the cursor moves on. */
-export interface FolderView {
+export interface FolderView extends LoadState {
   readonly place: Place;
   readonly items: readonly WireItem[];
   readonly hasMore: boolean;
   readonly isLoading: boolean;
-  readonly wasLoaded: boolean;
-  readonly failure: CliError | undefined;
   readonly state: Pick<FolderPage, "refresh_state" | "error_message" | "listed_at"> | undefined;
   window: ListWindow;
   /** Reloads the loaded part of the folder; the cursor stays on its item. */
@@ -58,9 +57,7 @@ export function createFolderView(
 ): FolderView {
   let items: readonly WireItem[] = [];
   let cursor: string | null = null;
-  let loading: object | undefined;
-  let wasLoaded = false;
-  let failure: CliError | undefined;
+  const loading = createLoad(notify);
   let state: FolderView["state"];
 
   const view: FolderView = {
@@ -73,19 +70,19 @@ export function createFolderView(
       return cursor !== null;
     },
     get isLoading() {
-      return loading !== undefined;
+      return loading.isLoading;
     },
     get wasLoaded() {
-      return wasLoaded;
+      return loading.wasLoaded;
     },
     get failure() {
-      return failure;
+      return loading.failure ?? toListingFailure(state);
     },
     get state() {
       return state;
     },
     load: (refresh) =>
-      whileLoading(async (isCurrent) => {
+      loading.run(async (isCurrent) => {
         const loadedCount = items.length;
         const chosen = items[view.window.cursor]?.provider_item_id;
         const limit = loadedCount > firstPageItems ? pageItems : firstPageItems;
@@ -101,13 +98,12 @@ export function createFolderView(
         items = found;
         cursor = next;
         state = first;
-        wasLoaded = true;
         if (chosen !== undefined) view.choose(chosen);
       }),
     async loadMore() {
       const from = cursor;
-      if (loading !== undefined || from === null) return;
-      await whileLoading(async (isCurrent) => {
+      if (loading.isLoading || from === null) return;
+      await loading.run(async (isCurrent) => {
         const page = await list(place, { cursor: from, limit: pageItems, refresh: false });
         if (!isCurrent()) return;
         items = [...items, ...page.items];
@@ -121,19 +117,13 @@ export function createFolderView(
     },
   };
   return view;
+}
 
-  async function whileLoading(work: (isCurrent: () => boolean) => Promise<void>): Promise<void> {
-    const own = {};
-    loading = own;
-    notify();
-    try {
-      await work(() => loading === own);
-      if (loading === own) failure = undefined;
-    } catch (error) {
-      if (loading === own) failure = toCliError(error);
-    } finally {
-      if (loading === own) loading = undefined;
-      notify();
-    }
-  }
+/** The storage could not list the folder, so the items are those of its last listing. */
+function toListingFailure(state: FolderView["state"]): CliError | undefined {
+  if (state?.refresh_state !== "failed" && state?.refresh_state !== "never") return undefined;
+  return new CliError(
+    "provider_failed",
+    state.error_message ?? "The storage could not list this folder.",
+  );
 }

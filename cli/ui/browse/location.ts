@@ -1,6 +1,6 @@
-import { type CliError, toCliError } from "../../errors.ts";
 import type { WireConnection } from "../../support/connection.ts";
 import type { WireItem } from "../../support/items.ts";
+import { createLoad, type LoadState } from "../load.ts";
 import { atTop, type ListWindow, moveTo } from "../scrolling.ts";
 import {
   createFolderView,
@@ -22,8 +22,10 @@ export interface LocationDeps {
 
 /** The current location: the list of connections or a folder, its visible rows, and the selected row. */
 export interface Location {
-  readonly connections: readonly WireConnection[] | undefined;
-  readonly connectionsFailure: CliError | undefined;
+  /** Empty until they are loaded. */
+  readonly connections: readonly WireConnection[];
+  /** Of the shown folder, or of the connections. */
+  readonly load: LoadState;
   /** The folders from the top to the one that is shown; empty in the list of connections. */
   readonly stack: readonly FolderView[];
   /** The folder that is shown; undefined in the list of connections. */
@@ -62,8 +64,8 @@ const lookThroughMax = 20_000;
 /** @param notify is called when there is something else to show */
 export function createLocation(deps: LocationDeps, notify: () => void): Location {
   let stack: readonly FolderView[] = deps.start.map(toView);
-  let connections: readonly WireConnection[] | undefined;
-  let connectionsFailure: CliError | undefined;
+  const connectionsLoad = createLoad(notify);
+  let connections: readonly WireConnection[] = [];
   let connectionsWindow: ListWindow = atTop;
   let selected: ReadonlySet<string> = new Set();
   let words = "";
@@ -73,8 +75,8 @@ export function createLocation(deps: LocationDeps, notify: () => void): Location
     get connections() {
       return connections;
     },
-    get connectionsFailure() {
-      return connectionsFailure;
+    get load() {
+      return stack.at(-1) ?? connectionsLoad;
     },
     get stack() {
       return stack;
@@ -114,7 +116,7 @@ export function createLocation(deps: LocationDeps, notify: () => void): Location
     enter() {
       const view = stack.at(-1);
       if (view === undefined) {
-        const connection = connections?.[connectionsWindow.cursor];
+        const connection = connections[connectionsWindow.cursor];
         if (connection !== undefined) open({ connection, ref: "", path: [] });
         return undefined;
       }
@@ -128,7 +130,7 @@ export function createLocation(deps: LocationDeps, notify: () => void): Location
       stack = stack.slice(0, -1);
       showAll();
       const above = stack.at(-1);
-      if (above === undefined && connections === undefined) void loadConnections();
+      if (above === undefined && !connectionsLoad.wasLoaded) void loadConnections();
       if (above?.wasLoaded === false) {
         const below = deps.start[stack.length];
         void above.load(false).then(() => {
@@ -192,7 +194,7 @@ export function createLocation(deps: LocationDeps, notify: () => void): Location
 
   function placeCursor(at: number): void {
     const view = stack.at(-1);
-    const count = view === undefined ? (connections?.length ?? 0) : rows().length;
+    const count = view === undefined ? connections.length : rows().length;
     const window = moveTo(cursorWindow(), at, count, height);
     if (view === undefined) connectionsWindow = window;
     else view.window = window;
@@ -213,13 +215,10 @@ export function createLocation(deps: LocationDeps, notify: () => void): Location
       void view.loadMore();
   }
 
-  async function loadConnections(): Promise<void> {
-    try {
-      connections = await deps.connections();
-      connectionsFailure = undefined;
-    } catch (error) {
-      connectionsFailure = toCliError(error);
-    }
-    notify();
+  function loadConnections(): Promise<void> {
+    return connectionsLoad.run(async (isCurrent) => {
+      const found = await deps.connections();
+      if (isCurrent()) connections = found;
+    });
   }
 }

@@ -6,13 +6,15 @@ import { sanitizeLine, sanitizeText } from "../../output/sanitize.ts";
 import { cutEnd, padEnd, wrapWords } from "../../output/width.ts";
 import {
   bodyHeight,
-  drawFailure,
   drawFrame,
+  drawPhase,
   innerWidth,
+  type Message,
   type KeyHint,
   type Question,
 } from "../frame.ts";
 import type { Key } from "../keys.ts";
+import { createLoad, type Phase, phaseOf } from "../load.ts";
 import { atTop, type ListWindow, moveOf, moveTo, layOut, type ScrolledText } from "../scrolling.ts";
 import type { Size } from "../screen.tsx";
 
@@ -40,20 +42,20 @@ export interface SearchResults {
   /** Handles a key of the results; returns false for keys that it does not know. */
   press(key: Key): boolean;
   draw(
-    more: { readonly question: Question | undefined },
+    more: { readonly question: Question | undefined; readonly message: Message | undefined },
     size: Size,
     style: Style,
   ): readonly string[];
 }
 
 const listHints: readonly KeyHint[] = [
-  ["Enter", "read"],
+  ["Enter", "read", "row"],
   ["/", "search"],
   ["?", "keys"],
   ["q", "back"],
 ];
 const textHints: readonly KeyHint[] = [
-  ["↑↓", "scroll"],
+  ["↑↓", "scroll", "row"],
   ["?", "keys"],
   ["q", "back"],
 ];
@@ -67,40 +69,29 @@ interface ShownText extends ScrolledText {
 
 /** @param notify is called when there is something else to show */
 export function createSearchResults(deps: SearchDeps, notify: () => void): SearchResults {
+  let load = createLoad(notify);
   let isOpen = false;
   let words = "";
+  /** Undefined until a search for these words has succeeded. */
   let items: readonly FoundText[] | undefined;
   let total = 0;
-  let failure: CliError | undefined;
   let window: ListWindow = atTop;
   let shown: ShownText | undefined;
   let height = 10;
-  let latest: object | undefined;
 
   function search(text: string): void {
-    const own = {};
-    latest = own;
-    [isOpen, words, items, failure, shown, window] = [
-      true,
-      text,
-      undefined,
-      undefined,
-      undefined,
-      atTop,
-    ];
-    deps.search(text).then(
-      (result) => {
-        if (latest !== own) return;
-        ({ items, total } = result);
-        notify();
-      },
-      (error: unknown) => {
-        if (latest !== own) return;
-        failure = toCliError(error);
-        notify();
-      },
-    );
+    // Results of other words are not shown; the same words are searched again.
+    if (text !== words) [load, items, window] = [createLoad(notify), undefined, atTop];
+    [isOpen, words, shown] = [true, text, undefined];
+    const own = load;
+    void own.run(async (isCurrent) => {
+      const result = await deps.search(text);
+      if (load === own && isCurrent()) ({ items, total } = result);
+    });
   }
+
+  const phase = () =>
+    phaseOf({ wasLoaded: items !== undefined, failure: load.failure }, items?.length ?? 0);
 
   function read(found: FoundText | undefined): void {
     if (found === undefined) return;
@@ -120,6 +111,7 @@ export function createSearchResults(deps: SearchDeps, notify: () => void): Searc
     const moved = moveOf(key, { cursor: text.top, top: 0 }, height);
     if (moved !== undefined) shown = { ...text, top: Math.max(0, moved) };
     else if (name === " ") shown = { ...text, top: text.top + height - 1 };
+    else if (name === "R" || name === "refresh") read(text.found);
     else if (BACK.has(name)) shown = undefined;
     else return false;
     return true;
@@ -135,7 +127,6 @@ export function createSearchResults(deps: SearchDeps, notify: () => void): Searc
     search,
     close() {
       isOpen = false;
-      latest = undefined;
     },
     press(key) {
       if (shown !== undefined) return pressInText(key, shown);
@@ -148,37 +139,45 @@ export function createSearchResults(deps: SearchDeps, notify: () => void): Searc
       else return false;
       return true;
     },
-    draw({ question }, size, style) {
-      height = bodyHeight(size, {});
+    draw(common, size, style) {
       if (shown !== undefined) {
         const current = shown;
+        const textPhase = phaseOfText(current);
+        height = bodyHeight(size, { phase: textPhase, message: common.message });
         shown = layOut(current, size, {
           isWhole: current.text !== undefined || current.problem !== undefined,
+          height,
           toLines: () => toTextLines(current, size, style),
         });
         return drawFrame(
           {
+            ...common,
             title: nameOf(shown.found),
             aside: shown.found.kind,
+            phase: textPhase,
             body: (shown.lines?.text ?? toTextLines(shown, size, style)).slice(shown.top),
             status: idOf(shown.found),
-            question,
             hints: textHints,
           },
           size,
           style,
         );
       }
+      const now = phase();
+      height = bodyHeight(size, { phase: now, message: common.message });
       window = moveTo(window, window.cursor, items?.length ?? 0, height);
       const found = items?.[window.cursor];
+      const rows = () => drawResults(items ?? [], window, height, size, style);
+      const empty = ["No document and no analysed item has all of these words."];
       return drawFrame(
         {
+          ...common,
           title: `Search: ${words}`,
-          aside: items === undefined ? "" : `${total} found`,
-          body: drawResults({ items, failure, window }, height, size, style),
+          aside: load.isLoading ? "searching…" : items === undefined ? "" : `${total} found`,
+          phase: now,
+          body: drawPhase(now, { rows, empty }, size, style),
           status:
             found === undefined ? "" : `${window.cursor + 1} of ${total}  ${found.snippet.text}`,
-          question,
           hints: listHints,
         },
         size,
@@ -200,23 +199,12 @@ function idOf({ document, item }: FoundText): string {
 }
 
 function drawResults(
-  state: {
-    readonly items: readonly FoundText[] | undefined;
-    readonly failure: CliError | undefined;
-    readonly window: ListWindow;
-  },
+  items: readonly FoundText[],
+  window: ListWindow,
   height: number,
   size: Size,
   style: Style,
 ): readonly string[] {
-  const { items, failure, window } = state;
-  if (failure !== undefined) return drawFailure(failure, size, style);
-  if (items === undefined) return [style.dim("  Searching…")];
-  if (items.length === 0)
-    return wrapWords(
-      "No document and no analysed item has all of these words.",
-      innerWidth(size) - 2,
-    ).map((line) => style.dim(`  ${line}`));
   const room = innerWidth(size) - 2;
   const kindWidth = size.columns < 60 ? 0 : 10;
   const nameWidth = Math.floor((room - kindWidth) * (size.columns < 60 ? 0.5 : 0.4));
@@ -233,12 +221,15 @@ function drawResults(
   });
 }
 
-function toTextLines({ text, problem }: ShownText, size: Size, style: Style): readonly string[] {
-  if (problem !== undefined) return drawFailure(problem, size, style).slice(0, -2);
-  if (text === undefined) return [style.dim("Loading…")];
-  if (text === null) return ["No text was extracted."];
-  const width = innerWidth(size);
-  return sanitizeText(text.replaceAll("\t", "    ").replaceAll("\r\n", "\n"))
-    .split("\n")
-    .flatMap((line) => wrapWords(line, width));
+function phaseOfText({ text, problem }: ShownText): Phase {
+  return phaseOf({ wasLoaded: text !== undefined, failure: problem }, text === null ? 0 : 1);
+}
+
+function toTextLines(shown: ShownText, size: Size, style: Style): readonly string[] {
+  const rows = () =>
+    sanitizeText((shown.text ?? "").replaceAll("\t", "    ").replaceAll("\r\n", "\n"))
+      .split("\n")
+      .flatMap((line) => wrapWords(line, innerWidth(size)));
+  const empty = ["No text was extracted."];
+  return drawPhase(phaseOfText(shown), { rows, empty }, size, style);
 }

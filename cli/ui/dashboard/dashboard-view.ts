@@ -1,24 +1,24 @@
 import stringWidth from "string-width";
-import type { CliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
 import { sanitizeLine } from "../../output/sanitize.ts";
 import { cutEnd, padEnd, wrapWords } from "../../output/width.ts";
 import {
   bodyHeight,
-  drawFailure,
   drawFrame,
+  drawPhase,
   drawSideBySide,
   innerWidth,
+  type Message,
   type KeyHint,
   type Question,
   splitOf,
-  toProblemText,
+  type Surroundings,
   createHelp,
   type Help,
 } from "../frame.ts";
+import { type LoadState, phaseOf } from "../load.ts";
 import type { ListWindow } from "../scrolling.ts";
 import type { Size } from "../screen.tsx";
-import type { Message } from "../task-queue.ts";
 import type { DashboardRow, DashboardSection, Tone } from "./section.ts";
 
 /** Everything that decides how the screen looks. */
@@ -31,8 +31,13 @@ export interface DashboardState {
   readonly columns: readonly string[];
   readonly empty: string;
   readonly rows: readonly DashboardRow[];
-  readonly wasLoaded: boolean;
-  readonly failure: CliError | undefined;
+  /** The number of rows that there are, loaded or not. */
+  readonly total: number;
+  /** The section in a few words, as in the overview. */
+  readonly summary: string;
+  /** Of the section that is shown. */
+  readonly load: LoadState;
+  readonly warning: string | undefined;
   readonly filter: string;
   readonly window: ListWindow;
   readonly areDetailsOpen: boolean;
@@ -67,24 +72,35 @@ export function helpOf(sections: readonly DashboardSection[]): Help {
   ]);
 }
 
+function surroundingsOf({ load, rows, warning, message }: DashboardState): Surroundings {
+  return { phase: phaseOf(load, rows.length), warning, message };
+}
+
+/** The lines above the rows: one names the sections, one the columns. A tiny screen has rows only. */
+function headRows(state: DashboardState, size: Size): 0 | 1 | 2 {
+  const room = bodyHeight(size, surroundingsOf(state));
+  return room >= 4 ? 2 : room >= 2 ? 1 : 0;
+}
+
 /** Rows that the list has on a screen of this size. */
 export function listHeight(state: DashboardState, size: Size): number {
-  const room = bodyHeight(size, { warning: toWarning(state) });
-  // One line names the sections, one the columns.
-  return Math.max(1, room - 2);
+  return Math.max(1, bodyHeight(size, surroundingsOf(state)) - headRows(state, size));
 }
 
 /** The whole screen. */
 export function drawDashboard(state: DashboardState, size: Size, style: Style): readonly string[] {
-  const { url, titles, shown, filter, rows, message, question } = state;
+  const { url, titles, shown, filter, question } = state;
+  const hasTabs = headRows(state, size) > 0;
   return drawFrame(
     {
-      title: `croft at ${url}`,
+      ...surroundingsOf(state),
+      title: hasTabs ? `croft at ${url}` : (titles[shown] ?? ""),
       aside: filter === "" ? "" : `search: ${filter}`,
-      warning: toWarning(state),
-      body: [drawTabs(titles, shown, innerWidth(size), style), ...drawBody(state, size, style)],
-      status: message?.text ?? (state.wasLoaded ? toStatus(titles[shown], rows) : "Loading…"),
-      isProblem: message?.isProblem === true,
+      body: [
+        ...(hasTabs ? [drawTabs(titles, shown, innerWidth(size), style)] : []),
+        ...drawBody(state, size, style),
+      ],
+      status: toStatus(state),
       question,
       hints: toHints(state),
     },
@@ -93,68 +109,102 @@ export function drawDashboard(state: DashboardState, size: Size, style: Style): 
   );
 }
 
-/** The failures of the last reload, above the data of earlier ones. */
-function toWarning({ failure, wasLoaded }: DashboardState): string | undefined {
-  return wasLoaded && failure !== undefined ? toProblemText(failure) : undefined;
+function toStatus({ shown, rows, total, window, filter, summary, load }: DashboardState): string {
+  if (shown === 0) return load.wasLoaded ? "Enter opens an area" : "";
+  const count = filter === "" ? total : rows.length;
+  return `${window.cursor + 1} of ${count}${filter === "" ? "" : " found"}  ${summary}`;
 }
 
-function toStatus(title: string | undefined, rows: readonly DashboardRow[]): string {
-  const bad = rows.filter(({ tone }) => tone === "bad").length;
-  return `${title}: ${rows.length} ${rows.length === 1 ? "row" : "rows"}${bad === 0 ? "" : `, ${bad} failed`}`;
-}
-
-function toHints({ rows, window, shown }: DashboardState): readonly KeyHint[] {
+function toHints({ rows, window, shown, areDetailsOpen }: DashboardState): readonly KeyHint[] {
   const actions = rows[window.cursor]?.actions ?? [];
   return [
-    ...actions.map(({ key, label }): KeyHint => [key, label]),
-    ["Enter", shown === 0 ? "open" : "details"],
+    ...actions.flatMap(({ key, label }): KeyHint[] =>
+      label === undefined ? [] : [[key, label, "change"]],
+    ),
+    ["Enter", shown === 0 ? "open" : areDetailsOpen ? "list" : "details", "row"],
     ["Tab", "next"],
-    ...(shown === 0 ? [] : [["/", "search"] as const]),
+    ...(shown === 0 ? [] : [["/", "search", "list"] as const]),
     ["?", "keys"],
     ["q", shown === 0 ? "leave" : "back"],
   ];
 }
 
+const TAB_GAP = "  ";
+const MORE_TABS = "…";
+
+/** Names the sections that fit: the shown one and its neighbours, with `…` where others follow. */
 function drawTabs(titles: readonly string[], shown: number, width: number, style: Style): string {
-  const names = titles.map((title, index) => `${index} ${title}`);
-  const isShort = stringWidth(names.join("  ")) > width;
-  const shownNames = isShort
-    ? titles.map((title, index) => (index === shown ? `${index} ${title}` : String(index)))
-    : names;
-  if (stringWidth(shownNames.join("  ")) > width) return cutEnd(names[shown] ?? "", width);
-  return shownNames
-    .map((name, index) => (index === shown ? style.bold(name) : style.dim(name)))
-    .join("  ");
+  const names = titles.map((title, index) =>
+    index === shown ? `[${index} ${title}]` : `${index} ${title}`,
+  );
+  const toLine = (from: number, to: number) => [
+    ...(from > 0 ? [MORE_TABS] : []),
+    ...names.slice(from, to),
+    ...(to < names.length ? [MORE_TABS] : []),
+  ];
+  const fits = (from: number, to: number) => stringWidth(toLine(from, to).join(TAB_GAP)) <= width;
+  let [from, to] = [shown, shown + 1];
+  if (!fits(from, to)) return style.bold(cutEnd(names[shown] ?? "", width));
+  for (;;) {
+    const canGrowRight = to < names.length && fits(from, to + 1);
+    const canGrowLeft = from > 0 && fits(from - 1, to);
+    // The shorter side first, so that the shown one stays in the middle.
+    if (canGrowRight && (!canGrowLeft || to - shown - 1 <= shown - from)) to += 1;
+    else if (canGrowLeft) from -= 1;
+    else break;
+  }
+  return toLine(from, to)
+    .map((name) => (name === names[shown] ? style.bold(name) : style.dim(name)))
+    .join(TAB_GAP);
 }
 
 function drawBody(state: DashboardState, size: Size, style: Style): readonly string[] {
-  const { rows, window, wasLoaded, failure, areDetailsOpen } = state;
-  if (!wasLoaded) return failure === undefined ? [] : drawFailure(failure, size, style);
-  if (rows.length === 0)
-    return ["", `  ${state.filter === "" ? state.empty : "Nothing matches the search."}`];
-  const width = innerWidth(size);
+  const { load, filter, rows } = state;
+  const empty = filter === "" ? state.empty : "Nothing matches the search.";
+  return drawPhase(
+    phaseOf(load, rows.length),
+    { rows: () => drawRows(state, size, style), empty: [empty] },
+    size,
+    style,
+  );
+}
+
+function drawRows(state: DashboardState, size: Size, style: Style): readonly string[] {
+  const { rows, window, areDetailsOpen } = state;
   const chosen = rows[window.cursor];
+  const heights = { head: headRows(state, size), rows: listHeight(state, size) };
   const split = state.shown === 0 ? undefined : splitOf(size);
   if (split !== undefined)
     return drawSideBySide(
-      drawList(state, split.list, style),
+      drawList(state, split.list, heights, style),
       drawDetails(chosen, innerWidth(split.text), style),
       split,
       style,
     );
   if (areDetailsOpen)
-    return ["", ...drawDetails(chosen, width - GAP, style).map((line) => `  ${line}`)];
-  return drawList(state, size, style);
+    return drawDetails(chosen, innerWidth(size) - GAP, style).map((line) => `  ${line}`);
+  return drawList(state, size, heights, style);
 }
 
-function drawList(state: DashboardState, size: Size, style: Style): readonly string[] {
+/** Lines of the list on the whole screen: beside details it is narrower, and as high. */
+interface ListHeights {
+  readonly head: 0 | 1 | 2;
+  readonly rows: number;
+}
+
+function drawList(
+  state: DashboardState,
+  size: Size,
+  heights: ListHeights,
+  style: Style,
+): readonly string[] {
   const { columns, rows, window } = state;
-  const shown = rows.slice(window.top, window.top + listHeight(state, size));
+  const shown = rows.slice(window.top, window.top + heights.rows);
   const mark = 4;
   const widths = toColumnWidths(columns, rows, innerWidth(size) - mark);
   const head = columns.map((name) => name.toUpperCase());
   return [
-    style.dim(" ".repeat(mark) + toCells(head, widths)),
+    ...(heights.head > 1 ? [style.dim(" ".repeat(mark) + toCells(head, widths))] : []),
     ...shown.map((row, index) => {
       const isChosen = window.top + index === window.cursor;
       const text = toCells(row.cells.map(sanitizeLine), widths);
@@ -183,7 +233,7 @@ function toColumnWidths(
       ),
     );
   const used = (widths: readonly number[]) => widths.reduce((sum, width) => sum + width + GAP, 0);
-  while (natural.length > 1 && room - used(natural) < FIRST_COLUMN_MIN) natural.pop();
+  while (natural.length > 0 && room - used(natural) < FIRST_COLUMN_MIN) natural.pop();
   // A single second column takes all remaining width: it may be a sentence.
   if (columns.length === 2) {
     const first = Math.max(

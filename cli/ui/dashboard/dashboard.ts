@@ -1,20 +1,22 @@
 // cli/ui/dashboard: the state of a daemon in sections: accounts, storage, hooks, jobs, runs. dashboard.ts holds the state and
 // handles keys, dashboard-view.ts draws. cli/commands/dashboard reads the sections from the daemon. Start here.
-import { type CliError, toCliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
 import { createDialogs } from "../dialogs.ts";
 import type { Key } from "../keys.ts";
+import { createLoad } from "../load.ts";
 import { atTop, type ListWindow, moveOf, moveTo } from "../scrolling.ts";
 import type { LiveScreen } from "../open-screen.ts";
 import type { Size } from "../screen.tsx";
 import { createTaskQueue, createChangeListeners } from "../task-queue.ts";
 import { type DashboardState, drawDashboard, helpOf, listHeight } from "./dashboard-view.ts";
+import { createOverview } from "./overview.ts";
 import {
   type DashboardRow,
   type DashboardSection,
+  ROWS_MAX,
+  ROWS_PER_PAGE,
   type RowAction,
-  type SectionContent,
-  toneOfFailure,
+  type SectionState,
 } from "./section.ts";
 
 export interface DashboardDeps {
@@ -25,13 +27,8 @@ export interface DashboardDeps {
   readonly style: Style;
 }
 
-/** The last load of a section. */
-export interface Loaded {
-  /** Undefined until a load has succeeded. */
-  readonly content: SectionContent | undefined;
-  /** Why the last load failed. */
-  readonly failure: CliError | undefined;
-}
+/** The next page of a section is loaded when the cursor is this near to the end. */
+const LOAD_AHEAD_ROWS = 10;
 
 /** Shows the overview first; a section is loaded when it is shown. */
 export function createDashboard({ sections, url, style }: DashboardDeps): LiveScreen {
@@ -39,13 +36,16 @@ export function createDashboard({ sections, url, style }: DashboardDeps): LiveSc
   const tasks = createTaskQueue(changes.notify);
   const dialogs = createDialogs(changes.notify);
   const { promise: left, resolve: leave } = Promise.withResolvers<void>();
-  const loaded = new Map<DashboardSection, Loaded>();
-  const filters = new Map<DashboardSection, string>();
-  const windows = new Map<DashboardSection | undefined, ListWindow>();
-  const overview = createOverview(sections, loaded);
+  const states = sections.map((section): SectionState => ({
+    section,
+    load: createLoad(changes.notify),
+    ...{ content: undefined, filter: "", count: ROWS_PER_PAGE, window: atTop },
+  }));
+  const overview = createOverview(states);
   const help = helpOf(sections);
   /** Undefined for the overview. */
-  let shown: DashboardSection | undefined;
+  let shown: SectionState | undefined;
+  let overviewWindow = atTop;
   let areDetailsOpen = false;
   let height = 10;
   let loading: Promise<void> | undefined;
@@ -58,7 +58,7 @@ export function createDashboard({ sections, url, style }: DashboardDeps): LiveSc
       const state = toState();
       height = listHeight(state, size);
       const window = moveTo(state.window, state.window.cursor, state.rows.length, height);
-      windows.set(shown, window);
+      setWindow(window);
       dialogs.limitHelp(help.lines(size, style).length - height);
       if (dialogs.helpTop !== undefined) return help.draw(dialogs.helpTop, size, style);
       return drawDashboard({ ...state, window }, size, style);
@@ -70,81 +70,99 @@ export function createDashboard({ sections, url, style }: DashboardDeps): LiveSc
   };
 
   function toState(): DashboardState {
-    const { content, failure } =
-      shown === undefined ? { content: overview(), failure: undefined } : lastLoadOf(shown);
-    return {
+    const common = {
       url,
       titles: ["Overview", ...sections.map(({ title }) => title)],
-      shown: shown === undefined ? 0 : sections.indexOf(shown) + 1,
-      columns: shown?.columns ?? ["area", "state"],
-      empty: shown?.empty ?? "",
-      rows: content?.rows ?? [],
-      wasLoaded: content !== undefined,
-      failure,
-      filter: filterOf(shown),
-      window: windows.get(shown) ?? atTop,
+      window: windowOf(),
       areDetailsOpen,
       question: dialogs.question,
       message: tasks.message,
     };
+    if (shown === undefined)
+      return {
+        ...common,
+        ...overview(),
+        shown: 0,
+        columns: ["area", "state"],
+        filter: "",
+        total: 0,
+        empty: "",
+      };
+    const { section, load, content, filter } = shown;
+    const { columns, empty } = section;
+    const { rows = [], total = 0, summary = "" } = content ?? {};
+    const at = states.indexOf(shown) + 1;
+    return {
+      ...common,
+      load,
+      shown: at,
+      columns,
+      empty,
+      rows,
+      total,
+      summary,
+      filter,
+      warning: undefined,
+    };
   }
 
-  function lastLoadOf(section: DashboardSection): Loaded {
-    return loaded.get(section) ?? { content: undefined, failure: undefined };
+  function windowOf(): ListWindow {
+    return shown?.window ?? overviewWindow;
   }
 
-  function filterOf(section: DashboardSection | undefined): string {
-    return section === undefined ? "" : (filters.get(section) ?? "");
+  function setWindow(window: ListWindow): void {
+    if (shown === undefined) overviewWindow = window;
+    else shown.window = window;
   }
 
   async function load(): Promise<void> {
     // The overview counts everything, so it needs each section.
-    await Promise.all((shown === undefined ? sections : [shown]).map(loadSection));
-    changes.notify();
+    await Promise.all((shown === undefined ? states : [shown]).map(loadSection));
   }
 
-  async function loadSection(section: DashboardSection): Promise<void> {
-    const filter = filterOf(section);
-    try {
-      const content = await section.load(filter);
+  async function loadSection(state: SectionState): Promise<void> {
+    const { filter, count } = state;
+    await state.load.run(async (isCurrent) => {
+      const content = await state.section.load({ filter, count });
       // The person may have searched for something else meanwhile.
-      if (filterOf(section) !== filter) return;
-      const chosen = chosenRow(section)?.id;
-      loaded.set(section, { content, failure: undefined });
-      keepChosen(section, chosen, content.rows);
-    } catch (error) {
-      loaded.set(section, { content: lastLoadOf(section).content, failure: toCliError(error) });
-    }
-    changes.notify();
+      if (!isCurrent() || state.filter !== filter) return;
+      const chosen = state.content?.rows[state.window.cursor]?.id;
+      state.content = content;
+      keepChosen(state, chosen, content.rows);
+    });
   }
 
   /** Rows come and go between two loads: the cursor stays on the row, not on the line. */
   function keepChosen(
-    section: DashboardSection,
+    state: SectionState,
     id: string | undefined,
     rows: readonly DashboardRow[],
   ): void {
-    const window = windows.get(section);
     const at = rows.findIndex((row) => row.id === id);
-    if (window !== undefined && at >= 0)
-      windows.set(section, moveTo(window, at, rows.length, height));
+    if (at >= 0) state.window = moveTo(state.window, at, rows.length, height);
   }
 
-  function chosenRow(section: DashboardSection | undefined): DashboardRow | undefined {
-    const content = section === undefined ? overview() : lastLoadOf(section).content;
-    return content?.rows[(windows.get(section) ?? atTop).cursor];
+  /** Loads the next page when the cursor comes near the end of the rows. */
+  function loadAhead(state: SectionState): void {
+    const { rows = [], total = 0 } = state.content ?? {};
+    const isNear = state.window.cursor >= rows.length - LOAD_AHEAD_ROWS;
+    if (!isNear || rows.length >= total || state.count > rows.length || state.count >= ROWS_MAX)
+      return;
+    state.count += ROWS_PER_PAGE;
+    void loadNow();
   }
 
   function pressKey(key: Key): void {
     tasks.clearMessage();
     const name = key.kind === "key" ? key.name : key.text;
-    const window = windows.get(shown) ?? atTop;
-    const moved = moveOf(key, window, height);
-    const row = chosenRow(shown);
+    const { rows } = toState();
+    const moved = moveOf(key, windowOf(), height);
+    const row = rows[windowOf().cursor];
     const action = row?.actions.find((each) => each.key === name);
-    if (moved !== undefined)
-      windows.set(shown, moveTo(window, moved, toState().rows.length, height));
-    else if (/^[0-9]$/.test(name)) show(Number(name));
+    if (moved !== undefined) {
+      setWindow(moveTo(windowOf(), moved, rows.length, height));
+      if (shown !== undefined) loadAhead(shown);
+    } else if (/^[0-9]$/.test(name)) show(Number(name));
     else if (name === "tab" || name === "right" || name === "l") showNext(1);
     else if (name === "left" || name === "h") showNext(-1);
     else if (name === "enter" || name === " ") open(row);
@@ -158,14 +176,14 @@ export function createDashboard({ sections, url, style }: DashboardDeps): LiveSc
   /** Shows the section of a number; 0 is the overview. */
   function show(number: number): void {
     if (number > sections.length) return;
-    shown = sections[number - 1];
+    shown = states[number - 1];
     areDetailsOpen = false;
     void loadNow();
   }
 
   function showNext(step: 1 | -1): void {
     const count = sections.length + 1;
-    const at = shown === undefined ? 0 : sections.indexOf(shown) + 1;
+    const at = shown === undefined ? 0 : states.indexOf(shown) + 1;
     show((at + step + count) % count);
   }
 
@@ -176,25 +194,26 @@ export function createDashboard({ sections, url, style }: DashboardDeps): LiveSc
 
   function goBack(name: string): void {
     if (areDetailsOpen) areDetailsOpen = false;
-    else if (shown !== undefined && filterOf(shown) !== "") search(shown, "");
+    else if (shown !== undefined && shown.filter !== "") search(shown, "");
     else if (shown !== undefined) show(0);
     else if (name === "q") leave();
   }
 
   function askForFilter(): void {
-    const section = shown;
-    if (section === undefined) return;
+    const state = shown;
+    if (state === undefined) return;
     areDetailsOpen = false;
     dialogs.ask({
       label: "Search:",
-      text: filterOf(section),
-      onEnter: (text) => search(section, text.trim()),
+      enter: "searches",
+      text: state.filter,
+      onEnter: (text) => search(state, text.trim()),
     });
   }
 
-  function search(section: DashboardSection, filter: string): void {
-    filters.set(section, filter);
-    windows.set(section, atTop);
+  function search(state: SectionState, filter: string): void {
+    state.filter = filter;
+    state.window = atTop;
     void loadNow();
   }
 
@@ -214,27 +233,4 @@ export function createDashboard({ sections, url, style }: DashboardDeps): LiveSc
     await loading;
     await load();
   }
-}
-
-/** Returns a function that reads the overview from the last loads: a row for each section. */
-function createOverview(
-  sections: readonly DashboardSection[],
-  loaded: ReadonlyMap<DashboardSection, Loaded>,
-): () => SectionContent | undefined {
-  return () => {
-    if (loaded.size === 0) return undefined;
-    const rows = sections.map((section): DashboardRow => {
-      const { content, failure } = loaded.get(section) ?? {};
-      const state = failure?.message ?? content?.summary ?? "loading";
-      const hint = failure?.details.hint;
-      return {
-        id: section.title,
-        tone: failure === undefined ? (content?.tone ?? "idle") : toneOfFailure(failure),
-        cells: [section.title, state],
-        details: [["state", state], ...(hint === undefined ? [] : [["hint", hint] as const])],
-        actions: [],
-      };
-    });
-    return { rows, summary: "", tone: "idle" };
-  };
 }

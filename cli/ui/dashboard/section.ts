@@ -1,4 +1,6 @@
 import type { CliError } from "../../errors.ts";
+import type { Load } from "../load.ts";
+import type { ListWindow } from "../scrolling.ts";
 
 /** The mark and colour of a row. */
 export type Tone = "good" | "warning" | "bad" | "idle";
@@ -12,8 +14,8 @@ export function toneOfFailure({ code }: CliError): Tone {
 export interface RowAction {
   /** One letter that no key of the screen uses. */
   readonly key: string;
-  /** For the line of keys, such as `deactivate`. */
-  readonly label: string;
+  /** For the line of keys, such as `deactivate`; undefined for one that is always refused, which only says why. */
+  readonly label: string | undefined;
   /** The confirmation prompt; without it the action runs at once. */
   readonly question?: string;
   /** Does it, and returns a sentence about it. Throws `CliError`. */
@@ -31,10 +33,20 @@ export interface DashboardRow {
   readonly actions: readonly RowAction[];
 }
 
+/** The rows that a section has to load. */
+export interface RowRequest {
+  /** The search term, or empty. */
+  readonly filter: string;
+  /** At least so many rows, if there are so many. */
+  readonly count: number;
+}
+
 /** The result of loading a section. */
 export interface SectionContent {
   readonly rows: readonly DashboardRow[];
-  /** A short summary for the overview. */
+  /** The number of rows that a larger `count` would load. */
+  readonly total: number;
+  /** The section in a few words, for the overview and below the rows: every number says what it counts. */
   readonly summary: string;
   readonly tone: Tone;
 }
@@ -46,6 +58,23 @@ export interface DashboardSection {
   readonly columns: readonly string[];
   /** Shown when the section is empty. */
   readonly empty: string;
-  /** Throws `CliError`. `filter` is the search term, or empty. */
-  load(filter: string): Promise<SectionContent>;
+  /** Throws `CliError`. */
+  load(request: RowRequest): Promise<SectionContent>;
+}
+
+/** Rows that a section loads first, and with each further page. */
+export const ROWS_PER_PAGE = 50;
+/** Maximum number of rows of a section, and of those that a search looks through: each reload reads them all. */
+export const ROWS_MAX = 1_000;
+
+/** A section and what is loaded of it. */
+export interface SectionState {
+  readonly section: DashboardSection;
+  readonly load: Load;
+  /** Undefined until a load has succeeded. */
+  content: SectionContent | undefined;
+  filter: string;
+  /** Rows to load. */
+  count: number;
+  window: ListWindow;
 }

@@ -6,18 +6,20 @@ import { toAgo, toShortAge } from "../../output/cells.ts";
 import { sanitizeLine } from "../../output/sanitize.ts";
 import { toTerminalText } from "../../output/terminal-html.ts";
 import { cutEnd, padEnd, padStart, wrapWords } from "../../output/width.ts";
-import type { Message } from "../task-queue.ts";
 import {
   bodyHeight,
-  drawFailure,
   drawFrame,
+  drawPhase,
   drawSideBySide,
   innerWidth,
+  type Message,
   type KeyHint,
   type Question,
   splitOf,
+  type Surroundings,
   createHelp,
 } from "../frame.ts";
+import { type LoadState, type Phase, phaseOf } from "../load.ts";
 import { type ListWindow, layOut, type ScrolledText } from "../scrolling.ts";
 import type { Size } from "../screen.tsx";
 import { type InboxView, statusOf, type ThreadText } from "./thread-store.ts";
@@ -30,7 +32,7 @@ export interface OpenThread extends ScrolledText {
 }
 
 /** Everything that decides how the inbox looks. */
-export interface InboxState {
+export interface InboxState extends LoadState {
   readonly rows: readonly WireThread[];
   readonly window: ListWindow;
   /** Threads that are loaded, whether shown or not. */
@@ -47,27 +49,25 @@ export interface InboxState {
   readonly unread: number | undefined;
   readonly hasMore: boolean;
   readonly isLoading: boolean;
-  readonly wasLoaded: boolean;
-  readonly failure: CliError | undefined;
 }
 
 const listHints: readonly KeyHint[] = [
-  ["Enter", "open"],
-  ["r", "read"],
-  ["u", "unread"],
-  ["p", "pin"],
-  ["a", "all"],
-  ["f", "view"],
-  ["/", "find"],
-  ["z", "undo"],
+  ["Enter", "open", "row"],
+  ["r", "read", "change"],
+  ["u", "unread", "change"],
+  ["p", "pin", "change"],
+  ["a", "all", "change"],
+  ["f", "view", "list"],
+  ["/", "find", "row"],
+  ["z", "undo", "list"],
   ["?", "keys"],
   ["q", "leave"],
 ];
 const threadHints: readonly KeyHint[] = [
-  ["↑↓", "scroll"],
+  ["↑↓", "scroll", "row"],
   ["n", "next"],
-  ["u", "unread"],
-  ["p", "pin"],
+  ["u", "unread", "change"],
+  ["p", "pin", "change"],
   ["?", "keys"],
   ["q", "back"],
 ];
@@ -97,9 +97,28 @@ const viewNames: Readonly<Record<InboxView, string>> = {
   pinned: "pinned",
 };
 
+/** The phase of the list. What a filter hides is there nevertheless. */
+function phaseOfList(state: InboxState): Phase {
+  return phaseOf(state, state.known);
+}
+
+function phaseOfThread({ text, problem }: OpenThread): Phase {
+  return phaseOf({ wasLoaded: text !== undefined, failure: problem }, hasText(text) ? 1 : 0);
+}
+
+function hasText(text: ThreadText | undefined): boolean {
+  return (text?.html ?? "").trim() !== "";
+}
+
+function surroundingsOf(state: InboxState): Surroundings {
+  const { open, helpTop, message } = state;
+  if (helpTop !== undefined) return {};
+  return { phase: open === undefined ? phaseOfList(state) : phaseOfThread(open), message };
+}
+
 /** Rows that the list, or the open thread's text, has on a screen of this size. */
 export function listHeight(state: InboxState, size: Size): number {
-  return bodyHeight(size, { warning: warningOf(state) });
+  return bodyHeight(size, surroundingsOf(state));
 }
 
 /** The whole screen. `now` is in epoch milliseconds. */
@@ -110,7 +129,7 @@ export function drawInbox(
   now: number,
 ): readonly string[] {
   const { helpTop, open, message, question } = state;
-  const common = { question, isProblem: message?.isProblem === true };
+  const common = { question, message };
   if (helpTop !== undefined) return help.draw(helpTop, size, style);
   if (open !== undefined)
     return drawFrame(
@@ -118,8 +137,9 @@ export function drawInbox(
         ...common,
         title: titleOf(open.thread),
         aside: statusOf(open.thread),
+        phase: phaseOfThread(open),
         body: drawThread(state, open, size, style, now),
-        status: message?.text ?? detailsOf(open.thread, now),
+        status: detailsOf(open.thread, now),
         hints: threadHints,
       },
       size,
@@ -130,9 +150,9 @@ export function drawInbox(
       ...common,
       title: toTitle(state, size),
       aside: toAside(state),
-      warning: warningOf(state),
-      body: drawList(state, size, style, now),
-      status: message?.text ?? statusLine(state, now),
+      phase: phaseOfList(state),
+      body: drawList(state, { size, height: listHeight(state, size) }, style, now),
+      status: statusLine(state, now),
       hints: listHints,
     },
     size,
@@ -148,11 +168,17 @@ function drawThread(
   style: Style,
   now: number,
 ): readonly string[] {
-  const lines = layOutThread(open, size, style).lines?.text ?? toThreadLines(open, size, style);
+  const lines =
+    layOutThread(state, open, size, style).lines?.text ?? toThreadLines(open, size, style);
   const text = lines.slice(open.top);
   const split = splitOf(size);
   if (split === undefined) return text;
-  return drawSideBySide(drawList(state, split.list, style, now), text, split, style);
+  return drawSideBySide(
+    drawList(state, { size: split.list, height: listHeight(state, size) }, style, now),
+    text,
+    split,
+    style,
+  );
 }
 
 function toTitle({ view, repository, words }: InboxState, { columns }: Size): string {
@@ -166,13 +192,6 @@ function toAside({ unread, isLive, isLoading }: InboxState): string {
   const count = unread === undefined ? "" : `${unread} unread`;
   const state = isLoading ? "loading…" : isLive ? "live" : "R reloads";
   return [count, state].filter((part) => part !== "").join(", ");
-}
-
-/** Returns the warning above a stale list; a list that never loaded shows its failure instead. */
-function warningOf({ failure, wasLoaded, open }: InboxState): string | undefined {
-  return failure !== undefined && wasLoaded && open === undefined
-    ? `${failure.message}; R tries again`
-    : undefined;
 }
 
 function statusLine({ rows, window, selected, hasMore }: InboxState, now: number): string {
@@ -206,20 +225,32 @@ function titleOf({ subject }: WireThread): string {
   return subject.type === "Repository" ? `Repository ${subject.title}` : subject.title;
 }
 
-function drawList(state: InboxState, size: Size, style: Style, now: number): readonly string[] {
-  const { rows, window, wasLoaded, failure, words, view } = state;
-  if (!wasLoaded && failure !== undefined) return drawFailure(failure, size, style);
-  if (!wasLoaded) return [style.dim("  Loading…")];
-  if (rows.length === 0) {
-    const text =
-      words !== ""
-        ? toNotFound(state)
-        : view === "open"
-          ? "  Nothing is waiting for you. f shows what you have read."
-          : "  There is nothing here. f shows other threads.";
-    return wrapWords(text.trim(), innerWidth(size) - 2).map((line) => style.dim(`  ${line}`));
-  }
-  const height = listHeight(state, size);
+/** The place of the list: beside a thread it is narrower than the screen. */
+interface ListArea {
+  readonly size: Size;
+  readonly height: number;
+}
+
+function drawList(state: InboxState, area: ListArea, style: Style, now: number): readonly string[] {
+  const { size } = area;
+  const empty =
+    state.view === "open"
+      ? "Nothing is waiting for you. f shows what you have read."
+      : "There is nothing here. f shows other threads.";
+  const rows = () =>
+    state.rows.length === 0
+      ? wrapWords(toNotFound(state), innerWidth(size) - 2).map((line) => style.dim(`  ${line}`))
+      : drawThreads(state, area, style, now);
+  return drawPhase(phaseOfList(state), { rows, empty: [empty] }, size, style);
+}
+
+function drawThreads(
+  state: InboxState,
+  { size, height }: ListArea,
+  style: Style,
+  now: number,
+): readonly string[] {
+  const { rows, window } = state;
   const shown = rows.slice(window.top, window.top + height);
   // The column is as wide as its longest text, and at most a third of the line.
   const widest = Math.max(
@@ -239,11 +270,11 @@ function drawList(state: InboxState, size: Size, style: Style, now: number): rea
 }
 
 function toNotFound({ isLoading, hasMore, known, view }: InboxState): string {
-  if (isLoading) return `  Looking: ${known} threads so far…`;
-  if (hasMore) return `  Not in the last ${known} threads. Esc shows all.`;
+  if (isLoading) return `Looking: ${known} threads so far…`;
+  if (hasMore) return `Not in the last ${known} threads. Esc shows all.`;
   return view === "all"
-    ? "  No thread has these words. Esc drops them."
-    : "  Not among these. f searches all threads.";
+    ? "No thread has these words. Esc drops them."
+    : "Not among these. f searches all threads.";
 }
 
 interface RowInput {
@@ -280,18 +311,21 @@ function drawRow(
 const asideWidth = 8;
 
 /** Lays out the open thread. Does not cache the layout while the text is still loading. */
-export function layOutThread(open: OpenThread, size: Size, style: Style): OpenThread {
+export function layOutThread(
+  state: InboxState,
+  open: OpenThread,
+  size: Size,
+  style: Style,
+): OpenThread {
   return layOut(open, size, {
     isWhole: open.text !== undefined || open.problem !== undefined,
+    height: bodyHeight(size, surroundingsOf({ ...state, open })),
     toLines: () => toThreadLines(open, size, style),
   });
 }
 
-function toThreadLines(
-  { thread, text, problem }: OpenThread,
-  screen: Size,
-  style: Style,
-): string[] {
+function toThreadLines(open: OpenThread, screen: Size, style: Style): string[] {
+  const { thread, text } = open;
   const size = splitOf(screen)?.text ?? screen;
   const width = innerWidth(size);
   const address = thread.subject?.html_url ?? "";
@@ -302,9 +336,10 @@ function toThreadLines(
     ...(address === "" ? [] : [style.dim(cutEnd(sanitizeLine(address), width))]),
     "",
   ];
-  if (problem !== undefined) return [...head, ...drawFailure(problem, size, style).slice(0, -2)];
-  if (text === undefined) return [...head, style.dim("Loading…")];
-  if (text.html === undefined || text.html.trim() === "")
-    return [...head, style.dim("There is no text to read.")];
-  return [...head, ...toTerminalText(text.html, { width, style }).trimEnd().split("\n")];
+  const rows = () =>
+    toTerminalText(text?.html ?? "", { width, style })
+      .trimEnd()
+      .split("\n");
+  const empty = ["There is no text to read."];
+  return [...head, ...drawPhase(phaseOfThread(open), { rows, empty }, size, style)];
 }

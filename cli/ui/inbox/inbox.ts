@@ -90,7 +90,7 @@ export function createInbox(deps: InboxDeps): Inbox {
       const state = stateOf();
       height = listHeight(state, size);
       window = moveTo(window, window.cursor, rows().length, height);
-      if (open !== undefined) open = layOutThread(open, size, style);
+      if (open !== undefined) open = layOutThread(state, open, size, style);
       dialogs.limitHelp(help.lines(size, style).length - height);
       return drawInbox({ ...state, window, open, helpTop: dialogs.helpTop }, size, style, clock());
     },
@@ -166,6 +166,7 @@ export function createInbox(deps: InboxDeps): Inbox {
     else if (name === " " && open !== undefined) open = { ...open, top: top + height - 1 };
     else if (name === "left" || name === "escape" || name === "q" || name === "h") open = undefined;
     else if (name === "n" || name === "N") openNext(name === "n" ? 1 : -1);
+    else if (name === "R" || name === "refresh") show(thread);
     else pressOnThreads(name, [thread]);
   }
 
@@ -206,7 +207,10 @@ export function createInbox(deps: InboxDeps): Inbox {
       keepPlace();
     };
     const onEscape = () => onChange("");
-    dialogs.ask({ label: "Find:", text: words, onEnter: onChange, onChange, onEscape });
+    dialogs.ask({
+      ...{ label: "Find:", enter: "filters", text: words },
+      ...{ onEnter: onChange, onChange, onEscape },
+    });
   }
 
   function moveCursor(to: number): void {

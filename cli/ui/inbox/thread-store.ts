@@ -1,6 +1,6 @@
 import type { WireThread } from "../../../daemon/contract/forge/notifications.ts";
-import { type CliError, toCliError } from "../../errors.ts";
 import type { ThreadStatusName } from "../../support/thread-columns.ts";
+import { createLoad, type LoadState } from "../load.ts";
 import { createChangeListeners } from "../task-queue.ts";
 
 /** Which threads are listed. */
@@ -32,15 +32,12 @@ export interface ThreadSource {
 }
 
 /** The threads of the inbox. */
-export interface ThreadStore {
+export interface ThreadStore extends LoadState {
   /** Threads of the view, and those that an action of the user removed from it, until the list is reloaded. */
   readonly threads: readonly WireThread[];
   readonly unread: number | undefined;
   readonly hasMore: boolean;
   readonly isLoading: boolean;
-  /** The error of the last load. */
-  readonly failure: CliError | undefined;
-  readonly wasLoaded: boolean;
   /** Reloads the view. */
   load(view: InboxView): Promise<void>;
   /** Loads the next page, unless it is being loaded. */
@@ -70,9 +67,7 @@ export function createThreadStore(source: ThreadSource): ThreadStore {
   let unread: number | undefined;
   let hasMore = false;
   let page = 1;
-  let loading: object | undefined;
-  let failure: CliError | undefined;
-  let wasLoaded = false;
+  const loading = createLoad(changes.notify);
   let done: readonly Before[] = [];
 
   const store: ThreadStore = {
@@ -86,33 +81,32 @@ export function createThreadStore(source: ThreadSource): ThreadStore {
       return hasMore;
     },
     get isLoading() {
-      return loading !== undefined;
+      return loading.isLoading;
     },
     get failure() {
-      return failure;
+      return loading.failure;
     },
     get wasLoaded() {
-      return wasLoaded;
+      return loading.wasLoaded;
     },
     subscribe: changes.subscribe,
 
     load: (next) => {
       view = next;
-      return whileLoading(async (isCurrent) => {
+      return loading.run(async (isCurrent) => {
         const [first, count] = await Promise.all([source.list(view, undefined, 1), source.count()]);
         if (!isCurrent()) return;
         threads = first.threads;
         hasMore = first.hasMore;
         unread = count;
         page = 1;
-        wasLoaded = true;
       });
     },
 
     async loadMore() {
-      if (loading !== undefined || !hasMore) return;
-      await whileLoading(async (isCurrent) => {
-        // Paging by number would skip threads, because threads that are marked as read leave the list.
+      if (loading.isLoading || !hasMore) return;
+      await loading.run(async (isCurrent) => {
+        // Pages by number would leave threads out: each one that is marked as read leaves the list.
         const last = threads.at(-1)?.updated_at;
         const next = await source.list(view, last, page);
         if (!isCurrent()) return;
@@ -165,21 +159,6 @@ export function createThreadStore(source: ThreadSource): ThreadStore {
     },
   };
   return store;
-
-  async function whileLoading(work: (isCurrent: () => boolean) => Promise<void>): Promise<void> {
-    const own = {};
-    loading = own;
-    changes.notify();
-    try {
-      await work(() => loading === own);
-      if (loading === own) failure = undefined;
-    } catch (error) {
-      if (loading === own) failure = toCliError(error);
-    } finally {
-      if (loading === own) loading = undefined;
-      changes.notify();
-    }
-  }
 
   /** Returns the present status of threads whose status is not `target`. */
   function statusesOf(ids: readonly number[], target: ThreadStatusName): Before {

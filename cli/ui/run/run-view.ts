@@ -1,24 +1,23 @@
 import type { WireJob, WireRun } from "../../../daemon/contract/forge/actions/shapes.ts";
-import type { CliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
 import { sanitizeLine } from "../../output/sanitize.ts";
 import { cutEnd, padEnd, padStart } from "../../output/width.ts";
 import {
   bodyHeight,
-  drawFailure,
   drawFrame,
+  drawPhase,
   innerWidth,
+  type Message,
   type KeyHint,
   type Question,
-  toProblemText,
   createHelp,
 } from "../frame.ts";
+import { type LoadState, type Phase, phaseOf } from "../load.ts";
 import type { ListWindow } from "../scrolling.ts";
 import type { Size } from "../screen.tsx";
 import { toShortAge } from "../../output/cells.ts";
-import type { Message } from "../task-queue.ts";
 import type { LogLine } from "./log-sections.ts";
-import { stateOf } from "../../support/runs.ts";
+import { hasEnded, stateOf } from "../../support/runs.ts";
 
 /** A row of the list that is shown: a run, a job, a step of an unfolded job, or a line of a log. */
 export type RunRow =
@@ -30,14 +29,20 @@ export type RunRow =
 /** Everything that decides how the screen looks. */
 export interface RunState {
   readonly repository: string;
+  /** The id of the run whose jobs are shown; `run` is undefined until it is loaded. */
+  readonly runId: number | undefined;
   readonly run: WireRun | undefined;
   /** The job whose log is shown. */
   readonly job: WireJob | undefined;
   readonly rows: readonly RunRow[];
   readonly window: ListWindow;
   readonly isFollowing: boolean;
-  readonly wasLoaded: boolean;
-  readonly failure: CliError | undefined;
+  /** Runs of the repository, loaded or not. */
+  readonly runCount: number;
+  /** Whether this is the view that the screen began with, which `q` leaves. */
+  readonly isFirst: boolean;
+  /** Of the view that is shown. */
+  readonly load: LoadState;
   readonly question: Question | undefined;
   readonly message: Message | undefined;
 }
@@ -58,35 +63,44 @@ export const help = createHelp("Runs: keys", [
   ["", "+ success   x failure   ! cancelled   - skipped   * running   . waiting"],
 ]);
 
-const hints: Readonly<Record<"runs" | "tree" | "log", readonly KeyHint[]>> = {
-  runs: [
-    ["Enter", "open"],
-    ["c", "cancel"],
-    ["r", "again"],
+/** The keys that do something in this state. */
+function hintsOf({ run, job, rows, window, isFirst }: RunState): readonly KeyHint[] {
+  const row = rows[window.cursor];
+  const target = run ?? (row?.kind === "run" ? row.run : undefined);
+  const change: KeyHint[] =
+    target === undefined
+      ? []
+      : hasEnded(target)
+        ? [["r", "again", "change"]]
+        : [["c", "cancel", "change"]];
+  const last: readonly KeyHint[] = [
     ["?", "keys"],
-    ["q", "leave"],
-  ],
-  tree: [
-    ["Enter", "unfold"],
-    ["l", "log"],
-    ["c", "cancel"],
-    ["r", "again"],
-    ["?", "keys"],
-    ["q", "back"],
-  ],
-  log: [
-    ["Enter", "fold"],
-    ["z", "all"],
-    ["f", "follow"],
-    ["c", "cancel"],
-    ["?", "keys"],
-    ["q", "back"],
-  ],
-};
+    ["q", isFirst ? "leave" : "back"],
+  ];
+  if (job !== undefined) {
+    const fold: KeyHint[] =
+      row?.kind === "line" && row.line.kind === "head"
+        ? [["Enter", row.line.isFolded ? "unfold" : "fold", "row"]]
+        : [];
+    return [...fold, ["z", "all", "row"], ["f", "follow", "row"], ...change, ...last];
+  }
+  if (run === undefined) return [["Enter", "open", "row"], ...change, ...last];
+  const hasLog = (row?.kind === "job" || row?.kind === "step") && row.job.runner_name !== undefined;
+  return [
+    ...(row?.kind === "job" ? [["Enter", row.isOpen ? "fold" : "unfold", "row"] as const] : []),
+    ...(hasLog ? [["l", "log", "row"] as const] : []),
+    ...change,
+    ...last,
+  ];
+}
+
+function phaseOfRuns({ load, rows }: RunState): Phase {
+  return phaseOf(load, rows.length);
+}
 
 /** Rows that the list has on a screen of this size. */
-export function listHeight({ failure, wasLoaded }: RunState, size: Size): number {
-  return bodyHeight(size, { warning: wasLoaded ? failure?.message : undefined });
+export function listHeight(state: RunState, size: Size): number {
+  return bodyHeight(size, { phase: phaseOfRuns(state), message: state.message });
 }
 
 /** The whole screen. `now` is in epoch milliseconds. */
@@ -96,36 +110,40 @@ export function drawRuns(
   style: Style,
   now: number,
 ): readonly string[] {
-  const { run, job, rows, window, failure, wasLoaded, message, question } = state;
+  const { run, job, rows, window, message, question } = state;
   const width = innerWidth(size);
-  const shown = rows.slice(window.top, window.top + listHeight(state, size));
-  const body = shown.map((row, index) =>
-    drawRow(row, { width, style, now, isChosen: window.top + index === window.cursor }),
-  );
-  const view = job !== undefined ? "log" : run !== undefined ? "tree" : "runs";
+  const phase = phaseOfRuns(state);
+  const drawRows = () =>
+    rows
+      .slice(window.top, window.top + listHeight(state, size))
+      .map((row, index) =>
+        drawRow(row, { width, style, now, isChosen: window.top + index === window.cursor }),
+      );
+  const empty =
+    job !== undefined
+      ? "The log is empty."
+      : run !== undefined
+        ? `The run has no jobs.${run.error === undefined ? "" : ` ${run.error}`}`
+        : "There are no runs.";
   return drawFrame(
     {
       title: toTitle(state),
       aside: toAside(state),
-      warning: wasLoaded && failure !== undefined ? toProblemText(failure) : undefined,
-      body:
-        !wasLoaded && failure !== undefined
-          ? drawFailure(failure, size, style)
-          : wasLoaded && rows.length === 0
-            ? [`  ${view === "log" ? "The log is empty." : "There are no runs."}`]
-            : body,
-      status: message?.text ?? toStatus(state),
-      isProblem: message?.isProblem === true,
+      phase,
+      body: drawPhase(phase, { rows: drawRows, empty: [empty] }, size, style),
+      status: toStatus(state),
+      message,
       question,
-      hints: hints[view],
+      hints: hintsOf(state),
     },
     size,
     style,
   );
 }
 
-function toTitle({ repository, run, job }: RunState): string {
-  if (run === undefined) return `Runs of ${repository}`;
+function toTitle({ repository, runId, run, job }: RunState): string {
+  if (run === undefined)
+    return runId === undefined ? `Runs of ${repository}` : `Run ${runId} of ${repository}`;
   const title = `${repository} #${run.run_number}: ${run.display_title}`;
   return job === undefined ? title : `${job.name} · ${title}`;
 }
@@ -135,10 +153,9 @@ function toAside({ run, job, isFollowing }: RunState): string {
   return run === undefined ? "" : toWords(stateOf(run));
 }
 
-function toStatus({ run, wasLoaded, rows }: RunState): string {
-  if (!wasLoaded) return "Loading…";
+function toStatus({ run, window, runCount }: RunState): string {
   if (run?.error !== undefined) return run.error;
-  if (run === undefined) return rows.length === 1 ? "1 run" : `${rows.length} runs`;
+  if (run === undefined) return `${window.cursor + 1} of ${runCount}`;
   return `${run.event} on ${run.head_branch ?? run.head_sha.slice(0, 10)} by ${run.actor.login}, ${run.path.split("@", 1).join()}`;
 }
 

@@ -1,16 +1,16 @@
 // cli/ui/run: runs of a repository, the jobs of one as a tree, and the log of a job. run-watch.ts holds the state and handles
 // keys, log-sections.ts folds logs, run-view.ts draws. cli/commands/run-watch.ts connects it to the daemon. Start here.
 import type { WireJob, WireRun } from "../../../daemon/contract/forge/actions/shapes.ts";
-import { type CliError, toCliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
 import { createDialogs } from "../dialogs.ts";
 import type { Key } from "../keys.ts";
+import { createLoad, type Load, type LoadState } from "../load.ts";
 import { atTop, type ListWindow, moveOf, moveTo } from "../scrolling.ts";
 import type { LiveScreen } from "../open-screen.ts";
 import type { Size } from "../screen.tsx";
 import { createTaskQueue, createChangeListeners } from "../task-queue.ts";
 import { createSectionedLog, type SectionedLog } from "./log-sections.ts";
-import { hasEnded, type RunSource } from "../../support/runs.ts";
+import { hasEnded, RUNS_PER_PAGE, type RunSource } from "../../support/runs.ts";
 import { drawRuns, help, listHeight, type RunRow, type RunState } from "./run-view.ts";
 
 export interface RunWatchDeps {
@@ -25,8 +25,14 @@ export interface RunWatchDeps {
 interface OpenLog {
   readonly jobId: number;
   readonly log: SectionedLog;
+  readonly load: Load;
   isWhole: boolean;
 }
+
+/** The next page of runs is loaded when the cursor is this near to the end. */
+const LOAD_AHEAD_ROWS = 10;
+/** Runs that are kept. */
+const RUNS_MAX = 1_000;
 
 export function createRunWatch({
   source,
@@ -40,15 +46,17 @@ export function createRunWatch({
   const dialogs = createDialogs(changes.notify);
   const { promise: left, resolve: leave, reject: fail } = Promise.withResolvers<void>();
   const unfolded = new Set<number>();
+  const runsLoad = createLoad(changes.notify);
+  /** Of the chosen run. */
+  let runLoad = createLoad(changes.notify);
   let runs: readonly WireRun[] = [];
+  let runCount = 0;
   let chosenRun: number | undefined = runId;
   let run: WireRun | undefined;
   let jobs: readonly WireJob[] = [];
   let open: OpenLog | undefined;
   let windows: readonly ListWindow[] = [atTop];
   let isFollowing = true;
-  let wasLoaded = false;
-  let failure: CliError | undefined;
   let height = 10;
   let loading: Promise<void> | undefined;
 
@@ -75,13 +83,15 @@ export function createRunWatch({
   function stateOf(): RunState {
     return {
       repository,
+      runId: chosenRun,
       run: chosenRun === undefined ? undefined : run,
       job: jobs.find(({ id }) => id === open?.jobId),
       rows: rows(),
       window: windowOf(),
       isFollowing,
-      wasLoaded,
-      failure,
+      runCount,
+      isFirst: open === undefined && chosenRun === runId,
+      load: shownLoad(),
       question: dialogs.question,
       message: tasks.message,
     };
@@ -110,28 +120,57 @@ export function createRunWatch({
     return (loading ??= load().finally(() => (loading = undefined)));
   }
 
-  async function load(): Promise<void> {
-    const requestedRun = chosenRun;
-    try {
-      if (requestedRun === undefined) runs = await source.listRuns();
-      else {
-        const [nextRun, nextJobs] = await Promise.all([
-          source.getRun(requestedRun),
-          source.listJobs(requestedRun),
-        ]);
-        // The person may have left it meanwhile.
-        if (chosenRun !== requestedRun) return;
-        unfoldRunning(nextJobs);
-        run = nextRun;
-        jobs = nextJobs;
-        if (open !== undefined) await loadLog(open);
-      }
-      wasLoaded = true;
-      failure = undefined;
-    } catch (error) {
-      failure = toCliError(error);
+  /** The load of the view that is shown. Without its run, a log cannot be renewed either. */
+  function shownLoad(): LoadState {
+    if (open !== undefined) {
+      const { wasLoaded, failure } = open.load;
+      return { wasLoaded, failure: runLoad.failure ?? failure };
     }
-    changes.notify();
+    return chosenRun === undefined ? runsLoad : runLoad;
+  }
+
+  async function load(): Promise<void> {
+    if (chosenRun === undefined) return runsLoad.run(loadNewestRuns);
+    const own = runLoad;
+    const requestedRun = chosenRun;
+    await own.run(async () => {
+      const [nextRun, nextJobs] = await Promise.all([
+        source.getRun(requestedRun),
+        source.listJobs(requestedRun),
+      ]);
+      // The person may have left it meanwhile.
+      if (runLoad !== own) return;
+      unfoldRunning(nextJobs);
+      run = nextRun;
+      jobs = nextJobs;
+    });
+    const shown = open;
+    if (shown !== undefined && runLoad === own && own.failure === undefined)
+      await shown.load.run(() => loadLog(shown));
+  }
+
+  /** Loads the first page. Older runs stay as they are, unless a whole page of runs is new. */
+  async function loadNewestRuns(): Promise<void> {
+    const { runs: newest, total } = await source.listRuns(1);
+    const last = runs.findIndex(({ id }) => id === newest.at(-1)?.id);
+    runs = last === -1 ? newest : [...newest, ...runs.slice(last + 1)];
+    runCount = total;
+  }
+
+  async function loadMoreRuns(): Promise<void> {
+    await loading;
+    const hasMore = runs.length < Math.min(runCount, RUNS_MAX);
+    if (chosenRun !== undefined || !hasMore) return;
+    loading ??= runsLoad
+      .run(async () => {
+        const page = Math.floor(runs.length / RUNS_PER_PAGE) + 1;
+        const { runs: older, total } = await source.listRuns(page);
+        const known = new Set(runs.map(({ id }) => id));
+        runs = [...runs, ...older.filter(({ id }) => !known.has(id))];
+        runCount = total;
+      })
+      .finally(() => (loading = undefined));
+    await loading;
   }
 
   /** A job that begins is shown with its steps; one that the person has folded stays so. */
@@ -165,6 +204,7 @@ export function createRunWatch({
     if (moved !== undefined) {
       isFollowing = moved >= list.length - 1;
       setWindow(moveTo(windowOf(), moved, list.length, height));
+      if (windowOf().cursor >= list.length - LOAD_AHEAD_ROWS) void loadMoreRuns();
     } else if (name === "q" || name === "escape" || name === "left" || name === "h") goBack(name);
     else if (name === "enter" || name === "right" || name === " ") enter(row);
     else if (name === "l") openLog(row);
@@ -183,8 +223,11 @@ export function createRunWatch({
       run = undefined;
       jobs = [];
     } else if (name !== "q") return;
-    else if (wasLoaded || failure === undefined) return leave();
-    else return fail(failure);
+    else {
+      // When nothing was ever shown, the failure is reported again on the terminal, which stays visible.
+      const { wasLoaded, failure } = shownLoad();
+      return wasLoaded || failure === undefined ? leave() : fail(failure);
+    }
     windows = windows.length > 1 ? windows.slice(0, -1) : [atTop];
     void loadNow();
   }
@@ -192,6 +235,7 @@ export function createRunWatch({
   function enter(row: RunRow | undefined): void {
     if (row?.kind === "run") {
       chosenRun = row.run.id;
+      runLoad = createLoad(changes.notify);
       run = row.run;
       jobs = [];
       windows = [...windows, atTop];
@@ -211,7 +255,12 @@ export function createRunWatch({
       tasks.say("No runner has this job yet, so it has no log.");
       return;
     }
-    open = { jobId: row.job.id, log: createSectionedLog(row.job.steps), isWhole: false };
+    open = {
+      jobId: row.job.id,
+      log: createSectionedLog(row.job.steps),
+      load: createLoad(changes.notify),
+      isWhole: false,
+    };
     isFollowing = !hasEnded(row.job);
     windows = [...windows, atTop];
     void loadNow();

@@ -674,7 +674,7 @@ describe("the state of a folder", () => {
     [
       "failed",
       "The storage cannot be reached at the moment.",
-      "! The storage cannot be reached at the moment. R tries again",
+      "! The storage cannot be reached at the moment.",
     ],
     ["warning", "Something changed here.", "! Something changed here. R lists it again"],
     ["warning", null, "! This list may be out of date. R lists it again"],
@@ -687,6 +687,61 @@ describe("the state of a folder", () => {
       },
       { answers: { [`GET ${base}/items`]: listing(state, message) } },
     );
+  });
+
+  test("a folder that was never listed shows why, and not that it is empty", async () => {
+    const failed = listing("never", "The storage cannot be reached at the moment.");
+    const body = { ...(failed.body as object), items: [] };
+    await inBrowser(
+      tree(),
+      async (screen) => {
+        await screen.sees("  The storage cannot be reached at the moment.");
+        expect(screen.screen()).not.toContain("empty");
+        expect(screen.screen()).toContain("R try again  ← up  ? keys  q leave");
+        await screen.press("q");
+      },
+      { answers: { [`GET ${base}/items`]: { body } } },
+    );
+  });
+
+  test("storages that cannot be listed again show the reason above the last list", async () => {
+    let isBroken = false;
+    const all = vault(tree())["GET /api/cloud/connections"] as FakeAnswer;
+    await inBrowser(
+      tree(),
+      async (screen) => {
+        await screen.sees("Your storages");
+        isBroken = true;
+        await screen.press("R", "home");
+        await screen.sees((text) => text.includes("! The server is busy.") && text.includes("nas"));
+        isBroken = false;
+        await screen.press("R", "R try again  Enter open");
+        await screen.press("q", (text) => !text.includes("busy"));
+      },
+      {
+        line: [],
+        answers: {
+          "GET /api/cloud/connections": () =>
+            isBroken ? { status: 503, body: { detail: "The server is busy." } } : all,
+        },
+      },
+    );
+  });
+
+  test.each([
+    ["n", "New folder:", "Enter creates the folder"],
+    ["jjr", "New name:", "Enter renames"],
+    ["jjd", "Save into:", "Enter saves"],
+    ["u", "Upload file:", "Enter uploads"],
+    ["f", "Find:", "Enter filters"],
+    ["/", "Search:", "Enter searches"],
+  ])("%s names what Enter does", async (key, label, enter) => {
+    await inBrowser(tree(), async (screen) => {
+      await screen.press(key, "a.txt");
+      await screen.sees(label);
+      await screen.press(keys.escape, `${enter}  Esc cancels`);
+      await screen.press("q", "? keys");
+    });
   });
 
   test("a folder that fails to load shows the reason, and R tries again", async () => {

@@ -112,7 +112,11 @@ function croft() {
       ]),
     "GET /api/v1/admin/hooks/4/deliveries": () => list([delivery]),
     "POST /api/v1/admin/hooks/4/deliveries/31/redeliver": () => ({ status: 201, body: delivery }),
-    "GET /api/v1/admin/actions/runs": () => ({ body: { workflow_runs: [run], total_count: 1 } }),
+    "GET /api/v1/admin/actions/runs": ({ path }) => ({
+      body: path.includes("status=")
+        ? { workflow_runs: [], total_count: 0 }
+        : { workflow_runs: [run], total_count: 1 },
+    }),
     "GET /api/v1/admin/actions/runners": () => ({ body: { runners: [], total_count: 0 } }),
     "GET /api/v1/admin/cron": () =>
       list([
@@ -161,10 +165,13 @@ function croft() {
 
 async function inDashboard(
   use: (terminal: FakeTerminal, requests: readonly RecordedRequest[]) => Promise<void>,
-  options: Partial<InTerminal> = {},
+  {
+    answers = {},
+    ...options
+  }: Partial<InTerminal> & { readonly answers?: ReturnType<typeof croft> } = {},
 ) {
   await using home = await temporaryHome();
-  await using daemon = await fakeDaemon(croft());
+  await using daemon = await fakeDaemon({ ...croft(), ...answers });
   await signIn(home.path, { url: daemon.url, forgeToken: "t", vault: {} });
   return await runInTerminal(
     ["dashboard"],
@@ -179,13 +186,13 @@ test("the overview has a line for each section, failed ones included", async () 
     expect(screen.rows().slice(3, 13)).toEqual([
       "    AREA      STATE",
       "❯ + Accounts  2 accounts",
-      "  x Hooks     1 hook, 1 failed to deliver",
+      "  x Hooks     1 system or default hook, 1 failed to deliver",
       "  x Runs      1 run, 0 not ended",
       "  . Runners   0 runners, 0 online",
-      "  + Tasks     1 scheduled",
+      "  + Tasks     2 tasks, 1 scheduled, 1 disabled",
       "  . Users     Administrators only.",
       "  ! Storage   1 connection",
-      "  x Jobs      0 waiting or running, 1 failed permanently",
+      "  x Jobs      1 job, 0 waiting or running, 1 failed permanently",
       "  + Audit     1 record, the last auth.login_failed",
     ]);
     await screen.press("q");
@@ -240,7 +247,7 @@ test("the question before your own account is deactivated says that it is yours"
 
 test("a failed delivery is sent again, and its error is in the details", async () => {
   await inDashboard(async (screen, requests) => {
-    await screen.press("2", "1 hook");
+    await screen.press("2", "1 system");
     await screen.press(keys.enter, "❯ x http://127.0.0.1:9/receiver");
     await screen.sees("HTTP 500");
     await screen.press(keys.enter);
@@ -290,6 +297,127 @@ test("is usable in 40 columns and 12 rows", async () => {
       await screen.press("qq");
     },
     { columns: 40, rows: 12 },
+  );
+});
+
+test("a disabled task offers no run, and r says why", async () => {
+  await inDashboard(async (screen, requests) => {
+    await screen.press("5", "2 tasks");
+    await screen.press("j", "r run now");
+    await screen.press(
+      "r",
+      (text) => /❯ \. update_mirrors/.test(text) && !text.includes("run now"),
+    );
+    await screen.sees("update_mirrors is disabled");
+    expect(requests.filter(({ method }) => method === "POST")).toEqual([]);
+    await screen.press("qq");
+  });
+});
+
+test("the audit log loads more as the cursor nears the end; a search looks through all of it", async () => {
+  const entries = Array.from({ length: 130 }, (_, index) => ({
+    ...{ id: 130 - index, event_type: index === 129 ? "auth.first" : "auth.login" },
+    ...{ user_id: null, user_handle: "mira", user_email: null, actor_id: null },
+    ...{ actor_handle: null, resource_id: null, ip_address: null, metadata: {}, created_at: at(1) },
+  }));
+  const audit = ({ path }: RecordedRequest): FakeAnswer => {
+    const { searchParams } = new URL(path, "http://x");
+    const [size, number] = [searchParams.get("per_page"), searchParams.get("page")].map(Number);
+    const from = ((number ?? 1) - 1) * (size ?? 0);
+    const items = entries.slice(from, from + (size ?? 0));
+    return { body: { items, total: entries.length, page: number, per_page: size } };
+  };
+  await inDashboard(
+    async (screen) => {
+      await screen.press("9", "130 records");
+      await screen.press("G", "1 of 130");
+      await screen.sees("50 of 130");
+      await expect
+        .poll(async () => {
+          await screen.press("G");
+          return screen.screen();
+        })
+        .toContain("130 of 130  130 records, the last auth.login");
+      await screen.press("/first\r");
+      await screen.sees("1 of 1 found");
+      await screen.press("q", "❯ . auth.first");
+      await screen.press("q", "130 of 130");
+      await screen.press("q", "AREA");
+    },
+    { answers: { "GET /api/admin/audit": audit } },
+  );
+});
+
+const unreachable: FakeAnswer = {
+  status: 503,
+  body: {
+    message: "the disk of this daemon is full and no request can be answered before it is not",
+  },
+};
+
+test("an error that all forge areas share stands once, wrapped, above the areas", async () => {
+  const answers = Object.fromEntries(
+    Object.keys(croft())
+      .filter((route) => route.startsWith("GET /api/v1/"))
+      .map((route) => [route, () => unreachable]),
+  );
+  await inDashboard(
+    async (screen) => {
+      await screen.sees(/❯ x Accounts {2}not loaded/);
+      await screen.sees("1 record,");
+      expect(screen.screen().split("the disk of this daemon")).toHaveLength(2);
+      expect(screen.screen().replaceAll(/\s+/g, " ")).toContain("before it is not");
+      await screen.press("q");
+    },
+    { answers },
+  );
+});
+
+test("an error that every area shares stands alone, and the last line offers to try again", async () => {
+  const answers = Object.fromEntries(
+    Object.keys(croft())
+      .filter((route) => route.startsWith("GET "))
+      .map((route) => [
+        route,
+        () => ({ status: 503, body: { message: "no disk", detail: "no disk" } }),
+      ]),
+  );
+  await inDashboard(
+    async (screen) => {
+      await screen.sees("R try again  Tab next  ? keys  q leave");
+      expect(screen.screen().split(/no disk/i)).toHaveLength(2);
+      expect(screen.screen()).not.toContain("Loading");
+      await screen.press("q");
+    },
+    { answers },
+  );
+});
+
+test.each([
+  [80, "1 Accounts  2 Hooks  [3 Runs]  4 Runners  5 Tasks"],
+  [40, "2 Hooks  [3 Runs]  4 Runners"],
+])("names the shown section and its neighbours in %d columns", async (columns, names) => {
+  await inDashboard(
+    async (screen) => {
+      await screen.press("3", "AREA");
+      await screen.sees("1 of 1");
+      expect(screen.screen()).toContain(names);
+      expect(Math.max(...screen.rows().map((row) => row.length))).toBeLessThan(columns);
+      await screen.press("qq");
+    },
+    { columns, rows: 24 },
+  );
+});
+
+test("20 columns and 5 rows show a row of the section", async () => {
+  await inDashboard(
+    async (screen) => {
+      await screen.press("5");
+      await screen.sees("❯ + cleanup");
+      expect(screen.rows()[0]).toBe("Tasks");
+      await screen.press("qq");
+    },
+    { columns: 20, rows: 5 },
   );
 });
 

@@ -609,8 +609,8 @@ describe("trouble", () => {
         await screen.sees("Footer");
         isBroken = true;
         await screen.press("R");
-        await screen.sees("! it broke; R tries again");
-        await screen.press("q", "Footer");
+        await screen.sees("! it broke");
+        await screen.press("q", "R try again  Enter open");
       },
       {
         answers: {

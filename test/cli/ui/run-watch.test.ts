@@ -23,6 +23,8 @@ const step = (number: number, name: string, state: Outcome) => ({
   started_at: at(70),
 });
 
+const notFound: FakeAnswer = { status: 404, body: { message: "Not found." } };
+
 /** A forge with one run of two jobs, whose state a test changes. */
 function forge(state: { run: Outcome; log: string }) {
   const run = () => ({
@@ -61,6 +63,8 @@ function forge(state: { run: Outcome; log: string }) {
       const from = Number(new URL(path, "http://x").searchParams.get("from_row"));
       return { body: Buffer.from(state.log.split("\n").slice(from).join("\n")) };
     },
+    "GET /api/v1/repos/mira/garden/actions/runs/99": () => notFound,
+    "GET /api/v1/repos/mira/garden/actions/runs/99/jobs": () => notFound,
     "POST /api/v1/repos/mira/garden/actions/runs/7/rerun-failed-jobs": () => {
       state.run = "in_progress";
       return { status: 201 };
@@ -164,6 +168,82 @@ test("r runs the failed jobs again after a question", async () => {
   });
 });
 
+test("a run that is not there shows the error alone, and keys that work", async () => {
+  const state = { run: "success" as Outcome, log };
+  const { code, err } = await inWatch("mira/garden/99", state, async (screen) => {
+    await screen.sees("R try again  ? keys  q leave");
+    expect(screen.rows()[0]).toBe("Run 99 of mira/garden");
+    for (const other of ["Loading", "There are no runs", "cancel", "Enter"])
+      expect(screen.screen()).not.toContain(other);
+    await screen.press("q");
+  });
+  expect(code).toBe(6);
+  expect(err).not.toBe("");
+});
+
+test("a run whose jobs cannot be read shows the error instead of an empty list", async () => {
+  await using home = await temporaryHome();
+  const answers = forge({ run: "success", log });
+  const refused: FakeAnswer = { status: 500, body: { message: "it broke" } };
+  await using daemon = await fakeDaemon({
+    ...answers,
+    "GET /api/v1/repos/mira/garden/actions/runs/7/jobs": () => refused,
+  });
+  await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+  await runInTerminal(
+    ["run", "watch", "mira/garden"],
+    { home: home.path, now: () => now },
+    async (screen) => {
+      await screen.press(keys.enter, "1 of 1");
+      await screen.sees("It broke.");
+      expect(screen.screen()).not.toMatch(/There are no|has no jobs|Loading/);
+      await screen.press("q", "R try again");
+      await screen.press("q", "1 of 1");
+    },
+  );
+});
+
+test("more runs are loaded as the cursor nears the end, and the count is that of all", async () => {
+  await using home = await temporaryHome();
+  const all = Array.from({ length: 120 }, (_, index) => ({
+    id: 200 - index,
+    run_number: 120 - index,
+    display_title: "Water",
+    path: "ci.yml@refs/heads/main",
+    event: "push",
+    head_sha: "0123456789abcdef",
+    head_branch: "main",
+    actor: { login: "mira" },
+    ...outcome("success"),
+    started_at: at(90),
+  }));
+  await using daemon = await fakeDaemon({
+    "GET /api/v1/repos/mira/garden/actions/runs": ({ path }) => {
+      const from = (Number(new URL(path, "http://x").searchParams.get("page")) - 1) * 50;
+      return { body: { workflow_runs: all.slice(from, from + 50), total_count: all.length } };
+    },
+  });
+  await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+  await runInTerminal(
+    ["run", "watch", "mira/garden"],
+    { home: home.path, now: () => now },
+    async (screen) => {
+      await screen.press("G", "1 of 120");
+      await screen.press("G", "50 of 120");
+      // The next page may still be under way.
+      await screen.sees(/❯ \+ #71 /);
+      await expect
+        .poll(async () => {
+          await screen.press("G");
+          return screen.screen();
+        })
+        .toContain("120 of 120");
+      expect(screen.screen()).toContain("❯ + #1 Water");
+      await screen.press("q");
+    },
+  );
+});
+
 test("is usable in 40 columns and 12 rows", async () => {
   await inWatch(
     "mira/garden/7",
@@ -208,7 +288,7 @@ test("shows each row once when a key reads the log while the screen reloads", as
   let wasOpened = false;
   const screen = createRunWatch({
     source: {
-      listRuns: async () => [],
+      listRuns: async () => ({ runs: [], total: 0 }),
       getRun: async (id) =>
         ({
           ...job,
