@@ -50,6 +50,8 @@ const COLUMN_MAX = 28;
 /** The first column keeps at least this much; the last columns go before it. */
 const FIRST_COLUMN_MIN = 14;
 const GAP = 2;
+/** Cells that a value needs at least beside its name. */
+const VALUE_MIN = 16;
 
 /** A symbol for each tone, because colours alone are not accessible. */
 const signs: Readonly<Record<Tone, string>> = { good: "+", warning: "!", bad: "x", idle: "." };
@@ -109,8 +111,8 @@ export function drawDashboard(state: DashboardState, size: Size, style: Style): 
   );
 }
 
-function toStatus({ shown, rows, total, window, filter, summary, load }: DashboardState): string {
-  if (shown === 0) return load.wasLoaded ? "Enter opens an area" : "";
+function toStatus({ shown, rows, total, window, filter, summary }: DashboardState): string {
+  if (shown === 0) return "";
   const count = filter === "" ? total : rows.length;
   return `${window.cursor + 1} of ${count}${filter === "" ? "" : " found"}  ${summary}`;
 }
@@ -259,9 +261,21 @@ function drawDetails(
   style: Style,
 ): readonly string[] {
   if (row === undefined) return [];
+  const nameWidth = Math.max(...row.details.map(([name]) => stringWidth(name))) + GAP;
+  const room = width - nameWidth;
+  // Names beside their values take half the lines.
+  if (room >= VALUE_MIN)
+    return row.details.flatMap(([name, value]) =>
+      wrapWords(sanitizeLine(value), room).map(
+        (line, index) => style.dim(padEnd(index === 0 ? name : "", nameWidth)) + line,
+      ),
+    );
   return row.details.flatMap(([name, value]) => {
     const lines = wrapWords(sanitizeLine(value), Math.max(8, width - GAP));
-    return [style.dim(name), ...lines.map((line) => `  ${cutEnd(line, width - GAP)}`)];
+    return [
+      style.dim(cutEnd(name, width)),
+      ...lines.map((line) => `  ${cutEnd(line, width - GAP)}`),
+    ];
   });
 }
 

@@ -35,7 +35,7 @@ export function createDashboard({ sections, url, style }: DashboardDeps): LiveSc
   const changes = createChangeListeners();
   const tasks = createTaskQueue(changes.notify);
   const dialogs = createDialogs(changes.notify);
-  const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+  const { promise: left, resolve: leave, reject: fail } = Promise.withResolvers<void>();
   const states = sections.map((section): SectionState => ({
     section,
     load: createLoad(changes.notify),
@@ -196,7 +196,14 @@ export function createDashboard({ sections, url, style }: DashboardDeps): LiveSc
     if (areDetailsOpen) areDetailsOpen = false;
     else if (shown !== undefined && shown.filter !== "") search(shown, "");
     else if (shown !== undefined) show(0);
-    else if (name === "q") leave();
+    else if (name === "q") leaveScreen();
+  }
+
+  function leaveScreen(): void {
+    const { wasLoaded, failure } = overview().load;
+    // When nothing was ever shown, the failure is reported again on the terminal, which stays visible.
+    if (wasLoaded || failure === undefined) leave();
+    else fail(failure);
   }
 
   function askForFilter(): void {

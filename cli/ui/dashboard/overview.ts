@@ -7,8 +7,9 @@ import { type DashboardRow, type SectionState, toneOfFailure } from "./section.t
 export interface Overview {
   readonly rows: readonly DashboardRow[];
   readonly summary: string;
+  /** With the error that several sections share: their rows do not repeat it. */
   readonly load: LoadState;
-  /** Errors that several sections share; their rows do not repeat them. */
+  /** Further errors of that kind. */
   readonly warning: string | undefined;
 }
 
@@ -16,23 +17,16 @@ export interface Overview {
 export function createOverview(states: readonly SectionState[]): () => Overview {
   return () => {
     const shared = listShared(states.flatMap(({ load }) => load.failure ?? []));
-    const [only] = shared;
+    const [only, ...others] = shared;
     // All failed for one reason and nothing was ever loaded: the reason is everything there is to show.
     const isAll =
       only !== undefined &&
       states.every(({ load, content }) => content === undefined && isSame(load.failure, only));
-    if (isAll)
-      return {
-        rows: [],
-        summary: "",
-        load: { wasLoaded: false, failure: only },
-        warning: undefined,
-      };
     return {
-      rows: states.map((state) => toRow(state, shared)),
+      rows: isAll ? [] : states.map((state) => toRow(state, shared)),
       summary: "",
-      load: { wasLoaded: true, failure: undefined },
-      warning: shared.length === 0 ? undefined : shared.map(toProblemText).join(". "),
+      load: { wasLoaded: !isAll, failure: only },
+      warning: others.length === 0 ? undefined : others.map(toProblemText).join(". "),
     };
   };
 }

@@ -151,7 +151,7 @@ test("a scheduled task is named by its job and is not cancelled", async () => {
   const listed = await admin.request(`${JOBS}?state=waiting&kind=${kind}`);
   expect(listed.json).toMatchObject({
     total: 1,
-    items: [{ description: "scheduled task export_audit" }],
+    items: [{ description: "export_audit (scheduled task)" }],
   });
   const { id } = listed.json.items[0];
   const answer = await admin.request(`${JOBS}/${id}/cancel`, { method: "POST" });

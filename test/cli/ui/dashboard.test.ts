@@ -367,6 +367,7 @@ test("an error that all forge areas share stands once, wrapped, above the areas"
       await screen.sees("1 record,");
       expect(screen.screen().split("the disk of this daemon")).toHaveLength(2);
       expect(screen.screen().replaceAll(/\s+/g, " ")).toContain("before it is not");
+      expect(screen.screen()).toContain("R try again  Enter open");
       await screen.press("q");
     },
     { answers },
@@ -382,7 +383,7 @@ test("an error that every area shares stands alone, and the last line offers to 
         () => ({ status: 503, body: { message: "no disk", detail: "no disk" } }),
       ]),
   );
-  await inDashboard(
+  const { code, err } = await inDashboard(
     async (screen) => {
       await screen.sees("R try again  Tab next  ? keys  q leave");
       expect(screen.screen().split(/no disk/i)).toHaveLength(2);
@@ -391,6 +392,7 @@ test("an error that every area shares stands alone, and the last line offers to 
     },
     { answers },
   );
+  expect([code, err]).toEqual([1, expect.stringContaining("no disk")]);
 });
 
 test.each([
