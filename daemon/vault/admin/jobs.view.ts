@@ -40,5 +40,7 @@ export function toJobView(job: JobRecord): z.output<typeof jobSchema> {
 
 /** Returns the description of a scheduled task by its name, such as `git_gc_repos`; other kinds are shown as they are. */
 function toDescription(kind: string): string {
-  return isScheduled(kind) ? `${kind.replace(/^schedule\.(?:cron\.)?/, "")} (scheduled task)` : kind;
+  return isScheduled(kind)
+    ? `${kind.replace(/^schedule\.(?:cron\.)?/, "")} (scheduled task)`
+    : kind;
 }
