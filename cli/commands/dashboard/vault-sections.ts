@@ -8,7 +8,7 @@ import type { CliContext } from "../../context.ts";
 import { CliError } from "../../errors.ts";
 import { toAgo, toSizeText } from "../../output/cells.ts";
 import type { DashboardRow, DashboardSection, RowAction } from "../../ui/dashboard/section.ts";
-import { countOf, readRows, toContent } from "./forge-sections.ts";
+import { countOf, readRows, toContent } from "./section-rows.ts";
 
 type ManagedUser = z.output<typeof managedUser>;
 type Connection = z.output<typeof connection>;

@@ -7,7 +7,14 @@ const home = "/proc/nowhere";
 test("croft help topics lists every topic, and each prints its page", async () => {
   const { out } = await runCli(["help", "topics"], { home });
   const names = [...out.matchAll(/croft help ([\w-]+)/g)].map(([, name]) => name ?? "");
-  expect(names).toEqual(["environment", "backups", "formatting", "packages", "scripting", "exit-codes"]);
+  expect(names).toEqual([
+    "environment",
+    "backups",
+    "formatting",
+    "packages",
+    "scripting",
+    "exit-codes",
+  ]);
   for (const name of names) {
     const page = await runCli(["help", name], { home });
     expect({ name, code: page.code, err: page.err }).toEqual({ name, code: 0, err: "" });
