@@ -17,21 +17,24 @@ export interface ListedItems<T> {
 }
 
 /** Maximum number of characters of all items, because a listing is in memory until it is complete. */
-const CHARACTERS_MAX = 256 * 1024 * 1024;
+const CHARACTERS_MAX = 64 * 1024 * 1024;
 /** Pages in a row without a new item. Some services return empty ones now and then. */
 const IDLE_PAGES_MAX = 1_000;
 
 /** Accumulates at most `itemsMax` items, and fails for a service whose pages never end. */
 export function createListedItems<T>(itemsMax = LISTING_ITEMS_MAX): ListedItems<T> {
   const found = new Map<string, T>();
+  let added = 0;
   let characters = 0;
   let sizeBefore = 0;
   let idlePages = 0;
   return {
     add(item, value) {
       found.set(item.id, value);
+      added += 1;
       characters += weigh(item);
-      return found.size > itemsMax || characters > CHARACTERS_MAX
+      // A server that repeats items without end costs time as well. Pages may overlap while a folder changes.
+      return added > 2 * itemsMax || found.size > itemsMax || characters > CHARACTERS_MAX
         ? { kind: "unsupported", reason: "folder_too_large" }
         : undefined;
     },

@@ -216,8 +216,11 @@ export interface ByteRange {
   readonly end?: number | undefined;
 }
 
-/** Maximum number of items of a listing; a larger folder is `unsupported`, never truncated. */
-export const LISTING_ITEMS_MAX = 1_000_000;
+/**
+ * Maximum number of items of a listing; a larger folder is `unsupported`, never truncated. A listing is in memory as a whole
+ * and recorded at once: a million items took 700 MiB and delayed other requests by seconds.
+ */
+export const LISTING_ITEMS_MAX = 200_000;
 
 /** Maximum number of leftovers of crashed uploads that one listing deletes, so that a listing does not take long. */
 export const LEFTOVERS_OF_LISTING_MAX = 20;

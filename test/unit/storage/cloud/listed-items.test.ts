@@ -39,8 +39,14 @@ describe("attack: an endless listing", () => {
       kind: "unsupported",
       reason: "folder_too_large",
     });
+    const repeated = createListedItems<undefined>(2);
+    const answers = ["a", "a", "a", "a", "a"].map((id) => repeated.add(item(id), undefined));
+    expect(answers.map((answer) => answer?.kind)).toEqual([
+      ...Array.from({ length: 4 }, () => undefined),
+      "unsupported",
+    ]);
     const long = createListedItems<undefined>();
-    const name = "x".repeat(64 * 1024 * 1024);
+    const name = "x".repeat(16 * 1024 * 1024);
     const outcomes = ["a", "b", "c", "d"].map((id) => long.add(item(id, name), undefined));
     expect(outcomes).toEqual([
       undefined,
