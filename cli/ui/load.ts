@@ -53,7 +53,7 @@ export function createLoad(notify: () => void): Load {
 
 /**
  * What a view shows: exactly one of these. `stale` is content of an earlier load, with the reason why it could not be
- * renewed. An error replaces an empty list: nobody knows whether it still is empty.
+ * renewed. An error replaces an empty list, which may have rows by now.
  */
 export type Phase =
   | { readonly kind: "loading" | "empty" | "content" }
