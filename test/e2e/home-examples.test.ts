@@ -35,6 +35,7 @@ const plan: readonly (readonly [command: string, daemon: Daemon, prepare?: Prepa
   ["daemon backup", "stopped"],
   ["daemon restore", "stopped", withDatabaseCopy],
   ["key rotate", "stopped"],
+  ["daemon recover-admin", "stopped"],
   ["mail list", "stopped", withMail],
   ["mail show", "stopped"],
   ["daemon install", "stopped"],

@@ -46,12 +46,12 @@ test("the feeds of users, organizations, teams and repositories are listed", asy
   expect((await croft("--team", "crew/Owners")).code).toBe(6);
 });
 
-test("a line describes the activity in words, without control characters", async () => {
+test("a line describes the activity in words, with control characters as escapes", async () => {
   const { out } = await croft("--org", "crew");
   const lines = out.trim().split("\n");
   expect(lines.map((line) => line.split("\t").slice(1))).toEqual([
     ["nora", "commented on the issue #1: Where?", "crew/ship"],
-    ["mira", "opened the issue #1 Aleak", "crew/ship"],
+    ["mira", "opened the issue #1 A\\u001b[31mleak\\u202e", "crew/ship"],
     ["mira", "created the repository crew/ship", "crew/ship"],
   ]);
 });
