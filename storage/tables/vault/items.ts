@@ -1,3 +1,4 @@
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { Queries, SqlValue, Transaction } from "../../engine/database.ts";
 import type { AnalysisStatus, IndexStatus } from "./item-analysis.ts";
 import { walkUp } from "./item-ancestors.ts";
@@ -243,7 +244,9 @@ export async function replaceFolderItems(
     ).map((row) => [row.provider_item_id, row]),
   );
   const changed: SqlValue[][] = [];
-  for (const item of items) {
+  // Without pauses a folder of 200,000 items blocked every other request for 2.7 s.
+  for (const [index, item] of items.entries()) {
+    if (index % ROWS_OF_TURN === ROWS_OF_TURN - 1) await yieldToEventLoop();
     const key = toRefKey(item.providerItemId);
     const row = recorded.get(key);
     recorded.delete(key);
@@ -261,6 +264,7 @@ export async function replaceFolderItems(
   // Two sizes of statements, so that few are prepared.
   let at = 0;
   for (; at + ROWS_AT_ONCE <= changed.length; at += ROWS_AT_ONCE) {
+    if (at % ROWS_OF_TURN === 0) await yieldToEventLoop();
     await tx.run(upsertMany, ...changed.slice(at, at + ROWS_AT_ONCE).flat());
   }
   for (const values of changed.slice(at)) await tx.run(upsertOne, ...values);
@@ -279,6 +283,8 @@ function toSortKey(kind: "file" | "folder", name: string): Uint8Array {
 }
 
 const ROWS_AT_ONCE = 100;
+/** Items that are compared or written in one turn of the event loop, 25 ms at most. */
+const ROWS_OF_TURN = 2_000;
 /** An index entry of PostgreSQL has at most about 2,700 bytes. */
 const KEY_BYTES_MAX = 1024;
 
