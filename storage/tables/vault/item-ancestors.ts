@@ -14,8 +14,20 @@ export async function isWithin(
   return false;
 }
 
+/** Returns the ids of an item's recorded ancestors, nearest first. A cycle of parents ends the walk. */
+export async function listAncestors(
+  db: Queries,
+  scope: { readonly connectionId: ConnectionId; readonly userId: AccountId },
+  providerItemId: string,
+): Promise<{ readonly ref: string; readonly name: string }[]> {
+  const ancestors: { ref: string; name: string }[] = [];
+  for await (const { ref, name } of walkUp(db, scope, providerItemId))
+    if (ref !== providerItemId) ancestors.push({ ref, name });
+  return ancestors;
+}
+
 /** Yields an item and its recorded ancestors. A cycle of parents ends the walk. */
-export async function* walkUp(
+async function* walkUp(
   db: Queries,
   scope: { readonly connectionId: ConnectionId; readonly userId: AccountId },
   providerItemId: string,

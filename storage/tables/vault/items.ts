@@ -1,7 +1,6 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { Queries, SqlValue, Transaction } from "../../engine/database.ts";
 import type { AnalysisStatus, IndexStatus } from "./item-analysis.ts";
-import { walkUp } from "./item-ancestors.ts";
 import { toLongRef, toRefKey } from "./refs.ts";
 import type { AccountId, ConnectionId } from "./ids.ts";
 
@@ -210,18 +209,6 @@ const TREE = `WITH RECURSIVE tree (ref) AS (
     SELECT child.provider_item_id FROM tree CROSS JOIN vault_items child
     WHERE child.connection_id = ? AND child.parent_ref = tree.ref AND child.deleted_at IS NULL
   )`;
-
-/** Returns the ids of an item's recorded ancestors, nearest first. A cycle of parents ends the walk. */
-export async function listAncestors(
-  db: Queries,
-  scope: { readonly connectionId: ConnectionId; readonly userId: AccountId },
-  providerItemId: string,
-): Promise<{ readonly ref: string; readonly name: string }[]> {
-  const ancestors: { ref: string; name: string }[] = [];
-  for await (const { ref, name } of walkUp(db, scope, providerItemId))
-    if (ref !== providerItemId) ancestors.push({ ref, name });
-  return ancestors;
-}
 
 /**
  * Replaces the recorded items of a folder with those that the provider lists: inserts new items, updates changed ones

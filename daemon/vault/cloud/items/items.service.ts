@@ -1,14 +1,11 @@
+import { listAncestors } from "../../../../storage/tables/vault/item-ancestors.ts";
 import { insertAudit } from "../../../../storage/tables/vault/audit.ts";
 import type { Connection } from "../../../../storage/tables/vault/connections.ts";
 import {
   getItemAnalysis,
   type ItemAnalysis,
 } from "../../../../storage/tables/vault/item-analysis.ts";
-import {
-  findLiveItem,
-  listAncestors,
-  type CloudItem,
-} from "../../../../storage/tables/vault/items.ts";
+import { findLiveItem, type CloudItem } from "../../../../storage/tables/vault/items.ts";
 import type { Database } from "../../../../storage/engine/database.ts";
 import { AppError } from "../../../errors.ts";
 import type { VaultCaller } from "../../caller.ts";

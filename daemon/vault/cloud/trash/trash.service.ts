@@ -4,7 +4,7 @@ import type { ProviderItem } from "../../../../storage/cloud/item.ts";
 import type { Trash, TrashedItem } from "../../../../storage/cloud/trash.ts";
 import type { Database } from "../../../../storage/engine/database.ts";
 import type { Connection } from "../../../../storage/tables/vault/connections.ts";
-import { listAncestors } from "../../../../storage/tables/vault/items.ts";
+import { listAncestors } from "../../../../storage/tables/vault/item-ancestors.ts";
 import type { VaultCaller } from "../../caller.ts";
 import type { ChangeRecorder, RecordingFailed } from "../changes/change-recorder.ts";
 import type { Adapters } from "../connections/adapters.ts";
