@@ -133,7 +133,7 @@ function guarded(stream: NodeJS.WriteStream): NodeJS.WriteStream {
 }
 
 /**
- * * Ends the process regardless of its threads. `process.exit` joins the thread pool, and so waits for a native call
+ * Ends the process regardless of its threads. `process.exit` joins the thread pool, and so waits for a native call
  * that never returns (a keyring that hangs); replacing the process by another program does not. Windows ends all
  * threads by itself.
  */

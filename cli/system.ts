@@ -64,7 +64,7 @@ export interface System {
   /** Shows an address in the person's browser; false when this system has no place for one. */
   readonly openBrowser: (address: string) => boolean;
   /**
-   * * Shows a text in a pager, a line of the shell, and waits until the person leaves it. False when it does not start.
+   * Shows a text in a pager, a line of the shell, and waits until the person leaves it. False when it does not start.
    * The pager gets the terminal unchanged.
    */
   readonly page: (pager: string, text: string) => Promise<boolean>;

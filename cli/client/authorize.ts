@@ -22,7 +22,7 @@ export interface Authorizer {
   /** @throws CliError `not_signed_in` */
   authorization(service: Service): Promise<Authorization>;
   /**
-   * * Returns the header of stored credentials that are still valid, without running a command or renewing a session.
+   * Returns the header of stored credentials that are still valid, without running a command or renewing a session.
    * Undefined when the session must be renewed first. @throws CliError `not_signed_in`, `daemon_unreachable` when the
    * daemon of this home does not run
    */
@@ -111,7 +111,7 @@ async function storedForgeToken(cli: AuthorizerDeps, target: Target): Promise<st
 }
 
 /**
- * * Returns whether credentials stored for `url` may be sent to the target: only to the same origin, so that a changed
+ * Returns whether credentials stored for `url` may be sent to the target: only to the same origin, so that a changed
  * address cannot steal them. Ports of this machine change with each start, so all of loopback counts as one origin.
  */
 function belongsTo(url: string, target: Target): boolean {

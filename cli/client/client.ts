@@ -86,7 +86,7 @@ export interface Client {
     options?: DownloadOptions,
   ): Promise<ByteDownload>;
   /**
-   * * Calls an operation that takes a stream or JSON and answers with a stream, which may begin before the body has
+   * Calls an operation that takes a stream or JSON and answers with a stream, which may begin before the body has
    * ended. After a renewal of the credentials `body` is called again and must restart from the beginning.
    */
   exchange<E extends AnyEndpoint>(

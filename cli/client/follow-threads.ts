@@ -26,7 +26,7 @@ const longestWaitMs = 30_000;
 const eventCharactersMax = 1024 * 1024;
 
 /**
- * * Yields the events of the caller's threads from now on, until the caller stops. Reconnects with exponential backoff
+ * Yields the events of the caller's threads from now on, until the caller stops. Reconnects with exponential backoff
  * and receives the events that were published in between. Leaving the loop ends it.
  * @throws CliError when the first connection fails, or when a later one is refused permanently, such as
  * `invalid_credentials`; the reason of the signal when a stop signal aborts it

@@ -80,7 +80,7 @@ const codeOfStatus: Readonly<Record<number, CliErrorCode>> = {
 };
 
 /**
- * * Converts a response to a failure; undefined for a success. This is the only table from responses to error codes. A
+ * Converts a response to a failure; undefined for a success. This is the only table from responses to error codes. A
  * success status with a failed outcome is a failure; a sign-in challenge is `challenge_required`.
  */
 export function toFailure(response: ResponseParts): CliError | undefined {

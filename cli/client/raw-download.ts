@@ -42,7 +42,7 @@ const HEAD_BYTES_MAX = 64 * 1024;
 const FLUSH_MS = 100;
 
 /**
- * * Sends a GET over plain http and reads the response into reused buffers: a stream takes a new one of 64 KiB for each
+ * Sends a GET over plain http and reads the response into reused buffers: a stream takes a new one of 64 KiB for each
  * read, which costs four times the processor time of the whole download. For a response that is not plain or has no
  * length, closes the connection and resolves with undefined; the caller then repeats the request through Node's client,
  * which supports all of HTTP.

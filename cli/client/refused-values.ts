@@ -23,7 +23,7 @@ const newPasswords: Readonly<Record<string, readonly [member: string, rule: Pass
 type PasswordRule = (password: string) => string | undefined;
 
 /**
- * * Adds all other invalid values of the body to a refusal. The forge reports only the first one, and both APIs check
+ * Adds all other invalid values of the body to a refusal. The forge reports only the first one, and both APIs check
  * passwords last.
  */
 export function withAllProblems(error: CliError, operation: AnyOperation, body: unknown): CliError {
@@ -42,7 +42,7 @@ export function withAllProblems(error: CliError, operation: AnyOperation, body: 
 const forgePasswordRefusal = /^Password(?:IsRequired|Complexity|Pwned)$/;
 
 /**
- * * Returns the problems of values by their member in the bodies of `operations`. Ignores absent members and types
+ * Returns the problems of values by their member in the bodies of `operations`. Ignores absent members and types
  * other than text, because flags are text.
  */
 export function findFlagProblems(

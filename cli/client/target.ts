@@ -24,7 +24,7 @@ export interface Target {
   readonly url: string;
   readonly isLoopback: boolean;
   /**
-   * * Set if no request may be sent: the address belongs to this home's own daemon, which is not running. Another
+   * Set if no request may be sent: the address belongs to this home's own daemon, which is not running. Another
    * process may listen there and must not receive passwords and tokens.
    */
   readonly absence?: CliError;
@@ -35,7 +35,7 @@ type TargetDeps = Pick<CliEnvironment, "config" | "flags" | "system"> & {
 };
 
 /**
- * * Returns the daemon of this run. In order of precedence: `--url`, the profile that `--profile` names, `CROFT_URL`,
+ * Returns the daemon of this run. In order of precedence: `--url`, the profile that `--profile` names, `CROFT_URL`,
  * the profile in use, the config file, the daemon that runs on this home's data, where it would listen.
  */
 export async function findTarget(cli: TargetDeps): Promise<Target> {

@@ -3,7 +3,7 @@ import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 
 /**
- * * The first line that the command prints. It runs in the system's shell, with the name of the service in
+ * The first line that the command prints. It runs in the system's shell, with the name of the service in
  * `CROFT_SERVICE`, and may prompt on standard error.
  * @throws CliError `invalid_credentials` when it fails or prints nothing
  */

@@ -20,7 +20,7 @@ export interface StoredSession {
 /** Access tokens of the vault, renewed before they end. */
 export interface VaultSession {
   /**
-   * * Returns a token that is valid for a while. @throws CliError `not_signed_in` without a session, `session_revoked`
+   * Returns a token that is valid for a while. @throws CliError `not_signed_in` without a session, `session_revoked`
    * when it has ended
    */
   accessToken(): Promise<string>;
@@ -102,7 +102,7 @@ export function createVaultSession(
   }
 
   /**
-   * * A refresh token that its own daemon refused will never be accepted again. A refusal by another daemon of this
+   * A refresh token that its own daemon refused will never be accepted again. A refusal by another daemon of this
    * machine, which may answer while the own one is down, does not end the session.
    */
   async function refuse(

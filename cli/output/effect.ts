@@ -14,7 +14,7 @@ export function toEffectRows(effect: Readonly<Record<string, unknown>>): string 
 }
 
 /**
- * * Formats the effect of a dry run for people: a list gets a line for each element, a text of several lines is
+ * Formats the effect of a dry run for people: a list gets a line for each element, a text of several lines is
  * unchanged. Requests are shown as JSON.
  */
 export function toDryRunText(would: Readonly<Record<string, unknown>>): string {

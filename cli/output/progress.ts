@@ -11,7 +11,7 @@ import { cutEnd, cutStart } from "./width.ts";
  */
 export interface Progress {
   /**
-   * * Begins a transfer; several may run concurrently. `total` is in bytes, undefined when unknown. `from` is the
+   * Begins a transfer; several may run concurrently. `total` is in bytes, undefined when unknown. `from` is the
    * number of bytes that an earlier transfer completed.
    */
   begin(name: string, total: number | undefined, from?: number): Transfer;

@@ -30,7 +30,7 @@ export function olderLogPath(path: string): string {
 }
 
 /**
- * * Opens the log file and standard error for the daemon's lines. The file has one format, a JSON object a line,
+ * Opens the log file and standard error for the daemon's lines. The file has one format, a JSON object a line,
  * whatever a terminal shows. If the file is not writable, only standard error is used.
  */
 export async function openDaemonLog(

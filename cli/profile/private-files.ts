@@ -3,7 +3,7 @@ import { open, rename, rm, mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
- * * Replaces a file atomically: writes a temporary file, syncs and renames it. The file has mode 0600, created folders
+ * Replaces a file atomically: writes a temporary file, syncs and renames it. The file has mode 0600, created folders
  * 0700.
  */
 export async function writePrivateFile(path: string, text: string): Promise<void> {

@@ -27,7 +27,7 @@ export interface RunnerOptions {
 }
 
 /**
- * * Runs the registered runner of this home until the signal is aborted; an ephemeral one until it has run its job, and
+ * Runs the registered runner of this home until the signal is aborted; an ephemeral one until it has run its job, and
  * then removes it from this home. @throws CliError `conflict` when another process runs it
  */
 export async function openRunner(
@@ -81,7 +81,7 @@ type LockSystem = Pick<System, "pid" | "isProcessAlive" | "processMark">;
 const TRIES = 5;
 
 /**
- * * Acquires the lock of the job folder. A second process would mistake the jobs for those of a dead process. A lock of
+ * Acquires the lock of the job folder. A second process would mistake the jobs for those of a dead process. A lock of
  * a process that has ended is replaced. @returns the function that releases the lock
  * @throws CliError `conflict`
  */

@@ -35,7 +35,7 @@ export interface NewRunner {
 const USUAL_IMAGE = "docker://node:22-bookworm";
 
 /**
- * * Registers a runner and stores it in this home, replacing an earlier one. @throws CliError `usage` for invalid
+ * Registers a runner and stores it in this home, replacing an earlier one. @throws CliError `usage` for invalid
  * labels and patterns, `invalid` when the daemon refuses the token
  */
 export async function registerRunner(cli: CliContext, options: NewRunner): Promise<RunnerState> {
@@ -83,7 +83,7 @@ export async function registerRunner(cli: CliContext, options: NewRunner): Promi
 }
 
 /**
- * * Returns the runner of this home, if the daemon still knows it. A runner of another daemon or for a single job does
+ * Returns the runner of this home, if the daemon still knows it. A runner of another daemon or for a single job does
  * not count.
  * @throws CliError when the daemon cannot be asked
  */

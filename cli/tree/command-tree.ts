@@ -58,7 +58,7 @@ export function createLeaf({ name, summary, aliases }: Verb): Command {
 }
 
 /**
- * * Adds `child` to `parent`. Always use this, because commander's own `addCommand` does not inherit the handling of
+ * Adds `child` to `parent`. Always use this, because commander's own `addCommand` does not inherit the handling of
  * errors and output.
  */
 export function attach(parent: Command, child: Command): void {

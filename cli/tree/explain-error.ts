@@ -20,7 +20,7 @@ interface FailedCommand {
 }
 
 /**
- * * Rewords a failure for the user: names the flag or argument with the refused value and the object that was not
+ * Rewords a failure for the user: names the flag or argument with the refused value and the object that was not
  * found, and adds a next step. Otherwise the server's text stays.
  */
 export async function explainError(error: CliError, failed: FailedCommand): Promise<CliError> {
@@ -79,8 +79,8 @@ async function addMistakes(error: CliError, failed: FailedCommand): Promise<CliE
   return mistakes.length === 0 ? error : reword(error, [error.message, ...mistakes].join("; "));
 
   async function findRefused(): Promise<readonly string[]> {
-    const { findFlagProblems: findGivenProblems } = await import("../client/refused-values.ts");
-    return findGivenProblems(operations, values).map((problem) => toSentence(problem, leaf));
+    const { findFlagProblems } = await import("../client/refused-values.ts");
+    return findFlagProblems(operations, values).map((problem) => toSentence(problem, leaf));
   }
 }
 

@@ -8,7 +8,7 @@ import { separators } from "./folder-repository.ts";
 import type { CommandModule } from "./entry.ts";
 
 /**
- * * Returns the failure of a line that commander could not parse. It names everything that is missing and the usage.
+ * Returns the failure of a line that commander could not parse. It names everything that is missing and the usage.
  * `prompted` are the flags that the command cannot prompt for now.
  */
 export function toUsageFailure(

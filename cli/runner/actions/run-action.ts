@@ -183,7 +183,7 @@ async function runNode(
 }
 
 /**
- * * Runs the `post` scripts of the actions, the last one first. Returns whether all succeeded. A failing script does
+ * Runs the `post` scripts of the actions, the last one first. Returns whether all succeeded. A failing script does
  * not prevent the others, because they clean up after their steps.
  */
 export async function runPosts(session: StepRun["session"], jobFrame: Frame): Promise<boolean> {

@@ -210,7 +210,7 @@ const SILENT: OutputSink = {
 const PROBE_MS = 10_000;
 
 /**
- * * Returns the path of docker or podman on the search path, the first that answers: a docker whose daemon does not run
+ * Returns the path of docker or podman on the search path, the first that answers: a docker whose daemon does not run
  * is no use beside a podman. If none answers, the first installed one; undefined without either.
  */
 export async function findEngine(env: System["env"]): Promise<string | undefined> {

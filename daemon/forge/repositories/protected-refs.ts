@@ -35,7 +35,7 @@ export type CheckPush = (
 
 const HEADS = "refs/heads/";
 
-/** Creates the check of pushes. Nobody can delete a protected branch, not even an administrator. */
+/** Creates the check of pushes. A protected branch cannot be deleted, not even by an administrator. */
 export function createPushCheck(db: Database): CheckPush {
   return async (repository, pusher, changes) => {
     const rules = await listBranchProtections(db, repository.id);
