@@ -2,6 +2,7 @@
 // commands/ (does the work with the values of context.ts), client/ (requests) and output/ (prints). profile/ holds
 // configuration and credentials, ui/ the full-screen views, support/ the helpers of several commands, tree/ the command
 // tree.
+import { startProcess } from "../storage/start-process.ts";
 import { CliError, exitCodeOf, toCliError, toErrorLine } from "./errors.ts";
 import type { StopSignal, System } from "./system.ts";
 import { version } from "./version.ts";
@@ -168,54 +169,51 @@ function openOnDesktop(address: string): boolean {
       : platform === "win32"
         ? ["rundll32", "url.dll,FileProtocolHandler"]
         : ["xdg-open"];
-  const { spawn } = process.getBuiltinModule("node:child_process");
-  const opener = spawn(program, [...words, address], { stdio: "ignore", detached: true });
-  opener.on("error", () => undefined);
-  opener.unref();
-  return true;
+  try {
+    const stdio = ["ignore", "ignore", "ignore"] as const;
+    startProcess(program, [...words, address], { stdio, detached: true }).child.unref();
+    return true;
+  } catch {
+    // The caller prints the address.
+    return false;
+  }
 }
 
 /** The exit codes of a shell that cannot run its command. */
-const notStarted: ReadonlySet<number | null> = new Set([126, 127]);
+const notStarted: ReadonlySet<number | undefined> = new Set([126, 127]);
 
-function showInPager(pager: string, text: string): Promise<boolean> {
-  const { spawn } = process.getBuiltinModule("node:child_process");
+async function showInPager(pager: string, text: string): Promise<boolean> {
   // F: a text that fits is only printed. R: colours. X: the text stays on the screen.
   const env = { LESS: "FRX", ...process.env };
-  const child = spawn(pager, { shell: true, env, stdio: ["pipe", "inherit", "inherit"] });
-  // Leaving before the end closes the pipe; the pager takes Ctrl-C as a key.
-  child.stdin.on("error", () => undefined);
+  await using started = startProcess(pager, [], {
+    shell: true,
+    env,
+    stdio: ["pipe", "inherit", "inherit"],
+  });
+  // The pager takes Ctrl-C as a key.
   const ignore = () => undefined;
   process.on("SIGINT", ignore);
-  child.stdin.end(text);
-  return new Promise((resolve) => {
-    const finish = (isShown: boolean) => {
-      process.off("SIGINT", ignore);
-      resolve(isShown);
-    };
-    child.once("error", () => finish(false));
-    child.once("close", (code) => finish(!notStarted.has(code)));
-  });
+  started.child.stdin.end(text);
+  const { exitCode, error } = await started.ended;
+  process.off("SIGINT", ignore);
+  return error === undefined && !notStarted.has(exitCode);
 }
 
 /**
  * Node does not report POLLERR of a pipe to which nothing is being written. GNU tail, which has the same standard output,
  * polls for it and ends; `--pid` ends it with this process, so that the pipe never has a forgotten writer.
  */
-function outputClosed(signal: AbortSignal): Promise<void> {
+async function outputClosed(signal: AbortSignal): Promise<void> {
   const { fstatSync } = process.getBuiltinModule("node:fs");
-  if (process.platform !== "linux" || !fstatSync(1).isFIFO()) return new Promise(() => undefined);
-  const { spawn } = process.getBuiltinModule("node:child_process");
-  const words = ["-f", `--pid=${process.pid}`, "/dev/null"];
-  const tail = spawn("tail", words, { stdio: ["ignore", "inherit", "ignore"], signal });
-  tail.unref();
-  return new Promise((resolve) => {
-    // Without GNU tail, or after the end of the watch, the next write detects it.
-    tail.on("error", () => undefined);
-    tail.once("exit", (_code, killedBy) => {
-      if (killedBy === "SIGPIPE") resolve();
-    });
-  });
+  if (process.platform === "linux" && fstatSync(1).isFIFO()) {
+    const words = ["-f", `--pid=${process.pid}`, "/dev/null"];
+    const stdio = ["ignore", "inherit", "ignore"] as const;
+    const tail = startProcess("tail", words, { stdio, signal });
+    tail.child.unref();
+    if ((await tail.exited).signal === "SIGPIPE") return;
+  }
+  // Without GNU tail, or after the end of the watch, the next write detects it.
+  await new Promise<never>(() => undefined);
 }
 
 function canSignal(pid: number, signal: NodeJS.Signals | 0): boolean {

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { startProcess } from "../../storage/start-process.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 
@@ -13,18 +13,16 @@ export async function runTokenCommand(
   cli: Pick<CliContext, "system" | "signal">,
 ): Promise<string> {
   const { env } = cli.system;
-  const child = spawn(command, {
+  await using started = startProcess(command, [], {
     shell: true,
     env: { ...env, CROFT_SERVICE: service },
     stdio: ["ignore", "pipe", "inherit"],
     signal: cli.signal,
   });
   const chunks: Buffer[] = [];
-  child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.on("error", reject);
-    child.on("close", resolve);
-  });
+  started.child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
+  const { exitCode: code, error } = await started.ended;
+  if (error !== undefined) throw error;
   const token = Buffer.concat(chunks).toString("utf8").split(/\r?\n/)[0]?.trim() ?? "";
   if (code === 0 && token !== "") return token;
   const outcome = code === 0 ? "printed nothing" : `ended with ${code ?? "a signal"}`;

@@ -1,6 +1,6 @@
 // Runs the git of this machine, and names croft as its credential helper.
-import { spawn } from "node:child_process";
 import { resolve } from "node:path";
+import { type OwnedProcess, startProcess } from "../../storage/start-process.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { toShellWord } from "../output/shell-word.ts";
@@ -23,12 +23,13 @@ const OUTPUT_BYTES_MAX = 1024 * 1024;
  * @throws CliError `unsupported` when git is not installed
  */
 export async function readGit(cli: GitDeps, words: readonly string[]): Promise<GitResult> {
-  const child = spawn("git", [...words], {
+  await using git = startProcess("git", words, {
     cwd: cli.system.workingDirectory,
     env: cli.system.env,
     stdio: ["ignore", "pipe", "ignore"],
     signal: cli.signal,
   });
+  const { child } = git;
   const chunks: Buffer[] = [];
   let length = 0;
   child.stdout.on("data", (chunk: Buffer) => {
@@ -36,7 +37,7 @@ export async function readGit(cli: GitDeps, words: readonly string[]): Promise<G
     if (length > OUTPUT_BYTES_MAX) child.kill();
     else chunks.push(chunk);
   });
-  const code = await ended(child, cli.signal);
+  const code = await toExitCode(git, cli.signal);
   return {
     code,
     out: Buffer.concat(chunks)
@@ -47,34 +48,29 @@ export async function readGit(cli: GitDeps, words: readonly string[]): Promise<G
 
 /** * Runs git and shows its messages and progress on standard error. @throws CliError `git_failed` when it fails */
 export async function runGit(cli: GitDeps, words: readonly string[]): Promise<void> {
-  const child = spawn("git", [...words], {
+  await using git = startProcess("git", words, {
     cwd: cli.system.workingDirectory,
     env: cli.system.env,
     // Standard output is the result of the command.
     stdio: ["inherit", 2, "inherit"],
     signal: cli.signal,
   });
-  const code = await ended(child, cli.signal);
+  const code = await toExitCode(git, cli.signal);
   if (code === 0) return;
   const verb = words.find((word) => /^[a-z]+$/.test(word)) ?? "";
   throw new CliError("git_failed", `"git ${verb}" failed with exit code ${code}`);
 }
 
-function ended(child: ReturnType<typeof spawn>, signal: AbortSignal): Promise<number> {
-  return new Promise((resolve, reject) => {
-    child.on("error", (error) => {
-      if (signal.aborted) reject(signal.reason as Error);
-      else if ((error as NodeJS.ErrnoException).code === "ENOENT")
-        reject(
-          new CliError("unsupported", "git was not found", {
-            hint: "install git, and run croft in a folder that exists",
-            cause: error,
-          }),
-        );
-      else reject(error);
+async function toExitCode({ ended }: OwnedProcess, signal: AbortSignal): Promise<number> {
+  const { exitCode = 1, error } = await ended;
+  signal.throwIfAborted();
+  if (error?.code === "ENOENT")
+    throw new CliError("unsupported", "git was not found", {
+      hint: "install git, and run croft in a folder that exists",
+      cause: error,
     });
-    child.on("close", (code) => resolve(code ?? 1));
-  });
+  if (error !== undefined) throw error;
+  return exitCode;
 }
 
 /**

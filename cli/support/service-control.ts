@@ -1,6 +1,6 @@
-import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { startProcess } from "../../storage/start-process.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { toShellWord } from "../output/shell-word.ts";
@@ -73,22 +73,18 @@ export async function findInstalledService(cli: CliContext): Promise<ServiceFile
 export async function runServiceManager(cli: CliContext, words: readonly string[]): Promise<void> {
   const [program = "", ...args] = words;
   const line = words.map(toShellWord).join(" ");
-  const child = spawn(program, args, {
+  await using started = startProcess(program, args, {
     env: cli.system.env,
     stdio: ["ignore", "ignore", "pipe"],
     signal: cli.signal,
   });
   let reason = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+  started.child.stderr.setEncoding("utf8").on("data", (text: string) => {
     if (reason.length < REASON_LENGTH_MAX) reason += text;
   });
-  const failure = await new Promise<string | undefined>((resolve) => {
-    child.once("error", (error) => resolve(error.message));
-    child.once("close", (code) =>
-      resolve(code === 0 ? undefined : reason.trim() || `exit code ${code}`),
-    );
-  });
-  if (failure !== undefined)
+  const { exitCode, signal, error } = await started.ended;
+  const failure = error?.message ?? (reason.trim() || `exit code ${exitCode ?? signal}`);
+  if (exitCode !== 0)
     throw new CliError("unexpected", `${line}: ${failure}`, {
       hint: '"croft daemon logs" shows why the daemon ended, if it was started',
     });

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { spawn } from "node:child_process";
+import { startProcess } from "../../storage/start-process.ts";
 import type { System } from "../system.ts";
 
 /** The program and settings of a service of the operating system. */
@@ -267,9 +267,11 @@ export function createServiceNotifier(
 
 function runSystemdNotify(env: System["env"]): (words: readonly string[]) => void {
   return (words) => {
-    const child = spawn("systemd-notify", [...words], { env, stdio: "ignore" });
-    // If the program is missing, the service manager reports that no notification arrived.
-    child.on("error", () => undefined);
-    child.unref();
+    try {
+      const stdio = ["ignore", "ignore", "ignore"] as const;
+      startProcess("systemd-notify", words, { env, stdio }).child.unref();
+    } catch {
+      // The service manager reports that no notification arrived; a timer of the daemon must not end it.
+    }
   };
 }

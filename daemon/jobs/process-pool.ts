@@ -1,5 +1,9 @@
-import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import {
+  type MessagingProcess,
+  type ProcessEnd,
+  startScript,
+} from "../../storage/start-process.ts";
 import { createFairQueue, type FairQueueBounds } from "./fair-queue.ts";
 import {
   type JobOptions,
@@ -42,7 +46,7 @@ interface Job<Input, Output> extends ProcessJob<Input> {
 }
 
 interface Running<Input, Output> {
-  readonly child: ChildProcess;
+  readonly child: MessagingProcess;
   job: Job<Input, Output> | undefined;
   timer: NodeJS.Timeout | undefined;
   /** Whether the pool ended the process. */
@@ -63,14 +67,25 @@ export function createProcessPool<Input, Output>(
   const queue = createFairQueue<Job<Input, Output>>(options.queue);
   let running: Running<Input, Output> | undefined;
   let isClosed = false;
-  const ended: Promise<void>[] = [];
+  const ended = new Set<Promise<void>>();
 
   const dispatch = () => {
     if (isClosed || running?.job !== undefined) return;
     const next = queue.shift(() => true)?.item;
     if (next === undefined) return;
-    running ??= start();
+    try {
+      running ??= start();
+    } catch (error) {
+      failAll(next, error as Error);
+      return;
+    }
     begin(running, next);
+  };
+
+  /** Settles all jobs: what the system lacks for the process of one, it lacks for the next one too. */
+  const failAll = (first: Job<Input, Output>, error: Error) => {
+    const waiting = queue.clear().map(({ item }) => item);
+    for (const job of [first, ...waiting]) job.settle({ kind: "not_started", error });
   };
 
   const begin = (current: Running<Input, Output>, job: Job<Input, Output>) => {
@@ -115,7 +130,7 @@ export function createProcessPool<Input, Output>(
 
   const start = (): Running<Input, Output> => {
     const [execPath, ...execArgv] = options.program;
-    const child = fork(fileURLToPath(options.scriptUrl), {
+    const { child, exited } = startScript(fileURLToPath(options.scriptUrl), {
       execPath,
       execArgv,
       // The environment may hold secrets, and nothing that reads hostile files needs it.
@@ -143,17 +158,13 @@ export function createProcessPool<Input, Output>(
       dispatch();
     });
     child.on("error", (error) => end(current, { kind: "not_started", error }));
-    const exited = new Promise<void>((resolve) => {
-      child.once("exit", (code, signal) => {
-        const isOurs = current.isEnded;
-        current.isEnded = true;
-        if (!isOurs) end(current, toOutcome(code, signal));
-        resolve();
-      });
-      child.once("error", () => resolve());
+    const settled: Promise<void> = exited.then((processEnd) => {
+      ended.delete(settled);
+      const isOurs = current.isEnded;
+      current.isEnded = true;
+      if (!isOurs) end(current, toOutcome(processEnd));
     });
-    ended.push(exited);
-    void exited.then(() => ended.splice(ended.indexOf(exited), 1));
+    ended.add(settled);
     return current;
   };
 
@@ -181,9 +192,9 @@ export function createProcessPool<Input, Output>(
  * The outcome of a job whose process ended by itself. The system's out-of-memory killer and V8 end it when memory
  * runs out.
  */
-function toOutcome(code: number | null, signal: NodeJS.Signals | null): ThreadOutcome<never> {
+function toOutcome({ exitCode, signal }: ProcessEnd): ThreadOutcome<never> {
   if (signal === "SIGKILL" || signal === "SIGABRT") return { kind: "out_of_memory" };
-  return { kind: "failed", error: new Error(`the process ended with ${signal ?? code}`) };
+  return { kind: "failed", error: new Error(`the process ended with ${signal ?? exitCode}`) };
 }
 
 const closedError = () => new Error("the pool is closed");

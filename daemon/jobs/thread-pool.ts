@@ -114,7 +114,13 @@ export function createThreadPool<Input, Output>(
       threads.size < options.threadsMax &&
       queue.countCallers(mayStart) > starting + idle.length
     )
-      startThread();
+      try {
+        startThread();
+      } catch (error) {
+        // The system has no thread or memory left. Waiting jobs run on the other threads, if there are any.
+        if (threads.size > 0) return;
+        queue.shift(mayStart)?.item.settle({ kind: "not_started", error: error as Error });
+      }
   };
 
   const begin = (thread: PoolThread, job: Job<Input, Output>) => {
@@ -194,7 +200,8 @@ export function createThreadPool<Input, Output>(
     clearTimeout(thread.timer);
     const at = idle.indexOf(thread);
     if (at !== -1) idle.splice(at, 1);
-    void thread.worker.terminate();
+    // The end of the thread settles nothing any more.
+    thread.worker.terminate().catch(() => undefined);
     settle(thread, outcome ?? { kind: "failed", error: new Error("the thread ended") });
     if (!isClosed) dispatch();
   };

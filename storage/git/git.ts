@@ -1,14 +1,15 @@
 // Bare repositories, read and written by the system's git. Start here (running git), then repository-files.ts
 // (folders of repositories) and refs.ts.
-import { type ChildProcessByStdio, spawn } from "node:child_process";
+import type { ChildProcessByStdio } from "node:child_process";
 import { existsSync } from "node:fs";
 import { devNull } from "node:os";
 import type { Readable, Writable } from "node:stream";
+import { type OwnedProcess, ProcessStartError, startProcess } from "../start-process.ts";
 
 /**
- * Why git failed. `missing`: git is not installed; `moved`: the folder is missing, or not there any more; `busy`: this
- * process has too many open files to start git; `failed`: git exited with a failure; `too_long`: it exceeded the limit on
- * output or time.
+ * Why git failed. `missing`: git is not installed; `moved`: the folder is missing, or not there any more; `busy`: the
+ * system has too few file descriptors, processes or memory to start git now; `failed`: git exited with a failure, or its
+ * arguments are too long; `too_long`: it exceeded the limit on output or time.
  */
 export type GitErrorCode = "missing" | "moved" | "busy" | "failed" | "too_long";
 
@@ -60,7 +61,7 @@ export interface GitRunOptions {
 export interface Git {
   /** Runs a git command to its end and returns its output. @throws GitError */
   run(args: readonly string[], options: GitRunOptions): Promise<Buffer>;
-  /** Starts a git command for streaming. @throws GitError `busy`, `moved` */
+  /** Starts a git command for streaming. @throws GitError `busy`, `moved`, `failed` */
   start(
     args: readonly string[],
     options: Pick<GitRunOptions, "directory" | "env" | "config">,
@@ -125,22 +126,14 @@ const fixedConfig: Readonly<Record<string, string>> = {
 /** Runs the git found on `searchPath` (as in `PATH`) with an environment of its own; it inherits no variable of the daemon. */
 export function createGit({ searchPath }: { readonly searchPath: string }): Git {
   const start: Git["start"] = (args, { directory, env = {}, config = {} }) => {
-    const child = spawn("git", [...args], {
+    const command = `git ${args[0] ?? ""}`;
+    const child = startGit(command, args, {
       cwd: directory,
       env: toEnvironment(searchPath, env, config),
-      stdio: ["pipe", "pipe", "pipe"],
-      windowsHide: true,
     });
-    // Without free file descriptors the pipes are missing despite their types, and an error event follows.
-    if ((child.stdin as Writable | undefined) === undefined) {
-      child.once("error", () => undefined);
-      throw new GitError("busy", `git ${args[0] ?? ""} failed to start: too many open files`);
-    }
     // The system reports a missing folder in the same way as a missing program, and at once: no process exists.
-    if (child.pid === undefined && !existsSync(directory)) {
-      child.once("error", () => undefined);
-      throw new GitError("moved", `git ${args[0] ?? ""} failed to start: its folder is missing`);
-    }
+    if (child.child.pid === undefined && !existsSync(directory))
+      throw new GitError("moved", `${command} failed to start: its folder is missing`);
     return toProcess(child);
   };
 
@@ -175,6 +168,8 @@ export function createGit({ searchPath }: { readonly searchPath: string }): Git 
       if (excess !== undefined) throw new GitError("too_long", `${command}: too much ${excess}`);
       if (exitCode === undefined && stderr.includes("ENOENT"))
         throw new GitError("missing", `${command}: ${stderr}`);
+      if (exitCode === undefined && stderr === "EAGAIN")
+        throw new GitError("busy", `${command} failed to start: too many processes`);
       if (exitCode !== 0 && !options.accept?.includes(exitCode ?? -1))
         throw new GitError("failed", `${command} ended with ${exitCode ?? "a signal"}: ${stderr}`);
       return Buffer.concat(chunks);
@@ -182,25 +177,34 @@ export function createGit({ searchPath }: { readonly searchPath: string }): Git 
   };
 }
 
-function toProcess(child: ChildProcessByStdio<Writable, Readable, Readable>): GitProcess {
+type GitChild = OwnedProcess<ChildProcessByStdio<Writable, Readable, Readable>>;
+
+/** @throws GitError `busy`, `failed` */
+function startGit(
+  command: string,
+  args: readonly string[],
+  options: { readonly cwd: string; readonly env: Record<string, string> },
+): GitChild {
+  try {
+    return startProcess("git", args, { ...options, stdio: ["pipe", "pipe", "pipe"] });
+  } catch (error) {
+    if (!(error instanceof ProcessStartError)) throw error;
+    const code = error.code === "E2BIG" ? "failed" : "busy";
+    throw new GitError(code, `${command} failed to start: ${error.code}`, error);
+  }
+}
+
+function toProcess({ child, ended: closed }: GitChild): GitProcess {
   let stderr = "";
   child.stderr.on("data", (chunk: Buffer) => {
     if (stderr.length < STDERR_BYTES_MAX)
       stderr += chunk.toString("utf8", 0, STDERR_BYTES_MAX - stderr.length);
   });
-  // A git that exits early closes its input; `ended` has the reason. An unhandled error of a pipe would end the daemon.
-  for (const pipe of [child.stdin, child.stdout, child.stderr])
-    pipe.on("error", () => pipe.destroy());
   let timer: NodeJS.Timeout | undefined;
-  const ended = new Promise<GitEnd>((resolve) => {
-    child.once("error", (error: NodeJS.ErrnoException) => {
-      if (child.pid === undefined)
-        resolve({ exitCode: undefined, stderr: error.code ?? error.message });
-    });
-    child.once("close", (code) => {
-      clearTimeout(timer);
-      resolve({ exitCode: code ?? undefined, stderr: stderr.trim() });
-    });
+  const ended = closed.then(({ exitCode, error }): GitEnd => {
+    clearTimeout(timer);
+    const reason = exitCode === undefined ? error?.code : undefined;
+    return { exitCode, stderr: reason ?? stderr.trim() };
   });
   return {
     stdin: child.stdin,

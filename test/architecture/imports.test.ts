@@ -127,10 +127,22 @@ const rules: readonly Rule[] = [
     of: /^cli\/(?!runner\/)/,
     refuses: ({ target, dynamic, typeOnly }) =>
       isOurs(target) &&
-      !/^(cli\/|daemon\/(contract|settings)\/|package\.json$)/.test(target) &&
+      !/^(cli\/|daemon\/(contract|settings)\/|storage\/start-process\.ts$|package\.json$)/.test(
+        target,
+      ) &&
       !(target === "daemon/main.ts" && (dynamic || typeOnly)),
     because:
-      "it talks to daemons over the wire, of other versions too; serve and init load daemon/main.ts when they run",
+      "it talks to daemons over the wire, of other versions too; serve and init load daemon/main.ts when they run; programs start in one way everywhere",
+  },
+  {
+    name: "programs, scripts and threads start in one place each",
+    of: /^(cli|daemon|storage)\/(?!runner\/places\/|.*(start-process|thread-pool)\.ts$)/,
+    refuses: ({ target, names, typeOnly }) =>
+      !typeOnly &&
+      (target === "node:child_process" ||
+        (target === "node:worker_threads" && names.includes("Worker"))),
+    because:
+      "a start that fails throws, returns a process without pipes, or emits an error; storage/start-process.ts and daemon/jobs/thread-pool.ts handle all three",
   },
   {
     name: "nothing of the product knows tests, benchmarks or the build",

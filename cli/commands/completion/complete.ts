@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { startProcess } from "../../../storage/start-process.ts";
 import { type CliContext, createContext } from "../../context.ts";
 import { noFlags } from "../../flags.ts";
 import { wholeList } from "../../output/pages.ts";
@@ -171,13 +171,13 @@ function renewInBackground({ system, flags }: CliContext): void {
     ["--home", flags.home],
     ["--config", flags.config],
   ].flatMap(([name = "", value]) => (value === undefined ? [] : [name, value]));
-  const child = spawn(program, [...before, "__complete", "--renew", ...chosen], {
-    env: system.env,
-    detached: true,
-    windowsHide: true,
-    stdio: "ignore",
-  });
-  // A renewal that cannot start leaves the session as it is.
-  child.on("error", () => undefined);
-  child.unref();
+  try {
+    startProcess(program, [...before, "__complete", "--renew", ...chosen], {
+      env: system.env,
+      detached: true,
+      stdio: ["ignore", "ignore", "ignore"],
+    }).child.unref();
+  } catch {
+    // A renewal that cannot start leaves the session as it is.
+  }
 }

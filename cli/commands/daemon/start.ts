@@ -1,9 +1,8 @@
 import { join } from "node:path";
-import { spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
-import type { Readable } from "node:stream";
+import { startProcess } from "../../../storage/start-process.ts";
 import { findDaemonNotice } from "../../client/target.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError, DryRun } from "../../errors.ts";
@@ -270,25 +269,15 @@ async function startInBackground(
 ): Promise<BackgroundProcess> {
   const [file, ...before] = program;
   const errors = openSync(errorPath, "w", 0o600);
-  const child = spawn(file, [...before, ...words], {
-    cwd: workingDirectory,
-    env,
-    detached: true,
-    windowsHide: true,
-    stdio: ["ignore", "pipe", errors],
-  });
-  closeSync(errors);
-  const output = child.stdout as Readable;
-  await new Promise<void>((resolve, reject) => {
-    child.once("spawn", resolve);
-    child.once("error", reject);
-  });
-  const firstLine = new Promise<string | undefined>((resolve) => {
+  const { child, exited } = startWith(errors);
+  if (child.pid === undefined) throw (await exited).error ?? new Error(`${file} failed to start`);
+  const output = child.stdout;
+  const firstLine = new Promise<string | undefined>((resolve, reject) => {
     createInterface(output).once("line", resolve);
-    child.once("exit", () => resolve(undefined));
+    exited.then(() => resolve(undefined), reject);
   });
   return {
-    pid: child.pid ?? 0,
+    pid: child.pid,
     firstLine,
     readErrors: () => readFile(errorPath, "utf8"),
     release() {
@@ -296,4 +285,17 @@ async function startInBackground(
       child.unref();
     },
   };
+
+  function startWith(stderr: number) {
+    try {
+      return startProcess(file, [...before, ...words], {
+        cwd: workingDirectory,
+        env,
+        detached: true,
+        stdio: ["ignore", "pipe", stderr],
+      });
+    } finally {
+      closeSync(stderr);
+    }
+  }
 }

@@ -1,8 +1,8 @@
-import { spawn, type StdioOptions } from "node:child_process";
 import { createHash } from "node:crypto";
 import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { startProcess } from "../../../../storage/start-process.ts";
 import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, toCliError, usageError } from "../../../errors.ts";
@@ -108,19 +108,17 @@ async function runItemEdit(
 /** Runs the editor on the terminal until it ends. The command may have arguments; the path is passed as one word. */
 async function runEditor(cli: CliContext, program: string, path: string): Promise<void> {
   const { env, platform } = cli.system;
-  const stdio: StdioOptions = ["inherit", cli.io.isOutputTerminal ? "inherit" : 2, "inherit"];
+  const stdio = ["inherit", cli.io.isOutputTerminal ? "inherit" : 2, "inherit"] as const;
   // Ctrl-C belongs to the editor.
   cli.holdStops();
-  const child =
+  const editor =
     platform === "win32"
-      ? spawn(`${program} "${path}"`, { stdio, shell: true, env: { ...env } })
-      : spawn("/bin/sh", ["-c", `${program} "$1"`, "sh", path], { stdio, env: { ...env } });
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("exit", resolve);
-  });
-  if (code !== 0)
-    throw new CliError("cancelled", `the editor ended with ${code ?? "a signal"}`, {
+      ? startProcess(`${program} "${path}"`, [], { stdio, shell: true, env: { ...env } })
+      : startProcess("/bin/sh", ["-c", `${program} "$1"`, "sh", path], { stdio, env: { ...env } });
+  const { exitCode, error } = await editor.exited;
+  if (error !== undefined) throw error;
+  if (exitCode !== 0)
+    throw new CliError("cancelled", `the editor ended with ${exitCode ?? "a signal"}`, {
       hint: "the file is unchanged",
     });
 }

@@ -156,4 +156,10 @@ describe("thread pool", () => {
     const pool = makePool({ workerUrl: new URL("./not-there.worker.ts", import.meta.url) });
     expect(await pool.run("a", LONG)).toMatchObject({ kind: "not_started" });
   });
+
+  test("settles each waiting job when the creation of a thread throws", async () => {
+    const pool = makePool({ workerUrl: new URL("https://localhost/not-a-file.js"), threadsMax: 2 });
+    const outcomes = await Promise.all(["a", "b"].map((input) => pool.run(input, LONG)));
+    expect(outcomes.map(({ kind }) => kind)).toEqual(["not_started", "not_started"]);
+  });
 });
