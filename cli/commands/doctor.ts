@@ -221,6 +221,10 @@ async function checkDaemon(cli: CliContext): Promise<string | Warning> {
     const { body } = await cli.client.call(forge.forgeVersion, {}, { authorization: "none" });
     return `${url} accepts requests${where}, forge API ${body.version}`;
   }
+  if (/"jobs":\s*"stalled"/.test(readiness.toString()))
+    throw new CliError("server_error", `${url} answers${where}, but runs no jobs`, {
+      hint: "mail, webhooks, workflows and schedules wait until its database can be written; the daemon's log has the reason",
+    });
   return {
     warning: `${url} answers, but is not ready${where}`,
     hint: '"croft daemon wait" waits for it',

@@ -23,6 +23,7 @@ import { createBodyBudgets } from "../http/body-memory.ts";
 import { createClientAddress } from "../http/client-address.ts";
 import { withCors } from "../http/cors.ts";
 import type { Api, Route } from "../http/handle.ts";
+import { createRequestLimiter } from "../http/limits.ts";
 import { createMetrics } from "../http/metrics.ts";
 import { createServerRequest } from "../http/server-request.ts";
 import { createNodeHandler, type NodeHandler } from "../http/server.ts";
@@ -64,13 +65,14 @@ export function createTransport(
   deps: ServiceDeps,
   parts: TransportParts,
 ): { readonly handler: NodeHandler; readonly beginStop: () => void } {
-  const { input, stores, addresses, limiter, log } = deps;
+  const { db, input, stores, addresses, log, queue } = deps;
   const { settings, version, clock } = input;
   let accepts = true;
-  const metrics = createMetrics(version);
+  const metrics = createMetrics(version, () => queue.stalledMs());
   const toServerRequest = createServerRequest(createClientAddress(settings.trustedProxies));
   const report = createAccessLog(log, metrics);
   const bodies = createBodyBudgets(settings.maxBodyBytes);
+  const limiter = createRequestLimiter(deps.limiter, db);
   const { addressKey } = limiter;
   const binder: BinderOptions = {
     limiter,
@@ -149,7 +151,7 @@ export function createTransport(
 type BugReport = (error: unknown, request: { readonly id: string }) => void;
 
 function openServicePages(
-  { db, input, stores }: ServiceDeps,
+  { db, input, stores, queue }: ServiceDeps,
   { objects: { isReachable }, backupState }: TransportParts,
   own: Pick<ServicePagesDeps, "metrics" | "accepts">,
 ) {
@@ -163,6 +165,7 @@ function openServicePages(
       await isInitialised(db);
     },
     hasSpace: () => stores.reserve.hasSpace(),
+    jobsStalledMs: () => queue.stalledMs(),
     backupState,
     ...(isReachable === undefined ? {} : { isBucketReachable: isReachable }),
     documents,

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Database } from "../../storage/engine/database.ts";
+import { type Database, StorageError } from "../../storage/engine/database.ts";
 import {
   countHit,
   deleteEndedWindows,
@@ -9,6 +9,8 @@ import {
   shortenRateWindow,
   uncountHit,
 } from "../../storage/tables/common/rate-limits.ts";
+import { PATIENCE_MS, withinMs } from "../utilities/within.ts";
+import type { RateLimiter } from "./bind.ts";
 import { limitAddress } from "./client-address.ts";
 import type { Route } from "./handle.ts";
 
@@ -124,6 +126,46 @@ export function createLimiter({ db, clock, enabled = true }: LimiterOptions): Li
     reset: (key) => deleteRateWindow(db, toStoredKey(key)),
     prune: () => deleteEndedWindows(db, clock()),
     addressKey: limitAddress,
+  };
+}
+
+/**
+ * Returns a limiter for whole requests, which must be answered while another process holds the database: a hit that cannot
+ * be counted soon is added to the last known number instead, and is counted later or lost. Attempts to sign in use the
+ * other limiter, which waits.
+ */
+export function createRequestLimiter(limiter: Limiter, db: Database): RateLimiter {
+  /** Hits that are being counted, by key. */
+  const counting = new Map<string, number>();
+  /** The latest hit could not be counted soon: the next ones do not wait. */
+  let isHeld = false;
+  return {
+    counts: limiter.counts,
+    addressKey: limiter.addressKey,
+    async consume(key, rule) {
+      const hits = (counting.get(key) ?? 0) + 1;
+      counting.set(key, hits);
+      const counted = limiter
+        .consume(key, rule)
+        .then((outcome) => {
+          isHeld = false;
+          return outcome;
+        })
+        .catch((error: unknown) => {
+          if (error instanceof StorageError && error.code === "busy") return undefined;
+          throw error;
+        })
+        .finally(() => {
+          const left = (counting.get(key) ?? 1) - 1;
+          if (left === 0) counting.delete(key);
+          else counting.set(key, left);
+        });
+      const outcome = await withinMs(isHeld ? 0 : PATIENCE_MS, counted);
+      if (outcome !== undefined) return outcome;
+      isHeld = true;
+      const window = await findRateWindow(db, toStoredKey(key));
+      return toOutcome(rule.max, (window?.points ?? 0) + hits, rule.seconds);
+    },
   };
 }
 

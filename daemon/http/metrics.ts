@@ -21,8 +21,11 @@ interface RouteFigures {
   sum: number;
 }
 
-/** Creates the metrics of one daemon, with a registry of its own: tests run several daemons in one process. */
-export function createMetrics(version: string): Metrics {
+/**
+ * Creates the metrics of one daemon, with a registry of its own: tests run several daemons in one process. `jobsStalledMs`
+ * is as in `JobQueue.stalledMs`.
+ */
+export function createMetrics(version: string, jobsStalledMs: () => number): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: "croft_" });
   const registers = [registry];
@@ -41,6 +44,14 @@ export function createMetrics(version: string): Metrics {
     labelNames: ["version"] as const,
     registers,
   }).set({ version }, 1);
+  new Gauge({
+    name: "croft_jobs_stalled_seconds",
+    help: "Time since due jobs could last be started. Above a few seconds, no job, mail, hook or schedule runs.",
+    registers,
+    collect() {
+      this.set(jobsStalledMs() / 1000);
+    },
+  });
   // Counted in plain maps and formatted on request: a counter of the library takes longer than some requests.
   const routes = new Map<string, RouteFigures>();
   const figuresOf = (route: string): RouteFigures => {

@@ -10,6 +10,9 @@ const NO_STORE = { "Cache-Control": "no-store", "X-Content-Type-Options": "nosni
 const TEXT = { ...NO_STORE, "Content-Type": "text/plain; charset=utf-8" } as const;
 const JSON_TYPE = "application/json";
 
+/** Time without a look for due jobs after which the queue counts as stalled; it looks every second. */
+const JOBS_STALLED_MS = 30_000;
+
 /** The OpenAPI document of an API. */
 export interface ApiDocument {
   /** The addresses of the document; the first one is its own. */
@@ -29,6 +32,8 @@ export interface ServicePagesDeps {
   readonly hasSpace: () => Promise<boolean>;
   /** Returns whether the bucket of objects can be read now; absent if there is no bucket. */
   readonly isBucketReachable?: () => Promise<boolean>;
+  /** Returns the milliseconds since due jobs could last be started. */
+  readonly jobsStalledMs: () => number;
   /** Returns the state of the latest scheduled backup; undefined before the first, and when none are scheduled. */
   readonly backupState: () => Promise<string | undefined>;
   readonly documents: readonly ApiDocument[];
@@ -60,10 +65,13 @@ export function createServicePages(deps: ServicePagesDeps): Map<string, PlainRou
     [
       "/readyz",
       async (_request, response) => {
-        const ready = accepts() && (await canServe());
+        // A queue that cannot claim jobs cannot write: nor can a request.
+        const moves = deps.jobsStalledMs() <= JOBS_STALLED_MS;
+        const ready = moves && accepts() && (await canServe());
         const backup = ready ? await backupState() : undefined;
         const body = {
           status: ready ? "ready" : "not ready",
+          ...(moves ? {} : { jobs: "stalled" }),
           ...((await hasSpace()) ? {} : { disk: "full" }),
           // Everything except packages works without the bucket. If all daemons failed this check, everything would
           // stop.

@@ -9,6 +9,7 @@ import {
 } from "../../storage/tables/common/jobs.ts";
 import type { Log } from "../utilities/logging.ts";
 import { createScrubber } from "../utilities/redaction.ts";
+import { withinMs } from "../utilities/within.ts";
 import {
   kindDefaults,
   PermanentJobError,
@@ -20,7 +21,8 @@ import {
 export interface JobRunner {
   /**
    * Runs a job. Deletes it on success; otherwise schedules a retry or dead-letters it. An attempt that fails because of
-   * `stopped` is released and does not count.
+   * `stopped` is released and does not count. An attempt that ignores the end of its time has failed a minute later, so
+   * that its slot is free for other jobs.
    */
   attempt(kind: RegisteredKind, job: JobRecord, stopped: AbortSignal): Promise<void>;
   /** Releases a job as if it had never been claimed. */
@@ -38,11 +40,14 @@ export interface JobRunnerOptions {
   readonly log: Log;
   /** The owner of this process's leases. */
   readonly owner: string;
+  /** Time between the abort of an attempt that timed out and its failure, if it does not end by itself; 60 s. */
+  readonly abandonMs?: number;
 }
 
 const ERROR_CHARACTERS_MAX = 500;
 
-export function createJobRunner({ db, clock, random, log, owner }: JobRunnerOptions): JobRunner {
+export function createJobRunner(options: JobRunnerOptions): JobRunner {
+  const { db, clock, random, log, owner, abandonMs = 60_000 } = options;
   const claimOf = ({ id, attempts }: JobRecord) => ({ id, owner, attempts });
 
   async function release(job: JobRecord): Promise<void> {
@@ -83,8 +88,11 @@ export function createJobRunner({ db, clock, random, log, owner }: JobRunnerOpti
 
     async attempt(kind, job, stopped) {
       const signal = AbortSignal.any([stopped, AbortSignal.timeout(kind.timeoutMs)]);
+      const context = { id: job.id, attempt: job.attempts, signal };
       try {
-        await kind.run(job.payload, { id: job.id, attempt: job.attempts, signal });
+        const running = kind.run(job.payload, context).then(() => true);
+        const hasEnded = await withinMs(kind.timeoutMs + abandonMs, running);
+        if (hasEnded === undefined) throw new Error("did not end when its time was over");
       } catch (error) {
         if (stopped.aborted) await release(job);
         else await recordFailure(kind, job, error);

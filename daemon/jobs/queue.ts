@@ -15,6 +15,7 @@ import {
   retryJob,
 } from "../../storage/tables/common/jobs.ts";
 import type { Log } from "../utilities/logging.ts";
+import { withinMs } from "../utilities/within.ts";
 import { type JobKind, kindDefaults, type RegisteredKind } from "./job-kind.ts";
 import { createJobRunner } from "./job-runner.ts";
 
@@ -51,6 +52,8 @@ export interface JobQueueOptions {
   readonly pollMs?: number;
   /** Duration of a lease; 60 s. Renewed while the job runs. */
   readonly leaseMs?: number;
+  /** As in `JobRunnerOptions`. */
+  readonly abandonMs?: number;
 }
 
 type RecordChange = (tx: Transaction, job: JobRecord) => Promise<void>;
@@ -74,6 +77,11 @@ export interface JobQueue {
    * one-off commands, on a queue that was not started.
    */
   runDue(): Promise<number>;
+  /**
+   * Returns the milliseconds since this process last looked for due jobs with success; 0 while it is not started. It looks
+   * once a second or more often, so a large number means that no job can start.
+   */
+  stalledMs(): number;
   /**
    * Stops claiming, aborts the signals of running jobs and waits for them at most `graceMs`. Jobs that still run are
    * released and run after the next start.
@@ -109,6 +117,8 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
   let lookAgain = false;
   let hasEnqueued = false;
   let leasesCheckedAt = clock();
+  let lookedAt = clock();
+  let isFailing = false;
 
   const enqueue: Enqueue = async (tx, job) => {
     if (JSON.stringify(job.payload ?? null).length > PAYLOAD_CHARACTERS_MAX) {
@@ -133,22 +143,34 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
       lookAgain = true;
       return;
     }
-    looking = look()
-      .catch((error: unknown) => log.error({ err: error }, "failed to claim jobs"))
-      .finally(() => {
-        looking = undefined;
-        if (state !== "started") {
-          return;
-        }
-        if (lookAgain) {
-          lookAgain = false;
-          wake();
-        }
-      });
+    clearTimeout(timer);
+    looking = look().finally(() => {
+      looking = undefined;
+      if (state === "started" && lookAgain) {
+        lookAgain = false;
+        wake();
+      }
+    });
   }
 
+  /** Claims due jobs and sets the timer of the next look. After a failure too: a database that was away comes back. */
   async function look(): Promise<void> {
-    clearTimeout(timer);
+    let waitMs = pollMs;
+    try {
+      waitMs = await claimAll();
+      if (isFailing) log.info({ stalled_ms: clock() - lookedAt }, "claims jobs again");
+      isFailing = false;
+      lookedAt = clock();
+    } catch (error) {
+      // Logged once: the database may be away for hours.
+      if (!isFailing) log.error({ err: error }, "failed to claim jobs, will retry");
+      isFailing = true;
+    }
+    if (state === "started") timer = setTimeout(wake, waitMs).unref();
+  }
+
+  /** Returns the milliseconds until the next look. */
+  async function claimAll(): Promise<number> {
     const afterEnqueue = hasEnqueued;
     hasEnqueued = false;
     if (afterEnqueue) {
@@ -157,11 +179,9 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     }
     await keepLeases();
     const nextAt = await claimDue();
-    if (state === "started") {
-      // With several writers that transaction may commit a little later.
-      const most = afterEnqueue && db.dialect === "postgres" ? COMMIT_MS : pollMs;
-      timer = setTimeout(wake, Math.max(0, Math.min(most, nextAt - clock()))).unref();
-    }
+    // With several writers that transaction may commit a little later.
+    const most = afterEnqueue && db.dialect === "postgres" ? COMMIT_MS : pollMs;
+    return Math.max(0, Math.min(most, nextAt - clock()));
   }
 
   /** Starts due jobs of kinds below their concurrency; returns the time of the next due job of such a kind. */
@@ -220,17 +240,31 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     running.set(job.id, { job, abort, ended });
   }
 
-  /** Renews the leases of this process and reclaims expired ones, several times per lease. */
+  /** Renews the leases of the running jobs and reclaims expired ones, several times per lease. */
   async function keepLeases(): Promise<void> {
     const now = clock();
     if (now - leasesCheckedAt < leaseMs / 4 && now >= leasesCheckedAt) {
       return;
     }
-    leasesCheckedAt = now;
-    if (running.size > 0) {
-      await renewLeases(db, owner, now + leaseMs);
-    }
+    await renew(now);
     await recover(now);
+    leasesCheckedAt = now;
+  }
+
+  /**
+   * Renews the leases of the jobs that run here. A job whose end could not be recorded is not one of them: its lease expires
+   * and it is retried. Aborts a job that another process has reclaimed, which happens when this one stood still.
+   */
+  async function renew(now: number): Promise<void> {
+    const held = [...running.values()];
+    if (held.length === 0) return;
+    const ids = held.map(({ job }) => job.id);
+    const renewed = await renewLeases(db, { owner, ids, leasedUntil: now + leaseMs });
+    for (const { job, abort } of held) {
+      if (renewed.has(job.id) || !running.has(job.id)) continue;
+      log.warn({ job_id: job.id, job_kind: job.kind }, "lost the lease of a running job");
+      abort.abort();
+    }
   }
 
   async function recover(until: number): Promise<void> {
@@ -266,8 +300,10 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     async start() {
       await recover(alone ? Number.MAX_SAFE_INTEGER : clock());
       state = "started";
+      lookedAt = clock();
       wake();
     },
+    stalledMs: () => (state === "started" ? Math.max(0, clock() - lookedAt) : 0),
     async retry(id, record) {
       try {
         const change = await db.transaction(async (tx) => {
@@ -321,12 +357,4 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
       }
     },
   };
-}
-
-/** Waits for `work`, but not longer than `ms`. */
-async function withinMs(ms: number, work: Promise<unknown>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  await Promise.race([work, promise]);
-  clearTimeout(timer);
 }

@@ -48,6 +48,9 @@ export function createSchedules(
     queue.register({
       kind: toScheduleKind(schedule.name),
       ...(schedule.timeoutMs === undefined ? {} : { timeoutMs: schedule.timeoutMs }),
+      // Retried only when the next run could not be enqueued: a dead-lettered job would end the schedule.
+      attemptsMax: Number.MAX_SAFE_INTEGER,
+      retryMaxMs: 60_000,
       run: async (_payload, context) => {
         // Enqueue the next run first: a failed run, or a crash, must not end the schedule.
         await enqueue(schedule, schedule.next(clock()));

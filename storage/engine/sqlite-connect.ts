@@ -16,13 +16,19 @@ import { StorageError } from "./database.ts";
 import { toFileStorageError, toSqliteStorageError } from "./sqlite-errors.ts";
 import { assertOwnDatabase } from "./sqlite-maintenance.ts";
 
-/** The two connections of a database; both are the same one for a database in memory. */
+/**
+ * The two connections of a database; both are the same one for a database in memory. A statement that finds the lock of
+ * another process fails at once: waiting would block the thread.
+ */
 export interface Connections {
   readonly forWriting: Sqlite.Database;
   readonly forReading: Sqlite.Database;
 }
 
-/** Opens and configures both connections. Throws `StorageError` with the problem of the file. */
+/**
+ * Opens and configures both connections; waits for other processes for `busyTimeoutMs` meanwhile, blocking the thread. Throws
+ * `StorageError` with the problem of the file.
+ */
 export function connect(
   { path, image }: { readonly path: string; readonly image?: Uint8Array | undefined },
   busyTimeoutMs: number,
@@ -45,6 +51,7 @@ export function connect(
     const forReading = new Sqlite(path, { timeout: busyTimeoutMs, readonly: true });
     opened.push(forReading);
     configure(forReading);
+    for (const connection of opened) connection.pragma("busy_timeout = 0");
     return { forWriting, forReading };
   } catch (error) {
     for (const connection of opened) connection.close();

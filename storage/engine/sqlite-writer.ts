@@ -20,6 +20,8 @@ interface Member {
   alone: boolean;
   /** The work. The result of a transaction is awaited, that of a statement is not. */
   readonly apply: () => unknown;
+  /** How often another process held the write lock when it was the member's turn. */
+  refusals: number;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -29,20 +31,30 @@ type Done = readonly [Member, value: unknown];
 
 /** Maximum number of members of a commit: bounds how long the thread is blocked and how much a failed commit rolls back. */
 const MEMBERS_MAX = 256;
+/** Interval of attempts to get the write lock while another process holds it. */
+const RETRY_MS = 20;
+/** Maximum number of waiting members: they hold the memory of their requests. */
+const WAITING_MAX = 10_000;
 
-export interface WriterHooks {
+export interface WriterOptions {
+  /** How long a member waits for another process's write lock before it is rejected as `busy`. */
+  readonly busyTimeoutMs: number;
   /** Called after each commit, before its callers are notified. */
   readonly onCommit?: (() => void) | undefined;
   /** Called before each batch; throws a `StorageError` to reject all of it. */
   readonly assertWritable?: (() => void) | undefined;
 }
 
-/** Queues writes on `connection`, which has no other writer. */
+/**
+ * Queues writes on `connection`, which has no other writer in this process and never waits for a lock itself: that would
+ * block the thread, and with it all reads. While another process holds the lock, members wait in the queue. None of them
+ * has begun then, so none is done twice.
+ */
 export function createWriter(
   connection: Sqlite.Database,
-  { onCommit = ignore, assertWritable = ignore }: WriterHooks = {},
+  { busyTimeoutMs, onCommit = ignore, assertWritable = ignore }: WriterOptions,
 ): Writer {
-  const begin = connection.prepare("BEGIN IMMEDIATE");
+  const beginImmediate = connection.prepare("BEGIN IMMEDIATE");
   const commit = connection.prepare("COMMIT");
   const rollback = connection.prepare("ROLLBACK");
   const savepoint = connection.prepare("SAVEPOINT member");
@@ -51,15 +63,19 @@ export function createWriter(
 
   const queue: Member[] = [];
   let state: "idle" | "scheduled" | "open" = "idle";
+  let isBlocked = false;
   let closed = false;
   let onIdle: (() => void) | undefined;
 
   function enqueue<T>(isTransaction: boolean, apply: () => T | Promise<T>): Promise<T> {
     if (closed) return Promise.reject(new StorageError("closed", "the database is closed"));
+    if (queue.length >= WAITING_MAX)
+      return Promise.reject(new StorageError("busy", "too many writes wait for the database"));
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     queue.push({
       isTransaction,
       alone: false,
+      refusals: 0,
       apply,
       resolve: (value) => resolve(value as T),
       reject,
@@ -72,17 +88,31 @@ export function createWriter(
   // between two batches.
   function schedule(): void {
     state = "scheduled";
-    setImmediate(() => {
-      state = "open";
-      const only = queue.length === 1 ? queue[0] : undefined;
-      if (only !== undefined && !only.isTransaction) {
-        queue.shift();
-        applyAlone(only);
-        afterBatch();
-      } else {
-        runBatch().then(afterBatch, afterBatch);
-      }
-    });
+    if (isBlocked) setTimeout(begin, RETRY_MS);
+    else setImmediate(begin);
+  }
+
+  function begin(): void {
+    state = "open";
+    isBlocked = false;
+    const only = queue.length === 1 ? queue[0] : undefined;
+    if (only !== undefined && !only.isTransaction) {
+      queue.shift();
+      applyAlone(only);
+      afterBatch();
+    } else {
+      runBatch().then(afterBatch, afterBatch);
+    }
+  }
+
+  /** Leaves the waiting members in the queue for another attempt; rejects those that have waited long enough. */
+  function postpone(failure: StorageError): void {
+    isBlocked = true;
+    for (const member of queue.splice(0)) {
+      member.refusals += 1;
+      if (member.refusals * RETRY_MS > busyTimeoutMs) member.reject(failure);
+      else queue.push(member);
+    }
   }
 
   function afterBatch(): void {
@@ -99,7 +129,10 @@ export function createWriter(
       onCommit();
       member.resolve(value);
     } catch (error) {
-      member.reject(error);
+      if (!isBusy(error)) return member.reject(error);
+      // SQLite takes the lock before it changes anything.
+      queue.unshift(member);
+      postpone(error);
     }
   }
 
@@ -107,9 +140,10 @@ export function createWriter(
     try {
       assertWritable();
       if (connection.inTransaction) rollback.run();
-      begin.run();
+      beginImmediate.run();
     } catch (error) {
       const failure = toSqliteStorageError(error, "BEGIN IMMEDIATE");
+      if (isBusy(failure)) return postpone(failure);
       for (const member of queue.splice(0, MEMBERS_MAX)) member.reject(failure);
       return;
     }
@@ -190,6 +224,11 @@ export function createWriter(
 /** Rejects the members of a batch that the engine has rolled back because one of them failed. */
 function rejectAll(done: readonly Done[], error: unknown): void {
   for (const [member] of done) member.reject(error);
+}
+
+/** Returns whether another process held the lock. */
+export function isBusy(error: unknown): error is StorageError {
+  return error instanceof StorageError && error.code === "busy";
 }
 
 function ignore(): void {}

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { StorageError } from "./database.ts";
 import type { Queries, SqlValue } from "./database.ts";
 import type { MigratableDatabase } from "./migrate.ts";
@@ -8,7 +9,7 @@ import { watchDatabaseFile } from "./database-file.ts";
 import { backupDatabase, findProblems } from "./sqlite-maintenance.ts";
 import { createStatements } from "./sqlite-statements.ts";
 import type { Statements } from "./sqlite-statements.ts";
-import { createWriter } from "./sqlite-writer.ts";
+import { createWriter, isBusy } from "./sqlite-writer.ts";
 
 export interface SqliteOptions {
   /** The file, created when it is missing in an existing folder; `:memory:` for a database that ends with `close`. */
@@ -23,7 +24,9 @@ export interface SqliteOptions {
   readonly isSoleWriter?: boolean;
   /** How long a transaction may stay open before it is rolled back; 30,000. It awaits statements only, so it takes milliseconds. */
   readonly transactionTimeoutMs?: number;
-  /** How long a statement waits for another process's lock, blocking the thread; 2,000. */
+  /**
+   * How long a write waits for another process's write lock before it fails as `busy`; 5,000. Reads go on meanwhile.
+   */
   readonly busyTimeoutMs?: number;
 }
 
@@ -46,7 +49,12 @@ export interface SqliteDatabase extends MigratableDatabase {
 }
 
 const TRANSACTION_TIMEOUT_MS = 30_000;
-const BUSY_TIMEOUT_MS = 2_000;
+const BUSY_TIMEOUT_MS = 5_000;
+/** How long the start waits for another process, blocking the thread. */
+const OPEN_TIMEOUT_MS = 2_000;
+/** Attempts of a read to get past a process that recovers or resets the log, and the wait between two of them. */
+const READ_ATTEMPTS = 40;
+const READ_RETRY_MS = 25;
 
 /**
  * Opens an SQLite database: durable commits (write-ahead log, `synchronous=FULL`), one connection that writes and one that
@@ -54,10 +62,11 @@ const BUSY_TIMEOUT_MS = 2_000;
  */
 export function openSqlite(options: SqliteOptions): SqliteDatabase {
   const { path, clock } = options;
-  const { forWriting, forReading } = connect(options, options.busyTimeoutMs ?? BUSY_TIMEOUT_MS);
+  const { forWriting, forReading } = connect(options, OPEN_TIMEOUT_MS);
   const cache = options.isSoleWriter === true ? createRowCache(clock) : undefined;
   const file = path === ":memory:" ? undefined : watchDatabaseFile(path);
   const writer = createWriter(forWriting, {
+    busyTimeoutMs: options.busyTimeoutMs ?? BUSY_TIMEOUT_MS,
     onCommit: cache?.clear,
     assertWritable: file?.assertInPlace,
   });
@@ -90,13 +99,13 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
       assertUsable();
       if (!mustQueue(sql)) {
         const read = () => reading.get<T>(sql, values);
-        return cache === undefined ? read() : cache.get(sql, values, read);
+        return patiently(() => (cache === undefined ? read() : cache.get(sql, values, read)));
       }
       return writer.statement(() => writing.get<T>(sql, values));
     },
     async all<T extends object>(sql: string, ...values: SqlValue[]) {
       assertUsable();
-      if (!mustQueue(sql)) return reading.all<T>(sql, values);
+      if (!mustQueue(sql)) return patiently(() => reading.all<T>(sql, values));
       return writer.statement(() => writing.all<T>(sql, values));
     },
     async run(sql, ...values) {
@@ -111,6 +120,7 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
       (closing ??= writer.drain().then(() => {
         if (!isShared) forReading.close();
         try {
+          forWriting.pragma(`busy_timeout = ${OPEN_TIMEOUT_MS}`);
           checkpoint(forWriting);
         } finally {
           forWriting.close();
@@ -138,6 +148,30 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
     },
     serialize: () => forReading.serialize(),
   };
+}
+
+/**
+ * Runs a read. It never waits for a writer, but another process may hold the file alone for a moment, such as one that
+ * recovers the log: then it is tried again.
+ */
+function patiently<T>(read: () => T): T | Promise<T> {
+  try {
+    return read();
+  } catch (error) {
+    if (!isBusy(error)) throw error;
+    return readLater(read);
+  }
+}
+
+async function readLater<T>(read: () => T): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    await sleep(READ_RETRY_MS);
+    try {
+      return read();
+    } catch (error) {
+      if (!isBusy(error) || attempt >= READ_ATTEMPTS) throw error;
+    }
+  }
 }
 
 /** Creates the methods of the port from the statements of a connection. */

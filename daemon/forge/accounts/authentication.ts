@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { type Database, type Queries, StorageError } from "../../../storage/engine/database.ts";
+import type { Database, Queries } from "../../../storage/engine/database.ts";
 import { findEmail } from "../../../storage/tables/forge/accounts/emails.ts";
 import { findPublicKey } from "../../../storage/tables/forge/accounts/keys.ts";
 import { findDeployKey } from "../../../storage/tables/forge/repositories/deploy-keys.ts";
@@ -13,6 +13,7 @@ import {
   touchLastLogin,
 } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
+import { writeIfPossible } from "../../utilities/within.ts";
 import { hasQuery, type ServerRequest } from "../../http/handle.ts";
 import type { PasswordHasher } from "../../utilities/password-hasher.ts";
 import type { ActingUser, ForgeCaller } from "../caller.ts";
@@ -162,7 +163,7 @@ export function createAuthentication(deps: AuthenticationDeps): Authentication {
       await attempt.cancel();
       throw error;
     }
-    await ignoreFullDisk(() => attempt.succeed());
+    await writeIfPossible(() => attempt.succeed());
     return user;
   }
 
@@ -179,7 +180,7 @@ export function createAuthentication(deps: AuthenticationDeps): Authentication {
     if (user === undefined || !fits) return false;
     if (outdated) {
       const next = await passwords.hash(password);
-      await ignoreFullDisk(() => replacePasswordHash(db, user.id, user.passwordHash, next));
+      await writeIfPossible(() => replacePasswordHash(db, user.id, user.passwordHash, next));
     }
     return true;
   }
@@ -189,7 +190,7 @@ export function createAuthentication(deps: AuthenticationDeps): Authentication {
     if (code === "") return false;
     const attempt = await attempts.countCode(user.id, address);
     const isRight = await secondFactors.use(user, code);
-    if (isRight) await ignoreFullDisk(() => attempt.succeed());
+    if (isRight) await writeIfPossible(() => attempt.succeed());
     return isRight;
   }
 
@@ -197,22 +198,13 @@ export function createAuthentication(deps: AuthenticationDeps): Authentication {
     const now = clock();
     const isRecent =
       user.lastLoginAt !== undefined && Math.abs(now - user.lastLoginAt) < LOGIN_EVERY_MS;
-    if (!isRecent) await ignoreFullDisk(() => touchLastLogin(db, user.id, now));
+    if (!isRecent) await writeIfPossible(() => touchLastLogin(db, user.id, now));
   }
 
   async function findLogin(name: string): Promise<ForgeUser | undefined> {
     if (!name.includes("@")) return findUserByName(db, name);
     const email = await findEmail(db, name);
     return email?.isVerified ? findUserById(db, email.userId) : undefined;
-  }
-}
-
-/** Sign-ins must work on a full disk, even though they cannot be recorded. */
-async function ignoreFullDisk(write: () => Promise<void>): Promise<void> {
-  try {
-    await write();
-  } catch (error) {
-    if (!(error instanceof StorageError)) throw error;
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { type Database, isConflict, StorageError } from "../../../storage/engine/database.ts";
+import { type Database, isConflict } from "../../../storage/engine/database.ts";
 import {
   countTokensOfUser,
   deleteToken,
@@ -18,6 +18,7 @@ import {
   type ForgeUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
+import { writeIfPossible } from "../../utilities/within.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound, userNotFound } from "../refusals.ts";
@@ -177,14 +178,10 @@ export function createTokens({ db, clock, random }: TokensDeps): Tokens {
     return isRecent && token.lastUsedAt !== token.createdAt ? undefined : touch(token, now);
   }
 
-  async function touch(token: ForgeToken, now: number): Promise<void> {
-    try {
-      // A first use in the millisecond of the creation must differ from "never used".
-      await touchToken(db, token.id, Math.max(now, token.createdAt + 1));
-    } catch (error) {
-      // Reads must work on a full disk; the next use updates it.
-      if (!(error instanceof StorageError)) throw error;
-    }
+  function touch(token: ForgeToken, now: number): Promise<void> {
+    // A first use in the millisecond of the creation must differ from "never used".
+    const at = Math.max(now, token.createdAt + 1);
+    return writeIfPossible(() => touchToken(db, token.id, at));
   }
 }
 

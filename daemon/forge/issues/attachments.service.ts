@@ -18,6 +18,7 @@ import { findIssueById, type ForgeIssue } from "../../../storage/tables/forge/is
 import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
+import { writeIfPossible } from "../../utilities/within.ts";
 import { receiveBody } from "../../utilities/receive-body.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
@@ -185,7 +186,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
       const attachment = await findAttachmentByUuid(db, uuid.toLowerCase());
       if (attachment === undefined) throw notFound();
       await assertReadable(attachment, caller);
-      if (!isPart) await countDownload(db, attachment.id);
+      if (!isPart) await writeIfPossible(() => countDownload(db, attachment.id));
       return {
         attachment,
         open: (range) => openObject(store, attachment, "file", range),

@@ -1,4 +1,4 @@
-import { type Database, isConflict, StorageError } from "../../../storage/engine/database.ts";
+import { type Database, isConflict } from "../../../storage/engine/database.ts";
 import { insertAudit } from "../../../storage/tables/vault/audit.ts";
 import {
   countMachineTokens,
@@ -11,6 +11,7 @@ import {
   recordMachineTokenUse,
 } from "../../../storage/tables/vault/machine-tokens.ts";
 import { AppError } from "../../errors.ts";
+import { writeIfPossible } from "../../utilities/within.ts";
 import type { VaultCaller } from "../caller.ts";
 import { toFieldError } from "../cloud/field-error.ts";
 import type { PageRequest } from "../page.ts";
@@ -124,11 +125,6 @@ export function createMachineTokens(deps: MachineTokensDeps): MachineTokens {
   async function recordUse({ id, lastUsedAt }: MachineToken, now: number): Promise<void> {
     const before = now - RECORD_EVERY_MS;
     if (lastUsedAt !== undefined && lastUsedAt > before) return;
-    try {
-      await recordMachineTokenUse(db, id, { now, before });
-    } catch (error) {
-      // Reads must work on a full disk; the next use is recorded.
-      if (!(error instanceof StorageError)) throw error;
-    }
+    await writeIfPossible(() => recordMachineTokenUse(db, id, { now, before }));
   }
 }

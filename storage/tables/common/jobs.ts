@@ -188,13 +188,19 @@ export async function deleteJob(tx: Transaction, id: number): Promise<boolean> {
   return changes > 0;
 }
 
-/** Extends all leases of `owner`. */
-export async function renewLeases(db: Queries, owner: string, leasedUntil: number): Promise<void> {
-  await db.run(
-    "UPDATE jobs SET leased_until = ? WHERE state = 'running' AND lease_owner = ?",
-    leasedUntil,
-    owner,
+/** Extends the leases that `owner` has on the jobs `ids`. Returns the ids of those that it still has. */
+export async function renewLeases(
+  db: Queries,
+  lease: { readonly owner: string; readonly ids: readonly number[]; readonly leasedUntil: number },
+): Promise<ReadonlySet<number>> {
+  const rows = await db.all<{ id: number }>(
+    `UPDATE jobs SET leased_until = ? WHERE state = 'running' AND lease_owner = ? AND id IN (${lease.ids.map(() => "?").join(", ")})
+     RETURNING id`,
+    lease.leasedUntil,
+    lease.owner,
+    ...lease.ids,
   );
+  return new Set(rows.map(({ id }) => id));
 }
 
 /** A claim whose lease has expired. */

@@ -120,6 +120,20 @@ test("a bucket that the daemon cannot reach is a warning of its own", async () =
   );
 });
 
+test("a daemon that runs no jobs is broken", async () => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    "GET /readyz": { status: 503, body: { status: "not ready", jobs: "stalled" } },
+    "GET /api/v1/user": { body: { username: "boss" } },
+  });
+  await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+  const ran = await runCli(["doctor", "--json"], { home: home.path, keyring: fakeKeyring() });
+  const message = expect.stringContaining("runs no jobs") as unknown;
+  expect(ran.json()).toContainEqual(
+    expect.objectContaining({ check: "daemon", status: "failed", message }),
+  );
+});
+
 test.each([
   ["failed", "warning", "scheduled backup failed"],
   ["interrupted", "warning", "was interrupted"],

@@ -9,6 +9,7 @@ import {
   findDeployKeyByFingerprint,
   isDeployKey,
 } from "../../../../storage/tables/forge/repositories/deploy-keys.ts";
+import { writeIfPossible } from "../../../utilities/within.ts";
 import type { ActingUser, ForgeCaller } from "../../caller.ts";
 import { notFound } from "../../refusals.ts";
 import { findOwned, type RepositoryPath } from "../../repositories/repositories.service.ts";
@@ -67,7 +68,8 @@ export function createSshAuthentication({
       if (user.mustChangePassword)
         return refused('You must change your password, with "croft account password".');
       const now = clock();
-      if (now - key.lastUsedAt > TOUCH_AFTER_MS) await touchPublicKey(db, key.id, now);
+      if (now - key.lastUsedAt > TOUCH_AFTER_MS)
+        await writeIfPossible(() => touchPublicKey(db, key.id, now));
       return toCaller(user, key.id);
     },
   };

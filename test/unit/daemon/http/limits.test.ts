@@ -2,8 +2,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createLimiter, type Limiter } from "../../../../daemon/http/limits.ts";
-import type { Database } from "../../../../storage/engine/database.ts";
+import {
+  createLimiter,
+  createRequestLimiter,
+  type Limiter,
+} from "../../../../daemon/http/limits.ts";
+import { type Database, StorageError } from "../../../../storage/engine/database.ts";
 import { openDatabase } from "../../../../storage/engine/open.ts";
 import { openTestDatabase } from "../../../support/storage/database.ts";
 
@@ -26,6 +30,32 @@ async function hit(times: number, key = "a"): Promise<number> {
   );
   return outcomes.filter((outcome) => outcome.allowed).length;
 }
+
+describe("a limit of requests", () => {
+  test("lets requests pass while the database cannot be written, up to the rule", async () => {
+    await hit(2);
+    const never = Promise.withResolvers<never>();
+    const stuck: Limiter = { ...limiter, consume: () => never.promise };
+    const requests = createRequestLimiter(stuck, db);
+    const outcomes = await Promise.all(
+      Array.from({ length: 10 }, () => requests.consume("a", rule)),
+    );
+    expect(outcomes.map(({ allowed }) => allowed)).toEqual([
+      ...Array.from({ length: 8 }, () => true),
+      false,
+      false,
+    ]);
+    never.reject(new StorageError("busy", "held"));
+    const busy = { ...limiter, consume: () => Promise.reject(new StorageError("busy", "held")) };
+    expect(await createRequestLimiter(busy, db).consume("a", rule)).toMatchObject({
+      allowed: true,
+      remaining: 7,
+    });
+    expect(await createRequestLimiter(limiter, db).consume("a", rule)).toMatchObject({
+      remaining: 7,
+    });
+  });
+});
 
 describe("a limit", () => {
   test("admits max hits and returns the remaining number and time", async () => {

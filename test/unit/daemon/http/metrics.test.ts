@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createMetrics } from "../../../../daemon/http/metrics.ts";
 
 test("requests are counted by route, method and status, and timed in buckets that sum up", async () => {
-  const metrics = createMetrics("1.2.3");
+  const metrics = createMetrics("1.2.3", () => 2_500);
   metrics.requestStarted();
   for (const seconds of [0.0005, 0.003, 0.003, 60])
     metrics.observe({ route: "forge.version.get", method: "GET", status: 200, seconds });
@@ -23,6 +23,7 @@ test("requests are counted by route, method and status, and timed in buckets tha
       `${name}_bucket{le="+Inf",${labels}} 5`,
       `${name}_count{${labels}} 5`,
       "croft_http_requests_running 1",
+      "croft_jobs_stalled_seconds 2.5",
       'croft_build_info{version="1.2.3"} 1',
     ]),
   );

@@ -4,29 +4,53 @@ import type { ServerRequest } from "../../../../daemon/http/handle.ts";
 import { createMetrics } from "../../../../daemon/http/metrics.ts";
 import { createServicePages } from "../../../../daemon/http/service-pages.ts";
 
-/** The status of /metrics for a connection from `peer` that speaks for `address`. */
-async function statusFor(peer: string, address: string): Promise<number> {
-  const pages = createServicePages({
-    metrics: createMetrics("1"),
+const makePages = (stalledMs = 0) =>
+  createServicePages({
+    metrics: createMetrics("1", () => 0),
     version: "1",
     accepts: () => true,
     probe: async () => undefined,
+    jobsStalledMs: () => stalledMs,
     hasSpace: async () => true,
     backupState: async () => undefined,
     documents: [],
     html: new Map(),
     redirects: new Map(),
   });
+
+/** The status and body of a page for a connection from `peer` that speaks for `address`. */
+async function answerOf(
+  pages: ReturnType<typeof makePages>,
+  path: string,
+  peer: string,
+  address: string,
+) {
   let status = 0;
+  let body: unknown;
   const response = {
     req: { method: "GET", socket: { remoteAddress: peer } },
     writeHead: (given: number) => (status = given),
-    end: () => undefined,
+    end: (text: unknown) => (body = text),
   };
-  const [request, page] = [{ address } as ServerRequest, pages.get("/metrics")];
+  const [request, page] = [{ address } as ServerRequest, pages.get(path)];
   await page?.(request, response as unknown as ServerResponse);
-  return status;
+  return { status, body: String(body) };
 }
+
+const statusFor = async (peer: string, address: string) =>
+  (await answerOf(makePages(), "/metrics", peer, address)).status;
+
+test("a queue of jobs that has not moved for half a minute makes the daemon not ready", async () => {
+  const ready = async (stalledMs: number) => {
+    const { status, body } = await answerOf(makePages(stalledMs), "/readyz", "::1", "::1");
+    return { status, body: JSON.parse(body) as unknown };
+  };
+  expect(await ready(30_000)).toEqual({ status: 200, body: { status: "ready" } });
+  expect(await ready(30_001)).toEqual({
+    status: 503,
+    body: { status: "not ready", jobs: "stalled" },
+  });
+});
 
 describe("/metrics are for this machine", () => {
   test.each([

@@ -29,6 +29,9 @@ const add = (db: Pick<SqliteDatabase, "run">, text: string) =>
 const count = async (db: Pick<SqliteDatabase, "get">) =>
   (await db.get<{ n: number }>("SELECT count(*) AS n FROM notes"))?.n;
 
+/** Resolves with a timer, so that the event loop has turned. */
+const nextTimer = () => new Promise((resolve) => void setTimeout(resolve, 25));
+
 /** How many commits the write-ahead log holds: a frame that ends a transaction carries the size of the database. */
 function countCommits(path: string): number {
   const log = readFileSync(`${path}-wal`);
@@ -110,6 +113,61 @@ describe("a group of writes", () => {
     other.exec("ROLLBACK");
     await add(db, "c");
     expect(await count(db)).toBe(1);
+  });
+
+  test("writes wait in their order for another process's lock, each is done once, and reads and timers go on", async () => {
+    const db = await openFile(undefined, { busyTimeoutMs: 60_000 });
+    const other = new Sqlite(db.path);
+    onTestFinished(() => void other.close());
+    await add(db, "before");
+    other.exec("BEGIN IMMEDIATE; INSERT INTO notes (text) VALUES ('theirs')");
+    let begun = 0;
+    const written = Promise.all([
+      add(db, "first"),
+      db.transaction(async (tx) => {
+        begun += 1;
+        return add(tx, "second");
+      }),
+      db.get("INSERT INTO notes (text) VALUES ('third') RETURNING id"),
+    ]);
+    for (let turn = 0; turn < 5; turn++) {
+      await nextTimer();
+      expect(await count(db)).toBe(1);
+    }
+    const alone = add(db, "fourth");
+    await nextTimer();
+    expect(begun).toBe(0);
+    other.exec("COMMIT");
+    await Promise.all([written, alone]);
+    expect(begun).toBe(1);
+    expect(await db.all("SELECT text FROM notes ORDER BY id")).toEqual(
+      ["before", "theirs", "first", "second", "third", "fourth"].map((text) => ({ text })),
+    );
+  });
+
+  test("a statement alone waits for another process's lock too", async () => {
+    const db = await openFile(undefined, { busyTimeoutMs: 60_000 });
+    const other = new Sqlite(db.path);
+    onTestFinished(() => void other.close());
+    other.exec("BEGIN IMMEDIATE");
+    const written = add(db, "once");
+    await nextTimer();
+    other.exec("COMMIT");
+    await written;
+    expect(await count(db)).toBe(1);
+  });
+
+  test("a close completes the writes that wait for another process's lock", async () => {
+    const directory = makeDirectory();
+    const db = await openFile(directory, { busyTimeoutMs: 60_000 });
+    const other = new Sqlite(db.path);
+    other.exec("BEGIN IMMEDIATE");
+    const written = add(db, "late");
+    const closed = db.close();
+    await nextTimer();
+    other.close();
+    await Promise.all([written, closed]);
+    expect(await count(await openFile(directory))).toBe(1);
   });
 });
 
