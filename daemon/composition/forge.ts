@@ -10,6 +10,7 @@ import { avatarRoutes } from "../forge/accounts/profile.routes.ts";
 import { createForgeActions, type ForgeActions } from "../forge/actions/actions.ts";
 import { createForgeActivities } from "../forge/activities/activities.ts";
 import { createCode } from "../forge/code/code.ts";
+import { createCompute } from "../forge/compute/compute.ts";
 import { createCommitFinder, createPushReader } from "../forge/git/commit-readers.ts";
 import { gitRoutes } from "../forge/git/git.routes.ts";
 import { createPushGuards } from "../forge/git/push-guard.ts";
@@ -101,6 +102,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
   const folders = createRepositoryFolders({ db, git, files, newId, log, isAlone, jobs: queue });
   const { locate } = folders;
 
+  const compute = createCompute();
   const dispatcher = openGuardedDispatcher(deps);
   const readPush = createPushReader({ git, locate });
   const hooks = createForgeHooks({
@@ -137,6 +139,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     git,
     locate,
     readPush,
+    compute,
     jobs: queue,
     urls,
     publisher: hooks.publisher,
@@ -308,7 +311,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     },
     async close() {
       await dispatcher.destroy();
-      await Promise.all([miscellaneous.close(), code.close(), workflows.close()]);
+      await Promise.all([miscellaneous.close(), code.close(), workflows.close(), compute.close()]);
     },
   };
 }

@@ -108,7 +108,9 @@ const rules: readonly Rule[] = [
     name: "what runs workflows on both sides of the wire is pure",
     of: /^daemon\/forge\/actions\/(workflows\/|protocol\/schema\.ts$)/,
     refuses: ({ target }) =>
-      !/^(yaml|@bufbuild\/protobuf.*|daemon\/forge\/actions\/workflows\/.+)$/.test(target),
+      !/^(yaml|@bufbuild\/protobuf.*|daemon\/forge\/actions\/workflows\/.+|daemon\/utilities\/automaton\.ts)$/.test(
+        target,
+      ),
     because:
       "the built-in runner loads it too: workflows, expressions and the messages of the protocol",
   },

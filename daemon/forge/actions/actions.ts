@@ -12,6 +12,7 @@ import type { PublishStatus } from "../statuses/statuses.service.ts";
 import type { RepositoryEvents } from "../repositories/events.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { actionRoutes } from "./actions.routes.ts";
+import type { Compute } from "../compute/compute.ts";
 import { createActions } from "./actions.service.ts";
 import type { ActingUser } from "../caller.ts";
 import { createArtifactAddresses } from "./artifacts/artifact-addresses.ts";
@@ -67,6 +68,7 @@ export interface ForgeActionsDeps {
   readonly git: Git;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   readonly readPush: ReadPush;
+  readonly compute: Compute;
   readonly jobs: Pick<JobQueue, "enqueue" | "register">;
   readonly urls: ForgeUrls;
   readonly publisher: HookPublisher;

@@ -1,4 +1,4 @@
-import { compileGlob } from "../repositories/glob.ts";
+import { compileGlob } from "../../utilities/glob.ts";
 
 /** Maximum number of sections of one file that are read. */
 const SECTIONS_MAX = 200;

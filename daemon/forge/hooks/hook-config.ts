@@ -2,7 +2,7 @@ import type { SlackOptions } from "../../../storage/tables/forge/hooks/hooks.ts"
 import { hookTypes } from "../../contract/forge/hooks/fields.ts";
 import { isWebUrl } from "../../contract/forge/rules.ts";
 import { AppError } from "../../errors.ts";
-import { compileGlob } from "../repositories/glob.ts";
+import { compileGlob } from "../../utilities/glob.ts";
 
 /** The `config` member of a request. */
 export type HookConfig = Readonly<Record<string, string>>;

@@ -27,7 +27,7 @@ import {
 } from "../issues/issue-access.ts";
 import { notFound } from "../refusals.ts";
 import { reaches } from "./access.ts";
-import { compileGlob } from "./glob.ts";
+import { compileGlob } from "../../utilities/glob.ts";
 import { isPattern } from "./protected-refs.ts";
 import { noAdministrator, type RepositoryPath } from "./repositories.service.ts";
 

@@ -7,7 +7,7 @@ import {
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { ActingUser } from "../caller.ts";
 import type { RefChange } from "./events.ts";
-import { compileGlob } from "./glob.ts";
+import { compileGlob } from "../../utilities/glob.ts";
 import type { UserId, TeamId } from "../../../storage/tables/forge/ids.ts";
 
 /** The decision of a repository's rules about a push. */

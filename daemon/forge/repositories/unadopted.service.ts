@@ -20,7 +20,7 @@ import { notFound } from "../refusals.ts";
 import { DEFAULT_BRANCH, recordRepository } from "./create-repository.ts";
 import type { RepositoryEvents } from "./events.ts";
 import { refusing } from "./git-refusals.ts";
-import { compileGlob } from "./glob.ts";
+import { compileGlob } from "../../utilities/glob.ts";
 import { isRepositoryName, toRepositoryPath } from "./names.ts";
 import type { FolderMoves } from "./folder-moves.ts";
 import { toNewSettings } from "./repository-settings.view.ts";

@@ -7,9 +7,10 @@ import { listDisabledWorkflows } from "../../../../storage/tables/forge/actions/
 import { type RepositoryId, toUserId, toRunId } from "../../../../storage/tables/forge/ids.ts";
 import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import { type JobKind, parsePayload } from "../../../jobs/job-kind.ts";
+import type { Compute } from "../../compute/compute.ts";
 import type { FindCommit } from "../../git/commit-readers.ts";
 import { isMapping, type Mapping } from "../workflows/mapping.ts";
-import { matchesActivity } from "../workflows/triggers.ts";
+import { toActivity } from "../workflows/triggers.ts";
 import type { ResolveCalls } from "./called-workflows.ts";
 import { EVENT_JOB, eventJobSchema } from "./event-publisher.ts";
 import type { StartRun } from "./start-run.ts";
@@ -20,6 +21,7 @@ const FOLLOWING_MAX = 5;
 
 export interface EventWorkflowsDeps extends WorkflowFileDeps {
   readonly db: Database;
+  readonly compute: Pick<Compute, "run">;
   readonly findCommit: FindCommit;
   readonly starter: StartRun;
   readonly resolveCalls: ResolveCalls;
@@ -40,7 +42,7 @@ export interface BranchEvent {
 export type EventWorkflows = ReturnType<typeof createEventWorkflows>;
 
 export function createEventWorkflows(deps: EventWorkflowsDeps) {
-  const { db, parser, findCommit, starter, resolveCalls } = deps;
+  const { db, compute, parser, findCommit, starter, resolveCalls } = deps;
   return {
     start,
 
@@ -72,9 +74,15 @@ export function createEventWorkflows(deps: EventWorkflowsDeps) {
       // An invalid file was shown as a failed run of its push.
       if (typeof workflow === "string") continue;
       const filters = workflow.triggers[event];
-      if (filters === undefined || !matchesActivity(filters, event, payload)) continue;
+      if (filters === undefined) continue;
+      const activity = toActivity(event, payload);
+      const matched = await compute.run("matchActivity", { filters, activity }, String(owner.id));
+      if (matched.kind === "done" && !matched.value) continue;
       const source = { owned, commit: head.id, folder, file, actor };
-      const resolved = await resolveCalls(source, workflow);
+      const resolved =
+        matched.kind === "done"
+          ? await resolveCalls(source, workflow)
+          : `${file}: matching the filters of on.${event} takes ${matched.reason}`;
       const trigger = {
         owned,
         actor,

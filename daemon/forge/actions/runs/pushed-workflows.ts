@@ -7,11 +7,11 @@ import type { Enqueue } from "../../../jobs/queue.ts";
 import type { PushCommits, ReadPush } from "../../git/commit-readers.ts";
 import { toPushDetails } from "../../hooks/payloads.view.ts";
 import { toPushedCommits } from "../../hooks/pushed-commits.ts";
+import type { Compute } from "../../compute/compute.ts";
 import { createPushJob, type PublishedPush } from "../../git/push-jobs.ts";
 import type { RefChange } from "../../repositories/events.ts";
 import type { ForgeUrls } from "../../urls.ts";
 import { type Mapping, toJsonMapping } from "../workflows/mapping.ts";
-import { matchesPush } from "../workflows/triggers.ts";
 import type { ResolveCalls } from "./called-workflows.ts";
 import type { EventWorkflows } from "./event-workflows.ts";
 import {
@@ -35,6 +35,7 @@ const SKIP = /\[(?:skip ci|ci skip|no ci|skip actions|actions skip)\]/i;
 
 export interface PushedWorkflowsDeps extends WorkflowFileDeps {
   readonly db: Database;
+  readonly compute: Pick<Compute, "run">;
   readonly enqueue: Enqueue;
   readonly readPush: ReadPush;
   readonly starter: StartRun;
@@ -52,6 +53,7 @@ export interface PushedWorkflowsDeps extends WorkflowFileDeps {
 export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
   const {
     db,
+    compute,
     enqueue,
     parser,
     readPush,
@@ -148,7 +150,16 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
     }
     const filters = workflow.triggers[trigger.event];
     if (filters === undefined) return;
-    if (trigger.event === "push" && !matchesPush(filters, { ref: trigger.ref, paths })) return;
+    if (trigger.event === "push") {
+      const pushed = { ref: trigger.ref, paths };
+      const matched = await compute.run("matchPush", { filters, pushed }, String(owned.owner.id));
+      if (matched.kind === "exceeded") {
+        const reason = `${file}: matching the filters of on.push takes ${matched.reason}`;
+        await db.transaction((tx) => starter.fail(tx, trigger, reason));
+        return;
+      }
+      if (!matched.value) return;
+    }
     const resolved = await resolveCalls({ owned, commit, folder, file, actor }, workflow);
     await db.transaction((tx) =>
       typeof resolved === "string"

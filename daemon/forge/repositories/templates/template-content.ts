@@ -10,7 +10,7 @@ import {
 } from "../../../../storage/git/write-commit.ts";
 import { AppError } from "../../../errors.ts";
 import { cleanFilePath } from "../../code/paths.ts";
-import { compileGlob } from "../glob.ts";
+import { compileGlob } from "../../../utilities/glob.ts";
 import { type Expand, toSafePath } from "./expansion.ts";
 
 /** The file of globs. The files that match are expanded; this file is not copied. */

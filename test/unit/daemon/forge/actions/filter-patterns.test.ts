@@ -28,6 +28,9 @@ test.each([
   [["!a"], "b", false],
   [["a\\*"], "a*", true],
   [["a\\*"], "ab", false],
+  [["😀?"], "", true],
+  [["b?".repeat(60)], "b".repeat(60), true],
+  [["b?".repeat(60)], "b".repeat(61), false],
 ] as const)("matches the patterns %j against %s", (patterns, text, accepted) => {
   expect(compileFilter(patterns)?.(text)).toBe(accepted);
 });

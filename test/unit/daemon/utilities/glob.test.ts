@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { compileGlob, GLOB_CHARACTERS_MAX } from "../../../../../daemon/forge/repositories/glob.ts";
+import { compileGlob, GLOB_CHARACTERS_MAX } from "../../../../daemon/utilities/glob.ts";
 
 test.each([
   ["foo", "foo", true],
@@ -24,6 +24,17 @@ test.each([
   ["", "", true],
   ["", "x", false],
   ["Foo", "foo", false],
+  ["{,a}b", "b", true],
+  ["{a,b*}", "bcd", true],
+  ["{a,b*}c", "ac", true],
+  ["{a,b*}c", "bac", true],
+  ["{a,b*}c", "bab", false],
+  ["[{]x", "{x", true],
+  ["😀*", "😀😀", true],
+  ["[😀-😂]", "😁", true],
+  ["a*", `a${"b".repeat(40)}`, true],
+  [`${"a".repeat(64)}?`, "a".repeat(65), true],
+  [`${"a".repeat(64)}?`, "a".repeat(64), false],
 ])("the glob %j on %j is %j", (pattern, text, expected) => {
   expect(compileGlob(pattern)?.(text)).toBe(expected);
 });
@@ -39,7 +50,15 @@ describe("patterns made to take long", () => {
     expect(fits?.("a".repeat(10_000))).toBe(false);
   });
 
-  test("braces that expand to too many patterns are refused", () => {
-    expect(compileGlob("{a,b}".repeat(40))).toBeUndefined();
+  test("forty pairs of braces match without being expanded", () => {
+    const matches = compileGlob(`${"{a,ab}".repeat(40)}c`);
+    expect(matches?.(`${"ab".repeat(40)}c`)).toBe(true);
+    expect(matches?.(`${"ab".repeat(40)}d`)).toBe(false);
+  });
+
+  test("stars of folders and of names together match a long path", () => {
+    const matches = compileGlob(`${"**a*/".repeat(40)}b`, { isOfPaths: true });
+    expect(matches?.(`${"xa/".repeat(1_000)}c`)).toBe(false);
+    expect(matches?.(`${"xa/".repeat(1_000)}b`)).toBe(true);
   });
 });

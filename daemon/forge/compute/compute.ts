@@ -1,0 +1,107 @@
+import { assertNever } from "../../errors.ts";
+import { createThreadPool } from "../../jobs/thread-pool.ts";
+import { threadsUnavailable } from "../refusals.ts";
+import { type ComputeFunction, computeFunctions } from "./functions.ts";
+
+type Functions = typeof computeFunctions;
+type InputOf<Name extends keyof Functions> = Parameters<Functions[Name]["run"]>[0];
+type OutputOf<Name extends keyof Functions> = ReturnType<Functions[Name]["run"]>;
+
+/** The input of a thread. */
+export interface ComputeRequest {
+  readonly name: keyof Functions;
+  readonly input: unknown;
+}
+
+/** Result of a call. */
+export type Computed<Output> =
+  | { readonly kind: "done"; readonly value: Output }
+  /** The call used up its budget of processor time or memory. `reason` completes "the … takes". */
+  | { readonly kind: "exceeded"; readonly reason: "too much time" | "too much memory" };
+
+/**
+ * The one way to evaluate what users send when its work is not bounded by its size: patterns, expressions, matrices,
+ * masks. A cheap call runs at once on the calling thread. Any other runs in a worker thread under a budget of processor
+ * time, while the event loop serves other requests.
+ */
+export interface Compute {
+  /**
+   * Runs a function of `computeFunctions`. Throws what the function throws, and `unavailable` with `Retry-After` when too
+   * many calls wait or no thread can start. Must not be awaited in a transaction: compute before it, and check in it that
+   * the values which were read are still the same.
+   * @param account the account that the work is done for, such as `String(owner.id)`. One account uses one thread at a
+   * time, and waiting calls are served in turns between accounts
+   */
+  run<Name extends keyof Functions>(
+    name: Name,
+    input: InputOf<Name>,
+    account: string,
+  ): Promise<Computed<OutputOf<Name>>>;
+  /** Terminates the threads. */
+  close(): Promise<void>;
+}
+
+export interface ComputeOptions {
+  /** Processor time of one call in a thread. */
+  readonly budgetMs?: number;
+  /** Calls of at most this cost run on the calling thread: some 2 ms. */
+  readonly inlineCostMax?: number;
+}
+
+const BUDGET_MS = 2_000;
+const INLINE_COST_MAX = 200_000;
+const THREADS_MAX = 2;
+/** Calls that wait for a thread: in total, of one account, and the characters of their inputs. */
+const WAITING_MAX = 512;
+const WAITING_PER_ACCOUNT_MAX = 64;
+const WAITING_LENGTH_MAX = 64 * 1024 * 1024;
+
+/** Creates the threads, which start with the first call that needs one. */
+export function createCompute({
+  budgetMs = BUDGET_MS,
+  inlineCostMax = INLINE_COST_MAX,
+}: ComputeOptions = {}): Compute {
+  const threads = createThreadPool<ComputeRequest, unknown>({
+    workerUrl: new URL("./compute.worker.ts", import.meta.url),
+    workerData: undefined,
+    threadsMax: THREADS_MAX,
+    runningPerCallerMax: 1,
+    queue: {
+      lengthMax: WAITING_MAX,
+      lengthPerCallerMax: WAITING_PER_ACCOUNT_MAX,
+      sizeMax: WAITING_LENGTH_MAX,
+    },
+    idleMs: 30_000,
+    resourceLimits: { maxOldGenerationSizeMb: 256 },
+  });
+  return {
+    async run<Name extends keyof Functions>(
+      name: Name,
+      input: InputOf<Name>,
+      account: string,
+    ): Promise<Computed<OutputOf<Name>>> {
+      const called = computeFunctions[name] as ComputeFunction<InputOf<Name>, OutputOf<Name>>;
+      if (called.cost(input) <= inlineCostMax) return { kind: "done", value: called.run(input) };
+      const outcome = await threads.run(
+        { name, input },
+        { budgetMs, caller: account, size: called.length(input) },
+      );
+      switch (outcome.kind) {
+        case "done":
+          return { kind: "done", value: outcome.value as OutputOf<Name> };
+        case "timed_out":
+          return { kind: "exceeded", reason: "too much time" };
+        case "out_of_memory":
+          return { kind: "exceeded", reason: "too much memory" };
+        case "failed":
+          throw outcome.error;
+        case "queue_full":
+        case "not_started":
+          throw threadsUnavailable(outcome);
+        default:
+          return assertNever(outcome);
+      }
+    },
+    close: () => threads.close(),
+  };
+}
