@@ -38,7 +38,8 @@ export async function readFolderFiles(
     if (files.length === filesMax) break;
     const isReadable = Number(size) <= bytesMax;
     const content = isReadable ? await git.run(["cat-file", "blob", id], { directory }) : undefined;
-    files.push({ name: file, text: content?.toString("utf8") });
+    // The decoder drops a byte order mark, which Windows programs write and which is not part of the text.
+    files.push({ name: file, text: content && new TextDecoder().decode(content) });
   }
   return files;
 }

@@ -70,7 +70,7 @@ export function createSeveralFiles({
             `object does not exist [id: , rel_path: ${EDITOR_CONFIG}]`,
           );
         const text = await readBlob(git, entry.id, { ...options, bytesMax });
-        return readEditorConfig(text.toString("utf8"), path);
+        return readEditorConfig(new TextDecoder().decode(text), path);
       });
     },
   };

@@ -12,6 +12,7 @@ import { isRefName } from "../../contract/forge/repositories/rules.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
 import { AppError } from "../../errors.ts";
 import { notFound } from "../refusals.ts";
+import { escapePath } from "../rendering/html/links.ts";
 import { Rendered, toBytesText } from "./elements.tsx";
 import { type PageContext, type PageParams, type PageRoute, toFolderPath, toPath } from "./page.ts";
 import { loadRepositoryActivity, RecentActivity } from "./recent-activity.tsx";
@@ -355,7 +356,7 @@ async function renderFile(
 ): Promise<string | undefined> {
   if (MARKUP.test(path)) {
     const folder = path.split("/").slice(0, -1);
-    const context = ["", repository.full_name, "src", kind, ref, ...folder].join("/");
+    const context = escapePath(["", repository.full_name, "src", kind, ref, ...folder].join("/"));
     return render({ text, mode: "file", context, filePath: path });
   }
   // A fence that is longer than every run of backticks in the text, so that the text cannot end it.

@@ -46,7 +46,7 @@ const HEADERS = {
   "Referrer-Policy": "same-origin",
   "Cross-Origin-Opener-Policy": "same-origin",
   "Content-Security-Policy":
-    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 } as const;
 
 /** A private file must not be shown within a page of another site, nor be kept by a cache that others use. */
@@ -149,6 +149,7 @@ export function createPageHandler(deps: PageHandlerDeps): AnswerPage {
         context,
         filePath,
         isWiki: false,
+        hasUniqueIds: true,
         caller,
       });
       return outcome.kind === "rendered" ? outcome.html : undefined;

@@ -16,6 +16,8 @@ export interface RenderInput {
   readonly filePath: string;
   /** Lower-case names of the users and organizations that may be mentioned. */
   readonly mentionable: readonly string[];
+  /** Whether a heading with the text of an earlier one gets an id of its own: `usage`, `usage-1`. */
+  readonly hasUniqueIds?: boolean;
 }
 
 export type Rendered =

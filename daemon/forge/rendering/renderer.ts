@@ -60,16 +60,19 @@ export function createRenderer({ secret, decorates }: RendererOptions): Renderer
     return sanitizeProtected(inLanguage(matter.language, contents + done.html), "xhtml");
   };
 
-  const finish = (html: string, input: RenderInput) => {
+  const finish = (html: string, input: RenderInput, format: Format = "markdown") => {
     const context = toRenderContext(input);
     return postProcess(escapeActiveTags(assertHtmlLength(html)), {
       context,
       hasShortReferences: input.mode === "comment" || input.mode === "wiki",
       hasHeadingIds: input.mode !== "comment",
+      // Gitea's API gives equal headings of Markdown equal ids.
+      hasUniqueIds: input.hasUniqueIds === true || format !== "markdown",
       mentionable: new Set(input.mentionable),
       decorates,
       className: protectedClass,
       emoji: emojiOf(context.root),
+      embedded: secret,
     });
   };
 
@@ -79,7 +82,7 @@ export function createRenderer({ secret, decorates }: RendererOptions): Renderer
     input: RenderInput,
   ): Promise<string> => {
     const tools = { className: protectedClass, highlighting: createHighlighting() };
-    const finished = (html: string) => sanitizeProtected(finish(html, input).html, "xhtml");
+    const finished = (html: string) => sanitizeProtected(finish(html, input, format).html, "xhtml");
     switch (format) {
       case "markdown":
         return renderMarkdown(text, input);
@@ -96,13 +99,13 @@ export function createRenderer({ secret, decorates }: RendererOptions): Renderer
           "xhtml",
         );
       case "notebook":
-        return finished(renderNotebook(text, { ...tools, markdown: renderCell }));
+        return finished(renderNotebook(text, { ...tools, markdown: renderCell, embedded: secret }));
       case "org":
         return finished(renderOrg(text, tools));
       case "asciidoc": {
         // Loaded only for AsciiDoc files: the library takes 200 ms and 30 MiB.
         const { renderAsciidoc } = await import("./formats/asciidoc.ts");
-        return finished(await renderAsciidoc(text));
+        return finished(await renderAsciidoc(text, input.filePath));
       }
     }
   };
@@ -118,8 +121,11 @@ export function createRenderer({ secret, decorates }: RendererOptions): Renderer
       if (format === undefined) return { kind: "unsupported" };
       try {
         assertTextLimits(input.text, format);
-        if (input.text === "") return { kind: "rendered", html: "" };
-        const text = input.text.replaceAll("\0", "").replace(/\r\n?/g, "\n");
+        const text = input.text
+          .replace(/^\uFEFF/, "") // a byte order mark, which Windows programs write
+          .replaceAll("\0", "")
+          .replace(/\r\n?/g, "\n");
+        if (text === "") return { kind: "rendered", html: "" };
         const html = assertHtmlLength(await renderFormat(format, text, input));
         return { kind: "rendered", html };
       } catch (error) {

@@ -22,6 +22,8 @@ export interface RenderRequest {
   readonly context: string;
   readonly filePath: string;
   readonly isWiki: boolean;
+  /** Whether headings with equal texts get different ids, for pages; Gitea's API gives them the same. */
+  readonly hasUniqueIds?: boolean;
   /**
    * Identifies the account (`u:1`), or the address of an anonymous client (`a:192.0.2.1`): threads are shared fairly
    * between callers, and one thread is reserved for accounts.
@@ -118,10 +120,11 @@ export function createRendering(deps: RenderingDeps): Rendering {
   });
 
   const toInput = async (request: RenderRequest, mode: RenderMode): Promise<RenderInput> => {
-    const { text, context, filePath } = request;
+    const { text, context, filePath, hasUniqueIds = false } = request;
     const names = mode === "markdown" ? [] : [...findMentions(text, MENTIONS_MAX)].sort();
     const mentionable = names.length === 0 ? [] : await deps.findMentionable(names);
-    return { text, mode, root: `${deps.publicUrl()}/`, context, filePath, mentionable };
+    const root = `${deps.publicUrl()}/`;
+    return { text, mode, root, context, filePath, mentionable, hasUniqueIds };
   };
 
   const renderInThread = (input: RenderInput, caller: string) => {

@@ -58,9 +58,9 @@ body:
 describe("issue templates", () => {
   test("forms and Markdown are listed, and invalid files are counted in a header", async () => {
     const repo = await newRepository({
-      ".gitea/ISSUE_TEMPLATE/bug.yaml": FORM,
+      ".gitea/ISSUE_TEMPLATE/bug.yaml": `\uFEFF${FORM}`,
       ".github/ISSUE_TEMPLATE/idea.md":
-        "---\nname: Idea\nabout: A wish\nref: next\nlabels: [wish]\n---\n\nTell us\n",
+        "\uFEFF---\nname: Idea\nabout: A wish\nref: next\nlabels: [wish]\n---\n\nTell us\n",
       ".github/ISSUE_TEMPLATE/plain.md": "# Only text\n",
       ".github/ISSUE_TEMPLATE/broken.yml": "name: Broken\nabout: x\nbody: [{ type: sound }]\n",
       ".github/ISSUE_TEMPLATE/nameless.md": "---\nabout: x\n---\ntext",

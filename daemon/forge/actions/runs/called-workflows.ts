@@ -213,7 +213,7 @@ export function createCallResolver(deps: CalledWorkflowsDeps) {
     if (entry?.type !== "blob" || entry.mode === SYMBOLIC_LINK) return undefined;
     if (entry.size > WORKFLOW_BYTES_MAX) return undefined;
     const blob = await readBlob(git, entry.id, { directory, bytesMax: WORKFLOW_BYTES_MAX });
-    return blob.toString("utf8");
+    return new TextDecoder().decode(blob);
   }
 }
 

@@ -30,9 +30,15 @@ export function renderTable(
     : out;
 }
 
-/** Returns the most frequent delimiter of the first lines. */
+/**
+ * Returns the most frequent delimiter of the first lines; a comma for a table of one column. An at sign in an e-mail
+ * address is not a delimiter.
+ */
 function detectDelimiter(text: string): string {
-  const sample = text.slice(0, 10_000).replace(/"(?:[^"]|"")*"/g, "");
+  const sample = text
+    .slice(0, 10_000)
+    .replace(/"(?:[^"]|"")*"/g, "")
+    .replace(/(?<=[\w.+-])@(?=[\w-]+\.\w)/g, "");
   const counted = [",", ";", "\t", "|", "@"].map((mark) => ({
     mark,
     times: sample.split(mark).length - 1,
@@ -46,7 +52,8 @@ function parseRows(text: string, delimiter: string, max: number): string[][] {
   let row: string[] = [];
   let at = 0;
   while (at <= text.length && rows.length < max) {
-    const cell = text.charAt(at) === '"' ? readQuoted(text, at) : readPlain(text, at, delimiter);
+    const cell =
+      text.charAt(at) === '"' ? readQuoted(text, at, delimiter) : readPlain(text, at, delimiter);
     row.push(cell.text);
     at = cell.end;
     if (text.charAt(at) === delimiter) {
@@ -67,12 +74,10 @@ function readPlain(text: string, start: number, delimiter: string): { text: stri
   return { text: text.slice(start, end), end };
 }
 
-function readQuoted(text: string, start: number): { text: string; end: number } {
+function readQuoted(text: string, start: number, delimiter: string): { text: string; end: number } {
   const quoted = /"((?:[^"]|"")*)"?/y;
   quoted.lastIndex = start;
   const found = quoted.exec(text);
-  let end = start + (found?.[0].length ?? 0);
-  // Text between the closing quote and the delimiter is ignored.
-  while (end < text.length && !/[,;\t|@\n]/.test(text.charAt(end))) end += 1;
-  return { text: (found?.[1] ?? "").replaceAll('""', '"'), end };
+  const rest = readPlain(text, start + (found?.[0].length ?? 0), delimiter);
+  return { text: (found?.[1] ?? "").replaceAll('""', '"') + rest.text, end: rest.end };
 }

@@ -1,5 +1,6 @@
 // The allowlist of forge behaviour, 18.6: elements, attributes and values that rendered HTML may contain.
 import { withoutControls } from "./escape.ts";
+import { splitImageSet } from "./links.ts";
 
 const words = (list: string): readonly string[] => list.trim().split(/\s+/);
 
@@ -41,7 +42,7 @@ const particular: Readonly<Record<string, readonly string[]>> = {
   a: ["href"],
   area: ["href", "alt", "coords", "shape", "target", "rel"],
   map: ["name"],
-  img: ["src", "loading"],
+  img: ["src", "srcset", "loading"],
   video: ["src", "autoplay", "controls"],
   source: ["src", "media", "srcset"],
   blockquote: ["cite"],
@@ -113,11 +114,11 @@ const isEngineClass = (name: string): boolean =>
 
 /** The prefix that distinguishes the renderer's classes from an author's. */
 export type ClassPolicy =
-  /** A `data-attr-class` value that begins with the secret becomes the class. */
+  /** A `data-attr-class` value that begins with the secret becomes the class; an `src` with it may be an embedded image. */
   | { readonly kind: "protected"; readonly secret: string }
   /** No class of the renderer is allowed (mode `markdown`). */
   | { readonly kind: "author" }
-  /** The renderer's classes are allowed: the HTML was rendered and sanitized before. */
+  /** The renderer's classes and embedded images are allowed: the HTML was rendered and sanitized before. */
   | { readonly kind: "rendered" };
 
 /**
@@ -149,6 +150,10 @@ function vetValue(
   classes: ClassPolicy,
 ): { readonly name: string; readonly value: string } | undefined {
   const keep = (is: boolean) => (is ? { name, value } : undefined);
+  if (element === "img" && name === "src" && classes.kind !== "author") {
+    const image = classes.kind === "rendered" ? value : withoutPrefix(value, classes.secret);
+    if (image !== undefined && embeddedImage.test(image)) return { name, value: image };
+  }
   if (addressAttributes.has(name)) return keep(isSafeAddress(value));
   switch (name) {
     case "id":
@@ -178,6 +183,13 @@ function vetValue(
     default:
       return { name, value };
   }
+}
+
+/** An image in the document itself, such as a chart of a notebook. Formats that cannot contain code. */
+const embeddedImage = /^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/;
+
+function withoutPrefix(value: string, prefix: string): string | undefined {
+  return value.startsWith(prefix) ? value.slice(prefix.length) : undefined;
 }
 
 function vetClasses(element: string, value: string, policy: ClassPolicy) {
@@ -227,10 +239,9 @@ function isSafeAddress(address: string): boolean {
  */
 function isSafeImageSet(value: string): boolean {
   if (value.length > IMAGE_SET_LENGTH_MAX) return false;
-  // A comma ends a candidate when a blank follows it or a descriptor precedes it; other commas belong to the address.
-  const candidates = value.trim().split(/,\s+|(?<=\s[\d.]{1,10}[wx]\s?),/);
+  const candidates = splitImageSet(value.trim());
   return candidates.every((candidate) => {
-    const [address = "", descriptor = "1x", ...more] = candidate.trim().split(/\s+/);
+    const [address = "", descriptor = "1x", ...more] = candidate.split(/\s+/);
     return (
       more.length === 0 &&
       /^(?:[1-9]\d{0,8}w|\d{1,4}(?:\.\d{1,4})?x)$/.test(descriptor) &&

@@ -2,14 +2,18 @@ import { Parser } from "htmlparser2";
 import { DEPTH_MAX, RenderLimitError } from "../document.ts";
 import type { Emoji } from "./emoji.ts";
 import { escapeHtml } from "./escape.ts";
-import { resolveLink, toFragment } from "./links.ts";
+import { resolveImageSet, resolveLink, toFragment } from "./links.ts";
 import { allowedElements, droppedElements, voidElements } from "./policy.ts";
 import { createReferenceRules, type ReferenceOptions } from "./references.ts";
 
 export interface PostProcessOptions extends ReferenceOptions {
   /** Whether headings get ids from their text. */
   readonly hasHeadingIds: boolean;
+  /** Whether an id that is taken gets a number: `usage`, `usage-1`. */
+  readonly hasUniqueIds: boolean;
   readonly emoji: Emoji;
+  /** Prefix of the address of an image that the renderer has embedded in the document. */
+  readonly embedded: string;
 }
 
 /** A heading of the document, for the table of contents. */
@@ -35,6 +39,16 @@ interface OpenHeading {
   text: string;
 }
 
+interface OpenPicture {
+  /** Index of its opening tag in the output, written at the end, when the address of its image is known. */
+  readonly at: number;
+  readonly attributes: Attributes;
+  /** Number of open elements, itself included. */
+  readonly depth: number;
+  /** Address of the link around it; empty for none, undefined before its image. */
+  page: string | undefined;
+}
+
 const elements: ReadonlySet<string> = new Set(allowedElements);
 
 /**
@@ -53,6 +67,7 @@ export function postProcess(html: string, options: PostProcessOptions): PostProc
   let verbatim = 0;
   let dropped = 0;
   let heading: OpenHeading | undefined;
+  let picture: OpenPicture | undefined;
 
   // The parser reports a text in several parts, for example at entities.
   const flushText = () => {
@@ -63,11 +78,20 @@ export function postProcess(html: string, options: PostProcessOptions): PostProc
     text = "";
   };
 
+  const toUniqueId = createUniqueIds();
   const closeHeading = ({ at, level, attributes, text: title }: OpenHeading) => {
-    const id = identify(attributes, title, options.hasHeadingIds);
+    const id = identify(attributes, title, options, toUniqueId);
     out[at] = toTag(`h${level}`, attributes);
     if (id !== undefined) headings.push({ level, id, text: title.trim() });
     heading = undefined;
+  };
+
+  // An image must be a child of its `picture`, otherwise browsers ignore the sources (HTML, 4.8.1).
+  const closePicture = ({ at, attributes, page = "" }: OpenPicture) => {
+    const tag = toTag("picture", attributes);
+    out[at] = page === "" ? tag : `${toTag("a", { href: page, target: "_blank" })}${tag}`;
+    if (page !== "") out.push("</a>");
+    picture = undefined;
   };
 
   const parser = new Parser(
@@ -82,10 +106,18 @@ export function postProcess(html: string, options: PostProcessOptions): PostProc
         if (name === "a") links += 1;
         if (name === "code" || name === "pre") verbatim += 1;
         const level = headingLevel(name);
-        if (level === undefined) out.push(rewriteTag(name, attributes, links > 0, options));
-        else {
+        if (level !== undefined) {
           heading = { level, at: out.length, attributes, text: "" };
           out.push("");
+        } else if (name === "picture" && links === 0 && picture === undefined) {
+          picture = { at: out.length, attributes, depth: open.length, page: undefined };
+          out.push("");
+        } else {
+          if (name === "a" && picture !== undefined) picture.page = "";
+          else if (name === "img" && picture !== undefined)
+            picture.page ??= toImagePage(attributes, options) ?? "";
+          const isLinked = links > 0 || picture !== undefined;
+          out.push(rewriteTag(name, attributes, isLinked, options));
         }
       },
       ontext(part) {
@@ -93,12 +125,14 @@ export function postProcess(html: string, options: PostProcessOptions): PostProc
       },
       onclosetag(name) {
         if (droppedElements.has(name)) dropped -= 1;
+        const depth = open.length;
         if (open.pop() !== true) return;
         flushText();
         if (name === "a") links -= 1;
         if (name === "code" || name === "pre") verbatim -= 1;
         if (heading !== undefined && headingLevel(name) === heading.level) closeHeading(heading);
         if (!voidElements.has(name)) out.push(`</${name}>`);
+        if (picture?.depth === depth) closePicture(picture);
       },
     },
     { decodeEntities: true },
@@ -115,11 +149,8 @@ function headingLevel(name: string): number | undefined {
   return /^h[1-6]$/.test(name) ? Number(name.charAt(1)) : undefined;
 }
 
-/**
- * Returns the id of a heading's text (forge behaviour, 18.4): letters, numbers, `_` and `-` in lower case, a hyphen for
- * each blank. Equal texts have equal ids.
- */
-function toHeadingId(text: string): string {
+/** Returns the id of a heading's text: letters, numbers, `_` and `-` in lower case, a hyphen for each blank. */
+export function toHeadingId(text: string): string {
   return text
     .trim()
     .replace(/\s/gu, "-")
@@ -127,13 +158,35 @@ function toHeadingId(text: string): string {
     .toLowerCase();
 }
 
-function identify(attributes: Attributes, text: string, hasIds: boolean): string | undefined {
+function identify(
+  attributes: Attributes,
+  text: string,
+  { hasHeadingIds, hasUniqueIds }: PostProcessOptions,
+  toUniqueId: (id: string) => string,
+): string | undefined {
   const own = attributes["id"] ?? "";
-  const name = own === "" && hasIds ? toHeadingId(text) : own;
+  const name = own === "" && hasHeadingIds ? toHeadingId(text) : own;
   if (name === "") return undefined;
-  const id = own === "" ? `user-content-${name}` : toFragment(name);
+  const wanted = own === "" ? `user-content-${name}` : toFragment(name);
+  const id = hasUniqueIds ? toUniqueId(wanted) : wanted;
   attributes["id"] = id;
   return id;
+}
+
+/** Returns a function that appends a number to an id that it has returned before. */
+function createUniqueIds(): (id: string) => string {
+  const used = new Map<string, number>();
+  return (id) => {
+    let times = used.get(id) ?? 0;
+    let unique = id;
+    while (used.has(unique)) {
+      times += 1;
+      unique = `${id}-${times}`;
+    }
+    used.set(id, times);
+    if (unique !== id) used.set(unique, 0);
+    return unique;
+  };
 }
 
 function toTag(name: string, attributes: Readonly<Attributes>): string {
@@ -166,6 +219,7 @@ function rewriteTag(
     case "video":
     case "source":
       change(attributes, "src", (source) => resolveLink(context, "media", source));
+      change(attributes, "srcset", (images) => resolveImageSet(context, images));
       return toTag(name, attributes);
     case "img":
       return toImage(attributes, isInLink, options);
@@ -180,17 +234,26 @@ function change(attributes: Attributes, name: string, to: (value: string) => str
 }
 
 /** Writes an image with a resolved path. An image outside of a link gets a link to itself. */
-function toImage(
-  attributes: Attributes,
-  isInLink: boolean,
-  { context, decorates }: PostProcessOptions,
-): string {
+function toImage(attributes: Attributes, isInLink: boolean, options: PostProcessOptions): string {
+  const { context, decorates } = options;
   const { src: source } = attributes;
+  const page = toImagePage(attributes, options);
+  change(attributes, "srcset", (images) => resolveImageSet(context, images));
   if (source === undefined) return toTag("img", attributes);
   if (decorates) attributes["loading"] ??= "lazy";
-  attributes["src"] = resolveLink(context, "media", source);
+  if (!source.startsWith(options.embedded))
+    attributes["src"] = resolveLink(context, "media", source);
   const image = toTag("img", attributes);
-  if (isInLink || /^\s*(?:data:|$)/i.test(source)) return image;
-  const page = resolveLink(context, "page", source);
+  if (isInLink || page === undefined) return image;
   return `${toTag("a", { href: page, target: "_blank" })}${image}</a>`;
+}
+
+/** Returns the page of an image that is a file. */
+function toImagePage(
+  { src: source }: Attributes,
+  { context, embedded }: PostProcessOptions,
+): string | undefined {
+  if (source === undefined || source.startsWith(embedded) || /^\s*(?:data:|$)/i.test(source))
+    return undefined;
+  return resolveLink(context, "page", source);
 }

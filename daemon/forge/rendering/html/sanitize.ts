@@ -28,6 +28,7 @@ export function createSanitizer(classes: ClassPolicy): Sanitize {
   const elements: ReadonlySet<string> = new Set(allowedElements);
   let depth = 0;
   let hasRemoved = false;
+  let policy = classes;
 
   const attributeNames = [...new Set(Object.values(allowedAttributes).flat())];
   const options: sanitizeHtml.IOptions & { readonly allowedEmptyAttributes: string[] } = {
@@ -53,7 +54,7 @@ export function createSanitizer(classes: ClassPolicy): Sanitize {
     transformTags: {
       "*": (tagName, attributes) => ({
         tagName,
-        attribs: vetAttributes(tagName, attributes, classes),
+        attribs: vetAttributes(tagName, attributes, policy),
       }),
     },
     textFilter: (text) => withoutControls(text).replaceAll('"', "&#34;").replaceAll("'", "&#39;"),
@@ -69,10 +70,13 @@ export function createSanitizer(classes: ClassPolicy): Sanitize {
   };
 
   return (html, flavour) => {
+    policy = classes;
     let clean = sanitizeOnce(html);
     // Removing an element may change which tags implicitly close its siblings, so parse the result again.
     for (let pass = 1; hasRemoved; pass += 1) {
       if (pass === PASSES_MAX) throw new Error("sanitizing does not converge");
+      // The first pass has verified the secret of the renderer's own classes and removed it.
+      if (classes.kind === "protected") policy = { kind: "rendered" };
       clean = sanitizeOnce(clean);
     }
     return spell(clean, flavour === "xhtml" ? "/>" : ">");

@@ -7,6 +7,8 @@ export interface FootnoteLabels {
   readonly numbers: Map<string, number>;
   /** Referenced labels in the order of their first reference. */
   readonly order: string[];
+  /** Number of references by label. */
+  readonly uses: Map<string, number>;
 }
 
 /** State of one rendering, for the rules. */
@@ -29,7 +31,7 @@ const dialectKey = Symbol("croft.dialect");
 
 /** Returns the environment of one call of the engine. */
 export function toEnv(dialect: Omit<DialectEnv, "highlighting" | "footnotes">): Env {
-  const footnotes: FootnoteLabels = { numbers: new Map(), order: [] };
+  const footnotes: FootnoteLabels = { numbers: new Map(), order: [], uses: new Map() };
   return { [dialectKey]: { ...dialect, highlighting: createHighlighting(), footnotes } };
 }
 

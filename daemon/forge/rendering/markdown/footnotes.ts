@@ -22,16 +22,23 @@ export function footnotes(engine: MarkdownIt): void {
     `user-content-${escapeHtml(String(tokens[index]?.meta?.["name"] ?? ""))}${suffix}`;
   rules["footnote_reference"] = (tokens, index, _options, env) => {
     const id = idOf(tokens, index, dialectOf(env).footnoteSuffix);
-    return `<sup id="fnref:${id}"><a href="#fn:${id}">${Number(tokens[index]?.meta?.["number"])} </a></sup>`;
+    const { number, use } = tokens[index]?.meta ?? {};
+    return `<sup id="${toUse(Number(use))}:${id}"><a href="#fn:${id}">${Number(number)} </a></sup>`;
   };
-  rules["footnote_back"] = (tokens, index, _options, env) =>
-    ` <a href="#fnref:${idOf(tokens, index, dialectOf(env).footnoteSuffix)}">\u21a9\ufe0e</a>`;
+  rules["footnote_back"] = (tokens, index, _options, env) => {
+    const id = idOf(tokens, index, dialectOf(env).footnoteSuffix);
+    const uses = Array.from({ length: Number(tokens[index]?.meta?.["uses"]) }, (_, use) => use);
+    return uses.map((use) => ` <a href="#${toUse(use)}:${id}">\u21a9\ufe0e</a>`).join("");
+  };
   rules["footnote_list_open"] = () => "<div>\n<hr>\n<ol>\n";
   rules["footnote_list_close"] = () => "</ol>\n</div>\n";
   rules["footnote_open"] = (tokens, index, _options, env) =>
     `<li id="fn:${idOf(tokens, index, dialectOf(env).footnoteSuffix)}">\n`;
   rules["footnote_close"] = () => "</li>\n";
 }
+
+/** Returns the first part of the id of a reference: the second reference to a text is `fnref1`. */
+const toUse = (use: number) => (use === 0 ? "fnref" : `fnref${use}`);
 
 /** Maximum length of a label. */
 const LABEL_LENGTH_MAX = 200;
@@ -96,7 +103,7 @@ function definition(
 function reference(state: StateInline, silent: boolean): boolean {
   const label = readLabel(state.src, state.pos, state.posMax);
   if (label === undefined) return false;
-  const { numbers, order } = dialectOf(state.env).footnotes;
+  const { numbers, order, uses } = dialectOf(state.env).footnotes;
   let number = numbers.get(label);
   if (number === undefined) return false;
   if (!silent) {
@@ -105,7 +112,9 @@ function reference(state: StateInline, silent: boolean): boolean {
       number = order.length;
       numbers.set(label, number);
     }
-    state.push("footnote_reference", "", 0).meta = { number, name: toName(label, number) };
+    const use = uses.get(label) ?? 0;
+    uses.set(label, use + 1);
+    state.push("footnote_reference", "", 0).meta = { number, use, name: toName(label, number) };
   }
   state.pos += label.length + 3;
   return true;
@@ -113,7 +122,7 @@ function reference(state: StateInline, silent: boolean): boolean {
 
 /** Moves referenced texts to the end, and removes unreferenced ones. */
 function collect(state: StateCore): void {
-  const { numbers, order } = dialectOf(state.env).footnotes;
+  const { numbers, order, uses } = dialectOf(state.env).footnotes;
   if (numbers.size === 0) return;
   const texts = new Map<string, Token[]>();
   const open: (Token[] | undefined)[] = [];
@@ -131,7 +140,7 @@ function collect(state: StateCore): void {
   if (order.length === 0) return;
   rest.push(new state.Token("footnote_list_open", "", 1));
   for (const [index, label] of order.entries()) {
-    const meta = { name: toName(label, index + 1) };
+    const meta = { name: toName(label, index + 1), uses: uses.get(label) ?? 0 };
     const item = new state.Token("footnote_open", "", 1);
     const back = new state.Token("footnote_back", "", 0);
     item.meta = meta;

@@ -82,7 +82,7 @@ async function toChanges(
   const rules = (await findEntries(git, tree, [RULES], { directory })).get(RULES);
   if (rules === undefined || !isRegular(rules) || rules.size > limits.fileBytes) return [];
   const [text] = await readObjects(git, [rules.id], { directory });
-  const globs = toGlobs(text?.toString("utf8") ?? "");
+  const globs = toGlobs(new TextDecoder().decode(text));
   const removed: TreeChange[] = [{ kind: "delete", path: RULES }];
   const matching = globs.length === 0 ? [] : await listMatching(git, directory, tree, globs);
   const texts = await readObjects(

@@ -260,7 +260,7 @@ describe("extensions", () => {
     expect(await render("> [!note] x")).toBe("<blockquote>\n<p>[!note] x</p>\n</blockquote>\n");
   });
 
-  test("footnotes are rendered in the order of their first reference, each once", async () => {
+  test("footnotes are rendered in the order of their first reference, each once, with a link back to each reference", async () => {
     const html = await render(
       "b[^b] a[^a] b[^b] c[^c]\n\n[^a]: A\n[^b]: B\n\n    more\n[^unused]: U\n",
     );
@@ -270,8 +270,11 @@ describe("extensions", () => {
       ),
     ).toEqual(["b1", "a2", "b1"]);
     expect(html).toContain(
-      '<li id="fn:user-content-b">\n<p>B</p>\n<p>more <a href="#fnref:user-content-b" rel="nofollow">↩︎</a></p>\n</li>',
+      '<li id="fn:user-content-b">\n<p>B</p>\n<p>more <a href="#fnref:user-content-b" rel="nofollow">↩︎</a> <a href="#fnref1:user-content-b" rel="nofollow">↩︎</a></p>\n</li>',
     );
+    const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const [, fragment] of html.matchAll(/href="#([^"]+)"/g)) expect(ids).toContain(fragment);
     expect(html).toContain("c[^c]");
     expect(html).not.toContain(">U<");
   });
