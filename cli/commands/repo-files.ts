@@ -1,11 +1,8 @@
-import { createWriteStream } from "node:fs";
-import { rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
-import { pipeline } from "node:stream/promises";
 import type { WireContents } from "../../daemon/contract/forge/code/contents.ts";
 import { forge } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
-import { CliError, DryRun, usageError } from "../errors.ts";
+import { DryRun, usageError } from "../errors.ts";
 import { type Column, size, time } from "../output/cells.ts";
 import { wholeList } from "../output/pages.ts";
 import { listOf, shape } from "../output/spec.ts";
@@ -15,6 +12,7 @@ import {
   type RepositoryName,
   toRepositoryName,
 } from "../support/repository.ts";
+import { saveStream } from "../support/save-stream.ts";
 import type { CommandModule } from "../tree/entry.ts";
 
 export interface FileOptions extends RepositoryName {
@@ -138,14 +136,6 @@ async function runRepoDownload(cli: CliContext, options: RepoDownloadOptions): P
   const params = { owner, repo, archive: `${ref}.${format}` };
   const download = await cli.client.download(forge.getArchive, { params });
   if (isPipe) return writeRaw(cli, download.stream);
-  const temporary = `${path}.part`;
-  try {
-    await pipeline(download.stream, createWriteStream(temporary));
-    await rename(temporary, path);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    const message = error instanceof Error ? error.message : String(error);
-    throw new CliError("file_error", `could not write ${name}: ${message}`);
-  }
+  await saveStream(cli, download.stream, { path, mayReplace: true });
   await cli.output.done({ path, ref }, `Wrote ${name}.`);
 }

@@ -1,10 +1,6 @@
-import { createHash } from "node:crypto";
-import { createWriteStream } from "node:fs";
-import { lstat, mkdir, rename, rm } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { pipeline } from "node:stream/promises";
 import type { WireArtifact } from "../../daemon/contract/forge/actions/artifacts.ts";
-import type { ByteDownload } from "../client/bytes.ts";
 import { forge } from "../client/operations.ts";
 import { forgeFieldPages } from "../client/paging.ts";
 import type { CliContext } from "../context.ts";
@@ -16,7 +12,8 @@ import { extractArchive } from "../support/extract-archive.ts";
 import type { RepositoryName } from "../support/repository.ts";
 import { type RunName, toRunName } from "../support/runs.ts";
 import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
-import { toFileName } from "./vault/item/local-files.ts";
+import { toFileName, toPartPath } from "../support/file-names.ts";
+import { saveStream } from "../support/save-stream.ts";
 
 export const entries: readonly Entry[] = [
   verb("list", "List the artifacts of a run", () => listRunArtifacts, { aliases: ["ls"] }),
@@ -162,41 +159,21 @@ async function downloadInto(
   const download = await cli.client.download(forge.downloadArtifactBytes, { query: { sig } });
   await mkdir(target, { recursive: true });
   // A workflow chose the name.
-  const name = toFileName(artifact.name, cli.system.platform);
-  const temporary = join(target, `.${name}-${artifact.id}.part`);
-  try {
-    await receive(artifact, download, temporary);
-    const isArchive = download.headers["content-type"] === "application/zip";
-    if (isArchive) return await extractArchive(temporary, target, { overwrite: force });
-    const path = join(target, name);
-    if (!force && (await lstat(path).catch(() => undefined)) !== undefined)
-      throw new CliError("file_error", `${path} exists`, { hint: "--force replaces it" });
-    await rename(temporary, path);
+  const path = join(target, toFileName(artifact.name, cli.system.platform));
+  const isArchive = download.headers["content-type"] === "application/zip";
+  const sha256 = /^sha256:([0-9a-f]{64})$/.exec(artifact.digest ?? "")?.[1];
+  if (!isArchive) {
+    const hint = "--force replaces it";
+    await saveStream(cli, download.stream, { path, mayReplace: force, sha256, hint });
     return 1;
-  } finally {
-    await rm(temporary, { force: true });
   }
-}
-
-/** Writes the bytes to a file. Throws `file_error` when they do not match the digest of the artifact. */
-async function receive(
-  { name, digest }: WireArtifact,
-  { stream }: ByteDownload,
-  path: string,
-): Promise<void> {
-  const hash = createHash("sha256");
-  await pipeline(
-    stream,
-    async function* (chunks: AsyncIterable<Buffer>) {
-      for await (const chunk of chunks) {
-        hash.update(chunk);
-        yield chunk;
-      }
-    },
-    createWriteStream(path),
-  );
-  if (digest !== undefined && digest !== `sha256:${hash.digest("hex")}`)
-    throw new CliError("file_error", `the artifact ${name} arrived incomplete`);
+  const archive = toPartPath(path, `~${Buffer.from(cli.system.random(8)).toString("hex")}`);
+  try {
+    await saveStream(cli, download.stream, { path: archive, mayReplace: false, sha256 });
+    return await extractArchive(archive, target, { overwrite: force });
+  } finally {
+    await rm(archive, { force: true });
+  }
 }
 
 async function findArtifacts(

@@ -1,17 +1,15 @@
-import { createWriteStream } from "node:fs";
-import { rename, rm } from "node:fs/promises";
 import { basename, resolve } from "node:path";
-import { pipeline } from "node:stream/promises";
 import type { WireAttachment } from "../../../daemon/contract/forge/issues/attachments.ts";
 import { forge } from "../../client/operations.ts";
 import type { CliContext } from "../../context.ts";
-import { CliError, DryRun, usageError } from "../../errors.ts";
+import { DryRun, usageError } from "../../errors.ts";
 import { type Column, size, time } from "../../output/cells.ts";
 import { wholeList } from "../../output/pages.ts";
 import { listOf, resourceOf, shape } from "../../output/spec.ts";
 import { type IssueName, toIssueName } from "../../support/repository.ts";
 import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
-import { assertFree, ONE_FILE_HINT, toFileName } from "../vault/item/local-files.ts";
+import { toFileName } from "../../support/file-names.ts";
+import { assertFree, ONE_FILE_HINT, saveStream } from "../../support/save-stream.ts";
 import { openSource } from "../vault/item/send-file.ts";
 import { trackTransfer } from "../vault/item/transfer.ts";
 
@@ -161,15 +159,12 @@ async function runDownload(cli: CliContext, options: DownloadOptions): Promise<v
   if (!cli.flags.force) await assertFree(path, ONE_FILE_HINT);
   const { uuid } = found;
   const { stream } = await cli.client.download(forge.downloadAttachment, { params: { uuid } });
-  const temporary = `${path}.part`;
-  try {
-    await pipeline(stream, createWriteStream(temporary));
-    await rename(temporary, path);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    const message = error instanceof Error ? error.message : String(error);
-    throw new CliError("file_error", `could not write ${path}: ${message}`);
-  }
+  await saveStream(cli, stream, {
+    path,
+    mayReplace: cli.flags.force,
+    size: found.size,
+    hint: ONE_FILE_HINT,
+  });
   await cli.output.done({ path, name }, `Wrote ${path}.`);
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { createWriteStream } from "node:fs";
-import { mkdir, rm, stat, readdir } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { z } from "zod";
@@ -21,14 +21,9 @@ import {
 } from "../../support/wait.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 import { documentLines, describeMissingText } from "./document-columns.ts";
-import {
-  assertFree,
-  createFileNames,
-  createLocalFiles,
-  ONE_FILE_HINT,
-  partSuffix,
-} from "./item/local-files.ts";
-import { openSource } from "./item/send-file.ts";
+import { createFileNames, partSuffix } from "../../support/file-names.ts";
+import { assertFree, ONE_FILE_HINT, saveStream } from "../../support/save-stream.ts";
+import { type Content, openSource } from "./item/send-file.ts";
 import { trackTransfer, withRetries } from "./item/transfer.ts";
 
 type WireDocument = z.output<typeof documentSchema>;
@@ -69,16 +64,21 @@ async function runUpload(cli: CliContext, options: DocumentUploadOptions): Promi
   if (isBatch && name !== undefined) throw usageError("--name goes with one file");
   if (paths.includes("-") && name === undefined)
     throw usageError("standard input has no name", "give one with --name, and no other file");
-  if (ifAbsent === true && paths.includes("-"))
-    throw usageError("--if-absent reads a file twice, which standard input cannot be");
   const progress = await cli.progress();
   const calling = isBatch ? withRetries(cli, progress) : cli;
-  const upload = async (path: string) => {
-    const existing = ifAbsent === true ? await findUploaded(calling, path) : undefined;
+  const send = async (path: string, filename: string, source: Content) => {
+    const existing = ifAbsent === true ? await findUploaded(calling, path, source) : undefined;
     if (existing !== undefined) return existing;
-    const filename = name ?? basename(resolve(cli.system.workingDirectory, path));
-    const { body } = await uploadFile(calling, path, filename, progress);
+    const { body } = await sendDocument(calling, source, filename, progress);
     return wait === true ? waitForDocument(calling, body.id, timeout) : body;
+  };
+  const upload = async (path: string) => {
+    const filename = name ?? basename(resolve(cli.system.workingDirectory, path));
+    const source = await openSource(calling, path);
+    // A pipe is read once, and its hash must be known before its bytes are sent.
+    if (ifAbsent === true && !source.canRestart)
+      return withSpooled(calling, source, (spooled) => send(path, filename, spooled));
+    return send(path, filename, source);
   };
   if (!isBatch) {
     const made = await upload(first).finally(() => progress.finish());
@@ -93,8 +93,11 @@ async function runUpload(cli: CliContext, options: DocumentUploadOptions): Promi
 }
 
 /** Returns the caller's newest document with the bytes of a file. */
-async function findUploaded(cli: CliContext, path: string): Promise<WireDocument | undefined> {
-  const source = await openSource(cli, path);
+async function findUploaded(
+  cli: CliContext,
+  path: string,
+  source: Content,
+): Promise<WireDocument | undefined> {
   const hash = createHash("sha256");
   await pipeline(source.open(), hash, { signal: cli.signal });
   const query = { sha256: hash.digest("hex"), per_page: 1 };
@@ -216,29 +219,25 @@ async function saveDocument(
   const { body } = await cli.client.call(vault.getDocument, input);
   const path = to.pathOf(body.filename);
   if (!cli.flags.force) await assertFree(path, ONE_FILE_HINT);
-  const part = `${path}${partSuffix}`;
-  try {
-    await trackTransfer(to.progress, body.filename, async (shown) => {
-      const { stream } = await cli.client.download(vault.getDocumentContent, input);
-      shown.begin(body.size_bytes);
-      let bytes = 0;
-      stream.on("data", (chunk: Uint8Array) => shown.update((bytes += chunk.byteLength)));
-      await pipeline(stream, createWriteStream(part, { mode: 0o600 }), { signal: cli.signal });
-      if (bytes !== body.size_bytes)
-        throw new CliError(
-          "provider_failed",
-          `${body.filename}: ${bytes} of ${body.size_bytes} bytes arrived`,
-          { hint: "repeat the download" },
-        );
-      await createLocalFiles().put(part, path, cli.flags.force);
+  await trackTransfer(to.progress, body.filename, async (shown) => {
+    const { stream } = await cli.client.download(vault.getDocumentContent, input);
+    shown.begin(body.size_bytes);
+    await saveStream(cli, stream, {
+      path,
+      mayReplace: cli.flags.force,
+      hint: ONE_FILE_HINT,
+      sha256: body.sha256,
+      size: body.size_bytes,
+      mode: 0o600,
+      onProgress: shown.update,
     });
-  } finally {
-    await rm(part, { force: true });
-  }
+  });
   return { id, path, size: body.size_bytes };
 }
 
-/** Returns the files, and those in folders at any depth, in order. Links and devices in folders are left out. */
+/**
+ * Returns the files, and those in folders at any depth, in order. Links, devices and part files in folders are left out.
+ */
 export async function listFiles(
   cli: CliContext,
   words: readonly string[],
@@ -256,21 +255,32 @@ export async function listFiles(
       continue;
     }
     const entries = await readdir(path, { recursive: true, withFileTypes: true });
-    const inside = entries.filter((entry) => entry.isFile());
+    // A part file is the rest of an interrupted download.
+    const inside = entries.filter((entry) => entry.isFile() && !entry.name.endsWith(partSuffix));
     found.push(...inside.map((entry) => join(entry.parentPath, entry.name)).toSorted());
   }
   if (found.length === 0) throw usageError(`${words.join(", ")} has no files`);
   return found;
 }
 
-/** Uploads one file, or standard input, as a document. */
-export async function uploadFile(
+/** Calls `use` with a temporary file that has the bytes of a pipe, and removes it afterwards. */
+async function withSpooled<T>(
   cli: CliContext,
-  path: string,
-  filename: string,
-  progress: Progress,
-) {
-  const source = await openSource(cli, path);
+  source: Content,
+  use: (spooled: Content) => Promise<T>,
+): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), "croft-upload-"));
+  const path = join(folder, "bytes");
+  try {
+    await saveStream(cli, source.open(), { path, mayReplace: false, mode: 0o600 });
+    return await use(await openSource(cli, path));
+  } finally {
+    source.close?.();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function sendDocument(cli: CliContext, source: Content, filename: string, progress: Progress) {
   return trackTransfer(progress, filename, (shown) => {
     shown.begin(source.size);
     return cli.client.upload(

@@ -124,6 +124,9 @@ export function fakeStorage(
     if (found === undefined)
       return { status: 409, body: { kind: "stale", reason: "item_changed" } };
     if (method === "DELETE") {
+      const seen = headers["if-match"];
+      const isSeen = found.bytes === undefined || seen === undefined || seen === tagOf(found.bytes);
+      if (!isSeen) return { status: 409, body: { kind: "stale", reason: "item_changed" } };
       const left = items.filter((one) => one.id !== id && !one.id.startsWith(`${id}/`));
       items.splice(0, items.length, ...left);
       return { body: { kind: "deleted", reason: "trashed", provider_item_id: id } };

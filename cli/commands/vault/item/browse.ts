@@ -18,7 +18,8 @@ import type { Browse, BrowseDeps } from "../../../ui/browse/browse.ts";
 import type { Place } from "../../../ui/browse/folder-view.ts";
 import { canShowScreen } from "../../../ui/open-screen.ts";
 import { runItemList } from "./list.ts";
-import { createLocalFiles, toFileName } from "./local-files.ts";
+import { createLocalFiles } from "./local-files.ts";
+import { toFileName } from "../../../support/file-names.ts";
 import { saveItem } from "./save-file.ts";
 import { uploadFile } from "./send-file.ts";
 

@@ -30,6 +30,8 @@ export interface TreeCopy {
   /** Its name on the command line. */
   readonly word: string;
   readonly source: SyncedFolder;
+  /** Of the source folder itself; null when its storage has no etags of folders. */
+  readonly etag: string | null;
   readonly sourceTree: Tree;
   /** The destination folder. */
   readonly target: SyncedFolder;
@@ -117,7 +119,8 @@ async function planTreeCopy(
   const targetTree: Tree = isNew ? new Map() : await readRemoteTree(cli, into, PLATFORM);
   const steps = planSync(sourceTree, targetTree, false);
   const newFolder = isNew ? name : undefined;
-  return { word, source, sourceTree, target: into, targetTree, newFolder, steps };
+  const etag = item?.etag ?? null;
+  return { word, source, etag, sourceTree, target: into, targetTree, newFolder, steps };
 }
 
 /** Reports the files to copy to the progress. */
@@ -151,7 +154,7 @@ export async function copyTree(
     progress,
     target,
     origin,
-    targetTree,
+    { tree: targetTree, platform: PLATFORM },
     (step, { provider_item_id: id }) => copies.set(step.path, id),
   );
   const isDone = ({ action }: SyncStep) => action === "keep" || action === "replace";

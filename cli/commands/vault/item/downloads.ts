@@ -12,14 +12,14 @@ import {
   type WireItem,
 } from "../../../support/items.ts";
 import {
-  assertFree,
   assertUnmoved,
-  createFileNames,
   createLocalFiles,
   type LocalFolder,
   makeLocalFolder,
   openLocalFolder,
 } from "./local-files.ts";
+import { createFileNames } from "../../../support/file-names.ts";
+import { assertFree } from "../../../support/save-stream.ts";
 import { createFolderListings, type FolderListings } from "./remote-folders.ts";
 import { findSource, isFolder } from "./lookup.ts";
 import { type FileSource, streamItem, toFile } from "./receive-file.ts";

@@ -10,7 +10,8 @@ import { resourceOf } from "../../../output/spec.ts";
 import { toItemAddress, createItemFinder } from "../../../support/items.ts";
 import { addIfMatchFlag, type IfMatchFlags, readIfMatch } from "../../../support/if-match.ts";
 import type { CommandModule } from "../../../tree/entry.ts";
-import { createLocalFiles, toFileName } from "./local-files.ts";
+import { createLocalFiles } from "./local-files.ts";
+import { toFileName } from "../../../support/file-names.ts";
 import { assertVersion, findSource, isFolder } from "./lookup.ts";
 import { replaceFile } from "./send-file.ts";
 import { saveItem } from "./save-file.ts";
@@ -50,7 +51,7 @@ export const edit = {
 
 /**
  * Downloads a file, opens it in an editor and replaces it when it was changed, if it still is the version that was downloaded.
- * Otherwise the edited file is kept, and the error says where.
+ * Otherwise, and when the editor fails, an edited file is kept, and the error says where.
  */
 async function runItemEdit(
   cli: CliContext,
@@ -67,7 +68,10 @@ async function runItemEdit(
   if (item === undefined) throw new CliError("not_found", `${word} does not exist`);
   const folder = await mkdtemp(join(tmpdir(), "croft-edit-"));
   const path = join(folder, toFileName(item.name, platform));
-  let hasUnsavedEdit = false;
+  let original: string | undefined;
+  // The editor may have saved before it failed, and an error of reading is no proof that it did not.
+  const isUnedited = async () => original === undefined || (await hashOf(path)) === original;
+  let isSaved = false;
   try {
     const params = { connection_id: connection.id, item_id: id };
     await saveItem(
@@ -82,26 +86,27 @@ async function runItemEdit(
       },
     );
     await chmod(path, 0o600);
-    const before = await hashOf(path);
+    original = await hashOf(path);
     await runEditor(cli, program, path);
-    if ((await hashOf(path)) === before) {
+    if (await isUnedited()) {
+      isSaved = true;
       const same = { kind: "unchanged", provider_item_id: id, name: item.name };
       return await cli.output.done(same, `${word} was not changed.`);
     }
-    hasUnsavedEdit = true;
     const progress = { begin: () => undefined, update: () => undefined };
     const replaced = await replaceFile(cli, connection.id, item, path, progress);
-    hasUnsavedEdit = false;
+    isSaved = true;
     await cli.output.done({ ...replaced }, `Replaced ${word}.`);
   } catch (error) {
-    if (!hasUnsavedEdit) throw error;
+    isSaved ||= await isUnedited().catch(() => false);
+    if (isSaved) throw error;
     const failure = toCliError(error);
     throw new CliError(failure.code, failure.message, {
       ...failure.details,
       hint: `your version is kept in ${path}`,
     });
   } finally {
-    if (!hasUnsavedEdit) await rm(folder, { recursive: true, force: true });
+    if (isSaved) await rm(folder, { recursive: true, force: true });
   }
 }
 
@@ -119,7 +124,7 @@ async function runEditor(cli: CliContext, program: string, path: string): Promis
   if (error !== undefined) throw error;
   if (exitCode !== 0)
     throw new CliError("cancelled", `the editor ended with ${exitCode ?? "a signal"}`, {
-      hint: "the file is unchanged",
+      hint: "nothing was replaced",
     });
 }
 

@@ -1,7 +1,10 @@
 import type { BigIntStats } from "node:fs";
-import { link, lstat, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
+import { lstat, mkdir, readdir, rename, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { CliError } from "../../../errors.ts";
+import { partSuffix } from "../../../support/file-names.ts";
+import { codeOf, lstatIfThere, putNew } from "../../../support/save-stream.ts";
+import type { System } from "../../../system.ts";
 
 /** A local target folder of downloads. */
 export interface LocalFolder {
@@ -49,15 +52,6 @@ export async function assertUnmoved({ path, mark }: LocalFolder): Promise<void> 
     throw new CliError("conflict", `${path} was replaced during the download`);
 }
 
-/** @throws CliError `conflict` when there is anything at `path`, be it a link that leads nowhere */
-export async function assertFree(path: string, hint = TREE_HINT): Promise<void> {
-  if ((await lstatIfThere(path)) !== undefined) throw toTaken(path, hint);
-}
-
-const TREE_HINT = "--force replaces it, --skip-existing leaves what is the same";
-/** For a command that downloads one file. */
-export const ONE_FILE_HINT = "--force replaces it, --output takes another name";
-
 /** State that the downloads of one run share. */
 export interface LocalFiles {
   readonly parts: PartFinder;
@@ -96,134 +90,8 @@ export function createLocalFiles(): LocalFiles {
   }
 }
 
-/**
- * Creates a hard link and removes the first name. Unlike a rename, this cannot replace a file that another process
- * created meanwhile.
- */
-async function putNew(part: string, path: string): Promise<void> {
-  try {
-    await link(part, path);
-  } catch (error) {
-    if (codeOf(error) === "EEXIST") throw toTaken(path, TREE_HINT);
-    if (!withoutLinks.has(codeOf(error))) throw error;
-    await assertFree(path);
-    return rename(part, path);
-  }
-  await rm(part);
-}
-
-/** Error codes of file systems without hard links. */
-const withoutLinks: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]);
-
-function toTaken(path: string, hint: string): CliError {
-  return new CliError("conflict", `${path} exists`, { hint });
-}
-
-async function lstatIfThere(path: string): Promise<BigIntStats | undefined> {
-  return lstat(path, { bigint: true }).catch((error: unknown) => {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw error;
-  });
-}
-
 function toMark({ dev, ino }: BigIntStats): string {
   return `${dev}:${ino}`;
-}
-
-function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? "";
-}
-
-/**
- * Converts a name from the server to a local file name: without path separators and control characters, and within
- * the length limit of file systems. On Windows also without reserved names and characters.
- */
-export function toFileName(name: string, platform: string): string {
-  const plain = name.toWellFormed().replaceAll(/[/\p{Cc}]/gu, "_");
-  if (plain === "" || plain === "." || plain === "..") return "_";
-  // The suffix of part files; another run would treat this file as one.
-  if (plain.endsWith(partSuffix)) return toFileName(`${plain}_`, platform);
-  return toShortName(platform === "win32" ? toWindowsName(plain) : plain);
-}
-
-/** Suffix of partial files. */
-export const partSuffix = ".croft-part";
-
-/** Assigns file names within one folder, so that no two items become one file. */
-interface FileNames {
-  /**
-   * Returns a file name for each name from the server, in order. Names that are equal on this platform get a counter,
-   * except the first.
-   */
-  takeAll(names: readonly string[]): readonly string[];
-}
-
-export function createFileNames(platform: string): FileNames {
-  const taken = new Set<string>();
-  const claim = (name: string) => {
-    const key = toKey(name, platform);
-    return taken.has(key) ? undefined : taken.add(key) && name;
-  };
-  return {
-    takeAll(names) {
-      const plain = names.map((name) => toFileName(name, platform));
-      const first = plain.map(claim);
-      return plain.map((name, index) => first[index] ?? claimCounted(name));
-    },
-  };
-
-  function claimCounted(name: string): string {
-    for (let count = 1; ; count++) {
-      const counted = claim(withSuffix(name, ` (${count})`));
-      if (counted !== undefined) return counted;
-    }
-  }
-}
-
-/** Longest name of a file in bytes, on all common file systems. */
-const nameBytesMax = 255;
-
-/** Truncates a name between characters, so that `more` bytes can be appended. */
-function cutName(name: string, more: number): string {
-  if (Buffer.byteLength(name) + more <= nameBytesMax) return name;
-  let start = "";
-  let bytes = more;
-  for (const character of name) {
-    bytes += Buffer.byteLength(character);
-    if (bytes > nameBytesMax) break;
-    start += character;
-  }
-  return start;
-}
-
-/** Shortens a name that is too long and keeps its extension. */
-function toShortName(name: string): string {
-  return Buffer.byteLength(name) <= nameBytesMax ? name : withSuffix(name, "");
-}
-
-function withSuffix(name: string, suffix: string): string {
-  const dot = name.lastIndexOf(".");
-  const extension = dot > 0 && name.length - dot <= 16 ? name.slice(dot) : "";
-  const stem = name.slice(0, name.length - extension.length);
-  const end = suffix + extension;
-  return cutName(stem, Buffer.byteLength(end)) + end;
-}
-
-/**
- * Returns a key that is equal for names of the same file. Only Linux and the like distinguish case and Unicode
- * normalization.
- */
-function toKey(name: string, platform: string): string {
-  const isStrict = platform !== "win32" && platform !== "darwin";
-  return isStrict ? name : name.normalize("NFC").toUpperCase();
-}
-
-function toWindowsName(name: string): string {
-  const plain = name
-    .replaceAll(/[\\:*?"<>|]/g, "_")
-    .replace(/[. ]+$/, (end) => "_".repeat(end.length));
-  const isDevice = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[\d¹²³]) *(?:\.|$)/i;
-  return isDevice.test(plain) ? `_${plain}` : plain;
 }
 
 /**
@@ -238,12 +106,6 @@ export interface Part {
   readonly size: number;
 }
 
-/** Returns the path of the part file. `mark` is the entity tag of the version, or a random mark. */
-export function toPartPath(path: string, mark: string): string {
-  const end = `.${mark}${partSuffix}`;
-  return join(dirname(path), cutName(basename(path), Buffer.byteLength(end)) + end);
-}
-
 /** The tag in an `ETag` header, if it is a strong one that fits into a name. */
 export function toTag(etag: unknown): string | undefined {
   return /^"([\w-]{8,64})"$/.exec(String(etag ?? ""))?.[1];
@@ -251,23 +113,34 @@ export function toTag(etag: unknown): string | undefined {
 
 /** Finds part files of earlier runs. Each folder is read once, on first use. */
 interface PartFinder {
-  /** Returns the newest part file for `path`. */
-  find(path: string): Promise<Part | undefined>;
+  /** Returns the newest part file for `path` that no running process writes to. */
+  find(path: string, system: PartSystem): Promise<Part | undefined>;
 }
+
+type PartSystem = Pick<System, "pid" | "random" | "isProcessAlive">;
+
+/** Returns a mark that names this process as the only writer of a part file. */
+export function toOwnerMark({ pid, random }: PartSystem): string {
+  return `~${pid}-${Buffer.from(random(4)).toString("hex")}`;
+}
+
+/** The end of a part's name: the entity tag of its version and, while a process writes to it, that process. */
+const PART_END = /\.([\w-]{8,64})(?:~(\d{1,10})-[0-9a-f]{8})?$/;
 
 function createPartFinder(): PartFinder {
   const folders = new Map<string, Promise<readonly string[]>>();
   return {
-    async find(path) {
+    async find(path, system) {
       const folder = dirname(path);
       const reading = folders.get(folder) ?? readParts(folder);
       folders.set(folder, reading);
       const parts: (Part & { readonly changedAt: number })[] = [];
       for (const name of await reading) {
-        const tag = name.slice(0, -partSuffix.length).split(".").at(-1) ?? "";
+        const [end = "", tag, owner] = PART_END.exec(name.slice(0, -partSuffix.length)) ?? [];
         // A truncated name may be the prefix of another one.
-        if (toTag(`"${tag}"`) === undefined || name !== `${basename(path)}.${tag}${partSuffix}`)
-          continue;
+        if (tag === undefined || name !== `${basename(path)}${end}${partSuffix}`) continue;
+        // Two processes that wrote to one part could mix their bytes.
+        if (owner !== undefined && system.isProcessAlive(Number(owner))) continue;
         const found = await lstat(join(folder, name)).catch(() => undefined);
         // A link would redirect the bytes.
         if (found?.isFile() === true)

@@ -144,13 +144,22 @@ export async function assertVersion(
 ): Promise<WireItem> {
   const { item } = await withMetadata(cli, found);
   if (item === undefined) throw preconditionFailed(word, etag);
+  const now = await readCurrent(cli, found, item);
+  if (now === undefined || !isSameEtag(etag, now.etag ?? "")) throw preconditionFailed(word, etag);
+  return now;
+}
+
+/** Returns an item as its provider lists it at this moment; undefined when it is no longer at its place. */
+export async function readCurrent(
+  cli: CliContext,
+  found: FoundItem,
+  item: WireItem,
+): Promise<WireItem | undefined> {
   const { body } = await cli.client.call(vault.listItems, {
     params: { connection_id: found.connection.id },
     query: { parent_ref: item.parent_ref ?? "", name: item.name, refresh: "true" },
   });
   const failure = findListingFailure(body);
   if (failure !== undefined) throw failure;
-  const now = body.items.find((one) => one.provider_item_id === found.id);
-  if (now === undefined || !isSameEtag(etag, now.etag ?? "")) throw preconditionFailed(word, etag);
-  return now;
+  return body.items.find((one) => one.provider_item_id === found.id);
 }

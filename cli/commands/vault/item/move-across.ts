@@ -15,8 +15,10 @@ import {
   type TreeCopy,
 } from "./copy-tree.ts";
 import { SMALL_DOWNLOAD_BYTES_MAX, createDownloadBatches } from "./download-batch.ts";
+import { deleteSeen, deleteSeenFolder } from "./delete-seen.ts";
+import { readCurrent } from "./lookup.ts";
 import { itemOf } from "./remote-origin.ts";
-import { readRemoteTree, type SyncedFolder } from "./sync-plan.ts";
+import type { SyncedFolder } from "./sync-plan.ts";
 import { BATCHED_AT_ONCE, createLimit, type Retries } from "./transfer.ts";
 
 /** Large files that are read back at one time. */
@@ -31,7 +33,8 @@ export type MovedItem = Readonly<{
 
 /**
  * Moves a file to another connection: copies it, reads the copy back and compares the hashes, and only then deletes the
- * original. A failure before the end leaves the original.
+ * copied version of the original. A failure before the end leaves the original.
+ * @throws CliError `stale` when the original has changed since it was listed; it stays, and so does the copy
  */
 export async function moveAcross(
   cli: CliContext,
@@ -40,15 +43,20 @@ export async function moveAcross(
   finder: ItemFinder,
   target: FoundItem,
 ): Promise<MovedItem> {
-  const source = await findFile(cli, finder, word);
+  const found = await findFile(cli, finder, word);
+  const source = { ...found, item: (await readCurrent(cli, found, found.item)) ?? found.item };
   const { copied, sha256 } = await copyFile(cli, progress, source, target);
   if ((await hashItem(cli, target.connection.id, copied.provider_item_id)) !== sha256)
     throw new CliError("provider_failed", `the copy of ${word} differs; the original was kept`, {
       service: "vault",
       hint: `delete the copy, ${copied.name}, and repeat`,
     });
-  await cli.client.call(vault.deleteItem, {
-    params: { connection_id: source.connection.id, item_id: source.id },
+  await deleteSeen(cli, source.connection.id, source.item, word).catch((error: unknown) => {
+    if (!(error instanceof CliError) || error.code !== "stale") throw error;
+    throw new CliError("stale", `${word} has changed while it was copied; it was not deleted`, {
+      ...error.details,
+      hint: `delete the copy of the earlier version, ${copied.name}, and repeat`,
+    });
   });
   return { kind: "moved", provider_item_id: copied.provider_item_id, parent_ref: target.id };
 }
@@ -74,7 +82,13 @@ export async function moveTreeAcross(
     return failed.map(({ item, failure }) => ({ item, value: undefined, failure }));
   const item = plan.word;
   try {
-    await removeCopied(retries.cli, plan);
+    const { source, sourceTree: before } = plan;
+    await deleteSeenFolder(
+      retries.cli,
+      { ...source, etag: plan.etag },
+      { before, above: "", platform: PLATFORM },
+      plan.word,
+    );
   } catch (error) {
     return [{ item, value: undefined, failure: toCliError(error) }];
   }
@@ -138,33 +152,4 @@ async function hashItem(cli: CliContext, connectionId: string, id: string): Prom
   const hash = createHash("sha256");
   for await (const chunk of stream as AsyncIterable<Uint8Array>) hash.update(chunk);
   return hash.digest("hex");
-}
-
-/**
- * Deletes a completely copied folder if its contents have not changed since.
- * @throws CliError `stale` when something in it has changed meanwhile; it is not deleted then
- */
-async function removeCopied(
-  cli: CliContext,
-  { word, source, sourceTree }: TreeCopy,
-): Promise<void> {
-  const now = await readRemoteTree(cli, source, PLATFORM);
-  const isSame =
-    now.size === sourceTree.size &&
-    [...now].every(([path, { item }]) => {
-      const before = sourceTree.get(path)?.item;
-      const isFolder = item?.kind === "folder";
-      return (
-        before?.provider_item_id === item?.provider_item_id &&
-        (isFolder || before?.etag === item?.etag)
-      );
-    });
-  if (!isSame)
-    throw new CliError("stale", `${word} has changed while it was copied; it was not deleted`, {
-      service: "vault",
-      hint: "run the same command again; it copies the changes",
-    });
-  await cli.client.call(vault.deleteItem, {
-    params: { connection_id: source.connectionId, item_id: source.id },
-  });
 }

@@ -1,5 +1,5 @@
 import { constants, existsSync } from "node:fs";
-import { type FileHandle, open, rm, stat, writeFile } from "node:fs/promises";
+import { type FileHandle, open, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -7,7 +7,9 @@ import type { RawBody } from "../../../client/raw-download.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, toCliError } from "../../../errors.ts";
 import type { CliErrorCode } from "../../../exit-codes.ts";
-import { assertFree, type LocalFiles, type Part, toPartPath } from "./local-files.ts";
+import { type LocalFiles, type Part, toOwnerMark } from "./local-files.ts";
+import { toPartPath } from "../../../support/file-names.ts";
+import { assertFree } from "../../../support/save-stream.ts";
 import {
   begin,
   type OpenedDownload,
@@ -52,7 +54,7 @@ export async function saveItem(
   let part: Part | undefined;
   try {
     if (!mayReplace) await assertFree(path);
-    part = source.opened === undefined ? await files.parts.find(path) : undefined;
+    part = source.opened === undefined ? await claimPart(cli, target) : undefined;
     let { opened } = source;
     let furthest = 0;
     for (let failedAttempts = 1; ; failedAttempts++) {
@@ -61,10 +63,10 @@ export async function saveItem(
       opened = undefined;
       const { tag, at, total } = begun;
       const earlier = part;
-      part = { path: toPartPath(path, tag ?? noTag(cli)), tag, size: at };
+      const isSame = earlier !== undefined && tag !== undefined && earlier.tag === tag;
+      part = { path: isSame ? earlier.path : toOwnPart(cli, path, tag), tag, size: at };
       // The item has changed, so the part of the old version is useless.
-      if (earlier !== undefined && earlier.path !== part.path)
-        await rm(earlier.path, { force: true });
+      if (earlier !== undefined && !isSame) await rm(earlier.path, { force: true });
       target.onBegin(total, at);
       const size = await write(begun, part.path, signal, target.onProgress);
       if (size.isWhole) {
@@ -83,7 +85,7 @@ export async function saveItem(
     source.opened?.stream.destroy();
     // A single download that was cancelled keeps no part.
     const isDiscarded = target.signal?.aborted === true || useless.has(toCliError(error).code);
-    if (part !== undefined) await leave(part, files, isDiscarded);
+    if (part !== undefined) await leave(part, target, isDiscarded);
     throw error;
   }
 }
@@ -109,8 +111,8 @@ export async function saveBytes(
 }
 
 /**
- * Writes the bytes at their offsets until they end or the connection closes early. Never truncates the file first: two
- * processes that download the same version at the same time write the same bytes to the same offsets.
+ * Writes the bytes at their offsets until they end or the connection closes early. Never truncates the file first: it may
+ * be the part of an earlier run.
  */
 async function write(
   { download, at, total }: OpenedDownload,
@@ -197,18 +199,40 @@ async function writeStream(
 /** Maximum number of bytes that are buffered while the disk is busy; then they are written together. */
 const WRITE_AHEAD_BYTES = 4 * 1024 * 1024;
 
+/** Returns the path of a part file that only this process writes to. */
+function toOwnPart({ system }: CliContext, path: string, tag: string | undefined): string {
+  return toPartPath(path, `${tag ?? ""}${toOwnerMark(system)}`);
+}
+
+/** Takes the newest part of an earlier run for this process; undefined when there is none, or another process took it first. */
+async function claimPart(cli: CliContext, { path, files }: SaveTarget): Promise<Part | undefined> {
+  const found = await files.parts.find(path, cli.system);
+  if (found === undefined) return undefined;
+  const own = toOwnPart(cli, path, found.tag);
+  try {
+    await rename(found.path, own);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  return { ...found, path: own };
+}
+
 /** Smaller parts are removed: downloading them again takes a second or two. */
 const worthKeepingBytes = 1024 * 1024;
 
 /** Failures after which the part is removed: a retry would fail again, or the disk is full. */
 const useless: ReadonlySet<CliErrorCode> = new Set(["conflict", "file_error", "storage_full"]);
 
-async function leave(part: Part, files: LocalFiles, isDiscarded: boolean): Promise<void> {
+/** Keeps a part for another run, under the name without its owner, or removes it. */
+async function leave(part: Part, { path, files }: SaveTarget, isDiscarded: boolean): Promise<void> {
   const found = await stat(part.path).catch(() => undefined);
   if (found === undefined) return;
-  if (!isDiscarded && part.tag !== undefined && found.size >= worthKeepingBytes)
-    files.resumableParts.add(part.path);
-  else await rm(part.path, { force: true });
+  if (isDiscarded || part.tag === undefined || found.size < worthKeepingBytes)
+    return rm(part.path, { force: true });
+  const kept = toPartPath(path, part.tag);
+  await rename(part.path, kept);
+  files.resumableParts.add(kept);
 }
 
 /** Returns a random mark that cannot be an entity tag. */

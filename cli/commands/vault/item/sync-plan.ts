@@ -4,7 +4,7 @@ import type { CliContext } from "../../../context.ts";
 import { CliError } from "../../../errors.ts";
 import type { WireItem } from "../../../support/items.ts";
 import { createFolderListings } from "./remote-folders.ts";
-import { createFileNames } from "./local-files.ts";
+import { createFileNames, partSuffix } from "../../../support/file-names.ts";
 import { COARSE_TIME_MS, BATCHED_AT_ONCE } from "./transfer.ts";
 import { failedTask, type Outcome, runTasks, type Task } from "../../../support/batch.ts";
 
@@ -17,6 +17,8 @@ export interface TreeEntry {
   /** Epoch milliseconds; undefined when unknown. */
   readonly modifiedAt: number | undefined;
   readonly item?: WireItem;
+  /** Paths that differ from this one only in their Unicode normalization. What is below them is not read. */
+  readonly twins?: readonly string[];
 }
 
 /** Entries by their path with local names, parents before their content. */
@@ -32,6 +34,8 @@ export interface SyncStep {
   readonly path: string;
   readonly source?: TreeEntry | undefined;
   readonly target?: TreeEntry | undefined;
+  /** Of a conflict: the path whose name differs from this one only in its Unicode normalization. */
+  readonly twinOf?: string;
 }
 
 /** A folder of a connection that is synchronized. */
@@ -52,7 +56,10 @@ export interface SyncSide {
   flush(): void;
 }
 
-/** Reads everything below a local folder. Links and devices are `other`: they are neither followed nor copied. */
+/**
+ * Reads everything below a local folder. Links, devices and the part files of interrupted downloads are `other`: they are
+ * neither followed nor copied.
+ */
 export async function readLocalTree(root: string): Promise<Tree> {
   const tree = new Map<string, TreeEntry>();
   await walk("");
@@ -62,13 +69,30 @@ export async function readLocalTree(root: string): Promise<Tree> {
     const entries = await readdir(join(root, above), { withFileTypes: true });
     for (const { name } of entries.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
       const path = above === "" ? name : `${above}/${name}`;
-      const stats = await lstat(join(root, path));
-      const kind = stats.isDirectory() ? "folder" : stats.isFile() ? "file" : "other";
-      const size = kind === "file" ? stats.size : null;
-      tree.set(toKey(path), { path, kind, size, modifiedAt: stats.mtimeMs });
-      if (kind === "folder") await walk(path);
+      const entry = await readLocalEntry(join(root, path), path);
+      if (addEntry(tree, path, entry) && entry.kind === "folder") await walk(path);
     }
   }
+}
+
+/** Reads one local file or folder. `path` is its path in the tree. */
+export async function readLocalEntry(at: string, path: string): Promise<TreeEntry> {
+  const stats = await lstat(at);
+  const isCopied = stats.isFile() && !at.endsWith(partSuffix);
+  const kind = stats.isDirectory() ? "folder" : isCopied ? "file" : "other";
+  return { path, kind, size: kind === "file" ? stats.size : null, modifiedAt: stats.mtimeMs };
+}
+
+/**
+ * Adds an entry under its local path. The first of several names that differ only in their Unicode normalization is the
+ * entry, the others are its twins; returns false for these.
+ */
+function addEntry(tree: Map<string, TreeEntry>, local: string, entry: TreeEntry): boolean {
+  const key = toKey(local);
+  const first = tree.get(key);
+  if (first === undefined) tree.set(key, entry);
+  else tree.set(key, { ...first, twins: [...(first.twins ?? []), entry.path] });
+  return first === undefined;
 }
 
 /**
@@ -101,24 +125,29 @@ export async function readRemoteTree(
       const local = localAbove === "" ? (names[index] ?? "_") : `${localAbove}/${names[index]}`;
       const time = Date.parse(item.modified_at ?? "");
       const modifiedAt = Number.isNaN(time) ? undefined : time;
-      tree.set(toKey(local), { path, kind, size, modifiedAt, item });
+      const isNew = addEntry(tree, local, { path, kind, size, modifiedAt, item });
       if (kind === "folder" && ids.includes(itemId))
         throw new CliError("unsupported", `${path} contains itself`);
-      if (kind === "folder") await walk(itemId, path, local, [...ids, itemId]);
+      if (kind === "folder" && isNew) await walk(itemId, path, local, [...ids, itemId]);
     }
   }
 }
 
 /**
  * Compares two trees and returns the steps that make the target match the source. Files are the same by size and
- * time. Deletions come last, content before its folder. A folder that is deleted with its content is one step.
+ * time. Deletions come last, content before its folder. A folder that is deleted with its content is one step. Of names
+ * that differ only in their Unicode normalization, one is copied and the others are conflicts; in the target all are.
  */
 export function planSync(source: Tree, target: Tree, deletes: boolean): readonly SyncStep[] {
   const steps: SyncStep[] = [];
   for (const [path, one] of source) {
     const there = target.get(path);
+    for (const twin of one.twins ?? [])
+      steps.push({ action: "conflict", path: twin, source: one, twinOf: one.path });
     if (one.kind === "other") continue;
-    if (there !== undefined && there.kind !== one.kind)
+    if (there?.twins !== undefined)
+      steps.push({ action: "conflict", path, source: one, target: there });
+    else if (there !== undefined && there.kind !== one.kind)
       steps.push({ action: "conflict", path, source: one, target: there });
     else if (there === undefined)
       steps.push({ action: one.kind === "folder" ? "folder" : "copy", path, source: one });
@@ -128,7 +157,9 @@ export function planSync(source: Tree, target: Tree, deletes: boolean): readonly
     }
   }
   if (!deletes) return steps;
-  const gone = [...target].filter(([path, { kind }]) => kind !== "other" && !source.has(path));
+  const gone = [...target].filter(
+    ([path, { kind, twins }]) => kind !== "other" && twins === undefined && !source.has(path),
+  );
   const folders = new Set<string>();
   for (const [path, one] of gone) {
     if (isBelow(path, folders)) continue;
@@ -173,11 +204,17 @@ export async function carryOut(
   side: SyncSide,
   steps: readonly SyncStep[],
 ): Promise<Outcome<Done>[]> {
-  const outcomes: Outcome<Done>[] = [];
-  const broken = steps.filter(({ action }) => action === "conflict").map(({ path }) => path);
+  const isTwin = ({ twinOf }: SyncStep) => twinOf !== undefined;
+  // The content of its twin is copied, so a twin breaks nothing below its path.
+  const twins = steps.filter(isTwin).map((step) => failedTask(step.path, toConflict(step)));
+  const outcomes: Outcome<Done>[] = [...(await runTasks<Done>(twins, 1))];
+  const broken = steps
+    .filter((step) => step.action === "conflict" && !isTwin(step))
+    .map(({ path }) => path);
   const isBroken = (path: string) => broken.some((above) => path.startsWith(`${above}/`));
   const folders = steps
-    .filter(({ action, path }) => (action === "folder" || action === "conflict") && !isBroken(path))
+    .filter((step) => step.action === "folder" || (step.action === "conflict" && !isTwin(step)))
+    .filter(({ path }) => !isBroken(path))
     .map((step) =>
       step.action === "folder"
         ? toTask(step, () => side.makeFolder(step))
@@ -207,7 +244,45 @@ export function toTask(step: SyncStep, work: () => Promise<number | void>): Task
   };
 }
 
-function toConflict({ path, source, target }: SyncStep): CliError {
+function toConflict({ path, source, target, twinOf }: SyncStep): CliError {
+  const twin = twinOf ?? target?.twins?.[0];
+  if (twin !== undefined)
+    return new CliError(
+      "conflict",
+      `${path} and another name, ${toCodePoints(twin)}, differ only in their Unicode form`,
+      { hint: "rename one of the two" },
+    );
   const kind = target?.kind === "other" ? "a link or device" : `a ${target?.kind}`;
   return new CliError("conflict", `${path} is ${kind} in the target and a ${source?.kind} here`);
+}
+
+/** A text with all characters outside ASCII as code points, because two forms of one name look the same. */
+function toCodePoints(text: string): string {
+  return text.replaceAll(
+    /[^\x20-\x7e]/gu,
+    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
+  );
+}
+
+/** Whether the tree of a folder, `now`, has what the tree `before` has below the path `above`: no entry more, none changed. */
+export function isUnchanged(before: Tree, above: string, now: Tree): boolean {
+  const prefix = above === "" ? "" : `${above}/`;
+  const seen = [...before].filter(([path]) => path.startsWith(prefix));
+  return (
+    seen.length === now.size &&
+    seen.every(([path, entry]) => isSameEntry(entry, now.get(path.slice(prefix.length))))
+  );
+}
+
+/** Whether an entry is the one that was seen before: the same item, and of a file the same version. */
+export function isSameEntry(before: TreeEntry, now: TreeEntry | undefined): boolean {
+  if (now === undefined || before.kind !== now.kind) return false;
+  if (before.twins?.length !== now.twins?.length) return false;
+  if (before.item?.provider_item_id !== now.item?.provider_item_id) return false;
+  const hasSameBytes =
+    before.item?.etag === now.item?.etag &&
+    before.size === now.size &&
+    before.modifiedAt === now.modifiedAt;
+  // The time of a folder changes with its content.
+  return before.kind === "folder" || hasSameBytes;
 }

@@ -12,7 +12,17 @@ import {
   type Uploaded,
   replaceContent,
 } from "./send-file.ts";
-import type { SyncedFolder, SyncSide, SyncStep, Tree } from "./sync-plan.ts";
+import { deleteSeen, deleteSeenFolder, toChanged } from "./delete-seen.ts";
+import {
+  isSameEntry,
+  isUnchanged,
+  readLocalEntry,
+  readLocalTree,
+  type SyncedFolder,
+  type SyncSide,
+  type SyncStep,
+  type Tree,
+} from "./sync-plan.ts";
 import { createLimit, type Retries, trackTransfer } from "./transfer.ts";
 import {
   SMALL_UPLOAD_BYTES_MAX,
@@ -64,7 +74,7 @@ export function createRemoteSide(
   progress: Progress,
   { connectionId, id: rootId }: SyncedFolder,
   origin: Origin,
-  tree: Tree,
+  { tree, platform }: { readonly tree: Tree; readonly platform: string },
   onCopied: (step: SyncStep, copied: Uploaded) => void = () => undefined,
 ): SyncSide {
   const { cli } = retries;
@@ -115,9 +125,15 @@ export function createRemoteSide(
     async delete({ path, target }) {
       const item = target?.item;
       if (item === undefined) throw new CliError("not_found", `${path} does not exist`);
-      await cli.client.call(vault.deleteItem, {
-        params: { connection_id: connectionId, item_id: item.provider_item_id },
-      });
+      const { provider_item_id: id, etag } = item;
+      if (item.kind === "folder")
+        await deleteSeenFolder(
+          cli,
+          { connectionId, id, etag },
+          { before: tree, above: path, platform },
+          path,
+        );
+      else await deleteSeen(cli, connectionId, item, path);
     },
 
     flush() {
@@ -150,6 +166,7 @@ export function createLocalSide(
   progress: Progress,
   { connectionId }: SyncedFolder,
   root: string,
+  tree: Tree,
 ): SyncSide {
   const batches = createDownloadBatches(cli, connectionId);
   const alone = createLimit(FILES_AT_ONCE);
@@ -163,11 +180,14 @@ export function createLocalSide(
       path === "."
         ? openLocalFolder(root)
         : openFolder(dirname(path)).then((parent) =>
-            makeLocalFolder(parent, path.split("/").at(-1) ?? "", false),
+            makeLocalFolder(parent, localName(path), false),
           );
     folders.set(path, opening);
     return opening;
   };
+
+  /** The name on this disk, whose Unicode normalization may differ from that of the plan. */
+  const localName = (path: string) => nameOf(tree.get(path)?.path ?? path);
 
   return {
     async makeFolder({ path }) {
@@ -178,7 +198,7 @@ export function createLocalSide(
       const item = source?.item;
       if (item === undefined) throw new CliError("not_found", `${path} does not exist`);
       const folder = await openFolder(dirname(path));
-      const target = { path: join(folder.path, path.split("/").at(-1) ?? ""), files };
+      const target = { path: join(folder.path, localName(path)), files };
       const mayReplace = action === "replace";
       return trackTransfer(progress, path, async (shown) => {
         if ((item.size ?? Infinity) <= SMALL_DOWNLOAD_BYTES_MAX) {
@@ -201,11 +221,19 @@ export function createLocalSide(
       });
     },
 
-    async delete({ path }) {
+    async delete({ path, target }) {
       const folder = await openFolder(dirname(path));
       await assertUnmoved(folder);
+      const at = join(folder.path, localName(path));
+      const isFolder = target?.kind === "folder";
+      const now = await readLocalEntry(at, path);
+      const isSeen =
+        target !== undefined &&
+        isSameEntry(target, now) &&
+        (!isFolder || isUnchanged(tree, path, await readLocalTree(at)));
+      if (!isSeen) throw toChanged(path);
       // A link in a folder is removed, never followed.
-      await rm(join(folder.path, path.split("/").at(-1) ?? ""), { recursive: true });
+      await rm(at, { recursive: isFolder });
     },
 
     flush: () => undefined,

@@ -115,7 +115,8 @@ async function runItemSync(
     });
   if (!cli.output.isMachine) cli.io.note(toPlanText(steps));
   if (deletions.length > 0) await cli.prompts.confirm(`Delete ${deletions.length} in ${target}?`);
-  const side = await openSide(retries, progress, from, await made(cli, to), changes.length > 0);
+  const sides = { from, to: await made(cli, to), platform };
+  const side = await openSide(retries, progress, sides, changes.length > 0);
   for (const { action, source: one } of changes)
     if (action === "copy" || action === "replace") progress.expect(one?.size ?? null);
   progress.expectNoMore();
@@ -160,8 +161,7 @@ async function made(cli: CliContext, to: Side): Promise<Side> {
 async function openSide(
   retries: Retries,
   progress: Progress,
-  from: Side,
-  to: Side,
+  { from, to, platform }: { readonly from: Side; readonly to: Side; readonly platform: string },
   hasChanges: boolean,
 ): Promise<SyncSide> {
   if (to.remote !== undefined) {
@@ -169,11 +169,11 @@ async function openSide(
       from.remote === undefined
         ? createLocalOrigin(retries.cli, from.local)
         : createRemoteOrigin(retries, from.remote);
-    return createRemoteSide(retries, progress, to.remote, origin, to.tree);
+    return createRemoteSide(retries, progress, to.remote, origin, { tree: to.tree, platform });
   }
   if (from.remote === undefined) throw new Error("one side is a connection");
   if (hasChanges) await mkdir(to.local, { recursive: true });
-  return createLocalSide(retries, progress, from.remote, to.local);
+  return createLocalSide(retries, progress, from.remote, to.local, to.tree);
 }
 
 async function readLocal(path: string, isSource: boolean): Promise<Tree> {

@@ -5,6 +5,7 @@ import type { CliContext } from "../../../context.ts";
 import { CliError, type DryRun, toCliError, usageError } from "../../../errors.ts";
 import type { Progress } from "../../../output/progress.ts";
 import { failedTask, type Task } from "../../../support/batch.ts";
+import { partSuffix } from "../../../support/file-names.ts";
 import { explainPrecondition, isSameEtag, preconditionFailed } from "../../../support/if-match.ts";
 import { createFolderBatches, type FolderCreation } from "./folder-batch.ts";
 import {
@@ -70,7 +71,7 @@ interface UploadsOptions extends TransferOptions {
 
 /**
  * One task for each file below the sources, in the order of the sources and of names. Folders are created at the provider
- * while their files wait. Links and devices inside a folder are skipped, links named on the command line are followed.
+ * while their files wait. Links, devices and part files of downloads inside a folder are skipped, links named on the command line are followed.
  */
 export async function* createUploads(
   cli: CliContext,
@@ -163,6 +164,8 @@ export async function* createUploads(
       const { name } = entry;
       const item = join(source, name);
       if (entry.isDirectory()) yield* enter(item, folder, name, above);
+      else if (entry.isFile() && name.endsWith(partSuffix))
+        yield { item, run: async () => ({ name, size: null, skipped: "partial download" }) };
       else if (entry.isFile()) {
         const path = resolve(cli.system.workingDirectory, item);
         progress.expect((await stat(path).catch(() => undefined))?.size ?? null);

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
-import { mkdir, readFile, writeFile, symlink } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { mkdir, readdir, readFile, writeFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import {
   type DocumentEditOptions,
@@ -15,13 +17,15 @@ import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
 import { signIn } from "../../support/signed-in.ts";
 
+const sha256Of = (bytes: string | Buffer) => createHash("sha256").update(bytes).digest("hex");
+
 const ID = "01a1fdff-ed3d-7ce1-8986-d032f4367fd1";
 const document = {
   id: ID,
   filename: "bill\u001b[31m.pdf",
   content_type: "application/pdf",
   size_bytes: 5,
-  sha256: "0".repeat(64),
+  sha256: sha256Of("hello"),
   status: "ready",
   status_reason: null,
   storage_backend: "internal",
@@ -344,7 +348,7 @@ describe("several documents at once", () => {
   const OTHER = "01912d4c-77aa-7cc4-9c2e-0123456789ff";
   const [first, second] = [
     { ...document, filename: "a.pdf" },
-    { ...document, id: OTHER, filename: "b.pdf", topics: [] },
+    { ...document, id: OTHER, filename: "b.pdf", topics: [], sha256: sha256Of("world") },
   ];
   const views = {
     [`GET /api/documents/${ID}`]: { body: first },
@@ -377,7 +381,7 @@ describe("several documents at once", () => {
     expect(ran).toMatchObject({ code: 0 });
     expect(await readFile(join(folder, "a.pdf"), "utf8")).toBe("hello");
     expect(await readFile(join(folder, "b.pdf"), "utf8")).toBe("world");
-    const sameName = { ...second, filename: first.filename };
+    const sameName = { ...second, filename: first.filename, sha256: sha256Of("other") };
     const answers = { ...views, [`GET /api/documents/${OTHER}`]: { body: sameName } };
     const content = { [`GET /api/documents/${ID}/content`]: bytes("hello") };
     await run({ ...answers, ...content, [`GET /api/documents/${OTHER}/content`]: bytes("other") }, [
@@ -479,10 +483,72 @@ describe("several documents at once", () => {
     );
     expect(ran.json()).toEqual([{ id: ID }, { id: OTHER }]);
     expect(ran.err).toContain("nothing was uploaded");
-    const hash = createHash("sha256").update("old").digest("hex");
-    expect(requests[0]?.path).toContain(`sha256=${hash}`);
+    expect(requests[0]?.path).toContain(`sha256=${sha256Of("old")}`);
     expect(requests.filter(({ method }) => method === "POST")).toHaveLength(1);
-    const piped = await run(views, ["upload", "-", "--name", "x", "--if-absent"]);
-    expect(piped.ran).toMatchObject({ code: 2 });
+  });
+
+  test("--if-absent reads a pipe once, and sends all of its bytes", async () => {
+    await using home = await temporaryHome();
+    const sent: Buffer[] = [];
+    await using daemon = await fakeDaemon({
+      ...views,
+      "GET /api/documents": { body: { items: [], total: 0, page: 1, per_page: 1 } },
+      "POST /api/documents/upload": ({ body }) => {
+        sent.push(body);
+        return { status: 201, body: first };
+      },
+    });
+    await signIn(home.path, { url: daemon.url, vault: {} });
+    const line = ["vault", "document", "upload", "--name", "a.pdf", "--if-absent"];
+    const fifo = join(home.path, "pipe");
+    await promisify(execFile)("mkfifo", [fifo]);
+    const fromFifo = runCli([...line, fifo], { home: home.path });
+    await writeFile(fifo, "once, by a pipe");
+    expect(await fromFifo).toMatchObject({ code: 0 });
+    const fromInput = await runCli([...line, "-"], { home: home.path, stdin: "standard input" });
+    expect(fromInput).toMatchObject({ code: 0 });
+    expect(sent.map(String)).toEqual([
+      expect.stringContaining("once, by a pipe"),
+      expect.stringContaining("standard input"),
+    ]);
+    const asked = daemon.requests.filter(({ path }) => path.includes("sha256="));
+    expect(asked.map(({ path }) => new URL(path, "http://x").searchParams.get("sha256"))).toEqual([
+      sha256Of("once, by a pipe"),
+      sha256Of("standard input"),
+    ]);
+  });
+
+  test("a download of other bytes than the recorded ones leaves no file", async () => {
+    await using home = await temporaryHome();
+    const path = join(home.path, "a.pdf");
+    const answers = {
+      ...views,
+      [`GET /api/documents/${ID}/content`]: { body: Buffer.from("hellO") },
+    };
+    const { ran } = await run(answers, ["download", ID, "-o", path]);
+    expect(ran).toMatchObject({ code: 11 });
+    expect(ran.err).toContain("another SHA-256");
+    expect(await readdir(home.path)).not.toContain("a.pdf");
+    expect((await readdir(home.path)).filter((name) => name.endsWith(".croft-part"))).toEqual([]);
+  });
+
+  test("two downloads of a document with a long name at once are both whole", async () => {
+    await using home = await temporaryHome();
+    const filename = `${"n".repeat(250)}.txt`;
+    const bytes = Buffer.alloc(2_000_000, "x");
+    const long = { ...first, filename, size_bytes: bytes.length, sha256: sha256Of(bytes) };
+    await using daemon = await fakeDaemon({
+      [`GET /api/documents/${ID}`]: { body: long },
+      [`GET /api/documents/${ID}/content`]: { body: bytes },
+    });
+    await signIn(home.path, { url: daemon.url, vault: {} });
+    const line = ["vault", "document", "download", ID, "-o", home.path];
+    const ran = await Promise.all(
+      Array.from({ length: 4 }, () => runCli(line, { home: home.path })),
+    );
+    expect(ran.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+    const [saved = ""] = (await readdir(home.path)).filter((name) => name.startsWith("nnn"));
+    expect((await readFile(join(home.path, saved))).equals(bytes)).toBe(true);
+    expect((await readdir(home.path)).filter((name) => name.endsWith(".croft-part"))).toEqual([]);
   });
 });

@@ -158,6 +158,21 @@ describe("moving a folder to another connection", () => {
   });
 });
 
+test("a move to another connection deletes only the version that it copied", async () => {
+  const items = toItems({ "a.txt": "one" });
+  await inWork("move", { items, away: toItems({ "to/": "" }) }, async (at) => {
+    at.away.override = (_, key) => {
+      // The copy is read back: another client saves at this moment.
+      if (key.endsWith("/download")) at.storage.items[0] = toItems({ "a.txt": "newer" })[0]!;
+      return undefined;
+    };
+    const ran = await at.go("home:/a.txt away:/to --json");
+    expect(ran.error()).toMatchObject({ code: "stale", hint: expect.stringContaining("a.txt") });
+    expect(stored(at.storage)).toEqual({ "a.txt": 5 });
+    expect(stored(at.away)).toMatchObject({ "to/a.txt": 3 });
+  });
+});
+
 test("a sync between connections copies, replaces and deletes", async () => {
   const items = toItems({ "from/": "", "from/a.txt": "new", "from/b.txt": "b" });
   const away = toItems({ "to/": "", "to/a.txt": "older", "to/c.txt": "c" });

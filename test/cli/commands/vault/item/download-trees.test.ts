@@ -13,7 +13,7 @@ import {
 import { join } from "node:path";
 import { pack } from "tar-stream";
 import { describe, expect, test } from "vitest";
-import { createFileNames } from "../../../../../cli/commands/vault/item/local-files.ts";
+import { createFileNames } from "../../../../../cli/support/file-names.ts";
 import { run } from "../../../../../cli/main.ts";
 import {
   download,
@@ -285,7 +285,8 @@ describe("links in the target", () => {
     await inWork([{ id: "f", parent: "", name: "f", bytes }], async ({ home, work, go }) => {
       const part = `f.${tagOf(bytes).slice(1, -1)}.croft-part`;
       await symlink(join(home, "stolen"), join(work, part));
-      expect((await go("home:/f")).code).toBe(17);
+      expect((await go("home:/f")).code).toBe(0);
+      expect((await lstat(join(work, "f"))).isFile()).toBe(true);
       expect(await readdir(home)).not.toContain("stolen");
     });
   });
@@ -487,6 +488,33 @@ describe("a download that is stopped in the middle", () => {
       expect((await at.go("home:/big.bin")).code).toBe(0);
       expect(await readdir(at.work)).toEqual(["big.bin"]);
       expect((await readFile(join(at.work, "big.bin"))).equals(changed)).toBe(true);
+    });
+  });
+
+  test("two downloads of one file at once are both whole, and leave no part", async () => {
+    await inWork([big], async (at) => {
+      await writeFile(join(at.work, partName), half);
+      const ran = await Promise.all([at.go("home:/big.bin --json"), at.go("home:/big.bin --json")]);
+      expect(ran.map(({ code }) => code)).toEqual([0, 0]);
+      expect(await readdir(at.work)).toEqual(["big.bin"]);
+      expect((await readFile(join(at.work, "big.bin"))).equals(bytes)).toBe(true);
+    });
+  });
+
+  test("a part of a killed process is resumed, that of a running one is not", async () => {
+    await inWork([big], async (at) => {
+      const owned = (pid: number) => partName.replace(".croft-part", `~${pid}-0badcafe.croft-part`);
+      await writeFile(join(at.work, owned(77)), half);
+      await writeFile(join(at.work, owned(78)), half);
+      const ranges: unknown[] = [];
+      at.storage.override = ({ headers }, key) => {
+        if (key.endsWith("/download")) ranges.push(headers.range);
+        return undefined;
+      };
+      const isProcessAlive = (pid: number) => pid !== 77;
+      expect((await at.go("home:/big.bin --json", { isProcessAlive })).code).toBe(0);
+      expect(ranges).toEqual(["bytes=2000000-"]);
+      expect((await readdir(at.work)).toSorted()).toEqual(["big.bin", owned(78)]);
     });
   });
 

@@ -7,7 +7,7 @@ import {
   type ItemDownloadOptions,
 } from "../../../../../cli/commands/vault/item/download.ts";
 import { type ItemListOptions, listItems } from "../../../../../cli/commands/vault/item/list.ts";
-import { toFileName } from "../../../../../cli/commands/vault/item/local-files.ts";
+import { toFileName } from "../../../../../cli/support/file-names.ts";
 import { type ItemUploadOptions, upload } from "../../../../../cli/commands/vault/item/upload.ts";
 import { run } from "../../../../../cli/main.ts";
 import { toItemAddress } from "../../../../../cli/support/items.ts";

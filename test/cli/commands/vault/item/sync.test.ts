@@ -169,6 +169,70 @@ describe("a sync from here to a connection", () => {
     });
   });
 
+  test("a file or folder that another client changed after the plan is not deleted", async () => {
+    const there = old(toItems({ "to/": "", "to/gone/": "", "to/gone/x": "x", "to/y": "y" }));
+    await inWork("sync", { items: there, files: { "album/a.txt": "a" } }, async (at) => {
+      at.storage.override = (_, key) => {
+        if (!key.endsWith("/items/batch")) return undefined;
+        for (const [index, { id }] of at.storage.items.entries())
+          if (id.endsWith("y"))
+            at.storage.items[index] = { ...at.storage.items[index]!, bytes: Buffer.from("newer") };
+        at.storage.items.push(...toItems({ "to/gone/new": "new" }));
+        return undefined;
+      };
+      const ran = await at.go("album home:/to --delete --yes --json");
+      expect(ran.code).toBe(14);
+      expect(ran.json()).toMatchObject([
+        { item: "a.txt", error: null },
+        { item: "gone", error: { code: "stale" } },
+        { item: "y", error: { code: "stale" } },
+      ]);
+      expect(stored(at)).toMatchObject({ "to/gone/new": "new", "to/gone/x": "x", "to/y": "newer" });
+      at.storage.override = () => undefined;
+      expect((await at.go("album home:/to --delete --yes --json")).code).toBe(0);
+      expect(stored(at)).toEqual({ "to/": "", "to/a.txt": "a" });
+    });
+  });
+
+  test.each([
+    ["files", { "album/e\u0301": "one", "album/\u00e9": "two", "album/z": "z" }],
+    ["folders", { "album/e\u0301/in": "one", "album/\u00e9/in": "two", "album/z": "z" }],
+  ])("of two %s whose names differ in Unicode form, one is a conflict", async (_, files) => {
+    await inWork("sync", { items: toItems({ "to/": "", "to/y": "y" }), files }, async (at) => {
+      const ran = await at.go("album home:/to --delete --yes --json");
+      expect(ran.code).toBe(14);
+      expect((ran.json() as { error: object | null }[]).filter(({ error }) => error)).toMatchObject(
+        [
+          {
+            item: "\u00e9",
+            error: { code: "conflict", message: expect.stringContaining("e\\u{301}") },
+          },
+        ],
+      );
+      expect(stored(at)).toMatchObject({ "to/z": "z", "to/y": "y" });
+      expect(Object.values(stored(at))).toContain("one");
+      expect(Object.values(stored(at))).not.toContain("two");
+    });
+  });
+
+  test("the part files of interrupted downloads are not uploaded", async () => {
+    const files = { "album/a": "a", "album/b.abcdefgh12.croft-part": "half" };
+    await inWork("sync", { items: toItems({ "to/": "" }), files }, async (at) => {
+      expect((await at.go("album home:/to --json")).code).toBe(0);
+      expect(stored(at)).toEqual({ "to/": "", "to/a": "a" });
+    });
+    await inWork("upload", { items: toItems({ "to/": "" }), files }, async (at) => {
+      const ran = await at.go("album home:/to -r --json=name,skipped");
+      expect([ran.code, ran.json()]).toEqual([
+        0,
+        [
+          { name: "a", skipped: null },
+          { name: "b.abcdefgh12.croft-part", skipped: "partial download" },
+        ],
+      ]);
+    });
+  });
+
   test("a file instead of a folder is a conflict, and nothing is deleted", async () => {
     const there = old(toItems({ "to/": "", "to/deep": "a file", "to/y": "y" }));
     await inWork("sync", { items: there, files: album }, async (at) => {
@@ -197,6 +261,46 @@ describe("a sync from a connection to here", () => {
       expect((await readdir(join(at.work, "here"))).toSorted()).toEqual(["a.txt", "in", "link"]);
       const again = await at.go("home:/docs ./here --delete --yes --json");
       expect([again.code, again.json()]).toEqual([0, []]);
+    });
+  });
+
+  test("a local file or folder that changed after the plan is not deleted", async () => {
+    const items = toItems({ "docs/": "", "docs/a.txt": "new" });
+    const files = { "here/gone/x": "x", "here/keep": "k", "here/same": "s" };
+    await inWork("sync", { items, files }, async (at) => {
+      at.storage.override = async (_, key) => {
+        if (!key.includes("download")) return undefined;
+        await writeFile(join(at.work, "here/keep"), "a newer version");
+        await writeFile(join(at.work, "here/gone/later"), "written meanwhile");
+        return undefined;
+      };
+      const ran = await at.go("home:/docs here --delete --yes --json");
+      expect(ran.code).toBe(14);
+      expect(ran.json()).toMatchObject([
+        { item: "a.txt", error: null },
+        { item: "gone", error: { code: "stale" } },
+        { item: "keep", error: { code: "stale" } },
+        { item: "same", action: "delete", error: null },
+      ]);
+      expect(await readFile(join(at.work, "here/keep"), "utf8")).toBe("a newer version");
+      expect((await readdir(join(at.work, "here/gone"))).toSorted()).toEqual(["later", "x"]);
+    });
+  });
+
+  test("a local name keeps its Unicode form when its file is replaced, filled or deleted", async () => {
+    const items = toItems({
+      "docs/": "",
+      "docs/\u00e9": "newer",
+      "docs/\u00e8/": "",
+      "docs/\u00e8/in": "in",
+    });
+    const files = { "here/e\u0301": "old", "here/e\u0300/": "", "here/a\u0302": "gone" };
+    await inWork("sync", { items, files }, async (at) => {
+      const ran = await at.go("home:/docs here --delete --yes --json");
+      expect(ran.code, ran.err).toBe(0);
+      expect((await readdir(join(at.work, "here"))).toSorted()).toEqual(["e\u0300", "e\u0301"]);
+      expect(await readFile(join(at.work, "here/e\u0301"), "utf8")).toBe("newer");
+      expect(await readdir(join(at.work, "here/e\u0300"))).toEqual(["in"]);
     });
   });
 
@@ -302,6 +406,20 @@ describe("item edit", () => {
       expect(await readFile(path, "utf8")).toBe("mine\n");
       expect(stored(at)).toEqual({ "a.txt": "theirs" });
     });
+  });
+});
+
+test("item edit keeps a saved edit when the editor fails afterwards", async () => {
+  await inWork("edit", { items: toItems({ "a.txt": "one" }) }, async (at) => {
+    const failing = `sh -c 'echo mine > "$0"; exit 3'`;
+    const ran = await at.go("home:/a.txt --json", { env: { EDITOR: failing } });
+    const { code, hint } = ran.error() as { code: string; hint: string };
+    expect(code).toBe("cancelled");
+    const [, path = ""] = /kept in (.*)$/.exec(hint) ?? [];
+    expect(await readFile(path, "utf8")).toBe("mine\n");
+    const unsaved = await at.go("home:/a.txt --json", { env: { EDITOR: "sh -c 'exit 3'" } });
+    expect(unsaved.error()).toMatchObject({ code: "cancelled", hint: "nothing was replaced" });
+    expect(stored(at)).toEqual({ "a.txt": "one" });
   });
 });
 
