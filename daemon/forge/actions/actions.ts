@@ -118,7 +118,7 @@ export function createForgeActions(deps: ForgeActionsDeps) {
   const levels = createActionLevels({ db });
   const secrets = createSecrets({ db, sealer });
   const variables = createVariables({ db });
-  const masks = createMasks({ sealer });
+  const masks = createMasks({ sealer, compute: deps.compute });
   const runtimeTokens = createRuntimeTokens({ keyring });
   const tasks = createTasks({ db, random, urls, engine, secrets, masks, runtimeTokens });
   const logs = createLogs({ db, masks });

@@ -1,9 +1,12 @@
 import { assertNever } from "../../errors.ts";
 import { createThreadPool } from "../../jobs/thread-pool.ts";
 import { threadsUnavailable } from "../refusals.ts";
-import { type ComputeFunction, computeFunctions } from "./functions.ts";
+import {
+  type ComputeFunction,
+  type ComputeFunctions as Functions,
+  createComputeFunctions,
+} from "./functions.ts";
 
-type Functions = typeof computeFunctions;
 type InputOf<Name extends keyof Functions> = Parameters<Functions[Name]["run"]>[0];
 type OutputOf<Name extends keyof Functions> = ReturnType<Functions[Name]["run"]>;
 
@@ -26,7 +29,7 @@ export type Computed<Output> =
  */
 export interface Compute {
   /**
-   * Runs a function of `computeFunctions`. Throws what the function throws, and `unavailable` with `Retry-After` when too
+   * Runs one of the `ComputeFunctions`. Throws what the function throws, and `unavailable` with `Retry-After` when too
    * many calls wait or no thread can start. Must not be awaited in a transaction: compute before it, and check in it that
    * the values which were read are still the same.
    * @param account the account that the work is done for, such as `String(owner.id)`. One account uses one thread at a
@@ -61,6 +64,7 @@ export function createCompute({
   budgetMs = BUDGET_MS,
   inlineCostMax = INLINE_COST_MAX,
 }: ComputeOptions = {}): Compute {
+  const functions = createComputeFunctions();
   const threads = createThreadPool<ComputeRequest, unknown>({
     workerUrl: new URL("./compute.worker.ts", import.meta.url),
     workerData: undefined,
@@ -80,7 +84,7 @@ export function createCompute({
       input: InputOf<Name>,
       account: string,
     ): Promise<Computed<OutputOf<Name>>> {
-      const called = computeFunctions[name] as ComputeFunction<InputOf<Name>, OutputOf<Name>>;
+      const called = functions[name] as ComputeFunction<InputOf<Name>, OutputOf<Name>>;
       if (called.cost(input) <= inlineCostMax) return { kind: "done", value: called.run(input) };
       const outcome = await threads.run(
         { name, input },

@@ -1,9 +1,11 @@
 import { serveThread } from "../../jobs/serve-thread.ts";
 import type { ComputeRequest } from "./compute.ts";
-import { type ComputeFunction, computeFunctions } from "./functions.ts";
+import { type ComputeFunction, createComputeFunctions } from "./functions.ts";
+
+const functions = createComputeFunctions();
 
 // Entry of a worker thread that runs functions over values from users.
 serveThread(async ({ name, input }: ComputeRequest): Promise<unknown> => {
-  const called = computeFunctions[name] as ComputeFunction<unknown, unknown>;
+  const called = functions[name] as ComputeFunction<unknown, unknown>;
   return called.run(input);
 });

@@ -1,3 +1,4 @@
+import { createMaskRows } from "../actions/secrets/masker.ts";
 import { matchActivity, matchPush } from "../actions/workflows/triggers.ts";
 
 /** A pure function over values from users, with an estimate of its work. */
@@ -14,6 +15,13 @@ export interface ComputeFunction<Input, Output> {
 }
 
 /** The functions over values from users that take more work than the size of their input suggests. */
-export const computeFunctions = { matchActivity, matchPush } satisfies Readonly<
-  Record<string, ComputeFunction<never, unknown>>
->;
+export type ComputeFunctions = ReturnType<typeof createComputeFunctions>;
+
+/** Creates the functions of one thread, which may keep caches. A feature adds one line. */
+export function createComputeFunctions() {
+  return {
+    maskRows: createMaskRows(),
+    matchActivity,
+    matchPush,
+  } satisfies Readonly<Record<string, ComputeFunction<never, unknown>>>;
+}

@@ -8,6 +8,7 @@ import {
 } from "../../../../storage/tables/forge/actions/summaries.ts";
 import {
   findTask,
+  findTaskOwner,
   listSteps,
   listTasksOfJobs,
 } from "../../../../storage/tables/forge/actions/tasks.ts";
@@ -58,7 +59,10 @@ export function createSummaries({
       if (stored?.isLogSealed !== false)
         throw new AppError("invalid_argument", "the log of the job has ended");
       const rows = bytes.toString("utf8").replaceAll("\0", "\uFFFD").split("\n");
-      const masked = masks.mask({ taskId, sealedMasks: stored.sealedMasks }, rows);
+      const ownerId = await findTaskOwner(db, taskId);
+      if (ownerId === undefined) throw notFound();
+      const { sealedMasks } = stored;
+      const masked = await masks.mask({ taskId, sealedMasks, ownerId }, rows);
       const content = masked.rows.join("\n");
       await db.transaction(async (tx) => {
         const others = await countOtherSummaries(tx, taskId, number);

@@ -3,6 +3,7 @@ import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
 import type { ActionRunner } from "../../../../storage/tables/forge/actions/runners.ts";
 import type { ActionStatus } from "../../../../storage/tables/forge/actions/statuses.ts";
+import { AppError } from "../../../errors.ts";
 import type { Logs } from "../runners/logs.service.ts";
 import { type Registration, RunnerRefusal } from "../runners/registration.service.ts";
 import type { AssignedTask, Tasks } from "../runners/tasks.service.ts";
@@ -123,6 +124,9 @@ export function addRunnerProtocol(router: ConnectRouter, deps: RunnerProtocolDep
       return await work();
     } catch (error) {
       if (error instanceof RunnerRefusal) throw new ConnectError(error.message, Code.Unknown);
+      // Runners send a report again.
+      if (error instanceof AppError && error.code === "unavailable")
+        throw new ConnectError(error.message, Code.Unavailable);
       deps.reportBug(error);
       throw new ConnectError("internal error", Code.Internal);
     }

@@ -8,6 +8,7 @@ import {
 import {
   type ActionTask,
   findLogChunk,
+  findTaskOwner,
   insertLogChunk,
   updateTask,
 } from "../../../../storage/tables/forge/actions/tasks.ts";
@@ -77,7 +78,7 @@ export function createLogs({
           );
         }
         if (newRows.length === 0 && (isGap || !isEnd)) return stored;
-        const { text, sealedMasks } = toMaskedText({ ...log, taskId }, newRows);
+        const { text, sealedMasks } = await toMaskedText({ ...log, taskId }, newRows);
         // Compresses outside of the transaction, which must be short.
         const content = text === "" ? undefined : await compress(text, { level: LEVEL });
         const acknowledged = await db.transaction(async (tx) => {
@@ -123,14 +124,16 @@ export function createLogs({
   };
 
   /** Returns rows as they are stored: one line each, masked and cut, empty once the log is full. */
-  function toMaskedText(
+  async function toMaskedText(
     log: Pick<ActionTask, "logBytes" | "sealedMasks"> & { readonly taskId: TaskId },
     newRows: readonly LogLine[],
-  ): { readonly text: string; readonly sealedMasks: string | undefined } {
+  ): Promise<{ readonly text: string; readonly sealedMasks: string | undefined }> {
     if (newRows.length === 0) return { text: "", sealedMasks: undefined };
     // A row is one line: a line break within it would shift the positions of all later rows. Shown as Gitea does.
     const contents = newRows.map(({ content }) => content.replaceAll(/\r?\n/g, "\\n"));
-    const masked = masks.mask(log, contents);
+    const ownerId = await findTaskOwner(db, log.taskId);
+    if (ownerId === undefined) throw new RunnerRefusal("update log: the job has been deleted");
+    const masked = await masks.mask({ ...log, ownerId }, contents);
     const { sealedMasks } = masked;
     if (log.logBytes > LOG_BYTES_MAX) return { text: "\n".repeat(newRows.length), sealedMasks };
     const text = masked.rows.map((row, index) => toLine(newRows[index]?.time ?? 0, row)).join("");

@@ -1,76 +1,94 @@
+import { createHash } from "node:crypto";
+import { createLruCache } from "../../../utilities/lru-cache.ts";
 import { toEncodedForms } from "../workflows/secret-forms.ts";
+import { createSecretIndex, type SecretRange } from "./secret-index.ts";
 
 /** The text that replaces a secret in a log. */
 const MASK = "***";
-/** Minimum length of a part at the end of a batch of rows that counts as the beginning of a secret. */
-const SPLIT_CHARACTERS_MIN = 4;
-/** Maximum length of secrets that are found split over batches. Longer ones are found whole and by their lines. */
-const SPLIT_CHARACTERS_MAX = 4_096;
 /** Minimum length of a line of a multi-line secret that is masked by itself. */
 const LINE_CHARACTERS_MIN = 4;
+/** Characters behind a secret at the end of a batch that may belong to it, though they are too few to tell. */
+const REST_CHARACTERS_MAX = 3;
 
-/** Masked rows, and the remainder of a secret that the next rows may begin with. */
+/** Masked rows, and what the masker has to know with the next ones. */
 export interface MaskedRows {
   readonly rows: readonly string[];
-  /** The remainders of secrets whose beginning is at the end of these rows. */
+  /** The end of these rows, unmasked, when a secret may begin there; else empty. */
   readonly pending: readonly string[];
+}
+
+/** A batch of rows, and the values to mask in it. */
+export interface MaskRequest {
+  readonly secrets: readonly string[];
+  readonly rows: readonly string[];
+  readonly pending: readonly string[];
+}
+
+/** A secret has some twelve encoded forms; making and indexing them takes this many steps per character. */
+const STEPS_PER_SECRET_CHARACTER = 120;
+/** Each length of pieces is a search of its own. */
+const STEPS_PER_ROW_CHARACTER = 30;
+/** Total length of the secrets whose maskers are cached in one thread. */
+const CACHED_CHARACTERS_MAX = 2 * 1024 * 1024;
+
+/** Creates the function of `Compute` that masks a batch of rows. It caches the maskers of the latest jobs. */
+export function createMaskRows() {
+  const cache = createLruCache<ReturnType<typeof createMasker>>({
+    valueLengthMax: CACHED_CHARACTERS_MAX,
+    lengthMax: CACHED_CHARACTERS_MAX,
+  });
+  return {
+    cost: ({ secrets, rows }: MaskRequest) =>
+      STEPS_PER_SECRET_CHARACTER * sumLengths(secrets) + STEPS_PER_ROW_CHARACTER * sumLengths(rows),
+    length: ({ secrets, rows }: MaskRequest) => sumLengths(secrets) + sumLengths(rows),
+    run({ secrets, rows, pending }: MaskRequest): MaskedRows {
+      const key = toDigest(secrets).toString("base64");
+      const mask = cache.get(key) ?? createMasker(secrets);
+      cache.set(key, mask, sumLengths(secrets));
+      return mask(rows, pending);
+    },
+  };
+}
+
+/** Returns the sum of the lengths of texts, each with one character more. */
+export function sumLengths(texts: readonly string[]): number {
+  return texts.reduce((sum, { length }) => sum + length + 1, 0);
 }
 
 /**
  * Returns a function that masks secrets in the rows of a log: as they are, in base64 at any alignment, percent-encoded,
- * as JSON, by single lines, and split over rows. A secret that is split over batches is masked in both when the caller
- * passes the `pending` of the previous batch.
+ * as JSON, by single lines, and split over rows. Long secrets are also masked by their pieces; see `createSecretIndex`. A
+ * secret that is split over batches is masked in both when the caller passes the `pending` of the previous batch.
  */
 export function createMasker(secrets: readonly string[]) {
-  const plain = toPlainForms(secrets);
-  const forms = [...new Set([...plain, ...secrets.flatMap(toEncodedForms)])].toSorted(
-    (left, right) => right.length - left.length,
-  );
-  const pattern =
-    forms.length === 0 ? undefined : new RegExp(forms.map((form) => escape(form)).join("|"), "g");
-  const splittable = forms.filter((form) => form.length <= SPLIT_CHARACTERS_MAX);
-  return (rows: readonly string[], pending: readonly string[]): MaskedRows => {
-    if (pattern === undefined || rows.length === 0) return { rows, pending: [] };
+  const forms = [
+    ...new Set(secrets.flatMap((secret) => [...toPlainForms(secret), ...toEncodedForms(secret)])),
+  ];
+  // The secrets include tokens of the job, so a user who chooses masks cannot know the multiplier before.
+  const index = createSecretIndex(forms, toDigest(secrets).readInt32LE() | 1);
+  return (rows: readonly string[], pending: readonly string[] = []): MaskedRows => {
+    if (forms.length === 0 || rows.length === 0) return { rows, pending: [] };
+    const before = pending.join("");
     // A secret may continue in the next row: rows are searched as one text without line breaks.
-    const text = rows.join("");
-    const ranges: (readonly [start: number, end: number])[] = [];
-    for (const match of text.matchAll(pattern))
-      ranges.push([match.index, match.index + match[0].length]);
-    const rests: string[] = [];
-    for (const rest of pending) {
-      const length = Math.min(rest.length, text.length);
-      if (!text.startsWith(rest.slice(0, length))) continue;
-      ranges.push([0, length]);
-      if (length < rest.length) rests.push(rest.slice(length));
-    }
-    const tail = text.slice(-SPLIT_CHARACTERS_MAX);
-    for (const form of splittable) {
-      const length = findSplit(tail, form);
-      if (length === 0) continue;
-      ranges.push([text.length - length, text.length]);
-      rests.push(form.slice(length));
-    }
-    return { rows: ranges.length === 0 ? rows : cover(rows, ranges), pending: rests };
+    const text = before + rows.join("");
+    const found = index.find(text);
+    const begun = index.measureBegun(text);
+    const end = found.reduce((last, [, each]) => Math.max(last, each), 0);
+    const rest = end > 0 && text.length - end <= REST_CHARACTERS_MAX ? text.length - end : 0;
+    if (begun > 0) found.push([text.length - begun, text.length]);
+    const ranges = found.flatMap(([from, to]): SecretRange[] =>
+      to > before.length ? [[Math.max(0, from - before.length), to - before.length]] : [],
+    );
+    const kept = Math.max(begun, rest);
+    return {
+      rows: ranges.length === 0 ? rows : cover(rows, ranges),
+      pending: kept === 0 ? [] : [text.slice(-kept)],
+    };
   };
 }
 
-/** Returns how many characters of a form end a text; 0 when fewer than the minimum or all of them. */
-function findSplit(tail: string, form: string): number {
-  const last = tail.at(-1);
-  for (
-    let length = Math.min(form.length - 1, tail.length);
-    length >= SPLIT_CHARACTERS_MIN;
-    length -= 1
-  )
-    if (form[length - 1] === last && tail.endsWith(form.slice(0, length))) return length;
-  return 0;
-}
-
 /** Replaces ranges of the joined rows, each by one mask in every row that it touches. */
-function cover(
-  rows: readonly string[],
-  ranges: readonly (readonly [start: number, end: number])[],
-): string[] {
+function cover(rows: readonly string[], ranges: readonly SecretRange[]): string[] {
   const merged: [start: number, end: number][] = [];
   for (const [start, end] of ranges.toSorted(([left], [right]) => left - right)) {
     const before = merged.at(-1);
@@ -96,13 +114,15 @@ function cover(
   });
 }
 
-function toPlainForms(secrets: readonly string[]): string[] {
-  return secrets.flatMap((secret) => {
-    const lines = secret.split(/\r?\n/).map((line) => line.trim());
-    const whole = secret.replaceAll(/[\r\n]/g, "");
-    const own = lines.length > 1 ? lines.filter((line) => line.length >= LINE_CHARACTERS_MIN) : [];
-    return [whole, whole.trim(), ...own].filter((form) => !/^\**$/.test(form));
-  });
+function toPlainForms(secret: string): string[] {
+  const lines = secret.split(/\r?\n/).map((line) => line.trim());
+  const whole = secret.replaceAll(/[\r\n]/g, "");
+  const own = lines.length > 1 ? lines.filter((line) => line.length >= LINE_CHARACTERS_MIN) : [];
+  return [whole, whole.trim(), ...own].filter((form) => !/^\**$/.test(form));
 }
 
-const escape = (form: string): string => form.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
+function toDigest(secrets: readonly string[]): Buffer {
+  const hash = createHash("sha256");
+  for (const secret of secrets) hash.update(`${secret.length}:`).update(secret);
+  return hash.digest();
+}

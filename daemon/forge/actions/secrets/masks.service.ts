@@ -1,79 +1,106 @@
 import { z } from "zod";
 import { parseColumn } from "../../../../storage/engine/json-column.ts";
 import type { SealAgain, Sealer } from "../../../../storage/keys/keyring.ts";
-import { createMasker } from "./masker.ts";
-import { type TaskId, toTaskId } from "../../../../storage/tables/forge/ids.ts";
+import type { Compute } from "../../compute/compute.ts";
+import { type TaskId, toTaskId, type UserId } from "../../../../storage/tables/forge/ids.ts";
 
-/** The values that a log must mask: secrets, and the remainders of secrets that began at the end of the last rows. */
-const masksSchema = z.object({ secrets: z.array(z.string()), pending: z.array(z.string()) });
+/**
+ * The values that a log must mask, and the end of the latest rows when a secret may begin there. `isWithheld`: the values
+ * are too many to mask, so no further row is stored.
+ */
+const masksSchema = z.object({
+  secrets: z.array(z.string()),
+  pending: z.array(z.string()),
+  isWithheld: z.boolean().optional(),
+});
+type StoredMasks = z.output<typeof masksSchema>;
 
 /** A log with the secrets that it must not show. */
 interface MaskedLog {
   readonly taskId: TaskId;
   /** Undefined when nothing is masked. */
   readonly sealedMasks: string | undefined;
+  /** The owner of the repository, for whom the work is done. */
+  readonly ownerId: UserId;
 }
 
 const PURPOSE = "action-masks";
-/** Compiled secrets of the tasks that are logging. */
-const CACHED_MAX = 64;
-/** Values that a job may add by `::add-mask::`. */
-const ADDED_MAX = 1_000;
-const ADDED_CHARACTERS_MAX = 65_536;
+/** Maximum bytes of all values that a log masks, in UTF-8: secrets, tokens and what the job adds by `::add-mask::`. */
+const MASKS_BYTES_MAX = 1024 * 1024;
+/** Characters of withheld rows that are kept to find a secret that goes on in the next rows. */
+const PENDING_CHARACTERS = 32;
 
 /** Masks secrets in logs. The masks of a task are sealed in its row, so that every daemon masks alike. */
 export type Masks = ReturnType<typeof createMasks>;
 
-export function createMasks({ sealer }: { readonly sealer: Sealer }) {
-  const cache = new Map<string, { secrets: string; mask: ReturnType<typeof createMasker> }>();
-  const seal = (taskId: TaskId, masks: z.output<typeof masksSchema>) =>
+export function createMasks({
+  sealer,
+  compute,
+}: {
+  readonly sealer: Sealer;
+  readonly compute: Pick<Compute, "run">;
+}) {
+  const seal = (taskId: TaskId, masks: StoredMasks) =>
     sealer.seal(PURPOSE, JSON.stringify(masks), toRow(taskId));
 
   return {
-    /** Seals the secrets of a task. */
+    /** Seals the secrets of a task. With more than the maximum, the log of the task is withheld. */
     seal: (taskId: TaskId, secrets: readonly string[]): string =>
-      seal(taskId, { secrets: [...new Set(secrets)], pending: [] }),
+      seal(taskId, addMasks({ secrets: [], pending: [] }, secrets)),
 
-    /** Masks rows. Returns them with the masks of the rows to come, undefined when these do not change. */
-    mask(
-      { taskId, sealedMasks }: MaskedLog,
+    /**
+     * Masks rows. Returns them with the masks of the rows to come, undefined when these do not change. Rows that cannot be
+     * masked, because the values are too many or take too long, are replaced by a sentence that says so. Throws
+     * `unavailable` when too much work waits.
+     */
+    async mask(
+      { taskId, sealedMasks, ownerId }: MaskedLog,
       rows: readonly string[],
-    ): { readonly rows: readonly string[]; readonly sealedMasks: string | undefined } {
-      const masks =
-        sealedMasks === undefined
-          ? { secrets: [], pending: [] }
-          : parseColumn(
-              masksSchema,
-              sealer.openText(PURPOSE, sealedMasks, toRow(taskId)),
-              "forge_action_tasks.sealed_masks",
-            );
-      const added = readAddedMasks(rows).filter((each) => !masks.secrets.includes(each));
-      const secrets = [
-        ...masks.secrets,
-        ...added.slice(0, Math.max(0, ADDED_MAX - masks.secrets.length)),
-      ];
-      const masked = findMasker(taskId, secrets)(rows, masks.pending);
-      const isSame =
-        added.length === 0 && masked.pending.length === 0 && masks.pending.length === 0;
+    ): Promise<{ readonly rows: readonly string[]; readonly sealedMasks: string | undefined }> {
+      const stored = open(taskId, sealedMasks);
+      if (stored.isWithheld === true)
+        return { rows: rows.map(() => TOO_MANY), sealedMasks: undefined };
+      const masks = addMasks(stored, readAddedMasks(rows));
+      if (masks.isWithheld === true)
+        return { rows: rows.map(() => TOO_MANY), sealedMasks: seal(taskId, masks) };
+      const { secrets } = masks;
+      const request = { secrets, rows, pending: stored.pending };
+      const masked = await compute.run("maskRows", request, String(ownerId));
+      const { rows: shown, pending } =
+        masked.kind === "done"
+          ? masked.value
+          : {
+              rows: rows.map(
+                () => `*** croft withholds this row: masking it takes ${masked.reason}`,
+              ),
+              pending: [rows.join("").slice(-PENDING_CHARACTERS)],
+            };
+      const isSame = masks === stored && pending.length === 0 && stored.pending.length === 0;
       return {
-        rows: masked.rows,
-        sealedMasks: isSame ? undefined : seal(taskId, { secrets, pending: [...masked.pending] }),
+        rows: shown,
+        sealedMasks: isSame ? undefined : seal(taskId, { secrets, pending: [...pending] }),
       };
     },
   };
 
-  function findMasker(taskId: TaskId, secrets: readonly string[]) {
-    const key = String(taskId);
-    const text = JSON.stringify(secrets);
-    const cached = cache.get(key);
-    if (cached?.secrets === text) return cached.mask;
-    const mask = createMasker(secrets);
-    cache.delete(key);
-    cache.set(key, { secrets: text, mask });
-    const [oldest] = cache.keys();
-    if (cache.size > CACHED_MAX && oldest !== undefined) cache.delete(oldest);
-    return mask;
+  function open(taskId: TaskId, sealedMasks: string | undefined): StoredMasks {
+    if (sealedMasks === undefined) return { secrets: [], pending: [] };
+    const text = sealer.openText(PURPOSE, sealedMasks, toRow(taskId));
+    return parseColumn(masksSchema, text, "forge_action_tasks.sealed_masks");
   }
+}
+
+const TOO_MANY = `*** croft withholds this row: the secrets and masks of the job have more than ${MASKS_BYTES_MAX} bytes`;
+
+/** Adds values to masks. Returns the same masks when they have all of them. */
+function addMasks(masks: StoredMasks, added: readonly string[]): StoredMasks {
+  const known = new Set(masks.secrets);
+  const secrets = [...new Set([...masks.secrets, ...added])];
+  if (secrets.length === known.size) return masks;
+  const bytes = secrets.reduce((sum, secret) => sum + Buffer.byteLength(secret), 0);
+  return bytes > MASKS_BYTES_MAX
+    ? { secrets: [], pending: [], isWithheld: true }
+    : { secrets, pending: masks.pending };
 }
 
 /** Returns the values of `::add-mask::` in rows. After `::stop-commands::` they count as well, which masks too much at worst. */
@@ -86,7 +113,7 @@ function readAddedMasks(rows: readonly string[]): string[] {
       .replaceAll("%0A", "\n")
       .replaceAll("%25", "%")
       .trim();
-    return text === "" || text.length > ADDED_CHARACTERS_MAX ? [] : [text];
+    return text === "" ? [] : [text];
   });
 }
 

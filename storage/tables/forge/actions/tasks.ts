@@ -1,6 +1,6 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import { type ActionStatus, toActionStatus } from "./statuses.ts";
-import type { TaskId, RunId, JobId, RunnerId } from "../ids.ts";
+import type { TaskId, RunId, JobId, RunnerId, UserId } from "../ids.ts";
 
 /** A job that a runner has taken. Times are epoch milliseconds. */
 export interface ActionTask {
@@ -112,6 +112,16 @@ export async function updateTask(
 export async function findTask(db: Queries, id: TaskId): Promise<ActionTask | undefined> {
   const row = await db.get<TaskRow>(`SELECT ${columns} FROM forge_action_tasks WHERE id = ?`, id);
   return row && toTask(row);
+}
+
+/** Finds the owner of the repository whose job a task runs. */
+export async function findTaskOwner(db: Queries, id: TaskId): Promise<UserId | undefined> {
+  const row = await db.get<{ owner_id: UserId }>(
+    `SELECT r.owner_id AS owner_id FROM forge_action_tasks t
+     JOIN forge_action_jobs j ON j.id = t.job_id JOIN forge_repositories r ON r.id = j.repository_id WHERE t.id = ?`,
+    id,
+  );
+  return row?.owner_id;
 }
 
 /** Finds the unfinished task of a token by its hash. */

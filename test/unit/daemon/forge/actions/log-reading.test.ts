@@ -21,7 +21,7 @@ function createLogDatabase() {
     );
     return { first_row: firstRow, row_count: ROWS, content: gzipSync(rows.join("")) };
   };
-  const masks = { mask: () => ({ rows: [], sealedMasks: undefined }) };
+  const masks = { mask: async () => ({ rows: [], sealedMasks: undefined }) };
   const logs = createLogs({ db: { get } as unknown as Database, masks });
   return { logs, reads: () => reads };
 }
@@ -80,7 +80,7 @@ test.each([
 test("a log that cannot be read fails before its head is sent", async () => {
   const get = async () => ({ first_row: 0, row_count: 1, content: Buffer.from("no gzip") });
   expect(() => gunzipSync(Buffer.from("no gzip"))).toThrow();
-  const masks = { mask: () => ({ rows: [], sealedMasks: undefined }) };
+  const masks = { mask: async () => ({ rows: [], sealedMasks: undefined }) };
   const logs = createLogs({ db: { get } as unknown as Database, masks });
   const answer = toLogAnswer(logs.read(toTaskId(1), toLogRange({ from_row: 0, rows: 0 })));
   await expect(answer.bytes.open()).rejects.toThrow();

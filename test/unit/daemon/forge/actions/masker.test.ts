@@ -77,4 +77,48 @@ describe("a masked log", () => {
     expect(maskAll([], [rows])).toEqual(rows);
     expect(maskAll(["***", "", "\n"], [["*** a"]])).toEqual(["*** a"]);
   });
+
+  /** A secret of the maximum size, none of whose pieces repeats. */
+  const LONG = Array.from({ length: 65_536 / 8 }, (_, at) =>
+    Math.imul(at + 1, 0x9e_37_79_b1)
+      .toString(16)
+      .padStart(8, "x")
+      .slice(-8),
+  ).join("");
+
+  test("the masker hides a secret of 64 KiB, its encodings, and the parts of it", () => {
+    const base64 = Buffer.from(LONG).toString("base64");
+    const [plain, encoded, part = ""] = maskAll(
+      [LONG],
+      [[`a ${LONG} b`, base64, `cut ${LONG.slice(1_000, 2_000)} end`]],
+    );
+    expect(plain).toBe("a *** b");
+    // The last characters depend on what follows.
+    expect(encoded).toMatch(/^\*{3}.{0,2}={0,2}$/);
+    // A part shows at most what is not a whole piece.
+    expect(part.length).toBeLessThan("cut  end".length + 3 + 2 * 32);
+  });
+
+  test.each([4, 31, 32, 33, 1_000, 32 * 100, 32 * 100 + 2, 65_535])(
+    "hides a secret of 64 KiB that is split after %i characters over two batches",
+    (at) => {
+      const shown = maskAll([LONG], [[`a ${LONG.slice(0, at)}`], [`${LONG.slice(at)} b`]]);
+      // Up to three characters behind a whole piece may stay visible at the end of the first batch.
+      expect(shown[0]).toMatch(/^a \*{3}.{0,3}$/);
+      expect(shown[1]).toBe("*** b");
+    },
+  );
+
+  test("the masker hides a secret of 64 KiB that comes in many batches", () => {
+    const batches = Array.from({ length: LONG.length / 64 }, (_, at) => [
+      LONG.slice(at * 64, at * 64 + 64),
+    ]);
+    const shown = maskAll([LONG], [["a"], ...batches, ["b"]]);
+    expect(shown.join("").replaceAll("*", "")).toBe("ab");
+  });
+
+  test("the masker hides a secret that repeats itself", () => {
+    const secret = "ab".repeat(20_000);
+    expect(maskAll([secret], [[`x${secret}y`, "ababab"]])).toEqual(["x***y", "***"]);
+  });
 });
