@@ -1,9 +1,9 @@
 import { PassThrough, type Readable } from "node:stream";
 import { AppError } from "../../errors.ts";
 import { refusing } from "../repositories/git-refusals.ts";
-import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
+import type { CodeAccess, CodeRequest, OpenedCode, StreamedCode } from "./open-code.ts";
 
-/** The output of a running git. Its slot is released when git has ended. */
+/** The output of a running git. Its slot is released when git has ended; others have it while the client reads slowly. */
 export interface CodeStream {
   readonly stream: Readable;
   /** Stops git when the client has disconnected. Idempotent. */
@@ -12,6 +12,8 @@ export interface CodeStream {
 
 /** Maximum duration of a streamed response; the idle timeout of the connection closes a stalled client much earlier. */
 const STREAM_MS = 30 * 60_000;
+/** Bytes of a stream that wait in memory for its client, on each side of it. */
+const BUFFERED_BYTES = 256 * 1024;
 
 /**
  * Starts git with the arguments that `toArguments` returns and streams its output. When git fails, the stream ends with
@@ -27,14 +29,14 @@ export async function streamGit(
     const args = await refusing(() => toArguments(code));
     return await refusing(async () => startStream(code, args));
   } catch (error) {
-    code.release();
+    code.slot.release();
     throw error;
   }
 }
 
 /** Starts git and streams its output. The slot of `code` is released when git has ended. @throws GitError `busy` */
 export function startStream(
-  { git, directory, signal, release }: OpenedCode & { release(): void },
+  { git, directory, signal, slot }: StreamedCode,
   args: readonly string[],
 ): CodeStream {
   signal.throwIfAborted();
@@ -42,8 +44,16 @@ export function startStream(
   child.stdin.end();
   const timer = setTimeout(child.stop, STREAM_MS);
   signal.addEventListener("abort", child.stop, { once: true });
-  const stream = new PassThrough();
+  // Git has ended before most files are sent, whatever the client's speed.
+  const stream = new PassThrough({ highWaterMark: BUFFERED_BYTES });
+  let bytes = 0;
+  slot.watch({
+    isWaiting: () => stream.writableNeedDrain,
+    bytes: () => bytes,
+    stop: child.stop,
+  });
   child.stdout.on("data", (chunk: Buffer) => {
+    bytes += chunk.byteLength;
     if (stream.writable && !stream.write(chunk)) child.stdout.pause();
   });
   stream.on("drain", () => child.stdout.resume());
@@ -53,7 +63,7 @@ export function startStream(
   void child.ended.then(({ exitCode, stderr }) => {
     clearTimeout(timer);
     signal.removeEventListener("abort", child.stop);
-    release();
+    slot.release();
     if (exitCode === 0) stream.end();
     else stream.destroy(new AppError("unavailable", `git ${args[0] ?? ""} failed: ${stderr}`));
   });

@@ -7,7 +7,7 @@ import type { ForgeRepository } from "../../../storage/tables/forge/repositories
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { Route } from "../../http/handle.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
-import { createTransferLimiter } from "../git/transfer-limiter.ts";
+import { createStreamLimiter } from "../git/transfer-limiter.ts";
 import type { WriteRefs } from "../git/write-refs.ts";
 import type { Repositories } from "../repositories/repositories.service.ts";
 import type { ForgeUrls } from "../urls.ts";
@@ -38,13 +38,11 @@ export interface CodeServicesDeps {
   readonly urls: ForgeUrls;
 }
 
-/** Maximum number of concurrent requests that read or write code, and the length of the queue. */
 const limits = {
-  atOnce: 16,
-  perClient: 8,
-  anonymous: 10,
-  waiting: 256,
-  waitingPerClient: 128,
+  /** Requests whose git works at the same time, and the length of the queue. */
+  work: { atOnce: 16, perClient: 8, anonymous: 10, waiting: 256, waitingPerClient: 128 },
+  /** Open downloads of files, archives, diffs and patches, most of which wait for their clients. */
+  open: { atOnce: 64, perClient: 8, anonymous: 48, waiting: 128, waitingPerClient: 64 },
 } as const;
 
 /** The routes of code. */
@@ -56,7 +54,7 @@ export interface Code {
 
 export function createCode(deps: CodeServicesDeps): Code {
   const { db, clock, newId, git, locate, repositories, writeRefs, urls } = deps;
-  const limiter = createTransferLimiter(limits);
+  const limiter = createStreamLimiter(limits);
   const access = createCodeAccess({ db, git, locate, limiter });
   const branches = createBranches({
     db,

@@ -3,7 +3,7 @@ import type { Git } from "../../../storage/git/git.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
-import type { TransferLimiter } from "../git/transfer-limiter.ts";
+import type { StreamLimiter, StreamSlot } from "../git/transfer-limiter.ts";
 import {
   assertNotArchived,
   openRepository,
@@ -42,7 +42,7 @@ export interface CodeDeps {
   /** Returns the folder of a repository's files. Refuses with `not_found` when they are missing. */
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   /** Bounds the git processes of all requests, and of one client. */
-  readonly limiter: TransferLimiter;
+  readonly limiter: StreamLimiter;
 }
 
 /** Opens repositories for reading their code. */
@@ -57,47 +57,64 @@ export interface CodeAccess {
    * repository.
    */
   write<T>(request: CodeRequest, work: (code: OpenedCode) => Promise<T>): Promise<T>;
-  /** Opens a repository for a stream: the caller releases the slot when it has ended. */
-  open(request: CodeRequest): Promise<OpenedCode & { release(): void }>;
+  /** Opens a repository for a stream: the caller releases the slot when git has ended. */
+  open(request: CodeRequest): Promise<StreamedCode>;
+}
+
+/** A repository whose content is streamed. */
+export interface StreamedCode extends OpenedCode {
+  readonly slot: StreamSlot;
 }
 
 export function createCodeAccess({ db, git, locate, limiter }: CodeDeps): CodeAccess {
   return {
     async read(request, work) {
-      const opened = await open(request);
+      const owned = await findCode(request);
+      const release = await limiter.acquire(request, request.signal);
       try {
+        const opened = await locateCode(owned, request);
         return await refusing(() => work(opened));
       } finally {
-        opened.release();
+        release();
       }
     },
 
     async write(request, work) {
-      const opened = await open(request);
+      const owned = await findCode(request);
+      const release = await limiter.acquire(request, request.signal);
       try {
+        const opened = await locateCode(owned, request);
         if (!reaches(opened.owned.access, "write"))
           throw new AppError("forbidden", "user should have a permission to write to a repo");
         assertNotArchived(opened.owned);
         return await refusing(() => work(opened));
       } finally {
-        opened.release();
+        release();
       }
     },
 
-    open,
+    async open(request) {
+      const owned = await findCode(request);
+      const slot = await limiter.acquireStream(request, request.signal);
+      try {
+        return { ...(await locateCode(owned, request)), slot };
+      } catch (error) {
+        slot.release();
+        throw error;
+      }
+    },
   };
 
-  async function open(request: CodeRequest): Promise<OpenedCode & { release(): void }> {
-    const { path, caller, rest, signal } = request;
+  async function findCode({ path, caller, rest }: CodeRequest): Promise<OpenedRepository> {
     const owned = await openRepository(db, path, caller, rest);
     if (!keepsCode(owned.repository.settings)) throw notFound();
-    const release = await limiter.acquire(request, signal);
-    try {
-      const directory = await locate(owned.repository);
-      return { owned, caller, git, directory, signal, release };
-    } catch (error) {
-      release();
-      throw error;
-    }
+    return owned;
+  }
+
+  async function locateCode(
+    owned: OpenedRepository,
+    { caller, signal }: CodeRequest,
+  ): Promise<OpenedCode> {
+    return { owned, caller, git, directory: await locate(owned.repository), signal };
   }
 }

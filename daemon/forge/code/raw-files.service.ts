@@ -71,7 +71,7 @@ export function createRawFiles({
           giveUp,
         };
       } catch (error) {
-        code.release();
+        code.slot.release();
         code.signal.throwIfAborted();
         throw error;
       }
@@ -95,7 +95,7 @@ export function createRawFiles({
           ...startStream(code, args),
         };
       } catch (error) {
-        code.release();
+        code.slot.release();
         throw error;
       }
     },

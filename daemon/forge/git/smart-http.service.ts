@@ -1,5 +1,6 @@
 // Clone, fetch and push over HTTP. Start here: permissions and the git processes. receive-pack.ts runs pushes,
 // push-journal.ts recovers them, push-commands.ts parses their pkt-lines.
+import { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Git, GitProcess } from "../../../storage/git/git.ts";
@@ -26,7 +27,7 @@ import { createReceivePack } from "./receive-pack.ts";
 import type { StartGuard } from "./push-guard.ts";
 import type { PushJournal } from "./push-journal.ts";
 import { createRunInFolder } from "./run-in-folder.ts";
-import { createTransferLimiter } from "./transfer-limiter.ts";
+import { createStreamLimiter, type WatchedOutput } from "./transfer-limiter.ts";
 
 /** The services of the smart protocol: `git-upload-pack` serves fetches, `git-receive-pack` serves pushes. */
 export type GitService = "git-upload-pack" | "git-receive-pack";
@@ -114,8 +115,10 @@ export interface SmartHttpDeps {
 type OfFormerName = "redirect" | "follow";
 
 const limits = {
-  /** Concurrent git processes, and the length of the queue. */
-  transfers: { atOnce: 32, perClient: 12, anonymous: 20, waiting: 128, waitingPerClient: 64 },
+  /** Git processes that work at the same time, and the length of the queue. */
+  work: { atOnce: 32, perClient: 12, anonymous: 20, waiting: 128, waitingPerClient: 64 },
+  /** Open clones and fetches, some of which wait for their clients. */
+  open: { atOnce: 64, perClient: 12, anonymous: 44, waiting: 128, waitingPerClient: 64 },
   /** Maximum duration of a transfer; the idle timeout of the connection closes a stalled client much earlier. */
   transferMs: 6 * 3_600_000,
   /**
@@ -128,7 +131,7 @@ const limits = {
 export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
   const { db, git, log, startGuard, pushBytesMax } = deps;
   const runInFolder = createRunInFolder(deps);
-  const limiter = createTransferLimiter(limits.transfers);
+  const limiter = createStreamLimiter(limits);
   const pushes = createReceivePack({ ...deps, runInFolder });
 
   return {
@@ -139,7 +142,7 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
           "unknown service: only git's smart protocol is served",
         );
       const { repository } = await getAllowed(request, service, "redirect");
-      const release = await acquireSlot(request);
+      const release = await limiter.acquire(request, request.signal);
       try {
         const body = await runInFolder(repository, (directory) =>
           git.run([...toCommand(service), "--advertise-refs", "."], {
@@ -180,7 +183,7 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
       const { caller } = transfer;
       if (caller === undefined) throw needsCredentials();
       const pusher = caller.user;
-      const release = await acquireSlot(transfer);
+      const slot = await limiter.acquireStream(transfer, transfer.signal);
       try {
         const guard = await startGuard(owned.repository);
         const child = await runInFolder(owned.repository, (directory) =>
@@ -190,16 +193,17 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
             config: { "receive.maxInputSize": String(pushBytesMax), ...guard.config },
           }),
         );
+        slot.watch(toWatched(child, transfer));
         const timer = setTimeout(child.stop, limits.transferMs);
         const findRefusal = () => findPushRefusal(owned.repository.id, caller);
         const stream = pushes.run(child, transfer, { ...owned, pusher, guard, findRefusal });
         void child.ended.then(() => {
           clearTimeout(timer);
-          release();
+          slot.release();
         });
         return { contentType: toResultType(service), stream, giveUp: () => stream.destroy() };
       } catch (error) {
-        release();
+        slot.release();
         throw error;
       }
     },
@@ -223,29 +227,26 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
     ofFormerName: OfFormerName,
   ): Promise<GitProcess> {
     const { repository } = await getAllowed(transfer, "git-upload-pack", ofFormerName);
-    const release = await acquireSlot(transfer);
+    const slot = await limiter.acquireStream(transfer, transfer.signal);
     try {
       const child = await runInFolder(repository, (directory) =>
         git.start([...command, "."], { directory, env: toProtocol(transfer) }),
       );
+      slot.watch(toWatched(child, transfer));
       const timer = setTimeout(child.stop, limits.transferMs);
       transfer.signal.addEventListener("abort", child.stop, { once: true });
       pipeBody(transfer, child, { bytesMax: limits.fetchBytes });
       void child.ended.then(({ exitCode, stderr }) => {
         clearTimeout(timer);
-        release();
+        slot.release();
         if (exitCode !== 0 && !transfer.signal.aborted)
           log.debug({ repository_id: repository.id, exit_code: exitCode, stderr }, "fetch failed");
       });
       return child;
     } catch (error) {
-      release();
+      slot.release();
       throw error;
     }
-  }
-
-  function acquireSlot(request: GitRequest): Promise<() => void> {
-    return limiter.acquire(request, request.signal);
   }
 
   /** Returns the repository if the caller may use the service on it. */
@@ -313,6 +314,20 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
       throw error;
     }
   }
+}
+
+/** A git waits for its client while output is unread, and while the rest of a request's body is on its way. */
+function toWatched({ stdin, stdout, stop }: GitProcess, transfer: GitConversation): WatchedOutput {
+  const { body, isConversation } = transfer;
+  const bytesOf = (stream: unknown, name: "bytesRead" | "bytesWritten") =>
+    stream instanceof Socket ? stream[name] : 0;
+  return {
+    isWaiting: () =>
+      stdout.readableLength > 0 ||
+      (isConversation !== true && !body.readableEnded && body.readableLength === 0),
+    stop,
+    bytes: () => bytesOf(stdin, "bytesWritten") + bytesOf(stdout, "bytesRead"),
+  };
 }
 
 /**

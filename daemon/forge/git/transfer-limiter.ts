@@ -18,6 +18,16 @@ export interface TransferClient {
   readonly address: string;
 }
 
+/** A place of a limiter. */
+interface Slot {
+  /** Gives the place back for good. Idempotent. */
+  readonly release: () => void;
+  /** Gives the place to others for a while. */
+  readonly suspend: () => void;
+  /** Takes the place back at once, even if others have all places: the next one starts when enough of them have ended. */
+  readonly resume: () => void;
+}
+
 /** A semaphore with limits per client and a bounded queue. Some slots are reserved for accounts. */
 export interface TransferLimiter {
   /**
@@ -25,6 +35,33 @@ export interface TransferLimiter {
    * queue is full. Rejects with the reason of the signal when it is aborted while waiting.
    */
   acquire(client: TransferClient, signal: AbortSignal): Promise<() => void>;
+}
+
+/** Limits the git processes whose output goes to clients at the clients' speed. */
+export interface StreamLimiter extends TransferLimiter {
+  /** Acquires a slot as `acquire` does, and a place among the open streams. */
+  acquireStream(client: TransferClient, signal: AbortSignal): Promise<StreamSlot>;
+}
+
+/** The slot of one git process and of the stream of its output. */
+export interface StreamSlot {
+  /**
+   * Gives the slot to others while the output is read slowly, until `release`. Stops one that is read slower than 64 KiB a
+   * minute: it would hold its place among the open streams.
+   */
+  watch(output: WatchedOutput): void;
+  /** Gives both places back. Idempotent. */
+  release(): void;
+}
+
+/** The output of a git process on its way to a client. */
+export interface WatchedOutput {
+  /** Returns whether bytes wait for the client. */
+  isWaiting(): boolean;
+  /** Returns the number of bytes that the process has written so far. */
+  bytes(): number;
+  /** Stops the process. */
+  stop(): void;
 }
 
 interface Waiting {
@@ -37,7 +74,80 @@ interface Client {
   readonly isAnonymous: boolean;
 }
 
+/**
+ * How often a stream is checked for a slow reader, and the bytes that git has written since if it is not slow. A slower one
+ * needs little of git's processor time.
+ */
+const STALL_CHECK_MS = 500;
+const STALL_BYTES = 64 * 1024;
+/** Checks in a row, a minute, in which a slow reader takes `STALL_BYTES` at least. */
+const STALLS_MAX = 120;
+
 export function createTransferLimiter(limits: TransferLimits): TransferLimiter {
+  const acquire = createSlots(limits);
+  return { acquire: async (client, signal) => (await acquire(client, signal)).release };
+}
+
+/**
+ * Creates a limiter of git processes. `work` bounds those that work, `open` the streams, many of which may have slow readers:
+ * they hold no slot of `work` while git waits for them.
+ */
+export function createStreamLimiter(limits: {
+  readonly work: TransferLimits;
+  readonly open: TransferLimits;
+  /** Interval of the checks for slow readers; 500 ms. */
+  readonly checkMs?: number;
+}): StreamLimiter {
+  const acquireWork = createSlots(limits.work);
+  const acquireOpen = createSlots(limits.open);
+  return {
+    acquire: async (client, signal) => (await acquireWork(client, signal)).release,
+    async acquireStream(client, signal) {
+      const place = await acquireOpen(client, signal);
+      try {
+        const slot = await acquireWork(client, signal);
+        return createStreamSlot(slot, place, limits.checkMs ?? STALL_CHECK_MS);
+      } catch (error) {
+        place.release();
+        throw error;
+      }
+    },
+  };
+}
+
+function createStreamSlot(slot: Slot, place: Slot, checkMs: number): StreamSlot {
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    watch(output) {
+      let before = -STALL_BYTES;
+      let takenBefore = 0;
+      let stalls = 0;
+      timer = setInterval(() => {
+        const bytes = output.bytes();
+        if (output.isWaiting() && bytes - before < STALL_BYTES) {
+          slot.suspend();
+          stalls += 1;
+          if (stalls >= STALLS_MAX) output.stop();
+        } else slot.resume();
+        if (!output.isWaiting() || bytes - takenBefore >= STALL_BYTES) {
+          takenBefore = bytes;
+          stalls = 0;
+        }
+        before = bytes;
+      }, checkMs);
+      timer.unref();
+    },
+    release() {
+      clearInterval(timer);
+      slot.release();
+      place.release();
+    },
+  };
+}
+
+type Acquire = (client: TransferClient, signal: AbortSignal) => Promise<Slot>;
+
+function createSlots(limits: TransferLimits): Acquire {
   const running = new Map<string, number>();
   const waiting: Waiting[] = [];
   let total = 0;
@@ -48,21 +158,31 @@ export function createTransferLimiter(limits: TransferLimits): TransferLimiter {
     (running.get(key) ?? 0) < limits.perClient &&
     (!isAnonymous || anonymous < limits.anonymous);
 
-  const begin = ({ key, isAnonymous }: Client): (() => void) => {
-    const count = (change: 1 | -1) => {
-      total += change;
-      if (isAnonymous) anonymous += change;
-      const own = (running.get(key) ?? 0) + change;
-      if (own === 0) running.delete(key);
-      else running.set(key, own);
+  const count = ({ key, isAnonymous }: Client, change: 1 | -1) => {
+    total += change;
+    if (isAnonymous) anonymous += change;
+    const own = (running.get(key) ?? 0) + change;
+    if (own === 0) running.delete(key);
+    else running.set(key, own);
+  };
+
+  const begin = (client: Client): Slot => {
+    count(client, 1);
+    let state: "held" | "suspended" | "released" = "held";
+    const change = (to: typeof state) => {
+      if (state === to || state === "released") return;
+      const wasHeld = state === "held";
+      state = to;
+      if (to === "held") count(client, 1);
+      else if (wasHeld) {
+        count(client, -1);
+        next();
+      }
     };
-    count(1);
-    let isOver = false;
-    return () => {
-      if (isOver) return;
-      isOver = true;
-      count(-1);
-      next();
+    return {
+      release: () => change("released"),
+      suspend: () => change("suspended"),
+      resume: () => change("held"),
     };
   };
 
@@ -75,30 +195,28 @@ export function createTransferLimiter(limits: TransferLimits): TransferLimiter {
     waiting.length >= limits.waiting ||
     waiting.filter(({ client }) => client.key === key).length >= limits.waitingPerClient;
 
-  return {
-    async acquire(asking, signal) {
-      signal.throwIfAborted();
-      const client = toClient(asking);
-      if (isFree(client)) return begin(client);
-      if (isQueueFull(client))
-        throw new AppError(
-          "unavailable",
-          "too many clones and pushes at once, try again in a moment",
-          {
-            retryAfterSeconds: 5,
-          },
-        );
-      const { promise, resolve, reject } = Promise.withResolvers<() => void>();
-      const waiter: Waiting = { client, begin: () => resolve(begin(client)) };
-      const giveUp = () => {
-        const index = waiting.indexOf(waiter);
-        if (index !== -1) waiting.splice(index, 1);
-        reject(signal.reason);
-      };
-      waiting.push(waiter);
-      signal.addEventListener("abort", giveUp, { once: true });
-      return promise.finally(() => signal.removeEventListener("abort", giveUp));
-    },
+  return async (asking, signal) => {
+    signal.throwIfAborted();
+    const client = toClient(asking);
+    if (isFree(client)) return begin(client);
+    if (isQueueFull(client))
+      throw new AppError(
+        "unavailable",
+        "too many clones and pushes at once, try again in a moment",
+        {
+          retryAfterSeconds: 5,
+        },
+      );
+    const { promise, resolve, reject } = Promise.withResolvers<Slot>();
+    const waiter: Waiting = { client, begin: () => resolve(begin(client)) };
+    const giveUp = () => {
+      const index = waiting.indexOf(waiter);
+      if (index !== -1) waiting.splice(index, 1);
+      reject(signal.reason);
+    };
+    waiting.push(waiter);
+    signal.addEventListener("abort", giveUp, { once: true });
+    return promise.finally(() => signal.removeEventListener("abort", giveUp));
   };
 }
 

@@ -146,3 +146,30 @@ test("clients that disconnect before git starts cause no errors, by API and by p
   const loud = daemon.log.slice(logStart).filter(({ level }) => /warn|error|fatal/.test(level));
   expect(loud).toEqual([]);
 }, 60_000);
+
+test("clients that do not read their downloads and clones leave anonymous pages, code and clones to others", async () => {
+  // Shallow, so that git need not look for deltas.
+  const want = `0032want ${commit}\n000ddeepen 1\n00000009done\n`;
+  const open = (path: string, body?: string) =>
+    new Promise<() => void>((resolve, reject) => {
+      const method = body === undefined ? "GET" : "POST";
+      const headers = { "Content-Type": "application/x-git-upload-pack-request" };
+      const asked = httpRequest(`${daemon.url}${path}`, { method, headers }, (response) => {
+        response.on("error", () => undefined);
+        resolve(() => void asked.destroy());
+      });
+      asked.once("error", reject);
+      asked.end(body);
+    });
+  // As many as one client may have open.
+  const held = await Promise.all([
+    ...Array.from({ length: 8 }, () => open(`${api}/raw/big.txt`)),
+    ...Array.from({ length: 12 }, () => open("/mira/big.git/git-upload-pack", want)),
+  ]);
+  const get = async (path: string) => (await daemon.request(path)).status;
+  expect(await get(`${api}/branches`)).toBe(200);
+  expect(await get("/mira/big")).toBe(200);
+  expect(await get("/mira/big.git/info/refs?service=git-upload-pack")).toBe(200);
+  for (const leaveIt of held) leaveIt();
+  if (isHere) await expect.poll(runningGits, { timeout: 20_000 }).toEqual([]);
+}, 120_000);

@@ -1,10 +1,12 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import {
+  createStreamLimiter,
   createTransferLimiter,
   type TransferClient,
 } from "../../../../../daemon/forge/git/transfer-limiter.ts";
 import type { AppError } from "../../../../../daemon/errors.ts";
 
+const unused = () => undefined;
 const never = new AbortController().signal;
 const limits = { atOnce: 3, perClient: 2, anonymous: 2, waiting: 5, waitingPerClient: 3 };
 const account = (id: number): TransferClient => ({ caller: { user: { id } }, address: "::1" });
@@ -90,4 +92,79 @@ test("a transfer that waits too long is refused, and a disconnected one leaves t
   const next = limiter.acquire(account(3), never);
   end();
   await next;
+});
+
+test("a stream with a slow reader leaves its slot to others, and takes it back when it is read", async () => {
+  const one = { ...limits, atOnce: 1, perClient: 1 };
+  const open = { atOnce: 3, perClient: 3, anonymous: 3, waiting: 0, waitingPerClient: 0 };
+  const limiter = createStreamLimiter({ work: one, open, checkMs: 1 });
+  const slot = await limiter.acquireStream(account(1), never);
+  onTestFinished(() => slot.release());
+  let bytes = 0;
+  let isWaiting = true;
+  const advance = () => (bytes += 64 * 1024);
+  let rate = advance;
+  slot.watch({ isWaiting: () => isWaiting, bytes: () => rate(), stop: unused });
+  let isNext = false;
+  const next = limiter.acquire(account(2), never).then((release) => {
+    isNext = true;
+    return release;
+  });
+  const looks = async (count: number) => {
+    const until = bytes + count * 64 * 1024;
+    await vi.waitFor(() => expect(bytes).toBeGreaterThan(until));
+  };
+  await looks(3);
+  expect(isNext).toBe(false);
+  rate = () => bytes;
+  const release = await next;
+  rate = advance;
+  await looks(2);
+  release();
+  expect(await isFree(limiter, account(3))).toBe(false);
+  isWaiting = false;
+  rate = () => bytes;
+  expect(await isFree(limiter, account(3))).toBe(false);
+  slot.release();
+  slot.release();
+  expect(await isFree(limiter, account(3))).toBe(true);
+});
+
+test("open streams are limited in total and for each client, and those that wait hold no place", async () => {
+  const open = { atOnce: 2, perClient: 1, anonymous: 1, waiting: 1, waitingPerClient: 1 };
+  const limiter = createStreamLimiter({ work: limits, open });
+  const first = await limiter.acquireStream(account(1), never);
+  const second = limiter.acquireStream(account(1), never);
+  await expect(limiter.acquireStream(account(1), never)).rejects.toMatchObject({
+    code: "unavailable",
+  });
+  const gone = AbortSignal.abort(new Error("gone"));
+  await expect(limiter.acquireStream(account(2), gone)).rejects.toThrow("gone");
+  (await limiter.acquireStream(anonymous("192.0.2.1"), never)).release();
+  first.release();
+  (await second).release();
+});
+
+test("a stream that is read slower than 64 KiB a minute is stopped", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const isStopped = async (bytesPerMinute: number, minutes: number, isWaiting = true) => {
+    const slot = await createStreamLimiter({ work: limits, open: limits }).acquireStream(
+      account(1),
+      never,
+    );
+    let [bytes, stops] = [0, 0];
+    slot.watch({ isWaiting: () => isWaiting, bytes: () => bytes, stop: () => void (stops += 1) });
+    for (let minute = 0; minute < minutes; minute++) {
+      bytes += bytesPerMinute;
+      vi.advanceTimersByTime(60_000);
+    }
+    slot.release();
+    expect(vi.getTimerCount()).toBe(0);
+    return stops > 0;
+  };
+  expect(await isStopped(0, 2)).toBe(true);
+  expect(await isStopped(64 * 1024 - 1, 2)).toBe(true);
+  expect(await isStopped(64 * 1024, 20)).toBe(false);
+  expect(await isStopped(0, 20, false)).toBe(false);
 });
