@@ -6,6 +6,10 @@
 /** better-sqlite3 and undici do not load on anything older. Kept in step with `engines` in package.json by a test. */
 const oldestNode = [22, 19];
 
+// Without a listener, SIGUSR1 (sent by mistake, such as by a log rotation) opens Node's debugger to every account of this
+// machine.
+if (process.platform !== "win32") process.on("SIGUSR1", () => undefined);
+
 if (isGoodEnough(process.versions.node)) await startHere();
 else await startOnBundledNode();
 

@@ -29,6 +29,8 @@ function runScript(): void {
 }
 
 function start(): void {
+  // As in croft.js: without a listener, SIGUSR1 opens Node's debugger to every account of this machine.
+  if (process.platform !== "win32") process.on("SIGUSR1", () => undefined);
   const userId = process.getuid?.();
   let folder: string | undefined;
   try {

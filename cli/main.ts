@@ -4,7 +4,7 @@
 // tree.
 import { startProcess } from "../storage/start-process.ts";
 import { CliError, exitCodeOf, toCliError, toErrorLine } from "./errors.ts";
-import type { StopSignal, System } from "./system.ts";
+import type { StopSignal, System, UnhandledListener } from "./system.ts";
 import { version } from "./version.ts";
 
 /**
@@ -81,8 +81,35 @@ export function processSystem(): System {
         for (const { signal, call } of listeners) process.off(signal, call);
       };
     },
+    onUnhandled,
     exitNow,
   };
+}
+
+function onUnhandled(listener: UnhandledListener): () => void {
+  const onRejection = (reason: unknown) => listener(reason, "rejection");
+  const onException = (error: Error) => {
+    if (isCollectedFile(error)) return listener(error, "collected_file");
+    off();
+    // Without a listener Node prints the error and ends the process.
+    process.nextTick(() => {
+      throw error;
+    });
+  };
+  const off = () => {
+    process.off("unhandledRejection", onRejection);
+    process.off("uncaughtException", onException);
+  };
+  process.on("unhandledRejection", onRejection);
+  process.on("uncaughtException", onException);
+  return off;
+}
+
+/** Node gives these two errors no code of their own. */
+function isCollectedFile({ message }: Error): boolean {
+  return /A FileHandle object was closed during garbage collection|Closing file descriptor \d+ on garbage collection failed/.test(
+    message,
+  );
 }
 
 /** Closing the terminal stops a command as an interrupt does. */

@@ -24,6 +24,9 @@ export interface KeyringLibrary {
   deletePassword(service: string, account: string): Promise<boolean>;
 }
 
+/** Receives an error that no code handled. */
+export type UnhandledListener = (error: unknown, origin: "rejection" | "collected_file") => void;
+
 /** The process as the command line uses it. Nothing else below `main.ts` uses `process`. */
 export interface System {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -77,6 +80,12 @@ export interface System {
   readonly outputClosed: (signal: AbortSignal) => Promise<void>;
   /** Calls `listener` for each stop signal until the returned function is called. */
   readonly onStop: (listener: (signal: StopSignal) => void) => () => void;
+  /**
+   * Calls `listener` instead of ending the process, until the returned function is called, for a rejection that no code
+   * handles and for a file handle that was garbage collected while it was open. Other errors that no code catches still end
+   * the process.
+   */
+  readonly onUnhandled: (listener: UnhandledListener) => () => void;
   /** Ends the process at once: for a second stop signal, and when a native call does not return. */
   readonly exitNow: (code: number) => void;
 }

@@ -87,10 +87,13 @@ const DEFAULT_ADMINISTRATOR = { username: "keeper", email: "keeper@croft.localho
  */
 export async function startDaemon(input: DaemonInput): Promise<RunningDaemon> {
   const log = await openLog(input);
+  const unwatch = input.onUnhandled?.((error, origin) =>
+    log.error({ err: error, origin }, "survived an error that no code handled"),
+  );
   const stores = await openStores(input, log);
   if (stores.keyring.isRotating)
     log.warn({}, "the rotation of the master key is incomplete: `croft key rotate` resumes it");
-  const undo: (() => Promise<void>)[] = [() => stores.close()];
+  const undo: (() => Promise<void>)[] = [async () => unwatch?.(), () => stores.close()];
   try {
     const deps = toServiceDeps(input, stores, log);
     const composed = await compose(deps);
@@ -125,7 +128,10 @@ export async function startDaemon(input: DaemonInput): Promise<RunningDaemon> {
       dataDirectory: input.paths.dataDirectory,
       firstStart,
       stop: () =>
-        (stopping ??= stopAll(deps, composed, [listening, ...(ssh === undefined ? [] : [ssh])])),
+        (stopping ??= stopAll(deps, composed, [
+          listening,
+          ...(ssh === undefined ? [] : [ssh]),
+        ]).finally(() => unwatch?.())),
     };
   } catch (error) {
     for (const step of undo.toReversed())

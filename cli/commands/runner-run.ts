@@ -143,13 +143,23 @@ async function runRun(cli: CliContext, options: RunOptions): Promise<void> {
   const { url } = await cli.config();
   warnOfHostJobs(cli, state);
   const { openRunner } = await import("../runner/open-runner.ts");
-  await openRunner(cli, url === undefined ? state : { ...state, url }, {
-    capacity,
-    finishWithinMs: seconds * 1_000,
-    signal: cli.signal,
-    note: toNote(cli),
-  });
+  const unwatch = cli.system.onUnhandled((error) =>
+    cli.io.warn(`The runner survived an error that no code handled: ${toStackText(error)}`),
+  );
+  try {
+    await openRunner(cli, url === undefined ? state : { ...state, url }, {
+      capacity,
+      finishWithinMs: seconds * 1_000,
+      signal: cli.signal,
+      note: toNote(cli),
+    });
+  } finally {
+    unwatch();
+  }
 }
+
+const toStackText = (error: unknown) =>
+  error instanceof Error ? (error.stack ?? error.message) : String(error);
 
 /**
  * Returns a function that prints a line about the runner: as JSON on standard output for scripts, else on standard

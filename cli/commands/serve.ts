@@ -121,8 +121,8 @@ async function runServe(
   const { install } = await import("undici");
   install();
   const { startDaemon } = await import("../../daemon/main.ts");
-  const { pid, userId, stderr, processMark, program } = cli.system;
-  const log = await openDaemonLog(paths.stateDirectory, stderr);
+  const { pid, userId, stderr, processMark, program, onUnhandled } = cli.system;
+  const log = await openDaemonLog(paths.stateDirectory, stderr, cli.clock);
   const daemon = await startDaemon({
     settings,
     paths,
@@ -133,6 +133,7 @@ async function runServe(
     ...(program.length > 1 ? {} : { scriptProgram: [program[0], RUN_SCRIPT] }),
     logTo: isBackground ? { write: () => undefined } : log.screen,
     recordTo: log.records,
+    onUnhandled,
   }).catch(async (thrown: unknown) => {
     const error = toDaemonFailure(thrown, {
       conflict: "already_running",

@@ -1,7 +1,5 @@
-import { createWriteStream, type WriteStream } from "node:fs";
-import { rename, stat } from "node:fs/promises";
+import { type FileHandle, open, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { Writable } from "node:stream";
 import { escapeJson } from "../output/sanitize.ts";
 import type { OutputStream } from "../system.ts";
 import { makePrivateFolder } from "./private-files.ts";
@@ -10,14 +8,16 @@ import { makePrivateFolder } from "./private-files.ts";
 export interface DaemonLog {
   /** Standard error, for lines in the format of `log_format`. */
   readonly screen: { write(line: string): unknown; readonly isTTY: boolean };
-  /** The log file, for lines of JSON. */
-  readonly records: Writable;
-  /** Writes out the buffered lines. */
+  /** The log file, for lines of JSON. Neither throws nor waits. */
+  readonly records: { write(line: string): void };
+  /** Writes out the waiting lines. Never rejects. */
   close(): Promise<void>;
 }
 
 /** Rotate the log beyond this size; one older log is kept. */
 const largestLog = 16 * 1024 * 1024;
+/** Maximum characters of lines that wait for a slow disk; later lines are dropped and counted. */
+const waitingCharactersMax = 16 * 1024 * 1024;
 
 /** The file that `croft daemon logs` reads. */
 export function daemonLogPath(stateDirectory: string): string {
@@ -30,67 +30,130 @@ export function olderLogPath(path: string): string {
 }
 
 /**
- * Opens the log file and standard error for the daemon's lines. The file has one format, a JSON object a line,
- * whatever a terminal shows. If the file is not writable, only standard error is used.
+ * Opens the log file and standard error for the daemon's lines. The file has one format, a JSON object a line, whatever a
+ * terminal shows. A failure of the file ends nothing: it is reported on standard error, later lines are tried again, and the
+ * first line that is written afterwards tells how many were lost. A file that was removed or renamed by another program is
+ * created again.
  */
 export async function openDaemonLog(
   stateDirectory: string,
   stderr: OutputStream,
+  clock: () => number,
 ): Promise<DaemonLog> {
   const path = daemonLogPath(stateDirectory);
-  let file = await openFile(path, stderr);
-  let size = file === undefined ? 0 : await sizeOf(path);
-  const records = new Writable({
-    decodeStrings: false,
-    write(chunk: string | Buffer, _encoding, done) {
-      const line = escapeJson(String(chunk));
-      size += line.length;
-      file?.write(line);
-      if (size < largestLog || file === undefined) return done();
-      file.end();
-      size = 0;
-      rotate(path, stderr).then((next) => {
-        file = next;
-        done();
-      }, done);
-    },
+  const file = createLogFile(path);
+  let waiting: string[] = [];
+  let waitingCharacters = 0;
+  let lost = 0;
+  let hasFailed = false;
+  let flushing: Promise<void> | undefined;
+
+  const write = (line: string) => {
+    if (waitingCharacters + line.length > waitingCharactersMax) {
+      lost += 1;
+      return;
+    }
+    waiting.push(line);
+    waitingCharacters += line.length;
+    flushing ??= flush();
+  };
+
+  /** Writes the waiting lines until there are none. Never rejects. */
+  const flush = async () => {
+    while (waiting.length > 0) {
+      const lines = waiting;
+      waiting = [];
+      waitingCharacters = 0;
+      await append(lines);
+    }
+    flushing = undefined;
+  };
+
+  const append = async (lines: readonly string[]) => {
+    const missing = lost;
+    try {
+      await file.append([...(missing > 0 ? [toLossLine(missing)] : []), ...lines].join(""));
+      lost -= missing;
+      hasFailed = false;
+    } catch (error) {
+      lost += lines.length;
+      if (!hasFailed) report(error);
+      hasFailed = true;
+    }
+  };
+
+  const report = (error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    stderr.write(`The log cannot be written to ${path}: ${reason}\n`);
+  };
+
+  /** The line break ends a line of which a full disk took only the beginning. */
+  const toLossLine = (lines: number) => {
+    const time = new Date(clock()).toISOString();
+    return `\n${JSON.stringify({ level: "warn", time, lines, message: "log lines were lost" })}\n`;
+  };
+
+  await file.append("").catch((error: unknown) => {
+    hasFailed = true;
+    report(error);
   });
   return {
     // Log fields hold names from clients, and the log is read on terminals.
     screen: { write: (line) => stderr.write(escapeJson(line)), isTTY: stderr.isTTY === true },
-    records,
-    close: () =>
-      new Promise((resolve) => {
-        records.end(() => (file === undefined ? resolve() : file.end(() => resolve())));
-      }),
+    records: { write: (line) => write(escapeJson(line)) },
+    async close() {
+      await flushing;
+      await file.close();
+    },
   };
 }
 
-async function rotate(path: string, stderr: OutputStream): Promise<WriteStream | undefined> {
-  await rename(path, olderLogPath(path));
-  return openFile(path, stderr);
+/** The file of the log, which is opened when it is needed. */
+interface LogFile {
+  /** Appends a text, and rotates a large file first. Rejects with the system's error; the next call opens the file again. */
+  append(text: string): Promise<void>;
+  /** Never rejects: everything is written. */
+  close(): Promise<void>;
 }
 
-async function openFile(path: string, stderr: OutputStream): Promise<WriteStream | undefined> {
-  try {
+function createLogFile(path: string): LogFile {
+  let file: FileHandle | undefined;
+
+  const close = async () => {
+    const closing = file;
+    file = undefined;
+    // A write that failed has been reported.
+    await closing?.close().catch(() => undefined);
+  };
+
+  /** Returns the file at the path. */
+  const reopen = async (): Promise<FileHandle> => {
+    const found = await stat(path).catch(ignoreMissing);
+    const own = await file?.stat();
+    const isLarge = found !== undefined && found.size > largestLog;
+    if (file !== undefined && !isLarge && own?.ino === found?.ino && own?.dev === found?.dev)
+      return file;
+    await close();
+    if (isLarge) await rename(path, olderLogPath(path)).catch(ignoreMissing);
     await makePrivateFolder(join(path, ".."));
-    if ((await sizeOf(path)) > largestLog) await rename(path, olderLogPath(path));
-    const file = createWriteStream(path, { flags: "a", mode: 0o600 });
-    await new Promise<void>((resolve, reject) => {
-      file.once("open", () => resolve());
-      file.once("error", reject);
-    });
-    // A full disk loses log lines, but does not stop the daemon.
-    file.on("error", () => undefined);
-    return file;
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    stderr.write(`The log cannot be written to ${path}: ${reason}\n`);
-    return undefined;
-  }
+    return (file = await open(path, "a", 0o600));
+  };
+
+  return {
+    async append(text) {
+      try {
+        const current = await reopen();
+        if (text !== "") await current.appendFile(text);
+      } catch (error) {
+        await close();
+        throw error;
+      }
+    },
+    close,
+  };
 }
 
-async function sizeOf(path: string): Promise<number> {
-  const found = await stat(path).catch(() => undefined);
-  return found?.size ?? 0;
+/** Returns undefined for a missing file and rethrows other errors. */
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT") throw error;
 }

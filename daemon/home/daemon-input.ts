@@ -23,6 +23,13 @@ export interface DaemonInput {
   readonly logTo: { write(line: string): unknown; readonly isTTY?: boolean };
   /** Receives the same lines as JSON, whatever `log_format` says: the log file. */
   readonly recordTo?: { write(line: string): unknown };
+  /**
+   * Calls the listener for errors that no code handled, until the returned function is called. Without it they end the
+   * process.
+   */
+  readonly onUnhandled?: (
+    listener: (error: unknown, origin: "rejection" | "collected_file") => void,
+  ) => () => void;
   /** For tests: parse every JSON response with its declared schema and fail on a difference. */
   readonly checkReplies?: boolean;
 }

@@ -1,5 +1,7 @@
-import type { ServerResponse } from "node:http";
+import { type ServerResponse, validateHeaderValue } from "node:http";
 import { pipeline } from "node:stream/promises";
+import { discard } from "../../storage/owner.ts";
+import { toMediaType, UNKNOWN_MEDIA_TYPE } from "../contract/media-type.ts";
 import { isNotModified, isSameVersion, type Validators } from "./conditional.ts";
 import type { AnswerHeaders, BytesAnswer, ByteSource, ServerRequest } from "./handle.ts";
 import { toHeaderList, type HeaderList } from "./replies.ts";
@@ -23,7 +25,8 @@ export type SendBytes = (
  * Creates the function that sends bytes: 200, 206 for a single range, 304 when the client's copy is current, 416 for an
  * unsatisfiable range, HEAD without a body. A request of several ranges gets the whole (RFC 9110, 14.2). Writes to Node's
  * own response: a web stream costs a third of the throughput. Resolves when everything is sent or the client has
- * disconnected; `source.release` has been called by then.
+ * disconnected. `source.release` has been called by then, and also when the call throws or rejects. The head is built and
+ * checked before the source is opened.
  * @param base default headers, which those of the response override
  */
 export function createByteSender(base: AnswerHeaders): SendBytes {
@@ -32,17 +35,17 @@ export function createByteSender(base: AnswerHeaders): SendBytes {
   return (request, response, answer) => {
     const { bytes: source, headers } = answer;
     const isWhole = source.buffer !== undefined && asksForAll(request);
-    const cachedHead = isWhole ? heads.get(answer) : undefined;
-    if (cachedHead !== undefined) {
-      source.release?.();
-      return end(response, 200, cachedHead, source.buffer);
+    let sent: Promise<number> | number | undefined;
+    try {
+      const cachedHead = isWhole ? heads.get(answer) : undefined;
+      if (cachedHead !== undefined) return end(response, 200, cachedHead, source.buffer);
+      const head = toHeaderList(base, headers ?? NO_HEADERS);
+      sent = send(request, response, source, head);
+      if (isWhole) heads.set(answer, head);
+    } finally {
+      if (typeof sent !== "object") source.release?.();
     }
-    const head = toHeaderList(base, headers ?? NO_HEADERS);
-    const sent = send(request, response, source, head);
-    if (isWhole) heads.set(answer, head);
-    if (typeof sent !== "number") return sent.finally(() => source.release?.());
-    source.release?.();
-    return sent;
+    return typeof sent === "number" ? sent : sent.finally(() => source.release?.());
   };
 }
 
@@ -55,7 +58,8 @@ function send(
   source: ByteSource,
   head: HeaderList,
 ): Promise<number> | number {
-  const { size, contentType, lastModified } = source;
+  const { size, lastModified } = source;
+  const contentType = toMediaType(source.contentType) ?? UNKNOWN_MEDIA_TYPE;
   const etag = source.etag === undefined ? undefined : `"${source.etag}"`;
   const validators: Validators = { etag, lastModified };
   if (etag !== undefined) head.push("ETag", etag);
@@ -110,6 +114,7 @@ async function stream(
   source: ByteSource,
   range: Range | undefined,
 ): Promise<number> {
+  assertHead(head);
   cutUnreadResponse(response);
   const { send, sendWhole } = source;
   if (send !== undefined || (sendWhole !== undefined && range === undefined)) {
@@ -124,15 +129,24 @@ async function stream(
   }
   // Opened before the head is written, so that a source that fails to open gets an error response.
   const readable = await source.open(range);
-  response.writeHead(status, head);
   try {
+    response.writeHead(status, head);
     await pipeline(readable, response);
   } catch {
     // The client disconnected or the source failed. Cuts the connection, so that the client sees a truncated body and
     // not a complete one; the source reports its own failure.
     response.destroy();
+  } finally {
+    // A pipeline into a response that is closed already throws and leaves its source open.
+    discard(readable);
   }
   return status;
+}
+
+/** Throws for a header that Node refuses to write, before the response begins: the client gets an error response. */
+function assertHead(head: HeaderList): void {
+  for (let at = 0; at < head.length; at += 2)
+    validateHeaderValue(head[at] ?? "", head[at + 1] ?? "");
 }
 
 /** How often a streamed response is checked for progress, and the bytes that its client must have taken since. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { Transform, type Readable } from "node:stream";
 import { Busboy, type BusboyFileStream, type BusboyHeaders } from "@fastify/busboy";
+import { toMediaType } from "../contract/media-type.ts";
 import { AppError } from "../errors.ts";
 import type { FilePart } from "./handle.ts";
 
@@ -61,7 +62,7 @@ export function readFileParts(
     ready.push({
       field: field ?? "",
       filename: filename || undefined,
-      contentType: contentType || undefined,
+      contentType: toMediaType(contentType),
       stream: endWithLimit(stream, fileBytesMax),
       size: undefined,
     });

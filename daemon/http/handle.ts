@@ -45,6 +45,7 @@ export interface FilePart {
   readonly field: string;
   /** As the client named it; undefined when it gave none. Untrusted. */
   readonly filename: string | undefined;
+  /** Undefined for a part without a valid media type. */
   readonly contentType: string | undefined;
   readonly stream: Readable;
   /** Exact length if known before the stream ends, which is so for a spooled part; else undefined. */
@@ -87,13 +88,14 @@ export interface RouteInput<E extends AnyEndpoint, Caller> {
 export interface ByteSource {
   /** Total length; undefined when unknown, then ranges are not served. */
   readonly size: number | undefined;
+  /** Sent as `application/octet-stream` when it is not a media type. */
   readonly contentType: string;
   /** A strong entity tag without quotes, or undefined. */
   readonly etag: string | undefined;
   readonly lastModified: Date | undefined;
   /** The whole body in memory, for small bodies: sent without a stream. */
   readonly buffer?: Uint8Array | undefined;
-  /** Opens the bytes from `start` to `end`, both included; all bytes without a range. */
+  /** Opens the bytes from `start` to `end`, both included; all bytes without a range. The caller owns the stream. */
   open(range?: { readonly start: number; readonly end: number }): Promise<Readable>;
   /**
    * Used in place of `open` by sources that can write in constant memory: writes the bytes to the response, without

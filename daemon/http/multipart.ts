@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { Transform, type Readable } from "node:stream";
 import { Busboy, type BusboyHeaders } from "@fastify/busboy";
 import { spool, type Spooled } from "../../storage/spool.ts";
+import { toMediaType } from "../contract/media-type.ts";
 import { AppError } from "../errors.ts";
 import type { BodyMemory } from "./body-memory.ts";
 import type { FilePart, FormLimit, MultipartForm } from "./handle.ts";
@@ -88,7 +89,7 @@ export function readMultipart(
     const part = {
       field,
       filename: lastSegment(filename) || undefined,
-      contentType: contentType || undefined,
+      contentType: toMediaType(contentType),
     };
     if (options.fieldNames.some((name) => name in fields)) {
       settled = true;

@@ -1,6 +1,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { isDiskFull, isOutOfFiles } from "../../storage/system-errors.ts";
 import { StorageError } from "../../storage/engine/database.ts";
+import { type Endpoint, schemaOf } from "../contract/endpoint.ts";
 import { AppError, type ErrorCode } from "../errors.ts";
 import type { Validators } from "./conditional.ts";
 import type { AnswerHeaders } from "./handle.ts";
@@ -145,4 +146,17 @@ function linkHeader({ address, query, page, limit, total }: PageDetails): string
     ...(current > 1 ? [to(1, "first"), to(current - 1, "prev")] : []),
   ];
   return links.length === 0 ? undefined : links.join(",");
+}
+
+/** Returns the body of a reply. Throws when the endpoint does not declare the status, or the body breaks its schema. */
+export function checkReply(declared: Endpoint, status: number, body: unknown): unknown {
+  const reply = declared.replies[status];
+  if (reply === undefined)
+    throw new Error(`${declared.name} answers ${status}, which it does not declare`);
+  const result = schemaOf(reply)?.safeParse(body);
+  if (result !== undefined && !result.success)
+    throw new Error(
+      `${declared.name} answers ${status} against its schema: ${result.error.message}`,
+    );
+  return body;
 }

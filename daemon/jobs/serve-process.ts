@@ -17,13 +17,21 @@ export function serveProcess<Input, Output>(options: ThreadPoolOptions): void {
   const pool = createThreadPool<Input, Output>(options);
   process.on("message", (message) => {
     const { input, options: jobOptions } = message as ProcessJob<Input>;
-    void pool.run(input, jobOptions).then((outcome) => {
-      const answer: ProcessMessage<Output> = { outcome, residentBytes: process.memoryUsage.rss() };
-      process.send?.(answer);
-    });
+    pool.run(input, jobOptions).then(
+      (outcome) => {
+        const answer: ProcessMessage<Output> = {
+          outcome,
+          residentBytes: process.memoryUsage.rss(),
+        };
+        process.send?.(answer);
+        // An outcome that cannot be sent: the parent settles the job as failed when this process ends.
+      },
+      () => process.exit(1),
+    );
   });
   // The parent ends this process: a stop signal to both must not abort a job that the parent still waits for.
   process.on("disconnect", () => process.exit());
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+  // Without a listener, SIGUSR1 would open Node's debugger to every account of this machine.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1"] as const)
     process.on(signal, () => undefined);
 }

@@ -37,9 +37,9 @@ const rules: readonly Rule[] = [
   {
     name: "the transport knows endpoints, not features",
     of: /^daemon\/http\//,
-    // It counts requests in rows of its own, spools forms to disk, and knows the failures of the port and of a full disk.
+    // It counts requests in rows of its own, spools forms to disk, owns the streams that it sends, and knows the failures of the port and of a full disk.
     refuses: ({ target }) =>
-      !/^storage\/(engine\/database|system-errors|spool|tables\/common\/rate-limits)\.ts$/.test(
+      !/^storage\/(engine\/database|system-errors|owner|spool|tables\/common\/rate-limits)\.ts$/.test(
         target,
       ) && /^(daemon\/(forge|vault|jobs|outbound)|storage)\//.test(target),
     because: "routes are handed to it as values; a feature it knew could not change without it",

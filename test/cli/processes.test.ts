@@ -290,3 +290,43 @@ onLinux.describe("an address for the browser", () => {
     expect(await openInBrowser(address, desktop)).toBe("false\n");
   });
 });
+
+describe("errors that no code handles", () => {
+  const mainUrl = new URL("../../cli/main.ts", import.meta.url).href;
+  const watched = `
+    import { open } from "node:fs/promises";
+    import { processSystem } from ${JSON.stringify(mainUrl)};
+    const seen = [];
+    const off = processSystem().onUnhandled((error, origin) => seen.push([origin, error.message]));`;
+  /** Earlier versions only print a warning. */
+  const endsForFiles = Number(process.versions.node.split(".")[0]) >= 26;
+  const runScript = (script: string) => {
+    const words = ["--expose-gc", "--import=tsx/esm", "--input-type=module", "-e", script];
+    return endOf(spawn(process.execPath, words, { stdio: ["ignore", "pipe", "pipe"] }));
+  };
+
+  test("a rejection and a collected file handle are passed on and survived", async () => {
+    const ran = await runScript(`${watched}
+      Promise.reject(new Error("nobody waits"));
+      await (async () => void (await open(process.execPath)))();
+      while (seen.length < ${endsForFiles ? 2 : 1}) {
+        gc();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      console.log(JSON.stringify(seen.map(([origin, text]) => [origin, text.slice(0, 29)])));
+      off();`);
+    expect(ran).toMatchObject({ code: 0, err: "" });
+    expect(JSON.parse(ran.out)).toEqual([
+      ["rejection", "nobody waits"],
+      ...(endsForFiles ? [["collected_file", "A FileHandle object was close"]] : []),
+    ]);
+  });
+
+  test("another uncaught error ends the process with its own message", async () => {
+    const ran = await runScript(`${watched}
+      setImmediate(() => { throw new TypeError("a bug"); });
+      setTimeout(() => console.log("alive"), 60_000);`);
+    expect(ran).toMatchObject({ code: 1, out: "" });
+    expect(ran.err).toContain("TypeError: a bug");
+  });
+});

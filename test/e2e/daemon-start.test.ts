@@ -30,7 +30,7 @@ async function withHome(work: (home: string) => Promise<void>): Promise<void> {
 }
 
 test(
-  "starts a daemon that stays, refuses a second one and starts it again",
+  "starts a daemon that stays, ignores SIGUSR1, refuses a second one and starts it again",
   { timeout: SLOW_MS },
   () =>
     withHome(async (home) => {
@@ -38,6 +38,8 @@ test(
         home,
       });
       expect((await fetch(`${started.urls[0]}/readyz`)).status).toBe(200);
+      // Node would open its debugger and write its address to standard error.
+      process.kill(started.pid, "SIGUSR1");
       expect(started.log).toBe(join(home, "state", "daemon.log"));
       const passwordFile = started.first_start?.password_file ?? "";
       expect((await stat(passwordFile)).mode & 0o777).toBe(0o600);
@@ -47,6 +49,8 @@ test(
       });
       expect({ code: second.code, out: second.stdout }).toEqual({ code: 7, out: "" });
       expect(JSON.parse(second.stderr)).toMatchObject({ error: { code: "already_running" } });
+
+      expect(await readFile(join(home, "state", "daemon.err"), "utf8")).toBe("");
 
       const again = await croftJson<Started>(command, ["daemon", "restart", "--port=0"], { home });
       expect(again.pid).not.toBe(started.pid);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isMediaType } from "../media-type.ts";
 import {
   bytes,
   empty,
@@ -31,7 +32,7 @@ const FILENAME_BYTES_MAX = 255;
 const contentType = z
   .string()
   .max(200)
-  .regex(/^[\w.+-]+\/[\w.+-]+(?:\s*;\s*[\w-]+=(?:[\w.+-]+|"[^"\\\r\n]*"))*$/, "Not a media type");
+  .refine((text) => isMediaType(text), "Not a media type");
 
 const sha256 = z
   .string()

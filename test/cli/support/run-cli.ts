@@ -115,6 +115,7 @@ export function fakeSystem(options: FakeSystemOptions): FakeSystem {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    onUnhandled: () => () => undefined,
     exitNow: (code) => exits.push(code),
     written: {
       out: () => out.bytes().toString("utf8"),

@@ -1,6 +1,7 @@
 // The artifact service of jobs, as the toolkit of actions calls it: Twirp with JSON, and signed addresses for the bytes.
 import { z } from "zod";
 import { ARTIFACT_SERVICE } from "../../api-of.ts";
+import { isMediaType } from "../../media-type.ts";
 import {
   artifactAddress,
   bytes,
@@ -33,7 +34,7 @@ const artifactName = z
 const mediaType = z
   .string()
   .max(NAME_CHARACTERS_MAX)
-  .regex(/^[\w.+-]+\/[\w.+-]+(?:;[ -~]*)?$/);
+  .refine((text) => isMediaType(text), "mime_type is not a media type");
 
 /** A number of 64 bits, which JSON of protobuf writes as text. */
 const int64 = z

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import { PartFailed } from "../../../../storage/cache/transfer.ts";
 import type { ReadFailure } from "../../../../storage/cloud/outcomes.ts";
+import { UNKNOWN_MEDIA_TYPE } from "../../../contract/media-type.ts";
 import { AppError } from "../../../errors.ts";
 import type { BytesAnswer } from "../../../http/handle.ts";
 import { toDownloadPath, type ItemPlace } from "../items/item-place.ts";
@@ -28,7 +29,7 @@ export function createDownloadAnswers(): ToDownloadAnswer {
     const earlier = buffer && latest.get(buffer);
     if (earlier !== undefined && isSameHead(earlier.of, result)) return earlier.answer;
     const disposition = toContentDisposition(result.name);
-    const answer = toBytesAnswer(result, safeType(result.contentType), disposition);
+    const answer = toBytesAnswer(result, result.contentType ?? UNKNOWN_MEDIA_TYPE, disposition);
     if (buffer !== undefined) latest.set(buffer, { of: result, answer });
     return answer;
   };
@@ -124,11 +125,4 @@ function toBytesAnswer(item: ItemBytes, contentType: string, disposition: string
       "Cache-Control": "private, no-cache",
     },
   };
-}
-
-/** Returns a content type that is safe in a header; the provider's value is otherwise untrusted. */
-function safeType(contentType: string | undefined): string {
-  const isSound =
-    contentType !== undefined && /^[\w.+-]+\/[\w.+-]+(; *charset=[\w-]+)?$/.test(contentType);
-  return isSound ? contentType : "application/octet-stream";
 }

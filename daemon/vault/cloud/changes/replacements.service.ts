@@ -8,6 +8,7 @@ import type { Database } from "../../../../storage/engine/database.ts";
 import { createLocks } from "../../../../storage/locks.ts";
 import { spool } from "../../../../storage/spool.ts";
 import { findLiveItem } from "../../../../storage/tables/vault/items.ts";
+import { toMediaType } from "../../../contract/media-type.ts";
 import { AppError } from "../../../errors.ts";
 import type { VaultCaller } from "../../caller.ts";
 import type { Adapters } from "../connections/adapters.ts";
@@ -96,7 +97,7 @@ export function createReplacements(
                         expected: { etag, kind: "file" },
                         content: spooled?.stream ?? stream,
                         size: spooled?.size ?? input.size,
-                        contentType: recorded?.contentType ?? input.contentType,
+                        contentType: toMediaType(recorded?.contentType) ?? input.contentType,
                         signal: new AbortController().signal,
                       },
                       deps.providerDeps,

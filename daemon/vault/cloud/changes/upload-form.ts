@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import { describeIssue } from "../../../contract/issue-text.ts";
+import { toMediaType } from "../../../contract/media-type.ts";
 import { itemName } from "../../../contract/vault/cloud/shapes.ts";
 import type { MultipartForm } from "../../../http/handle.ts";
 import { toFieldError } from "../field-error.ts";
@@ -48,6 +49,6 @@ export function readReplacement(content: Readable, headers: IncomingHttpHeaders)
     ifMatch: headers["if-match"],
     content,
     size: length === undefined ? undefined : Number(length),
-    contentType: headers["content-type"],
+    contentType: toMediaType(headers["content-type"]),
   };
 }

@@ -20,6 +20,7 @@ import {
   type OpenUpload,
   UPLOAD_EXPIRES_AFTER_MS,
 } from "../../../../storage/tables/vault/uploads.ts";
+import { toMediaType } from "../../../contract/media-type.ts";
 import { AppError } from "../../../errors.ts";
 import { parsePayload } from "../../../jobs/job-kind.ts";
 import type { JobQueue } from "../../../jobs/queue.ts";
@@ -173,7 +174,7 @@ export function createResumableUploads(
             userId: caller.userId,
             parentRef,
             name: file.name,
-            contentType: file.content_type ?? undefined,
+            contentType: toMediaType(file.content_type ?? undefined),
             size: file.size,
             fingerprint: file.fingerprint,
             expiresAt: tx.now + UPLOAD_EXPIRES_AFTER_MS,

@@ -1,5 +1,6 @@
 import { EventEmitter } from "node:events";
 import type { ServerResponse } from "node:http";
+import { connect } from "node:net";
 import { Readable } from "node:stream";
 import { request as plainRequest } from "undici";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -181,6 +182,74 @@ describe("bytes that do not come", () => {
     await get(counting("head"), {}, "HEAD");
     await get(counting("failed", { open: () => Promise.reject(new Error("gone")) }));
     expect(releases).toEqual(["whole", "current", "head", "failed"]);
+  });
+
+  test.each([
+    ["a stream", streamed],
+    ["memory", buffered],
+  ])(
+    "a header that cannot be written is an error response before %s is opened",
+    async (_, make) => {
+      let opened = 0;
+      let releases = 0;
+      const source: ByteSource = {
+        ...make(),
+        open: async () => {
+          opened += 1;
+          return Readable.from(["x"]);
+        },
+        release: () => (releases += 1),
+      };
+      await using app = await serveRoutes([
+        {
+          endpoint: download,
+          handler: async () => ({ status: 200, bytes: source, headers: { "X-Name": "a\u0000b" } }),
+        },
+      ]);
+      expect((await plainRequest(`${app.url}/api/file`)).statusCode).toBe(500);
+      expect([opened, releases]).toEqual([0, 1]);
+    },
+  );
+
+  test("bytes whose stored type is not a media type are sent with an unknown type", async () => {
+    for (const contentType of ["text/plain\u0001", "", "text", "text/plain; a=é", "x/y\r\nA: b"])
+      expect((await get(streamed({ contentType }))).headers["content-type"]).toBe(
+        "application/octet-stream",
+      );
+  });
+
+  test("a source is destroyed and released when the client has gone before it is open", async () => {
+    const asked = Promise.withResolvers<void>();
+    const mayOpen = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    const readable = Readable.from(["never read"]);
+    const source = streamed({
+      open: async () => {
+        asked.resolve();
+        await mayOpen.promise;
+        return readable;
+      },
+      release: () => released.resolve(),
+    });
+    const gone = Promise.withResolvers<void>();
+    await using app = await serveRoutes([
+      {
+        endpoint: download,
+        handler: async ({ request }) => {
+          request.signal.addEventListener("abort", () => gone.resolve());
+          return { status: 200, bytes: source };
+        },
+      },
+    ]);
+    const { port } = new URL(app.url);
+    const client = connect(Number(port), "127.0.0.1");
+    client.write("GET /api/file HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    await asked.promise;
+    client.resetAndDestroy();
+    await gone.promise;
+    mayOpen.resolve();
+    await released.promise;
+    expect(readable.destroyed).toBe(true);
   });
 
   test("serves an empty file and one of unknown length", async () => {
