@@ -67,13 +67,13 @@ export function startProcess<
 >(
   file: string,
   args: readonly string[],
-  options: Omit<SpawnOptions, "stdio"> & { readonly stdio: readonly [In, Out, Err] },
+  options: Omit<SpawnOptions, "stdio"> & { readonly stdio: readonly [In, Out, Err, ...Pipe[]] },
 ): OwnedProcess<ChildProcessByStdio<Input<In>, Output<Out>, Output<Err>>> {
   const { spawn } = process.getBuiltinModule("node:child_process");
   const child = start(file, () =>
     spawn(file, [...args], { windowsHide: true, ...options, stdio: [...options.stdio] }),
   );
-  const pipes = [child.stdin, child.stdout, child.stderr];
+  const pipes = child.stdio ?? [];
   if (options.stdio.some((kind, index) => kind === "pipe" && pipes[index] == null)) {
     throw new ProcessStartError(file, "EMFILE");
   }
@@ -110,7 +110,7 @@ function own(child: ChildProcess): OwnedProcess {
     signal: child.signalCode ?? undefined,
     error,
   });
-  const pipes = [child.stdin, child.stdout, child.stderr].filter((pipe) => pipe !== null);
+  const pipes = (child.stdio ?? []).filter((pipe) => pipe != null);
   // A program that exits early closes its input; an error of a pipe without a listener would end this process.
   for (const pipe of pipes) pipe.on("error", () => pipe.destroy());
   const exited = new Promise<ProcessEnd>((resolve) => {

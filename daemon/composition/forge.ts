@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { join } from "node:path";
 import { createGit, type Git, GitError } from "../../storage/git/git.ts";
 import { openRepositoryFiles } from "../../storage/git/repository-files.ts";
 import type { ObjectStore } from "../../storage/objects/object-store.ts";
-import { listBranchProtections } from "../../storage/tables/forge/repositories/branch-protections.ts";
 import type { ForgeRepository } from "../../storage/tables/forge/repositories/repositories.ts";
 import { createAvatars } from "../forge/accounts/avatars.service.ts";
 import type { QueueMail } from "../forge/accounts/welcome-mail.ts";
@@ -13,9 +13,11 @@ import { createCode } from "../forge/code/code.ts";
 import { createCompute } from "../forge/compute/compute.ts";
 import { createCommitFinder, createPushReader } from "../forge/git/commit-readers.ts";
 import { gitRoutes } from "../forge/git/git.routes.ts";
-import { createPushGuards } from "../forge/git/push-guard.ts";
+import { createPushHook } from "../forge/git/push-hook.ts";
 import { createPushJournal, type PushJournal } from "../forge/git/push-journal.ts";
 import { createPushRecorder, type RecordPush } from "../forge/git/record-push.ts";
+import { createRefCheck } from "../forge/git/ref-check.ts";
+import { createRunInFolder } from "../forge/git/run-in-folder.ts";
 import { createSmartHttp, type SmartHttp } from "../forge/git/smart-http.service.ts";
 import { createRefWriter } from "../forge/git/write-refs.ts";
 import { createForgeHooks, type ForgeHooks } from "../forge/hooks/hooks.ts";
@@ -243,19 +245,21 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
   });
   const pushes = await openPushes({ ...deps, git, locate, events, isAlone });
   const checkPush = createPushCheck(db);
-  const writeRefs = createRefWriter({ git, locate, checkPush, ...pushes });
+  const checkRefs = createRefCheck({
+    git,
+    runInFolder: createRunInFolder({ db, locate }),
+    checkPush,
+  });
+  const writeRefs = createRefWriter({ git, locate, checkRefs, ...pushes });
   const transfers = createSmartHttp({
     db,
     git,
     locate,
     log,
     ...pushes,
-    startGuard: createPushGuards({
-      checkPush,
-      hasRules: async ({ id }) => (await listBranchProtections(db, id)).length > 0,
-      temporaryDirectory: stores.directory.tmp,
-      newId,
-    }),
+    checkPush,
+    checkRefs,
+    prepareHook: createPushHook(join(stores.directory.tmp, "git-hooks")),
     pushBytesMax: settings.maxUploadBytes,
   });
   const code = createCode({

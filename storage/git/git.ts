@@ -3,7 +3,7 @@
 import type { ChildProcessByStdio } from "node:child_process";
 import { existsSync } from "node:fs";
 import { devNull } from "node:os";
-import type { Readable, Writable } from "node:stream";
+import type { Duplex, Readable, Writable } from "node:stream";
 import { type OwnedProcess, ProcessStartError, startProcess } from "../start-process.ts";
 
 /**
@@ -27,6 +27,8 @@ export class GitError extends Error {
 export interface GitProcess {
   readonly stdin: Writable;
   readonly stdout: Readable;
+  /** The other end of descriptor 3 of git and its hooks; undefined unless `hasHookSocket`. Destroyed when git has ended. */
+  readonly hookSocket: Duplex | undefined;
   /** Resolves when git has exited and its output has ended; never rejects. `stderr` is truncated. */
   readonly ended: Promise<GitEnd>;
   /** Ends git gracefully, and kills it a little later. */
@@ -64,7 +66,10 @@ export interface Git {
   /** Starts a git command for streaming. @throws GitError `busy`, `moved`, `failed` */
   start(
     args: readonly string[],
-    options: Pick<GitRunOptions, "directory" | "env" | "config">,
+    options: Pick<GitRunOptions, "directory" | "env" | "config"> & {
+      /** Opens a socket to git's hooks, which inherit it as descriptor 3. */
+      readonly hasHookSocket?: boolean;
+    },
   ): GitProcess;
 }
 
@@ -125,12 +130,13 @@ const fixedConfig: Readonly<Record<string, string>> = {
 
 /** Runs the git found on `searchPath` (as in `PATH`) with an environment of its own; it inherits no variable of the daemon. */
 export function createGit({ searchPath }: { readonly searchPath: string }): Git {
-  const start: Git["start"] = (args, { directory, env = {}, config = {} }) => {
+  const start: Git["start"] = (
+    args,
+    { directory, env = {}, config = {}, hasHookSocket = false },
+  ) => {
     const command = `git ${args[0] ?? ""}`;
-    const child = startGit(command, args, {
-      cwd: directory,
-      env: toEnvironment(searchPath, env, config),
-    });
+    const options = { cwd: directory, env: toEnvironment(searchPath, env, config) };
+    const child = startGit(command, args, { ...options, hasHookSocket });
     // The system reports a missing folder in the same way as a missing program, and at once: no process exists.
     if (child.child.pid === undefined && !existsSync(directory))
       throw new GitError("moved", `${command} failed to start: its folder is missing`);
@@ -183,10 +189,18 @@ type GitChild = OwnedProcess<ChildProcessByStdio<Writable, Readable, Readable>>;
 function startGit(
   command: string,
   args: readonly string[],
-  options: { readonly cwd: string; readonly env: Record<string, string> },
+  {
+    hasHookSocket,
+    ...options
+  }: {
+    readonly cwd: string;
+    readonly env: Record<string, string>;
+    readonly hasHookSocket: boolean;
+  },
 ): GitChild {
   try {
-    return startProcess("git", args, { ...options, stdio: ["pipe", "pipe", "pipe"] });
+    const more = hasHookSocket ? (["pipe"] as const) : [];
+    return startProcess("git", args, { ...options, stdio: ["pipe", "pipe", "pipe", ...more] });
   } catch (error) {
     if (!(error instanceof ProcessStartError)) throw error;
     const code = error.code === "E2BIG" ? "failed" : "busy";
@@ -200,6 +214,9 @@ function toProcess({ child, ended: closed }: GitChild): GitProcess {
     if (stderr.length < STDERR_BYTES_MAX)
       stderr += chunk.toString("utf8", 0, STDERR_BYTES_MAX - stderr.length);
   });
+  const hookSocket = (child.stdio[3] ?? undefined) as Duplex | undefined;
+  // Its closing is part of the end of the process, and an unread socket would never close.
+  child.once("exit", () => hookSocket?.destroy());
   let timer: NodeJS.Timeout | undefined;
   const ended = closed.then(({ exitCode, error }): GitEnd => {
     clearTimeout(timer);
@@ -209,6 +226,7 @@ function toProcess({ child, ended: closed }: GitChild): GitProcess {
   return {
     stdin: child.stdin,
     stdout: child.stdout,
+    hookSocket,
     ended,
     stop() {
       if (child.exitCode !== null || child.signalCode !== null || timer !== undefined) return;

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { findCommitId } from "./commits.ts";
 import { type Git, GitError } from "./git.ts";
@@ -126,6 +126,40 @@ export async function readRefs(
     return [line.slice(space + 1), line.slice(0, space)] as const;
   });
   return new Map(found.filter(([name]) => requested.has(name)));
+}
+
+/**
+ * Returns the first of these refs that points to another ref. Only a file of its own can be such a ref, and git makes
+ * none in a push. Names that git refuses are skipped.
+ */
+export async function findSymbolicRef(
+  directory: string,
+  names: readonly string[],
+): Promise<string | undefined> {
+  for (let at = 0; at < names.length; at += FILES_AT_ONCE) {
+    const some = names.slice(at, at + FILES_AT_ONCE);
+    const found = await Promise.all(
+      some.map(async (name) => !name.includes("..") && (await isSymbolic(join(directory, name)))),
+    );
+    const index = found.indexOf(true);
+    if (index !== -1) return some[index];
+  }
+  return undefined;
+}
+
+const FILES_AT_ONCE = 64;
+
+async function isSymbolic(path: string): Promise<boolean> {
+  try {
+    await using file = await open(path);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(4), 0, 4, 0);
+    return buffer.toString("latin1", 0, bytesRead) === "ref:";
+  } catch (error) {
+    // A packed ref, a new one, a folder of refs, or a name that git refuses.
+    const code = (error as NodeJS.ErrnoException).code;
+    if (["ENOENT", "ENOTDIR", "EISDIR", "ENAMETOOLONG"].includes(code ?? "")) return false;
+    throw error;
+  }
 }
 
 async function readHeadBranch(directory: string): Promise<string | undefined> {

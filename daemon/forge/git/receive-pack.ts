@@ -5,11 +5,20 @@ import type { ForgeRepository } from "../../../storage/tables/forge/repositories
 import type { Log } from "../../utilities/logging.ts";
 import type { ActingUser } from "../caller.ts";
 import type { OwnedRepository, RefChange } from "../repositories/events.ts";
+import type { CheckPush } from "../repositories/protected-refs.ts";
 import { pipeBody } from "./request-body.ts";
 import type { RecordPush, PushOptions } from "./record-push.ts";
-import { type PushCommands, createCommandsReader, readReport } from "./push-commands.ts";
-import { type PushGuard, toFatalMessage, toRefusal } from "./push-guard.ts";
+import {
+  createCommandsReader,
+  type PushCommand,
+  type PushCommands,
+  readReport,
+  toFatalMessage,
+  toRefusal,
+} from "./push-commands.ts";
+import { answerHook, type HookRequest } from "./push-hook.ts";
 import type { PushJournal, PushNote } from "./push-journal.ts";
+import type { CheckRefs } from "./ref-check.ts";
 import type { RunInFolder } from "./run-in-folder.ts";
 
 export interface ReceivePackDeps {
@@ -17,6 +26,10 @@ export interface ReceivePackDeps {
   readonly runInFolder: RunInFolder;
   readonly journal: PushJournal;
   readonly recordPush: RecordPush;
+  /** Evaluates the rules before the objects arrive. */
+  readonly checkPush: CheckPush;
+  /** Evaluates them again, with the objects, before git moves the refs. */
+  readonly checkRefs: CheckRefs;
   readonly log: Log;
   readonly pushBytesMax: number;
 }
@@ -25,90 +38,86 @@ interface PushBody {
   readonly body: Readable;
   readonly contentEncoding: string | undefined;
   readonly signal: AbortSignal;
-  /** Whether the client waits for git before it ends the body, as over SSH. */
-  readonly isConversation?: boolean;
 }
 
 /**
  * Longest list of commands. A push with a longer one is refused, because it could not be checked before git moves refs.
  */
 const COMMANDS_BYTES_MAX = 16 * 1024 * 1024;
-const UNREADABLE =
-  "croft: the list of refs is too long or cannot be read; push fewer refs at a time, without --signed";
 const REPORT_BYTES_MAX = 16 * 1024 * 1024;
 /** `receive.maxInputSize` limits the pack alone and reports that to the client; this limits the whole body. */
 const ALLOWANCE_BYTES = COMMANDS_BYTES_MAX;
 
 /** Runs pushes and records the refs that they moved. */
 export function createReceivePack(deps: ReceivePackDeps) {
-  const { git, runInFolder, journal, recordPush, log, pushBytesMax } = deps;
+  const { git, runInFolder, journal, recordPush, checkPush, checkRefs, log, pushBytesMax } = deps;
   return {
     /**
-     * Pipes a push into `git receive-pack` and returns its response, which ends after the push was recorded. Git
-     * receives the end of the commands only after the journal entry was written, so every moved ref gets published.
+     * Pipes a push into `git receive-pack` and returns its response, which ends after the push was recorded. The list of
+     * refs is checked twice: as the client sends it, before git receives any byte and the client sends its objects; and as
+     * git has it, when git's hook asks. Git moves refs only after the second check and the journal entry, so every
+     * moved ref is allowed and gets published.
      */
     run(
       child: GitProcess,
-      { body, contentEncoding, signal, isConversation }: PushBody,
+      { body, contentEncoding, signal }: PushBody,
       owned: OwnedRepository & {
         readonly pusher: ActingUser;
-        readonly guard: PushGuard;
         /**
-         * Returns why the pusher may no longer push. Called when the commands have arrived, and again before git
-         * receives the end of the pack: both may be long after the connection began.
+         * Returns why the pusher may no longer push. Called when the commands have arrived, and again before git moves the
+         * refs: both may be long after the connection began.
          */
         readonly findRefusal: () => Promise<string | undefined>;
       },
     ): Readable {
-      const commands = createCommandsReader(COMMANDS_BYTES_MAX);
-      let push: PushCommands | "malformed" | undefined;
-      let note: PushNote | undefined;
+      const { repository, pusher } = owned;
+      const list = createCommandsReader(COMMANDS_BYTES_MAX);
+      let accepted: { readonly request: HookRequest; readonly note: PushNote } | undefined;
       const response = new PassThrough();
       const isWhole = pipeBody({ body, contentEncoding }, child, {
         bytesMax: pushBytesMax + ALLOWANCE_BYTES,
-        lastChunk: { confirm: assertAllowed, isOpenEnded: isConversation === true },
-        onBytes(chunk) {
-          if (push !== undefined) return undefined;
-          push = commands.read(chunk);
+        admit(chunk) {
+          const push = list.read(chunk);
           if (push === undefined) return undefined;
-          // Git may accept commands that this parser cannot read, and would move refs without a check.
-          if (push === "malformed") {
-            response.write(toFatalMessage(commands.capabilities(), UNREADABLE));
-            return Promise.reject(new Error("the push has an invalid list of refs"));
-          }
-          if (push.commands.length === 0) return undefined;
-          return begin(push);
+          if (!("kind" in push)) return admit(push);
+          // Git may accept commands that cannot be read here.
+          response.write(toFatalMessage(list.capabilities(), push.reason));
+          return Promise.reject(new Error("the push has an invalid list of refs"));
         },
       });
-      /** Rejects when the push is refused: then git never receives the end of the commands. */
-      async function begin(requested: PushCommands): Promise<void> {
-        const changes = toRequestedChanges(requested);
-        await refuseFor(requested, "failed to write the journal entry of a push", async () => {
-          const reason =
-            (await owned.findRefusal()) ?? (await owned.guard.check(owned.pusher, changes));
-          if (reason === undefined)
-            note = await journal.begin(owned.repository, owned.pusher.id, changes);
-          return reason;
-        });
-      }
-      /** Rejects when the pusher has lost the right to push: then git never receives the end of the pack. */
-      function assertAllowed(): Promise<void> {
-        return refuseFor(push, "failed to check the right to push", owned.findRefusal);
-      }
-      /** Rejects with the reason for a refusal, if any, after reporting it to the client. */
-      async function refuseFor(
-        requested: PushCommands | "malformed" | undefined,
-        failure: string,
-        findReason: () => Promise<string | undefined>,
-      ): Promise<void> {
-        const reason = await findReason().catch((error: unknown) => {
-          log.error({ err: error, repository_id: owned.repository.id }, failure);
+      /** Rejects when the push is refused, after reporting the reason to the client. */
+      async function admit(push: PushCommands): Promise<void> {
+        if (push.commands.length === 0) return;
+        const reason = await findReason(push).catch((error: unknown) => {
+          log.error({ err: error, repository_id: repository.id }, "failed to check a push");
           throw error;
         });
         if (reason === undefined) return;
-        if (typeof requested === "object") response.write(toRefusal(requested, reason));
+        response.write(toRefusal(push, reason));
         throw new Error("the push is refused");
       }
+      async function findReason({ commands }: PushCommands): Promise<string | undefined> {
+        const refusal = await owned.findRefusal();
+        if (refusal !== undefined) return refusal;
+        const { refused } = await checkPush(repository, pusher, toChanges(commands));
+        return refused?.gitReason;
+      }
+      const answered =
+        child.hookSocket &&
+        answerHook(
+          child.hookSocket,
+          async (request) => {
+            const refusal = await owned.findRefusal();
+            if (refusal !== undefined) return refusal;
+            const changes = toChanges(request.commands);
+            const refused = await checkRefs(repository, pusher, changes);
+            if (refused !== undefined) return refused.gitReason;
+            accepted = { request, note: await journal.begin(repository, pusher.id, changes) };
+            return undefined;
+          },
+          (error) =>
+            log.error({ err: error, repository_id: repository.id }, "failed to check a push"),
+        );
       // A push that has arrived completely is carried out, because git may have moved refs already.
       const stopUnlessWhole = () => {
         if (!isWhole()) child.stop();
@@ -127,60 +136,52 @@ export function createReceivePack(deps: ReceivePackDeps) {
       void child.ended
         .then(async ({ exitCode, stderr }) => {
           if (exitCode !== 0)
-            log.debug(
-              { repository_id: owned.repository.id, exit_code: exitCode, stderr },
-              "push failed",
-            );
-          if (push === undefined || push === "malformed" || note === undefined) return;
-          const { repository, pusher } = owned;
-          const changes = await toChanges(repository, push, report.bytes());
-          const options = toPushOptions(push.options);
+            log.debug({ repository_id: repository.id, exit_code: exitCode, stderr }, "push failed");
+          await answered;
+          if (accepted === undefined) return;
+          const { note, request } = accepted;
+          const isBanded = list.capabilities().has("side-band-64k");
+          const moved = readReport(report.bytes(), isBanded);
+          const changes = await toMoved(repository, request.commands, moved);
+          const options = toPushOptions(request.options);
           await recordPush({ noteId: note.id, repository, pusher, changes, options });
         })
         .catch((error: unknown) =>
           log.error(
-            { err: error, repository_id: owned.repository.id },
+            { err: error, repository_id: repository.id },
             "failed to record a push; the journal will retry",
           ),
         )
         .finally(() => {
-          note?.end();
+          accepted?.note.end();
           response.end();
-          return owned.guard.end();
         });
       return response;
     },
   };
 
   /**
-   * Returns the refs that a push moved: those that git reports as accepted; without a report, those that have the new
-   * value.
+   * Returns the changes that git made: those that it reports as `accepted`; without a report, those whose refs have the
+   * new value.
    */
-  async function toChanges(
+  async function toMoved(
     repository: ForgeRepository,
-    push: PushCommands,
-    response: Buffer | undefined,
+    commands: readonly PushCommand[],
+    accepted: ReadonlySet<string> | undefined,
   ): Promise<RefChange[]> {
-    const { commands, capabilities } = push;
-    const accepted = response && readReport(response, capabilities.has("side-band-64k"));
+    const names = commands.map(({ ref }) => ref);
     const refs =
       accepted === undefined
-        ? await runInFolder(repository, (directory) =>
-            readRefs(
-              git,
-              directory,
-              commands.map(({ ref }) => ref),
-            ),
-          )
+        ? await runInFolder(repository, (directory) => readRefs(git, directory, names))
         : undefined;
-    return toRequestedChanges(push).filter(({ ref, before, after }) => {
+    return toChanges(commands).filter(({ ref, before, after }) => {
       if (before === after) return false;
       return refs === undefined ? accepted?.has(ref) === true : refs.get(ref) === after;
     });
   }
 }
 
-function toRequestedChanges({ commands }: PushCommands): RefChange[] {
+function toChanges(commands: readonly PushCommand[]): RefChange[] {
   return commands.map(({ ref, before, after }) => ({
     ref,
     before: toId(before),

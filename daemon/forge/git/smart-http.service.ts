@@ -1,5 +1,5 @@
 // Clone, fetch and push over HTTP. Start here: permissions and the git processes. receive-pack.ts runs pushes,
-// push-journal.ts recovers them, push-commands.ts parses their pkt-lines.
+// push-hook.ts lets git ask before refs move, push-journal.ts recovers pushes, push-commands.ts parses pkt-lines.
 import { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import type { Database } from "../../../storage/engine/database.ts";
@@ -23,9 +23,11 @@ import { keepsCode } from "../repositories/repository-settings.view.ts";
 import { pipeBody } from "./request-body.ts";
 import type { RecordPush } from "./record-push.ts";
 import { FLUSH, toPktLine } from "./push-commands.ts";
+import type { CheckPush } from "../repositories/protected-refs.ts";
 import { createReceivePack } from "./receive-pack.ts";
-import type { StartGuard } from "./push-guard.ts";
+import { hookConfig, type PrepareHook } from "./push-hook.ts";
 import type { PushJournal } from "./push-journal.ts";
+import type { CheckRefs } from "./ref-check.ts";
 import { createRunInFolder } from "./run-in-folder.ts";
 import { createStreamLimiter, type WatchedOutput } from "./transfer-limiter.ts";
 
@@ -101,8 +103,11 @@ export interface SmartHttpDeps {
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   readonly journal: PushJournal;
   readonly recordPush: RecordPush;
-  /** Enforces the protection of branches. */
-  readonly startGuard: StartGuard;
+  /** Evaluates the protection of branches before the objects of a push arrive. */
+  readonly checkPush: CheckPush;
+  /** Evaluates it again, with the objects, before git moves the refs. */
+  readonly checkRefs: CheckRefs;
+  readonly prepareHook: PrepareHook;
   readonly log: Log;
   /** Largest push, in bytes. */
   readonly pushBytesMax: number;
@@ -129,7 +134,7 @@ const limits = {
 } as const;
 
 export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
-  const { db, git, log, startGuard, pushBytesMax } = deps;
+  const { db, git, log, prepareHook, pushBytesMax } = deps;
   const runInFolder = createRunInFolder(deps);
   const limiter = createStreamLimiter(limits);
   const pushes = createReceivePack({ ...deps, runInFolder });
@@ -185,18 +190,23 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
       const pusher = caller.user;
       const slot = await limiter.acquireStream(transfer, transfer.signal);
       try {
-        const guard = await startGuard(owned.repository);
+        const hooks = await prepareHook();
         const child = await runInFolder(owned.repository, (directory) =>
           git.start([...toCommand(service), "."], {
             directory,
-            env: { ...toProtocol(transfer), ...guard.env },
-            config: { "receive.maxInputSize": String(pushBytesMax), ...guard.config },
+            env: toProtocol(transfer),
+            config: {
+              "receive.maxInputSize": String(pushBytesMax),
+              "core.hooksPath": hooks,
+              ...hookConfig,
+            },
+            hasHookSocket: true,
           }),
         );
         slot.watch(toWatched(child, transfer));
         const timer = setTimeout(child.stop, limits.transferMs);
         const findRefusal = () => findPushRefusal(owned.repository.id, caller);
-        const stream = pushes.run(child, transfer, { ...owned, pusher, guard, findRefusal });
+        const stream = pushes.run(child, transfer, { ...owned, pusher, findRefusal });
         void child.ended.then(() => {
           clearTimeout(timer);
           slot.release();

@@ -1,13 +1,12 @@
 import type { Git } from "../../../storage/git/git.ts";
 import { GitError } from "../../../storage/git/git.ts";
-import { isAncestor } from "../../../storage/git/history.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import type { OwnedRepository, RefChange } from "../repositories/events.ts";
-import type { CheckPush } from "../repositories/protected-refs.ts";
 import type { PushJournal } from "./push-journal.ts";
 import type { RecordPush } from "./record-push.ts";
+import type { CheckRefs } from "./ref-check.ts";
 
 /**
  * Result of moving refs. `stale`: a ref has changed, or exists already; `name_conflict`: a ref with a shorter or longer
@@ -33,16 +32,17 @@ export function createRefWriter({
   locate,
   journal,
   recordPush,
-  checkPush,
+  checkRefs,
 }: {
   readonly git: Git;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   readonly journal: PushJournal;
   readonly recordPush: RecordPush;
-  readonly checkPush: CheckPush;
+  readonly checkRefs: CheckRefs;
 }): WriteRefs {
   return async ({ repository }, pusher, changes) => {
-    await assertAllowed(repository, pusher, changes);
+    const refused = await checkRefs(repository, pusher, changes);
+    if (refused !== undefined) throw new AppError("forbidden", refused.reason);
     const nothing = "0".repeat(repository.objectFormat === "sha256" ? 64 : 40);
     const commands = changes.map(({ ref, before = nothing, after = nothing }) =>
       after === nothing ? `delete ${ref}\0${before}\0` : `update ${ref}\0${after}\0${before}\0`,
@@ -63,20 +63,6 @@ export function createRefWriter({
     }
   };
 
-  async function assertAllowed(
-    repository: ForgeRepository,
-    pusher: ForgeUser,
-    changes: readonly RefChange[],
-  ): Promise<void> {
-    const { refused, forwardOnly } = await checkPush(repository, pusher, changes);
-    if (refused !== undefined) throw new AppError("forbidden", refused.reason);
-    for (const { ref, before, after } of changes) {
-      if (!forwardOnly.includes(ref) || before === undefined || after === undefined) continue;
-      if (!(await isAncestor(git, await locate(repository), before, after)))
-        throw new AppError("forbidden", forcedText(ref));
-    }
-  }
-
   async function run(
     directory: string,
     commands: readonly string[],
@@ -91,10 +77,6 @@ export function createRefWriter({
     }
   }
 }
-
-/** The refusal of a push that would remove commits from a protected branch. */
-export const forcedText = (ref: string): string =>
-  `branch ${ref.replace("refs/heads/", "")} is protected from force push`;
 
 /** Git reports the reason in its message only. */
 function toFailure(message: string): Exclude<WriteRefsOutcome, "written"> | undefined {

@@ -10,18 +10,19 @@ import type { RefChange } from "./events.ts";
 import { compileGlob } from "../../utilities/glob.ts";
 import type { UserId, TeamId } from "../../../storage/tables/forge/ids.ts";
 
+/** A change of a ref that is not allowed. */
+export interface RefusedChange {
+  readonly ref: string;
+  /** The error text of the API. */
+  readonly reason: string;
+  /** The text that git shows next to the ref, in one line. */
+  readonly gitReason: string;
+}
+
 /** The decision of a repository's rules about a push. */
 export interface ProtectionVerdict {
   /** The first change that is not allowed; undefined when all are allowed. */
-  readonly refused:
-    | {
-        readonly ref: string;
-        /** The error text of the API. */
-        readonly reason: string;
-        /** The text that git shows next to the ref. */
-        readonly gitReason: string;
-      }
-    | undefined;
+  readonly refused: RefusedChange | undefined;
   /** Refs that may only be fast-forwarded. */
   readonly forwardOnly: readonly string[];
 }

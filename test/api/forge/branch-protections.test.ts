@@ -1,3 +1,8 @@
+import { execFileSync } from "node:child_process";
+import { readdir, rm, writeFile } from "node:fs/promises";
+import { request as httpRequest } from "node:http";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
@@ -187,6 +192,119 @@ describe("pushes by git", () => {
     });
     await by("mira", "PATCH", `${path}/branch_protections/main`, { enable_force_push: true });
     expect(await git.in(name, "push", "--force", "origin", "main")).toMatchObject({ exitCode: 0 });
+  });
+});
+
+describe("pushes that are written by hand", () => {
+  const zero = "0".repeat(40);
+
+  /** Starts a push of otto's; each write is a chunk. */
+  function startPush(path: string) {
+    const request = httpRequest(
+      `${daemon.url}/mira/${path.split("/").at(-1)}.git/git-receive-pack`,
+      {
+        method: "POST",
+        auth: `otto:${people.tokenOf("otto")}`,
+        headers: { "Content-Type": "application/x-git-receive-pack-request" },
+      },
+    );
+    const answer = new Promise<string>((resolve, reject) => {
+      request.on("response", (response) => text(response).then(resolve, () => resolve("")));
+      request.on("error", reject);
+    });
+    return { request, answer };
+  }
+
+  const push = (path: string, body: string | Buffer): Promise<string> => {
+    const { request, answer } = startPush(path);
+    request.end(body);
+    return answer;
+  };
+  const headOf = async (path: string, branch = "main") =>
+    (await by("mira", "GET", `${path}/branches/${branch}`)).json.commit.id as string;
+
+  test("the capabilities of a line that git reads none from do not let a deletion pass", async () => {
+    const { path } = await newRepository();
+    const head = await headOf(path);
+    await by("mira", "POST", `${path}/branches`, { new_branch_name: "kept" });
+    await protect(path, { rule_name: "kept" });
+    const command = pktLine(`${head} ${zero} refs/heads/kept\0report-status`);
+    const odd = pktLine(`shallow ${head}\0push-options`);
+    expect(await push(path, `${odd}${command}0000`)).toContain("cannot be read");
+    // An incomplete list reaches git as little as an unreadable one.
+    await push(path, `${command}`);
+    expect(await push(path, `${command}0000`)).toContain("protected from deletion");
+    expect(await headOf(path, "kept")).toBe(head);
+  });
+
+  test("a branch whose name is not UTF-8 cannot be pushed to past a pattern that protects it", async () => {
+    const { path, name } = await newRepository();
+    const head = await headOf(path);
+    const folder = join(daemon.home, "repositories", `${path.replace("/repos/", "")}.git`);
+    await commit(name, "one");
+    expect(await git.in(name, "push", "-q", "origin", "main")).toMatchObject({ exitCode: 0 });
+    const second = await headOf(path);
+    await writeFile(
+      join(folder, "packed-refs"),
+      Buffer.from(`${second} refs/heads/kept-\xe9\n`, "latin1"),
+    );
+    await protect(path, { rule_name: "kept-*", enable_push: true });
+    const forced = Buffer.from(
+      `0000${second} ${head} refs/heads/kept-\xe9\0report-status`,
+      "latin1",
+    );
+    forced.write(forced.byteLength.toString(16).padStart(4, "0"));
+    const refused = await push(path, Buffer.concat([forced, Buffer.from("0000")]));
+    expect(refused).toContain("the name of a ref is not UTF-8");
+  });
+
+  test.each(["a new rule", "a lost hook"])(
+    "%s between the list of a push and its objects refuses it",
+    async (what) => {
+      const { path, name } = await newRepository();
+      const head = await headOf(path);
+      await commit(name, "one");
+      const next = (await git.in(name, "rev-parse", "HEAD")).output.trim();
+      const pack = execFileSync("git", ["pack-objects", "--revs", "--stdout", "-q"], {
+        cwd: join(git.folder, name),
+        input: `${next}\n^${head}\n`,
+      });
+      const objects = join(
+        daemon.home,
+        "repositories",
+        `${path.replace("/repos/", "")}.git/objects`,
+      );
+      const { request, answer } = startPush(path);
+      request.write(`${pktLine(`${head} ${next} refs/heads/main\0report-status`)}0000`);
+      request.write(pack.subarray(0, 20));
+      // Git has the list and the beginning of the pack.
+      await expect
+        .poll(() => readdir(objects), { interval: 5 })
+        .toContainEqual(expect.stringMatching(/incoming/));
+      if (what === "a new rule") await protect(path, { rule_name: "main" });
+      else await rm(join(daemon.home, "tmp/git-hooks"), { recursive: true });
+      request.end(pack.subarray(20));
+      expect(await answer).toContain("ng refs/heads/main");
+      expect(await headOf(path)).toBe(head);
+      // The hook is written again.
+      expect(await git.in(name, "push", "-q", "origin", "main:other")).toMatchObject({
+        exitCode: 0,
+      });
+    },
+  );
+
+  test("a symbolic ref of an adopted repository is no way to another branch", async () => {
+    const { path, name } = await newRepository();
+    const head = await headOf(path);
+    await protect(path, { rule_name: "main" });
+    const folder = join(daemon.home, "repositories", `${path.replace("/repos/", "")}.git`);
+    await writeFile(join(folder, "refs/heads/alias"), "ref: refs/heads/main\n");
+    await commit(name, "one");
+    const pushed = await git.in(name, "push", "origin", "main:alias");
+    expect(pushed.errors).toContain("refs/heads/alias is a symbolic ref");
+    const file = await by("otto", "POST", `${path}/contents/a`, { branch: "alias", content: "" });
+    expect(file.status).toBe(403);
+    expect(await headOf(path)).toBe(head);
   });
 });
 

@@ -354,7 +354,7 @@ describe("inconsistent and aborted bodies", () => {
       .toBe(1);
   });
 
-  test("a push whose token is revoked between its pack and the end of its body moves no ref", async () => {
+  test("a push whose token is revoked before the end of its pack moves no ref", async () => {
     await create("revoked");
     await workIn("revoked", 1);
     await ok(git.in("revoked", "repack", "-q", "-a", "-d"));
@@ -368,14 +368,13 @@ describe("inconsistent and aborted bodies", () => {
       const push = startPush(`/mira/revoked.git/${service}`, password);
       push.write(toCommand("0".repeat(40), head.trim()));
       push.write(pack.subarray(0, 40));
-      push.write(pack.subarray(40));
-      // Git has the first part; it needs far less than these requests take for the rest, if it gets that.
+      // Git has the list and the first part.
       await expect.poll(() => leftOver("revoked"), { interval: 2 }).not.toEqual([]);
-      for (let round = 0; round < 50; round += 1) expect(await branches()).toBe(0);
       if (isRevoked) {
         const path = `/api/v1/users/mira/tokens/push-${isRevoked}`;
         await daemon.request(path, { method: "DELETE", basic: "mira:user-password" });
       }
+      push.write(pack.subarray(40));
       push.end();
       await push.closed;
       await expect.poll(() => leftOver("revoked"), { interval: 20 }).toEqual([]);

@@ -11,6 +11,7 @@ import {
   type GitRequest,
   type SmartHttp,
 } from "../../../../../daemon/forge/git/smart-http.service.ts";
+import { createPushHook } from "../../../../../daemon/forge/git/push-hook.ts";
 import type { Log } from "../../../../../daemon/utilities/logging.ts";
 import type { Database } from "../../../../../storage/engine/database.ts";
 import { createGit } from "../../../../../storage/git/git.ts";
@@ -81,12 +82,9 @@ async function open(renames: number): Promise<void> {
       job: { kind: "none", run: async () => undefined },
     },
     recordPush: async ({ changes }) => void pushed.push(...changes.map(({ ref }) => ref)),
-    startGuard: async () => ({
-      env: {},
-      config: {},
-      check: async () => undefined,
-      end: async () => undefined,
-    }),
+    checkPush: async () => ({ refused: undefined, forwardOnly: [] }),
+    checkRefs: async () => undefined,
+    prepareHook: createPushHook(join(root, "hooks")),
     log,
     pushBytesMax: 1_000_000,
   });

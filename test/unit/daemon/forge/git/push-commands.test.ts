@@ -23,7 +23,7 @@ describe("commands of a push", () => {
         { ref: "refs/heads/ä", before: zero, after: one },
         { ref: "refs/tags/v1", before: one, after: zero },
       ],
-      capabilities: new Set(["report-status", "side-band-64k", "agent=git/2"]),
+      capabilities: new Set(["report-status", "side-band-64k", "agent"]),
       options: [],
     });
   });
@@ -44,10 +44,49 @@ describe("commands of a push", () => {
     expect(readCommands(bytes.subarray(0, end))).toBeDefined();
   });
 
-  test.each(["zzzz", "0009oops!", toPktLine("not a command"), toPktLine("push-cert\0x")])(
-    "%j is malformed",
-    (text) => expect(readCommands(Buffer.from(text))).toBe("malformed"),
+  test.each([
+    "zzzz",
+    "0001",
+    "0003",
+    "ffff",
+    "0009oops!",
+    toPktLine("not a command"),
+    toPktLine("push-cert\0x"),
+    toPktLine(`shallow ${one}\0push-options`),
+    toPktLine(`${zero} ${"1".repeat(64)} refs/heads/a`),
+    toPktLine(`${zero} ${one} `),
+  ])("a list with %j is unreadable", (text) =>
+    expect(readCommands(Buffer.from(text))).toMatchObject({ kind: "unreadable" }),
   );
+
+  test("capabilities are those of all commands together, in the words that git finds", () => {
+    const lines = [
+      toPktLine(`shallow ${one}`),
+      toPktLine(`${zero} ${one} refs/heads/a\0\tpush-options=1\nagent=side-band-64k\0atomic`),
+      toPktLine(`${zero} ${one} refs/heads/b\0report-status`),
+    ];
+    const list = Buffer.from(`${lines.join("")}0000${toPktLine("ci.skip")}0000`);
+    expect(readCommands(list)).toMatchObject({
+      capabilities: new Set(["push-options", "agent", "report-status"]),
+      options: ["ci.skip"],
+    });
+  });
+
+  test("a name keeps every byte but one line feed at the end of its packet", () => {
+    const names = ["refs/heads/a\n", "refs/heads/\ufeffb", "refs/heads/\ufffd"];
+    const lines = names.map((name) => toPktLine(`${zero} ${one} ${name}\0report-status\n`));
+    const read = readCommands(Buffer.from(`${lines.join("")}0000`));
+    expect(read).toMatchObject({ commands: names.map((ref) => ({ ref })) });
+  });
+
+  test("a name that is not UTF-8 is refused, because rules and events compare names as text", () => {
+    const command = Buffer.from(`${zero} ${one} refs/heads/\xe9`, "latin1");
+    const length = (command.byteLength + 4).toString(16).padStart(4, "0");
+    const line = Buffer.concat([Buffer.from(length), command]);
+    expect(readCommands(line)).toMatchObject({
+      reason: expect.stringContaining("is not UTF-8") as string,
+    });
+  });
 
   test("commands of a push are read from single bytes as from the whole", () => {
     const reader = createCommandsReader(1024);
@@ -57,11 +96,11 @@ describe("commands of a push", () => {
     expect(reader.read(bytes.subarray(end - 1))).toEqual(readCommands(bytes));
   });
 
-  test("a list of commands that is longer than the limit is malformed", () => {
+  test("a list of commands that is longer than the limit is unreadable", () => {
     const reader = createCommandsReader(64);
     const shallow = Buffer.from(toPktLine(`shallow ${one}`));
     expect(reader.read(shallow)).toBeUndefined();
-    expect(reader.read(shallow)).toBe("malformed");
+    expect(reader.read(shallow)).toMatchObject({ kind: "unreadable" });
   });
 
   test("commands of a push may have a name with a Unicode line separator, which git allows", () => {

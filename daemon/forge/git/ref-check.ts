@@ -1,0 +1,46 @@
+import type { Git } from "../../../storage/git/git.ts";
+import { isAncestor } from "../../../storage/git/history.ts";
+import { findSymbolicRef } from "../../../storage/git/refs.ts";
+import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
+import type { ActingUser } from "../caller.ts";
+import type { RefChange } from "../repositories/events.ts";
+import type { CheckPush, RefusedChange } from "../repositories/protected-refs.ts";
+import type { RunInFolder } from "./run-in-folder.ts";
+
+/**
+ * Checks changes of refs whose objects exist, right before git makes them. Returns the first that is refused: by a
+ * branch protection, or because its ref is symbolic, which would change a ref of another name.
+ */
+export type CheckRefs = (
+  repository: ForgeRepository,
+  pusher: ActingUser,
+  changes: readonly RefChange[],
+) => Promise<RefusedChange | undefined>;
+
+export function createRefCheck({
+  git,
+  runInFolder,
+  checkPush,
+}: {
+  readonly git: Git;
+  readonly runInFolder: RunInFolder;
+  readonly checkPush: CheckPush;
+}): CheckRefs {
+  return async (repository, pusher, changes) => {
+    const { refused, forwardOnly } = await checkPush(repository, pusher, changes);
+    if (refused !== undefined) return refused;
+    const inFolder = <T>(work: (directory: string) => Promise<T>) => runInFolder(repository, work);
+    const names = changes.map(({ ref }) => ref);
+    const symbolic = await inFolder((directory) => findSymbolicRef(directory, names));
+    if (symbolic !== undefined) return refuse(symbolic, `${symbolic} is a symbolic ref`);
+    const limited = new Set(forwardOnly);
+    for (const { ref, before, after } of changes) {
+      if (!limited.has(ref) || before === undefined || after === undefined) continue;
+      if (!(await inFolder((directory) => isAncestor(git, directory, before, after))))
+        return refuse(ref, `branch ${ref.replace("refs/heads/", "")} is protected from force push`);
+    }
+    return undefined;
+  };
+}
+
+const refuse = (ref: string, reason: string): RefusedChange => ({ ref, reason, gitReason: reason });
