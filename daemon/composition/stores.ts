@@ -38,7 +38,12 @@ import type { BackupInput } from "../home/backups.ts";
 import { connectBucket } from "../home/buckets.ts";
 import type { DaemonInput } from "../home/daemon-input.ts";
 import { takeLock } from "../home/home.ts";
-import { claimObjectsBucket, toObjectsKey, watchBucket } from "../home/objects-bucket.ts";
+import {
+  claimObjectsBucket,
+  claimObjectsFolder,
+  toObjectsKey,
+  watchBucket,
+} from "../home/objects-bucket.ts";
 import { sealMailAgain } from "../outbound/mail/mailer.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Log } from "../utilities/logging.ts";
@@ -220,7 +225,14 @@ export async function openObjects(deps: ObjectsDeps): Promise<OpenObjects> {
   const onDamaged = (damage: ObjectDamage) =>
     log.error({ ...damage }, "stored object does not match its SHA-256");
   const files = createFileObjects({ folder: directory.packages, tmp, newId, clock, onDamaged });
-  if (place === undefined) return { store: files, close: async () => undefined };
+  if (place === undefined) {
+    if (deps.db.dialect === "postgres")
+      await claimObjectsFolder(directory.packages, {
+        ...deps,
+        isEmpty: () => isEmpty(files.list()),
+      });
+    return { store: files, close: async () => undefined };
+  }
   const connected = connectBucket(place, toObjectsKey(settings), deps.random);
   const store = createBucketObjects({ ...connected, clock, tmp, newId, onDamaged });
   const close = async () => {

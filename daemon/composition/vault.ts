@@ -148,6 +148,7 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
     publicUrl: addresses.publicUrl,
     log,
   });
+  await documents.uploads.recover();
   const extractor = createTextExtractor({
     tmp: directory.tmp,
     newId,

@@ -1,3 +1,5 @@
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { BucketObjects } from "../../storage/objects/bucket-objects.ts";
 import type { Database } from "../../storage/engine/database.ts";
 import { claimInstanceValue } from "../../storage/tables/common/instance.ts";
@@ -50,6 +52,53 @@ export async function claimObjectsBucket(
       `The bucket of ${URL_SETTING} holds the objects of another database, which would be swept away. ` +
         "Name another bucket, or another folder of it: s3://BUCKET/FOLDER?…",
     );
+}
+
+/** The file that ties a folder of objects to a database; it moves with the folder, also through a backup. */
+const FOLDER_MARK = "database-id";
+const FOLDER_OWNER = "objects_folder";
+
+/**
+ * Claims a folder of objects for a database that other daemons may use. Refuses with `AppError` `invalid_argument` a second
+ * folder: its daemon would lack the objects of the first one. A folder without a mark that holds objects is one from before
+ * marks, or was copied without it, and is taken.
+ */
+export async function claimObjectsFolder(
+  folder: string,
+  {
+    db,
+    newId,
+    clock,
+    isEmpty,
+  }: {
+    readonly db: Database;
+    readonly newId: () => string;
+    readonly clock: () => number;
+    readonly isEmpty: () => Promise<boolean>;
+  },
+): Promise<void> {
+  const path = join(folder, FOLDER_MARK);
+  const marked = await readFile(path, "utf8").catch(ifMissing);
+  const own = marked ?? newId();
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  // Before the claim: a claim without a mark would refuse this folder after a crash.
+  if (marked === undefined) await writeFile(path, own, { mode: 0o600, flush: true });
+  const owner = await claimInstanceValue(db, FOLDER_OWNER, own, clock());
+  if (owner === own) return;
+  if (marked === undefined && !(await isEmpty()))
+    return writeFile(path, owner, { mode: 0o600, flush: true });
+  if (marked === undefined) await rm(path);
+  throw new AppError(
+    "invalid_argument",
+    "Another data directory holds the documents and packages of this database, and this daemon could not read them. " +
+      "Start it with that data directory (--home), or keep objects in a bucket that the daemons share: " +
+      `${URL_SETTING}. After that directory was lost, copy ${FOLDER_MARK} and the objects from its backup to ${folder}.`,
+  );
+}
+
+function ifMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT") throw error;
+  return undefined;
 }
 
 /** Creates a check of the bucket that sends at most one request per interval and logs changes of its reachability. */

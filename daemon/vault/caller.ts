@@ -1,3 +1,4 @@
+import type { NewAuditRecord } from "../../storage/tables/vault/audit.ts";
 import type { AccountId } from "../../storage/tables/vault/ids.ts";
 
 // daemon/vault: the features of the vault API, one folder each. Start in api.ts, which finds the caller of a request and renders its errors.
@@ -17,4 +18,21 @@ export interface VaultCaller {
   readonly tokenScope?: "read" | "write" | undefined;
   /** The client's address, for audit records. */
   readonly address: string;
+}
+
+/** The audit record of a change by a user to an own resource. */
+export function toAudit(
+  caller: VaultCaller,
+  eventType: string,
+  resourceId: string,
+  metadata: Readonly<Record<string, unknown>>,
+): NewAuditRecord {
+  return {
+    eventType,
+    userId: caller.userId,
+    actorId: caller.userId,
+    resourceId,
+    ipAddress: caller.address,
+    metadata,
+  };
 }

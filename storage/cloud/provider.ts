@@ -226,7 +226,12 @@ export const LISTING_ITEMS_MAX = 200_000;
 export const LEFTOVERS_OF_LISTING_MAX = 20;
 
 export type ListOutcome =
-  | { readonly kind: "ok"; readonly items: readonly ProviderItem[] }
+  | {
+      readonly kind: "ok";
+      readonly items: readonly ProviderItem[];
+      /** Ids of items, listed or not, whose kind and metadata the storage failed to give: what is recorded of them stays. */
+      readonly unknown?: readonly string[];
+    }
   | Failure;
 export type StatOutcome = { readonly kind: "ok"; readonly item: ProviderItem } | ReadFailure;
 export type ReadOutcome =

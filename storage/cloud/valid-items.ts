@@ -25,7 +25,7 @@ export function withValidItems(provider: CloudProvider): CloudProvider {
     async list(input) {
       const outcome = await provider.list(input);
       return outcome.kind === "ok"
-        ? { kind: "ok", items: toValidItems(outcome.items, input.folder) }
+        ? { ...outcome, items: toValidItems(outcome.items, input.folder) }
         : outcome;
     },
     stat: (input) => toValidOutcome(provider.stat(input), strange),

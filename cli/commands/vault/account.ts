@@ -1,6 +1,6 @@
 import { describeStrengthRules } from "../../../daemon/contract/vault/password-rules.ts";
 import type { z } from "zod";
-import type { account, quota, user } from "../../../daemon/contract/vault/auth.ts";
+import type { quota, user } from "../../../daemon/contract/vault/auth.ts";
 import { vault } from "../../client/operations.ts";
 import type { CliContext } from "../../context.ts";
 import { type Column, size, time } from "../../output/cells.ts";
@@ -63,7 +63,7 @@ export const me = {
 
 async function runMe(cli: CliContext): Promise<void> {
   const { body } = await cli.client.call(vault.me);
-  await cli.output.resource(body, ownColumns);
+  await cli.output.resource(body, accountColumns);
 }
 
 export const showQuota = {
@@ -80,18 +80,7 @@ async function runQuota(cli: CliContext): Promise<void> {
   await cli.output.resource(body, quotaColumns);
 }
 
-/** The lines of the caller's own account. */
-const ownColumns: readonly Column<z.output<typeof account>>[] = [
-  { header: "id", cell: ({ id }) => id },
-  { header: "handle", cell: ({ handle }) => handle },
-  { header: "email", cell: ({ email }) => email },
-  { header: "role", cell: ({ role }) => role },
-  { header: "second factor", cell: ({ totp_enabled: totpEnabled }) => totpEnabled },
-  { header: "default storage", cell: ({ default_storage_backend: backend }) => backend },
-  { header: "created", cell: ({ created_at: createdAt }) => time(createdAt) },
-];
-
-/** A new vault account, line by line. */
+/** A vault account, line by line. */
 const accountColumns: readonly Column<z.output<typeof user>>[] = [
   { header: "id", cell: ({ id }) => id },
   { header: "handle", cell: ({ handle }) => handle },

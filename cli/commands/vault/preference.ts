@@ -22,7 +22,7 @@ const getPreference = {
 
 async function runPreferenceGet(cli: CliContext): Promise<void> {
   const { body } = await cli.client.call(vault.viewPreferences);
-  await cli.output.resource(body, preferenceColumns);
+  await cli.output.resource(body, allColumns);
 }
 
 export interface PreferenceSetOptions {
@@ -77,12 +77,7 @@ async function runPreferenceSet(
     throw usageError("nothing to set", "name a preference: default-storage or pdf-open-mode");
   await cli.output.resource(
     changed,
-    changed.default_storage_backend === undefined
-      ? preferenceColumns
-      : [
-          ...preferenceColumns,
-          { header: "default storage", cell: (one: Shown) => one.default_storage_backend },
-        ],
+    changed.default_storage_backend === undefined ? preferenceColumns : allColumns,
   );
 }
 
@@ -91,4 +86,9 @@ type Shown = z.output<typeof preferences> & { readonly default_storage_backend?:
 /** Preferences, line by line. */
 const preferenceColumns: readonly Column<z.output<typeof preferences>>[] = [
   { header: "pdf_open_mode", cell: ({ pdf_open_mode: mode }) => mode },
+];
+
+const allColumns: readonly Column<Shown>[] = [
+  ...preferenceColumns,
+  { header: "default storage", cell: (one) => one.default_storage_backend },
 ];

@@ -38,12 +38,6 @@ export const user = z.object({
   created_at: time.nullable(),
 });
 
-/** The caller's own account. */
-export const account = user.extend({
-  /** Where new documents are stored: `internal`, or a type of provider. */
-  default_storage_backend: z.string(),
-});
-
 /** The response of a sign-in and of a refresh. The refresh token is in a cookie. */
 export const signedIn = z.object({
   access_token: z.string(),
@@ -59,6 +53,12 @@ const challenge = z.union([
 export const quota = z.object({ used_bytes: z.int().min(0), limit_bytes: z.int().min(0) });
 
 export const preferences = z.object({ pdf_open_mode: oneOf(["in_app", "new_tab"]) });
+
+/** Preferences with those that other routes change. */
+export const allPreferences = preferences.extend({
+  /** Where new documents are stored: `internal`, or a type of provider. */
+  default_storage_backend: z.string(),
+});
 
 /** A sign-in that can still be refreshed. */
 export const session = z.object({
@@ -152,7 +152,7 @@ export const me = endpoint({
   path: "/api/auth/me",
   summary: "The caller's account",
   gate: vaultAccount,
-  replies: { 200: account, 401: detail },
+  replies: { 200: user, 401: detail },
 });
 
 export const myQuota = endpoint({
@@ -255,7 +255,7 @@ export const viewPreferences = endpoint({
   path: "/api/auth/me/preferences",
   summary: "The caller's preferences",
   gate: vaultAccount,
-  replies: { 200: preferences, 401: detail },
+  replies: { 200: allPreferences, 401: detail },
 });
 
 export const editPreferences = endpoint({
@@ -276,7 +276,7 @@ export const setDefaultStorage = endpoint({
   gate: vaultAccount,
   body: z.object({ backend: text(50) }),
   replies: {
-    200: preferences.extend({ default_storage_backend: z.string() }),
+    200: allPreferences,
     401: detail,
     404: detail,
     422: detail,

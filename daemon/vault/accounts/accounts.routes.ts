@@ -11,9 +11,9 @@ import { toClient } from "./client.ts";
 export function accountRoutes(accounts: VaultAccounts): Route[] {
   const { registration, signIn, sessions, passwords, totp, profile, machineTokens } = accounts;
   return [
-    handle(contract.register, async ({ body }) => ({
+    handle(contract.register, async ({ body, request }) => ({
       status: 201,
-      body: view.toUser(await registration.register(body)),
+      body: view.toUser(await registration.register(body, request.address)),
     })),
     handle(contract.login, async ({ body, request }) =>
       view.signInAnswer(await signIn.signIn(view.toSignInInput(body), toClient(request))),
@@ -30,7 +30,7 @@ export function accountRoutes(accounts: VaultAccounts): Route[] {
     ),
     handle(contract.me, async ({ caller }) => ({
       status: 200,
-      body: view.toAccount(await profile.view(caller)),
+      body: view.toUser(await profile.view(caller)),
     })),
     handle(contract.myQuota, async ({ caller }) => ({
       status: 200,
@@ -66,18 +66,15 @@ export function accountRoutes(accounts: VaultAccounts): Route[] {
     }),
     handle(contract.viewPreferences, async ({ caller }) => ({
       status: 200,
-      body: view.toPreferences(await profile.viewPdfOpenMode(caller)),
+      body: view.toPreferences(await profile.viewPreferences(caller)),
     })),
     handle(contract.editPreferences, async ({ caller, body }) => ({
       status: 200,
-      body: view.toPreferences(await profile.setPdfOpenMode(caller, body.pdf_open_mode)),
+      body: { pdf_open_mode: await profile.setPdfOpenMode(caller, body.pdf_open_mode) },
     })),
     handle(contract.setDefaultStorage, async ({ caller, body }) => ({
       status: 200,
-      body: {
-        default_storage_backend: await profile.setDefaultStorage(caller, body.backend),
-        ...view.toPreferences(await profile.viewPdfOpenMode(caller)),
-      },
+      body: view.toPreferences(await profile.setDefaultStorage(caller, body.backend)),
     })),
     handle(contract.listSessions, async ({ caller, query }) => {
       const page = toPageRequest(query);

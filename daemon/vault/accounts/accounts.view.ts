@@ -1,7 +1,6 @@
 import type { z } from "zod";
 import type { BodyOf } from "../../contract/endpoint.ts";
 import type {
-  account as accountSchema,
   login,
   quota as quotaSchema,
   session as sessionSchema,
@@ -14,7 +13,7 @@ import type { VaultQuota } from "../../../storage/tables/vault/quotas.ts";
 import type { VaultSession } from "../../../storage/tables/vault/sessions.ts";
 import type { VaultUser } from "../../../storage/tables/vault/users.ts";
 import { assertNever } from "../../errors.ts";
-import type { Profile } from "./profile.service.ts";
+import type { Preferences } from "./profile.service.ts";
 import { CLEAR_REFRESH_COOKIE, setRefreshCookie } from "./refresh-cookie.ts";
 import type { IssuedTokens } from "./session-issue.ts";
 import type { SignInInput, SignInOutcome } from "./sign-in.service.ts";
@@ -23,11 +22,6 @@ import type { Totp } from "./totp.service.ts";
 /** Converts a user for registration and `/me`. */
 export function toUser(user: VaultUser): z.output<typeof userSchema> {
   return { ...toSignedInUser(user), created_at: toTime(user.createdAt) };
-}
-
-/** Converts an account for its owner. */
-export function toAccount(user: VaultUser): z.output<typeof accountSchema> {
-  return { ...toUser(user), default_storage_backend: user.defaultStorageBackend };
 }
 
 /** Converts a quota. */
@@ -181,8 +175,8 @@ export function tokenCreatedAnswer(created: {
 }
 
 /** The caller's preferences. */
-export function toPreferences(mode: Awaited<ReturnType<Profile["viewPdfOpenMode"]>>) {
-  return { pdf_open_mode: mode };
+export function toPreferences({ pdfOpenMode, defaultStorageBackend }: Preferences) {
+  return { pdf_open_mode: pdfOpenMode, default_storage_backend: defaultStorageBackend };
 }
 
 /** A time on the wire: ISO 8601, UTC, milliseconds. */

@@ -1,7 +1,9 @@
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Queries } from "../../../storage/engine/database.ts";
+import { insertAudit } from "../../../storage/tables/vault/audit.ts";
 import { findConnectionOfProvider } from "../../../storage/tables/vault/connections.ts";
 import { INTERNAL_BACKEND } from "../../../storage/tables/vault/documents/documents.ts";
 import { findQuota, type VaultQuota } from "../../../storage/tables/vault/quotas.ts";
+import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 import {
   findVaultUser,
   type PdfOpenMode,
@@ -15,14 +17,21 @@ import { toFieldError } from "../cloud/field-error.ts";
 import { accountOf } from "./authentication.ts";
 import { badAccessToken } from "./refusals.ts";
 
+/** The choices of an account. */
+export interface Preferences {
+  readonly pdfOpenMode: PdfOpenMode;
+  /** `internal`, or a type of provider. */
+  readonly defaultStorageBackend: string;
+}
+
 /** The caller's own account and preferences. */
 export interface Profile {
   /** The caller's account. */
   view(caller: VaultCaller): Promise<VaultUser>;
   /** Throws `not_found` when the account has no quota row. */
   viewQuota(caller: VaultCaller): Promise<VaultQuota>;
-  /** How PDF files open; `in_app` until the user chooses. */
-  viewPdfOpenMode(caller: VaultCaller): Promise<PdfOpenMode>;
+  /** PDF files open `in_app`, and documents are stored `internal`, until the user chooses. */
+  viewPreferences(caller: VaultCaller): Promise<Preferences>;
   /** Throws `not_found` when the account was deleted. */
   setPdfOpenMode(caller: VaultCaller, mode: PdfOpenMode): Promise<PdfOpenMode>;
   /**
@@ -30,7 +39,7 @@ export interface Profile {
    * value with `unprocessable`, and throws `not_found` when the account was deleted. Existing documents stay in their
    * storage.
    */
-  setDefaultStorage(caller: VaultCaller, backend: string): Promise<string>;
+  setDefaultStorage(caller: VaultCaller, backend: string): Promise<Preferences>;
 }
 
 export function createProfile({ db }: { readonly db: Database }): Profile {
@@ -48,9 +57,7 @@ export function createProfile({ db }: { readonly db: Database }): Profile {
       return quota;
     },
 
-    async viewPdfOpenMode({ userId }) {
-      return (await findVaultUser(db, userId))?.pdfOpenMode ?? "in_app";
-    },
+    viewPreferences: ({ userId }) => readPreferences(db, userId),
 
     async setPdfOpenMode({ userId }, mode) {
       if (!(await setPdfOpenMode(db, userId, mode)))
@@ -58,19 +65,37 @@ export function createProfile({ db }: { readonly db: Database }): Profile {
       return mode;
     },
 
-    async setDefaultStorage({ userId }, backend) {
-      if (
-        backend !== INTERNAL_BACKEND &&
-        (await findConnectionOfProvider(db, userId, backend)) === undefined
-      )
-        throw toFieldError(
-          ["body", "backend"],
-          "The backend must be internal, or a provider that you have connected.",
-          "unknown_backend",
-        );
-      if (!(await setDefaultStorageBackend(db, userId, backend)))
-        throw new AppError("not_found", "User not found");
-      return backend;
+    async setDefaultStorage({ userId, address }, backend) {
+      return db.transaction(async (tx) => {
+        if (
+          backend !== INTERNAL_BACKEND &&
+          (await findConnectionOfProvider(tx, userId, backend)) === undefined
+        )
+          throw toFieldError(
+            ["body", "backend"],
+            "The backend must be internal, or a provider that you have connected.",
+            "unknown_backend",
+          );
+        if (!(await setDefaultStorageBackend(tx, userId, backend)))
+          throw new AppError("not_found", "User not found");
+        await insertAudit(tx, {
+          eventType: "document.storage_changed",
+          userId,
+          actorId: userId,
+          resourceId: userId,
+          ipAddress: address,
+          metadata: { storage_backend: backend },
+        });
+        return readPreferences(tx, userId);
+      });
     },
+  };
+}
+
+async function readPreferences(from: Queries, userId: AccountId): Promise<Preferences> {
+  const user = await findVaultUser(from, userId);
+  return {
+    pdfOpenMode: user?.pdfOpenMode ?? "in_app",
+    defaultStorageBackend: user?.defaultStorageBackend ?? INTERNAL_BACKEND,
   };
 }

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
+import { insertAudit } from "../../../storage/tables/vault/audit.ts";
 import { insertQuota } from "../../../storage/tables/vault/quotas.ts";
 import {
   insertVaultUser,
@@ -28,7 +29,7 @@ export interface Registration {
    * Registers a regular user with an empty quota (vault API, Rules for /register). Throws `forbidden` when the server
    * takes no registrations, `unprocessable` for a weak or breached password, `conflict` when e-mail or handle is taken.
    */
-  register(account: NewAccount): Promise<VaultUser>;
+  register(account: NewAccount, address?: string): Promise<VaultUser>;
   /**
    * Creates the administrator of a new server. The caller has already validated the password by the rules of both
    * APIs. Normalizes address and password as a sign-in does. Throws `unprocessable` for values that no sign-in
@@ -48,13 +49,13 @@ export interface RegistrationDeps {
 
 export function createRegistration(deps: RegistrationDeps): Registration {
   return {
-    async register(account) {
+    async register(account, address) {
       if (!deps.allowRegistration)
         throw new AppError("forbidden", "This server does not take registrations");
       assertStrong(account.password);
       await assertNotBreached(deps.breaches, account.password);
       if (await isVaultNameTaken(deps.db, account.handle, account.email)) throw nameTaken();
-      return create(account, "user");
+      return create(account, "user", address);
     },
 
     async createFirstAdministrator({ handle, email, password }) {
@@ -66,9 +67,25 @@ export function createRegistration(deps: RegistrationDeps): Registration {
     },
   };
 
-  async function create(account: NewAccount, role: VaultRole): Promise<VaultUser> {
+  async function create(
+    account: NewAccount,
+    role: VaultRole,
+    address?: string,
+  ): Promise<VaultUser> {
     const passwordHash = await deps.hasher.hash(account.password);
-    return insertAccount(deps, { ...account, passwordHash, role, passwordMustChange: false });
+    return insertAccount(
+      deps,
+      { ...account, passwordHash, role, passwordMustChange: false },
+      (tx, { id }) =>
+        insertAudit(tx, {
+          eventType: "auth.registered",
+          userId: id,
+          actorId: id,
+          resourceId: id,
+          ipAddress: address,
+          metadata: { role },
+        }),
+    );
   }
 }
 

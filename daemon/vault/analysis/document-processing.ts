@@ -13,7 +13,7 @@ import {
   type VaultDocument,
 } from "../../../storage/tables/vault/documents/documents.ts";
 import { putDocumentBytes } from "../../../storage/tables/vault/documents/stored-bytes.ts";
-import { setDocumentTopics } from "../../../storage/tables/vault/documents/topics.ts";
+import { findTopic, setDocumentTopics } from "../../../storage/tables/vault/documents/topics.ts";
 import { putSearchEntry } from "../../../storage/tables/vault/search.ts";
 import { AppError } from "../../errors.ts";
 import { type JobContext, type JobKind, parsePayload } from "../../jobs/job-kind.ts";
@@ -80,37 +80,41 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
       const text = extraction.kind === "text" ? extraction.text : "";
       const titled = { documentId: id, text: `${document.filename}\n${text}` };
       const choice = await deps.topics.choose(document.userId, titled, signal);
-      const hasTopics = ((await listTopicsOfDocuments(db, [id])).get(id) ?? []).length > 0;
-      const contentType = toContentType(document, extraction);
       const noteText = await deps.index.prepare();
       await db.transaction(async (tx) => {
+        // It may have been renamed, given topics or deleted while its text was read, and the chosen topic deleted.
+        const current = await findDocument(tx, id);
+        if (current === undefined) return;
+        const topic = choice && (await findTopic(tx, choice.topicId));
+        const hasTopics = ((await listTopicsOfDocuments(tx, [id])).get(id) ?? []).length > 0;
+        const contentType = toContentType(current, extraction);
         const isText = extraction.kind === "text";
         const reason = isText ? extraction.missing : extraction.reason;
         // A part of a text is enough to be classified and found.
         const isFailure = !isText && !HARMLESS.has(extraction.reason);
-        const isThere = await finishDocument(tx, id, {
+        await finishDocument(tx, id, {
           status: isFailure ? "classification_failed" : "ready",
           reason,
           contentType,
-          classification: choice && {
-            topic: choice.topic,
-            confidence: choice.confidence,
-            provider: choice.provider,
-            words: choice.words,
-          },
+          classification: choice &&
+            topic && {
+              topic: topic.name,
+              confidence: choice.confidence,
+              provider: choice.provider,
+              words: choice.words,
+            },
         });
-        if (!isThere) return;
         if (bytes !== undefined) await putDocumentBytes(tx, id, bytes);
         await putSearchEntry(tx, {
-          userId: document.userId,
+          userId: current.userId,
           source: { documentId: id },
-          title: document.filename,
+          title: current.filename,
           body: text,
           contentType,
-          connectionId: document.connectionId,
+          connectionId: current.connectionId,
         });
         await noteText(tx, { documentId: id }, text);
-        if (choice !== undefined && !hasTopics) await setDocumentTopics(tx, id, [choice.topicId]);
+        if (topic !== undefined && !hasTopics) await setDocumentTopics(tx, id, [topic.id]);
         await insertAudit(tx, {
           eventType: "document.classified",
           userId: document.userId,

@@ -77,15 +77,17 @@ export function createItemProcessing(deps: ItemProcessingDeps): JobKind {
       );
       const noteText = await deps.index.prepare();
       await db.transaction(async (tx) => {
-        const topics = choice === undefined ? [] : [choice.topic];
-        const result = { text, missing, topics, version: item.version };
-        if (!(await putItemAnalysis(tx, id, result))) return;
+        const topicIds = choice === undefined ? [] : [choice.topicId];
+        const result = { text, missing, topicIds, version: item.version };
+        // It may have been renamed or deleted while its text was read.
+        const current = await findLiveItemByRow(tx, id);
+        if (current === undefined || !(await putItemAnalysis(tx, id, result))) return;
         await putSearchEntry(tx, {
           userId: item.userId,
           source: { itemId: id },
-          title: item.name,
+          title: current.name,
           body: text,
-          contentType: item.contentType ?? extraction.contentType,
+          contentType: current.contentType ?? extraction.contentType,
           connectionId: item.connectionId,
         });
         await noteText(tx, { itemId: id }, text);

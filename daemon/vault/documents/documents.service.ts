@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import type { CachedBytes } from "../../../storage/cache/cache-hits.ts";
-import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
 import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import { insertAudit } from "../../../storage/tables/vault/audit.ts";
 import {
@@ -29,7 +29,7 @@ import { setDocumentTopics } from "../../../storage/tables/vault/documents/topic
 import type { DocumentId } from "../../../storage/tables/vault/ids.ts";
 import { listPassages, renameSearchEntry } from "../../../storage/tables/vault/search.ts";
 import { AppError } from "../../errors.ts";
-import type { VaultCaller } from "../caller.ts";
+import { toAudit, type VaultCaller } from "../caller.ts";
 import type { StoredFiles } from "../cloud/stored-files/stored-files.service.ts";
 import type { PageRequest } from "../page.ts";
 import { parseQuery, toSnippet } from "../search/query.ts";
@@ -192,51 +192,47 @@ export function createDocuments(deps: DocumentsDeps): Documents {
 
     async find(caller, id) {
       const { document, permission } = await getReadable(caller, id);
-      const detail = await toDetail(document);
-      return permission === "owner" ? detail : toSharedDetail(detail);
+      return permission === "owner" ? toDetail(document) : toSharedDetail(document);
     },
 
     toDetail,
 
     async update(caller, id, { filename, topics }) {
-      await getOwn(caller, id);
       await db.transaction(async (tx) => {
+        const before = await getOwn(tx, caller, id);
         const topicIds = topics && (await deps.topics.resolve(tx, caller.userId, topics));
-        if (filename !== undefined && !(await renameDocument(tx, id, filename)))
-          throw documentNotFound();
-        if (filename !== undefined) await renameSearchEntry(tx, id, filename);
+        if (filename !== undefined) {
+          await renameDocument(tx, id, filename);
+          await renameSearchEntry(tx, id, filename);
+        }
         if (topicIds !== undefined) await setDocumentTopics(tx, id, topicIds);
+        const metadata = {
+          ...(filename === undefined ? {} : { filename, previous_filename: before.filename }),
+          ...(topics === undefined ? {} : { topics }),
+        };
+        await insertAudit(tx, toAudit(caller, "document.changed", id, metadata));
       });
-      return toDetail(await getOwn(caller, id));
+      return toDetail(await getOwn(db, caller, id));
     },
 
     async remove(caller, id, { removeOnly }) {
-      const document = await getOwn(caller, id);
+      const document = await getOwn(db, caller, id);
       const hasFile = !isInternal(document) && !removeOnly;
       if (hasFile && !(await deps.files.remove(caller, document))) return false;
       await db.transaction(async (tx) => {
         if (!(await deleteDocument(tx, id))) throw documentNotFound();
         if (isInternal(document)) await releaseBytes(tx, document.userId, document.sizeBytes);
-        await insertAudit(tx, {
-          eventType: "document.deleted",
-          userId: caller.userId,
-          actorId: caller.userId,
-          resourceId: id,
-          ipAddress: caller.address,
-          metadata: {
-            filename: document.filename,
-            size_bytes: document.sizeBytes,
-            storage_backend: document.storageBackend,
-          },
-        });
+        const { filename, sizeBytes: size_bytes, storageBackend: storage_backend } = document;
+        const metadata = { filename, size_bytes, storage_backend };
+        await insertAudit(tx, toAudit(caller, "document.deleted", id, metadata));
       });
       return true;
     },
 
     async classify(caller, id) {
-      const document = await getOwn(caller, id);
       await db.transaction(async (tx) => {
-        if (!(await setDocumentStatus(tx, id, "processing"))) throw documentNotFound();
+        const document = await getOwn(tx, caller, id);
+        await setDocumentStatus(tx, id, "processing");
         await deps.enqueueProcessing(tx, document);
       });
     },
@@ -302,8 +298,12 @@ export function createDocuments(deps: DocumentsDeps): Documents {
     }
   }
 
-  async function getOwn(caller: VaultCaller, id: DocumentId): Promise<VaultDocument> {
-    const document = await findDocument(db, id);
+  async function getOwn(
+    from: Queries,
+    caller: VaultCaller,
+    id: DocumentId,
+  ): Promise<VaultDocument> {
+    const document = await findDocument(from, id);
     if (document?.userId !== caller.userId) throw documentNotFound();
     return document;
   }
@@ -319,6 +319,15 @@ export function createDocuments(deps: DocumentsDeps): Documents {
     const permission = await findPermission(db, id, caller.userId);
     if (document === undefined || permission === undefined) throw documentNotFound();
     return { document, permission };
+  }
+
+  /** Returns a document as its recipients see it: without its text, and of its topics only the system's. */
+  async function toSharedDetail(document: VaultDocument): Promise<DocumentDetail> {
+    const topics = await listTopicsOfDocuments(db, [document.id], "system");
+    return {
+      document: { ...document, classification: undefined },
+      topics: topics.get(document.id) ?? [],
+    };
   }
 
   async function toDetail(document: VaultDocument): Promise<DocumentDetail> {
@@ -338,18 +347,6 @@ export function createDocuments(deps: DocumentsDeps): Documents {
     );
     return documents.map((document) => ({ document, topics: topics.get(document.id) ?? [] }));
   }
-}
-
-/** A document as its recipients see it: without the text and the words that decided the classification. */
-function toSharedDetail({ document, topics }: DocumentDetail): DocumentDetail {
-  const { classification } = document;
-  return {
-    document:
-      classification === undefined
-        ? document
-        : { ...document, classification: { ...classification, words: [] } },
-    topics,
-  };
 }
 
 /** The refusal of a document that is missing or another user's. */

@@ -1,5 +1,5 @@
-import { type Database, isConflict } from "../../../storage/engine/database.ts";
-import { insertAudit, type NewAuditRecord } from "../../../storage/tables/vault/audit.ts";
+import { type Database, isConflict, type Queries } from "../../../storage/engine/database.ts";
+import { insertAudit } from "../../../storage/tables/vault/audit.ts";
 import { findDocument } from "../../../storage/tables/vault/documents/documents.ts";
 import {
   deleteShare,
@@ -13,7 +13,7 @@ import {
 import type { DocumentId } from "../../../storage/tables/vault/ids.ts";
 import { findVaultUserByHandle } from "../../../storage/tables/vault/users.ts";
 import { AppError } from "../../errors.ts";
-import type { VaultCaller } from "../caller.ts";
+import { toAudit, type VaultCaller } from "../caller.ts";
 import { toFieldError } from "../cloud/field-error.ts";
 import type { PageRequest } from "../page.ts";
 import { documentNotFound } from "./documents.service.ts";
@@ -85,7 +85,7 @@ export function createShares({
           { cause: error },
         );
       }
-      return getOwn(caller, id);
+      return getOwn(db, caller, id);
     },
 
     list: (caller, side, { page, perPage }) =>
@@ -96,9 +96,9 @@ export function createShares({
       ),
 
     async setPermission(caller, id, permission) {
-      const share = await getOwn(caller, id);
-      await db.transaction(async (tx) => {
-        if (!(await setSharePermission(tx, id, permission))) throw shareNotFound();
+      return db.transaction(async (tx) => {
+        const share = await getOwn(tx, caller, id);
+        await setSharePermission(tx, id, permission);
         await insertAudit(
           tx,
           toAudit(caller, "share.permission_changed", id, {
@@ -107,14 +107,14 @@ export function createShares({
             permission,
           }),
         );
+        return getOwn(tx, caller, id);
       });
-      return getOwn(caller, id);
     },
 
     async revoke(caller, id) {
-      const share = await getOwn(caller, id);
       await db.transaction(async (tx) => {
-        if (!(await deleteShare(tx, id))) throw shareNotFound();
+        const share = await getOwn(tx, caller, id);
+        await deleteShare(tx, id);
         await insertAudit(
           tx,
           toAudit(caller, "share.revoked", id, {
@@ -126,27 +126,11 @@ export function createShares({
     },
   };
 
-  async function getOwn(caller: VaultCaller, id: string): Promise<VaultShare> {
-    const share = await findShare(db, id);
+  async function getOwn(from: Queries, caller: VaultCaller, id: string): Promise<VaultShare> {
+    const share = await findShare(from, id);
     if (share?.ownerId !== caller.userId) throw shareNotFound();
     return share;
   }
-}
-
-function toAudit(
-  caller: VaultCaller,
-  eventType: string,
-  resourceId: string,
-  metadata: Readonly<Record<string, unknown>>,
-): NewAuditRecord {
-  return {
-    eventType,
-    userId: caller.userId,
-    actorId: caller.userId,
-    resourceId,
-    ipAddress: caller.address,
-    metadata,
-  };
 }
 
 function recipientError(message: string): AppError {

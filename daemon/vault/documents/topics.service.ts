@@ -4,6 +4,7 @@ import {
   type Queries,
   type Transaction,
 } from "../../../storage/engine/database.ts";
+import { insertAudit } from "../../../storage/tables/vault/audit.ts";
 import {
   countTopics,
   deleteTopic,
@@ -14,7 +15,7 @@ import {
   type VaultTopic,
 } from "../../../storage/tables/vault/documents/topics.ts";
 import { AppError } from "../../errors.ts";
-import type { VaultCaller } from "../caller.ts";
+import { toAudit, type VaultCaller } from "../caller.ts";
 import { toFieldError } from "../cloud/field-error.ts";
 import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 
@@ -57,26 +58,33 @@ export function createTopics({
 
     async create(caller, { name, description }, owner) {
       const userId = owner === "system" ? undefined : caller.userId;
-      if (userId !== undefined && (await countTopics(db, userId)) >= TOPICS_PER_USER_MAX)
-        throw new AppError("conflict", `An account has at most ${TOPICS_PER_USER_MAX} topics.`);
-      return unlessTaken((tx) =>
-        insertTopic(tx, { id: newId(), userId, name, nameKey: toTopicKey(name), description }),
-      );
+      const id = newId();
+      return unlessTaken(async (tx) => {
+        if (userId !== undefined && (await countTopics(tx, userId)) >= TOPICS_PER_USER_MAX)
+          throw new AppError("conflict", `An account has at most ${TOPICS_PER_USER_MAX} topics.`);
+        await insertAudit(tx, toAudit(caller, "document.topic_created", id, { name, owner }));
+        return insertTopic(tx, { id, userId, name, nameKey: toTopicKey(name), description });
+      });
     },
 
     async update(caller, id, changes) {
-      const topic = await getOwn(caller, id);
-      const { name = topic.name, description = topic.description } = changes;
       return unlessTaken(async (tx) => {
-        if (!(await updateTopic(tx, { id, name, nameKey: toTopicKey(name), description })))
-          throw topicNotFound();
+        const topic = await getOwn(tx, caller, id);
+        const { name = topic.name, description = topic.description } = changes;
+        await updateTopic(tx, { id, name, nameKey: toTopicKey(name), description });
+        const metadata = { name, previous_name: topic.name, owner: ownerOf(topic) };
+        await insertAudit(tx, toAudit(caller, "document.topic_changed", id, metadata));
         return { ...topic, name, description, updatedAt: tx.now };
       });
     },
 
     async remove(caller, id) {
-      await getOwn(caller, id);
-      if (!(await db.transaction((tx) => deleteTopic(tx, id)))) throw topicNotFound();
+      await db.transaction(async (tx) => {
+        const topic = await getOwn(tx, caller, id);
+        await deleteTopic(tx, id);
+        const metadata = { name: topic.name, owner: ownerOf(topic) };
+        await insertAudit(tx, toAudit(caller, "document.topic_deleted", id, metadata));
+      });
     },
 
     async resolve(from, userId, names) {
@@ -96,8 +104,8 @@ export function createTopics({
     },
   };
 
-  async function getOwn(caller: VaultCaller, id: string): Promise<VaultTopic> {
-    const topic = await findTopic(db, id);
+  async function getOwn(from: Queries, caller: VaultCaller, id: string): Promise<VaultTopic> {
+    const topic = await findTopic(from, id);
     const mayChange =
       caller.role === "admin" ? topic?.userId === undefined : topic?.userId === caller.userId;
     if (topic === undefined || !mayChange) throw topicNotFound();
@@ -127,6 +135,10 @@ export function toTopicKey(name: string): string {
     .replaceAll("Σ", "σ")
     .toLowerCase()
     .trim();
+}
+
+function ownerOf({ userId }: VaultTopic): "caller" | "system" {
+  return userId === undefined ? "system" : "caller";
 }
 
 function topicNotFound(): AppError {

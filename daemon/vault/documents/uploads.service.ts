@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
-import type { ObjectIdentity, ObjectStore } from "../../../storage/objects/object-store.ts";
+import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import { insertAudit } from "../../../storage/tables/vault/audit.ts";
 import {
   INTERNAL_BACKEND,
@@ -19,15 +19,17 @@ import {
   findUploadByTicket,
   finishUpload,
   insertUpload,
+  releaseAllUploads,
   releaseUpload,
+  renewUploadClaim,
   sumUploadBytes,
 } from "../../../storage/tables/vault/documents/uploads.ts";
 import { bookBytes, findQuota } from "../../../storage/tables/vault/quotas.ts";
 import { putSearchEntry } from "../../../storage/tables/vault/search.ts";
 import { findVaultUser } from "../../../storage/tables/vault/users.ts";
 import { AppError } from "../../errors.ts";
-import { readChunks } from "../../utilities/receive-body.ts";
 import type { VaultCaller } from "../caller.ts";
+import { writeObject } from "./write-object.ts";
 import type { DocumentFiles } from "./document-files.ts";
 import { type DocumentDetail, documentNotFound, type Documents } from "./documents.service.ts";
 import { createInFlightBytes } from "./in-flight-bytes.ts";
@@ -104,6 +106,8 @@ export interface DocumentUploads {
   upload(caller: VaultCaller, upload: FormUpload): Promise<DocumentDetail>;
   /** Deletes uploads by address that expired; returns their number. For a scheduled task. */
   deleteExpired(): Promise<number>;
+  /** Lets uploads by address that a killed daemon was receiving be repeated at once. For the start. */
+  recover(): Promise<void>;
 }
 
 export interface DocumentUploadsDeps {
@@ -129,6 +133,8 @@ const INTERNAL = {
 } as const;
 
 const ADDRESS_LIFE_MS = 15 * 60_000;
+/** How long a request that receives nothing keeps an upload for itself. */
+const CLAIM_MS = 60_000;
 /** Maximum number of unfinished uploads of an account; only a faulty program has more. */
 const UPLOADS_PER_USER_MAX = 1_000;
 const TICKET_BYTES = 32;
@@ -169,17 +175,23 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
         // The address alone authorizes the upload; it must not outlive the account's right to it.
         if ((await findVaultUser(db, upload.userId))?.isActive !== true) throw unknownAddress();
         assertPromised(upload, headers);
-        if (!(await claimUpload(db, upload.id)))
-          throw new AppError("conflict", "This upload address was used already, or is in use.");
+        const claim = { id: upload.id, claim: newId() };
+        let claimedUntil = clock() + CLAIM_MS;
+        if (!(await db.transaction((tx) => claimUpload(tx, claim, claimedUntil)))) throw inUse();
+        const refuse = async (size: number) => {
+          if (size > upload.sizeBytes) return biggerThanPromised(upload);
+          const now = clock();
+          if (claimedUntil - now > CLAIM_MS / 2) return undefined;
+          claimedUntil = now + CLAIM_MS;
+          return (await renewUploadClaim(db, claim, claimedUntil)) ? undefined : inUse();
+        };
         try {
-          const object = await writeObject(
-            stream,
-            (size) => (size > upload.sizeBytes ? biggerThanPromised(upload) : undefined),
-            (received) => assertPromisedBytes(upload, received),
+          const object = await writeObject(store, stream, refuse, (received) =>
+            assertPromisedBytes(upload, received),
           );
-          if (!(await finishUpload(db, upload.id, object.sha256))) throw unknownAddress();
+          if (!(await finishUpload(db, claim, object.sha256))) throw inUse();
         } catch (error) {
-          await releaseUpload(db, upload.id);
+          await releaseUpload(db, claim);
           throw error;
         }
       } finally {
@@ -190,7 +202,7 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
     async confirm(caller, documentId) {
       const upload = await findUpload(db, documentId);
       // Already confirmed: the response to the first request may have been lost.
-      if (upload === undefined) return documents.find(caller, documentId);
+      if (upload === undefined) return findConfirmed(caller, documentId);
       if (upload.userId !== caller.userId) throw documentNotFound();
       const { objectSha256 } = upload;
       if (objectSha256 === undefined)
@@ -211,7 +223,7 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
       );
       // Another request has confirmed it meanwhile.
       return document === undefined
-        ? documents.find(caller, documentId)
+        ? findConfirmed(caller, documentId)
         : documents.toDetail(document);
     },
 
@@ -241,7 +253,7 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
         }
         const { free, limit } = await findRoom(db, caller.userId);
         if (size !== undefined && size > free) throw quotaExceeded();
-        const object = await writeObject(content, (bytes) => {
+        const object = await writeObject(store, content, (bytes) => {
           if (bytes > free || !arriving.set(bytes, limit)) return quotaExceeded();
           return bytes > uploadBytesMax ? uploadTooLarge(uploadBytesMax) : undefined;
         });
@@ -257,28 +269,18 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
     },
 
     deleteExpired: () => deleteExpiredUploads(db, clock()),
+
+    async recover() {
+      // Other daemons on one PostgreSQL may be receiving; there, claims expire.
+      if (db.dialect === "sqlite") await releaseAllUploads(db);
+    },
   };
 
-  /** Writes a body as an object. Calls `refuse` before each chunk is written, and `check` before the object is published. */
-  async function writeObject(
-    body: Readable,
-    refuse: (size: number) => AppError | undefined,
-    check?: (identity: ObjectIdentity) => void,
-  ): Promise<ObjectIdentity> {
-    const writer = await store.createPlain();
-    try {
-      for await (const chunk of readChunks(body)) {
-        const refusal = refuse(writer.size + chunk.byteLength);
-        if (refusal !== undefined) throw refusal;
-        await writer.write(chunk);
-      }
-      const identity = await writer.seal();
-      check?.(identity);
-      await writer.publish();
-      return identity;
-    } finally {
-      await writer.discard();
-    }
+  /** Returns the document of a repeated confirmation. A document that is shared with the caller is not one. */
+  async function findConfirmed(caller: VaultCaller, id: DocumentId): Promise<DocumentDetail> {
+    const detail = await documents.find(caller, id);
+    if (detail.document.userId !== caller.userId) throw documentNotFound();
+    return detail;
   }
 
   /**
@@ -336,7 +338,7 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
       (await deleteUpload(tx, id)) ? record(tx, caller, { ...metadata, ...where }) : undefined,
     );
     // Another request has confirmed it meanwhile.
-    return document === undefined ? documents.find(caller, id) : documents.toDetail(document);
+    return document === undefined ? findConfirmed(caller, id) : documents.toDetail(document);
   }
 
   async function findBackend(userId: AccountId): Promise<string> {
@@ -376,6 +378,10 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
     if (quota === undefined) return { free: 0, limit: 0 };
     return { free: Math.max(0, quota.limitBytes - quota.usedBytes), limit: quota.limitBytes };
   }
+}
+
+function inUse(): AppError {
+  return new AppError("conflict", "This upload address was used already, or is in use.");
 }
 
 function quotaExceeded(): AppError {

@@ -3,7 +3,6 @@ import {
   findDocument,
   listTopicsOfDocuments,
 } from "../../../storage/tables/vault/documents/documents.ts";
-import { listVisibleTopics } from "../../../storage/tables/vault/documents/topics.ts";
 import { type CloudItem, findLiveItemByRow } from "../../../storage/tables/vault/items.ts";
 import {
   searchEntries,
@@ -59,7 +58,7 @@ export function createSearch({
   return {
     async search(caller, query, { page, perPage }) {
       const window = { limit: perPage, offset: (page - 1) * perPage };
-      const filter = await toFilter(caller.userId, query);
+      const filter = toFilter(caller.userId, query);
       const { matches, total } =
         query.semantic === true
           ? await findFused(query.q, filter, window)
@@ -95,21 +94,16 @@ export function createSearch({
     const fused = fuseRanks(byWords.matches, near);
     return { matches: fused.slice(offset, offset + limit), total: fused.length };
   }
+}
 
-  async function toFilter(userId: AccountId, query: SearchQuery): Promise<SearchFilter> {
-    const key = query.topic === undefined ? undefined : toTopicKey(query.topic);
-    const topics = key === undefined ? [] : await listVisibleTopics(db, userId);
-    return {
-      userId,
-      kind: query.kind,
-      connectionId: query.connection_id,
-      contentType: query.content_type,
-      from: query.from === undefined ? undefined : Date.parse(query.from),
-      to: query.to === undefined ? undefined : Date.parse(query.to),
-      topic:
-        key === undefined
-          ? undefined
-          : { key, names: topics.filter(({ nameKey }) => nameKey === key).map(({ name }) => name) },
-    };
-  }
+function toFilter(userId: AccountId, query: SearchQuery): SearchFilter {
+  return {
+    userId,
+    kind: query.kind,
+    connectionId: query.connection_id,
+    contentType: query.content_type,
+    from: query.from === undefined ? undefined : Date.parse(query.from),
+    to: query.to === undefined ? undefined : Date.parse(query.to),
+    topicKey: query.topic === undefined ? undefined : toTopicKey(query.topic),
+  };
 }

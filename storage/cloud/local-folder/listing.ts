@@ -9,6 +9,12 @@ import type { ItemReader } from "./versions.ts";
 /** Entries of a folder that are read concurrently. */
 const CONCURRENT_STATS = 64;
 
+/**
+ * An entry that disappears after the folder was read is left out. One that cannot be looked at, such as a mount point whose
+ * server is away, must not hide its siblings.
+ */
+const LEFT_OUT = ["ENOENT", "EIO", "ENOTCONN", "ESTALE", "EHOSTDOWN", "ETIMEDOUT"];
+
 /** Lists an open folder. Temporary entries are left out; if there are any, calls `clear`. */
 export async function listFolder(
   folder: Folder,
@@ -25,17 +31,19 @@ export async function listFolder(
   if (names.length < found.length) await clear();
   if (names.length > LISTING_ITEMS_MAX) return { kind: "unsupported", reason: "folder_too_large" };
   const items: ProviderItem[] = [];
+  const unknown: string[] = [];
   for (let at = 0; at < names.length; at += CONCURRENT_STATS) {
     if (signal.aborted) return { kind: "offline", sent: false, note: "aborted" };
     const batch = names.slice(at, at + CONCURRENT_STATS).map(async (name) => {
       if (name === undefined) return undefined;
-      const stats = await unless(["ENOENT"], lstat(folder.at(name), { bigint: true }));
-      // An entry that disappears between reading the folder and reading the entry is left out.
-      return stats.ok ? reader.toItem(id, name, stats.value) : undefined;
+      const stats = await unless(LEFT_OUT, lstat(folder.at(name), { bigint: true }));
+      if (stats.ok) return reader.toItem(id, name, stats.value);
+      if (stats.code !== "ENOENT") unknown.push(id === "" ? name : `${id}/${name}`);
+      return undefined;
     });
     for (const item of await Promise.all(batch)) if (item !== undefined) items.push(item);
   }
-  return { kind: "ok", items };
+  return unknown.length === 0 ? { kind: "ok", items } : { kind: "ok", items, unknown };
 }
 
 /** A name that is not valid Unicode cannot be written back unchanged, so it is left out. */

@@ -168,10 +168,35 @@ export function createTrash(store: Store): Trash {
     markers: readonly KeyEntry[],
     signal: AbortSignal,
   ): Promise<Failure | undefined> {
+    const reusable = new Set([...older, ...markers].filter(isReusable).map(({ key }) => key));
+    const isFixed = ({ key }: KeyEntry) => !reusable.has(key);
     const failed =
-      (await removeBatch(store, older.map(toTarget), signal)) ??
-      (await removeBatch(store, markers.map(toTarget), signal));
-    return failed?.failure;
+      (await removeBatch(store, older.filter(isFixed).map(toTarget), signal)) ??
+      (await removeBatch(store, markers.filter(isFixed).map(toTarget), signal));
+    if (failed !== undefined) return failed.failure;
+    for (const key of reusable) {
+      const ofKey = (entry: KeyEntry) => entry.key === key;
+      const failure = await removeReusable(key, older.filter(ofKey), markers.filter(ofKey), signal);
+      if (failure !== undefined) return failure;
+    }
+    return undefined;
+  }
+
+  /** Removes versions of a key that is still deleted. Its lock keeps uploads of this daemon away. */
+  function removeReusable(
+    key: string,
+    older: readonly KeyEntry[],
+    markers: readonly KeyEntry[],
+    signal: AbortSignal,
+  ): Promise<Failure | undefined> {
+    return store.deps.locks.withLocks([toLockKey(store, key)], async () => {
+      const current = await findMarkers(key, signal);
+      if ("kind" in current) return current;
+      // Written again since it was listed.
+      if (current.length === 0) return undefined;
+      const targets = [...older, ...markers].map(toTarget);
+      return (await removeBatch(store, targets, signal))?.failure;
+    });
   }
 }
 
@@ -189,6 +214,11 @@ function toRank({ isLatest, modifiedAt = 0 }: KeyEntry): number {
 }
 
 const partly: Failure = { kind: "unknown_outcome", note: "restored_in_part" };
+
+/** A later upload takes the version `null`, if versioning is suspended, and would be removed in its place. */
+function isReusable({ versionId = "null" }: KeyEntry): boolean {
+  return versionId === "null";
+}
 
 /** Objects from before versioning have a version called `null`. */
 function toTarget({ key, versionId = "null" }: KeyEntry) {

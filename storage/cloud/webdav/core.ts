@@ -54,7 +54,8 @@ export function createDavCore(input: {
     const outcome = await client.propfind(
       { place, depth: "0", props, signal },
       (response, path, serverNow) => {
-        if (response.status !== undefined && response.status >= 300) refused ??= response.status;
+        const status = response.failedStatus ?? response.status ?? 200;
+        if (status >= 300) refused ??= status;
         else {
           // On a server that mixes spellings, this finds the spelling of the item.
           const listedName = path?.at(-1);

@@ -29,6 +29,7 @@ export async function listFolder(
   if (segments === undefined) return { kind: "stale", note: "impossible_id" };
   const listed = createListedItems<ProviderItem>();
   const remains: ProviderItem[] = [];
+  const unknown: string[] = [];
   let self: "folder" | "file" | undefined;
   try {
     const outcome = await core.client.propfind(
@@ -51,6 +52,7 @@ export async function listFolder(
         }
         if (response.status === 404 || response.status === 410) return;
         const { item } = toDavItem(folder, name, response, serverNow, core.probeResult);
+        if ((response.failedStatus ?? response.status ?? 200) >= 300) unknown.push(item.id);
         if (isRemainder(name, core.deps)) remains.push(item);
         if (isHidden(name, item.modifiedAt, serverNow)) return;
         const failure = listed.add(item, item);
@@ -72,7 +74,8 @@ export async function listFolder(
     remains.slice(0, LEFTOVERS_OF_LISTING_MAX),
     signal,
   );
-  return { kind: "ok", items: listed.values().filter((item) => !removed.has(item)) };
+  const items = listed.values().filter((item) => !removed.has(item));
+  return unknown.length === 0 ? { kind: "ok", items } : { kind: "ok", items, unknown };
 }
 
 /** Removes leftovers of uploads and probes of a daemon that died. Ignores failures. */

@@ -9,6 +9,8 @@ export interface DavResponse {
   readonly status: number | undefined;
   /** `resourcetype` holds a `collection`. */
   readonly isFolder: boolean;
+  /** The server failed to give the properties that tell the kind of the item, with this status. */
+  readonly failedStatus: number | undefined;
   /** Texts of the properties that were found, by `{namespace}name`. */
   readonly props: ReadonlyMap<string, string>;
 }
@@ -48,7 +50,8 @@ export async function readMultistatus(
           else if (isDav(element, "propstat") && isSuccess(propstat.status)) {
             for (const [name, value] of propstat.props) response.props.set(name, value);
             response.isFolder ||= propstat.isFolder;
-          }
+          } else if (isDav(element, "propstat") && tellsNoKind(propstat))
+            response.failedStatus = propstat.status;
         } else if (isDav(parent, "propstat") && isDav(element, "status"))
           propstat.status = toStatus(text);
         else if (isDav(parent, "prop") && propstat.props.size < PROPS_MAX)
@@ -70,6 +73,7 @@ function emptyResponse() {
   return {
     href: undefined as string | undefined,
     status: undefined as number | undefined,
+    failedStatus: undefined as number | undefined,
     isFolder: false,
     props: new Map<string, string>(),
   };
@@ -95,6 +99,11 @@ function isTop(element: XmlElement): boolean {
 function toStatus(text: string): number | undefined {
   const found = /^\s*HTTP\/[\d.]+\s+(\d{3})\b/i.exec(text);
   return found === null ? undefined : Number(found[1]);
+}
+
+/** Whether a failed group of properties holds the type; servers answer 404 for properties that an item lacks. */
+function tellsNoKind({ status, props }: ReturnType<typeof emptyPropstat>): boolean {
+  return status !== 404 && props.has(`{${DAV}}resourcetype`);
 }
 
 /** A group of properties without a status counts as found: some servers omit it. */

@@ -72,10 +72,16 @@ export async function moveOnto(
   },
 ): Promise<ItemOutcome> {
   let guards = core.probeResult["if_match"] === true;
+  let wasLost = false;
   for (let attempt = 1; ; attempt++) {
     const verdict = await sendMove(core, { ...move, guards });
-    if (verdict.kind === "refused" && isPlain(verdict.failure)) return verdict.failure;
-    if (verdict.kind === "lost" && !verdict.failure.sent) return verdict.failure;
+    const isUnsent = verdict.kind === "lost" && !verdict.failure.sent;
+    // The first request may still be carried out, whatever becomes of the second.
+    if (wasLost && (isUnsent || (verdict.kind === "refused" && isPlain(verdict.failure))))
+      return { kind: "unknown_outcome", note: verdict.failure.note ?? verdict.failure.kind };
+    if (isUnsent || (verdict.kind === "refused" && isPlain(verdict.failure)))
+      return verdict.failure;
+    wasLost ||= verdict.kind === "lost";
     const outcome = await determineOutcome(core, move, verdict);
     if (outcome !== "nothing_happened") return outcome;
     // A condition that fails although nothing has changed is useless (weak tags, compressing servers).
@@ -189,7 +195,10 @@ async function determineOutcome(
       : { kind: "conflict", existingName: target.davItem.item.name };
   if (!isExpected(source.davItem, { kind: move.source.item.kind, etag: move.source.item.etag }))
     return { kind: "stale", note: "changed" };
-  return (await core.refuseParent(move.to.slice(0, -1), move.signal)) ?? "nothing_happened";
+  const refused = await core.refuseParent(move.to.slice(0, -1), move.signal);
+  // A failed lookup does not tell what became of the move.
+  if (refused?.kind === "offline") return { kind: "unknown_outcome", note: "look_failed" };
+  return refused ?? "nothing_happened";
 }
 
 /** Renames in two steps, because the server treats both spellings as one name. */

@@ -1,10 +1,6 @@
-import { z } from "zod";
 import type { Queries, Transaction } from "../../engine/database.ts";
-import { parseColumn } from "../../engine/json-column.ts";
 import { toRefKey } from "./refs.ts";
 import type { ConnectionId } from "./ids.ts";
-
-const topicsSchema = z.array(z.string());
 
 export type AnalysisStatus = "none" | "pending" | "processing" | "ready" | "failed" | "unsupported";
 export type IndexStatus = "none" | "pending" | "ready" | "failed" | "stale";
@@ -23,18 +19,22 @@ export interface ItemAnalysis {
 export async function getItemAnalysis(db: Queries, id: string): Promise<ItemAnalysis> {
   const row = await db.get<{
     extracted_text: string | null;
-    topics: string;
     unsupported_analysis_reason: string | null;
     is_stale: number;
   }>(
-    `SELECT extracted_text, topics, unsupported_analysis_reason,
+    `SELECT extracted_text, unsupported_analysis_reason,
        CASE WHEN extracted_text IS NOT NULL AND analyzed_version IS DISTINCT FROM version THEN 1 ELSE 0 END AS is_stale
      FROM vault_items WHERE id = ?`,
     id,
   );
+  const topics = await db.all<{ name: string }>(
+    `SELECT topic.name FROM vault_item_topics AS link JOIN vault_topics AS topic ON topic.id = link.topic_id
+     WHERE link.item_id = ? ORDER BY topic.name_key`,
+    id,
+  );
   return {
     extractedText: row?.extracted_text ?? undefined,
-    topics: row === undefined ? [] : parseColumn(topicsSchema, row.topics, "vault_items.topics"),
+    topics: topics.map(({ name }) => name),
     unsupportedReason: row?.unsupported_analysis_reason ?? undefined,
     isStale: Number(row?.is_stale ?? 0) === 1,
   };
@@ -88,13 +88,14 @@ export async function putUnreadable(
 ): Promise<boolean> {
   const { changes } = await tx.run(
     `UPDATE vault_items SET analysis_status = ?, unsupported_analysis_reason = ?, analyzed_version = ?,
-       extracted_text = NULL, topics = '[]'
+       extracted_text = NULL
      WHERE id = ? AND deleted_at IS NULL`,
     result.status,
     result.reason,
     result.version ?? null,
     id,
   );
+  await setItemTopics(tx, id, []);
   return changes > 0;
 }
 
@@ -115,33 +116,52 @@ export async function setAnalysisStatus(
   return changes > 0;
 }
 
-/** Records the text and the topics of an item. Returns false when the item does not exist. */
+/**
+ * Records the text and the topics of an item; a topic that was deleted since is left out. Returns false when the item does
+ * not exist.
+ */
 export async function putItemAnalysis(
   tx: Transaction,
   id: string,
   {
     text,
     missing,
-    topics,
+    topicIds,
     version,
   }: {
     readonly text: string;
     /** Why a part of the text is missing; undefined for the whole text. */
     readonly missing: string | undefined;
-    readonly topics: readonly string[];
+    readonly topicIds: readonly string[];
     /** The version that was read. */
     readonly version: string | undefined;
   },
 ): Promise<boolean> {
   const { changes } = await tx.run(
-    `UPDATE vault_items SET analysis_status = 'ready', unsupported_analysis_reason = ?, extracted_text = ?, topics = ?,
+    `UPDATE vault_items SET analysis_status = 'ready', unsupported_analysis_reason = ?, extracted_text = ?,
        analyzed_version = ?
      WHERE id = ? AND deleted_at IS NULL`,
     missing ?? null,
     text,
-    JSON.stringify(topics),
     version ?? null,
     id,
   );
-  return changes > 0;
+  if (changes === 0) return false;
+  await setItemTopics(tx, id, topicIds);
+  return true;
+}
+
+async function setItemTopics(
+  tx: Transaction,
+  itemId: string,
+  topicIds: readonly string[],
+): Promise<void> {
+  await tx.run("DELETE FROM vault_item_topics WHERE item_id = ?", itemId);
+  for (const topicId of topicIds)
+    await tx.run(
+      `INSERT INTO vault_item_topics (item_id, topic_id) SELECT ?, id FROM vault_topics WHERE id = ?
+       ON CONFLICT DO NOTHING`,
+      itemId,
+      topicId,
+    );
 }

@@ -2,6 +2,7 @@ import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { Queries, SqlValue, Transaction } from "../../engine/database.ts";
 import type { AnalysisStatus, IndexStatus } from "./item-analysis.ts";
 import { toLongRef, toRefKey } from "./refs.ts";
+import { renameItemEntries } from "./search.ts";
 import type { AccountId, ConnectionId } from "./ids.ts";
 
 /** The record of a file or folder of a connection. Times are epoch milliseconds. */
@@ -169,6 +170,7 @@ export async function recordItem(
   await tx.run(upsertOne, ...toValues(owner, item));
   const recorded = await findItem(tx, owner.connectionId, item.providerItemId);
   if (recorded === undefined) throw new Error("a recorded item is missing");
+  await renameItemEntries(tx, { id: recorded.id });
   return recorded;
 }
 
@@ -212,13 +214,14 @@ const TREE = `WITH RECURSIVE tree (ref) AS (
 
 /**
  * Replaces the recorded items of a folder with those that the provider lists: inserts new items, updates changed ones
- * and marks missing ones as deleted. Writes only rows that differ.
+ * and marks missing ones as deleted. Writes only rows that differ. Items in `unknown` exist; their records stay as they are.
  */
 export async function replaceFolderItems(
   tx: Transaction,
   owner: ItemOwner,
   parentRef: string,
   items: readonly ItemMetadata[],
+  unknown: readonly string[] = [],
 ): Promise<void> {
   const recorded = new Map(
     (
@@ -230,24 +233,22 @@ export async function replaceFolderItems(
       )
     ).map((row) => [row.provider_item_id, row]),
   );
+  const kept = new Set(unknown.map(toRefKey).filter((key) => recorded.delete(key)));
   const changed: SqlValue[][] = [];
-  // Without pauses a folder of 200,000 items blocked every other request for 2.7 s.
+  // Without pauses a folder of 200,000 items blocked other requests for 2.7 s.
   for (const [index, item] of items.entries()) {
     if (index % ROWS_OF_TURN === ROWS_OF_TURN - 1) await yieldToEventLoop();
     const key = toRefKey(item.providerItemId);
     const row = recorded.get(key);
     recorded.delete(key);
+    if (kept.has(key)) continue;
     if (row === undefined || differs(row, item)) changed.push(toValues(owner, item, row?.id));
     // A file replaced a folder: the items below it are deleted.
     if (row?.kind === "folder" && item.kind === "file") recorded.set(key, row);
   }
-  for (const missing of recorded.values()) {
-    await softDeleteItem(tx, {
-      id: missing.id,
-      connectionId: owner.connectionId,
-      kind: missing.kind,
-    });
-  }
+  const { connectionId } = owner;
+  for (const { id, kind } of recorded.values())
+    await softDeleteItem(tx, { id, connectionId, kind });
   // Two sizes of statements, so that few are prepared.
   let at = 0;
   for (; at + ROWS_AT_ONCE <= changed.length; at += ROWS_AT_ONCE) {
@@ -255,6 +256,11 @@ export async function replaceFolderItems(
     await tx.run(upsertMany, ...changed.slice(at, at + ROWS_AT_ONCE).flat());
   }
   for (const values of changed.slice(at)) await tx.run(upsertOne, ...values);
+  if (changed.length > 0)
+    await renameItemEntries(tx, {
+      connection_id: owner.connectionId,
+      parent_ref: toRefKey(parentRef),
+    });
 }
 
 /**
@@ -333,10 +339,10 @@ function differs(row: KnownRow, item: ItemMetadata): boolean {
 }
 
 function toUpsert(rows: number): string {
-  const rowValues = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'none', 'none', '[]')";
+  const rowValues = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'none', 'none')";
   return `INSERT INTO vault_items
       (id, connection_id, user_id, provider_item_id, long_id, name, sort_key, kind, parent_ref, long_parent_ref,
-       content_type, provider_size, modified_at, etag, version, analysis_status, semantic_index_status, topics)
+       content_type, provider_size, modified_at, etag, version, analysis_status, semantic_index_status)
     VALUES ${Array<string>(rows).fill(rowValues).join(", ")}
     ON CONFLICT (connection_id, provider_item_id) DO UPDATE SET
       semantic_index_status = CASE

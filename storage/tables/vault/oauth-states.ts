@@ -33,8 +33,8 @@ export async function insertOAuthState(tx: Transaction, state: OAuthState): Prom
 }
 
 /**
- * Binds a sign-in to the browser that opens its start page, instead of one that opened it before. Undefined when the sign-in
- * is unknown or has expired, or the vendor has sent a browser back already.
+ * Binds a sign-in to the browser that opens its start page, once: of two requests, one gets the sign-in. Undefined when the
+ * sign-in is unknown, has expired or is bound already.
  */
 export async function bindOAuthState(
   tx: Transaction,
@@ -44,7 +44,7 @@ export async function bindOAuthState(
   return toState(
     await tx.get<OAuthStateRow>(
       `UPDATE vault_oauth_states SET browser_hash = ?
-       WHERE state_hash = ? AND confirm_hash IS NULL AND expires_at > ? RETURNING ${COLUMNS}`,
+       WHERE state_hash = ? AND browser_hash IS NULL AND expires_at > ? RETURNING ${COLUMNS}`,
       browserHash,
       stateHash,
       tx.now,

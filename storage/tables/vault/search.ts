@@ -25,8 +25,8 @@ export interface SearchFilter {
   readonly from?: number | undefined;
   /** Excluded. */
   readonly to?: number | undefined;
-  /** Key of a topic, and its names as items store them. */
-  readonly topic?: { readonly key: string; readonly names: readonly string[] } | undefined;
+  /** Key of a topic. */
+  readonly topicKey?: string | undefined;
 }
 
 /** A match. A higher score is a better match. */
@@ -41,8 +41,10 @@ export interface SearchMatch {
 
 /** A match in the title counts as much as this many in the body. */
 const TITLE_WEIGHT = 5;
-/** PostgreSQL's tsvector takes at most 1 MiB of distinct words. */
-const FOLDED_CHARACTERS_MAX = 300_000;
+/** PostgreSQL's tsvector takes at most 1 MiB; the rest is for the title. */
+const FOLDED_BYTES_MAX = 960 * 1024;
+/** Positions of one word that a tsvector keeps. */
+const POSITIONS_MAX = 256;
 /** Number of characters of a body that PostgreSQL searches for a passage. */
 const PASSAGE_SOURCE_MAX = 50_000;
 
@@ -79,13 +81,40 @@ export async function renameSearchEntry(
   documentId: DocumentId,
   title: string,
 ): Promise<void> {
-  const row = await tx.get<{ id: number; body: string }>(
-    "UPDATE vault_search_entries SET title = ? WHERE document_id = ? RETURNING id, body",
-    title,
+  const row = await tx.get<{ id: number }>(
+    "SELECT id FROM vault_search_entries WHERE document_id = ?",
     documentId,
   );
-  if (tx.dialect === "postgres" && row !== undefined)
-    await fold(tx, row.id, { title, body: row.body });
+  if (row !== undefined) await setTitle(tx, row.id, title);
+}
+
+/** Sets the titles of entries to the present names of their items, of one item or of a folder. */
+export async function renameItemEntries(
+  tx: Transaction,
+  items:
+    | { readonly id: string }
+    | { readonly connection_id: ConnectionId; readonly parent_ref: string },
+): Promise<void> {
+  const [where, values] =
+    "id" in items
+      ? ["item.id = ?", [items.id]]
+      : ["item.connection_id = ? AND item.parent_ref = ?", [items.connection_id, items.parent_ref]];
+  const renamed = await tx.all<{ id: number; name: string }>(
+    `SELECT entry.id, item.name FROM vault_items AS item
+     JOIN vault_search_entries AS entry ON entry.item_id = item.id
+     WHERE ${where} AND item.deleted_at IS NULL AND entry.title <> item.name`,
+    ...values,
+  );
+  for (const { id, name } of renamed) await setTitle(tx, id, name);
+}
+
+async function setTitle(tx: Transaction, id: number, title: string): Promise<void> {
+  const row = await tx.get<{ body: string }>(
+    "UPDATE vault_search_entries SET title = ? WHERE id = ? RETURNING body",
+    title,
+    id,
+  );
+  if (tx.dialect === "postgres" && row !== undefined) await fold(tx, id, { title, body: row.body });
 }
 
 /** Returns one page of the entries that match all terms, best first, and the number of all matches. */
@@ -265,9 +294,26 @@ async function fold(
     `UPDATE vault_search_entries SET folded =
        setweight(to_tsvector('simple', ?), 'A') || setweight(to_tsvector('simple', ?), 'D') WHERE id = ?`,
     foldText(title),
-    foldText(body.slice(0, FOLDED_CHARACTERS_MAX)),
+    cutForTsvector(foldText(body), FOLDED_BYTES_MAX),
     id,
   );
+}
+
+/**
+ * Returns the beginning of a folded text whose tsvector takes at most `bytesMax`: of each distinct word its bytes and the
+ * number of its positions, of each position two bytes. Long texts of many distinct words, such as Korean ones, are cut.
+ */
+export function cutForTsvector(folded: string, bytesMax: number): string {
+  const positions = new Map<string, number>();
+  let bytes = 0;
+  for (const { 0: word, index } of folded.matchAll(/[^ ]+/g)) {
+    const count = positions.get(word) ?? 0;
+    if (count === 0) bytes += Buffer.byteLength(word) + 4;
+    if (count < POSITIONS_MAX) bytes += 2;
+    if (bytes > bytesMax) return folded.slice(0, index);
+    positions.set(word, count + 1);
+  }
+  return folded;
 }
 
 /** Every word is quoted, because some words are operators. */
@@ -309,19 +355,17 @@ export function toWhere(filter: SearchFilter): {
   if (filter.contentType !== undefined) add("entry.content_type = ?", filter.contentType);
   if (filter.from !== undefined) add("entry.changed_at >= ?", filter.from);
   if (filter.to !== undefined) add("entry.changed_at < ?", filter.to);
-  if (filter.topic !== undefined) {
-    const { key, names } = filter.topic;
-    const ofItems = names.map(() => "OR item.topics LIKE ? ESCAPE '!'").join(" ");
+  if (filter.topicKey !== undefined)
     add(
       `(entry.document_id IN (
           SELECT link.document_id FROM vault_document_topics AS link
           JOIN vault_topics AS topic ON topic.id = link.topic_id WHERE topic.name_key = ?)
-        OR entry.item_id IN (SELECT item.id FROM vault_items AS item WHERE item.user_id = ? AND (1 = 0 ${ofItems})))`,
-      key,
-      filter.userId,
-      ...names.map((name) => `%${JSON.stringify(name).replace(/[!%_]/g, "!$&")}%`),
+        OR entry.item_id IN (
+          SELECT link.item_id FROM vault_item_topics AS link
+          JOIN vault_topics AS topic ON topic.id = link.topic_id WHERE topic.name_key = ?))`,
+      filter.topicKey,
+      filter.topicKey,
     );
-  }
   return { where: conditions.join(" AND "), values };
 }
 

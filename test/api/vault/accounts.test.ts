@@ -241,14 +241,20 @@ describe("the caller's own account", () => {
       limit_bytes: 104_857_600,
     });
     const preferences = () => person.request("/api/auth/me/preferences");
-    expect((await preferences()).json).toEqual({ pdf_open_mode: "in_app" });
+    expect((await preferences()).json).toEqual({
+      pdf_open_mode: "in_app",
+      default_storage_backend: "internal",
+    });
     const edit = (mode: unknown) =>
       person.request("/api/auth/me/preferences", {
         method: "PATCH",
         json: { pdf_open_mode: mode },
       });
     expect((await edit("new_tab")).json).toEqual({ pdf_open_mode: "new_tab" });
-    expect((await preferences()).json).toEqual({ pdf_open_mode: "new_tab" });
+    expect((await preferences()).json).toEqual({
+      pdf_open_mode: "new_tab",
+      default_storage_backend: "internal",
+    });
     expect(await edit("popup")).toMatchObject({
       status: 422,
       json: { detail: [{ loc: ["body", "pdf_open_mode"] }] },
@@ -259,7 +265,8 @@ describe("the caller's own account", () => {
     const [person, other] = [await signedIn(), await signedIn()];
     const choose = (backend: unknown, who = person) =>
       who.request("/api/auth/me/default-storage", { method: "PATCH", json: { backend } });
-    const shown = async () => (await person.request("/api/auth/me")).json.default_storage_backend;
+    const shown = async () =>
+      (await person.request("/api/auth/me/preferences")).json.default_storage_backend;
     expect(await shown()).toBe("internal");
     const connected = await person.request("/api/cloud/connections", {
       json: { provider: "local_folder", display_name: "Files", settings: { root: "." } },

@@ -299,6 +299,7 @@ describe("the audit", () => {
       "auth.login_failed",
       "auth.totp_enrolled",
       "auth.login",
+      "auth.registered",
     ]);
     expect(own[3]).toEqual({
       id: expect.any(Number),

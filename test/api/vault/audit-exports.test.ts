@@ -65,7 +65,11 @@ describe("the export of the audit", () => {
       linesOf(await admin(`/audit/export?${query}`))
         .slice(1, -1)
         .map((line) => line.split(",")[2]);
-    expect(await events("user_handle=MIRA")).toEqual(["auth.login", "auth.login_failed"]);
+    expect(await events("user_handle=MIRA")).toEqual([
+      "auth.registered",
+      "auth.login",
+      "auth.login_failed",
+    ]);
     expect(await events("event_type=admin")).toEqual([]);
     expect(await events("user_handle=nobody-here")).toEqual([]);
     expect(await events(`from=${new Date(now + 1).toISOString()}`)).toEqual([]);

@@ -452,6 +452,25 @@ describe("shares", () => {
       ).toMatchObject({ status: 404 });
   });
 
+  test("do not show a recipient the owner's topics, and answer no confirmation of a recipient", async () => {
+    const [owner, recipient] = [await signedIn(), await signedIn()];
+    await owner.request("/api/topics", { json: { name: "Divorce" } });
+    const { id } = (await upload(owner, "words about a divorce")).json;
+    await expect
+      .poll(async () => (await owner.request(`/api/documents/${id}`)).json.classification)
+      .toMatchObject({ topic: "Divorce" });
+    await share(owner, id, recipient.handle);
+    expect((await recipient.request(`/api/documents/${id}`)).json).toMatchObject({
+      id,
+      topics: [],
+      classification: null,
+    });
+    const confirm = (person: VaultPerson) =>
+      person.request(`/api/documents/${id}/confirm`, { method: "POST" });
+    expect(await confirm(owner)).toMatchObject({ status: 200 });
+    expect(await confirm(recipient)).toMatchObject({ status: 404 });
+  });
+
   test("show a document in place whose client knew no type, once its bytes are read", async () => {
     const [owner, recipient] = [await signedIn(), await signedIn()];
     const body = new FormData();

@@ -164,7 +164,8 @@ export async function openTestCloud(options: TestCloudOptions = {}): Promise<Tes
     },
     async audit() {
       const rows = await opened.all<{ event_type: string; metadata: string }>(
-        "SELECT event_type, metadata FROM vault_audit ORDER BY id",
+        `SELECT event_type, metadata FROM vault_audit
+         WHERE event_type NOT IN ('auth.registered', 'cloud.connection_created') ORDER BY id`,
       );
       return rows.map((row) => ({
         event_type: row.event_type,

@@ -5,7 +5,7 @@ import {
 } from "../../../../storage/tables/vault/analysis-settings.ts";
 import { markAnalysisPending } from "../../../../storage/tables/vault/item-analysis.ts";
 import type { ByteCache } from "../../../../storage/cache/byte-cache.ts";
-import type { Database } from "../../../../storage/engine/database.ts";
+import type { Database, Queries } from "../../../../storage/engine/database.ts";
 import type { JobQueue } from "../../../jobs/queue.ts";
 import { AppError } from "../../../errors.ts";
 import type { VaultCaller } from "../../caller.ts";
@@ -40,8 +40,8 @@ export interface AnalysisDeps {
 export function createAnalysis(deps: AnalysisDeps, items: Pick<CloudItems, "get">): CloudAnalysis {
   const { db } = deps;
 
-  async function getSettings(caller: VaultCaller): Promise<AnalysisSettings> {
-    const userSettings = await findAnalysisSettings(db, caller.userId);
+  async function readSettings(from: Queries, caller: VaultCaller): Promise<AnalysisSettings> {
+    const userSettings = await findAnalysisSettings(from, caller.userId);
     return (
       userSettings ?? {
         byteCacheLimitBytes: deps.defaultCacheBytes,
@@ -52,16 +52,19 @@ export function createAnalysis(deps: AnalysisDeps, items: Pick<CloudItems, "get"
   }
 
   return {
-    getSettings,
+    getSettings: (caller) => readSettings(db, caller),
 
     async updateSettings(caller, changes) {
-      const before = await getSettings(caller);
-      const after: AnalysisSettings = {
-        byteCacheLimitBytes: changes.byte_cache_limit_bytes ?? before.byteCacheLimitBytes,
-        autoAnalyze: changes.auto_analyze ?? before.autoAnalyze,
-        maxAnalyzeBytes: changes.max_analyze_bytes ?? before.maxAnalyzeBytes,
-      };
-      await putAnalysisSettings(db, caller.userId, after);
+      const { before, after } = await db.transaction(async (tx) => {
+        const before = await readSettings(tx, caller);
+        const after: AnalysisSettings = {
+          byteCacheLimitBytes: changes.byte_cache_limit_bytes ?? before.byteCacheLimitBytes,
+          autoAnalyze: changes.auto_analyze ?? before.autoAnalyze,
+          maxAnalyzeBytes: changes.max_analyze_bytes ?? before.maxAnalyzeBytes,
+        };
+        await putAnalysisSettings(tx, caller.userId, after);
+        return { before, after };
+      });
       if (after.byteCacheLimitBytes < before.byteCacheLimitBytes)
         await deps.cache.fit(caller.userId);
       return after;

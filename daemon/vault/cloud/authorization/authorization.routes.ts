@@ -24,7 +24,8 @@ export const authorizationRoutes = (authorization: CloudAuthorization): Route[] 
   ),
   handle(confirmAuthorization, async ({ params, body, request }) => {
     body.file?.stream.resume();
-    const confirmed = { ...body.fields, cookie: cookieReader(request) };
+    const { address } = request;
+    const confirmed = { ...body.fields, cookie: cookieReader(request), address };
     return toCallbackReply(await authorization.confirm(params.provider, confirmed));
   }),
 ];

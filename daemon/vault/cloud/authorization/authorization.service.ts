@@ -88,6 +88,8 @@ export interface ConfirmedSignIn {
   /** The tried sign-in, sealed. */
   readonly grant: string;
   readonly cookie: ReadCookie;
+  /** The client's address, for the audit record. */
+  readonly address: string;
 }
 
 export interface AuthorizationDeps {
@@ -255,7 +257,7 @@ export function createAuthorization(
       }
     },
 
-    async confirm(provider, { state, token, grant, cookie }) {
+    async confirm(provider, { state, token, grant, cookie, address }) {
       const { type } = findOAuth(provider);
       const providerName = type.title;
       const stateHash = hash("sha256", state);
@@ -269,7 +271,7 @@ export function createAuthorization(
       const user = begun && (await findOwner(begun));
       if (begun === undefined || user === undefined) return { kind: "expired", providerName };
       const { displayName } = await connections.storeSignIn(
-        begun.userId,
+        { userId: begun.userId, address },
         type,
         begun.displayName ?? providerName,
         tried,

@@ -42,8 +42,8 @@ export interface Adapters {
    */
   open(connection: Connection): Promise<CloudProvider>;
   /**
-   * Opens a storage and makes one call, unless its credentials were refused before. Stores the status of the connection
-   * that follows from the outcome.
+   * Opens a storage and makes one call, unless its credentials were refused a moment ago. Stores the status of the
+   * connection that follows from the outcome.
    */
   call<T extends { readonly kind: string }>(
     connection: Connection,
@@ -96,6 +96,7 @@ export function createAdapters(
   const types = new Map(deps.providerTypes.map((type) => [type.type, type]));
   const opened = new Map<string, Opened>();
   const locks = createLocks();
+  const refusals = createRefusals(providerDeps.clock);
 
   async function open(connection: Connection): Promise<CloudProvider> {
     const earlier = opened.get(connection.id);
@@ -220,8 +221,10 @@ export function createAdapters(
 
     async call(connection, work) {
       const provider = await open(connection);
-      if (connection.status === "reauth_required") return { kind: "reauth", note: "not_called" };
+      if (connection.status === "reauth_required" && !refusals.mayTry(connection.id))
+        return { kind: "reauth", note: "not_called" };
       const outcome = await work(provider);
+      refusals.note(connection.id, outcome.kind);
       logFailure(connection, outcome);
       await noteStatus(connection, outcome.kind);
       return outcome;
@@ -253,6 +256,29 @@ export function createAdapters(
       deps.log.debug({ err: error }, "a storage was not closed cleanly");
     }
   }
+}
+
+/** Wait after the first refusal of credentials; doubles with each further one. */
+const REFUSED_MS = 30_000;
+const REFUSED_MS_MAX = 3_600_000;
+
+/**
+ * Remembers which credentials were refused, and when. A server that refuses them by mistake, such as one whose own directory
+ * is away, is tried again; a password that is wrong is sent seldom enough not to lock its account.
+ */
+function createRefusals(clock: () => number) {
+  const refused = new Map<ConnectionId, { readonly until: number; readonly waitMs: number }>();
+  return {
+    mayTry: (id: ConnectionId) => (refused.get(id)?.until ?? 0) <= clock(),
+    note(id: ConnectionId, outcome: string) {
+      if (outcome !== "reauth") {
+        refused.delete(id);
+        return;
+      }
+      const waitMs = Math.min(REFUSED_MS_MAX, (refused.get(id)?.waitMs ?? REFUSED_MS / 2) * 2);
+      refused.set(id, { until: clock() + waitMs, waitMs });
+    },
+  };
 }
 
 /** Returns the refusal for a connection that can no longer be opened. */

@@ -8,9 +8,7 @@ import {
   type ProviderDeps,
 } from "../../../../storage/cloud/provider.ts";
 import {
-  deleteConnection,
   findConnection,
-  insertConnection,
   listConnectionIds,
   listConnections,
   updateConnection,
@@ -18,13 +16,19 @@ import {
   type ConnectionChanges,
 } from "../../../../storage/tables/vault/connections.ts";
 import type { ByteCache } from "../../../../storage/cache/byte-cache.ts";
-import type { Database, Queries } from "../../../../storage/engine/database.ts";
+import type { Database } from "../../../../storage/engine/database.ts";
 import type { Keyring } from "../../../../storage/keys/keyring.ts";
 import { AppError } from "../../../errors.ts";
 import type { VaultCaller } from "../../caller.ts";
 import { toFieldError } from "../field-error.ts";
 import type { Adapters } from "./adapters.ts";
-import { isNameTaken, toFreeName } from "./connection-names.ts";
+import { isNameTaken } from "./connection-names.ts";
+import {
+  type ConnectionOwner,
+  recordChangedConnection,
+  recordNewConnection,
+  recordRemovedConnection,
+} from "./connection-records.ts";
 import { statusAfterCheck } from "./connection-status.ts";
 import { toCapabilities } from "./capabilities.ts";
 import { sealCredentials } from "./credentials.ts";
@@ -88,7 +92,7 @@ export interface CloudConnections {
    * connection was deleted meanwhile.
    */
   storeSignIn(
-    userId: AccountId,
+    owner: ConnectionOwner,
     type: CloudProviderType,
     displayName: string,
     tried: SignInTrial,
@@ -144,18 +148,23 @@ export function createConnections(
   }
 
   /** Undefined when the name is taken. `isSuggested`: a taken name gets a number. */
-  async function insertTried(
-    owner: { readonly userId: AccountId; readonly displayName: string },
+  function insertTried(
+    owner: ConnectionOwner,
     type: CloudProviderType,
-    settings: Readonly<Record<string, string>>,
-    id: ConnectionId,
+    input: {
+      readonly id: ConnectionId;
+      readonly displayName: string;
+      readonly settings: Readonly<Record<string, string>>;
+      readonly isSuggested: boolean;
+    },
     tried: Trial,
-    isSuggested: boolean,
   ): Promise<Connection | undefined> {
+    const { id, displayName, settings } = input;
     const now = clock();
     const connection: Connection = {
       id,
-      ...owner,
+      userId: owner.userId,
+      displayName,
       provider: type.type,
       settings,
       isBelowLocalRoots: false,
@@ -170,38 +179,24 @@ export function createConnections(
       lastCheckedAt: now,
       ...tried.quota,
     };
-    const { userId, displayName } = owner;
-    return db.transaction(async (tx) => {
-      if (!isSuggested && (await isNameTaken(tx, userId, displayName))) return undefined;
-      const free = isSuggested ? await toFreeName(tx, userId, displayName) : displayName;
-      const inserted = { ...connection, displayName: free };
-      await insertConnection(tx, inserted);
-      return inserted;
-    });
+    return recordNewConnection(db, owner, connection, input.isSuggested);
   }
 
   /** Undefined when the new name is taken. */
   async function replaceCredentials(
+    owner: ConnectionOwner,
     connection: Connection,
     tried: Trial,
     others: Pick<ConnectionChanges, "displayName">,
   ): Promise<Connection | undefined> {
-    const changes: ConnectionChanges = {
+    const isStored = await recordChangedConnection(db, owner, connection, {
       ...others,
       ...tried.quota,
       credentials: sealCredentials(deps.keys, connection.id, tried.credentials),
       probeResult: tried.probeResult,
       capabilities: tried.capabilities,
       status: "connected",
-      generation: connection.generation + 1,
       lastCheckedAt: clock(),
-    };
-    const isStored = await db.transaction(async (tx) => {
-      const { id, userId, displayName } = connection;
-      if (await isNameTaken(tx, userId, others.displayName ?? displayName, connection))
-        return false;
-      await updateConnection(tx, id, changes);
-      return true;
     });
     if (!isStored) return undefined;
     await adapters.forget(connection.id);
@@ -273,8 +268,8 @@ export function createConnections(
         localFolders: folders,
       });
       if (tried.kind !== "ok") return tried;
-      const owner = { userId, displayName: input.display_name };
-      const connection = await insertTried(owner, type, settings, connectionId, tried, false);
+      const named = { id: connectionId, displayName: input.display_name, settings };
+      const connection = await insertTried(caller, type, { ...named, isSuggested: false }, tried);
       return connection === undefined ? { kind: "name_taken" } : { kind: "connected", connection };
     },
 
@@ -291,15 +286,17 @@ export function createConnections(
       return tried.kind === "ok" ? { ...tried, connectionId: id, isNew: true } : tried;
     },
 
-    async storeSignIn(userId, type, displayName, tried) {
+    async storeSignIn(owner, type, displayName, tried) {
       const { connectionId: id, isNew } = tried;
       if (!isNew) {
-        const replaced = await replaceCredentials(await adapters.own(userId, id), tried, {});
+        const connection = await adapters.own(owner.userId, id);
+        const replaced = await replaceCredentials(owner, connection, tried, {});
         if (replaced === undefined) throw new Error("a name that stays cannot be taken");
         return replaced;
       }
       const settings = readSettings(type, {}, false);
-      const created = await insertTried({ userId, displayName }, type, settings, id, tried, true);
+      const named = { id, displayName, settings, isSuggested: true };
+      const created = await insertTried(owner, type, named, tried);
       if (created === undefined) throw new Error("a suggested name cannot be taken");
       return created;
     },
@@ -315,16 +312,9 @@ export function createConnections(
     async update(caller, id, input) {
       const connection = await adapters.own(caller.userId, id);
       const name = input.display_name === undefined ? {} : { displayName: input.display_name };
-      const { userId } = caller;
-      const isTaken = (tx: Queries) =>
-        isNameTaken(tx, userId, input.display_name ?? connection.displayName, connection);
       if (input.credentials === undefined) {
-        const isStored = await db.transaction(async (tx) => {
-          if (await isTaken(tx)) return false;
-          await updateConnection(tx, id, name);
-          return true;
-        });
-        if (!isStored) return { kind: "name_taken" };
+        if (!(await recordChangedConnection(db, caller, connection, name)))
+          return { kind: "name_taken" };
         return { kind: "connected", connection: await getAgain(connection) };
       }
       const type = adapters.findType(connection.provider);
@@ -335,7 +325,9 @@ export function createConnections(
         );
       assertNoSignIn(type);
       const credentials = readSettings(type, input.credentials, true);
-      if (await isTaken(db)) return { kind: "name_taken" };
+      // Checked before the storage is tried; the transaction that stores the change checks again.
+      const newName = input.display_name ?? connection.displayName;
+      if (await isNameTaken(db, caller.userId, newName, connection)) return { kind: "name_taken" };
       const tried = await tryCredentials(connection, type, credentials);
       if (tried.kind === "other_account")
         throw toFieldError(
@@ -344,7 +336,7 @@ export function createConnections(
           "other_account",
         );
       if (tried.kind !== "ok") return tried;
-      const replaced = await replaceCredentials(connection, tried, name);
+      const replaced = await replaceCredentials(caller, connection, tried, name);
       return replaced === undefined
         ? { kind: "name_taken" }
         : { kind: "connected", connection: replaced };
@@ -353,7 +345,7 @@ export function createConnections(
     async remove(caller, id) {
       const connection = await adapters.own(caller.userId, id);
       const cached = await deps.cache.keysOf(connection.id);
-      await db.transaction((tx) => deleteConnection(tx, connection.id));
+      await recordRemovedConnection(db, caller, connection);
       await adapters.forget(connection.id);
       await deps.cache.forget(cached);
       return connection.id;

@@ -105,6 +105,7 @@ export function createListings(deps: ListingsDeps, adapters: Adapters): CloudLis
       );
       if (outcome.kind !== "ok") return noteFailure(connection, parentRef, outcome);
       const listedItems = outcome.items.map(toItemMetadata);
+      const { unknown } = outcome;
       const owner = toItemOwner(connection, deps.newId);
       const isCurrent = await db.transaction(async (tx) => {
         // A change that was recorded while the provider was listing may be missing in its response.
@@ -113,7 +114,7 @@ export function createListings(deps: ListingsDeps, adapters: Adapters): CloudLis
         // The folder was renamed or deleted through the service meanwhile, so the id is no longer valid.
         if (folder !== undefined && (await findParent(tx, connection.id, parentRef)) === undefined)
           return false;
-        await replaceFolderItems(tx, owner, parentRef, listedItems);
+        await replaceFolderItems(tx, owner, parentRef, listedItems, unknown);
         await markListed(tx, { ...owner, parentRef });
         await enqueueAutoAnalysis(tx, deps.jobs, connection, parentRef);
         return true;

@@ -58,7 +58,7 @@ export function hideAccountFolders(
       if (isHidden(input.folder, handles)) return { kind: "stale", note: "account_folder" };
       const outcome = await provider.list(input);
       if (outcome.kind !== "ok") return outcome;
-      return { kind: "ok", items: outcome.items.filter(({ id }) => !isHidden(id, handles)) };
+      return { ...outcome, items: outcome.items.filter(({ id }) => !isHidden(id, handles)) };
     },
     async stat(input) {
       const isGone = isHidden(input.id, await listHandles());

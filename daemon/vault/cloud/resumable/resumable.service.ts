@@ -1,4 +1,4 @@
-import { Readable } from "node:stream";
+import type { Readable } from "node:stream";
 import { z } from "zod";
 import type { Failure } from "../../../../storage/cloud/outcomes.ts";
 import { createLocks } from "../../../../storage/locks.ts";
@@ -251,11 +251,12 @@ export function createResumableUploads(
   ): Promise<CompleteResult> {
     return withUpload(caller, place, async (upload): Promise<CompleteResult> => {
       if ((await partFiles.sizeOf(upload.id)) !== upload.size) return { kind: "incomplete" };
-      if (upload.size > 0 && (await partFiles.hash(upload.id)) !== sha256) {
+      // The file of an upload without bytes may be missing.
+      if (upload.size === 0) await partFiles.create(upload.id);
+      if ((await partFiles.hash(upload.id)) !== sha256) {
         await discard(upload.id);
         return { kind: "hash_mismatch" };
       }
-      if (upload.size === 0) await appendTo(upload, Readable.from([]));
       const content = await partFiles.open(upload.id);
       try {
         const { parentRef, name, contentType, size } = upload;

@@ -284,16 +284,18 @@ export async function countDocumentsByStatus(
   return new Map(rows.map(({ status, total }) => [status, Number(total)]));
 }
 
-/** Names of the topics of documents, sorted, by document id. */
+/** Names of the topics of documents, sorted, by document id; with `system` without those of users. */
 export async function listTopicsOfDocuments(
   db: Queries,
   ids: readonly DocumentId[],
+  owner: "any" | "system" = "any",
 ): Promise<ReadonlyMap<string, string[]>> {
   if (ids.length === 0) return new Map();
   const rows = await db.all<{ document_id: DocumentId; name: string }>(
     `SELECT link.document_id, topic.name FROM vault_document_topics AS link
      JOIN vault_topics AS topic ON topic.id = link.topic_id
-     WHERE link.document_id IN (${ids.map(() => "?").join(", ")}) ORDER BY topic.name_key`,
+     WHERE link.document_id IN (${ids.map(() => "?").join(", ")})
+       ${owner === "system" ? "AND topic.user_id IS NULL" : ""} ORDER BY topic.name_key`,
     ...ids,
   );
   const names = new Map<string, string[]>();

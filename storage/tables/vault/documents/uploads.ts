@@ -50,33 +50,80 @@ export async function findUpload(db: Queries, id: DocumentId): Promise<DocumentU
   return toUpload(await db.get(`SELECT ${COLUMNS} FROM vault_document_uploads WHERE id = ?`, id));
 }
 
-/** Reserves an upload for one request: `waiting` becomes `receiving`. False when another request was first. */
-export async function claimUpload(db: Queries, id: DocumentId): Promise<boolean> {
-  const { changes } = await db.run(
-    "UPDATE vault_document_uploads SET state = 'receiving' WHERE id = ? AND state = 'waiting'",
+/** A request that receives the body of an upload, until its claim expires. */
+export interface UploadClaim {
+  /** The upload. */
+  readonly id: DocumentId;
+  /** Identifies the request. */
+  readonly claim: string;
+}
+
+/**
+ * Reserves an upload for one request, until `until` in epoch milliseconds: `waiting` becomes `receiving`. A claim that has
+ * expired is taken over. False when another request was first.
+ */
+export async function claimUpload(
+  tx: Transaction,
+  { id, claim }: UploadClaim,
+  until: number,
+): Promise<boolean> {
+  const { changes } = await tx.run(
+    `UPDATE vault_document_uploads SET state = 'receiving', claim = ?, claimed_until = ?
+     WHERE id = ? AND (state = 'waiting' OR (state = 'receiving' AND COALESCE(claimed_until, 0) <= ?))`,
+    claim,
+    until,
     id,
+    tx.now,
+  );
+  return changes > 0;
+}
+
+/** Extends a claim. False when another request has taken the upload over, or it does not exist. */
+export async function renewUploadClaim(
+  db: Queries,
+  { id, claim }: UploadClaim,
+  until: number,
+): Promise<boolean> {
+  const { changes } = await db.run(
+    "UPDATE vault_document_uploads SET claimed_until = ? WHERE id = ? AND claim = ? AND state = 'receiving'",
+    until,
+    id,
+    claim,
   );
   return changes > 0;
 }
 
 /** Lets a request that failed be repeated: `receiving` becomes `waiting`. */
-export async function releaseUpload(db: Queries, id: DocumentId): Promise<void> {
+export async function releaseUpload(db: Queries, { id, claim }: UploadClaim): Promise<void> {
   await db.run(
-    "UPDATE vault_document_uploads SET state = 'waiting' WHERE id = ? AND state = 'receiving'",
+    `UPDATE vault_document_uploads SET state = 'waiting', claim = NULL, claimed_until = NULL
+     WHERE id = ? AND claim = ? AND state = 'receiving'`,
     id,
+    claim,
   );
 }
 
-/** Records the object of an upload. Returns false when the upload does not exist. */
+/** Releases every claim, of a daemon that has no other beside it and was killed. Returns the number of uploads. */
+export async function releaseAllUploads(db: Queries): Promise<number> {
+  const { changes } = await db.run(
+    `UPDATE vault_document_uploads SET state = 'waiting', claim = NULL, claimed_until = NULL
+     WHERE state = 'receiving'`,
+  );
+  return changes;
+}
+
+/** Records the object of an upload. False when another request has taken the upload over, or it does not exist. */
 export async function finishUpload(
   db: Queries,
-  id: DocumentId,
+  { id, claim }: UploadClaim,
   objectSha256: string,
 ): Promise<boolean> {
   const { changes } = await db.run(
-    "UPDATE vault_document_uploads SET state = 'received', object_sha256 = ? WHERE id = ? AND state = 'receiving'",
+    `UPDATE vault_document_uploads SET state = 'received', object_sha256 = ?, claim = NULL, claimed_until = NULL
+     WHERE id = ? AND claim = ? AND state = 'receiving'`,
     objectSha256,
     id,
+    claim,
   );
   return changes > 0;
 }
@@ -90,11 +137,13 @@ export async function deleteUpload(tx: Transaction, id: DocumentId): Promise<boo
   return changes > 0;
 }
 
-/** Deletes the uploads that expired before a moment; returns their number. */
-export async function deleteExpiredUploads(db: Queries, before: number): Promise<number> {
+/** Deletes the uploads that have expired and that no request receives; returns their number. */
+export async function deleteExpiredUploads(db: Queries, now: number): Promise<number> {
   const { changes } = await db.run(
-    "DELETE FROM vault_document_uploads WHERE expires_at < ?",
-    before,
+    `DELETE FROM vault_document_uploads
+     WHERE expires_at < ? AND (state <> 'receiving' OR COALESCE(claimed_until, 0) <= ?)`,
+    now,
+    now,
   );
   return changes;
 }
@@ -110,13 +159,15 @@ export async function countUploads(db: Queries, userId: AccountId): Promise<numb
 
 /**
  * Returns the bytes that the uploads of a user hold or may still add: received bytes, and the announced sizes of uploads
- * whose addresses are valid.
+ * whose addresses are valid or whose body is being received.
  */
 export async function sumUploadBytes(db: Queries, userId: AccountId, now: number): Promise<number> {
   const row = await db.get<{ total: number }>(
     `SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT) AS total FROM vault_document_uploads
-     WHERE user_id = ? AND (state <> 'waiting' OR expires_at > ?)`,
+     WHERE user_id = ? AND (state = 'received' OR expires_at > ?
+       OR (state = 'receiving' AND COALESCE(claimed_until, 0) > ?))`,
     userId,
+    now,
     now,
   );
   return Number(row?.total ?? 0);

@@ -24,12 +24,14 @@ test("the line becomes options", async () => {
 test("preferences are shown and changed", async () => {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({
-    "GET /api/auth/me/preferences": { body: { pdf_open_mode: "in_app" } },
+    "GET /api/auth/me/preferences": {
+      body: { pdf_open_mode: "in_app", default_storage_backend: "internal" },
+    },
     "PATCH /api/auth/me/preferences": { body: { pdf_open_mode: "new_tab" } },
   });
   await signIn(home.path, { url: daemon.url, vault: {} });
   const shown = await runCli(["vault", "preference", "get"], { home: home.path });
-  expect(shown.out).toBe("pdf_open_mode\tin_app\n");
+  expect(shown.out).toBe("pdf_open_mode\tin_app\ndefault storage\tinternal\n");
   const line = ["vault", "preference", "set", "--pdf-open-mode", "new_tab", "--json"];
   expect((await runCli(line, { home: home.path })).json()).toEqual({ pdf_open_mode: "new_tab" });
   expect(daemon.requests[1]?.json()).toEqual({ pdf_open_mode: "new_tab" });

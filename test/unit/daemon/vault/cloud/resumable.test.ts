@@ -55,6 +55,22 @@ test("a provider that is away leaves the bytes for another attempt", async () =>
   expect((await t.audit()).map(({ event_type: type }) => type)).toEqual(["cloud.file_uploaded"]);
 });
 
+test("the hash of an upload without bytes is compared, too", async () => {
+  await using scene = await openScene();
+  const { t, mira, place } = scene;
+  const begin = async () => {
+    const empty = { name: "empty.txt", size: 0, fingerprint: "none" };
+    const begun = await t.cloud.resumable.begin(mira, place.connection_id, empty);
+    if (begun.kind !== "open") throw new Error(begun.kind);
+    return { connection_id: place.connection_id, upload_id: begun.upload.id };
+  };
+  const wrong = await t.cloud.resumable.complete(mira, await begin(), sha256);
+  expect(wrong).toEqual({ kind: "hash_mismatch" });
+  const hashOfNothing = createHash("sha256").digest("hex");
+  const right = await t.cloud.resumable.complete(mira, await begin(), hashOfNothing);
+  expect(right).toMatchObject({ kind: "uploaded", size: 0 });
+});
+
 test("a failure that cannot pass discards the bytes", async () => {
   await using scene = await openScene();
   const { t, storage, mira, place } = scene;

@@ -164,6 +164,20 @@ describe("responses of real servers", () => {
     expect(outcome).toMatchObject({ items: [{ name: "secret", size: undefined }, { name: "a" }] });
   });
 
+  test("an item whose type the server does not give is unknown, not a file", async () => {
+    const href = (path: string) => `<D:response><D:href>${path}</D:href>`;
+    const outcome = await list(
+      multistatus(
+        folder("/b%20x/") +
+          `${href("/b%20x/busy/")}<D:status>HTTP/1.1 503 Service Unavailable</D:status></D:response>` +
+          `${href("/b%20x/locked/")}<D:propstat><D:prop><D:resourcetype/></D:prop>
+             <D:status>HTTP/1.1 403 Forbidden</D:status></D:propstat></D:response>` +
+          file("/b%20x/a"),
+      ),
+    );
+    expect(outcome).toMatchObject({ kind: "ok", unknown: ["busy", "locked"] });
+  });
+
   test("a server behind a proxy may see itself under another path", async () => {
     const body = multistatus(folder("/inner/") + file("/inner/a"));
     expect(await list(body)).toMatchObject({ kind: "offline", note: "foreign_href" });

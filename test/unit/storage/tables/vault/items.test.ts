@@ -1,8 +1,16 @@
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { parseQuery } from "../../../../../daemon/vault/search/query.ts";
 import type { Transaction } from "../../../../../storage/engine/database.ts";
-import { softDeleteItem } from "../../../../../storage/tables/vault/items.ts";
+import { insertTopic, updateTopic } from "../../../../../storage/tables/vault/documents/topics.ts";
+import { toAccountId, toConnectionId } from "../../../../../storage/tables/vault/ids.ts";
+import {
+  getItemAnalysis,
+  putItemAnalysis,
+} from "../../../../../storage/tables/vault/item-analysis.ts";
+import { replaceFolderItems, softDeleteItem } from "../../../../../storage/tables/vault/items.ts";
+import { putSearchEntry, searchEntries } from "../../../../../storage/tables/vault/search.ts";
+import { insertVaultUser } from "../../../../../storage/tables/vault/users.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
-import { toConnectionId } from "../../../../../storage/tables/vault/ids.ts";
 
 test("items below a folder are found by their parents, without a scan of the connection", async () => {
   const db = await openTestDatabase({ engine: "sqlite" });
@@ -22,3 +30,97 @@ test("items below a folder are found by their parents, without a scan of the con
     new Set(["SEARCH child USING INDEX vault_items_folder (connection_id=? AND parent_ref=?)"]),
   );
 });
+
+describe.each(["sqlite", "postgres"] as const)("items on %s", (engine) => {
+  test("a listing keeps what is recorded of items whose storage failed to describe them", async () => {
+    await using scene = await openScene(engine);
+    await scene.list("", [item("docs", "folder"), item("old.txt")]);
+    await scene.list("docs", [item("docs/a.txt")]);
+    await scene.list("", [item("docs"), item("new.txt")], ["docs", "new.txt"]);
+    expect(await scene.live()).toEqual(["docs", "docs/a.txt", "new.txt"]);
+    expect(
+      await scene.db.all("SELECT kind FROM vault_items WHERE provider_item_id = 'docs'"),
+    ).toEqual([{ kind: "folder" }]);
+  });
+
+  test("a renamed item is found by its new name only, and keeps a renamed topic", async () => {
+    await using scene = await openScene(engine);
+    await scene.list("", [{ ...item("id-1"), name: "offer.txt" }]);
+    await scene.analyse("id-1", "twelve bicycles");
+    const find = (query: Partial<Parameters<typeof searchEntries>[2]>, words: string) =>
+      searchEntries(
+        scene.db,
+        parseQuery(words),
+        { userId: mira, ...query },
+        { limit: 5, offset: 0 },
+      );
+    expect((await find({}, "offer")).total).toBe(1);
+    await scene.list("", [{ ...item("id-1"), name: "contract.txt" }]);
+    expect((await find({}, "offer")).total).toBe(0);
+    expect((await find({}, "contract bicycles")).total).toBe(1);
+    expect((await find({ topicKey: "deals" }, "bicycles")).total).toBe(1);
+    await scene.db.transaction((tx) =>
+      updateTopic(tx, { id: "topic", name: "Purchases", nameKey: "purchases", description: "" }),
+    );
+    expect((await find({ topicKey: "deals" }, "bicycles")).total).toBe(0);
+    expect((await find({ topicKey: "purchases" }, "bicycles")).total).toBe(1);
+  });
+});
+
+const mira = toAccountId("mira");
+
+function item(id: string, kind: "file" | "folder" = "file") {
+  return {
+    ...{ providerItemId: id, name: id.split("/").at(-1) ?? id, kind, size: 1, modifiedAt: 1 },
+    parentRef: id.split("/").slice(0, -1).join("/"),
+    ...{ contentType: undefined, etag: "e", version: "v" },
+  } as const;
+}
+
+async function openScene(engine: "sqlite" | "postgres") {
+  const db = await openTestDatabase({ engine });
+  const connectionId = toConnectionId("c");
+  let ids = 0;
+  const owner = { connectionId, userId: mira, newId: () => `row-${(ids += 1)}` };
+  await db.transaction(async (tx) => {
+    await insertVaultUser(tx, {
+      ...{ id: mira, handle: "mira", email: "mira@example.org", passwordHash: "", role: "user" },
+      passwordMustChange: false,
+    });
+    await insertTopic(tx, {
+      ...{ id: "topic", userId: mira, name: "Deals", nameKey: "deals", description: "" },
+    });
+    await tx.run(
+      `INSERT INTO vault_connections (id, user_id, provider, display_name, settings, credentials, status, generation, created_at)
+       VALUES ('c', 'mira', 'memory', 'Memory', '{}', '', 'connected', 1, 1)`,
+    );
+  });
+  const rowOf = async (id: string) =>
+    (await db.get<{ id: string }>("SELECT id FROM vault_items WHERE provider_item_id = ?", id))
+      ?.id ?? "";
+  return {
+    db,
+    list: (parent: string, items: Parameters<typeof replaceFolderItems>[3], unknown?: string[]) =>
+      db.transaction((tx) => replaceFolderItems(tx, owner, parent, items, unknown)),
+    live: async () =>
+      (
+        await db.all<{ id: string }>(
+          "SELECT provider_item_id AS id FROM vault_items WHERE deleted_at IS NULL ORDER BY provider_item_id",
+        )
+      ).map(({ id }) => id),
+    async analyse(id: string, text: string) {
+      const itemId = await rowOf(id);
+      await db.transaction(async (tx) => {
+        await putItemAnalysis(tx, itemId, {
+          ...{ text, missing: undefined, topicIds: ["topic", "deleted"], version: "v" },
+        });
+        await putSearchEntry(tx, {
+          ...{ userId: mira, source: { itemId }, title: "offer.txt", body: text },
+          ...{ contentType: "text/plain", connectionId },
+        });
+      });
+      expect((await getItemAnalysis(db, itemId)).topics).toEqual(["Deals"]);
+    },
+    [Symbol.asyncDispose]: () => db.close(),
+  };
+}

@@ -48,6 +48,21 @@ describe.each(["sqlite", "postgres"] as const)("search on %s", (engine) => {
   });
   afterAll(() => db.close());
 
+  test("a long text of many distinct words is stored, and found by the words of its beginning", async () => {
+    const syllables = (seed: number) =>
+      String.fromCodePoint(...[7, 131, 1_999, 4_001].map((n) => 0xac00 + ((seed * n) % 11_172)));
+    const body = Array.from({ length: 58_000 }, (_, index) => syllables(index + 1)).join(" ");
+    await add("korean", noor, "긴 글.txt", body);
+    const { matches } = await searchEntries(
+      db,
+      parseQuery(syllables(5)),
+      { userId: noor },
+      { limit: 10, offset: 0 },
+    );
+    expect(matches.map(({ documentId }) => documentId)).toContain("korean");
+    await db.transaction((tx) => deleteDocument(tx, toDocumentId("korean")));
+  });
+
   async function add(id: string, userId: AccountId, title: string, body: string) {
     const documentId = toDocumentId(id);
     await db.transaction(async (tx) => {

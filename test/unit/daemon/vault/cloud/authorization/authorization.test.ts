@@ -59,7 +59,7 @@ async function open(
     const cookie = (name: string) => (name === bound.cookie.name ? bound.cookie.value : undefined);
     const page = await authorization.accept("memory", { state, code, cookie });
     if (page.kind !== "confirm") return page;
-    return authorization.confirm("memory", { ...page, cookie });
+    return authorization.confirm("memory", { ...page, cookie, address: "192.0.2.7" });
   }
   async function onlyConnection() {
     const { connections } = await test.cloud.connections.list(mira, { page: 1, per_page: 10 });
@@ -94,6 +94,16 @@ describe("a sign-in that begins", () => {
       });
       expect(await place.states()).toEqual([]);
     }
+  });
+
+  test("of two browsers that open one start link at once, one gets the sign-in", async () => {
+    await using place = await open();
+    const { authorization } = place.test.cloud;
+    const { url } = await authorization.start(place.mira, "memory", {});
+    const ticket = url.split("/").at(-1) ?? "";
+    const bound = await Promise.all([authorization.bind(ticket), authorization.bind(ticket)]);
+    expect(bound.filter((one) => one !== undefined)).toHaveLength(1);
+    expect(await authorization.bind(ticket)).toBeUndefined();
   });
 
   test("keeps neither its state nor its verifier in the clear", async () => {
