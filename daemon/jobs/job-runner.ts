@@ -45,6 +45,8 @@ export interface JobRunnerOptions {
 }
 
 const ERROR_CHARACTERS_MAX = 500;
+/** How many times in a row the work of a schedule is repeated at once after the process died. */
+const INTERRUPTIONS_MAX = 3;
 
 export function createJobRunner(options: JobRunnerOptions): JobRunner {
   const { db, clock, random, log, owner, abandonMs = 60_000 } = options;
@@ -56,6 +58,7 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
         runAt: job.runAt,
         error: undefined,
         countAttempt: false,
+        isInterrupted: true,
       }),
     );
   }
@@ -77,7 +80,12 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
       const waitMs = error instanceof RetryLaterError ? Math.min(error.waitMs, kind.retryMaxMs) : 0;
       const runAt = clock() + Math.max(retryDelay(kind, job.attempts, random()), waitMs);
       await db.transaction((tx) =>
-        releaseClaimed(tx, claimOf(job), { runAt, error: text, countAttempt: true }),
+        releaseClaimed(tx, claimOf(job), {
+          runAt,
+          error: text,
+          countAttempt: true,
+          isInterrupted: false,
+        }),
       );
       log.warn({ ...fields, retry_at: runAt }, "job failed, will retry");
     }
@@ -105,7 +113,13 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
       const error = "the process ended while the job was running";
       await db.transaction(async (tx) => {
         if (claim.attempts < (kind?.attemptsMax ?? kindDefaults.attemptsMax))
-          return releaseClaimed(tx, claim, { runAt: clock(), error, countAttempt: true });
+          return releaseClaimed(tx, claim, {
+            runAt: clock(),
+            error,
+            countAttempt: true,
+            // Work that ends the process each time waits for its next scheduled time.
+            isInterrupted: claim.attempts < INTERRUPTIONS_MAX,
+          });
         if (!(await deadLetterClaimed(tx, claim, error)) || kind?.onAbandoned === undefined) return;
         const job = await findJob(tx, claim.id);
         if (job !== undefined) await kind.onAbandoned(tx, job.payload);

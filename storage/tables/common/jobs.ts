@@ -112,7 +112,8 @@ export async function deleteClaimed(db: Queries, claim: Claim): Promise<boolean>
 
 /**
  * Releases a claimed job, which then waits until `runAt`. Deletes it when another job of its key is waiting by now,
- * which does the same work. `countAttempt` false restores the number of attempts from before the claim.
+ * which does the same work; that one takes the earlier time and the attempts of a job that was interrupted.
+ * `countAttempt` false restores the number of attempts from before the claim.
  */
 export async function releaseClaimed(
   tx: Transaction,
@@ -121,8 +122,24 @@ export async function releaseClaimed(
     readonly runAt: number;
     readonly error: string | undefined;
     readonly countAttempt: boolean;
+    /** The work did not end, so that it must not wait for the time of the other job. */
+    readonly isInterrupted: boolean;
   },
 ): Promise<void> {
+  const attempts = retry.countAttempt ? claim.attempts : claim.attempts - 1;
+  if (retry.isInterrupted)
+    await tx.run(
+      `UPDATE jobs SET run_at = ?, attempts = ?, updated_at = ?
+       WHERE state = 'waiting' AND run_at > ? AND EXISTS (
+         SELECT 1 FROM jobs AS interrupted
+         WHERE interrupted.kind = jobs.kind AND interrupted.key = jobs.key AND interrupted.id = ?
+           AND interrupted.state = 'running' AND interrupted.lease_owner = ? AND interrupted.attempts = ?)`,
+      retry.runAt,
+      attempts,
+      tx.now,
+      retry.runAt,
+      ...claimValues(claim),
+    );
   const { changes } = await tx.run(
     `DELETE FROM jobs WHERE ${CLAIMED} AND EXISTS (
        SELECT 1 FROM jobs AS next
@@ -134,10 +151,10 @@ export async function releaseClaimed(
   }
   await tx.run(
     `UPDATE jobs SET state = 'waiting', lease_owner = NULL, leased_until = NULL, run_at = ?,
-       attempts = attempts - ?, last_error = COALESCE(?, last_error), updated_at = ?
+       attempts = ?, last_error = COALESCE(?, last_error), updated_at = ?
      WHERE ${CLAIMED}`,
     retry.runAt,
-    retry.countAttempt ? 0 : 1,
+    attempts,
     retry.error ?? null,
     tx.now,
     ...claimValues(claim),

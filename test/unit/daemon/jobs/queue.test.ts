@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   createJobQueue,
   type EnqueuedJob,
@@ -470,5 +470,64 @@ describe("a schedule", () => {
     await queue.runDue();
     expect(runs).toBe(3);
     expect(await countJobs(db)).toEqual({ waiting: 1, running: 0, dead: 0 });
+  });
+
+  const openSchedule = async (run: (signal: AbortSignal) => Promise<void>) => {
+    const queue = makeQueue();
+    const tidy = {
+      name: "tidy",
+      next: everyMs(86_400_000),
+      run: ({ signal }: JobContext) => run(signal),
+    };
+    const schedules = createSchedules({ queue, db, clock: () => now }, [tidy]);
+    return { queue, schedules };
+  };
+
+  test("runs again after a stop that interrupted it, and only then before its time", async () => {
+    const started = Promise.withResolvers<void>();
+    const first = await openSchedule(async (signal) => {
+      started.resolve();
+      await new Promise((_, reject) => signal.addEventListener("abort", reject));
+    });
+    await first.queue.start();
+    await first.schedules.runNow("tidy");
+    await started.promise;
+    await first.queue.stop(1000);
+    let runs = 0;
+    const second = await openSchedule(async () => void (runs += 1));
+    await second.schedules.start();
+    await second.queue.runDue();
+    expect(runs).toBe(1);
+    await second.queue.runDue();
+    expect(runs).toBe(1);
+  });
+
+  test("runs again after the process died during it, until it died three times in a row", async () => {
+    let runs = 0;
+    const crash = async () => {
+      const { queue, schedules } = await openSchedule(() => {
+        runs += 1;
+        return new Promise(() => undefined);
+      });
+      await schedules.start();
+      await queue.start();
+      await vi.waitFor(() => expect(runs).toBe(crashes));
+    };
+    let crashes = 1;
+    const { schedules } = await openSchedule(async () => undefined);
+    await schedules.runNow("tidy");
+    await crash();
+    crashes = 2;
+    await crash();
+    crashes = 3;
+    await crash();
+    const last = await openSchedule(async () => void (runs += 1));
+    await last.queue.start();
+    await last.queue.stop(1000);
+    expect(runs).toBe(3);
+    now += 86_400_000;
+    const later = await openSchedule(async () => void (runs += 1));
+    await later.queue.runDue();
+    expect(runs).toBe(4);
   });
 });
