@@ -41,7 +41,7 @@ import {
 import type { NodeHandler } from "./http/server.ts";
 import type { SshServer } from "./forge/git/ssh/ssh-server.ts";
 import { createLimiter } from "./http/limits.ts";
-import { openCertificate } from "./http/tls.ts";
+import { openCertificate, watchCertificate } from "./http/tls.ts";
 import { createJobQueue } from "./jobs/queue.ts";
 import { type KeyRotation, rotateMasterKey } from "../storage/keys/rotation.ts";
 import { createLogger, type Log } from "./utilities/logging.ts";
@@ -97,15 +97,22 @@ export async function startDaemon(input: DaemonInput): Promise<RunningDaemon> {
   try {
     const deps = toServiceDeps(input, stores, log);
     const composed = await compose(deps);
-    const certificate = await openCertificate(input.settings.tls, {
-      keysDirectory: stores.directory.keys,
-      hosts: deps.addresses.names(),
-      clock: input.clock,
-      writePrivately,
-    });
+    const openTls = () =>
+      openCertificate(input.settings.tls, {
+        keysDirectory: stores.directory.keys,
+        hosts: deps.addresses.names(),
+        clock: input.clock,
+        writePrivately,
+      });
+    const certificate = await openTls();
     const door = createDoor(composed.handler);
     const listening = await listenEverywhere(input.settings, door.handler, certificate);
     undo.push(() => listening.stop(0));
+    const { clock } = input;
+    const replace = listening.replaceCertificate;
+    const watch = certificate && watchCertificate({ open: openTls, replace, log: deps.log, clock });
+    await watch?.look();
+    undo.push(async () => watch?.[Symbol.dispose]());
     deps.addresses.listening(listening.urls);
     const ssh = await composed.openSsh();
     const sshPort = ssh && (await listenSsh(ssh, input.settings));
@@ -127,11 +134,13 @@ export async function startDaemon(input: DaemonInput): Promise<RunningDaemon> {
       sshPort,
       dataDirectory: input.paths.dataDirectory,
       firstStart,
-      stop: () =>
-        (stopping ??= stopAll(deps, composed, [
+      stop: () => {
+        watch?.[Symbol.dispose]();
+        return (stopping ??= stopAll(deps, composed, [
           listening,
           ...(ssh === undefined ? [] : [ssh]),
-        ]).finally(() => unwatch?.())),
+        ]).finally(() => unwatch?.()));
+      },
     };
   } catch (error) {
     for (const step of undo.toReversed())
@@ -370,11 +379,15 @@ function secretsOf(settings: Settings): string[] {
 async function initialiseOnce(deps: ServiceDeps): Promise<RunningDaemon["firstStart"]> {
   if (await isInitialised(deps.db)) return undefined;
   const password = generatePassword();
-  const made = await createAdministrators(toAdministratorsDeps(deps), {
-    ...DEFAULT_ADMINISTRATOR,
-    password,
-  });
-  return { ...made, password };
+  try {
+    const first = { ...DEFAULT_ADMINISTRATOR, password };
+    return { ...(await createAdministrators(toAdministratorsDeps(deps), first)), password };
+  } catch (error) {
+    // Another daemon on the same database has created them meanwhile.
+    if (error instanceof AppError && error.code === "conflict" && (await isInitialised(deps.db)))
+      return undefined;
+    throw error;
+  }
 }
 
 async function stopAll(

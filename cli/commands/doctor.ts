@@ -15,6 +15,7 @@ import { probeStore, createMachineKeyring } from "../profile/stores.ts";
 import type { CommandModule } from "../tree/entry.ts";
 import { BACKUP_LOG_HINT, readBackupState } from "../support/backup-state.ts";
 import { parseObject } from "../support/json.ts";
+import type { Warning } from "../support/machine-checks.ts";
 
 export interface DoctorOptions {
   /** Exit with an error code when a check fails. */
@@ -95,13 +96,11 @@ function toReport(findings: readonly Finding[], { columns: width, style }: Io): 
   return lines.map((line) => `${line}\n`).join("");
 }
 
-/** One check: returns its finding or throws. A warning starts with its mark. */
+/** One check: returns its finding or throws. */
 type Check = (cli: CliContext) => Promise<string | Warning>;
 
-interface Warning {
-  readonly warning: string;
-  readonly hint: string;
-}
+// Loaded on demand, as they load the settings of the daemon.
+const machineChecks = () => import("../support/machine-checks.ts");
 
 const checks: readonly (readonly [string, Check])[] = [
   ["settings", checkSettings],
@@ -109,6 +108,9 @@ const checks: readonly (readonly [string, Check])[] = [
   ["keyring", checkKeyring],
   ["credentials", checkStore],
   ["master key", checkMasterKey],
+  ["git", async (cli) => (await machineChecks()).checkGit(cli)],
+  ["disk", async (cli) => (await machineChecks()).checkSpace(cli)],
+  ["certificate", async (cli) => (await machineChecks()).checkCertificate(cli)],
   ["daemon", checkDaemon],
   ["backups", checkBackups],
   ["forge", (cli) => checkSignIn(cli, "forge")],

@@ -85,6 +85,7 @@ function toCheck(settings: Settings, urls: readonly string[]) {
       ...settings.allowedHosts.map((host) => (host.includes(":") ? `[${host}]` : host)),
     ],
     allowedOrigins: settings.allowedOrigins,
+    ownOrigins: configuredUrls.map((url) => new URL(url).origin),
   });
 }
 

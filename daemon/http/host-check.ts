@@ -6,6 +6,8 @@ export interface HostRules {
   readonly allowedHosts: readonly string[];
   /** Origins that may send unsafe requests from a browser, besides the daemon's own. */
   readonly allowedOrigins: readonly string[];
+  /** Origins of the daemon's own pages, which a proxy may serve under another name than the `Host` that it sends. */
+  readonly ownOrigins: readonly string[];
 }
 
 /** A refusal before routing. */
@@ -23,6 +25,7 @@ export function createHostCheck(
 ): (request: IncomingMessage) => HostRefusal | undefined {
   const hosts = new Set(rules.allowedHosts.map((host) => host.toLowerCase()));
   const origins = new Set(rules.allowedOrigins.map((origin) => origin.toLowerCase()));
+  const ownOrigins = new Set(rules.ownOrigins.map((origin) => origin.toLowerCase()));
   return (request) => {
     const host = request.headers.host?.toLowerCase() ?? "";
     if (!request.url?.startsWith("/") || hasDuplicateHost(request) || !isAllowedHost(host, hosts))
@@ -36,7 +39,8 @@ export function createHostCheck(
     if (origin !== undefined && origins.has(origin)) return undefined;
     const site = request.headers["sec-fetch-site"];
     const isForeignSite = site !== undefined && site !== "same-origin" && site !== "none";
-    if (isForeignSite || (origin !== undefined && originHost(origin) !== host))
+    const isOwnOrigin = origin === undefined || ownOrigins.has(origin) || isOriginOf(origin, host);
+    if (isForeignSite || !isOwnOrigin)
       return {
         status: 403,
         message:
@@ -75,9 +79,10 @@ function isAllowedHost(host: string, hosts: ReadonlySet<string>): boolean {
   return name !== undefined && hosts.has(name);
 }
 
-function originHost(origin: string): string | undefined {
-  const match = /^https?:\/\/([^/]+)$/.exec(origin);
-  return match?.[1];
+/** Returns whether an origin has the host of a `Host` header, which may name the default port of the scheme. */
+function isOriginOf(origin: string, host: string): boolean {
+  const [, scheme, named] = /^(https?):\/\/([^/]+)$/.exec(origin) ?? [];
+  return named === host || `${named}:${scheme === "https" ? 443 : 80}` === host;
 }
 
 function hasDuplicateHost(request: IncomingMessage): boolean {

@@ -1,9 +1,11 @@
 import type { Server, ServerResponse } from "node:http";
+import { Server as TlsServer } from "node:https";
 import { createServer as createProbe, type AddressInfo, type Socket } from "node:net";
 import { AppError } from "../errors.ts";
 import type { Settings } from "../settings/settings.ts";
 import { limitChunks, limitConnections, limitPipelining, sliceReads } from "./connection-limit.ts";
 import type { NodeHandler } from "./server.ts";
+import type { Certificate, CertificateFiles } from "./tls.ts";
 
 const KEEP_ALIVE_MS = 5_000;
 const HEADERS_MAX = 200;
@@ -12,7 +14,7 @@ const HEADERS_MAX = 200;
 export interface ListenAt {
   readonly host: string;
   readonly port: number;
-  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
+  readonly tls: CertificateFiles | undefined;
   readonly timeouts: Timeouts;
   /** The flag that error messages suggest for another port; `--port` by default. */
   readonly portFlag?: "--port" | "--tls-port";
@@ -30,6 +32,8 @@ export interface Timeouts {
 export interface Listening {
   readonly url: string;
   readonly port: number;
+  /** Serves another certificate to new connections; running ones keep theirs. Does nothing for http. */
+  replaceCertificate(certificate: Certificate): void;
   /** Stops accepting, waits at most `graceMs` for running requests, then closes all connections. */
   stop(graceMs: number): Promise<void>;
 }
@@ -85,6 +89,9 @@ export async function listenAt(handler: NodeHandler, at: ListenAt): Promise<List
   return {
     url: `${scheme}://${host}:${bound}`,
     port: bound,
+    replaceCertificate: ({ cert, key }) => {
+      if (server instanceof TlsServer) server.setSecureContext({ cert, key });
+    },
     stop: (graceMs) => stopServer(server, graceMs),
   };
 }
@@ -179,6 +186,8 @@ async function stopServer(server: Server, graceMs: number): Promise<void> {
 export interface ListeningEverywhere {
   /** http first. */
   readonly urls: readonly string[];
+  /** Serves another certificate to new connections of https. */
+  replaceCertificate(certificate: Certificate): void;
   /** Stops accepting on all of them and waits for running requests at most `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }
@@ -190,7 +199,7 @@ export interface ListeningEverywhere {
 export async function listenEverywhere(
   settings: Settings,
   handler: NodeHandler,
-  certificate: { readonly certFile: string; readonly keyFile: string } | undefined,
+  certificate: CertificateFiles | undefined,
 ): Promise<ListeningEverywhere> {
   const timeouts = {
     headers: settings.headersTimeoutSeconds * 1000,
@@ -223,7 +232,13 @@ export async function listenEverywhere(
     await stop(0);
     throw error;
   }
-  return { urls: open.map((listening) => listening.url), stop };
+  return {
+    urls: open.map((listening) => listening.url),
+    replaceCertificate: (replacement) => {
+      for (const listening of open) listening.replaceCertificate(replacement);
+    },
+    stop,
+  };
 }
 
 /** Returns the port of SSH: the configured one, else the second after http's, or a free one. */

@@ -4,11 +4,18 @@ import { isIP } from "node:net";
 import { join } from "node:path";
 import { createSecureContext } from "node:tls";
 import type { TlsSetting } from "../settings/types.ts";
+import type { Log } from "../utilities/logging.ts";
 
 /** The validated files of the https server: certificate and matching private key. */
 export interface CertificateFiles {
   readonly certFile: string;
   readonly keyFile: string;
+}
+
+/** A certificate, with its chain, and its key in PEM form. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
 }
 
 /** Thrown when https cannot be served. The message names the file and its fault. */
@@ -34,6 +41,10 @@ const DAY_MS = 86_400_000;
 /** Apple's systems reject certificates that are valid for more than 825 days, even trusted ones. */
 const LIFE_DAYS = 800;
 const RENEW_DAYS = 30;
+/** The end of a configured certificate is reported so long before, once a day. */
+const WARN_DAYS = 14;
+/** Programs that renew certificates replace the files about once in two months. */
+const WATCH_MS = 60_000;
 const LOOPBACK = ["localhost", "127.0.0.1", "::1"];
 
 /**
@@ -53,7 +64,7 @@ export async function openCertificate(
       return openOwnCertificate(options);
     case "files": {
       const files = { certFile: tls.certificateFile, keyFile: tls.keyFile };
-      await assertPair(files, options.clock());
+      await readPair(files, options.clock());
       return files;
     }
   }
@@ -89,7 +100,7 @@ async function isUsable(
   now: number,
 ): Promise<boolean> {
   try {
-    const certificate = await assertPair(files, now + RENEW_DAYS * DAY_MS);
+    const { certificate } = await readPair(files, now + RENEW_DAYS * DAY_MS);
     return (
       certificate.validFromDate.getTime() <= now &&
       names.length === namesIn(certificate).length &&
@@ -103,11 +114,64 @@ async function isUsable(
   }
 }
 
+export interface CertificateWatchOptions {
+  /** Opens the certificate as at the start; renews an own one that ends soon. */
+  readonly open: () => Promise<CertificateFiles | undefined>;
+  readonly replace: (certificate: Certificate) => void;
+  readonly log: Pick<Log, "info" | "warn">;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+}
+
+/** Looks at the certificate once a minute. */
+export interface CertificateWatch extends Disposable {
+  /** Looks at once; for tests. */
+  look(): Promise<void>;
+}
+
+/**
+ * Serves a renewed certificate without a restart, renews an own one and warns of the end of a configured one. While
+ * the files cannot be served, such as between the two writes of a renewal, the former certificate stays.
+ */
+export function watchCertificate(options: CertificateWatchOptions): CertificateWatch {
+  const { open, replace, log, clock } = options;
+  let served: string | undefined;
+  let complaint = "";
+  let warnedAt = -Infinity;
+
+  async function look(): Promise<void> {
+    try {
+      const files = await open();
+      if (files === undefined) return;
+      const { certificate, cert, key } = await readPair(files, clock());
+      const { fingerprint256: fingerprint, validToDate } = certificate;
+      if (served !== undefined && served !== fingerprint) {
+        replace({ cert, key });
+        log.info({ ends_at: validToDate.toISOString() }, "serves a renewed certificate");
+      }
+      served = fingerprint;
+      complaint = "";
+      const now = clock();
+      if (validToDate.getTime() - now > WARN_DAYS * DAY_MS || now - warnedAt < DAY_MS) return;
+      warnedAt = now;
+      log.warn({ ends_at: validToDate.toISOString() }, "the certificate of https ends soon");
+    } catch (error) {
+      const text = reasonOf(error);
+      if (text !== complaint)
+        log.warn({ err: error }, "failed to read the certificate, serves the former one");
+      complaint = text;
+    }
+  }
+
+  const timer = setInterval(() => void look(), WATCH_MS).unref();
+  return { look, [Symbol.dispose]: () => clearInterval(timer) };
+}
+
 /** Reads and validates both files. Throws `TlsError`. */
-async function assertPair(
+async function readPair(
   { certFile, keyFile }: CertificateFiles,
   now: number,
-): Promise<X509Certificate> {
+): Promise<Certificate & { readonly certificate: X509Certificate }> {
   const [certText, keyText] = [await read(certFile), await read(keyFile)];
   const certificate = toCertificate(certFile, certText);
   const key = toKey(keyFile, keyText);
@@ -119,7 +183,7 @@ async function assertPair(
     throw new TlsError(`the certificate in ${certFile} ended on ${ended}; put a valid one there`);
   }
   assertServable(certFile, certText, keyText);
-  return certificate;
+  return { certificate, cert: certText, key: keyText };
 }
 
 /**

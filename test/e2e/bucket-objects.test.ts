@@ -135,6 +135,25 @@ onServer.describe("two daemons on one database and one bucket", () => {
   afterAll(() => databases.dropAll());
 
   onServer(
+    "start on an empty database at the same time, and one of them creates the administrators",
+    async () => {
+      await using bucket = await startS3Server();
+      const env = {
+        CROFT_DATABASE_URL: await databases.create(),
+        CROFT_MASTER_KEY: "07".repeat(32),
+      };
+      await using one = await makeHome(bucket, env);
+      await using two = await makeHome(bucket, env);
+      const daemons = await Promise.all([one.serve(), two.serve()]);
+      for (const daemon of daemons) {
+        expect((await fetch(`${daemon.url}/readyz`)).status).toBe(200);
+        expect(await daemon.end("SIGTERM")).toBe(0);
+      }
+    },
+    SLOW_MS,
+  );
+
+  onServer(
     "give what the other took, and sweep without taking what is in use",
     async () => {
       await using bucket = await startS3Server();

@@ -2,11 +2,12 @@ import type { ReactNode } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { Form } from "./elements.tsx";
 import { type PageContext, toPath } from "./page.ts";
+import type { ForgeUrls } from "../urls.ts";
 import { ICON_PATH, STYLE_PATH } from "./style.ts";
 
-/** The HTML of a page. */
+/** The HTML of a page. Its addresses begin with the path of the public URL. */
 export function toDocument(
-  { session, viewer, request, instanceName }: Omit<PageContext, "call" | "render" | "form">,
+  { session, viewer, request, instanceName, urls }: Omit<PageContext, "call" | "render" | "form">,
   { title, body }: { readonly title: string; readonly body: ReactNode },
 ): string {
   const back = request.target.startsWith("/user/") ? "/" : request.target;
@@ -51,7 +52,18 @@ export function toDocument(
     </html>
   );
   const markup = renderToStaticMarkup(page).replace(CONTROL, toVisible);
-  return `<!doctype html>\n${markup}`;
+  return `<!doctype html>\n${withBasePath(markup, toBasePath(urls))}`;
+}
+
+/** Returns the path of the public URL, which a proxy removes from the requests that it forwards; empty without one. */
+export function toBasePath(urls: ForgeUrls): string {
+  return new URL(urls.publicUrl()).pathname.replace(/\/$/, "");
+}
+
+/** Prepends the path to all addresses of this server. Text cannot match, because its quotation marks are escaped. */
+function withBasePath(markup: string, basePath: string): string {
+  if (basePath === "") return markup;
+  return markup.replace(/( (?:href|src|action)=")(?=\/(?!\/))/g, `$1${basePath}`);
 }
 
 /**

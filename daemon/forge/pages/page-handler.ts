@@ -7,7 +7,7 @@ import type { ForgeCaller } from "../caller.ts";
 import type { Rendering } from "../rendering/rendering.service.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toErrorPage } from "./error-page.tsx";
-import { toDocument } from "./layout.tsx";
+import { toBasePath, toDocument } from "./layout.tsx";
 import type { CallOperation } from "./operations.ts";
 import type { PageAnswer, PageContext, PageRoute, RenderText } from "./page.ts";
 import { SESSION_MS, type Session, type Sessions } from "./sessions.ts";
@@ -84,7 +84,7 @@ export function createPageHandler(deps: PageHandlerDeps): AnswerPage {
       if (request.signal.aborted && isAbort(error)) return unsent;
       const refusal = toRefusal(error);
       if (refusal === undefined) deps.reportBug(error, request);
-      if (refusal?.code === "moved") return moved(refusal);
+      if (refusal?.code === "moved") return moved(refusal, toBasePath(urls));
       const status = refusal === undefined ? 500 : statusOfCode[refusal.code];
       const page = toErrorPage(status, refusal?.message, session !== undefined);
       return send(page, request, session);
@@ -182,7 +182,7 @@ export function createPageHandler(deps: PageHandlerDeps): AnswerPage {
         status: 303,
         headers: {
           ...HEADERS,
-          Location: answered.to,
+          Location: toBasePath(urls) + answered.to,
           ...(cookie === undefined ? {} : { "Set-Cookie": cookie }),
         },
         body: undefined,
@@ -234,8 +234,9 @@ function toAsset(type: string, body: string): SentPage {
 }
 
 /** A renamed user or repository: the address of the API becomes that of the page. */
-function moved({ data }: AppError): SentPage {
-  const location = (data.location ?? "/").replace(/^\/api\/v1\/(?:repos|users|orgs)/, "");
+function moved({ data }: AppError, basePath: string): SentPage {
+  const path = (data.location ?? "/").replace(/^\/api\/v1\/(?:repos|users|orgs)/, "");
+  const location = basePath + path;
   return { status: 307, headers: { ...HEADERS, Location: location }, body: undefined };
 }
 

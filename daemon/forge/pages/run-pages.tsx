@@ -15,6 +15,7 @@ import {
 import type { WireRun } from "../../contract/forge/actions/shapes.ts";
 import { notFound } from "../refusals.ts";
 import { Pager, Rendered, State, Time, toBytesText, UserLink } from "./elements.tsx";
+import { toBasePath } from "./layout.tsx";
 import { type PageContext, type PageParams, type PageRoute, toPageNumber, toPath } from "./page.ts";
 import { readText } from "./read-text.ts";
 import { loadHead, RepositoryHead } from "./repository-head.tsx";
@@ -194,12 +195,13 @@ function ArtifactList({
 
 /** Redirects to the download address of the artifact, as a path, so that it works at every address of the server. */
 async function sendArtifact(
-  { call }: PageContext,
+  { call, urls }: PageContext,
   { owner = "", repo = "", artifact_id = "" }: PageParams,
 ) {
   const { headers } = await call(openArtifact, { params: { owner, repo, artifact_id } });
   const { pathname, search } = new URL(headers?.["Location"] ?? "");
-  return { kind: "redirect", to: `${pathname}${search}` } as const;
+  const path = pathname.slice(toBasePath(urls).length);
+  return { kind: "redirect", to: `${path}${search}` } as const;
 }
 
 async function showJob(context: PageContext, params: PageParams) {

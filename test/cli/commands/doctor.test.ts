@@ -33,6 +33,9 @@ test("a healthy home is all in order", async () => {
     // They are in files although there is a keyring, and the doctor says so.
     credentials: "warning",
     "master key": "ok",
+    git: "ok",
+    disk: "ok",
+    certificate: "ok",
     daemon: "ok",
     backups: "ok",
     forge: "ok",
@@ -191,5 +194,55 @@ test("unreadable settings are reported once", async () => {
   expect(findings.find(({ check }) => check === "daemon")).toMatchObject({
     status: "failed",
     message: "the settings cannot be read",
+  });
+});
+
+describe("what a daemon needs from its machine", () => {
+  const lookAt = async (check: string, env: Readonly<Record<string, string>>, home: string) => {
+    const ran = await runCli(["doctor", "--json"], { home, env });
+    const findings = ran.json() as { check: string; status: string; message: string }[];
+    return findings.find((finding) => finding.check === check);
+  };
+
+  test("a missing or old git fails, and is not needed without a home", async () => {
+    await using home = await temporaryHome();
+    expect(await lookAt("git", { PATH: home.path }, home.path)).toMatchObject({ status: "failed" });
+    await writeFile(join(home.path, "git"), "#!/bin/sh\necho git version 2.30.1\n", {
+      mode: 0o755,
+    });
+    expect(await lookAt("git", { PATH: home.path }, home.path)).toMatchObject({
+      status: "failed",
+      message: "git 2.30.1 is too old",
+    });
+    expect(await lookAt("git", { PATH: "" }, join(home.path, "none"))).toMatchObject({
+      status: "ok",
+    });
+  });
+
+  test("a certificate that has ended, ends soon or is damaged is reported with its file", async () => {
+    await using home = await temporaryHome();
+    const { generate } = await import("selfsigned");
+    const [certificate, key] = [join(home.path, "a.crt"), join(home.path, "a.key")];
+    const look = () => lookAt("certificate", { CROFT_TLS: `${certificate},${key}` }, home.path);
+    const write = async (days: number) => {
+      const notAfterDate = new Date(Date.now() + days * 86_400_000);
+      const notBeforeDate = new Date(Date.now() - 100 * 86_400_000);
+      const made = await generate([{ name: "commonName", value: "croft" }], {
+        notBeforeDate,
+        notAfterDate,
+      });
+      await writeFile(certificate, made.cert);
+    };
+    await write(90);
+    expect(await look()).toMatchObject({ status: "ok" });
+    await write(3);
+    expect(await look()).toMatchObject({ status: "warning" });
+    await write(-3);
+    expect(await look()).toMatchObject({ status: "failed" });
+    await writeFile(certificate, "damaged");
+    expect(await look()).toMatchObject({
+      status: "failed",
+      message: `${certificate} holds no certificate`,
+    });
   });
 });

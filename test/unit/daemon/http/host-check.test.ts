@@ -9,6 +9,7 @@ import {
 const check = createHostCheck({
   allowedHosts: [...loopbackHosts(7420), "croft.example", "named.example:8443"],
   allowedOrigins: ["https://app.example"],
+  ownOrigins: ["https://croft.example"],
 });
 
 function request(
@@ -109,6 +110,18 @@ describe("attack: cross-site request from a browser", () => {
     ).toBeUndefined();
     expect(post({ "sec-fetch-site": "none" })).toBeUndefined();
     expect(post({ origin: "https://app.example", "sec-fetch-site": "cross-site" })).toBeUndefined();
+  });
+
+  test("lets pages of the public address through when a proxy replaces Host, and a default port in Host", () => {
+    const own = { origin: "https://croft.example", "sec-fetch-site": "same-origin" };
+    expect(post(own)).toBeUndefined();
+    const withPort = (origin: string, name: string) =>
+      check(request({ origin, host: name }, { method: "POST" }))?.status;
+    expect(withPort("https://croft.example", "croft.example:443")).toBeUndefined();
+    expect(withPort("http://croft.example", "croft.example:80")).toBeUndefined();
+    expect(withPort("http://croft.example", "croft.example:443")).toBe(403);
+    expect(withPort("https://named.example", "named.example:8443")).toBe(403);
+    expect(post({ ...own, "sec-fetch-site": "cross-site" })?.status).toBe(403);
   });
 
   test.each([

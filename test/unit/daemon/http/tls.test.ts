@@ -7,7 +7,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Agent, request } from "undici";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type CertificateFiles, openCertificate, TlsError } from "../../../../daemon/http/tls.ts";
+import {
+  type Certificate,
+  type CertificateFiles,
+  openCertificate,
+  TlsError,
+  watchCertificate,
+} from "../../../../daemon/http/tls.ts";
 import { writePrivately } from "../../../../storage/keys/private-file.ts";
 
 const DAY = 86_400_000;
@@ -149,5 +155,68 @@ describe("--tls CERT,KEY", () => {
     const { certFile, keyFile } = await open();
     now += 801 * DAY;
     await expect(openFiles(certFile, keyFile)).rejects.toThrow("ended on");
+  });
+});
+
+describe("a renewed certificate", () => {
+  const watch = (at: () => Promise<CertificateFiles | undefined>) => {
+    const served: Certificate[] = [];
+    const lines: string[] = [];
+    const note = (_facts: unknown, message?: string) => void lines.push(message ?? "");
+    const log = { info: note, warn: note };
+    const replace = (certificate: Certificate) => void served.push(certificate);
+    return { served, lines, ...watchCertificate({ open: at, replace, log, clock: () => now }) };
+  };
+
+  test("is served to new connections, and the former one while the files do not match", async () => {
+    const files = await open();
+    const { served, lines, look, ...rest } = watch(() => openFiles(files.certFile, files.keyFile));
+    using _watch = rest;
+    await look();
+    await look();
+    expect(served).toEqual([]);
+    const former = await readFile(files.keyFile, "utf8");
+    await rm(files.certFile);
+    await open();
+    const [cert, key] = [
+      await readFile(files.certFile, "utf8"),
+      await readFile(files.keyFile, "utf8"),
+    ];
+    await writeFile(files.keyFile, former);
+    await look();
+    await look();
+    expect(served).toEqual([]);
+    expect(lines).toEqual(["failed to read the certificate, serves the former one"]);
+    await writeFile(files.keyFile, key);
+    await look();
+    expect(served).toEqual([{ cert, key }]);
+    expect(lines.at(-1)).toBe("serves a renewed certificate");
+  });
+
+  test("of one's own is made before the former one ends", async () => {
+    await open();
+    const { served, look, ...rest } = watch(() => open());
+    using _watch = rest;
+    await look();
+    now += 780 * DAY;
+    await look();
+    expect(served).toHaveLength(1);
+  });
+
+  test("a configured certificate that ends soon is reported once a day", async () => {
+    const files = await open();
+    const { lines, look, ...rest } = watch(() => openFiles(files.certFile, files.keyFile));
+    using _watch = rest;
+    now += 780 * DAY;
+    await look();
+    expect(lines).toEqual([]);
+    now += 10 * DAY;
+    await look();
+    now += DAY / 2;
+    await look();
+    expect(lines).toEqual(["the certificate of https ends soon"]);
+    now += DAY;
+    await look();
+    expect(lines).toHaveLength(2);
   });
 });
