@@ -1,12 +1,13 @@
 import { arch } from "node:os";
 import { join } from "node:path";
-import { open, readFile, rm } from "node:fs/promises";
 import { addressOf, findTarget } from "../client/target.ts";
 import { createTransport, createTrust } from "../client/transport.ts";
 import type { CliContext } from "../context.ts";
 import { readTextFile } from "../profile/config.ts";
+import { createJobFile, JobFileError, readJobFile } from "./files/job-files.ts";
+import { removeFolder } from "./files/job-folders.ts";
 import { version } from "../version.ts";
-import { findEngine } from "./places/container-place.ts";
+import { findEngine } from "./places/engine.ts";
 import { createRunnerClient } from "./protocol-client.ts";
 import { removeRunnerState, type RunnerState, toJobsPath, parseLabel } from "./runner-state.ts";
 import { RUN_SCRIPT } from "./run-script.ts";
@@ -91,13 +92,14 @@ async function acquireRunnerLock(folder: string, system: LockSystem): Promise<()
   const { pid } = system;
   const text = JSON.stringify({ pid, mark: system.processMark(pid) ?? null });
   for (let tries = 0; tries < TRIES; tries += 1) {
-    if (await createFile(path, text)) return () => rm(path, { force: true });
-    const holder = await readHolder(path);
+    if (await createFile(path, text)) return async () => void (await removeFolder(path));
+    const holder = await readHolder(folder, path);
     if (holder !== undefined && isAlive(holder, system))
       throw new CliError("conflict", `the process ${holder.pid} runs this runner already`, {
         hint: "stop it first; another runner needs a home of its own (--home)",
       });
-    await rm(path, { force: true });
+    // Something else than a file is of a job that has damaged the folder.
+    await removeFolder(path);
   }
   throw new CliError("conflict", `${path} is replaced by other processes`);
 }
@@ -109,25 +111,25 @@ interface Holder {
 
 async function createFile(path: string, text: string): Promise<boolean> {
   try {
-    const file = await open(path, "wx", 0o600);
-    await file.writeFile(text);
-    await file.close();
+    await createJobFile(path, text);
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    if (error instanceof JobFileError) return false;
     throw error;
   }
 }
 
-async function readHolder(path: string): Promise<Holder | undefined> {
+const LOCK_BYTES_MAX = 4_096;
+
+async function readHolder(folder: string, path: string): Promise<Holder | undefined> {
   try {
-    // Undefined members: a process was killed while it wrote the file.
-    const { pid, mark } = parseObject(await readFile(path, "utf8")) ?? {};
+    // Undefined members: a process was killed while it wrote the file. No text: its owner removed it at this moment.
+    const text = (await readJobFile(folder, path, LOCK_BYTES_MAX)) ?? "";
+    const { pid, mark } = parseObject(text) ?? {};
     if (typeof pid !== "number") return undefined;
     return { pid, mark: typeof mark === "string" ? mark : null };
   } catch (error) {
-    // Its owner removed it at this moment.
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (error instanceof JobFileError) return undefined;
     throw error;
   }
 }

@@ -6,7 +6,7 @@ import { CliError, usageError } from "../errors.ts";
 import type { ActionLevel } from "../support/action-level.ts";
 import { getRegistrationToken } from "../support/runner-calls.ts";
 import { version } from "../version.ts";
-import { findEngine } from "./places/container-place.ts";
+import { findEngine } from "./places/engine.ts";
 import { CAPABILITIES } from "./runner.ts";
 import { createRunnerClient, RunnerRefused } from "./protocol-client.ts";
 import {

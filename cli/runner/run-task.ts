@@ -1,5 +1,3 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Result, type WireTask } from "../../daemon/forge/actions/protocol/schema.ts";
 import { toText } from "../../daemon/forge/actions/workflows/expressions/values.ts";
@@ -10,11 +8,8 @@ import { type JobPayload, parsePayload, toMapping } from "./job/payload.ts";
 import { type JobEnd, runJob } from "./job/run-job.ts";
 import { toReason } from "./job/step-run.ts";
 import { toGithub, toInputs, toSecrets } from "./job/task-contexts.ts";
-import {
-  createContainerPlace,
-  toContainerImage,
-  toEngineEnvironment,
-} from "./places/container-place.ts";
+import { createContainerPlace, toContainerImage } from "./places/container-place.ts";
+import { toEngineEnvironment } from "./places/engine.ts";
 import { createHostPlace } from "./places/host-place.ts";
 import { createJobProcesses, type JobProcesses } from "./places/job-processes.ts";
 import { type JobFolders, type Place, PlaceError } from "./places/place.ts";
@@ -24,6 +19,12 @@ import { createMasker } from "./report/masker.ts";
 import { createTaskReporter } from "./report/task-reporter.ts";
 import { withRetries } from "./retry.ts";
 import { isAllowed, findTarget, type LabelTarget, type RunnerLabel } from "./runner-state.ts";
+import {
+  clearTaskFolder,
+  createJobFolders,
+  discardTaskFolder,
+  recordContainer,
+} from "./task-folder.ts";
 
 export interface TaskDeps {
   readonly system: Pick<System, "env" | "platform" | "sleep" | "clock">;
@@ -46,6 +47,8 @@ export interface TaskDeps {
   readonly stopping: AbortSignal;
   /** Aborted when the runner stops waiting for the daemon. */
   readonly abandoned: AbortSignal;
+  /** Prints a line about an event of the runner. */
+  readonly note: (line: string) => void;
 }
 
 /** Time for steps that run after a cancellation, and when the runner itself stops. */
@@ -94,13 +97,12 @@ export async function runTask(task: WireTask, deps: TaskDeps): Promise<JobEnd["r
   };
   deps.stopping.addEventListener("abort", onStop, { once: true });
   const processes = createJobProcesses({ mark, sleep, platform });
-  let place: Place | undefined;
   let end: JobEnd = { result: "failure", outputs: {} };
   try {
     const payload = accept(task, deps);
-    const folders = await createFolders(folder);
+    const folders = await createJobFolders(folder);
     const newName = createNames();
-    place = await createPlace(task, deps, {
+    const place = await createPlace(task, deps, {
       payload,
       folders,
       processes,
@@ -108,15 +110,12 @@ export async function runTask(task: WireTask, deps: TaskDeps): Promise<JobEnd["r
       newName,
       signal: cancelled.signal,
     });
-    const privateFolder = join(folder, "private");
-    await mkdir(privateFolder, { mode: 0o700 });
     end = await runJob({
       ...deps,
       task,
       payload,
       place,
       folders,
-      privateFolder,
       processes,
       log,
       masker,
@@ -137,15 +136,15 @@ export async function runTask(task: WireTask, deps: TaskDeps): Promise<JobEnd["r
   } finally {
     deps.stopping.removeEventListener("abort", onStop);
     done.abort();
-    // A failed cleanup does not change the result of the job.
-    const report = (error: unknown) => log.write(`::warning::${toReason(error)}`);
-    await place?.end().catch(report);
-    await processes.end().catch(report);
   }
+  // Before the report: tokens do not stay on the disk while the daemon cannot be reached.
+  const left = await clearTaskFolder(folder, { system, processes }).catch(toReason);
+  // A failed cleanup does not change the result of the job.
+  if (left !== undefined) log.write("::warning::the runner could not remove all files of the job");
   await sender.end();
   await reporter.finish(end.result, end.outputs);
   // Unreported results are reported when the runner starts again.
-  if (!isUnreported) await rm(folder, { recursive: true, force: true });
+  if (!isUnreported) await discardTaskFolder(folder, left, deps.note);
   return end.result;
 }
 
@@ -159,18 +158,6 @@ function accept(task: WireTask, { allow, name }: TaskDeps): JobPayload {
   const payload = parsePayload(Buffer.from(task.workflowPayload).toString("utf8"));
   if (payload.hasServices) throw new PlaceError("the built-in runner does not run services");
   return payload;
-}
-
-async function createFolders(root: string): Promise<JobFolders> {
-  const folders = {
-    root,
-    workspace: join(root, "workspace"),
-    temp: join(root, "temp"),
-    actions: join(root, "actions"),
-  };
-  for (const path of [folders.workspace, folders.temp, folders.actions])
-    await mkdir(path, { mode: 0o700 });
-  return folders;
 }
 
 interface PlaceDeps {
@@ -211,8 +198,7 @@ async function createPlace(
       `the job runs in a container of ${target.image}, and the runner has neither docker nor podman`,
     );
   log.write(`Runner ${name}. This job runs in a container of ${target.image}.`);
-  // The engine outlives a killed runner: record the engine first, so that a later run can remove its containers.
-  await writeFile(join(folder, "engine"), engine, { mode: 0o600 });
+  await recordContainer(folder, { engine, image: target.image });
   return createContainerPlace({
     engine,
     image: target.image,

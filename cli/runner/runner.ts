@@ -1,7 +1,6 @@
 // cli/runner: the built-in runner. runner.ts fetches tasks, run-task.ts runs one and reports it; job/ has the steps,
 // actions/ the actions that `uses` names, places/ the host and the container, report/ the reports to the daemon. Start
 // here.
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { type WireTask, Result } from "../../daemon/forge/actions/protocol/schema.ts";
@@ -11,8 +10,12 @@ import { toGithub } from "./job/task-contexts.ts";
 import { isFinalRefusal, RunnerRefused, type RunnerClient } from "./protocol-client.ts";
 import { withRetries } from "./retry.ts";
 import { runTask, type TaskDeps } from "./run-task.ts";
-import { removeContainers, toEngineEnvironment } from "./places/container-place.ts";
-import { createJobProcesses } from "./places/job-processes.ts";
+import {
+  clearTaskFolder,
+  createTaskFolder,
+  discardTaskFolder,
+  listTaskFolders,
+} from "./task-folder.ts";
 
 export interface RunnerDeps extends Omit<
   TaskDeps,
@@ -105,25 +108,32 @@ export async function runRunner(deps: RunnerDeps): Promise<void> {
     // A stopping runner leaves the task; the daemon assigns it again.
     if (url === undefined) return;
     const mark = Buffer.from(system.random(12)).toString("hex");
-    const folder = await createTaskFolder(deps.root, id, mark);
     const { repository, job, run_id: run } = toGithub(task);
     const label = `task ${id}: ${String(job)} of run ${String(run)} in ${String(repository)}`;
     note(`${label} started`);
-    const work = runTask(task, {
-      ...deps,
-      url,
-      folder,
-      mark,
-      stopping: stopping.signal,
-      abandoned: abandoned.signal,
-    })
-      .then(
-        (result) => note(`${label} ended: ${result}`),
-        (error: unknown) => {
-          broken.add(id);
-          note(`${label} failed in the runner: ${toCliError(error).message}`);
-        },
-      )
+    const perform = async () => {
+      const folder = await createTaskFolder(deps.root, id, mark);
+      return runTask(task, {
+        ...deps,
+        url,
+        folder,
+        mark,
+        stopping: stopping.signal,
+        abandoned: abandoned.signal,
+      });
+    };
+    const fail = async (error: unknown) => {
+      broken.add(id);
+      const { message } = toCliError(error);
+      note(`${label} failed in the runner: ${message}`);
+      // The daemon would time it out, hours later.
+      await report(task.id, `the runner failed: ${message}`, {
+        ...deps,
+        signal: abandoned.signal,
+      }).catch((failure: unknown) => note(`${label}: ${toCliError(failure).message}`));
+    };
+    const work = perform()
+      .then((result) => note(`${label} ended: ${result}`), fail)
       .finally(() => running.delete(id));
     running.set(id, work);
   }
@@ -171,15 +181,6 @@ export async function runRunner(deps: RunnerDeps): Promise<void> {
   }
 }
 
-/** Creates the folder of a task, with a record by which a later process finds its leftovers. */
-async function createTaskFolder(root: string, id: number, mark: string): Promise<string> {
-  const folder = join(root, String(id));
-  await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  await writeFile(join(folder, "mark"), mark, { mode: 0o600 });
-  return folder;
-}
-
 interface LeftoverDeps {
   /** The folder of all tasks. */
   readonly root: string;
@@ -190,33 +191,31 @@ interface LeftoverDeps {
 }
 
 /**
- * Cleans up tasks of an earlier process: kills their processes, removes their containers and files, and reports them as
- * failed. Returns when the daemon knows of all.
+ * Cleans up tasks of an earlier process: ends their processes and containers, removes their files, and reports them as
+ * failed. Returns when the daemon knows of all. What stays is told, and moved out of the way.
  */
 async function endLeftovers(deps: LeftoverDeps): Promise<void> {
-  const names = await readdir(deps.root).catch(() => []);
-  for (const name of names.filter((each) => /^\d+$/.test(each))) {
-    const folder = join(deps.root, name);
-    const mark = await readFile(join(folder, "mark"), "utf8").catch(() => "");
-    if (mark !== "") await endProcesses(folder, mark, deps);
-    deps.note(`task ${name} was left by an earlier process of the runner: reporting its failure`);
-    await report(BigInt(name), deps);
-    await rm(folder, { recursive: true, force: true });
+  const { root, system, note } = deps;
+  const { unfinished, aside } = await listTaskFolders(root);
+  const clear = (folder: string) =>
+    clearTaskFolder(folder, { system }).catch((error: unknown) => toCliError(error).message);
+  // All files go before the first report, which waits for the daemon: there are tokens among them.
+  const left = new Map<string, string | undefined>();
+  for (const name of [...aside, ...unfinished]) left.set(name, await clear(join(root, name)));
+  for (const name of unfinished) {
+    note(`task ${name} was left by an earlier process of the runner: reporting its failure`);
+    await report(BigInt(name), "the runner was ended while it ran this job", deps);
   }
-}
-
-async function endProcesses(folder: string, mark: string, { system }: LeftoverDeps): Promise<void> {
-  const { platform, sleep, env } = system;
-  const processes = createJobProcesses({ mark, platform, sleep });
-  const engine = await readFile(join(folder, "engine"), "utf8").catch(() => "");
-  if (engine !== "")
-    await removeContainers(engine, mark, { processes, env: toEngineEnvironment(env), cwd: folder });
-  await processes.end();
+  for (const [name, reason] of left)
+    await discardTaskFolder(join(root, name), reason, note).catch((error: unknown) =>
+      note(`${name} stays: ${toCliError(error).message}`),
+    );
 }
 
 /** Adds a last row to the log, seals it and fails the task. The daemon may have ended the task itself. */
 async function report(
   taskId: bigint,
+  reason: string,
   { client, system, signal }: Pick<LeftoverDeps, "client" | "system" | "signal">,
 ): Promise<void> {
   const { sleep, clock } = system;
@@ -226,7 +225,7 @@ async function report(
     const rows = [
       {
         time: timestampFromMs(clock()),
-        content: "::error::the runner was ended while it ran this job",
+        content: `::error::${reason}`,
       },
     ];
     await retry(async () => {

@@ -119,7 +119,7 @@ const rules: readonly Rule[] = [
     of: /^cli\/runner\//,
     refuses: ({ target }) =>
       isOurs(target) &&
-      !/^(cli\/|daemon\/settings\/|daemon\/forge\/actions\/(workflows\/|protocol\/schema\.ts$))/.test(
+      !/^(cli\/|storage\/start-process\.ts$|daemon\/settings\/|daemon\/forge\/actions\/(workflows\/|protocol\/schema\.ts$))/.test(
         target,
       ),
     because: "it talks to daemons over the wire as any runner does, of other versions too",
@@ -138,13 +138,23 @@ const rules: readonly Rule[] = [
   },
   {
     name: "programs, scripts and threads start in one place each",
-    of: /^(cli|daemon|storage)\/(?!runner\/places\/|.*(start-process|thread-pool)\.ts$)/,
+    of: /^(cli|daemon|storage)\/(?!.*(start-process|thread-pool)\.ts$)/,
     refuses: ({ target, names, typeOnly }) =>
       !typeOnly &&
       (target === "node:child_process" ||
         (target === "node:worker_threads" && names.includes("Worker"))),
     because:
       "a start that fails throws, returns a process without pipes, or emits an error; storage/start-process.ts and daemon/jobs/thread-pool.ts handle all three",
+  },
+  {
+    name: "the runner opens files of jobs in one place",
+    of: /^cli\/runner\/(?!files\/|places\/job-processes\.ts$)/,
+    refuses: ({ target, names, typeOnly }) =>
+      !typeOnly &&
+      /^node:fs(\/promises)?$/.test(target) &&
+      !(names.length > 0 && names.every((name) => ["access", "constants"].includes(name))),
+    because:
+      "a job may put a link, a pipe or an endless file in the place of any of its files; cli/runner/files opens them so that nothing is followed, waits or has no maximum",
   },
   {
     name: "nothing of the product knows tests, benchmarks or the build",

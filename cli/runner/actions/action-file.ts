@@ -1,4 +1,3 @@
-import { readFile, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import type { ExpressionValue } from "../../../daemon/forge/actions/workflows/expressions/values.ts";
 import { isMapping, type Mapping } from "../../../daemon/forge/actions/workflows/mapping.ts";
@@ -9,7 +8,7 @@ import {
   toMapping,
   toSteps,
 } from "../job/payload.ts";
-import { isWithin } from "../places/host-place.ts";
+import { findRealPath, JobFileError, readJobFile } from "../files/job-files.ts";
 
 /** The description of an action. */
 export interface ActionFile {
@@ -52,20 +51,21 @@ export async function readActionFile(
   folder: string,
 ): Promise<ActionFile | undefined> {
   for (const name of ["action.yml", "action.yaml"]) {
-    let path: string;
-    try {
-      path = await realpath(join(folder, name));
-    } catch (error) {
-      if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) continue;
-      throw error;
-    }
-    if (!isWithin(await realpath(root), path))
-      throw new PayloadError(`${name} is outside of the workspace`);
-    const bytes = await readFile(path);
-    if (bytes.byteLength > FILE_BYTES_MAX) throw new PayloadError(`${name} is too large`);
-    return toActionFile(parseYaml(bytes.toString("utf8"), name));
+    const path = join(folder, name);
+    // A link within the repository is followed; one that leads elsewhere is refused below.
+    const text = await read(root, (await findRealPath(root, path)) ?? path, name);
+    if (text !== undefined) return toActionFile(parseYaml(text, name));
   }
   return undefined;
+}
+
+async function read(root: string, path: string, name: string): Promise<string | undefined> {
+  try {
+    return await readJobFile(root, path, FILE_BYTES_MAX);
+  } catch (error) {
+    if (error instanceof JobFileError) throw new PayloadError(`${name}: ${error.message}`);
+    throw error;
+  }
 }
 
 function toActionFile(file: Mapping): ActionFile {

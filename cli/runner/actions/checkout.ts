@@ -1,5 +1,6 @@
-import { rm } from "node:fs/promises";
+import { posix } from "node:path";
 import type { Mapping } from "../../../daemon/forge/actions/workflows/mapping.ts";
+import { removeFolder } from "../files/job-folders.ts";
 import { type Performed, StepError, type StepRun } from "../job/step-run.ts";
 
 /** Returns whether an action is the public checkout, which is built into the runner. */
@@ -18,7 +19,7 @@ export async function checkOut(
   { session, contexts, signal }: StepRun,
   inputs: Readonly<Record<string, string>>,
 ): Promise<Performed> {
-  const { log, place, repositories } = session;
+  const { log, repositories } = session;
   const github = contexts["github"] as Mapping;
   for (const [name, feature] of REFUSED)
     if (!["", "false"].includes(inputs[name] ?? ""))
@@ -36,21 +37,54 @@ export async function checkOut(
   if (!Number.isSafeInteger(depth) || depth < 0)
     throw new StepError("fetch-depth must be 0 or a positive number");
   const folder = await repositories.newPrivateFolder(session.newName("checkout-"));
-  const fetched = await repositories.fetch(folder, {
-    repository,
-    ref: ref === "" ? undefined : ref,
-    commit: requestedRef === "" && isOwn ? String(github["sha"] ?? "") : undefined,
-    depth,
-    token: inputs["token"] ?? String(github["token"] ?? ""),
-    keepToken: inputs["persist-credentials"] !== "false",
-    signal,
-  });
-  if (fetched === undefined)
-    throw new StepError(
-      `cannot fetch ${requestedRef === "" ? repository : `${requestedRef} of ${repository}`}: it does not exist, or the token of the job may not read it`,
-    );
-  await place.install(folder, inputs["path"] || ".");
-  await rm(folder, { recursive: true, force: true });
-  log.write(`Checked out ${repository} at ${fetched.commit}`);
-  return { isSuccess: true, outputs: { ref: fetched.ref, commit: fetched.commit } };
+  try {
+    const fetched = await repositories.fetch(folder, {
+      repository,
+      ref: ref === "" ? undefined : ref,
+      commit: requestedRef === "" && isOwn ? String(github["sha"] ?? "") : undefined,
+      depth,
+      token: inputs["token"] ?? String(github["token"] ?? ""),
+      keepToken: inputs["persist-credentials"] !== "false",
+      signal,
+    });
+    if (fetched === undefined)
+      throw new StepError(
+        `cannot fetch ${requestedRef === "" ? repository : `${requestedRef} of ${repository}`}: it does not exist, or the token of the job may not read it`,
+      );
+    const { files, ...outputs } = fetched;
+    const checkout = { repository: repository.toLowerCase(), files };
+    await install({ session, signal }, { folder, inputs, checkout });
+    log.write(`Checked out ${repository} at ${fetched.commit}`);
+    return { isSuccess: true, outputs };
+  } finally {
+    // Its configuration may hold the token, also after a failure.
+    await removeFolder(folder);
+  }
+}
+
+/**
+ * Moves a checkout into the workspace. As with the public action, the folder then has the files of the commit alone; with
+ * `clean: false` other files stay in a folder where the same repository was checked out before.
+ */
+async function install(
+  { session, signal }: Pick<StepRun, "session" | "signal">,
+  {
+    folder,
+    inputs,
+    checkout,
+  }: {
+    readonly folder: string;
+    readonly inputs: Readonly<Record<string, string>>;
+    readonly checkout: { readonly repository: string; readonly files: readonly string[] };
+  },
+): Promise<void> {
+  const target = inputs["path"] || ".";
+  const key = posix.normalize(target).replace(/\/$/, "");
+  const former = session.checkouts.get(key);
+  const isKept = inputs["clean"] === "false" && former?.repository === checkout.repository;
+  const files = new Set(checkout.files);
+  const stale = isKept ? former.files.filter((file) => !files.has(file)) : undefined;
+  session.checkouts.delete(key);
+  await session.place.install({ folder, target, stale, signal });
+  session.checkouts.set(key, checkout);
 }

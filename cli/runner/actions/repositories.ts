@@ -1,5 +1,6 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { appendJobFile, createJobFile, createJobFolder } from "../files/job-files.ts";
+import { removeFolder } from "../files/job-folders.ts";
 import type { JobProcesses } from "../places/job-processes.ts";
 import type { JobLog } from "../job/job-log.ts";
 
@@ -26,6 +27,8 @@ export interface Fetched {
   readonly commit: string;
   /** The full ref; empty for a commit. */
   readonly ref: string;
+  /** The paths of all files. */
+  readonly files: readonly string[];
 }
 
 /** Fetches repositories of the runner's forge by the system's git, over HTTP. */
@@ -37,7 +40,7 @@ export interface RepositoriesDeps {
   /** Certificates to trust instead of the usual ones, in PEM. */
   readonly certificates: string | undefined;
   readonly processes: JobProcesses;
-  /** A folder of the job where fetched actions are kept, and one that steps cannot reach. */
+  /** A folder of the job where fetched actions are kept, and one for checkouts. Containers reach neither. */
   readonly actionsFolder: string;
   readonly privateFolder: string;
   readonly searchPath: string;
@@ -47,6 +50,10 @@ export interface RepositoriesDeps {
   readonly token: string;
 }
 
+/** The folder around it is closed to others. Users of a container that are not root read the copy. */
+const CHECKOUT_MODE = 0o755;
+/** Characters of the list of all files of a commit. */
+const LIST_CHARACTERS_MAX = 64 * 1024 * 1024;
 const COMMIT = /^[0-9a-f]{40}$|^[0-9a-f]{64}$/;
 const NAME = /^[\w.-]+\/[\w.-]+$/;
 /** Characters of a ref that cannot be an option or leave the ref. */
@@ -54,6 +61,8 @@ const REF = /^[^\s~^:?*[\\-][^\s~^:?*[\\]*$/;
 
 export function createRepositories(deps: RepositoriesDeps) {
   const actions = new Map<string, Promise<string | undefined>>();
+  const certificateFile = join(deps.privateFolder, "certificates.pem");
+  let certificates: Promise<void> | undefined;
   return {
     fetch: fetchInto,
     /** Returns the folder of an action's repository; undefined when the forge lacks the repository or the ref. */
@@ -63,10 +72,10 @@ export function createRepositories(deps: RepositoriesDeps) {
       actions.set(key, known);
       return known;
     },
-    /** Returns a new empty folder that steps cannot reach. */
+    /** Returns a new empty folder that steps in containers cannot reach. */
     async newPrivateFolder(name: string): Promise<string> {
       const folder = join(deps.privateFolder, name);
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await createJobFolder(folder, CHECKOUT_MODE);
       return folder;
     },
   };
@@ -77,7 +86,7 @@ export function createRepositories(deps: RepositoriesDeps) {
     name: string,
   ): Promise<string | undefined> {
     const folder = join(deps.actionsFolder, name);
-    await mkdir(folder, { recursive: true });
+    await createJobFolder(folder, CHECKOUT_MODE);
     const request = {
       repository,
       ref,
@@ -87,7 +96,7 @@ export function createRepositories(deps: RepositoriesDeps) {
       signal: deps.signal,
     };
     const fetched = await fetchInto(folder, request);
-    if (fetched !== undefined) await rm(join(folder, ".git"), { recursive: true, force: true });
+    if (fetched !== undefined) await removeFolder(join(folder, ".git"));
     return fetched && folder;
   }
 
@@ -120,7 +129,11 @@ export function createRepositories(deps: RepositoriesDeps) {
       if (keepToken && header !== undefined)
         // In a configuration file, because arguments are visible in the list of processes.
         await appendConfig(folder, deps.url, header);
-      return { commit: await readHead(folder, env, signal), ref: candidate.ref };
+      const [commit = ""] = await read(folder, env, ["rev-parse", "HEAD"], signal);
+      // Names may have line ends.
+      const list = (await read(folder, env, ["ls-files", "-z"], signal)).join("\n");
+      const files = list.split("\0").filter((each) => each !== "");
+      return { commit, ref: candidate.ref, files };
     }
     return undefined;
   }
@@ -131,10 +144,10 @@ export function createRepositories(deps: RepositoriesDeps) {
     env: Readonly<Record<string, string>>,
     words: readonly string[],
     signal: AbortSignal,
-    onLine: (line: string) => void = () => undefined,
+    onLine: (line: string) => unknown = () => undefined,
   ): Promise<number> {
     const sink = {
-      lineCharacters: () => 10_000,
+      lineCharacters: () => LIST_CHARACTERS_MAX,
       line: onLine,
       isFull: () => false,
       drained: () => Promise.resolve(),
@@ -142,14 +155,15 @@ export function createRepositories(deps: RepositoriesDeps) {
     return deps.processes.run({ argv: ["git", ...words], env, cwd, sink, signal });
   }
 
-  async function readHead(
+  async function read(
     folder: string,
     env: Readonly<Record<string, string>>,
+    words: readonly string[],
     signal: AbortSignal,
-  ): Promise<string> {
-    let head = "";
-    assertGit(await run(folder, env, ["rev-parse", "HEAD"], signal, (line) => (head ||= line)));
-    return head;
+  ): Promise<readonly string[]> {
+    const lines: string[] = [];
+    assertGit(await run(folder, env, words, signal, (line) => lines.push(line)));
+    return lines;
   }
 
   /** The user's own configuration of git does not count: it may name credentials and hooks. */
@@ -179,9 +193,9 @@ export function createRepositories(deps: RepositoriesDeps) {
       env[`GIT_CONFIG_VALUE_${index}`] = value;
     }
     if (deps.certificates !== undefined) {
-      const path = join(deps.privateFolder, "certificates.pem");
-      await writeFile(path, deps.certificates);
-      env["GIT_SSL_CAINFO"] = path;
+      certificates ??= createJobFile(certificateFile, deps.certificates);
+      await certificates;
+      env["GIT_SSL_CAINFO"] = certificateFile;
     }
     return env;
   }
@@ -205,7 +219,7 @@ function toCandidates(ref: string | undefined, commit: string | undefined) {
 
 async function appendConfig(folder: string, url: string, header: string): Promise<void> {
   const text = `[http "${url}/"]\n\textraheader = ${header}\n`;
-  await writeFile(join(folder, ".git", "config"), text, { flag: "a" });
+  await appendJobFile(folder, join(folder, ".git", "config"), text);
 }
 
 function assertGit(code: number): void {

@@ -1,5 +1,4 @@
 import { join, posix } from "node:path";
-import { readFile, realpath, stat, writeFile } from "node:fs/promises";
 import type { ExpressionValue } from "../../../daemon/forge/actions/workflows/expressions/values.ts";
 import { toToolkitVariables } from "../job/environment.ts";
 import {
@@ -13,15 +12,15 @@ import {
 import { type Frame, toContexts } from "../job/session.ts";
 import { type ActionFile, readActionFile } from "./action-file.ts";
 import { checkOut, isCheckout } from "./checkout.ts";
-import { isWithin } from "../places/host-place.ts";
+import { findRealPath, JobFileError, readJobFile, replaceJobFile } from "../files/job-files.ts";
 
 /** Composite actions within composite actions. */
 const DEPTH_MAX = 10;
 
-/** An action with its folder, on this machine. */
+/** An action with its folder, as steps see it. */
 interface FoundAction {
   readonly file: ActionFile;
-  readonly folder: string;
+  readonly stepFolder: string;
   /** Members of the `github` context. */
   readonly github: Readonly<Record<string, string>>;
 }
@@ -40,14 +39,15 @@ export async function runAction(
     : runNode(run, action, inputs);
 }
 
-async function findAction({ session }: StepRun, uses: string): Promise<FoundAction> {
+async function findAction({ session, signal }: StepRun, uses: string): Promise<FoundAction> {
   const { folders, place, repositories } = session;
   if (uses.startsWith("./")) {
     const folder = join(folders.workspace, uses);
     const file = await readActionFile(folders.workspace, folder);
     if (file === undefined)
       throw new StepError(`${uses} has no action.yml; has the repository been checked out?`);
-    return { file, folder, github: { action_path: place.toStepPath(folder) } };
+    const stepFolder = place.toStepPath(folder);
+    return { file, stepFolder, github: { action_path: stepFolder } };
   }
   if (uses.startsWith("docker://"))
     throw new StepError(`${uses}: actions that are container images are not supported`);
@@ -72,14 +72,11 @@ async function findAction({ session }: StepRun, uses: string): Promise<FoundActi
       scripts.map((script) => join(path, script)),
     );
   }
+  const stepFolder = posix.join(await place.offerAction(root, signal), path);
   return {
     file,
-    folder,
-    github: {
-      action_path: place.toStepPath(folder),
-      action_repository: repository,
-      action_ref: ref,
-    },
+    stepFolder,
+    github: { action_path: stepFolder, action_repository: repository, action_ref: ref },
   };
 }
 
@@ -123,6 +120,7 @@ async function runComposite(
     github,
     defaults: { shell: undefined, workingDirectory: undefined },
     depth: frame.depth + 1,
+    timeIsOver: run.timeIsOver,
     hasFailed: false,
   };
   await run.runSteps(inner, runs.steps);
@@ -132,7 +130,7 @@ async function runComposite(
 
 async function runNode(
   run: StepRun,
-  { file: { runs, name }, folder, github }: FoundAction,
+  { file: { runs, name }, stepFolder, github }: FoundAction,
   inputs: Readonly<Record<string, string>>,
 ): Promise<Performed> {
   const { session, frame, contexts } = run;
@@ -153,7 +151,7 @@ async function runNode(
     runProgram(
       { ...run, contexts: own, signal },
       {
-        argv: [...place.node, posix.join(place.toStepPath(folder), file)],
+        argv: [...place.node, posix.join(stepFolder, file)],
         cwd: place.workspace,
         env: {
           ...toToolkitVariables(contexts),
@@ -200,7 +198,9 @@ export async function runPosts(session: StepRun["session"], jobFrame: Frame): Pr
       if (!(await session.evaluation.condition(condition, contexts, status))) continue;
       session.log.write(`::group::${name}`);
       isShown = true;
-      areAllWell = (await withinTime(session, undefined, run)) && areAllWell;
+      const wasCancelled = session.cancelled.aborted;
+      const limits = { limit: undefined, outer: undefined, wasCancelled };
+      areAllWell = (await withinTime(session, limits, run)) && areAllWell;
     } catch (error) {
       session.log.write(`::error::${toReason(error)}`);
       areAllWell = false;
@@ -236,15 +236,23 @@ const HOST_TEST = /(\.endsWith\(\s*)(?:'\.LOCALHOST'|"\.LOCALHOST"|`\.LOCALHOST`
  * GitHub alone. A script without that client stays as it is, and so does one outside of `root`.
  */
 export async function acceptForge(root: string, scripts: readonly string[]): Promise<void> {
-  const folder = await realpath(root);
   for (const script of scripts) {
-    const path = await realpath(join(root, script)).catch(() => undefined);
+    const path = await findRealPath(root, join(root, script));
     // Node reports a script that is missing.
-    if (path === undefined || !isWithin(folder, path)) continue;
-    if ((await stat(path)).size > BUNDLE_BYTES_MAX) continue;
-    const text = await readFile(path, "utf8");
+    if (path === undefined) continue;
+    const text = await readBundle(root, path);
     if (!text.includes(REFUSAL) || text.search(HOST_TEST) === -1) continue;
     // Every host ends in an empty text.
-    await writeFile(path, text.replaceAll(HOST_TEST, '$1""$2'));
+    await replaceJobFile(path, text.replaceAll(HOST_TEST, '$1""$2'));
+  }
+}
+
+async function readBundle(root: string, path: string): Promise<string> {
+  try {
+    return (await readJobFile(root, path, BUNDLE_BYTES_MAX)) ?? "";
+  } catch (error) {
+    // It is no bundle.
+    if (error instanceof JobFileError) return "";
+    throw error;
   }
 }

@@ -1,8 +1,10 @@
-import { mkdir, open, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createJobFile, JobFileError, readJobFile } from "../files/job-files.ts";
 
 /** The files by which a step returns values, as the runner sees them. */
 export interface CommandFiles {
+  /** The folder of the files, which a step can fill but not replace. */
+  readonly folder: string;
   readonly output: string;
   readonly env: string;
   readonly path: string;
@@ -31,42 +33,44 @@ const FILE_BYTES_MAX = 16 * 1024 * 1024;
 /** Variables that would make every later step run other code. */
 const REFUSED_VARIABLES: ReadonlySet<string> = new Set(["NODE_OPTIONS"]);
 
-/** Makes the empty files of a step in a new folder. */
-export async function createCommandFiles(folder: string): Promise<CommandFiles> {
-  await mkdir(folder, { mode: 0o700 });
+/**
+ * Makes the empty files of a step, whose names begin with `name`, side by side: a folder of their own could be replaced by
+ * a link. @throws CommandFileError when a step before has made something with one of the names
+ */
+export async function createCommandFiles(folder: string, name: string): Promise<CommandFiles> {
+  const toPath = (kind: string) => join(folder, `${name}-${kind}`);
   const files = {
-    output: join(folder, "output"),
-    env: join(folder, "env"),
-    path: join(folder, "path"),
-    state: join(folder, "state"),
-    summary: join(folder, "summary"),
+    output: toPath("output"),
+    env: toPath("env"),
+    path: toPath("path"),
+    state: toPath("state"),
+    summary: toPath("summary"),
   };
-  for (const path of Object.values(files)) await writeFile(path, "", { mode: 0o600 });
-  return files;
+  for (const path of Object.values(files))
+    await named("a command file", () => createJobFile(path, ""));
+  return { folder, ...files };
 }
 
 /** Reads the values that a step has written to its command files. @throws CommandFileError */
 export async function readCommandFiles(files: CommandFiles): Promise<StepValues> {
-  const env = parseValues(await read(files.env), "GITHUB_ENV");
+  const text = (kind: FileKind) => read(files, kind);
+  const env = parseValues(await text("env"), "GITHUB_ENV");
   const refused = Object.keys(env).find((name) => REFUSED_VARIABLES.has(name.toUpperCase()));
   if (refused !== undefined) throw new CommandFileError(`GITHUB_ENV may not set ${refused}`);
   return {
-    outputs: parseValues(await read(files.output), "GITHUB_OUTPUT"),
+    outputs: parseValues(await text("output"), "GITHUB_OUTPUT"),
     env,
-    path: (await read(files.path)).split(/\r?\n/).filter((line) => line.trim() !== ""),
-    state: parseValues(await read(files.state), "GITHUB_STATE"),
+    path: (await text("path")).split(/\r?\n/).filter((line) => line.trim() !== ""),
+    state: parseValues(await text("state"), "GITHUB_STATE"),
   };
 }
 
 /** Largest summary of a step. */
-const SUMMARY_BYTES_MAX = 1024 * 1024;
+export const SUMMARY_BYTES_MAX = 1024 * 1024;
 
 /** Reads the summary that a step has written. @throws CommandFileError */
-export async function readSummary({ summary }: CommandFiles): Promise<string> {
-  const text = await read(summary);
-  if (Buffer.byteLength(text) > SUMMARY_BYTES_MAX)
-    throw new CommandFileError(`GITHUB_STEP_SUMMARY has at most ${SUMMARY_BYTES_MAX} bytes`);
-  return text;
+export function readSummary(files: CommandFiles): Promise<string> {
+  return read(files, "summary", SUMMARY_BYTES_MAX);
 }
 
 /** Parses lines of `NAME=value`, and values of several lines as `NAME<<DELIMITER`. @throws CommandFileError */
@@ -94,22 +98,36 @@ export function parseValues(text: string, file: string): Record<string, string> 
   return Object.fromEntries(values);
 }
 
-/** A step may have removed its file or made it large. */
-async function read(path: string): Promise<string> {
-  let file;
+type FileKind = Exclude<keyof CommandFiles, "folder">;
+
+const VARIABLES: Readonly<Record<FileKind, string>> = {
+  output: "GITHUB_OUTPUT",
+  env: "GITHUB_ENV",
+  path: "GITHUB_PATH",
+  state: "GITHUB_STATE",
+  summary: "GITHUB_STEP_SUMMARY",
+};
+
+/** A step may have removed its file, made it large or put something else in its place. */
+async function read(
+  files: CommandFiles,
+  kind: FileKind,
+  bytesMax = FILE_BYTES_MAX,
+): Promise<string> {
+  const variable = VARIABLES[kind];
+  const text = await named(variable, () => readJobFile(files.folder, files[kind], bytesMax));
+  // No program takes a variable or an argument with it.
+  if (text?.includes("\0") === true && kind !== "summary")
+    throw new CommandFileError(`${variable}: a value has a NUL character`);
+  return text ?? "";
+}
+
+/** Says which file it is that the runner does not open. */
+async function named<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
-    file = await open(path, "r");
+    return await work();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
+    if (error instanceof JobFileError) throw new CommandFileError(`${name}: ${error.message}`);
     throw error;
-  }
-  try {
-    const stats = await file.stat();
-    if (!stats.isFile()) throw new CommandFileError("a command file is not a file any more");
-    if (stats.size > FILE_BYTES_MAX)
-      throw new CommandFileError(`a command file has at most ${FILE_BYTES_MAX} bytes`);
-    return await file.readFile("utf8");
-  } finally {
-    await file.close();
   }
 }

@@ -10,7 +10,12 @@ import {
   isTruthy,
   toText,
 } from "../../../daemon/forge/actions/workflows/expressions/values.ts";
-import { evaluateDeep, type Mapping } from "../../../daemon/forge/actions/workflows/mapping.ts";
+import {
+  evaluateDeep,
+  isMapping,
+  type Mapping,
+} from "../../../daemon/forge/actions/workflows/mapping.ts";
+import type { Sleep } from "../retry.ts";
 import { hashFiles } from "./hash-files.ts";
 
 /** Contexts by name. */
@@ -20,8 +25,11 @@ export type Contexts = Readonly<Record<string, ExpressionValue>>;
 export interface Evaluation {
   condition(text: string | undefined, contexts: Contexts, state: ConditionState): Promise<boolean>;
   text(text: string, contexts: Contexts): Promise<string>;
-  /** Evaluates each value of a mapping to a text. */
-  texts(mapping: Mapping, contexts: Contexts): Promise<Record<string, string>>;
+  /**
+   * Evaluates each value of a mapping to a text. Where an expression makes the mapping, such as `fromJSON`, its values are
+   * data: expressions in them are not evaluated.
+   */
+  texts(mapping: Mapping | string, contexts: Contexts): Promise<Record<string, string>>;
   flag(value: ExpressionValue, contexts: Contexts): Promise<boolean>;
   /** A number of minutes in milliseconds; undefined for an absent value. */
   minutes(value: ExpressionValue, contexts: Contexts): Promise<number | undefined>;
@@ -33,22 +41,40 @@ const HASHES_MAX = 20;
 /** Longest time of a step or job: timers cannot wait longer than 24 days. */
 const MINUTES_MAX = 24 * 60 * 20;
 
-/**
- * Creates the evaluation of a job.
- * @param workspace the folder of the repository on this machine
- * @param stepPath its path as steps see it, which differs in a container
- */
-export function createEvaluation(workspace: string, stepPath: string): Evaluation {
+/** Time for the files of one call of `hashFiles`, as on GitHub. */
+const HASH_MS = 120_000;
+
+export interface EvaluationDeps {
+  /** The folder of the repository on this machine. */
+  readonly workspace: string;
+  /** Its path as steps see it, which differs in a container. */
+  readonly stepPath: string;
+  readonly sleep: Sleep;
+  /** Ends the hashing of files. */
+  readonly stopped: AbortSignal;
+}
+
+/** Creates the evaluation of a job. */
+export function createEvaluation({
+  workspace,
+  stepPath,
+  sleep,
+  stopped,
+}: EvaluationDeps): Evaluation {
   const evaluation: Evaluation = {
     condition: (text, contexts, state) =>
       within((scope) => evaluateCondition(text, { ...scope, contexts, state })),
     text: (text, contexts) =>
       within((scope) => toText(evaluateTemplate(text, { ...scope, contexts }))),
     async texts(mapping, contexts) {
-      const texts: Record<string, string> = {};
-      for (const [name, value] of Object.entries(mapping))
-        texts[name] = toText(await evaluation.value(value, contexts));
-      return texts;
+      const texts = new Map<string, string>();
+      if (typeof mapping === "string")
+        for (const [name, value] of Object.entries(await toMapping(mapping, contexts)))
+          texts.set(name, toText(value));
+      else
+        for (const [name, value] of Object.entries(mapping))
+          texts.set(name, toText(await evaluation.value(value, contexts)));
+      return Object.fromEntries(texts);
     },
     async flag(value, contexts) {
       const result = await evaluation.value(value, contexts);
@@ -58,12 +84,21 @@ export function createEvaluation(workspace: string, stepPath: string): Evaluatio
       const result = await evaluation.value(value, contexts);
       if (result === null || result === "") return undefined;
       const minutes = Number(result);
-      if (!(minutes > 0)) throw new ExpressionError("timeout-minutes must be a positive number");
+      // As on GitHub: no limit of its own.
+      if (minutes === 0) return undefined;
+      if (!(minutes > 0)) throw new ExpressionError("timeout-minutes must be a number from 0 on");
       return Math.min(minutes, MINUTES_MAX) * 60_000;
     },
     value: (value, contexts) => within((scope) => evaluateDeep(value, { ...scope, contexts })),
   };
   return evaluation;
+
+  async function toMapping(template: string, contexts: Contexts): Promise<Mapping> {
+    const value = await evaluation.value(template, contexts);
+    if (isMapping(value)) return value;
+    if (value === null || value === "") return {};
+    throw new ExpressionError(`${template.slice(0, 80)} is not a mapping`);
+  }
 
   /**
    * Evaluation is synchronous and hashing is not: files that an expression hashes are hashed afterwards, and the
@@ -87,7 +122,23 @@ export function createEvaluation(workspace: string, stepPath: string): Evaluatio
       }
       if (hashes.size >= HASHES_MAX)
         throw new ExpressionError(`an expression calls hashFiles at most ${HASHES_MAX} times`);
-      hashes.set(JSON.stringify(missing), await hashFiles(workspace, missing, stepPath));
+      hashes.set(JSON.stringify(missing), await hash(missing));
+    }
+  }
+
+  async function hash(patterns: readonly string[]): Promise<string> {
+    const time = new AbortController();
+    const done = new AbortController();
+    sleep(HASH_MS, done.signal).then(
+      () => time.abort(),
+      // The files were hashed in time.
+      () => undefined,
+    );
+    try {
+      const signal = AbortSignal.any([stopped, time.signal]);
+      return await hashFiles(workspace, patterns, { patternRoot: stepPath, signal });
+    } finally {
+      done.abort();
     }
   }
 }

@@ -1,27 +1,38 @@
-import { createHash } from "node:crypto";
-import { createReadStream, type Dirent } from "node:fs";
-import { readdir, realpath, stat } from "node:fs/promises";
+import { createHash, type Hash } from "node:crypto";
 import { isAbsolute, join, relative, sep } from "node:path";
-import { pipeline } from "node:stream/promises";
 import { ExpressionError } from "../../../daemon/forge/actions/workflows/expressions/values.ts";
 import { compileFilter } from "../../../daemon/forge/actions/workflows/filter-patterns.ts";
-import { isWithin } from "../places/host-place.ts";
+import {
+  findRealPath,
+  JobFileError,
+  listJobFolder,
+  openJobFile,
+  readChunks,
+} from "../files/job-files.ts";
 
 /** Maximum number of files that one call reads. */
 const FILES_MAX = 100_000;
+/** Maximum number of files and folders that one call looks at. */
+const ENTRIES_MAX = 1_000_000;
+
+export interface HashOptions {
+  /** The path of the root in patterns; the root itself when absent. */
+  readonly patternRoot?: string;
+  /** Ends the work. A job may fill its workspace with files that take hours to read. */
+  readonly signal?: AbortSignal;
+}
 
 /**
  * Returns the SHA-256 of the files below `root` that match patterns, as 64 hexadecimal digits: the hash of the hashes of
  * the files, ordered by path. As with the public runner, a pattern also matches everything below a folder that it matches,
  * hidden files count, and a pattern with `!` in front excludes what earlier patterns matched. Without a match the result is
  * empty. Links to folders are followed where a pattern names them, and files outside of `root` are ignored.
- * @param patternRoot the path of the root in patterns
  * @throws ExpressionError
  */
 export async function hashFiles(
   root: string,
   patterns: readonly string[],
-  patternRoot = root,
+  { patternRoot = root, signal }: HashOptions = {},
 ): Promise<string> {
   const globs = patterns
     .flatMap((each) => each.split("\n"))
@@ -30,11 +41,14 @@ export async function hashFiles(
     .map((each) => toGlob(patternRoot, each));
   const matches = compileFilter(globs.flatMap(toFilters));
   if (matches === undefined) throw new ExpressionError("hashFiles: a pattern is invalid");
-  const home = await realpath(root);
+  const home = await findRealPath(root, root);
+  // A job may have removed its workspace.
+  if (home === undefined) return "";
+  const work: Work = { root: home, signal, entries: 0 };
   const paths = new Set<string>();
   for (const { isExcluded, text } of globs)
     if (!isExcluded)
-      for await (const path of listFiles(home, toFixedFolder(text)))
+      for await (const path of listFiles(work, toFixedFolder(text)))
         if (matches(path)) {
           paths.add(path);
           if (paths.size > FILES_MAX)
@@ -43,24 +57,44 @@ export async function hashFiles(
   const whole = createHash("sha256");
   let count = 0;
   for (const path of [...paths].toSorted()) {
-    const target = await findFile(home, path);
-    if (target === undefined) continue;
     const one = createHash("sha256");
-    await pipeline(createReadStream(target), one);
+    if (!(await addFile(work, path, one))) continue;
     whole.update(one.digest());
     count += 1;
   }
   return count === 0 ? "" : whole.digest("hex");
 }
 
-/** Returns the real path of a file within the root; undefined for anything else, such as a broken link. */
-async function findFile(root: string, path: string): Promise<string | undefined> {
+/** One call of `hashFiles`. */
+interface Work {
+  readonly root: string;
+  readonly signal: AbortSignal | undefined;
+  /** Entries of folders that were looked at. */
+  entries: number;
+}
+
+function assertGoesOn({ signal }: Work): void {
+  if (signal?.aborted === true)
+    throw new ExpressionError("hashFiles: the files took too long to be read");
+}
+
+/** Adds a file of the root, or one to which a link leads. Returns false for anything else, such as a broken link. */
+async function addFile(work: Work, path: string, hash: Hash): Promise<boolean> {
+  const target = await findRealPath(work.root, join(work.root, path));
+  if (target === undefined) return false;
   try {
-    const target = await realpath(join(root, path));
-    return isWithin(root, target) && (await stat(target)).isFile() ? target : undefined;
+    await using file = await openJobFile(work.root, target);
+    if (file === undefined) return false;
+    for await (const chunk of readChunks(file)) {
+      assertGoesOn(work);
+      hash.update(chunk);
+    }
+    return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
+    if (!(error instanceof JobFileError)) throw error;
+    // A pipe or a device has no content to hash, and what is a file one moment is a link the next.
+    if (error.isNoFile) return false;
+    throw new ExpressionError(`hashFiles: ${path}: ${error.message}`);
   }
 }
 
@@ -103,20 +137,23 @@ function toFixedFolder(text: string): string {
 }
 
 /** Lists the files below a path of the root, or the file at this path. Empty for a path that leaves the root. */
-async function* listFiles(root: string, path: string): AsyncGenerator<string> {
+async function* listFiles(work: Work, path: string): AsyncGenerator<string> {
   if (path.split("/").includes("..")) return;
-  let entries: Dirent[];
-  try {
-    entries = await readdir(join(root, path), { withFileTypes: true });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOTDIR") yield path;
-    else if (code !== "ENOENT" && code !== "EACCES") throw error;
-    return;
-  }
-  for (const entry of entries) {
+  const folder = await findRealPath(work.root, join(work.root, path));
+  if (folder === undefined) return;
+  // A pattern may name a file: what is no file either is left out when it is opened.
+  yield path;
+  yield* listBelow(work, folder, path);
+}
+
+async function* listBelow(work: Work, folder: string, path: string): AsyncGenerator<string> {
+  for await (const entry of listJobFolder(work.root, folder)) {
+    assertGoesOn(work);
+    work.entries += 1;
+    if (work.entries > ENTRIES_MAX)
+      throw new ExpressionError(`hashFiles: there are more than ${ENTRIES_MAX} files`);
     const inner = path === "" ? entry.name : `${path}/${entry.name}`;
-    if (entry.isDirectory()) yield* listFiles(root, inner);
+    if (entry.isDirectory()) yield* listBelow(work, join(folder, entry.name), inner);
     else yield inner;
   }
 }

@@ -7,8 +7,8 @@ export interface JobPayload {
   readonly key: string;
   /** The name of the workflow; empty from a daemon that sends none. */
   readonly workflowName: string;
-  /** Of the workflow and of the job. */
-  readonly env: readonly Mapping[];
+  /** Of the workflow and of the job. A text is an expression whose value is a mapping. */
+  readonly env: readonly (Mapping | string)[];
   readonly defaults: StepDefaults;
   readonly matrix: Mapping;
   readonly timeoutMinutes: ExpressionValue;
@@ -33,8 +33,8 @@ export interface StepDefinition {
   readonly run: string | undefined;
   readonly shell: string | undefined;
   readonly workingDirectory: string | undefined;
-  readonly with: Mapping;
-  readonly env: Mapping;
+  readonly with: Mapping | string;
+  readonly env: Mapping | string;
   readonly continueOnError: ExpressionValue;
   readonly timeoutMinutes: ExpressionValue;
 }
@@ -60,7 +60,7 @@ export function parsePayload(text: string): JobPayload {
   return {
     key,
     workflowName: toOptionalText(root["name"]) ?? "",
-    env: [toMapping(root["env"]), toMapping(job["env"])],
+    env: [toVariables(root["env"]), toVariables(job["env"])],
     defaults: toDefaults(toMapping(job["defaults"]), toDefaults(toMapping(root["defaults"]))),
     matrix: Object.fromEntries(
       // One combination: each key has a list of one value.
@@ -105,8 +105,8 @@ export function toSteps(value: ExpressionValue | undefined): readonly StepDefini
       run: text("run"),
       shell: text("shell"),
       workingDirectory: text("working-directory"),
-      with: toMapping(each["with"]),
-      env: toMapping(each["env"]),
+      with: toVariables(each["with"]),
+      env: toVariables(each["env"]),
       continueOnError: each["continue-on-error"] ?? false,
       timeoutMinutes: each["timeout-minutes"] ?? null,
     };
@@ -115,6 +115,11 @@ export function toSteps(value: ExpressionValue | undefined): readonly StepDefini
 
 export function toMapping(value: ExpressionValue | undefined): Mapping {
   return isMapping(value) ? value : {};
+}
+
+/** Variables are a mapping, or an expression for the whole of it. */
+function toVariables(value: ExpressionValue | undefined): Mapping | string {
+  return typeof value === "string" ? value : toMapping(value);
 }
 
 function toDefaults(defaults: Mapping, outer?: StepDefaults): StepDefaults {

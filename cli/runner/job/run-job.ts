@@ -1,4 +1,3 @@
-import { toText } from "../../../daemon/forge/actions/workflows/expressions/values.ts";
 import type { WireTask } from "../../../daemon/forge/actions/protocol/schema.ts";
 import { runPosts } from "../actions/run-action.ts";
 import { createRepositories } from "../actions/repositories.ts";
@@ -7,6 +6,7 @@ import type { JobFolders, Place } from "../places/place.ts";
 import type { Masker } from "../report/masker.ts";
 import type { StepResult, TaskReporter } from "../report/task-reporter.ts";
 import type { Sleep } from "../retry.ts";
+import { SUMMARY_BYTES_MAX } from "./command-files.ts";
 import { createEvaluation } from "./evaluation.ts";
 import type { JobLog } from "./job-log.ts";
 import type { JobPayload } from "./payload.ts";
@@ -20,8 +20,6 @@ export interface RunJobDeps {
   readonly payload: JobPayload;
   readonly place: Place;
   readonly folders: JobFolders;
-  /** A folder that steps in containers cannot reach. */
-  readonly privateFolder: string;
   readonly processes: JobProcesses;
   readonly log: JobLog;
   readonly masker: Masker;
@@ -66,6 +64,7 @@ export async function runJob(deps: RunJobDeps): Promise<JobEnd> {
     github: {},
     defaults: payload.defaults,
     depth: 0,
+    timeIsOver: undefined,
     hasFailed: false,
   };
   const done = new AbortController();
@@ -76,11 +75,10 @@ export async function runJob(deps: RunJobDeps): Promise<JobEnd> {
     const contexts = toContexts(session, frame);
     for (const env of payload.env)
       // One after the other: a variable may use those before it, as with Gitea's runner.
-      for (const [name, value] of Object.entries(env))
-        session.env.set(
-          name,
-          toText(await session.evaluation.value(value, toContexts(session, frame))),
-        );
+      for (const each of toSingles(env)) {
+        const values = await session.evaluation.texts(each, toContexts(session, frame));
+        for (const [name, value] of Object.entries(values)) session.env.set(name, value);
+      }
     const limit = await session.evaluation.minutes(payload.timeoutMinutes, contexts);
     deps.sleep(limit ?? JOB_MS_MAX, done.signal).then(
       () => {
@@ -106,14 +104,23 @@ export async function runJob(deps: RunJobDeps): Promise<JobEnd> {
   }
 }
 
+/** Returns a mapping for each variable; an expression for all variables stays whole. */
+function toSingles(env: JobPayload["env"][number]): readonly JobPayload["env"][number][] {
+  if (typeof env === "string") return [env];
+  return Object.entries(env).map(([name, value]) => ({ [name]: value }));
+}
+
 /** Collects the summaries of steps and sends that of each at its end. */
 function createStepSummaries({ sendSummary, masker, log }: RunJobDeps) {
   let step = 0;
   let text = "";
   let isSent = true;
   return {
+    /** The programs of a composite action share the summary of its step. */
     add(more: string) {
       if (more === "") return;
+      if (text.length + more.length > SUMMARY_BYTES_MAX)
+        return log.write("::warning::the rest of the summary of the step was not kept");
       text += more.endsWith("\n") ? more : `${more}\n`;
       isSent = false;
     },
@@ -153,10 +160,16 @@ async function createSession(
     stopped,
     newName,
     addSummary,
-    evaluation: createEvaluation(folders.workspace, place.workspace),
+    evaluation: createEvaluation({
+      workspace: folders.workspace,
+      stepPath: place.workspace,
+      sleep,
+      stopped,
+    }),
     repositories: createRepositories({
       ...deps,
       actionsFolder: folders.actions,
+      privateFolder: folders.checkouts,
       signal: stopped,
       token: String(github["token"] ?? ""),
     }),
@@ -164,6 +177,7 @@ async function createSession(
     env: new Map(),
     path: [],
     posts: [],
+    checkouts: new Map(),
   };
 }
 

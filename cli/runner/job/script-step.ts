@@ -1,5 +1,5 @@
-import { writeFile } from "node:fs/promises";
 import { join, posix, win32 } from "node:path";
+import { createJobFile } from "../files/job-files.ts";
 import { type Performed, runProgram, StepError, type StepRun } from "./step-run.ts";
 
 /** A script of a `run` step whose expressions are evaluated. */
@@ -12,7 +12,7 @@ export interface PreparedScript {
 
 /** Evaluates the script of a step, its shell and its folder. @throws StepError for an unknown shell */
 export async function prepareScript(
-  { session, frame, step, contexts }: Pick<StepRun, "session" | "frame" | "step" | "contexts">,
+  { session, frame, step, contexts, signal }: StepRun,
   template: string,
 ): Promise<PreparedScript> {
   const { place, evaluation } = session;
@@ -22,7 +22,11 @@ export async function prepareScript(
     step.workingDirectory ?? frame.defaults.workingDirectory ?? "",
     contexts,
   );
-  const command = toShellCommand(shell, text, shell !== "" || (await place.hasProgram("bash")));
+  const command = toShellCommand(
+    shell,
+    text,
+    shell !== "" || (await place.hasProgram("bash", signal)),
+  );
   if (command === undefined)
     throw new StepError(
       `the shell ${JSON.stringify(shell)} is unknown: bash, sh, pwsh, python, or a command with {0}`,
@@ -36,8 +40,8 @@ export async function runScript(
   { command, folder }: PreparedScript,
 ): Promise<Performed> {
   const { place, folders, newName } = run.session;
-  const path = join(folders.temp, `${newName("script-")}${command.extension}`);
-  await writeFile(path, command.script, { mode: 0o700 });
+  const path = join(folders.scripts, `${newName("script-")}${command.extension}`);
+  await createJobFile(path, command.script, 0o700);
   const paths = place.workspace.startsWith("/") ? posix : win32;
   return runProgram(run, {
     argv: command.argv(place.toStepPath(path)),

@@ -34,10 +34,18 @@ export interface JobSession {
   readonly stopped: AbortSignal;
   /** Functions that run at the end of the job, in reverse order. */
   readonly posts: PostStep[];
+  /** The files of each checkout, by its folder in the workspace. */
+  readonly checkouts: Map<string, Checkout>;
   /** Adds a summary that a program of the current step has written for the page of the run. */
   readonly addSummary: (text: string) => void;
   /** Returns a name for a folder that no other step has. */
   readonly newName: (prefix: string) => string;
+}
+
+/** A checkout that a step of the job has made. */
+interface Checkout {
+  readonly repository: string;
+  readonly files: readonly string[];
 }
 
 /** The part of an action that runs after all steps. */
@@ -67,6 +75,8 @@ export interface Frame {
   readonly defaults: StepDefaults;
   /** Composite actions around these steps. */
   readonly depth: number;
+  /** Aborted when the time of the composite action is over: its steps end, and no further one begins. */
+  readonly timeIsOver: AbortSignal | undefined;
   /** Whether a step has failed. */
   hasFailed: boolean;
 }

@@ -1,5 +1,5 @@
-import { join } from "node:path";
 import { ExpressionError } from "../../../daemon/forge/actions/workflows/expressions/values.ts";
+import { JobFileError } from "../files/job-files.ts";
 import { PlaceError } from "../places/place.ts";
 import {
   CommandFileError,
@@ -31,6 +31,8 @@ export interface StepRun {
   readonly env: Readonly<Record<string, string>>;
   readonly contexts: Contexts;
   readonly signal: AbortSignal;
+  /** Aborted when the time of the step, or of a composite action around it, is over. */
+  readonly timeIsOver: AbortSignal;
   /** Runs the steps of a composite action. */
   readonly runSteps: (frame: Frame, steps: readonly StepDefinition[]) => Promise<void>;
 }
@@ -41,16 +43,24 @@ export interface Performed {
   readonly outputs: Readonly<Record<string, string>>;
 }
 
+/** The time of a step. */
+interface TimeLimits {
+  /** Its own limit in milliseconds. */
+  readonly limit: number | undefined;
+  /** Aborted when the time of a composite action around it is over. */
+  readonly outer: AbortSignal | undefined;
+  /** Whether the job was cancelled when the step began: it may be cancelled while the step is prepared. */
+  readonly wasCancelled: boolean;
+}
+
 /**
  * Runs work with a signal that ends it: at its time limit, and when the job is cancelled. A step that begins after the
- * cancellation, such as one with `always()`, ends with `stopped` only.
- * @param wasCancelled whether the job was cancelled when the step began: it may be cancelled while the step is prepared
+ * cancellation, such as one with `always()`, ends with `stopped` only. `timeIsOver` is aborted by the time limits alone.
  */
 export async function withinTime<T>(
   { cancelled, stopped, sleep, log }: JobSession,
-  limit: number | undefined,
-  work: (signal: AbortSignal) => Promise<T>,
-  wasCancelled = cancelled.aborted,
+  { limit, outer, wasCancelled }: TimeLimits,
+  work: (signal: AbortSignal, timeIsOver: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const time = new AbortController();
   const done = new AbortController();
@@ -63,9 +73,10 @@ export async function withinTime<T>(
       // It has ended in time.
       () => undefined,
     );
+  const timeIsOver = AbortSignal.any([time.signal, ...(outer === undefined ? [] : [outer])]);
   const signals = wasCancelled ? [stopped] : [stopped, cancelled];
   try {
-    return await work(AbortSignal.any([...signals, time.signal]));
+    return await work(AbortSignal.any([...signals, timeIsOver]), timeIsOver);
   } finally {
     done.abort();
   }
@@ -84,7 +95,7 @@ export interface StepProgram {
 export async function runProgram(run: StepRun, program: StepProgram): Promise<Performed> {
   const { session, frame, contexts, signal } = run;
   const { place, log, masker, isDebug } = session;
-  const files = await createCommandFiles(join(session.folders.temp, session.newName("files-")));
+  const files = await createCommandFiles(session.folders.files, session.newName("step-"));
   const { sink, values } = createStepOutput({ log, masker, isDebug });
   const code = await place.run({
     argv: program.argv,
@@ -126,9 +137,14 @@ async function keepSummary({ addSummary, log }: JobSession, files: CommandFiles)
 
 /** Returns the reason of a failed step. An unexpected error fails the step as well, with its own message. */
 export function toReason(error: unknown): string {
-  const isExpected = [ExpressionError, PayloadError, PlaceError, CommandFileError, StepError].some(
-    (kind) => error instanceof kind,
-  );
+  const isExpected = [
+    ExpressionError,
+    PayloadError,
+    PlaceError,
+    CommandFileError,
+    JobFileError,
+    StepError,
+  ].some((kind) => error instanceof kind);
   const message = error instanceof Error ? error.message : String(error);
   return isExpected ? message : `the runner failed: ${message}`;
 }

@@ -44,7 +44,7 @@ async function runStep(
   let performed: Performed = { isSuccess: false, outputs: {} };
   const wasCancelled = session.cancelled.aborted;
   try {
-    if (session.stopped.aborted) return SKIPPED;
+    if (session.stopped.aborted || frame.timeIsOver?.aborted === true) return SKIPPED;
     const { actionName } = step;
     const env = await evaluation.texts(step.env, toContexts(session, frame, { actionName }));
     const contexts = toContexts(session, frame, { env, actionName });
@@ -54,26 +54,20 @@ async function runStep(
     isContinued = await evaluation.flag(step.continueOnError, contexts);
     const limit = await evaluation.minutes(step.timeoutMinutes, contexts);
     const name = (await evaluation.text(step.name, contexts)).replaceAll(/\s*\n\s*/g, " ");
-    log.write(`::group::${name}`);
-    let prepared: PreparedStep;
-    try {
-      prepared = await prepare({ session, frame, step, contexts });
-      const lines = [...toShown(prepared), ...toShownMapping("env", env)];
-      if (lines.length > 0) log.write(lines.join("\n"));
-    } finally {
-      log.write("::endgroup::");
-    }
-    const work = (signal: AbortSignal) =>
-      perform(prepared, {
+    const limits = { limit, outer: frame.timeIsOver, wasCancelled };
+    performed = await withinTime(session, limits, async (signal, timeIsOver) => {
+      const run: StepRun = {
         session,
         frame,
         step,
         env,
         contexts,
         signal,
+        timeIsOver,
         runSteps: (inner, steps) => runSteps(session, inner, steps),
-      });
-    performed = await withinTime(session, limit, work, wasCancelled);
+      };
+      return perform(await prepareShown(run, name), run);
+    });
   } catch (error) {
     log.write(`::error::${toReason(error)}`);
   }
@@ -92,9 +86,21 @@ type PreparedStep =
   | { readonly uses: string; readonly inputs: Readonly<Record<string, string>> }
   | { readonly script: PreparedScript };
 
-async function prepare(
-  run: Pick<StepRun, "session" | "frame" | "step" | "contexts">,
-): Promise<PreparedStep> {
+/** Evaluates what a step runs, and shows it in a group of the log. */
+async function prepareShown(run: StepRun, name: string): Promise<PreparedStep> {
+  const { log } = run.session;
+  log.write(`::group::${name}`);
+  try {
+    const prepared = await prepare(run);
+    const lines = [...toShown(prepared), ...toShownMapping("env", run.env)];
+    if (lines.length > 0) log.write(lines.join("\n"));
+    return prepared;
+  } finally {
+    log.write("::endgroup::");
+  }
+}
+
+async function prepare(run: StepRun): Promise<PreparedStep> {
   const { session, step, contexts } = run;
   if (step.uses !== undefined)
     return { uses: step.uses, inputs: await session.evaluation.texts(step.with, contexts) };

@@ -1,8 +1,8 @@
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { WireTask } from "../../../daemon/forge/actions/protocol/schema.ts";
 import { Result } from "../../../daemon/forge/actions/protocol/schema.ts";
 import { isMapping, type Mapping } from "../../../daemon/forge/actions/workflows/mapping.ts";
+import { createJobFile } from "../files/job-files.ts";
 import type { JobFolders, Place } from "../places/place.ts";
 import type { Contexts } from "./evaluation.ts";
 import { type JobPayload, toMapping } from "./payload.ts";
@@ -38,8 +38,8 @@ export async function createContexts(
 ): Promise<Contexts> {
   const sent = toGithub(task);
   const event = toMapping(sent["event"]);
-  const eventFile = join(folders.temp, "event.json");
-  await writeFile(eventFile, JSON.stringify(event), { mode: 0o600 });
+  const eventFile = join(folders.scripts, "event.json");
+  await createJobFile(eventFile, JSON.stringify(event));
   const token = String(sent["token"] ?? "") || (task.secrets["GITHUB_TOKEN"] ?? "");
   const github = {
     ...sent,

@@ -1,7 +1,6 @@
-import { execFile } from "node:child_process";
-import { access, constants, rm, writeFile } from "node:fs/promises";
-import { basename, delimiter, isAbsolute, join, posix, relative } from "node:path";
-import type { System } from "../../system.ts";
+import { basename, join, posix, relative } from "node:path";
+import { createJobFile, isWithin, removeJobFile } from "../files/job-files.ts";
+import { CONTAINER_LABEL, SILENT, toContainerName } from "./engine.ts";
 import type { JobProcesses } from "./job-processes.ts";
 import { type JobFolders, type OutputSink, type Place, PlaceError } from "./place.ts";
 
@@ -26,21 +25,21 @@ export interface ContainerPlaceDeps {
 }
 
 const TEMP = "/croft/temp";
+const FILES = "/croft/files";
+const SCRIPTS = "/croft/scripts";
+/** A folder of the container itself. */
 const ACTIONS = "/croft/actions";
 
-/** Label of the containers of jobs; its value is the mark of the job. */
-export const CONTAINER_LABEL = "croft-job";
-
 /**
- * Makes a container in which all steps of a job run, with the folders of the job mounted. It gets no other folder and no
- * privileges. @throws PlaceError when the engine cannot make it
+ * Makes a container in which all steps of a job run, with folders of the job mounted, those that the runner writes for
+ * reading alone. It gets no other folder and no privileges. `clearTaskFolder` removes it, also one that was made by half.
+ * @throws PlaceError when the engine cannot make it
  */
 export async function createContainerPlace(deps: ContainerPlaceDeps): Promise<Place> {
   const { engine, image, mark, folders, processes, engineEnv, newName, sink, signal } = deps;
-  const name = `croft-job-${mark}`;
+  const name = toContainerName(mark);
   const workspace = `/workspace/${deps.repository}`;
-  const never = new AbortController().signal;
-  const call = (words: readonly string[], until = never, to: OutputSink = sink) =>
+  const call = (words: readonly string[], until: AbortSignal, to: OutputSink = sink) =>
     processes.run({
       argv: [engine, ...words],
       env: engineEnv,
@@ -48,7 +47,9 @@ export async function createContainerPlace(deps: ContainerPlaceDeps): Promise<Pl
       sink: to,
       signal: until,
     });
-  const mount = (from: string, to: string) => ["--volume", `${from}:${to}`];
+  const shell = (script: string, until: AbortSignal, user: readonly string[] = []) =>
+    call(["exec", ...user, name, "sh", "-c", script], until);
+  const mount = (from: string, to: string, mode = "") => ["--volume", `${from}:${to}${mode}`];
   const variables = Object.entries(deps.env).flatMap(([key, value]) => [
     "--env",
     `${key}=${value}`,
@@ -61,7 +62,8 @@ export async function createContainerPlace(deps: ContainerPlaceDeps): Promise<Pl
       ...["--stop-signal", "SIGKILL"],
       ...mount(folders.workspace, workspace),
       ...mount(folders.temp, TEMP),
-      ...mount(folders.actions, ACTIONS),
+      ...mount(folders.files, FILES),
+      ...mount(folders.scripts, SCRIPTS, ":ro"),
       ...["--workdir", workspace, ...variables, "--entrypoint", "tail"],
       ...[image, "-f", "/dev/null"],
     ],
@@ -69,10 +71,8 @@ export async function createContainerPlace(deps: ContainerPlaceDeps): Promise<Pl
   );
   if (created !== 0)
     throw new PlaceError(`${basename(engine)} cannot create a container of ${image}`);
-  if ((await call(["start", name], signal)) !== 0) {
-    await call(["rm", "--force", "--volumes", name]);
+  if ((await call(["start", name], signal)) !== 0)
     throw new PlaceError(`${basename(engine)} cannot start the container of ${image}`);
-  }
 
   return {
     workspace,
@@ -80,71 +80,78 @@ export async function createContainerPlace(deps: ContainerPlaceDeps): Promise<Pl
     description: { container: { id: name } },
     node: ["node"],
     toStepPath,
-    hasProgram: async (program) =>
-      (await call(["exec", name, "sh", "-c", `command -v ${toWord(program)}`], never, SILENT)) ===
+    hasProgram: async (program, until) =>
+      (await call(["exec", name, "sh", "-c", `command -v ${toWord(program)}`], until, SILENT)) ===
       0,
     async run({ argv, env, path, cwd, sink: to, signal: until }) {
       const id = newName("command-");
       const pidFile = `${TEMP}/${id}.pid`;
-      const script = join(folders.temp, `${id}.sh`);
-      await writeFile(script, toScript({ argv, env, path, cwd, pidFile }), { mode: 0o600 });
+      const script = join(folders.scripts, `${id}.sh`);
+      await createJobFile(script, toScript({ argv, env, path, cwd, pidFile }));
       // The engine's client does not pass signals on: the process is ended from within.
       const stop = () => {
         const kill = `kill -TERM -"$(cat ${pidFile})" 2>/dev/null || kill -TERM "$(cat ${pidFile})"`;
-        void call(["exec", name, "sh", "-c", kill], never, SILENT).catch(() => undefined);
+        const whileItRuns = new AbortController().signal;
+        call(["exec", name, "sh", "-c", kill], whileItRuns, SILENT).catch((error: unknown) =>
+          sink.line(`::warning::the step was not asked to end: ${String(error)}`, 0),
+        );
       };
       until.addEventListener("abort", stop, { once: true });
       try {
-        return await call(["exec", name, "sh", `${TEMP}/${basename(script)}`], until, to);
+        return await call(["exec", name, "sh", `${SCRIPTS}/${id}.sh`], until, to);
       } finally {
         until.removeEventListener("abort", stop);
-        await rm(script, { force: true });
+        // Its variables may be secrets.
+        await removeJobFile(script);
       }
     },
-    async install(folder, target) {
+    async install({ folder, target, stale, signal: until }) {
       const destination = posix.resolve(workspace, target);
       if (destination !== workspace && !destination.startsWith(`${workspace}/`))
         throw new PlaceError(`${target} is outside of the workspace`);
-      const clear = `mkdir -p ${toWord(destination)} && rm -rf ${toWord(`${destination}/.git`)}`;
-      const cleared = await call(["exec", name, "sh", "-c", clear]);
-      // Copied by the engine: a link that a step has made leads nowhere outside of the container.
+      // All of it happens in the container: a link that a step has made leads nowhere outside of it.
+      const cleared = await clear(destination, stale, until);
       const copied =
-        cleared === 0 ? await call(["cp", `${folder}/.`, `${name}:${destination}`]) : cleared;
+        cleared === 0
+          ? await call(["cp", `${folder}/.`, `${name}:${destination}`], until)
+          : cleared;
       if (copied !== 0) throw new PlaceError(`${basename(engine)} cannot copy into the container`);
     },
-    async end() {
-      await call(["rm", "--force", "--volumes", name], never, SILENT);
+    async offerAction(folder, until) {
+      const destination = `${ACTIONS}/${basename(folder)}`;
+      const made = await shell(`mkdir -p ${toWord(destination)}`, until, ["--user", "0"]);
+      const copied =
+        made === 0 ? await call(["cp", `${folder}/.`, `${name}:${destination}`], until) : made;
+      if (copied !== 0) throw new PlaceError(`${basename(engine)} cannot copy into the container`);
+      return destination;
     },
   };
+
+  /** Empties a folder of the container, or removes some of its files. */
+  async function clear(
+    destination: string,
+    stale: readonly string[] | undefined,
+    until: AbortSignal,
+  ): Promise<number> {
+    const enter = `mkdir -p ${toWord(destination)} && cd ${toWord(destination)}`;
+    if (stale === undefined) return shell(`${enter} && rm -rf ./* ./.[!.]* ./..?*`, until);
+    const list = `${newName("stale-")}.txt`;
+    const names = stale.map((file) => `./${file}\0`).join("");
+    await createJobFile(join(folders.scripts, list), names, 0o644);
+    return shell(`${enter} && rm -rf .git && xargs -0 rm -f -- < ${SCRIPTS}/${list}`, until);
+  }
 
   function toStepPath(path: string): string {
     const found = [
       [folders.workspace, workspace],
       [folders.temp, TEMP],
-      [folders.actions, ACTIONS],
-    ].find(([from = ""]) => !relative(from, path).startsWith(".."));
-    const [from = "", to = ""] = found ?? [];
+      [folders.files, FILES],
+      [folders.scripts, SCRIPTS],
+    ].find(([from = ""]) => isWithin(from, path));
+    if (found === undefined) throw new PlaceError(`${path} is not in the container`);
+    const [from = "", to = ""] = found;
     return posix.join(to, relative(from, path));
   }
-}
-
-/** Removes the containers that jobs with this mark have left. */
-export async function removeContainers(
-  engine: string,
-  mark: string,
-  {
-    processes,
-    env,
-    cwd,
-  }: {
-    readonly processes: JobProcesses;
-    readonly env: Readonly<Record<string, string>>;
-    readonly cwd: string;
-  },
-): Promise<void> {
-  const argv = [engine, "rm", "--force", "--volumes", `croft-job-${mark}`];
-  const { signal } = new AbortController();
-  await processes.run({ argv, env, cwd, sink: SILENT, signal });
 }
 
 /**
@@ -198,59 +205,3 @@ function toScript({ argv, env, path, cwd, pidFile }: ScriptParts): string {
 }
 
 const toWord = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
-
-const SILENT: OutputSink = {
-  lineCharacters: () => 1,
-  line: () => undefined,
-  isFull: () => false,
-  drained: () => Promise.resolve(),
-};
-
-/** Time limit for the version query of an engine. */
-const PROBE_MS = 10_000;
-
-/**
- * Returns the path of docker or podman on the search path, the first that answers: a docker whose daemon does not run
- * is no use beside a podman. If none answers, the first installed one; undefined without either.
- */
-export async function findEngine(env: System["env"]): Promise<string | undefined> {
-  const folders = (env["PATH"] ?? "").split(delimiter).filter(isAbsolute);
-  const found: string[] = [];
-  for (const name of ["docker", "podman"])
-    for (const folder of folders)
-      if (await isExecutable(join(folder, name))) {
-        found.push(join(folder, name));
-        break;
-      }
-  for (const path of found) if (found.length === 1 || (await answers(path, env))) return path;
-  return found[0];
-}
-
-/** The version of docker is that of its daemon too. */
-async function answers(engine: string, env: System["env"]): Promise<boolean> {
-  return new Promise((resolve) => {
-    const options = { env: toEngineEnvironment(env), timeout: PROBE_MS };
-    execFile(engine, ["version"], options, (error) => resolve(error === null));
-  });
-}
-
-/** Returns the variables that docker and podman read. */
-export function toEngineEnvironment(env: System["env"]): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(env).flatMap(([name, value]) =>
-      value !== undefined &&
-      /^(PATH|HOME|XDG_\w+|DOCKER_\w+|CONTAINERS?_\w+|REGISTRY_AUTH_FILE)$/.test(name)
-        ? [[name, value] as const]
-        : [],
-    ),
-  );
-}
-
-async function isExecutable(path: string): Promise<boolean> {
-  try {
-    await access(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -1,16 +1,14 @@
-import {
-  access,
-  constants,
-  cp,
-  mkdir,
-  readdir,
-  realpath,
-  rename,
-  rm,
-  stat,
-} from "node:fs/promises";
-import { delimiter, dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { delimiter, dirname, join, resolve } from "node:path";
 import type { System } from "../../system.ts";
+import { findRealPath, isWithin } from "../files/job-files.ts";
+import {
+  emptyFolder,
+  isFolder,
+  makeFolders,
+  moveContents,
+  removeFolder,
+} from "../files/job-folders.ts";
+import { findProgram } from "./engine.ts";
 import type { JobProcesses } from "./job-processes.ts";
 import { type JobFolders, type Place, PlaceError } from "./place.ts";
 
@@ -40,11 +38,7 @@ export function createHostPlace({ env: own, folders, processes, node }: HostPlac
     description: {},
     node,
     toStepPath: (path) => path,
-    async hasProgram(name) {
-      for (const folder of searchPath.split(delimiter))
-        if (folder !== "" && (await isExecutable(join(folder, name)))) return true;
-      return false;
-    },
+    hasProgram: async (name) => (await findProgram(searchPath, name)) !== undefined,
     async run({ env, path, ...command }) {
       if (!(await isFolder(command.cwd)))
         throw new PlaceError(`the folder ${command.cwd} does not exist`);
@@ -53,52 +47,37 @@ export function createHostPlace({ env: own, folders, processes, node }: HostPlac
         env: { ...base, ...env, PATH: [...path, env["PATH"] ?? searchPath].join(delimiter) },
       });
     },
-    async install(folder, target) {
+    async install({ folder, target, stale }) {
       const destination = resolve(folders.workspace, target);
-      await mkdir(dirname(destination), { recursive: true });
-      const parent = await realpath(dirname(destination));
-      const home = await realpath(folders.workspace);
-      if (destination !== folders.workspace && !isWithin(home, parent))
+      if (!isWithin(folders.workspace, destination))
         throw new PlaceError(`${target} is outside of the workspace`);
-      if (destination !== folders.workspace)
-        await rm(destination, { recursive: true, force: true });
-      await mkdir(destination, { recursive: true });
-      for (const name of await readdir(folder)) {
-        await rm(join(destination, name), { recursive: true, force: true });
-        await move(join(folder, name), join(destination, name));
-      }
+      // An earlier step may have removed the workspace itself.
+      await makeFolders(folders.workspace);
+      await makeFolders(dirname(destination));
+      const parent = destination === folders.workspace ? destination : dirname(destination);
+      if ((await findRealPath(folders.workspace, parent)) === undefined)
+        throw new PlaceError(`${target} is outside of the workspace`);
+      const left = await (stale === undefined
+        ? emptyFolder(destination)
+        : removeStale(destination, stale));
+      if (left !== undefined) throw new PlaceError(`the former files of ${target} stay: ${left}`);
+      await moveContents(folder, destination);
     },
-    // A host job has nothing to remove besides its processes.
-    end: () => Promise.resolve(),
+    offerAction: (folder) => Promise.resolve(folder),
   };
 }
 
-/** Returns whether a path is a folder or something below it. Both are real paths. */
-export function isWithin(folder: string, path: string): boolean {
-  const way = relative(folder, path);
-  return !isAbsolute(way) && way.split(/[\\/]/, 1)[0] !== "..";
-}
-
-/** A checkout may be on another file system than the workspace. */
-async function move(from: string, to: string): Promise<void> {
-  try {
-    await rename(from, to);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EXDEV") throw error;
-    await cp(from, to, { recursive: true, verbatimSymlinks: true });
+/** Removes files that the new commit of a checkout lacks. Returns a path that stays. */
+async function removeStale(
+  destination: string,
+  stale: readonly string[],
+): Promise<string | undefined> {
+  let left: string | undefined;
+  for (const file of stale) {
+    const path = join(destination, file);
+    // What the job has put in the place of a folder is not followed.
+    if ((await findRealPath(destination, dirname(path))) === dirname(path))
+      left ??= await removeFolder(path);
   }
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  const stats = await stat(path).catch(() => undefined);
-  return stats?.isDirectory() === true;
-}
-
-async function isExecutable(path: string): Promise<boolean> {
-  try {
-    await access(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  return left;
 }

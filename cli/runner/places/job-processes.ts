@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { mkdir, readdir, readFile, rmdir, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { StringDecoder } from "node:string_decoder";
+import { type ProcessEnd, startProcess } from "../../../storage/start-process.ts";
 import type { Sleep } from "../retry.ts";
 import type { OutputSink } from "./place.ts";
 
@@ -59,16 +60,15 @@ export function createJobProcesses({ mark, sleep, platform }: JobProcessesDeps):
       const [file = "", ...rest] = isDirect
         ? argv
         : ["/bin/sh", "-c", `${join}exec "$@" 2>&1`, folder ?? "sh", ...argv];
-      const child = spawn(file, rest, {
+      const { child, exited } = startProcess(file, rest, {
         cwd,
         env: { ...env, [MARK_VARIABLE]: mark },
         detached: !isWindows,
-        windowsHide: true,
         stdio: ["ignore", "pipe", "pipe"],
       });
       running.add(child);
       readOutput(child, sink);
-      const ended = waitForEnd(child, signal);
+      const ended = waitForEnd(child, exited, signal);
       // The failure is reported below.
       ended.catch(() => undefined);
       if (child.pid !== undefined) sessions.add(child.pid);
@@ -94,11 +94,11 @@ export function createJobProcesses({ mark, sleep, platform }: JobProcessesDeps):
   };
 
   /** Waits for the exit, then a moment for the rest of the output. An abort asks the process to end, then kills it. */
-  async function waitForEnd(child: ChildProcess, signal: AbortSignal): Promise<number> {
-    const exited = new Promise<number>((resolve, reject) => {
-      child.once("error", reject);
-      child.once("exit", (code, name) => resolve(code ?? 128 + (SIGNALS[name ?? ""] ?? 0)));
-    });
+  async function waitForEnd(
+    child: ChildProcess,
+    exited: Promise<ProcessEnd>,
+    signal: AbortSignal,
+  ): Promise<number> {
     const closed = new Promise<void>((resolve) => {
       child.once("close", () => {
         running.delete(child);
@@ -117,10 +117,11 @@ export function createJobProcesses({ mark, sleep, platform }: JobProcessesDeps):
     if (signal.aborted) stop();
     else signal.addEventListener("abort", stop, { once: true });
     try {
-      const code = await exited;
+      const { exitCode, signal: name, error } = await exited;
+      if (child.pid === undefined && error !== undefined) throw error;
       const pause = sleep(DRAIN_MS, ended.signal).catch(() => undefined);
       await Promise.race([closed, pause]);
-      return code;
+      return exitCode ?? 128 + (SIGNALS[name ?? ""] ?? 0);
     } finally {
       signal.removeEventListener("abort", stop);
       // A program that ignored the request ended by itself; its children in the group may not have.

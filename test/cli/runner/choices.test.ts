@@ -2,7 +2,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { toShellCommand } from "../../../cli/runner/job/script-step.ts";
-import { findEngine, toContainerImage } from "../../../cli/runner/places/container-place.ts";
+import { toContainerImage } from "../../../cli/runner/places/container-place.ts";
+import { findEngine } from "../../../cli/runner/places/engine.ts";
 import { isAllowed, findTarget, parseLabel } from "../../../cli/runner/runner-state.ts";
 import { temporaryHome } from "../support/run-cli.ts";
 
@@ -63,12 +64,12 @@ test("the runner takes the engine that answers: a docker without its daemon is n
   const find = () => findEngine({ PATH: `${join(home.path, "a")}:${join(home.path, "b")}` });
   expect(await find()).toBeUndefined();
   await install("b", "docker", 1);
-  expect(await find()).toBe(join(home.path, "b", "docker"));
+  expect(await find()).toBeUndefined();
   await install("a", "podman", 0);
   expect(await find()).toBe(join(home.path, "a", "podman"));
   await install("b", "docker", 0);
   expect(await find()).toBe(join(home.path, "b", "docker"));
   await install("b", "docker", 1);
   await install("a", "podman", 1);
-  expect(await find()).toBe(join(home.path, "b", "docker"));
+  expect(await find()).toBeUndefined();
 });

@@ -1,5 +1,4 @@
 import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import {
   createCommandFiles,
@@ -28,7 +27,7 @@ test.each([
 
 test("reads the values of a step, and refuses variables that change every later step", async () => {
   await using home = await temporaryHome();
-  const files = await createCommandFiles(join(home.path, "files"));
+  const files = await createCommandFiles(home.path, "step-1");
   await writeFile(files.output, "a=1\n");
   await writeFile(files.path, "/first\n/second\n");
   await writeFile(files.state, "s=2\n");

@@ -1,59 +1,25 @@
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createContainerPlace } from "../../../cli/runner/places/container-place.ts";
 import { createJobProcesses } from "../../../cli/runner/places/job-processes.ts";
 import type { OutputSink } from "../../../cli/runner/places/place.ts";
+import {
+  clearTaskFolder,
+  createJobFolders,
+  createTaskFolder,
+  discardTaskFolder,
+  recordContainer,
+} from "../../../cli/runner/task-folder.ts";
+import { installEngine } from "../support/container-engine.ts";
 import { temporaryHome } from "../support/run-cli.ts";
 
-/**
- * A stand-in for docker: a container is a folder, its mounts are links in it, and programs run on this machine with
- * the paths of the container replaced.
- */
-const ENGINE = `#!/usr/bin/env node
-const { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } = require("node:fs");
-const { dirname, join } = require("node:path");
-const { spawnSync } = require("node:child_process");
-const home = __dirname;
-const [verb, ...words] = process.argv.slice(2);
-appendFileSync(join(home, "calls"), JSON.stringify([verb, ...words]) + "\\n");
-const root = (name) => join(home, "containers", name);
-const inside = (name, text) => text.replaceAll(/\\/(workspace|croft)\\//g, (found) => root(name) + found);
-if (verb === "create") {
-  const image = words[words.indexOf("tail") + 1];
-  if (image === "no/such:image") { console.error("pull access denied"); process.exit(125); }
-  const name = words[words.indexOf("--name") + 1];
-  for (const [at, word] of words.entries()) {
-    if (word !== "--volume") continue;
-    const [from, to] = words[at + 1].split(":");
-    mkdirSync(dirname(join(root(name), to)), { recursive: true });
-    symlinkSync(from, join(root(name), to));
-  }
-  console.log("created " + name);
-} else if (verb === "exec") {
-  const [name, program, ...rest] = words;
-  const last = rest.map((word) => inside(name, word));
-  if (rest[0] && rest[0].endsWith(".sh")) writeFileSync(last[0], inside(name, readFileSync(last[0], "utf8")));
-  process.exit(spawnSync(program, last, { stdio: "inherit" }).status ?? 137);
-} else if (verb === "cp") {
-  const [name, to] = words[1].split(":");
-  cpSync(words[0], join(root(name), to), { recursive: true });
-} else if (verb === "rm") rmSync(root(words.at(-1)), { recursive: true, force: true });
-`;
-
 async function createPlace(home: string, image = "node:22") {
-  const engine = join(home, "docker");
-  await writeFile(engine, ENGINE);
-  await chmod(engine, 0o755);
-  const folders = {
-    root: home,
-    workspace: join(home, "job", "workspace"),
-    temp: join(home, "job", "temp"),
-    actions: join(home, "job", "actions"),
-  };
-  for (const path of [folders.workspace, folders.temp, folders.actions])
-    await mkdir(path, { recursive: true });
+  const engine = await installEngine(home);
+  const folder = await createTaskFolder(join(home, "jobs"), 1, MARK);
+  const folders = await createJobFolders(folder);
+  await recordContainer(folder, { engine: engine.path, image });
   const rows: string[] = [];
   const sink: OutputSink = {
     lineCharacters: () => 1_000,
@@ -62,15 +28,15 @@ async function createPlace(home: string, image = "node:22") {
     drained: () => Promise.resolve(),
   };
   const processes = createJobProcesses({
-    mark: "0a1b2c",
+    mark: MARK,
     platform: process.platform,
     sleep: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }),
   });
   let names = 0;
   const making = createContainerPlace({
-    engine,
+    engine: engine.path,
     image,
-    mark: "0a1b2c",
+    mark: MARK,
     repository: "mira/one",
     env: { CI: "true" },
     folders,
@@ -80,17 +46,21 @@ async function createPlace(home: string, image = "node:22") {
     sink,
     signal: new AbortController().signal,
   });
-  const callsOf = async () =>
-    (await readFile(join(home, "calls"), "utf8"))
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line) as string[]);
-  return { making, rows, sink, folders, callsOf };
+  return { making, rows, sink, folders, folder, engine };
 }
+
+const MARK = "0a1b2c";
+const signal = new AbortController().signal;
+const system = {
+  env: { PATH: process.env["PATH"] },
+  platform: process.platform,
+  sleep: (milliseconds: number, until?: AbortSignal) =>
+    sleep(milliseconds, undefined, { signal: until }),
+};
 
 test("a job in a container has its folders mounted, and its variables in no argument", async () => {
   await using home = await temporaryHome();
-  const { making, rows, sink, folders, callsOf } = await createPlace(home.path);
+  const { making, rows, sink, folders, folder, engine } = await createPlace(home.path);
   const place = await making;
   expect(place.workspace).toBe("/workspace/mira/one");
   expect(place.toStepPath(join(folders.temp, "x"))).toBe("/croft/temp/x");
@@ -110,14 +80,16 @@ test("a job in a container has its folders mounted, and its variables in no argu
   expect(await start(["env"])).toBe(0);
   expect(rows).toContain("INPUT_WITH-DASH=dashed value");
   expect(rows.join("\n")).toContain("contentit's secret|a\nb\n/added/bin:");
-  const calls = await callsOf();
+  const calls = await engine.calls();
   expect(calls.map(([verb]) => verb)).toEqual(["create", "start", "exec", "exec"]);
   expect(JSON.stringify(calls)).not.toContain("secret");
   expect(calls[0]).toEqual(
     expect.arrayContaining(["--volume", `${folders.workspace}:/workspace/mira/one`, "CI=true"]),
   );
-  await place.end();
-  expect((await callsOf()).at(-1)).toEqual(["rm", "--force", "--volumes", "croft-job-0a1b2c"]);
+  expect(await clearTaskFolder(folder, { system })).toBeUndefined();
+  expect((await engine.calls()).at(-1)).toEqual(["rm", "--force", "--volumes", "croft-job-0a1b2c"]);
+  await discardTaskFolder(folder, undefined, () => undefined);
+  expect(await readdir(join(home.path, "jobs"))).toEqual([]);
 });
 
 test("the container engine copies a checkout, and only into the workspace", async () => {
@@ -127,9 +99,10 @@ test("the container engine copies a checkout, and only into the workspace", asyn
   const fetched = join(home.path, "fetched");
   await mkdir(join(fetched, ".git"), { recursive: true });
   await writeFile(join(fetched, "a.txt"), "one");
-  await place.install(fetched, "deep");
+  await place.install({ folder: fetched, target: "deep", stale: undefined, signal });
   expect(await readFile(join(folders.workspace, "deep", "a.txt"), "utf8")).toBe("one");
-  await expect(place.install(fetched, "../../etc")).rejects.toThrow("outside of the workspace");
+  const outside = { folder: fetched, target: "../../etc", stale: undefined, signal };
+  await expect(place.install(outside)).rejects.toThrow("outside of the workspace");
 });
 
 test("a cancelled step ends inside the container", async () => {

@@ -50,8 +50,10 @@ test.each([
 
 test("hashes a pattern that begins with the path of the workspace", async () => {
   expect(await hash(join(home.path, "src"))).toBe(await hash("src"));
-  expect(await hashFiles(home.path, ["/workspace/src"], "/workspace")).toBe(await hash("src"));
-  expect(await hashFiles(home.path, ["/etc/hostname"], "/workspace")).toBe("");
+  expect(await hashFiles(home.path, ["/workspace/src"], { patternRoot: "/workspace" })).toBe(
+    await hash("src"),
+  );
+  expect(await hashFiles(home.path, ["/etc/hostname"], { patternRoot: "/workspace" })).toBe("");
 });
 
 test.each([["nothing"], ["outside"], ["../**"], ["src/?.md/x"], ["*.TXT/"], ["!a.txt"]])(

@@ -290,7 +290,7 @@ test(
 );
 
 test("a runner runs only what its owner allows", { timeout: 60_000 }, async () => {
-  await using runner = await startRunner("picky", [], "jonas/other");
+  await using runner = await startRunner("picky", [], { allow: "jonas/other" });
   const id = await workflows.push(
     "picky",
     workflow("jobs: { a: { runs-on: picky, steps: [{ run: echo ran }] } }\n"),

@@ -48,7 +48,7 @@ test(
     const log = await workflows.logOf("posts", id, "a");
     expect(log).toEqual(
       expect.arrayContaining([
-        "::warning::the summary of the step was not kept: GITHUB_STEP_SUMMARY has at most 1048576 bytes",
+        "::warning::the summary of the step was not kept: GITHUB_STEP_SUMMARY: larger than 1048576 bytes",
         "post last",
         '::error::GITHUB_ENV: invalid line "not a value"',
       ]),
@@ -75,6 +75,8 @@ const FILES = {
   "acts/comp/action.yml": COMPOSITE,
   "acts/nested/action.yaml":
     "inputs: { level: {} }\nruns: { using: composite, steps: [{ shell: sh, run: 'echo OUT nested ${{ inputs.level }}' }] }\n",
+  "acts/slow/action.yml":
+    "runs: { using: composite, steps: [{ shell: sh, run: sleep 60 }, { if: always(), shell: sh, run: echo OUT never }] }\n",
   "acts/fails/action.yml":
     "outputs: { v: { value: '${{ steps.a.outputs.v }}' } }\nruns: { using: composite, steps: [{ id: a, shell: sh, run: 'echo v=1 >> $GITHUB_OUTPUT; exit 3' }, { shell: sh, run: echo OUT skipped }, { if: failure(), shell: sh, run: echo OUT after }] }\n",
 };
@@ -148,6 +150,39 @@ steps:
       "after",
       "failure success 1",
     ],
+  ],
+  timeouts: [
+    `steps:
+  - uses: actions/checkout@v4
+  - { id: slow, uses: ./acts/slow, timeout-minutes: 0.005, continue-on-error: true }
+  - { run: 'echo "OUT \${{ steps.slow.outcome }}"', timeout-minutes: 0 }`,
+    ["failure"],
+  ],
+  checkouts: [
+    `steps:
+  - { run: 'mkdir -p .git; echo x > before' }
+  - uses: actions/checkout@v4
+  - { run: 'echo "OUT $(ls -A | tr "\\n" " ")"; echo x > extra; echo x > acts/extra; rm acts/comp/action.yml' }
+  - { uses: actions/checkout@v4, with: { clean: false } }
+  - { run: 'echo "OUT $(ls extra acts/extra acts/comp | tr "\\n" " ")"' }
+  - uses: actions/checkout@v4
+  - { run: 'echo "OUT $(ls . acts | tr "\\n" " ")"; cd /; rm -rf "$GITHUB_WORKSPACE"' }
+  - { working-directory: /, run: 'echo "OUT [\${{ hashFiles(''**'') }}]"' }
+  - uses: actions/checkout@v4
+  - { run: 'git status --short; echo "OUT $(ls acts | tr "\\n" " ")"' }`,
+    [
+      ".git .gitea acts ",
+      "acts/extra extra  acts/comp: action.yml ",
+      ".: acts  acts: comp fails nested slow ",
+      "[]",
+      "comp fails nested slow ",
+    ],
+  ],
+  data: [
+    `env: \${{ fromJSON('{"A":"one","N":2}') }}
+steps:
+  - { run: 'echo "OUT $A $N $B"', env: "\${{ fromJSON('{\\"B\\":\\"three\\"}') }}" }`,
+    ["one 2 three"],
   ],
   damage: [
     `steps:
