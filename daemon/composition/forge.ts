@@ -221,6 +221,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
   });
   const packages = createForgePackages({
     db,
+    compute,
     store: deps.objects,
     events: createPackageEvents(workflows.publisher, urls),
     urls,

@@ -1,4 +1,5 @@
 import { createMaskRows } from "../actions/secrets/masker.ts";
+import { compactNpmDocument } from "../packages/npm/compact-document.ts";
 import { matchActivity, matchPush } from "../actions/workflows/triggers.ts";
 
 /** A pure function over values from users, with an estimate of its work. */
@@ -20,6 +21,7 @@ export type ComputeFunctions = ReturnType<typeof createComputeFunctions>;
 /** Creates the functions of one thread, which may keep caches. A feature adds one line. */
 export function createComputeFunctions() {
   return {
+    compactNpmDocument,
     maskRows: createMaskRows(),
     matchActivity,
     matchPush,

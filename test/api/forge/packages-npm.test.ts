@@ -217,4 +217,76 @@ describe("a package on the wire", () => {
         objects: expect.any(Array),
       });
   });
+
+  test("the manifests of a package are bounded, and each answer has exactly what was published", async () => {
+    const notes = 'é"x\\'.repeat(140_000);
+    const manifest = { notes, dependencies: { a: "^1.0.0" }, description: "d".repeat(5_000) };
+    const readme = 'text,"readme":"of the document';
+    const document = { readme };
+    let count = 0;
+    for (; count < 40; count++) {
+      const answer = await publish("large", `1.0.${count}`, { manifest, document });
+      if (answer.status === 201) continue;
+      expect(answer.status).toBe(413);
+      expect(answer.json.message).toContain("unpublish old versions");
+      break;
+    }
+    // Twelve mebibytes of manifests with 845,000 characters each, escapes included.
+    expect(count).toBe(14);
+    const whole = await view("large");
+    expect(Object.keys(whole.json.versions)).toHaveLength(count);
+    const { dist, ...last } = whole.json.versions["1.0.10"];
+    expect(last).toEqual({ name: "large", version: "1.0.10", ...manifest });
+    expect(dist.tarball).toBe(`${daemon.url}${root}/large/-/large-1.0.10.tgz`);
+    expect(whole.json).toMatchObject({ readme, name: "large", "dist-tags": { latest: "1.0.13" } });
+    const short = await daemon.request(`${root}/large`, {
+      headers: { Accept: "application/vnd.npm.install-v1+json" },
+    });
+    expect(short.text.length).toBeLessThan(10_000);
+    expect(short.json.versions["1.0.3"].dependencies).toEqual(manifest.dependencies);
+    const { objects } = (await view("-/v1/search?text=large")).json;
+    expect(objects).toHaveLength(1);
+    expect(objects[0].package.description).toBe("d".repeat(1_000));
+    const deprecated = { ...whole.json.versions["1.0.4"], deprecated: "do not use" };
+    const changed = { ...whole.json, versions: { "1.0.4": deprecated } };
+    expect((await send("large", changed)).status).toBe(201);
+    const { versions } = (await view("large")).json;
+    expect(versions["1.0.4"]).toMatchObject({ deprecated: "do not use", notes });
+    expect(versions["1.0.5"]).not.toHaveProperty("deprecated");
+  });
+
+  test("without latest, the highest version is the latest, a prerelease only if all are", async () => {
+    const numbers = ["1.9.0", "1.10.0", "2.0.0-rc.10", "2.0.0-rc.9", "3.0.0", "1.0.1"];
+    for (const version of numbers) await publish("order", version);
+    const latest = async () => (await view("-/package/order/dist-tags")).json.latest;
+    const unpublish = async (version: string) => {
+      const { _rev } = (await view("order")).json;
+      const path = `order/-/order-${version}.tgz/-rev/${_rev}`;
+      expect((await send(path, undefined, "DELETE")).status).toBe(200);
+    };
+    await send("-/package/order/dist-tags/latest", "3.0.0");
+    await unpublish("3.0.0");
+    expect(await latest()).toBe("1.10.0");
+    for (const version of ["1.10.0", "1.9.0", "1.0.1"]) await unpublish(version);
+    expect(await latest()).toBe("2.0.0-rc.10");
+  });
+
+  test("npm audit gets an answer that says that nothing was audited", async () => {
+    for (const path of ["advisories/bulk", "audits/quick"]) {
+      const answer = await send(`-/npm/v1/security/${path}`, { a: ["1.0.0"] }, "POST");
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get("npm-notice")).toContain("nothing was audited");
+      expect(answer.json.advisories ?? answer.json).toEqual({});
+    }
+  });
+
+  test("a tag whose body is not a version leaves no file", async () => {
+    await publish("tidy", "1.0.0");
+    const before = await listFiles();
+    for (const body of [toDocument("tidy", "1.0.0"), "x".repeat(2_000), "9".repeat(300), 7, null])
+      expect((await send("-/package/tidy/dist-tags/beta", body)).status).toBeGreaterThanOrEqual(
+        400,
+      );
+    expect(await listFiles()).toEqual(before);
+  });
 });

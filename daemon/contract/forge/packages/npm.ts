@@ -34,25 +34,6 @@ const inBothForms = <E>(
   declare({ label: "scoped.", at: ":scope/:name" }),
 ];
 
-/** The package document that npm reads; the versions are the manifests as they were published. */
-const packumentShape = z.looseObject({
-  _id: z.string(),
-  _rev: z.string(),
-  name: z.string(),
-  "dist-tags": z.record(z.string(), z.string()),
-  versions: z.record(z.string(), z.looseObject({ name: z.string(), version: z.string() })),
-  time: z.record(z.string(), z.string()),
-});
-/** The members of a manifest that installing needs. */
-const abbreviatedPackumentShape = z.object({
-  name: z.string(),
-  modified: z.string(),
-  "dist-tags": z.record(z.string(), z.string()),
-  versions: z.record(z.string(), z.looseObject({ name: z.string(), version: z.string() })),
-});
-export type WirePackument = z.output<typeof packumentShape>;
-export type WireAbbreviatedPackument = z.output<typeof abbreviatedPackumentShape>;
-
 export const viewNpmPackage = inBothForms(({ label, at }) =>
   endpoint({
     name: `forge.packages.npm.${label}view`,
@@ -61,7 +42,7 @@ export const viewNpmPackage = inBothForms(({ label, at }) =>
     summary: "A package with its versions; abbreviated if the client requests that media type",
     gate: read,
     params: packageParams,
-    replies: { 200: z.union([packumentShape, abbreviatedPackumentShape]), ...toolRefusals },
+    replies: { 200: bytes, ...toolRefusals },
     apiOnly: spokenByNpm,
   }),
 );
@@ -229,6 +210,32 @@ export const npmPing = endpoint({
   apiOnly: spokenByNpm,
 });
 
+/** The answers of a registry without advisories, in the forms of npm 7 and later, and of npm 6. */
+export const auditNpmPackages = endpoint({
+  name: "forge.packages.npm.audit",
+  method: "POST",
+  path: `${root}/-/npm/v1/security/advisories/bulk`,
+  summary: "The security advisories for packages: none are kept",
+  gate: read,
+  params: z.object({ owner: z.string() }),
+  replies: { 200: z.object({}), ...toolRefusals },
+  apiOnly: spokenByNpm,
+});
+
+export const auditNpmTree = endpoint({
+  name: "forge.packages.npm.audit_tree",
+  method: "POST",
+  path: `${root}/-/npm/v1/security/audits/quick`,
+  summary: "The security advisories for a tree of packages: none are kept",
+  gate: read,
+  params: z.object({ owner: z.string() }),
+  replies: {
+    200: z.looseObject({ advisories: z.object({}) }),
+    ...toolRefusals,
+  },
+  apiOnly: spokenByNpm,
+});
+
 export const npmPackageEndpoints = [
   ...viewNpmPackage,
   ...publishNpmPackage,
@@ -240,6 +247,8 @@ export const npmPackageEndpoints = [
   ...setNpmTag,
   ...deleteNpmTag,
   searchNpmPackages,
+  auditNpmPackages,
+  auditNpmTree,
   npmWhoami,
   npmPing,
 ];

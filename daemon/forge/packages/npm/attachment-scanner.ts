@@ -11,7 +11,9 @@ export interface AttachmentSink {
 export interface DocumentScanner {
   /** Refuses with `invalid_argument` or `too_large`. */
   push(chunk: Buffer): Promise<void>;
-  /** Returns the document without the content of attachments, after the last `push`. Refuses with `invalid_argument`. */
+  /** Returns the JSON without the content of attachments, after the last `push`. Refuses with `invalid_argument`. */
+  text(): string;
+  /** Parses the JSON. Refuses with `invalid_argument`. */
   finish(): unknown;
 }
 
@@ -59,16 +61,24 @@ export function createDocumentScanner(sink: AttachmentSink, bytesMax: number): D
       closeRun();
     },
 
+    text,
+
     finish() {
       try {
-        return JSON.parse(
-          new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(buffered)),
-        );
+        return JSON.parse(text());
       } catch (error) {
-        throw new AppError("invalid_argument", "the document is not valid JSON", { cause: error });
+        throw error instanceof AppError ? error : notJson(error);
       }
     },
   };
+
+  function text(): string {
+    try {
+      return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(buffered));
+    } catch (error) {
+      throw notJson(error);
+    }
+  }
 
   /** Scans to the end of the current state, and returns where the next state begins. */
   async function step(chunk: Buffer, from: number): Promise<number> {
@@ -208,6 +218,10 @@ function toKey(text: Buffer): string | undefined {
     // `finish` refuses the document.
     return undefined;
   }
+}
+
+function notJson(cause: unknown): AppError {
+  return new AppError("invalid_argument", "the document is not valid JSON", { cause });
 }
 
 /** Creates a strict streaming base64 decoder that accepts slashes escaped by JSON writers. */

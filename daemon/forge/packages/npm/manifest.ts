@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { ObjectDigests } from "../../../../storage/objects/object-store.ts";
 import { AppError } from "../../../errors.ts";
+import type { ManifestForms } from "../../../../storage/tables/forge/packages/manifests.ts";
 import { assertNpmTag, isNpmVersion } from "./names.ts";
 
 /** The stored metadata of a version: the published manifest without `dist`, which each response computes, and the readme. */
@@ -22,9 +23,9 @@ export interface NpmVersionInput {
 }
 
 /** Largest manifest of a version, in bytes of JSON. */
-const MANIFEST_BYTES_MAX = 1024 * 1024;
+export const MANIFEST_BYTES_MAX = 1024 * 1024;
 /** Maximum characters of a stored readme. */
-const README_CHARACTERS_MAX = 64 * 1024;
+export const README_CHARACTERS_MAX = 64 * 1024;
 
 const text = z.string();
 const manifestShape = z.looseObject({
@@ -104,6 +105,99 @@ export function listDocumentTags(document: NpmDocument): [tag: string, version: 
 /** Returns the subresource integrity string that npm expects. */
 export function toIntegrity({ sha512 }: { readonly sha512: string }): string {
   return `sha512-${Buffer.from(sha512, "hex").toString("base64")}`;
+}
+
+const abbreviatedMembers = [
+  "name",
+  "version",
+  "deprecated",
+  "dependencies",
+  "optionalDependencies",
+  "devDependencies",
+  "bundleDependencies",
+  "bundledDependencies",
+  "peerDependencies",
+  "peerDependenciesMeta",
+  "acceptDependencies",
+  "bin",
+  "directories",
+  "engines",
+  "os",
+  "cpu",
+  "libc",
+  "funding",
+  "_hasShrinkwrap",
+] as const;
+
+/** Returns the members of a manifest that an installation needs. */
+export function toAbbreviated(
+  manifest: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  return {
+    ...pick(manifest, abbreviatedMembers),
+    ...(hasInstallScript(manifest) ? { hasInstallScript: true } : {}),
+  };
+}
+
+/** Bounds of a search result: characters of a description and a keyword, and number of keywords. */
+const SUMMARY_CHARACTERS_MAX = 1_000;
+const KEYWORDS_MAX = 50;
+
+/** The members of a manifest that a search shows. */
+export interface NpmSummary {
+  readonly description: string;
+  readonly keywords: readonly string[];
+}
+
+export const npmSummarySchema: z.ZodType<NpmSummary> = z.object({
+  description: z.string(),
+  keywords: z.array(z.string()),
+});
+
+/** Returns the members of a manifest that a search shows, within bounds. */
+export function toSummary({ description, keywords }: NpmMetadata["manifest"]): NpmSummary {
+  const cut = (word: string) => word.slice(0, SUMMARY_CHARACTERS_MAX).toWellFormed();
+  return {
+    description: typeof description === "string" ? cut(description) : "",
+    keywords: Array.isArray(keywords)
+      ? keywords
+          .slice(0, KEYWORDS_MAX)
+          .filter((word) => typeof word === "string")
+          .map(cut)
+      : [],
+  };
+}
+
+/** Returns the JSON of metadata as it is stored, and the forms of its manifest. */
+export function toStored(metadata: NpmMetadata): {
+  readonly metadata: string;
+  readonly forms: ManifestForms;
+} {
+  const { manifest, readme } = metadata;
+  return {
+    // `manifestLength` counts from behind the first member's name.
+    metadata: JSON.stringify({ manifest, readme }),
+    forms: {
+      manifestLength: JSON.stringify(manifest).length,
+      abbreviated: JSON.stringify(toAbbreviated(manifest)),
+      summary: JSON.stringify(toSummary(manifest)),
+    },
+  };
+}
+
+function hasInstallScript({ scripts }: Readonly<Record<string, unknown>>): boolean {
+  if (typeof scripts !== "object" || scripts === null) return false;
+  return ["preinstall", "install", "postinstall"].some((name) => Object.hasOwn(scripts, name));
+}
+
+/** Returns the own members of `from` that have one of the names. */
+export function pick(
+  from: Readonly<Record<string, unknown>>,
+  members: readonly string[],
+): Record<string, unknown> {
+  return Object.fromEntries(
+    members.filter((name) => Object.hasOwn(from, name)).map((name) => [name, from[name]]),
+  );
 }
 
 function toTags(document: NpmDocument, version: string): string[] {

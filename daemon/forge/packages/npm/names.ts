@@ -49,3 +49,34 @@ export function assertNpmTag(tag: string): void {
 export function toTarballName(name: string, version: string): string {
   return `${name.slice(name.indexOf("/") + 1)}-${version}.tgz`;
 }
+
+/** Compares two valid versions by their precedence (semver 2.0.0, section 11): negative when `a` is lower. */
+export function compareVersions(a: string, b: string): number {
+  const [left, right] = [toParts(a), toParts(b)];
+  for (const [index, number] of left.numbers.entries()) {
+    const difference = number - (right.numbers[index] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  if (left.words.length === 0 || right.words.length === 0)
+    return Math.sign(right.words.length - left.words.length);
+  for (const [index, word] of left.words.entries()) {
+    const other = right.words[index];
+    if (other === undefined) return 1;
+    const difference = compareWords(word, other);
+    if (difference !== 0) return difference;
+  }
+  return left.words.length - right.words.length;
+}
+
+function toParts(version: string) {
+  const [, numbers = "", words] = /^([\d.]+)(?:-([^+]*))?/.exec(version) ?? [];
+  return { numbers: numbers.split(".").map(Number), words: words?.split(".") ?? [] };
+}
+
+/** Numbers are lower than other words. Their digits may exceed the range of numbers. */
+function compareWords(a: string, b: string): number {
+  const [isNumber, isOtherNumber] = [/^\d+$/.test(a), /^\d+$/.test(b)];
+  if (isNumber !== isOtherNumber) return isNumber ? -1 : 1;
+  if (isNumber && a.length !== b.length) return a.length - b.length;
+  return a < b ? -1 : Number(a > b);
+}

@@ -1,4 +1,7 @@
+import { Readable } from "node:stream";
 import {
+  auditNpmPackages,
+  auditNpmTree,
   deleteNpmTag,
   deleteNpmTarball,
   downloadNpmTarball,
@@ -12,13 +15,12 @@ import {
   unpublishNpmPackage,
   viewNpmPackage,
 } from "../../../contract/forge/packages/npm.ts";
-import type { Route, ServerRequest } from "../../../http/handle.ts";
+import type { BytesAnswer, Route, ServerRequest } from "../../../http/handle.ts";
 import { handle } from "../../handle.ts";
 import type { ForgeUrls } from "../../urls.ts";
 import { toDownloadAnswer } from "../download.view.ts";
-import type { NpmRegistry } from "./npm.service.ts";
-import type { NpmPackage } from "./packument.ts";
-import { abbreviatedType, toAbbreviatedPackument, toPackument } from "./packument.view.ts";
+import type { NpmRegistry, NpmView } from "./npm.service.ts";
+import { abbreviatedType, writeAbbreviatedPackument, writePackument } from "./packument.view.ts";
 import { toSearchResult } from "./search.view.ts";
 
 interface NpmRoutesDeps {
@@ -29,6 +31,16 @@ interface NpmRoutesDeps {
 }
 
 const done = { ok: true } as const;
+/** npm shows this header to its user. */
+const auditNotice = {
+  "npm-notice": "This registry keeps no security advisories: nothing was audited.",
+} as const;
+const noAdvisories = {
+  actions: [],
+  advisories: {},
+  muted: [],
+  metadata: { vulnerabilities: { info: 0, low: 0, moderate: 0, high: 0, critical: 0 } },
+};
 
 /** Routes of the npm registry. */
 export function npmRoutes({ npm, urls, clock }: NpmRoutesDeps): Route[] {
@@ -59,6 +71,8 @@ export function npmRoutes({ npm, urls, clock }: NpmRoutesDeps): Route[] {
       status: 200,
       body: { username: caller.user.name },
     })),
+    handle(auditNpmPackages, async () => ({ status: 200, headers: auditNotice, body: {} })),
+    handle(auditNpmTree, async () => ({ status: 200, headers: auditNotice, body: noAdvisories })),
     handle(npmPing, async () => ({ status: 200, body: {} })),
   ];
 }
@@ -109,14 +123,26 @@ function tagRoutes(npm: NpmRegistry): Route[] {
   ];
 }
 
-function toPackumentAnswer(found: NpmPackage, { headers }: ServerRequest, urls: ForgeUrls) {
+/** The members of a package are written while they are read: all of them may have megabytes. */
+function toPackumentAnswer(
+  { npm, manifests, latest }: NpmView,
+  { headers }: ServerRequest,
+  urls: ForgeUrls,
+): BytesAnswer {
   const isAbbreviated = headers.accept?.includes(abbreviatedType) === true;
+  const write = async () =>
+    isAbbreviated
+      ? writeAbbreviatedPackument(npm, manifests("abbreviated"), urls)
+      : writePackument(npm, manifests("whole"), await latest(), urls);
   return {
     status: 200,
-    headers: {
-      Vary: "Accept",
-      "Content-Type": isAbbreviated ? abbreviatedType : "application/json",
+    headers: { Vary: "Accept" },
+    bytes: {
+      size: undefined,
+      contentType: isAbbreviated ? abbreviatedType : "application/json",
+      etag: undefined,
+      lastModified: undefined,
+      open: async () => Readable.from(await write()),
     },
-    body: isAbbreviated ? toAbbreviatedPackument(found, urls) : toPackument(found, urls),
-  } as const;
+  };
 }

@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
 import type { ObjectStore } from "../../../../storage/objects/object-store.ts";
 import type { Database, Queries, Transaction } from "../../../../storage/engine/database.ts";
+import { parseColumn } from "../../../../storage/engine/json-column.ts";
 import {
   findFile,
   findPackage,
@@ -8,14 +9,25 @@ import {
   type ForgePackage,
   type ForgePackageFile,
   type ForgePackageVersion,
+  type ListedPackageVersion,
   listVersions,
   touchPackage,
 } from "../../../../storage/tables/forge/packages/packages.ts";
 import { searchPackages } from "../../../../storage/tables/forge/packages/lists.ts";
-import { deleteTag, listTags, setTag } from "../../../../storage/tables/forge/packages/tags.ts";
+import {
+  listForms,
+  setManifest,
+  sumManifests,
+} from "../../../../storage/tables/forge/packages/manifests.ts";
+import {
+  deleteTag,
+  findTaggedVersion,
+  listTags,
+} from "../../../../storage/tables/forge/packages/tags.ts";
 import type { ForgeUser } from "../../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../../errors.ts";
 import type { ForgeCaller } from "../../caller.ts";
+import type { Compute } from "../../compute/compute.ts";
 import { notFound } from "../../refusals.ts";
 import type { ForgeUrls } from "../../urls.ts";
 import { toRepositoryName } from "../repository-links.ts";
@@ -23,9 +35,25 @@ import { getReadableOwner, getWritableOwner } from "../access.ts";
 import { createDownload, type PackageDownload } from "../downloads.ts";
 import type { PackageEvents } from "../events.ts";
 import { recordFile, removeVersion, versionExists } from "../versions.ts";
-import { applyDeprecations, applyTags, ensureLatest, findMember } from "./tags.ts";
-import { type NpmUpload, readNpmUpload } from "./publish-document.ts";
-import { toNpmDocument, toNpmVersionInput } from "./manifest.ts";
+import { VERSIONS_MAX } from "./compact-document.ts";
+import {
+  addTag,
+  applyDeprecations,
+  applyTags,
+  ensureLatest,
+  findDeprecations,
+  findMember,
+} from "./tags.ts";
+import { DOCUMENT_BYTES_MAX, type NpmUpload, readNpmUpload } from "./publish-document.ts";
+import {
+  type NpmMetadata,
+  type NpmSummary,
+  npmSummarySchema,
+  toNpmDocument,
+  toNpmVersionInput,
+  toStored,
+  toSummary,
+} from "./manifest.ts";
 import {
   assertNpmTag,
   isNpmVersion,
@@ -33,7 +61,17 @@ import {
   toNpmName,
   toTarballName,
 } from "./names.ts";
-import { type NpmPackage, readNpmPackage, toRevision } from "./packument.ts";
+import {
+  findHighest,
+  findLatest,
+  type ManifestTexts,
+  type NpmPackage,
+  readManifests,
+  readMetadata,
+  readNpmPackage,
+  toMetadata,
+  toRevision,
+} from "./packument.ts";
 
 /** The type of npm packages. */
 const NPM = "npm";
@@ -48,7 +86,7 @@ export interface NpmPackageAt extends NpmNameInPath {
  * caller, `invalid_argument` for an invalid name, and `forbidden` for a change by a caller with read access only.
  */
 export interface NpmRegistry {
-  view(at: NpmPackageAt, caller: ForgeCaller | undefined): Promise<NpmPackage>;
+  view(at: NpmPackageAt, caller: ForgeCaller | undefined): Promise<NpmView>;
   download(
     at: NpmPackageAt & { readonly filename: string },
     caller: ForgeCaller | undefined,
@@ -89,12 +127,29 @@ export interface NpmRegistry {
     ownerName: string,
     query: { readonly text: string; readonly size: number; readonly from: number },
     caller: ForgeCaller | undefined,
-  ): Promise<{ readonly packages: readonly NpmPackage[]; readonly total: number }>;
+  ): Promise<{ readonly packages: readonly NpmSearchHit[]; readonly total: number }>;
+}
+
+/** A package whose manifests are read while they are sent. */
+export interface NpmView {
+  readonly npm: NpmPackage;
+  manifests(form: "whole" | "abbreviated"): ManifestTexts;
+  /** Returns the metadata of the latest version. */
+  latest(): Promise<NpmMetadata | undefined>;
+}
+
+/** A package that a search finds, with its latest version. */
+export interface NpmSearchHit {
+  readonly name: string;
+  readonly ownerName: string;
+  readonly latest: ListedPackageVersion;
+  readonly summary: NpmSummary;
 }
 
 export interface NpmRegistryDeps {
   readonly db: Database;
   readonly store: ObjectStore;
+  readonly compute: Compute;
   readonly events: PackageEvents;
   readonly urls: ForgeUrls;
   /** Maximum size of a tarball. */
@@ -103,13 +158,28 @@ export interface NpmRegistryDeps {
 
 const SEARCH_SIZE = 20;
 const SEARCH_SIZE_MAX = 50;
+/**
+ * Characters of the manifests of all versions of a package. npm sends all of them in one document to unpublish a version, and
+ * every installation reads an answer with all of them.
+ */
+const MANIFESTS_LENGTH_MAX = 12 * 1024 * 1024;
+/** Largest body that names a version, in bytes. */
+const VERSION_BYTES_MAX = 1024;
 
 export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
-  const { db, store, events, urls, uploadBytesMax } = deps;
+  const { db, store, compute, events, urls, uploadBytesMax } = deps;
   return {
     async view(at, caller) {
       const { owner, found } = await getReadable(at, caller);
-      return readNpmPackage(db, found, owner.name);
+      const npm = await readNpmPackage(db, found, owner.name);
+      return {
+        npm,
+        manifests: (form) => readManifests(db, npm, form),
+        latest: async () => {
+          const latest = findLatest(npm);
+          return latest && readMetadata(db, latest.record.id);
+        },
+      };
     },
 
     async download(at, caller) {
@@ -122,7 +192,8 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
     async publish(at, body, caller) {
       const name = toNpmName(at);
       const owner = await getWritableOwner(db, at.owner, caller);
-      const upload = await readNpmUpload(store, body, uploadBytesMax);
+      await assertRoom(db, await findPackage(db, { ownerId: owner.id, type: NPM, name }), 0);
+      const upload = await receive(body, caller, uploadBytesMax);
       try {
         if (upload.attachment === undefined) await deprecate(owner, name, upload);
         else await publishVersion(owner, name, upload, upload.attachment, caller);
@@ -134,11 +205,15 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
     async revise(at, body, caller) {
       const name = toNpmName(at);
       const owner = await getWritableOwner(db, at.owner, caller);
-      const document = await readDocument(name, body);
+      const document = await readDocument(name, body, caller);
+      const known = await findPackage(db, { ownerId: owner.id, type: NPM, name });
+      if (known === undefined) throw notFound();
+      const deprecations = await findDeprecations(db, await listVersions(db, known.id), document);
       await db.transaction(async (tx) => {
+        // Of the revision, so the deprecations are those of its manifests.
         const found = await getChangeable(tx, owner, name, at.revision);
         const versions = await listVersions(tx, found.id);
-        const isInDocument = ({ version }: ForgePackageVersion) =>
+        const isInDocument = ({ version }: ListedPackageVersion) =>
           findMember(document.versions, version) !== undefined;
         if (!versions.some(isInDocument))
           throw new AppError("invalid_argument", "no version would be left; delete the package");
@@ -146,7 +221,7 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
           if (!isInDocument(version))
             await removeVersion(tx, events, { package: found, version, owner, actor: caller.user });
         }
-        await applyDeprecations(tx, versions.filter(isInDocument), document);
+        await applyDeprecations(tx, deprecations);
         await applyTags(tx, found, document);
         await ensureLatest(tx, found);
       });
@@ -184,12 +259,12 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
       const name = toNpmName(at);
       assertNpmTag(at.tag);
       const owner = await getWritableOwner(db, at.owner, caller);
-      const version = await readVersion(body);
+      const version = await readVersion(body, caller);
       await db.transaction(async (tx) => {
         const found = await getChangeable(tx, owner, name, undefined);
         const record = await findVersion(tx, found.id, version);
         if (record === undefined) throw notFound();
-        await setTag(tx, found.id, at.tag, record.id);
+        await addTag(tx, found, at.tag, record);
       });
     },
 
@@ -215,11 +290,36 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
           offset: Math.max(from, 0),
         },
       );
-      const packages: NpmPackage[] = [];
-      for (const each of found.packages) packages.push(await readNpmPackage(db, each, owner.name));
+      const packages: NpmSearchHit[] = [];
+      for (const { id, name } of found.packages) {
+        const latest =
+          (await findTaggedVersion(db, id, "latest")) ??
+          findHighest(await listVersions(db, id), ({ version }) => version);
+        const summary = latest && (await readSummary(latest));
+        if (latest !== undefined && summary !== undefined)
+          packages.push({ name, ownerName: owner.name, latest, summary });
+      }
       return { packages, total: found.total };
     },
   };
+
+  async function readSummary({ id }: ListedPackageVersion): Promise<NpmSummary | undefined> {
+    const form = (await listForms(db, [id], "summary")).get(id);
+    if (form === undefined) return undefined;
+    return "text" in form
+      ? parseColumn(npmSummarySchema, form.text, "forge_package_versions.summary")
+      : toSummary(toMetadata(form).manifest);
+  }
+
+  function receive(
+    body: Readable,
+    caller: ForgeCaller,
+    attachmentBytes: number,
+    documentBytes = DOCUMENT_BYTES_MAX,
+  ): Promise<NpmUpload> {
+    const account = String(caller.user.id);
+    return readNpmUpload({ store, compute, account }, body, { documentBytes, attachmentBytes });
+  }
 
   async function getReadable(at: NpmPackageAt, caller: ForgeCaller | undefined) {
     const name = toNpmName(at);
@@ -242,6 +342,8 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
     const known = await findPackage(db, { ownerId: owner.id, type: NPM, name });
     if (known !== undefined && (await findVersion(db, known.id, publication.version)) !== undefined)
       throw versionExists();
+    const stored = toStored(publication.metadata);
+    await assertRoom(db, known, stored.forms.manifestLength);
     await received.publish();
     await db.transaction(async (tx) => {
       const recorded = await recordFile(
@@ -253,7 +355,7 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
           name,
           version: publication.version,
           filename: toTarballName(name, publication.version),
-          metadata: JSON.stringify(publication.metadata),
+          metadata: stored.metadata,
           digests,
         },
         {
@@ -262,8 +364,10 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
           linkTo: toRepositoryName(publication.metadata.manifest["repository"], owner, urls),
         },
       );
-      for (const tag of publication.tags)
-        await setTag(tx, recorded.package.id, tag, recorded.version.id);
+      await setManifest(tx, recorded.version.id, stored.forms);
+      // Concurrent publications see each other here.
+      await assertRoom(tx, recorded.package, 0);
+      for (const tag of publication.tags) await addTag(tx, recorded.package, tag, recorded.version);
       await ensureLatest(tx, recorded.package);
     });
   }
@@ -271,32 +375,51 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
   /** `npm deprecate` sends the package with changed texts and without an attachment. */
   async function deprecate(owner: ForgeUser, name: string, upload: NpmUpload): Promise<void> {
     const document = toNpmDocument(upload.document, name);
+    const found = await findPackage(db, { ownerId: owner.id, type: NPM, name });
+    const versions = found === undefined ? [] : await listVersions(db, found.id);
+    const isKnown = ({ version }: ListedPackageVersion) =>
+      findMember(document.versions, version) !== undefined;
+    if (found === undefined || !versions.some(isKnown))
+      throw new AppError("invalid_argument", "the document has no attachment");
+    const deprecations = await findDeprecations(db, versions, document);
     await db.transaction(async (tx) => {
-      const found = await findPackage(tx, { ownerId: owner.id, type: NPM, name });
-      const versions = found === undefined ? [] : await listVersions(tx, found.id);
-      const isKnown = ({ version }: ForgePackageVersion) =>
-        findMember(document.versions, version) !== undefined;
-      if (found === undefined || !versions.some(isKnown))
-        throw new AppError("invalid_argument", "the document has no attachment");
-      await touchPackage(tx, found.id);
-      await applyDeprecations(tx, versions, document);
+      await getChangeable(tx, owner, name, toRevision(found));
+      await applyDeprecations(tx, deprecations);
     });
   }
 
-  async function readDocument(name: string, body: Readable) {
-    const upload = await readNpmUpload(store, body, uploadBytesMax);
+  async function readDocument(name: string, body: Readable, caller: ForgeCaller) {
+    const upload = await receive(body, caller, uploadBytesMax);
     await upload.discard();
     if (upload.attachment !== undefined)
       throw new AppError("invalid_argument", "an attachment is not expected here");
     return toNpmDocument(upload.document, name);
   }
 
-  async function readVersion(body: Readable): Promise<string> {
-    const { document } = await readNpmUpload(store, body, 0);
+  async function readVersion(body: Readable, caller: ForgeCaller): Promise<string> {
+    const upload = await receive(body, caller, 0, VERSION_BYTES_MAX);
+    await upload.discard();
+    const { document } = upload;
     if (typeof document !== "string" || !isNpmVersion(document))
       throw new AppError("invalid_argument", "the body must be a version");
     return document;
   }
+}
+
+/** Refuses with `too_large` a version whose package has no room left for it. */
+async function assertRoom(
+  db: Queries,
+  found: ForgePackage | undefined,
+  manifestLength: number,
+): Promise<void> {
+  if (found === undefined) return;
+  const { versions, characters } = await sumManifests(db, found.id);
+  const isFull = versions > VERSIONS_MAX || characters + manifestLength > MANIFESTS_LENGTH_MAX;
+  if (isFull)
+    throw new AppError(
+      "too_large",
+      `A package has at most ${VERSIONS_MAX} versions and ${MANIFESTS_LENGTH_MAX} characters of manifests: unpublish old versions first.`,
+    );
 }
 
 /** Finds a package for a change and increments its revision. Refuses with `conflict` when the revision differs. */

@@ -1,28 +1,25 @@
 import type { z } from "zod";
 import type { searchResultShape } from "../../../contract/forge/packages/npm.ts";
 import { type ForgeUrls, toUrl } from "../../urls.ts";
-import { findLatest, type NpmPackage } from "./packument.ts";
+import type { NpmSearchHit } from "./npm.service.ts";
 
 /** Converts packages to the response that `npm search` reads. */
 export function toSearchResult(
-  found: { readonly packages: readonly NpmPackage[]; readonly total: number },
+  found: { readonly packages: readonly NpmSearchHit[]; readonly total: number },
   now: number,
   urls: ForgeUrls,
 ): z.input<typeof searchResultShape> {
   return {
-    objects: found.packages.flatMap((npm) => {
-      const latest = findLatest(npm);
-      if (latest === undefined) return [];
-      const { description, keywords } = latest.metadata.manifest;
-      const owner = { username: npm.ownerName };
-      const path = `/api/packages/${npm.ownerName}/npm/${npm.package.name}`;
+    objects: found.packages.map(({ name, ownerName, latest, summary }) => {
+      const owner = { username: ownerName };
+      const path = `/api/packages/${ownerName}/npm/${name}`;
       return {
         package: {
-          name: npm.package.name,
-          version: latest.record.version,
-          description: typeof description === "string" ? description : "",
-          keywords: Array.isArray(keywords) ? keywords.filter(isText) : [],
-          date: new Date(latest.record.createdAt).toISOString(),
+          name,
+          version: latest.version,
+          description: summary.description,
+          keywords: [...summary.keywords],
+          date: new Date(latest.createdAt).toISOString(),
           links: { registry: toUrl(urls, path) },
           publisher: owner,
           maintainers: [owner],
@@ -32,8 +29,4 @@ export function toSearchResult(
     total: found.total,
     time: new Date(now).toUTCString(),
   };
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string";
 }

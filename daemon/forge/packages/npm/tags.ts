@@ -1,25 +1,37 @@
-import type { Transaction } from "../../../../storage/engine/database.ts";
+import { setImmediate } from "node:timers/promises";
+import type { Queries, Transaction } from "../../../../storage/engine/database.ts";
+import { setManifest } from "../../../../storage/tables/forge/packages/manifests.ts";
 import {
   type ForgePackage,
-  type ForgePackageVersion,
+  type ListedPackageVersion,
   listVersions,
-  updateVersionMetadata,
 } from "../../../../storage/tables/forge/packages/packages.ts";
 import { deleteTag, listTags, setTag } from "../../../../storage/tables/forge/packages/tags.ts";
 import { AppError } from "../../../errors.ts";
-import { listDocumentTags, type NpmDocument } from "./manifest.ts";
-import { toMetadata } from "./packument.ts";
+import { TAGS_MAX } from "./compact-document.ts";
+import { listDocumentTags, type NpmDocument, toStored } from "./manifest.ts";
+import { findHighest, readMetadata } from "./packument.ts";
 
-/** Sets the deprecations of a document. Versions that it omits stay unchanged. */
-export async function applyDeprecations(
-  tx: Transaction,
-  versions: readonly ForgePackageVersion[],
+/** A changed deprecation. */
+export type Deprecation = ReturnType<typeof toStored> & { readonly id: ListedPackageVersion["id"] };
+
+/**
+ * Returns the deprecations of a document that differ. Versions that it omits stay unchanged. Parses the manifests one after
+ * the other outside of the transaction, with room for other requests between them: the caller checks in it that the
+ * package has not changed.
+ */
+export async function findDeprecations(
+  db: Queries,
+  versions: readonly ListedPackageVersion[],
   document: NpmDocument,
-): Promise<void> {
+): Promise<Deprecation[]> {
+  const changes: Deprecation[] = [];
   for (const record of versions) {
     const manifestOfVersion = findMember(document.versions, record.version);
     if (manifestOfVersion === undefined) continue;
-    const metadata = toMetadata(record);
+    await setImmediate();
+    const metadata = await readMetadata(db, record.id);
+    if (metadata === undefined) continue;
     const { deprecated: before, ...manifest } = metadata.manifest;
     const { deprecated } = manifestOfVersion;
     // npm removes a deprecation with an empty text.
@@ -30,8 +42,30 @@ export async function applyDeprecations(
     if (typeof after === "string" && after.length > DEPRECATION_CHARACTERS_MAX)
       throw new AppError("invalid_argument", "the deprecation is too long");
     const changed = after === undefined ? manifest : { ...manifest, deprecated: after };
-    await updateVersionMetadata(tx, record.id, JSON.stringify({ ...metadata, manifest: changed }));
+    changes.push({ id: record.id, ...toStored({ ...metadata, manifest: changed }) });
   }
+  return changes;
+}
+
+/** Stores changed deprecations. */
+export async function applyDeprecations(
+  tx: Transaction,
+  changes: readonly Deprecation[],
+): Promise<void> {
+  for (const { id, metadata, forms } of changes) await setManifest(tx, id, forms, metadata);
+}
+
+/** Sets a tag. Refuses with `invalid_argument` more than `TAGS_MAX`. */
+export async function addTag(
+  tx: Transaction,
+  { id }: ForgePackage,
+  tag: string,
+  version: Pick<ListedPackageVersion, "id">,
+): Promise<void> {
+  const tags = await listTags(tx, id);
+  if (!tags.has(tag) && tags.size >= TAGS_MAX)
+    throw new AppError("invalid_argument", `a package has at most ${TAGS_MAX} tags`);
+  await setTag(tx, id, tag, version.id);
 }
 
 /** Replaces the tags with those of a document, except tags of missing versions. */
@@ -50,12 +84,14 @@ export async function applyTags(
   }
 }
 
-/** Sets a missing `latest` to the newest version, because npm needs it to install by name alone. */
+/**
+ * Sets a missing `latest` to the highest version, as npm does when it unpublishes, because npm needs it to install by name
+ * alone. A prerelease is it only without a release.
+ */
 export async function ensureLatest(tx: Transaction, { id }: ForgePackage): Promise<void> {
   if ((await listTags(tx, id)).has("latest")) return;
-  const versions = await listVersions(tx, id);
-  const newest = versions.findLast(({ version }) => !version.includes("-")) ?? versions.at(-1);
-  if (newest !== undefined) await setTag(tx, id, "latest", newest.id);
+  const highest = findHighest(await listVersions(tx, id), ({ version }) => version);
+  if (highest !== undefined) await setTag(tx, id, "latest", highest.id);
 }
 
 const DEPRECATION_CHARACTERS_MAX = 10_000;

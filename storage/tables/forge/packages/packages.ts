@@ -31,6 +31,9 @@ export interface ForgePackageVersion {
   readonly createdAt: number;
 }
 
+/** A version without its metadata, which may be large. */
+export type ListedPackageVersion = Omit<ForgePackageVersion, "metadata">;
+
 /** One file of a version. Digests are lower-case hex; the SHA-256 names the object with the bytes. */
 export interface ForgePackageFile {
   readonly id: PackageFileId;
@@ -181,24 +184,30 @@ export async function findVersion(
   return row && toVersion(row);
 }
 
+/** Returns a version of a package without its metadata, ignoring case. */
+export async function findListedVersion(
+  db: Queries,
+  packageId: PackageId,
+  version: string,
+): Promise<ListedPackageVersion | undefined> {
+  const row = await db.get<ListedVersionRow>(
+    `SELECT ${listedVersionColumns} FROM forge_package_versions WHERE package_id = ? AND lower_version = ?`,
+    packageId,
+    version.toLowerCase(),
+  );
+  return row && toListedVersion(row);
+}
+
 /** Returns all versions of a package, oldest first. */
 export async function listVersions(
   db: Queries,
   packageId: PackageId,
-): Promise<ForgePackageVersion[]> {
-  const rows = await db.all<VersionRow>(
-    `SELECT ${versionColumns} FROM forge_package_versions WHERE package_id = ? ORDER BY id`,
+): Promise<ListedPackageVersion[]> {
+  const rows = await db.all<ListedVersionRow>(
+    `SELECT ${listedVersionColumns} FROM forge_package_versions WHERE package_id = ? ORDER BY id`,
     packageId,
   );
-  return rows.map(toVersion);
-}
-
-export async function updateVersionMetadata(
-  tx: Transaction,
-  id: PackageVersionId,
-  metadata: string,
-): Promise<void> {
-  await tx.run("UPDATE forge_package_versions SET metadata = ? WHERE id = ?", metadata, id);
+  return rows.map(toListedVersion);
 }
 
 /** Deletes a version with its files and tags, and the package with its last version. */
@@ -308,13 +317,16 @@ export interface PackageRow {
   updated_at: number;
 }
 
-interface VersionRow {
+interface ListedVersionRow {
   id: PackageVersionId;
   package_id: PackageId;
   creator_id: UserId | null;
   version: string;
-  metadata: string;
   created_at: number;
+}
+
+interface VersionRow extends ListedVersionRow {
+  metadata: string;
 }
 
 interface FileRow {
@@ -330,7 +342,8 @@ interface FileRow {
 }
 
 const packageColumns = "id, owner_id, type, name, repository_id, revision, created_at, updated_at";
-const versionColumns = "id, package_id, creator_id, version, metadata, created_at";
+const listedVersionColumns = "id, package_id, creator_id, version, created_at";
+const versionColumns = `${listedVersionColumns}, metadata`;
 const fileColumns = "id, version_id, name, size, sha256, sha512, sha1, md5, created_at";
 
 /** Converts a row. */
@@ -348,12 +361,15 @@ export function toPackage(row: PackageRow): ForgePackage {
 }
 
 function toVersion(row: VersionRow): ForgePackageVersion {
+  return { ...toListedVersion(row), metadata: row.metadata };
+}
+
+function toListedVersion(row: ListedVersionRow): ListedPackageVersion {
   return {
     id: row.id,
     packageId: row.package_id,
     creatorId: row.creator_id ?? undefined,
     version: row.version,
-    metadata: row.metadata,
     createdAt: row.created_at,
   };
 }

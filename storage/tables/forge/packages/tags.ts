@@ -1,5 +1,6 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import type { PackageId, PackageVersionId } from "../ids.ts";
+import { findListedVersion, type ListedPackageVersion } from "./packages.ts";
 
 /** Returns the tags of a package: tag to version. */
 export async function listTags(db: Queries, packageId: PackageId): Promise<Map<string, string>> {
@@ -9,6 +10,21 @@ export async function listTags(db: Queries, packageId: PackageId): Promise<Map<s
     packageId,
   );
   return new Map(rows.map(({ name, version }) => [name, version]));
+}
+
+/** Returns the version that a tag names. */
+export async function findTaggedVersion(
+  db: Queries,
+  packageId: PackageId,
+  tag: string,
+): Promise<ListedPackageVersion | undefined> {
+  const row = await db.get<{ version: string }>(
+    `SELECT v.version FROM forge_package_tags t JOIN forge_package_versions v ON v.id = t.version_id
+     WHERE t.package_id = ? AND t.name = ?`,
+    packageId,
+    tag,
+  );
+  return row && findListedVersion(db, packageId, row.version);
 }
 
 /** Sets a tag to a version and replaces its former version. */
