@@ -10,7 +10,9 @@ import { startTestDaemon, type TestDaemon, type TestRequest } from "../support/d
 const PASSWORD = "Correct-Horse-7-Battery";
 
 let daemon: TestDaemon;
-let callers: { siteAdmin: string; forgeUser: string; administrator: string; vaultUser: string };
+let callers: Readonly<
+  Record<"siteAdmin" | "publicOnly" | "forgeUser" | "administrator" | "vaultUser", string>
+>;
 
 beforeAll(async () => {
   daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
@@ -31,8 +33,24 @@ beforeAll(async () => {
   await daemon.request("/api/auth/register", {
     json: { handle: "mira", email: "mira@example.org", password: PASSWORD },
   });
+  for (const repository of [
+    { name: "shown" },
+    { name: "hidden", private: true },
+    { name: "archived" },
+  ])
+    await daemon.request("/api/v1/user/repos", { token: siteAdmin, json: repository });
+  await daemon.request("/api/v1/repos/keeper/archived", {
+    method: "PATCH",
+    token: siteAdmin,
+    json: { archived: true },
+  });
+  const publicOnly = await daemon.request("/api/v1/users/keeper/tokens", {
+    basic: `keeper:${daemon.first?.password ?? ""}`,
+    json: { name: "public", scopes: ["all", "public-only"] },
+  });
   callers = {
     siteAdmin,
+    publicOnly: publicOnly.json.sha1,
     forgeUser: made.json.sha1,
     administrator: await signIn("keeper@croft.localhost", daemon.first?.password ?? ""),
     vaultUser: await signIn("mira@example.org", PASSWORD),
@@ -51,10 +69,15 @@ const of = (...gates: Endpoint["gate"]["admits"][]) =>
     .map((declared) => [declared.name, declared] as const);
 
 /** Calls an endpoint with a body of the right kind but no content: only the caller matters. */
-async function statusOf(declared: AnyEndpoint, as: TestRequest): Promise<number> {
+async function statusOf(
+  declared: AnyEndpoint,
+  as: TestRequest,
+  repository = "shown",
+): Promise<number> {
+  const parameters = { ...PARAMETERS, repo: repository };
   const path = (declared as Endpoint).path.replace(
     /\*{0,2}:(\w+)/g,
-    (_, name: string) => PARAMETERS[name] ?? "1",
+    (_, name: string) => parameters[name as keyof typeof parameters] ?? "1",
   );
   const withBody = declared.method !== "GET" && declared.body !== undefined;
   const answer = await daemon.request(path, {
@@ -65,7 +88,8 @@ async function statusOf(declared: AnyEndpoint, as: TestRequest): Promise<number>
   return answer.status;
 }
 
-const PARAMETERS: Readonly<Record<string, string>> = {
+const PARAMETERS = {
+  owner: "keeper",
   username: "keeper",
   connection_id: "01970000-0000-7000-8000-000000000000",
 };
@@ -91,6 +115,52 @@ describe("an anonymous caller", () => {
     const status = await statusOf(declared, {});
     expect(status).not.toBe(403);
     expect(status).toBeLessThan(500);
+  });
+});
+
+const belowRepository = endpoints.filter(({ path }) =>
+  /^\/api\/v1\/repos\/:owner\/:repo(?:\/|$)/.test(path),
+);
+const named = (list: readonly Endpoint[]) => list.map((each) => [each.name, each] as const);
+
+describe("a repository that the caller may not see", () => {
+  const forUsers = belowRepository.filter(
+    // Tokens for public things never open notifications.
+    ({ gate }) => gate.admits === "forge_user" && gate.scope !== "notification",
+  );
+
+  test.each(named(forUsers))(
+    "%s does not exist for anonymous callers and public-only tokens",
+    async (_name, declared) => {
+      for (const as of [{}, { token: callers.publicOnly }])
+        for (const repository of ["hidden", "none"])
+          expect(await statusOf(declared, as, repository)).toBe(404);
+    },
+  );
+});
+
+describe("an archived repository", () => {
+  /** The changes of permissions, settings and subscriptions, and the requests that only read. */
+  const accepted =
+    /:repo(?:$|\/(?:transfer|collaborators|teams|hooks|actions|generate|file-contents|subscription|notifications)|\/issues\/:index\/subscriptions)/;
+
+  test.each(
+    named(
+      belowRepository.filter(
+        ({ method, path, name }) =>
+          method !== "GET" && !accepted.test(path) && name !== "forge.repos.keys.delete",
+      ),
+    ),
+  )("%s is refused", async (_name, declared) => {
+    for (const as of [{ token: callers.siteAdmin }, { token: callers.forgeUser }])
+      expect(await statusOf(declared, as, "archived")).toBe(423);
+    expect(await statusOf(declared, {}, "archived")).toBeOneOf([401, 423]);
+  });
+
+  test.each(
+    named(belowRepository.filter(({ method, path }) => method !== "GET" && accepted.test(path))),
+  )("%s is not refused for that", async (_name, declared) => {
+    expect(await statusOf(declared, { token: callers.forgeUser }, "archived")).not.toBe(423);
   });
 });
 

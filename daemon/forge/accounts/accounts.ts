@@ -152,6 +152,7 @@ export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
         visibility: "public",
         isAdmin: true,
         createdAt: undefined,
+        isFirst: true,
       });
       const made = await tokens.create({ scope: undefined }, username, {
         name: "croft init",

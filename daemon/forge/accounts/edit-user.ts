@@ -9,6 +9,7 @@ import {
 } from "../../../storage/tables/forge/accounts/users.ts";
 import { hasOtherActiveSiteAdmin } from "../../../storage/tables/forge/accounts/user-lists.ts";
 import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/user-facets.ts";
+import { endUnreadable } from "../../../storage/tables/forge/repositories/unreadable.ts";
 import { AppError } from "../../errors.ts";
 import type { PasswordHasher } from "../../utilities/password-hasher.ts";
 import type { BrokenRule, PasswordRules } from "./password-rules.ts";
@@ -102,7 +103,7 @@ async function applyEdit(
   const email = await toNewEmail(tx, before, edit.email);
   await assertAdministratorRemains(tx, before, edit.changes);
   if (email !== undefined) await replacePrimaryEmail(tx, before.id, email);
-  return updateUser(tx, before, {
+  const edited = await updateUser(tx, before, {
     ...definedOf(edit.changes),
     loginName: edit.loginName,
     ...(email === undefined
@@ -111,6 +112,10 @@ async function applyEdit(
     ...(passwordHash === undefined ? {} : { passwordHash }),
     updatedAt: tx.now,
   });
+  if (before.isAdmin !== edited.isAdmin || before.isRestricted !== edited.isRestricted)
+    await endUnreadable(tx, { userId: before.id });
+  if (before.visibility !== edited.visibility) await endUnreadable(tx, { ownerId: before.id });
+  return edited;
 }
 
 /**
@@ -130,7 +135,7 @@ async function assertAdministratorRemains(
 }
 
 /** Edits the profile of an organization, which has no address, password or rights. */
-function updateOrganization(
+async function updateOrganization(
   tx: Transaction,
   before: ForgeUser,
   edit: UserEdit,
@@ -138,10 +143,12 @@ function updateOrganization(
   if (edit.email !== undefined && edit.email.toLowerCase() !== before.email.toLowerCase())
     throw targetIsOrganization();
   const { fullName, website, location, description, visibility } = edit.changes;
-  return updateUser(tx, before, {
+  const edited = await updateUser(tx, before, {
     ...definedOf({ fullName, website, location, description, visibility }),
     updatedAt: tx.now,
   });
+  if (before.visibility !== edited.visibility) await endUnreadable(tx, { ownerId: before.id });
+  return edited;
 }
 
 /** Returns the new address, undefined if it is the present one. */

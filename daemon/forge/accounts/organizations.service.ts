@@ -45,8 +45,13 @@ export interface Organizations {
   /**
    * Creates an organization that a user owns (forge behaviour, 10.2). Throws `unprocessable` for an owner that is an
    * organization, an invalid name and a taken one, `forbidden` for a user who may not create organizations.
+   * @param admit a further check in the transaction of the creation
    */
-  create(ownerName: string, input: NewOrganization): Promise<ForgeUser>;
+  create(
+    ownerName: string,
+    input: NewOrganization,
+    admit?: (tx: Transaction) => Promise<void>,
+  ): Promise<ForgeUser>;
   /**
    * Returns the organization of this name. Throws `not_found` if it is hidden from the caller, `forbidden` if the
    * caller's token is public-only.
@@ -95,7 +100,7 @@ export function createOrganizations({
         isPublicOnly: isPublicOnly(caller),
       }),
 
-    async create(ownerName, input) {
+    async create(ownerName, input, admit) {
       const taken = () => new AppError("unprocessable", nameTakenText(input.name));
       const avatarHash = Buffer.from(random(AVATAR_BYTES)).toString("hex");
       try {
@@ -105,6 +110,7 @@ export function createOrganizations({
           if (owner.kind === "organization") throw targetIsOrganization();
           if (!owner.isAdmin && !owner.allowCreateOrganization)
             throw new AppError("forbidden", "user is not allowed to create organizations");
+          await admit?.(tx);
           assertUsableName(input.name);
           if ((await findUserByName(tx, input.name)) !== undefined) throw taken();
           await deleteRedirect(tx, input.name);

@@ -56,6 +56,8 @@ export interface NewUser {
   readonly isAdmin: boolean;
   /** Epoch milliseconds; undefined is now. */
   readonly createdAt: number | undefined;
+  /** Refuses with `conflict` when an account exists already. */
+  readonly isFirst?: boolean;
 }
 
 /** The accounts of the forge, for site administrators. */
@@ -196,6 +198,8 @@ export function createUsers(deps: UsersDeps): Users {
     input: NewUser,
     passwordHash: string,
   ): Promise<ForgeUser> {
+    if (input.isFirst === true && (await hasAnyIndividual(tx)))
+      throw new AppError("conflict", "The forge already has accounts.");
     const createdAt = input.createdAt ?? clock();
     await deleteRedirect(tx, input.username);
     const user = await insertUser(tx, {

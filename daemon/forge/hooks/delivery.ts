@@ -9,7 +9,11 @@ import {
 } from "../../../storage/tables/forge/hooks/deliveries.ts";
 import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
 import type { DeliveryId } from "../../../storage/tables/forge/ids.ts";
-import { findHook, type ForgeHook } from "../../../storage/tables/forge/hooks/hooks.ts";
+import {
+  deleteOrphanedHook,
+  findHook,
+  type ForgeHook,
+} from "../../../storage/tables/forge/hooks/hooks.ts";
 import { assertNever } from "../../errors.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
@@ -132,6 +136,7 @@ export function createDelivery(deps: DeliveryDeps): JobKind {
         nextAttemptAt: runAt,
       });
       if (runAt !== undefined) await enqueueDelivery(deps.enqueue, tx, delivery.id, runAt);
+      else await deleteOrphanedHook(tx, delivery.hookId);
     });
   }
 }

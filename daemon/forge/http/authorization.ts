@@ -12,12 +12,14 @@ import type { ServerRequest } from "../../http/handle.ts";
 import { assertTokenScope, type TokenScope } from "../accounts/scopes.ts";
 import { isKnownTo, isVisibleTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
+import { assertRepositoryOpen } from "./repository-gate.ts";
 import { assertTaskMay } from "./task-authorization.ts";
 import { formerUserGone, movedTo, userNotFound } from "../refusals.ts";
 
 /**
- * Authorizes callers at an endpoint's gate, in the order of the document (forge behaviour, 1.1): token scope, sign-in,
- * site administrator, the user in the path, and the rules of the token routes. Throws the refusals of section 2.4.
+ * Authorizes callers at an endpoint's gate, in the order of the document (forge behaviour, 1.1): token scope, the
+ * repository in the path, sign-in, site administrator, the user in the path, and the rules of the token routes. Throws
+ * the refusals of section 2.4.
  */
 export function createAuthorization(db: Database) {
   return (
@@ -28,18 +30,23 @@ export function createAuthorization(db: Database) {
   ): Promise<void> | undefined => {
     const { gate } = declared;
     const scope = assertScope(caller, gate, declared);
-    if (
-      caller === undefined &&
-      (gate.admits === "forge_user" || gate.admits === "forge_site_admin")
-    )
-      throw new AppError("unauthenticated", "token is required");
-    if (gate.admits === "forge_site_admin" && !caller?.user.isAdmin)
-      throw new AppError("forbidden", "user should be the site admin");
-    const task = caller?.user.task;
-    if (task !== undefined) return assertTaskMay(db, task, declared, rawParams);
-    const name = rawParams["username"];
-    if (name === undefined || !declared.path.includes("/:username")) return undefined;
-    return assertPathUser(name);
+    const opening = assertRepositoryOpen(db, caller, declared, rawParams);
+    return opening === undefined ? assertCaller() : opening.then(assertCaller);
+
+    function assertCaller(): Promise<void> | undefined {
+      if (
+        caller === undefined &&
+        (gate.admits === "forge_user" || gate.admits === "forge_site_admin")
+      )
+        throw new AppError("unauthenticated", "token is required");
+      if (gate.admits === "forge_site_admin" && !caller?.user.isAdmin)
+        throw new AppError("forbidden", "user should be the site admin");
+      const task = caller?.user.task;
+      if (task !== undefined) return assertTaskMay(db, task, declared, rawParams);
+      const name = rawParams["username"];
+      if (name === undefined || !declared.path.includes("/:username")) return undefined;
+      return assertPathUser(name);
+    }
 
     async function assertPathUser(written: string): Promise<void> {
       const isPublicOnly = scope?.publicOnly === true && gate.admits !== "anyone";

@@ -1,5 +1,5 @@
 import type { Database } from "../../../storage/engine/database.ts";
-import { findIssueById, listAssignees } from "../../../storage/tables/forge/issues/issues.ts";
+import { listAssignees } from "../../../storage/tables/forge/issues/issues.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
@@ -9,9 +9,9 @@ import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { findAssignees, isAssignable, listAssignableUsers } from "./assignable-users.ts";
 import {
   assertMayWrite,
-  assertNotArchived,
   openIssue,
   openIssues,
+  openIssuesToChange,
   openRepository,
 } from "./issue-access.ts";
 import type { IssueChanges } from "./issue-changes.ts";
@@ -73,16 +73,14 @@ export function createAssignees({
     names: readonly string[],
     combine: (before: readonly UserId[], named: readonly UserId[]) => readonly UserId[],
   ): Promise<IssueDetails> {
-    const opened = await openIssues(db, path, caller, `/issues/${path.index}/assignees`);
-    const { id } = await openIssue(db, opened, path.index);
-    assertMayWrite(opened);
-    assertNotArchived(opened);
-    const named = await findAssignees(db, opened, names);
     const actor = caller.user;
+    const rest = `/issues/${path.index}/assignees`;
     return db.transaction(async (tx) => {
-      const issue = await findIssueById(tx, id);
-      if (issue === undefined) throw notFound();
-      const after = combine(await listAssignees(tx, id), named);
+      const opened = await openIssuesToChange(tx, path, caller, rest);
+      const issue = await openIssue(tx, opened, path.index);
+      assertMayWrite(opened);
+      const named = await findAssignees(tx, opened, names);
+      const after = combine(await listAssignees(tx, issue.id), named);
       await changes.assign(tx, { owned: opened, issue, actor }, after);
       return loadIssueDetails(tx, opened, issue, actor);
     });

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Queries } from "../../../storage/engine/database.ts";
 import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import {
   countAttachments,
@@ -22,7 +22,7 @@ import { writeIfPossible } from "../../utilities/within.ts";
 import { receiveBody } from "../../utilities/receive-body.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { notFound } from "../refusals.ts";
+import { notFound, orNotFound } from "../refusals.ts";
 import { findAccess, isPublic, reaches } from "../repositories/access.ts";
 import { keepsIssues } from "../repositories/repository-settings.view.ts";
 import { findShownType, SNIFFED_BYTES } from "../shown-type.ts";
@@ -91,7 +91,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
       path: AttachmentParent,
       caller: ForgeCaller | undefined,
     ): Promise<readonly ForgeAttachment[]> {
-      return listOf(await openParent(path, caller));
+      return listOf(db, await openParent(db, path, caller));
     },
 
     async get(
@@ -99,7 +99,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
       id: number,
       caller: ForgeCaller | undefined,
     ): Promise<ForgeAttachment> {
-      return getOf(await openParent(path, caller), id);
+      return getOf(db, await openParent(db, path, caller), id);
     },
 
     /** Refuses as `create` does, before the body is read. Returns the maximum size of the file. */
@@ -107,9 +107,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
       path: AttachmentParent,
       caller: ForgeCaller,
     ): Promise<{ fileBytesMax: number; toRefusal(): AppError }> {
-      const parent = await openForChange(path, caller);
-      assertUnlocked(parent.owned, parent.issue);
-      await assertRoom(parent);
+      await openForFile(db, path, caller);
       return {
         fileBytesMax: bytesMax,
         toRefusal: () => new AppError("too_large", `The file is larger than ${bytesMax} bytes.`),
@@ -122,10 +120,8 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
       file: UploadedFile,
       caller: ForgeCaller,
     ): Promise<ForgeAttachment> {
-      const parent = await openForChange(path, caller);
-      assertUnlocked(parent.owned, parent.issue);
+      await openForFile(db, path, caller);
       const name = toFileName(file.name);
-      await assertRoom(parent);
       const options = { bytesMax, declaredBytes: file.size };
       const received = await receiveBody(store, file.stream, options);
       try {
@@ -133,17 +129,12 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
         await received.publish();
         const { contentType } = await findShownType(await readHead(sha256, size));
         return await db.transaction(async (tx) => {
-          const issue = await findIssueById(tx, parent.issue.id);
-          const comment =
-            parent.commentId === undefined
-              ? undefined
-              : await findComment(tx, parent.owned.repository.id, parent.commentId);
-          const isGone = parent.commentId !== undefined && comment === undefined;
-          if (issue === undefined || isGone) throw notFound();
+          // Other files of the issue arrived, and its rules changed, while the bytes of this one did.
+          const { issue, commentId } = await openForFile(tx, path, caller);
           return insertAttachment(tx, {
             uuid: newUuid(),
             issueId: issue.id,
-            commentId: parent.commentId,
+            commentId,
             uploaderId: caller.user.id,
             name,
             sha256,
@@ -163,18 +154,18 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
       name: string,
       caller: ForgeCaller,
     ): Promise<ForgeAttachment> {
-      const found = await getOf(await openForChange(path, caller), id);
-      if (name === "") return found;
-      const renamed = await db.transaction((tx) =>
-        renameAttachment(tx, found.id, toFileName(name)),
-      );
-      if (renamed === undefined) throw notFound();
-      return renamed;
+      return db.transaction(async (tx) => {
+        const found = await getOf(tx, await openForChange(tx, path, caller), id);
+        if (name === "") return found;
+        return orNotFound(await renameAttachment(tx, found.id, toFileName(name)));
+      });
     },
 
     async remove(path: AttachmentParent, id: number, caller: ForgeCaller): Promise<void> {
-      const found = await getOf(await openForChange(path, caller), id);
-      await db.transaction((tx) => deleteAttachment(tx, found.id));
+      await db.transaction(async (tx) => {
+        const found = await getOf(tx, await openForChange(tx, path, caller), id);
+        await deleteAttachment(tx, found.id);
+      });
     },
 
     /** Opens a file by the UUID in its address for callers who may read its issue. Counts complete downloads. */
@@ -203,45 +194,65 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
   }
 
   async function openParent(
+    queries: Queries,
     path: AttachmentParent,
     caller: ForgeCaller | undefined,
   ): Promise<Parent> {
     if ("index" in path) {
-      const owned = await openIssues(db, path, caller, `/issues/${path.index}/assets`);
-      const issue = await openIssue(db, owned, path.index);
+      const owned = await openIssues(queries, path, caller, `/issues/${path.index}/assets`);
+      const issue = await openIssue(queries, owned, path.index);
       return { owned, issue, commentId: undefined, authorId: issue.authorId };
     }
-    const owned = await openIssues(db, path, caller, `/issues/comments/${path.id}/assets`);
-    const comment = await findComment(db, owned.repository.id, toCommentId(path.id));
-    const issue = comment && (await findIssueById(db, comment.issueId));
+    const owned = await openIssues(queries, path, caller, `/issues/comments/${path.id}/assets`);
+    const comment = await findComment(queries, owned.repository.id, toCommentId(path.id));
+    const issue = comment && (await findIssueById(queries, comment.issueId));
     if (comment === undefined || issue === undefined) throw notFound();
     return { owned, issue, commentId: comment.id, authorId: comment.authorId };
   }
 
-  async function openForChange(path: AttachmentParent, caller: ForgeCaller): Promise<Parent> {
-    const parent = await openParent(path, caller);
+  async function openForChange(
+    queries: Queries,
+    path: AttachmentParent,
+    caller: ForgeCaller,
+  ): Promise<Parent> {
+    const parent = await openParent(queries, path, caller);
     assertMayChange(parent.owned, parent.authorId, caller.user);
     assertNotArchived(parent.owned);
     return parent;
   }
 
-  async function listOf({ issue, commentId }: Parent): Promise<readonly ForgeAttachment[]> {
-    if (commentId === undefined) return listAttachmentsOfIssue(db, issue.id);
-    return (await listAttachmentsOfComments(db, [commentId])).get(commentId) ?? [];
-  }
-
-  async function getOf({ issue, commentId }: Parent, id: number): Promise<ForgeAttachment> {
-    const found = await findAttachment(db, issue.id, toAttachmentId(id));
-    if (found === undefined || found.commentId !== commentId) throw notFound();
-    return found;
-  }
-
-  async function assertRoom(parent: Parent): Promise<void> {
-    const ofParent = (await listOf(parent)).length;
+  /** Opens an issue or comment for one more file. */
+  async function openForFile(
+    queries: Queries,
+    path: AttachmentParent,
+    caller: ForgeCaller,
+  ): Promise<Parent> {
+    const parent = await openForChange(queries, path, caller);
+    assertUnlocked(parent.owned, parent.issue);
+    const ofParent = (await listOf(queries, parent)).length;
     if (ofParent >= FILES_OF_PARENT_MAX)
       throw new AppError("unprocessable", `it has ${FILES_OF_PARENT_MAX} attachments already`);
-    if ((await countAttachments(db, parent.issue.id)) >= FILES_MAX)
+    if ((await countAttachments(queries, parent.issue.id)) >= FILES_MAX)
       throw new AppError("unprocessable", `the issue has ${FILES_MAX} attachments already`);
+    return parent;
+  }
+
+  async function listOf(
+    queries: Queries,
+    { issue, commentId }: Parent,
+  ): Promise<readonly ForgeAttachment[]> {
+    if (commentId === undefined) return listAttachmentsOfIssue(queries, issue.id);
+    return (await listAttachmentsOfComments(queries, [commentId])).get(commentId) ?? [];
+  }
+
+  async function getOf(
+    queries: Queries,
+    { issue, commentId }: Parent,
+    id: number,
+  ): Promise<ForgeAttachment> {
+    const found = await findAttachment(queries, issue.id, toAttachmentId(id));
+    if (found === undefined || found.commentId !== commentId) throw notFound();
+    return found;
   }
 
   async function assertReadable(
@@ -255,8 +266,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
     const owned = { repository, owner };
     const access = await findAccess(db, owned, caller?.user, "repo.issues");
     if (!reaches(access, "read") || !keepsIssues(repository.settings)) throw notFound();
-    if (isPublicOnly(caller) && !isPublic(owned))
-      throw new AppError("forbidden", "token scope is limited to public repos");
+    if (isPublicOnly(caller) && !isPublic(owned)) throw notFound();
   }
 
   async function readHead(sha256: string, size: number): Promise<Buffer> {

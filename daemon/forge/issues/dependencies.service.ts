@@ -116,14 +116,14 @@ export function createDependencies({ db }: { readonly db: Database }) {
     ) => Promise<"add_dependency" | "remove_dependency">,
   ): Promise<IssueDetails> {
     const rest = side === "blockers" ? "dependencies" : "blocks";
-    const opened = await openIssues(db, path, caller, `/issues/${path.index}/${rest}`);
-    const own = { opened, issue: await openIssue(db, opened, path.index) };
-    const named = await openNamed(other, caller);
-    const [blocked, blocker] = side === "blockers" ? [own, named] : [named, own];
-    if (!hasDependencies(blocked.opened.repository.settings)) throw notFound();
-    if (!canWrite(blocked.opened)) throw notFound();
-    assertNotArchived(blocked.opened);
-    await db.transaction(async (tx) => {
+    return db.transaction(async (tx) => {
+      const opened = await openIssues(tx, path, caller, `/issues/${path.index}/${rest}`);
+      const own = { opened, issue: await openIssue(tx, opened, path.index) };
+      const named = await openNamed(tx, other, caller);
+      const [blocked, blocker] = side === "blockers" ? [own, named] : [named, own];
+      if (!hasDependencies(blocked.opened.repository.settings)) throw notFound();
+      if (!canWrite(blocked.opened)) throw notFound();
+      assertNotArchived(blocked.opened);
       const kind = await write(tx, { blocked, blocker });
       for (const [at, dependent] of [
         [blocked, blocker],
@@ -132,15 +132,15 @@ export function createDependencies({ db }: { readonly db: Database }) {
         const details = { dependentIssueId: dependent.issue.id };
         await insertEvents(tx, at.issue.id, caller.user.id, [{ kind, details }]);
       }
+      return loadIssueDetails(tx, opened, own.issue, caller.user);
     });
-    return loadIssueDetails(db, opened, own.issue, caller.user);
   }
 
   /** Opens the issue of the body. A former name of its repository is not found, because a body cannot be redirected. */
-  async function openNamed(path: IssuePath, caller: ForgeCaller): Promise<Side> {
+  async function openNamed(tx: Transaction, path: IssuePath, caller: ForgeCaller): Promise<Side> {
     try {
-      const opened = await openIssues(db, path, caller, `/issues/${path.index}`);
-      return { opened, issue: await openIssue(db, opened, path.index) };
+      const opened = await openIssues(tx, path, caller, `/issues/${path.index}`);
+      return { opened, issue: await openIssue(tx, opened, path.index) };
     } catch (error) {
       if (error instanceof AppError && error.code === "moved") throw notFound();
       throw error;

@@ -1,4 +1,4 @@
-import type { Database, Queries } from "../../../storage/engine/database.ts";
+import type { Queries, Transaction } from "../../../storage/engine/database.ts";
 import { findIssue, type ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
 import type { UnitOrAny } from "../../../storage/tables/forge/accounts/team-access.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
@@ -26,7 +26,7 @@ export interface OpenedRepository extends OwnedRepository {
  * current one. The access of the result is the access to that unit.
  */
 export async function openRepository(
-  db: Database,
+  db: Queries,
   path: RepositoryPath,
   caller: ForgeCaller | undefined,
   rest: string,
@@ -39,21 +39,34 @@ export async function openRepository(
     (current) => `/api/v1/repos/${current.owner}/${current.repo}${rest}`,
   );
   const access = await findAccess(db, owned, caller?.user, unit);
-  if (!reaches(access, "read")) throw notFound();
-  if (isPublicOnly(caller) && !isPublic(owned))
-    throw new AppError("forbidden", "token scope is limited to public repos");
+  if (!reaches(access, "read") || (isPublicOnly(caller) && !isPublic(owned))) throw notFound();
   return { ...owned, access };
 }
 
 /** Finds a repository as `openRepository` does, and refuses with `not_found` when its issues are disabled. */
 export async function openIssues(
-  db: Database,
+  db: Queries,
   path: RepositoryPath,
   caller: ForgeCaller | undefined,
   rest: string,
 ): Promise<OpenedRepository> {
   const opened = await openRepository(db, path, caller, rest, "repo.issues");
   if (!keepsIssues(opened.repository.settings)) throw notFound();
+  return opened;
+}
+
+/**
+ * Finds a repository as `openIssues` does, for a change that the same transaction makes, so that the change is refused
+ * when a right or the repository's state changed before it. Refuses with `archived` an archived repository.
+ */
+export async function openIssuesToChange(
+  tx: Transaction,
+  path: RepositoryPath,
+  caller: ForgeCaller,
+  rest: string,
+): Promise<OpenedRepository> {
+  const opened = await openIssues(tx, path, caller, rest);
+  assertNotArchived(opened);
   return opened;
 }
 

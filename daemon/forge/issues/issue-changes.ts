@@ -84,7 +84,7 @@ export function createIssueChanges({
     return current;
   }
 
-  /** Replaces the assignees; new ones are subscribed and notified. */
+  /** Replaces the assignees, of whom each counts once; new ones are subscribed and notified. */
   async function assign(
     tx: Transaction,
     change: IssueChange,
@@ -92,9 +92,11 @@ export function createIssueChanges({
   ): Promise<void> {
     const { issue, actor } = change;
     const before = await listAssignees(tx, issue.id);
-    await replaceAssignees(tx, issue.id, assignees);
-    const added = assignees.filter((id) => !before.includes(id));
-    const removed = before.filter((id) => !assignees.includes(id));
+    const after = [...new Set(assignees)];
+    const added = after.filter((id) => !before.includes(id));
+    const removed = before.filter((id) => !after.includes(id));
+    if (added.length === 0 && removed.length === 0) return;
+    await replaceAssignees(tx, issue.id, after);
     await insertEvents(tx, issue.id, actor.id, [
       ...removed.map((assigneeId) => toAssigneeEvent(assigneeId, true)),
       ...added.map((assigneeId) => toAssigneeEvent(assigneeId, false)),

@@ -1,14 +1,12 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import { listIssueLabels } from "../../../storage/tables/forge/issues/issue-labels.ts";
-import { findIssueById } from "../../../storage/tables/forge/issues/issues.ts";
 import {
   type ForgeLabel,
   listUsableLabels,
 } from "../../../storage/tables/forge/repositories/labels.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { notFound } from "../refusals.ts";
-import { assertMayWrite, openIssue, openIssues } from "./issue-access.ts";
+import { assertMayWrite, openIssue, openIssues, openIssuesToChange } from "./issue-access.ts";
 import type { IssueChanges } from "./issue-changes.ts";
 import type { IssuePath } from "./issue-requests.ts";
 import type { LabelDetails } from "./labels.service.ts";
@@ -64,12 +62,12 @@ export function createIssueLabels({
     idsOrNames: readonly (number | string)[],
     combine: (before: readonly ForgeLabel[], named: readonly ForgeLabel[]) => ForgeLabel[],
   ): Promise<LabelDetails[]> {
-    const place = await openIssues(db, path, caller, `/issues/${path.index}/labels`);
-    assertMayWrite(place);
-    const { id } = await openIssue(db, place, path.index);
+    const rest = `/issues/${path.index}/labels`;
     return db.transaction(async (tx) => {
-      const issue = await findIssueById(tx, id);
-      if (issue === undefined) throw notFound();
+      const place = await openIssuesToChange(tx, path, caller, rest);
+      assertMayWrite(place);
+      const issue = await openIssue(tx, place, path.index);
+      const { id } = issue;
       const named = await listUsableLabels(tx, place.repository, {
         ids: idsOrNames.filter((each) => typeof each === "number").map(toLabelId),
         names: idsOrNames.filter((each) => typeof each === "string"),

@@ -1,7 +1,7 @@
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import {
   deleteIssue,
-  findIssueById,
+  type ForgeIssue,
   updateIssue,
 } from "../../../storage/tables/forge/issues/issues.ts";
 import { listPinnedIssues, writePins } from "../../../storage/tables/forge/issues/pins.ts";
@@ -9,7 +9,13 @@ import { insertEvents } from "../../../storage/tables/forge/issues/timeline.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
-import { assertAdministers, openIssue, openIssues, type OpenedRepository } from "./issue-access.ts";
+import {
+  assertAdministers,
+  openIssue,
+  openIssues,
+  openIssuesToChange,
+  type OpenedRepository,
+} from "./issue-access.ts";
 import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
 import type { IssueEvents } from "./issue-events.ts";
 import type { IssuePath } from "./issue-requests.ts";
@@ -32,9 +38,9 @@ export function createIssueStates({
   return {
     /** Locks an issue; idempotent. Refuses with `forbidden` a caller who does not administer the repository. */
     async lock(path: IssuePath, caller: ForgeCaller, reason: string): Promise<void> {
-      const { id } = await openToAdminister(path, caller, "lock");
       await db.transaction(async (tx) => {
-        if ((await findIssueById(tx, id))?.lockedAt !== undefined) return;
+        const { id, lockedAt } = await openToAdminister(tx, path, caller, "/lock");
+        if (lockedAt !== undefined) return;
         await updateIssue(tx, id, { lockedAt: tx.now });
         const details = reason === "" ? {} : { reason };
         await insertEvents(tx, id, caller.user.id, [{ kind: "lock", details }]);
@@ -43,9 +49,9 @@ export function createIssueStates({
 
     /** Unlocks an issue; idempotent. Refuses as `lock` does. */
     async unlock(path: IssuePath, caller: ForgeCaller): Promise<void> {
-      const { id } = await openToAdminister(path, caller, "lock");
       await db.transaction(async (tx) => {
-        if ((await findIssueById(tx, id))?.lockedAt === undefined) return;
+        const { id, lockedAt } = await openToAdminister(tx, path, caller, "/lock");
+        if (lockedAt === undefined) return;
         await updateIssue(tx, id, { lockedAt: undefined });
         await insertEvents(tx, id, caller.user.id, [{ kind: "unlock" }]);
       });
@@ -101,30 +107,26 @@ export function createIssueStates({
 
     /** Deletes an issue with its comments. Refuses with `forbidden` a caller who does not administer the repository. */
     async remove(path: IssuePath, caller: ForgeCaller): Promise<void> {
-      const opened = await openIssues(db, path, caller, `/issues/${path.index}`);
-      const { id } = await openIssue(db, opened, path.index);
-      assertAdministers(opened);
       await db.transaction(async (tx) => {
-        const issue = await findIssueById(tx, id);
-        if (issue === undefined) return;
-        await events.issue(tx, "issues", "deleted", { owned: opened, issue, actor: caller.user });
+        const { owned, ...issue } = await openToAdminister(tx, path, caller, "");
+        await events.issue(tx, "issues", "deleted", { owned, issue, actor: caller.user });
         await deleteIssue(tx, issue);
-        const pinned = await listPinnedIssues(tx, opened.repository.id);
-        if (issue.pinOrder > 0) await writePins(tx, opened.repository.id, idsOf(pinned));
+        const pinned = await listPinnedIssues(tx, issue.repositoryId);
+        if (issue.pinOrder > 0) await writePins(tx, issue.repositoryId, idsOf(pinned));
       });
     },
   };
 
-  async function openToAdminister(path: IssuePath, caller: ForgeCaller, rest: string) {
-    const opened: OpenedRepository = await openIssues(
-      db,
-      path,
-      caller,
-      `/issues/${path.index}/${rest}`,
-    );
-    const issue = await openIssue(db, opened, path.index);
-    assertAdministers(opened);
-    return issue;
+  async function openToAdminister(
+    tx: Transaction,
+    path: IssuePath,
+    caller: ForgeCaller,
+    rest: string,
+  ): Promise<ForgeIssue & { readonly owned: OpenedRepository }> {
+    const owned = await openIssuesToChange(tx, path, caller, `/issues/${path.index}${rest}`);
+    const issue = await openIssue(tx, owned, path.index);
+    assertAdministers(owned);
+    return { ...issue, owned };
   }
 
   async function changePins(
@@ -136,8 +138,8 @@ export function createIssueStates({
       pinned: readonly IssueId[],
     ) => Promise<readonly IssueId[]>,
   ): Promise<void> {
-    const { id, repositoryId } = await openToAdminister(path, caller, "pin");
     await db.transaction(async (tx) => {
+      const { id, repositoryId } = await openToAdminister(tx, path, caller, "/pin");
       const before = idsOf(await listPinnedIssues(tx, repositoryId));
       const after = await change(tx, id, before);
       if (after !== before) await writePins(tx, repositoryId, after);

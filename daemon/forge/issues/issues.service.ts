@@ -1,4 +1,4 @@
-import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
 import {
   type UserId,
   type IssueId,
@@ -32,7 +32,6 @@ import type { NotifyIssue } from "../notifications/issue-notifications.ts";
 import { toQueryRange } from "../notifications/query-time.ts";
 import { findMentioned } from "../notifications/notify.ts";
 import { notFound } from "../refusals.ts";
-import { findAccess } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { type IssueChanges, toEditEvents } from "./issue-changes.ts";
@@ -57,6 +56,8 @@ import {
   canWrite,
   openIssue,
   openIssues,
+  openIssuesToChange,
+  type OpenedRepository,
 } from "./issue-access.ts";
 
 /**
@@ -106,14 +107,13 @@ export function createIssues({
       caller: ForgeCaller,
       input: NewIssue,
     ): Promise<IssueDetails> {
-      const opened = await openIssues(db, path, caller, "/issues");
-      assertNotArchived(opened);
-      const mayWrite = canWrite(opened);
       const { user } = caller;
-      const assignees = mayWrite ? await findAssignees(db, opened, input.assignees ?? []) : [];
       const text = `${input.title}\n\n${input.body}`;
-      const mentioned = await findMentionedIds(text);
       return db.transaction(async (tx) => {
+        const opened = await openIssuesToChange(tx, path, caller, "/issues");
+        const mayWrite = canWrite(opened);
+        const assignees = mayWrite ? await findAssignees(tx, opened, input.assignees ?? []) : [];
+        const mentioned = await findMentionedIds(tx, text);
         const issue = await insertIssue(tx, {
           repositoryId: opened.repository.id,
           authorId: user.id,
@@ -147,8 +147,9 @@ export function createIssues({
       caller: ForgeCaller,
       dueAt: number | null,
     ): Promise<number | undefined> {
-      assertMayWrite(await openIssues(db, path, caller, `/issues/${path.index}/deadline`));
-      return (await edit(path, caller, { ...unchanged, dueAt })).issue.dueAt;
+      const rest = `/issues/${path.index}/deadline`;
+      return (await edit(path, caller, { ...unchanged, dueAt }, { rest, isForWriters: true })).issue
+        .dueAt;
     },
 
     /** Lists the first comments that fit into one response; `since` leads to the rest. */
@@ -180,79 +181,75 @@ export function createIssues({
     },
 
     async comment(path: IssuePath, caller: ForgeCaller, body: string): Promise<CommentDetails> {
-      const owned = await openIssues(db, path, caller, `/issues/${path.index}/comments`);
-      assertNotArchived(owned);
-      const issue = await openIssue(db, owned, path.index);
-      assertUnlocked(owned, issue);
       const author = caller.user;
-      const mentioned = await findMentionedIds(body);
-      const comment = await db.transaction(async (tx) => {
-        const made = await insertComment(tx, { issueId: issue.id, authorId: author.id, body });
-        await insertMentions(tx, issue.id, mentioned);
+      const rest = `/issues/${path.index}/comments`;
+      return db.transaction(async (tx) => {
+        const owned = await openIssuesToChange(tx, path, caller, rest);
+        const issue = await openIssue(tx, owned, path.index);
+        assertUnlocked(owned, issue);
+        const comment = await insertComment(tx, { issueId: issue.id, authorId: author.id, body });
+        await insertMentions(tx, issue.id, await findMentionedIds(tx, body));
         await notify(tx, { issue, actorId: author.id, text: body });
         const current = (await findIssueById(tx, issue.id)) ?? issue;
-        const parts = { comment: made, author, attachments: [] };
-        const change = { owned, issue: current, actor: author, ...parts };
-        await events.comment(tx, "created", change);
-        return made;
+        const details = { owned, comment, author, attachments: [] };
+        await events.comment(tx, "created", { ...details, issue: current, actor: author });
+        return { ...details, issue };
       });
-      return { owned, issue, comment, author, attachments: [] };
     },
 
-    getComment,
+    getComment: (path: CommentPath, caller: ForgeCaller | undefined): Promise<CommentDetails> =>
+      getComment(db, path, caller),
 
     async editComment(
       path: CommentPath,
       caller: ForgeCaller,
       body: string,
     ): Promise<CommentDetails> {
-      const details = await getComment(path, caller);
-      assertNotArchived(details.owned);
-      const access = await findAccess(db, details.owned, caller.user, "repo.issues");
-      assertMayChange({ ...details.owned, access }, details.comment.authorId, caller.user);
-      const mentioned = await findMentionedIds(body);
-      const comment = await db.transaction(async (tx) => {
-        const updated = await updateComment(tx, details.comment.id, body);
-        if (updated === undefined) return undefined;
-        await insertMentions(tx, updated.issueId, mentioned);
-        const changes = { body: { from: details.comment.body } };
-        const change = { ...details, actor: caller.user, comment: updated, changes };
-        if (updated.body !== details.comment.body) await events.comment(tx, "edited", change);
-        return updated;
+      return db.transaction(async (tx) => {
+        const details = await getComment(tx, path, caller);
+        assertNotArchived(details.owned);
+        const { authorId, body: formerBody } = details.comment;
+        assertMayChange(details.owned, authorId, caller.user);
+        const comment = await updateComment(tx, details.comment.id, body);
+        if (comment === undefined) throw notFound();
+        await insertMentions(tx, comment.issueId, await findMentionedIds(tx, body));
+        const changes = { body: { from: formerBody } };
+        const change = { ...details, actor: caller.user, comment, changes };
+        if (comment.body !== formerBody) await events.comment(tx, "edited", change);
+        return { ...details, comment };
       });
-      if (comment === undefined) throw notFound();
-      return { ...details, comment };
     },
   };
 
   /**
    * Edits an issue, for its author and callers with write access. Assignees, due date and milestone of a caller without
    * write access are ignored, as in the reference.
+   * @param options.isForWriters whether to refuse the author without write access as well
    */
   async function edit(
     path: IssuePath,
     caller: ForgeCaller,
     requestedEdit: IssueEdit,
+    options: { readonly rest?: string; readonly isForWriters?: boolean } = {},
   ): Promise<IssueDetails> {
-    const opened = await openIssues(db, path, caller, `/issues/${path.index}`);
-    const before = await openIssue(db, opened, path.index);
     const { user } = caller;
-    assertMayChange(opened, before.authorId, user);
-    const writersOnly = { assignees: undefined, dueAt: undefined, milestoneId: undefined };
-    const edits = canWrite(opened) ? requestedEdit : { ...requestedEdit, ...writersOnly };
-    const assignees = edits.assignees && (await findAssignees(db, opened, edits.assignees));
-    const mentioned = await findMentionedIds(edits.body ?? "");
+    const { rest = `/issues/${path.index}`, isForWriters = false } = options;
     return db.transaction(async (tx) => {
+      const opened = await openIssuesToChange(tx, path, caller, rest);
+      if (isForWriters) assertMayWrite(opened);
+      const before = await openIssue(tx, opened, path.index);
+      assertMayChange(opened, before.authorId, user);
+      const writersOnly = { assignees: undefined, dueAt: undefined, milestoneId: undefined };
+      const edits = canWrite(opened) ? requestedEdit : { ...requestedEdit, ...writersOnly };
+      const assignees = edits.assignees && (await findAssignees(tx, opened, edits.assignees));
+      const mentioned = await findMentionedIds(tx, edits.body ?? "");
       let issue = await updateIssue(
         tx,
         before.id,
         toChanges(edits, before, tx.now),
         edits.ifVersion,
       );
-      if (issue === undefined) {
-        if ((await findIssueById(tx, before.id)) === undefined) throw notFound();
-        throw new AppError("conflict", "the issue is already changed");
-      }
+      if (issue === undefined) throw new AppError("conflict", "the issue is already changed");
       if (issue.isClosed && !before.isClosed) await assertClosable(tx, opened, issue.id);
       await insertMentions(tx, issue.id, mentioned);
       await insertEvents(tx, issue.id, user.id, toEditEvents(edits, before, issue));
@@ -271,23 +268,6 @@ export function createIssues({
       }
       return loadIssueDetails(tx, opened, issue, user);
     });
-  }
-
-  async function getComment(
-    path: CommentPath,
-    caller: ForgeCaller | undefined,
-  ): Promise<CommentDetails> {
-    const owned = await openIssues(db, path, caller, `/issues/comments/${path.id}`);
-    const comment = await findComment(db, owned.repository.id, toCommentId(path.id));
-    const issue = comment && (await findIssueById(db, comment.issueId));
-    if (comment === undefined || issue === undefined) throw notFound();
-    const author = (await findPeople(db, [comment.authorId])).get(comment.authorId ?? toUserId(-1));
-    const attachments = (await listAttachmentsOfComments(db, [comment.id])).get(comment.id) ?? [];
-    return { owned, issue, comment, author, attachments };
-  }
-
-  async function findMentionedIds(text: string): Promise<UserId[]> {
-    return (await findMentioned(db, text)).map(({ id }) => id);
   }
 
   /** Publishes a new title and a new body as two events, the first with the former body, as Gitea does. */
@@ -309,6 +289,24 @@ export function createIssues({
         changes: { body: { from: before.body } },
       });
   }
+}
+
+async function getComment(
+  db: Queries,
+  path: CommentPath,
+  caller: ForgeCaller | undefined,
+): Promise<CommentDetails & { readonly owned: OpenedRepository }> {
+  const owned = await openIssues(db, path, caller, `/issues/comments/${path.id}`);
+  const comment = await findComment(db, owned.repository.id, toCommentId(path.id));
+  const issue = comment && (await findIssueById(db, comment.issueId));
+  if (comment === undefined || issue === undefined) throw notFound();
+  const author = (await findPeople(db, [comment.authorId])).get(comment.authorId ?? toUserId(-1));
+  const attachments = (await listAttachmentsOfComments(db, [comment.id])).get(comment.id) ?? [];
+  return { owned, issue, comment, author, attachments };
+}
+
+async function findMentionedIds(db: Queries, text: string): Promise<UserId[]> {
+  return (await findMentioned(db, text)).map(({ id }) => id);
 }
 
 /** An edit that changes nothing. */

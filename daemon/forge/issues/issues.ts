@@ -64,7 +64,7 @@ export function createForgeIssues({
   const issues = createIssues({ db, notify, events, changes });
   return {
     routes: [
-      ...issueRoutes({ issues, watching: createWatching({ db, clock }), urls }),
+      ...issueRoutes({ issues, watching: createWatching({ db }), urls }),
       ...attachmentRoutes({ attachments: createAttachments({ db, ...attachmentDeps }), urls }),
       ...planningRoutes({
         labels: createLabels({ db }),

@@ -1,4 +1,4 @@
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import {
   countLabels,
@@ -15,10 +15,10 @@ import { AppError } from "../../errors.ts";
 import { notAnOwner, openOrganization } from "../organizations/organization-access.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
-import { notFound } from "../refusals.ts";
+import { notFound, orNotFound } from "../refusals.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
-import { assertMayWrite, openIssues } from "./issue-access.ts";
+import { assertMayWrite, openIssues, assertNotArchived } from "./issue-access.ts";
 import { toLabelId } from "../../../storage/tables/forge/ids.ts";
 
 /** Maximum number of labels of one repository or organization. */
@@ -54,7 +54,7 @@ export function createLabels({ db }: { readonly db: Database }) {
       caller: ForgeCaller | undefined,
       window: PageWindow,
     ): Promise<{ readonly labels: readonly LabelDetails[]; readonly total: number }> {
-      const opened = await open(place, caller, "/labels");
+      const opened = await open(db, place, caller, "/labels");
       const labels = await listLabels(db, opened.owner, toRows(window));
       return {
         labels: labels.map((label) => ({ label, place: opened.place })),
@@ -67,7 +67,7 @@ export function createLabels({ db }: { readonly db: Database }) {
       id: number,
       caller: ForgeCaller | undefined,
     ): Promise<LabelDetails> {
-      const opened = await open(place, caller, `/labels/${id}`);
+      const opened = await open(db, place, caller, `/labels/${id}`);
       const label = await findLabel(db, opened.owner, { id: toLabelId(id) });
       if (label === undefined) throw notFound();
       return { label, place: opened.place };
@@ -79,15 +79,15 @@ export function createLabels({ db }: { readonly db: Database }) {
       caller: ForgeCaller,
       { isArchived, ...fields }: LabelFields,
     ): Promise<LabelDetails> {
-      const opened = await openForChange(place, caller, "/labels");
-      const [label] = await db.transaction(async (tx) => {
+      return db.transaction(async (tx) => {
+        const opened = await openForChange(tx, place, caller, "/labels");
         if ((await countLabels(tx, opened.owner)) >= LABELS_MAX)
           throw new AppError("unprocessable", `there are at most ${LABELS_MAX} labels`);
         const archivedAt = isArchived ? tx.now : undefined;
-        return insertLabels(tx, opened.owner, [{ ...fields, archivedAt }]);
+        const [label] = await insertLabels(tx, opened.owner, [{ ...fields, archivedAt }]);
+        if (label === undefined) throw new Error("the label was not added");
+        return { label, place: opened.place };
       });
-      if (label === undefined) throw new Error("the label was not added");
-      return { label, place: opened.place };
     },
 
     async edit(
@@ -96,38 +96,54 @@ export function createLabels({ db }: { readonly db: Database }) {
       caller: ForgeCaller,
       edit: LabelEdit,
     ): Promise<LabelDetails> {
-      const opened = await openForChange(place, caller, `/labels/${id}`);
-      const label = await db.transaction(async (tx) => {
-        const before = await findLabel(tx, opened.owner, { id: toLabelId(id) });
-        return before && updateLabel(tx, before.id, toChanges(edit, before, tx.now));
+      return db.transaction(async (tx) => {
+        const opened = await openForChange(tx, place, caller, `/labels/${id}`);
+        const before = orNotFound(await findLabel(tx, opened.owner, { id: toLabelId(id) }));
+        const label = await updateLabel(tx, before.id, toChanges(edit, before, tx.now));
+        return { label: orNotFound(label), place: opened.place };
       });
-      if (label === undefined) throw notFound();
-      return { label, place: opened.place };
     },
 
     /** Deletes a label; idempotent, as in the reference. */
     async remove(place: LabelPlace, id: number, caller: ForgeCaller): Promise<void> {
-      const opened = await openForChange(place, caller, `/labels/${id}`);
       await db.transaction(async (tx) => {
+        const opened = await openForChange(tx, place, caller, `/labels/${id}`);
         const label = await findLabel(tx, opened.owner, { id: toLabelId(id) });
         if (label !== undefined) await deleteLabel(tx, label.id);
       });
     },
   };
 
-  async function open(place: LabelPlace, caller: ForgeCaller | undefined, rest: string) {
+  async function open(
+    queries: Queries,
+    place: LabelPlace,
+    caller: ForgeCaller | undefined,
+    rest: string,
+  ) {
     if ("org" in place) {
-      const { organization: org, isOwner } = await openOrganization(db, place.org, caller, rest);
+      const { organization: org, isOwner } = await openOrganization(
+        queries,
+        place.org,
+        caller,
+        rest,
+      );
       return { owner: { orgId: org.id } satisfies LabelOwner, place: { org, isOwner } };
     }
-    const opened = await openIssues(db, place, caller, rest);
+    const opened = await openIssues(queries, place, caller, rest);
     return { owner: { repositoryId: opened.repository.id } satisfies LabelOwner, place: opened };
   }
 
-  async function openForChange(place: LabelPlace, caller: ForgeCaller, rest: string) {
-    const opened = await open(place, caller, rest);
-    if (!("org" in opened.place)) assertMayWrite(opened.place);
-    else if (!opened.place.isOwner) throw notAnOwner();
+  async function openForChange(
+    tx: Transaction,
+    place: LabelPlace,
+    caller: ForgeCaller,
+    rest: string,
+  ) {
+    const opened = await open(tx, place, caller, rest);
+    if (!("org" in opened.place)) {
+      assertMayWrite(opened.place);
+      assertNotArchived(opened.place);
+    } else if (!opened.place.isOwner) throw notAnOwner();
     return opened;
   }
 }

@@ -1,4 +1,4 @@
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
 import { type RepositoryId, toMilestoneId } from "../../../storage/tables/forge/ids.ts";
 import {
   deleteMilestone,
@@ -11,9 +11,10 @@ import {
 } from "../../../storage/tables/forge/issues/milestones.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
-import { notFound } from "../refusals.ts";
+import { orNotFound } from "../refusals.ts";
+import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
-import { assertMayWrite, openIssues } from "./issue-access.ts";
+import { assertMayWrite, openIssues, openIssuesToChange } from "./issue-access.ts";
 
 /** The path of a milestone; `id` is its id or its title. */
 export interface MilestonePath extends RepositoryPath {
@@ -50,7 +51,7 @@ export function createMilestones({ db }: { readonly db: Database }) {
 
     async get(path: MilestonePath, caller: ForgeCaller | undefined): Promise<ForgeMilestone> {
       const { repository } = await openIssues(db, path, caller, toRest(path));
-      return find(repository.id, path.id);
+      return find(db, repository.id, path.id);
     },
 
     async create(
@@ -58,9 +59,10 @@ export function createMilestones({ db }: { readonly db: Database }) {
       caller: ForgeCaller,
       fields: MilestoneFields,
     ): Promise<ForgeMilestone> {
-      const opened = await openIssues(db, path, caller, "/milestones");
-      assertMayWrite(opened);
-      return db.transaction((tx) => insertMilestone(tx, opened.repository.id, fields));
+      return db.transaction(async (tx) => {
+        const { repository } = await openForChange(tx, path, caller, "/milestones");
+        return insertMilestone(tx, repository.id, fields);
+      });
     },
 
     async edit(
@@ -68,34 +70,43 @@ export function createMilestones({ db }: { readonly db: Database }) {
       caller: ForgeCaller,
       edit: MilestoneEdit,
     ): Promise<ForgeMilestone> {
-      const opened = await openIssues(db, path, caller, toRest(path));
-      assertMayWrite(opened);
-      const { id } = await find(opened.repository.id, path.id);
-      const milestone = await db.transaction(async (tx) => {
-        const before = await findMilestone(tx, opened.repository.id, { id });
-        if (before !== undefined) await updateMilestone(tx, before, toChanges(edit));
-        return findMilestone(tx, opened.repository.id, { id });
+      return db.transaction(async (tx) => {
+        const { repository } = await openForChange(tx, path, caller, toRest(path));
+        const before = await find(tx, repository.id, path.id);
+        await updateMilestone(tx, before, toChanges(edit));
+        return orNotFound(await findMilestone(tx, repository.id, { id: before.id }));
       });
-      if (milestone === undefined) throw notFound();
-      return milestone;
     },
 
     async remove(path: MilestonePath, caller: ForgeCaller): Promise<void> {
-      const opened = await openIssues(db, path, caller, toRest(path));
-      assertMayWrite(opened);
-      const { id } = await find(opened.repository.id, path.id);
-      await db.transaction((tx) => deleteMilestone(tx, id));
+      await db.transaction(async (tx) => {
+        const { repository } = await openForChange(tx, path, caller, toRest(path));
+        await deleteMilestone(tx, (await find(tx, repository.id, path.id)).id);
+      });
     },
   };
 
+  async function openForChange(
+    tx: Transaction,
+    path: RepositoryPath,
+    caller: ForgeCaller,
+    rest: string,
+  ): Promise<OwnedRepository> {
+    const opened = await openIssuesToChange(tx, path, caller, rest);
+    assertMayWrite(opened);
+    return opened;
+  }
+
   /** Finds a milestone by id, or else by title. */
-  async function find(repositoryId: RepositoryId, name: string): Promise<ForgeMilestone> {
+  async function find(
+    queries: Queries,
+    repositoryId: RepositoryId,
+    name: string,
+  ): Promise<ForgeMilestone> {
     const byId = /^\d{1,15}$/.test(name)
-      ? await findMilestone(db, repositoryId, { id: toMilestoneId(name) })
+      ? await findMilestone(queries, repositoryId, { id: toMilestoneId(name) })
       : undefined;
-    const found = byId ?? (await findMilestone(db, repositoryId, { title: name }));
-    if (found === undefined) throw notFound();
-    return found;
+    return orNotFound(byId ?? (await findMilestone(queries, repositoryId, { title: name })));
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
 import { findComment } from "../../../storage/tables/forge/issues/comments.ts";
 import { findIssueById } from "../../../storage/tables/forge/issues/issues.ts";
 import {
@@ -36,7 +36,7 @@ export function createReactions({ db }: { readonly db: Database }) {
       caller: ForgeCaller | undefined,
       window: PageWindow,
     ): Promise<{ readonly reactions: readonly ReactionDetails[]; readonly total: number }> {
-      const { subject } = await open(path, caller);
+      const { subject } = await open(db, path, caller);
       const { reactions, total } = await listReactions(db, subject, toRows(window));
       const people = await findPeople(
         db,
@@ -57,10 +57,10 @@ export function createReactions({ db }: { readonly db: Database }) {
       caller: ForgeCaller,
       content: string,
     ): Promise<ReactionDetails & { readonly isNew: boolean }> {
-      const { subject } = await openForChange(path, caller, content);
-      const added = await db.transaction((tx) =>
-        insertReaction(tx, { ...subject, userId: caller.user.id, content }),
-      );
+      const added = await db.transaction(async (tx) => {
+        const { subject } = await openForChange(tx, path, caller, content);
+        return insertReaction(tx, { ...subject, userId: caller.user.id, content });
+      });
       return { ...added, user: caller.user };
     },
 
@@ -70,19 +70,20 @@ export function createReactions({ db }: { readonly db: Database }) {
       caller: ForgeCaller,
       content: string,
     ): Promise<void> {
-      const { subject } = await openForChange(path, caller, content);
-      await db.transaction((tx) =>
-        deleteReaction(tx, { ...subject, userId: caller.user.id, content }),
-      );
+      await db.transaction(async (tx) => {
+        const { subject } = await openForChange(tx, path, caller, content);
+        await deleteReaction(tx, { ...subject, userId: caller.user.id, content });
+      });
     },
   };
 
   async function openForChange(
+    tx: Transaction,
     path: IssuePath | CommentPath,
     caller: ForgeCaller,
     content: string,
   ) {
-    const opened = await open(path, caller);
+    const opened = await open(tx, path, caller);
     assertNotArchived(opened.owned);
     assertUnlocked(opened.owned, opened.issue);
     if (!(reactionNames as readonly string[]).includes(content))
@@ -90,17 +91,21 @@ export function createReactions({ db }: { readonly db: Database }) {
     return opened;
   }
 
-  async function open(path: IssuePath | CommentPath, caller: ForgeCaller | undefined) {
+  async function open(
+    queries: Queries,
+    path: IssuePath | CommentPath,
+    caller: ForgeCaller | undefined,
+  ) {
     const rest =
       "index" in path ? `/issues/${path.index}/reactions` : `/issues/comments/${path.id}/reactions`;
-    const owned = await openIssues(db, path, caller, rest);
+    const owned = await openIssues(queries, path, caller, rest);
     if ("index" in path) {
-      const issue = await openIssue(db, owned, path.index);
+      const issue = await openIssue(queries, owned, path.index);
       const subject: ReactionSubject = { issueId: issue.id, commentId: undefined };
       return { owned, issue, subject };
     }
-    const comment = await findComment(db, owned.repository.id, toCommentId(path.id));
-    const issue = comment && (await findIssueById(db, comment.issueId));
+    const comment = await findComment(queries, owned.repository.id, toCommentId(path.id));
+    const issue = comment && (await findIssueById(queries, comment.issueId));
     if (comment === undefined || issue === undefined) throw notFound();
     const subject: ReactionSubject = { issueId: issue.id, commentId: comment.id };
     return { owned, issue, subject };

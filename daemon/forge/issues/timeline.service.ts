@@ -27,7 +27,7 @@ import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
-import { assertMayChange, assertNotArchived, openIssue, openIssues } from "./issue-access.ts";
+import { assertMayChange, openIssue, openIssues, openIssuesToChange } from "./issue-access.ts";
 import { type CommentDetails, findPeople, type IssueDetails } from "./issue-details.ts";
 import type { IssueEvents } from "./issue-events.ts";
 import type { CommentPath, IssuePath } from "./issue-requests.ts";
@@ -129,16 +129,15 @@ export function createTimelines({
 
     /** Deletes a comment. The author and callers with write access may. */
     async removeComment(path: CommentPath, caller: ForgeCaller): Promise<void> {
-      const owned = await openIssues(db, path, caller, `/issues/comments/${path.id}`);
-      const found = await findComment(db, owned.repository.id, toCommentId(path.id));
-      if (found === undefined) throw notFound();
-      assertNotArchived(owned);
-      assertMayChange(owned, found.authorId, caller.user);
-      const author = (await findPeople(db, [found.authorId])).get(found.authorId ?? toUserId(-1));
+      const rest = `/issues/comments/${path.id}`;
       await db.transaction(async (tx) => {
+        const owned = await openIssuesToChange(tx, path, caller, rest);
         const comment = await findComment(tx, owned.repository.id, toCommentId(path.id));
         const issue = comment && (await findIssueById(tx, comment.issueId));
-        if (comment === undefined || issue === undefined) return;
+        if (comment === undefined || issue === undefined) throw notFound();
+        assertMayChange(owned, comment.authorId, caller.user);
+        const people = await findPeople(tx, [comment.authorId]);
+        const author = people.get(comment.authorId ?? toUserId(-1));
         const attachments =
           (await listAttachmentsOfComments(tx, [comment.id])).get(comment.id) ?? [];
         const change = { owned, issue, actor: caller.user, comment, author, attachments };

@@ -1,4 +1,4 @@
-import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
 import { type ForgeIssue, listAssignees } from "../../../storage/tables/forge/issues/issues.ts";
 import { insertEvents } from "../../../storage/tables/forge/issues/timeline.ts";
 import {
@@ -15,10 +15,10 @@ import {
 } from "../../../storage/tables/forge/issues/tracked-times.ts";
 import { type ForgeUser, findUserByName } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
+import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toQueryRange } from "../notifications/query-time.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
-import { notFound } from "../refusals.ts";
 import { reaches } from "../repositories/access.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { findTimeTracking } from "../repositories/repository-settings.view.ts";
@@ -29,7 +29,7 @@ import {
   openIssues,
   type OpenedRepository,
 } from "./issue-access.ts";
-import { findPeople, type IssueDetails } from "./issue-details.ts";
+import { findPeople, loadIssueDetails, type IssueDetails } from "./issue-details.ts";
 import type { IssuePath } from "./issue-requests.ts";
 import { createIssueReader } from "./readable-issues.ts";
 import {
@@ -84,7 +84,7 @@ export function createTrackedTimes({
       caller: ForgeCaller,
       query: TimeListOptions,
     ): Promise<TimePage> {
-      const opened = await open(path, caller, `/issues/${path.index}/times`);
+      const opened = await open(db, path, caller, `/issues/${path.index}/times`);
       const issue = await openIssue(db, opened, path.index);
       const userId = await findUserFilter(opened, caller, query.user);
       return list({ issueId: issue.id, userId, ...toQueryRange(query) }, caller, query);
@@ -96,7 +96,7 @@ export function createTrackedTimes({
       caller: ForgeCaller,
       query: TimeListOptions,
     ): Promise<TimePage> {
-      const opened = await open(path, caller, "/times");
+      const opened = await open(db, path, caller, "/times");
       const userId = await findUserFilter(opened, caller, query.user);
       const range = toQueryRange(query);
       return list({ repositoryId: opened.repository.id, userId, ...range }, caller, query);
@@ -108,8 +108,8 @@ export function createTrackedTimes({
       caller: ForgeCaller,
       window: PageWindow,
     ): Promise<TimePage> {
-      const opened = await open(path, caller, `/times/${encodeURIComponent(path.user)}`);
-      const user = await getUser(path.user);
+      const opened = await open(db, path, caller, `/times/${encodeURIComponent(path.user)}`);
+      const user = await getUser(db, path.user);
       if (user.id !== caller.user.id && !reaches(opened.access, "admin")) throw notAllowed();
       const filter = { repositoryId: opened.repository.id, userId: user.id };
       return list(filter, caller, window);
@@ -117,7 +117,15 @@ export function createTrackedTimes({
 
     /** Lists the caller's own times in all repositories that the caller may read. */
     listOwn: (caller: ForgeCaller, query: Omit<TimeListOptions, "user">): Promise<TimePage> =>
-      list({ userId: caller.user.id, ...toQueryRange(query) }, caller, query),
+      list(
+        {
+          userId: caller.user.id,
+          readableTo: { reader: caller.user, isPublicOnly: isPublicOnly(caller) },
+          ...toQueryRange(query),
+        },
+        caller,
+        query,
+      ),
 
     /**
      * Adds time to an issue. Administrators may add the time of another user as `userName`, which is ignored for other
@@ -132,27 +140,24 @@ export function createTrackedTimes({
         readonly userName: string;
       },
     ): Promise<TimeDetails> {
-      const { opened, issue } = await openToTrack(path, caller, "times");
-      const mayName = input.userName !== "" && reaches(opened.access, "admin");
-      const user = mayName ? await getUser(input.userName) : caller.user;
-      const { seconds, createdAt = clock() } = input;
-      const time = await db.transaction(async (tx) => {
+      return db.transaction(async (tx) => {
+        const { opened, issue } = await openToTrack(tx, path, caller, "times");
+        const mayName = input.userName !== "" && reaches(opened.access, "admin");
+        const user = mayName ? await getUser(tx, input.userName) : caller.user;
+        const { seconds, createdAt = tx.now } = input;
         const row = { issueId: issue.id, userId: user.id, seconds, createdAt };
-        const added = await insertTrackedTime(tx, row);
-        const details = { seconds, trackedTimeId: added.id };
+        const time = await insertTrackedTime(tx, row);
+        const details = { seconds, trackedTimeId: time.id };
         await insertEvents(tx, issue.id, user.id, [{ kind: "add_time_manual", details }]);
-        return added;
+        return { time, user, issue: await loadIssueDetails(tx, opened, issue, caller.user) };
       });
-      const shown = await createIssueReader(db, caller)(issue);
-      if (shown === undefined) throw notFound();
-      return { time, user, issue: shown };
     },
 
     /** Deletes a time. Refuses with `forbidden` the time of another user, unless the caller is a site administrator. */
     async remove(path: IssuePath & { readonly id: number }, caller: ForgeCaller): Promise<void> {
-      const { issue } = await openToTrack(path, caller, `times/${path.id}`);
       const { user } = caller;
       await db.transaction(async (tx) => {
+        const { issue } = await openToTrack(tx, path, caller, `times/${path.id}`);
         const time = await findTrackedTime(tx, issue.id, toTrackedTimeId(path.id));
         if (time === undefined) throw new AppError("not_found", "tracked_time does not exist");
         if (time.userId !== user.id && !user.isAdmin)
@@ -164,19 +169,19 @@ export function createTrackedTimes({
 
     /** Deletes the caller's times of an issue. Throws `not_found` when the caller has tracked no time on it. */
     async reset(path: IssuePath, caller: ForgeCaller): Promise<void> {
-      const { issue } = await openToTrack(path, caller, "times");
       await db.transaction(async (tx) => {
+        const { issue } = await openToTrack(tx, path, caller, "times");
         const seconds = await deleteTrackedTimesOf(tx, issue.id, caller.user.id);
-        if (seconds === 0) throw new AppError("not_found", "tracked_time does not exist");
+        if (seconds === undefined) throw new AppError("not_found", "tracked_time does not exist");
         await recordDeletion(tx, issue, caller.user.id, seconds);
       });
     },
 
     /** Starts the caller's stopwatch. Stops a stopwatch that runs on another issue first. */
     async start(path: IssuePath, caller: ForgeCaller): Promise<void> {
-      const { issue } = await openForStopwatch(path, caller, "start");
       const userId = caller.user.id;
       await db.transaction(async (tx) => {
+        const { issue } = await openForStopwatch(tx, path, caller, "start");
         const running = await findStopwatch(tx, userId);
         if (running?.issueId === issue.id)
           throw new AppError("conflict", "cannot start a stopwatch again if it already exists");
@@ -188,8 +193,8 @@ export function createTrackedTimes({
 
     /** Stops the caller's stopwatch and records its time. */
     async stop(path: IssuePath, caller: ForgeCaller): Promise<void> {
-      const { issue } = await openForStopwatch(path, caller, "stop");
       await db.transaction(async (tx) => {
+        const { issue } = await openForStopwatch(tx, path, caller, "stop");
         if (!(await finishStopwatch(tx, caller.user.id, issue.id)))
           throw new AppError("conflict", "cannot stop a non-existent stopwatch");
       });
@@ -197,9 +202,9 @@ export function createTrackedTimes({
 
     /** Stops the caller's stopwatch and discards its time. */
     async cancel(path: IssuePath, caller: ForgeCaller): Promise<void> {
-      const { issue } = await openForStopwatch(path, caller, "delete");
       const userId = caller.user.id;
       await db.transaction(async (tx) => {
+        const { issue } = await openForStopwatch(tx, path, caller, "delete");
         if ((await findStopwatch(tx, userId))?.issueId !== issue.id)
           throw new AppError("conflict", "cannot cancel a non-existent stopwatch");
         await deleteStopwatch(tx, userId);
@@ -245,43 +250,48 @@ export function createTrackedTimes({
     caller: ForgeCaller,
     name: string,
   ): Promise<UserId | undefined> {
-    const userId = name.trim() === "" ? undefined : (await getUser(name.trim())).id;
+    const userId = name.trim() === "" ? undefined : (await getUser(db, name.trim())).id;
     if (canWrite(opened) || userId === caller.user.id) return userId;
     if (userId !== undefined) throw notAllowed();
     return caller.user.id;
   }
 
-  async function getUser(name: string): Promise<ForgeUser> {
-    const user = await findUserByName(db, name);
+  async function getUser(queries: Queries, name: string): Promise<ForgeUser> {
+    const user = await findUserByName(queries, name);
     if (user?.kind !== "individual")
       throw new AppError("not_found", `user does not exist [uid: 0, name: ${name}]`);
     return user;
   }
 
-  async function open(path: RepositoryPath, caller: ForgeCaller, rest: string) {
-    const opened = await openIssues(db, path, caller, rest);
+  async function open(queries: Queries, path: RepositoryPath, caller: ForgeCaller, rest: string) {
+    const opened = await openIssues(queries, path, caller, rest);
     if (findTimeTracking(opened.repository.settings) === "off")
       throw new AppError("invalid_argument", "time tracking disabled");
     return opened;
   }
 
   /** Refuses with `forbidden` a caller who may not track time on the issue. */
-  async function openToTrack(path: IssuePath, caller: ForgeCaller, rest: string) {
-    const opened = await open(path, caller, `/issues/${path.index}/${rest}`);
-    const issue = await openIssue(db, opened, path.index);
+  async function openToTrack(tx: Transaction, path: IssuePath, caller: ForgeCaller, rest: string) {
+    const opened = await open(tx, path, caller, `/issues/${path.index}/${rest}`);
+    const issue = await openIssue(tx, opened, path.index);
     assertNotArchived(opened);
     const mayTrack =
       findTimeTracking(opened.repository.settings) === "readers" ||
       canWrite(opened) ||
       issue.authorId === caller.user.id ||
-      (await listAssignees(db, issue.id)).includes(caller.user.id);
+      (await listAssignees(tx, issue.id)).includes(caller.user.id);
     if (!mayTrack) throw new AppError("forbidden", "user may not track time on this issue");
     return { opened, issue };
   }
 
   /** Refuses with `forbidden` a caller without write access, as the reference does for stopwatches. */
-  async function openForStopwatch(path: IssuePath, caller: ForgeCaller, rest: string) {
-    const found = await openToTrack(path, caller, `stopwatch/${rest}`);
+  async function openForStopwatch(
+    tx: Transaction,
+    path: IssuePath,
+    caller: ForgeCaller,
+    rest: string,
+  ) {
+    const found = await openToTrack(tx, path, caller, `stopwatch/${rest}`);
     if (!canWrite(found.opened))
       throw new AppError("forbidden", "user should have a permission to write to a repo");
     return found;

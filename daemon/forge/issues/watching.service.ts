@@ -1,4 +1,4 @@
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Queries } from "../../../storage/engine/database.ts";
 import {
   listSubscribers,
   listSubscriptions,
@@ -33,32 +33,28 @@ export interface Watch {
 export type Watching = ReturnType<typeof createWatching>;
 
 /** Creates the service of watches and subscriptions. */
-export function createWatching({
-  db,
-  clock,
-}: {
-  readonly db: Database;
-  readonly clock: () => number;
-}) {
+export function createWatching({ db }: { readonly db: Database }) {
   return {
     /** Also refuses with `not_found` when the caller does not watch the repository. */
     async getWatch(path: RepositoryPath, caller: ForgeCaller): Promise<Watch> {
-      const owned = await open(path, caller, "read");
+      const owned = await open(db, path, caller, "read");
       const since = await findWatch(db, owned.repository.id, caller.user.id);
       if (since === undefined) throw notFound();
       return { owned, number: undefined, isSubscribed: true, since };
     },
 
     async watch(path: RepositoryPath, caller: ForgeCaller): Promise<Watch> {
-      const owned = await open(path, caller, "write");
-      const ids = { repositoryId: owned.repository.id, userId: caller.user.id };
-      await insertWatch(db, { ...ids, createdAt: clock() });
-      const since = (await findWatch(db, ids.repositoryId, ids.userId)) ?? clock();
-      return { owned, number: undefined, isSubscribed: true, since };
+      return db.transaction(async (tx) => {
+        const owned = await open(tx, path, caller, "write");
+        const ids = { repositoryId: owned.repository.id, userId: caller.user.id };
+        await insertWatch(tx, { ...ids, createdAt: tx.now });
+        const since = (await findWatch(tx, ids.repositoryId, ids.userId)) ?? tx.now;
+        return { owned, number: undefined, isSubscribed: true, since };
+      });
     },
 
     async unwatch(path: RepositoryPath, caller: ForgeCaller): Promise<void> {
-      const owned = await open(path, caller, "write");
+      const owned = await open(db, path, caller, "write");
       await deleteWatch(db, owned.repository.id, caller.user.id);
     },
 
@@ -94,25 +90,28 @@ export function createWatching({
       isSubscribed: boolean,
     ): Promise<boolean> {
       const rest = `/issues/${path.index}/subscriptions/${encodeURIComponent(path.user)}`;
-      const owned = await openIssues(db, path, caller, rest);
-      const issue = await openIssue(db, owned, path.index);
-      const user = await findUserByName(db, path.user);
-      if (user?.kind !== "individual" || !isVisibleTo(user, caller.user)) throw notFound();
-      if (user.id !== caller.user.id && !caller.user.isAdmin)
-        throw new AppError(
-          "forbidden",
-          `${caller.user.name} is not permitted to change subscriptions for ${user.name}`,
-        );
-      return db.transaction((tx) => setSubscription(tx, issue.id, user.id, isSubscribed));
+      return db.transaction(async (tx) => {
+        const owned = await openIssues(tx, path, caller, rest);
+        const issue = await openIssue(tx, owned, path.index);
+        const user = await findUserByName(tx, path.user);
+        if (user?.kind !== "individual" || !isVisibleTo(user, caller.user)) throw notFound();
+        if (user.id !== caller.user.id && !caller.user.isAdmin)
+          throw new AppError(
+            "forbidden",
+            `${caller.user.name} is not permitted to change subscriptions for ${user.name}`,
+          );
+        return setSubscription(tx, issue.id, user.id, isSubscribed);
+      });
     },
   };
 
   async function open(
+    queries: Queries,
     path: RepositoryPath,
     caller: ForgeCaller,
     level: "read" | "write",
   ): Promise<OwnedRepository> {
-    const owned = await openRepository(db, path, caller, "/subscription", "any");
+    const owned = await openRepository(queries, path, caller, "/subscription", "any");
     assertScope(caller.scope, level, owned);
     return owned;
   }

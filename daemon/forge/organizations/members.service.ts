@@ -9,10 +9,7 @@ import {
   updateMembership,
 } from "../../../storage/tables/forge/accounts/orgs.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
-import {
-  deleteUnreadableAssignments,
-  deleteUnreadableWatches,
-} from "../../../storage/tables/forge/repositories/unreadable.ts";
+import { endUnreadable } from "../../../storage/tables/forge/repositories/unreadable.ts";
 import { AppError } from "../../errors.ts";
 import { toReader } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
@@ -67,9 +64,10 @@ export function createMembers({ db }: { readonly db: Database }) {
       const rest = `/members/${encodeURIComponent(member)}`;
       const isSelf = member.toLowerCase() === caller.user.lowerName;
       const open = isSelf ? openOrganization : openAsOwner;
-      const { organization } = await open(db, name, caller, rest);
-      const user = await findPerson(db, member, caller);
-      await db.transaction((tx) => removeMember(tx, organization.id, user));
+      await db.transaction(async (tx) => {
+        const { organization } = await open(tx, name, caller, rest);
+        await removeMember(tx, organization.id, await findPerson(tx, member, caller));
+      });
     },
 
     /**
@@ -83,15 +81,17 @@ export function createMembers({ db }: { readonly db: Database }) {
       caller: ForgeCaller,
     ): Promise<void> {
       const rest = `/public_members/${encodeURIComponent(member)}`;
-      const opened = await openOrganization(db, name, caller, rest);
-      if (!opened.isMember && !opened.isOwner)
-        throw new AppError("forbidden", "Must be an organization member");
-      const user = await findPerson(db, member, caller);
-      if (user.id !== caller.user.id && !opened.isOwner)
-        throw new AppError("forbidden", "Cannot change member visibility");
-      const { id } = opened.organization;
-      if (!(await isMember(db, id, user.id))) throw notFound();
-      await updateMembership(db, id, user.id, isPublic);
+      await db.transaction(async (tx) => {
+        const opened = await openOrganization(tx, name, caller, rest);
+        if (!opened.isMember && !opened.isOwner)
+          throw new AppError("forbidden", "Must be an organization member");
+        const user = await findPerson(tx, member, caller);
+        if (user.id !== caller.user.id && !opened.isOwner)
+          throw new AppError("forbidden", "Cannot change member visibility");
+        const { id } = opened.organization;
+        if (!(await isMember(tx, id, user.id))) throw notFound();
+        await updateMembership(tx, id, user.id, isPublic);
+      });
     },
   };
 }
@@ -113,7 +113,7 @@ export async function assertNotLastOwner(
 async function removeMember(tx: Transaction, orgId: UserId, user: ForgeUser): Promise<void> {
   await assertNotLastOwner(tx, orgId, user.id);
   await deleteMembership(tx, orgId, user.id);
-  await forgetUnreadable(tx, orgId, user);
+  await endUnreadable(tx, { ownerId: orgId, userId: user.id });
 }
 
 /** Completes the removal of a user from a team: without another team, the user is no longer a member. */
@@ -123,10 +123,5 @@ export async function endTeamMembership(
   user: ForgeUser,
 ): Promise<void> {
   if (!(await hasTeam(tx, orgId, user.id))) await deleteMembership(tx, orgId, user.id);
-  await forgetUnreadable(tx, orgId, user);
-}
-
-async function forgetUnreadable(tx: Transaction, orgId: UserId, user: ForgeUser): Promise<void> {
-  await deleteUnreadableWatches(tx, orgId, user);
-  await deleteUnreadableAssignments(tx, orgId, user);
+  await endUnreadable(tx, { ownerId: orgId, userId: user.id });
 }

@@ -1,6 +1,6 @@
 // daemon/forge/organizations: organizations that users run, with members, teams and the repositories of teams.
 // Start here: the rules for seeing and owning an organization or a team.
-import type { Database, Queries } from "../../../storage/engine/database.ts";
+import type { Queries } from "../../../storage/engine/database.ts";
 import { isMember, isOwner } from "../../../storage/tables/forge/accounts/orgs.ts";
 import { findRedirect } from "../../../storage/tables/forge/accounts/redirects.ts";
 import {
@@ -34,7 +34,7 @@ export interface OpenedOrganization {
  * one when the token is public-only. A former name redirects to the path `rest` below the current one.
  */
 export async function openOrganization(
-  db: Database,
+  db: Queries,
   name: string,
   caller: ForgeCaller | undefined,
   rest = "",
@@ -66,7 +66,7 @@ async function open(
 
 /** Finds an organization as `openOrganization` does, and throws `forbidden` unless the caller owns it. */
 export async function openAsOwner(
-  db: Database,
+  db: Queries,
   name: string,
   caller: ForgeCaller,
   rest = "",
@@ -86,7 +86,7 @@ export interface OpenedTeam extends OpenedOrganization {
  * Finds a team that the caller may see: by its visibility, as a member, or as an owner of the organization. Throws
  * `not_found` for a hidden one; `forbidden` to members of the organization and to a public-only token.
  */
-export async function openTeam(db: Database, id: number, caller: ForgeCaller): Promise<OpenedTeam> {
+export async function openTeam(db: Queries, id: number, caller: ForgeCaller): Promise<OpenedTeam> {
   const team = await findTeam(db, toTeamId(id));
   const organization = team && (await findUserById(db, team.orgId));
   if (team === undefined || organization === undefined) throw notFound();
@@ -99,7 +99,7 @@ export async function openTeam(db: Database, id: number, caller: ForgeCaller): P
 
 /** Returns the id of a team by its name; undefined when the caller may not see the organization or the team. */
 export async function findVisibleTeamId(
-  db: Database,
+  db: Queries,
   organization: ForgeUser,
   name: string,
   caller: ForgeCaller | undefined,
@@ -114,7 +114,7 @@ export async function findVisibleTeamId(
 
 /** Finds a team as `openTeam` does, and throws `forbidden` unless the caller owns the organization. */
 export async function openTeamAsOwner(
-  db: Database,
+  db: Queries,
   id: number,
   caller: ForgeCaller,
 ): Promise<OpenedTeam> {

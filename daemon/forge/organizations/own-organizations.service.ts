@@ -1,17 +1,20 @@
 import type { Database } from "../../../storage/engine/database.ts";
-import { listOrganizationsOf } from "../../../storage/tables/forge/accounts/orgs.ts";
+import {
+  countOrganizationsOf,
+  listOrganizationsOf,
+} from "../../../storage/tables/forge/accounts/orgs.ts";
 import { getOrganizationAccess } from "../../../storage/tables/forge/accounts/team-access.ts";
 import { ADMIN_ACCESS, OWNER_ACCESS } from "../../../storage/tables/forge/accounts/teams.ts";
 import { listUsers, type UserPage } from "../../../storage/tables/forge/accounts/user-lists.ts";
 import {
   deleteUser,
-  findUserById,
   type ForgeUser,
   type ForgeUserChanges,
   updateUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
 import type { KeysetCursors } from "../../../storage/tables/forge/accounts/keyset-cursors.ts";
 import { listRepositoryMakers } from "../../../storage/tables/forge/repositories/transfers.ts";
+import { endUnreadable } from "../../../storage/tables/forge/repositories/unreadable.ts";
 import { AppError } from "../../errors.ts";
 import { findEmailFault } from "../accounts/names.ts";
 import type { NewOrganization, Organizations } from "../accounts/organizations.service.ts";
@@ -83,38 +86,37 @@ export function createOwnOrganizations(deps: OwnOrganizationsDeps) {
       if (!caller.user.isAdmin && !caller.user.allowCreateOrganization)
         throw new AppError("forbidden", "not allowed to create org");
       assertEmail(input.email);
-      const window = { limit: 1, offset: 0, isPublicOnly: false };
-      if ((await listOrganizationsOf(db, caller.user.id, window)).total >= ORGANIZATIONS_MAX)
-        throw new AppError(
-          "forbidden",
-          `you are a member of ${ORGANIZATIONS_MAX} organizations already`,
-        );
-      return organizations.create(caller.user.name, input);
+      return organizations.create(caller.user.name, input, async (tx) => {
+        if ((await countOrganizationsOf(tx, caller.user.id)) >= ORGANIZATIONS_MAX)
+          throw new AppError(
+            "forbidden",
+            `you are a member of ${ORGANIZATIONS_MAX} organizations already`,
+          );
+      });
     },
 
     /** Throws `unprocessable` for a malformed e-mail address. */
     async edit(name: string, edit: OrganizationEdit, caller: ForgeCaller): Promise<ForgeUser> {
-      const { organization } = await openAsOwner(db, name, caller);
       if (edit.email !== undefined) assertEmail(edit.email);
       return db.transaction(async (tx) => {
-        const current = await findUserById(tx, organization.id);
-        if (current === undefined) throw notFound();
+        const { organization } = await openAsOwner(tx, name, caller);
         const changes = Object.fromEntries(
           Object.entries(edit).filter(([, value]) => value !== undefined),
         );
-        return updateUser(tx, current, { ...changes, updatedAt: tx.now });
+        const edited = await updateUser(tx, organization, { ...changes, updatedAt: tx.now });
+        if (edited.visibility !== organization.visibility)
+          await endUnreadable(tx, { ownerId: organization.id });
+        return edited;
       });
     },
 
     /** Deletes an organization with its teams. Throws `unprocessable` while it owns repositories or packages. */
     async remove(name: string, caller: ForgeCaller): Promise<void> {
-      const { organization } = await openAsOwner(db, name, caller);
       await db.transaction(async (tx) => {
-        const current = await findUserById(tx, organization.id);
-        if (current === undefined) throw notFound();
-        for (const dependent of dependents) await dependent.assertNoneOwned(tx, current);
-        for (const dependent of dependents) await dependent.forget?.(tx, current);
-        await deleteUser(tx, current);
+        const { organization } = await openAsOwner(tx, name, caller);
+        for (const dependent of dependents) await dependent.assertNoneOwned(tx, organization);
+        for (const dependent of dependents) await dependent.forget?.(tx, organization);
+        await deleteUser(tx, organization);
       });
     },
 

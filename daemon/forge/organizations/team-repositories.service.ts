@@ -1,21 +1,18 @@
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
 import { isMember, isOwner } from "../../../storage/tables/forge/accounts/orgs.ts";
 import {
   deleteTeamRepository,
   insertTeamRepository,
 } from "../../../storage/tables/forge/accounts/team-access.ts";
 import {
-  findTeam,
   findTeamByName,
   type ForgeTeam,
   isTeamMember,
   listTeams,
 } from "../../../storage/tables/forge/accounts/teams.ts";
 import type { UserId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
-import {
-  findRepositoryById,
-  findRepositoryByName,
-} from "../../../storage/tables/forge/repositories/repositories.ts";
+import { findRepositoryByName } from "../../../storage/tables/forge/repositories/repositories.ts";
+import { endUnreadable } from "../../../storage/tables/forge/repositories/unreadable.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { openRepository, type OpenedRepository } from "../issues/issue-access.ts";
@@ -61,20 +58,24 @@ export function createTeamRepositories({
       const { team, organization } = await openTeam(db, path.team, caller);
       assertOrganization(organization.lowerName, path.org);
       const repository = await findRepositoryByName(db, organization.id, path.repo);
-      if (repository === undefined || !(await has(team, repository.id))) throw notFound();
+      if (repository === undefined || !(await has(db, team, repository.id))) throw notFound();
       return { owner: organization.name, repo: repository.name };
     },
 
     /** Adds a repository of the organization to a team; idempotent. */
     async add(path: TeamRepositoryPath, caller: ForgeCaller): Promise<void> {
-      const { team, repositoryId } = await openBoth(path, caller);
-      await insert(team, repositoryId);
+      await db.transaction(async (tx) => {
+        const { team, repositoryId } = await openBoth(tx, path, caller);
+        await insertTeamRepository(tx, team.id, repositoryId);
+      });
     },
 
     /** Removes a repository from a team; idempotent. A team that includes all repositories keeps it. */
     async remove(path: TeamRepositoryPath, caller: ForgeCaller): Promise<void> {
-      const { team, repositoryId } = await openBoth(path, caller);
-      await db.transaction((tx) => deleteTeamRepository(tx, team.id, repositoryId));
+      await db.transaction(async (tx) => {
+        const { team, repositoryId } = await openBoth(tx, path, caller);
+        await remove(tx, team, repositoryId);
+      });
     },
 
     /** Returns a page of the teams that have a repository and that the caller may see. */
@@ -83,7 +84,7 @@ export function createTeamRepositories({
       window: PageWindow,
       caller: ForgeCaller,
     ): Promise<{ readonly teams: readonly TeamDetails[]; readonly total: number }> {
-      const opened = await openOwned(path, caller, "", "read");
+      const opened = await openOwned(db, path, caller, "", "read");
       const { repository, owner } = opened;
       const visibilities = await findVisibilities(opened, caller);
       const visibleTo = { memberId: caller.user.id, visibilities };
@@ -97,14 +98,14 @@ export function createTeamRepositories({
       path: RepositoryPath & { readonly team: string },
       caller: ForgeCaller,
     ): Promise<TeamDetails> {
-      const opened = await openOwned(path, caller, `/${path.team}`, "read");
+      const opened = await openOwned(db, path, caller, `/${path.team}`, "read");
       const { repository, owner } = opened;
-      const team = await getTeam(owner.id, path.team);
+      const team = await getTeam(db, owner.id, path.team);
       const isVisible =
         (await findVisibilities(opened, caller)).includes(team.visibility) ||
         (await isTeamMember(db, team.id, caller.user.id));
       if (!isVisible) throw noSuchTeam(owner.id, path.team);
-      if (!(await has(team, repository.id))) throw notFound();
+      if (!(await has(db, team, repository.id))) throw notFound();
       return { team, organization: owner };
     },
 
@@ -114,73 +115,83 @@ export function createTeamRepositories({
       isAdded: boolean,
       caller: ForgeCaller,
     ): Promise<void> {
-      const opened = await openOwned(path, caller, `/${path.team}`, "write");
-      await assertMayChange(opened, caller);
-      const { repository, owner } = opened;
-      const team = await getTeam(owner.id, path.team);
-      const isPresent = await has(team, repository.id);
-      if (isAdded && isPresent)
-        throw new AppError("unprocessable", `team '${team.name}' is already added to repo`);
-      if (!isAdded && !isPresent)
-        throw new AppError("unprocessable", `team '${team.name}' was not added to repo`);
-      if (isAdded) await insert(team, repository.id);
-      else await db.transaction((tx) => deleteTeamRepository(tx, team.id, repository.id));
+      await db.transaction(async (tx) => {
+        const opened = await openOwned(tx, path, caller, `/${path.team}`, "write");
+        await assertMayChange(tx, opened, caller);
+        const { repository, owner } = opened;
+        const team = await getTeam(tx, owner.id, path.team);
+        const isPresent = await has(tx, team, repository.id);
+        if (isAdded && isPresent)
+          throw new AppError("unprocessable", `team '${team.name}' is already added to repo`);
+        if (!isAdded && !isPresent)
+          throw new AppError("unprocessable", `team '${team.name}' was not added to repo`);
+        if (isAdded) await insertTeamRepository(tx, team.id, repository.id);
+        else await remove(tx, team, repository.id);
+      });
     },
   };
 
-  /** Throws `not_found` when the repository has changed its owner or the team was deleted. */
-  async function insert(team: ForgeTeam, repositoryId: RepositoryId): Promise<void> {
-    await db.transaction(async (tx) => {
-      const current = await findRepositoryById(tx, repositoryId);
-      if (current?.ownerId !== team.orgId || (await findTeam(tx, team.id)) === undefined)
-        throw notFound();
-      await insertTeamRepository(tx, team.id, repositoryId);
-    });
+  async function remove(
+    tx: Transaction,
+    team: ForgeTeam,
+    repositoryId: RepositoryId,
+  ): Promise<void> {
+    await deleteTeamRepository(tx, team.id, repositoryId);
+    await endUnreadable(tx, { repositoryId });
   }
 
-  async function has(team: ForgeTeam, repositoryId: RepositoryId): Promise<boolean> {
+  async function has(
+    queries: Database | Transaction,
+    team: ForgeTeam,
+    repositoryId: RepositoryId,
+  ): Promise<boolean> {
     if (team.includesAllRepositories) return true;
     const filter = { orgId: team.orgId, repositoryId };
-    const { teams } = await listTeams(db, filter, { limit: 1_000, offset: 0 });
+    const { teams } = await listTeams(queries, filter, { limit: 1_000, offset: 0 });
     return teams.some(({ id }) => id === team.id);
   }
 
-  async function openBoth(path: TeamRepositoryPath, caller: ForgeCaller) {
-    const { team, organization } = await openTeam(db, path.team, caller);
+  async function openBoth(tx: Transaction, path: TeamRepositoryPath, caller: ForgeCaller) {
+    const { team, organization } = await openTeam(tx, path.team, caller);
     assertOrganization(organization.lowerName, path.org);
-    const repository = await findRepositoryByName(db, organization.id, path.repo);
+    const repository = await findRepositoryByName(tx, organization.id, path.repo);
     const owned = repository && { repository, owner: organization };
     if (owned === undefined) throw notFound();
-    const access = await findAccess(db, owned, caller.user, "any");
+    const access = await findAccess(tx, owned, caller.user, "any");
     if (!reaches(access, "read")) throw notFound();
-    await assertMayChange({ ...owned, access }, caller);
+    await assertMayChange(tx, { ...owned, access }, caller);
     return { team, repositoryId: owned.repository.id };
   }
 
   async function openOwned(
+    queries: Queries,
     path: RepositoryPath,
     caller: ForgeCaller,
     rest: string,
     level: "read" | "write",
   ): Promise<OpenedRepository> {
-    const opened = await openRepository(db, path, caller, `/teams${rest}`, "any");
+    const opened = await openRepository(queries, path, caller, `/teams${rest}`, "any");
     assertScope(caller.scope, level, opened);
     if (opened.owner.kind !== "organization")
       throw new AppError("not_found", "repo is not owned by an organization");
     return opened;
   }
 
-  async function assertMayChange(opened: OpenedRepository, caller: ForgeCaller): Promise<void> {
+  async function assertMayChange(
+    tx: Transaction,
+    opened: OpenedRepository,
+    caller: ForgeCaller,
+  ): Promise<void> {
     if (!reaches(opened.access, "admin")) throw noAdministrator();
     const { owner } = opened;
     const { user } = caller;
     const mayChange =
-      user.isAdmin || owner.repoAdminChangeTeamAccess || (await isOwner(db, owner.id, user.id));
+      user.isAdmin || owner.repoAdminChangeTeamAccess || (await isOwner(tx, owner.id, user.id));
     if (!mayChange) throw new AppError("forbidden", "Must be an organization owner");
   }
 
-  async function getTeam(orgId: UserId, name: string): Promise<ForgeTeam> {
-    const team = await findTeamByName(db, orgId, name);
+  async function getTeam(queries: Queries, orgId: UserId, name: string): Promise<ForgeTeam> {
+    const team = await findTeamByName(queries, orgId, name);
     if (team === undefined) throw noSuchTeam(orgId, name);
     return team;
   }

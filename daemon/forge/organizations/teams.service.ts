@@ -1,10 +1,10 @@
-import { type Database, isConflict } from "../../../storage/engine/database.ts";
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import {
   ADMIN_ACCESS,
   countTeams,
   deleteTeam,
   deleteTeamMember,
-  findTeam,
+  findTeamByName,
   type ForgeTeam,
   insertTeam,
   insertTeamMember,
@@ -17,6 +17,7 @@ import {
 } from "../../../storage/tables/forge/accounts/teams.ts";
 import { type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/accounts/users.ts";
 import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/user-facets.ts";
+import { endUnreadable } from "../../../storage/tables/forge/repositories/unreadable.ts";
 import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
@@ -115,19 +116,15 @@ export function createTeams({ db }: { readonly db: Database }) {
      * Throws `unprocessable` for a taken or reserved name, and when the organization has the maximum number of teams.
      */
     async create(name: string, input: NewTeam, caller: ForgeCaller): Promise<TeamDetails> {
-      const { organization } = await openAsOwner(db, name, caller, "/teams");
       assertUsableName(input.name);
-      const orgId = organization.id;
-      const team = await db
-        .transaction(async (tx) => {
-          if ((await countTeams(tx, orgId)) >= TEAMS_MAX)
-            throw new AppError("unprocessable", `an organization has at most ${TEAMS_MAX} teams`);
-          return insertTeam(tx, { ...input, orgId });
-        })
-        .catch((error: unknown) => {
-          throw isConflict(error) ? nameTaken(orgId, input.name) : error;
-        });
-      return { team, organization };
+      return db.transaction(async (tx) => {
+        const { organization } = await openAsOwner(tx, name, caller, "/teams");
+        const orgId = organization.id;
+        await assertNameFree(tx, orgId, input.name);
+        if ((await countTeams(tx, orgId)) >= TEAMS_MAX)
+          throw new AppError("unprocessable", `an organization has at most ${TEAMS_MAX} teams`);
+        return { team: await insertTeam(tx, { ...input, orgId }), organization };
+      });
     },
 
     /**
@@ -135,28 +132,24 @@ export function createTeams({ db }: { readonly db: Database }) {
      * a taken or reserved name.
      */
     async edit(id: number, edit: TeamEdit, caller: ForgeCaller): Promise<TeamDetails> {
-      const { team: opened, organization } = await openTeamAsOwner(db, id, caller);
       if (edit.name !== undefined) assertUsableName(edit.name);
-      const team = await db
-        .transaction(async (tx) => {
-          const before = await findTeam(tx, opened.id);
-          if (before === undefined) throw notFound();
-          const after = applyEdit(before, edit);
-          await updateTeam(tx, after);
-          return after;
-        })
-        .catch((error: unknown) => {
-          throw isConflict(error) ? nameTaken(organization.id, edit.name ?? "") : error;
-        });
-      return { team, organization };
+      return db.transaction(async (tx) => {
+        const { team: before, organization } = await openTeamAsOwner(tx, id, caller);
+        const team = applyEdit(before, edit);
+        if (team.name.toLowerCase() !== before.name.toLowerCase())
+          await assertNameFree(tx, organization.id, team.name);
+        await updateTeam(tx, team);
+        await endUnreadable(tx, { ownerId: organization.id });
+        return { team, organization };
+      });
     },
 
     /** Throws `unprocessable` for the owners' team, without which the organization would have no owner. */
     async remove(id: number, caller: ForgeCaller): Promise<void> {
-      const { team } = await openTeamAsOwner(db, id, caller);
-      if (team.access === OWNER_ACCESS)
-        throw new AppError("unprocessable", "the team of the owners cannot be deleted");
       await db.transaction(async (tx) => {
+        const { team } = await openTeamAsOwner(tx, id, caller);
+        if (team.access === OWNER_ACCESS)
+          throw new AppError("unprocessable", "the team of the owners cannot be deleted");
         const members = (await listMembersOfTeam(tx, team.id, { limit: MEMBERS_MAX, offset: 0 }))
           .users;
         await deleteTeam(tx, team.id);
@@ -183,11 +176,10 @@ export function createTeams({ db }: { readonly db: Database }) {
 
     /** Adds a member; idempotent. Throws `unprocessable` for an inactive account and when the team is full. */
     async addMember(id: number, name: string, caller: ForgeCaller): Promise<void> {
-      const { team } = await openTeamAsOwner(db, id, caller);
-      const user = await findPerson(db, name, caller);
-      if (!user.isActive) throw new AppError("unprocessable", "the user's account is inactive");
       await db.transaction(async (tx) => {
-        if ((await findTeam(tx, team.id)) === undefined) throw notFound();
+        const { team } = await openTeamAsOwner(tx, id, caller);
+        const user = await findPerson(tx, name, caller);
+        if (!user.isActive) throw new AppError("unprocessable", "the user's account is inactive");
         const { total } = await listMembersOfTeam(tx, team.id, { limit: 1, offset: 0 });
         if (total >= MEMBERS_MAX && !(await isTeamMember(tx, team.id, user.id)))
           throw new AppError("unprocessable", `a team has at most ${MEMBERS_MAX} members`);
@@ -202,9 +194,9 @@ export function createTeams({ db }: { readonly db: Database }) {
     async removeMember(id: number, name: string, caller: ForgeCaller): Promise<void> {
       const isSelf = name.toLowerCase() === caller.user.lowerName;
       const open = isSelf ? openTeam : openTeamAsOwner;
-      const { team } = await open(db, id, caller);
-      const user = await findPerson(db, name, caller);
       await db.transaction(async (tx) => {
+        const { team } = await open(tx, id, caller);
+        const user = await findPerson(tx, name, caller);
         if (team.access === OWNER_ACCESS) await assertNotLastOwner(tx, team.orgId, user.id);
         if (await deleteTeamMember(tx, team.id, user.id))
           await endTeamMembership(tx, team.orgId, user);
@@ -249,5 +241,7 @@ function assertUsableName(name: string): void {
 export const withoutUnits = (): AppError =>
   new AppError("unprocessable", "units permission should not be empty");
 
-const nameTaken = (orgId: UserId, name: string) =>
-  new AppError("unprocessable", `team already exists [org_id: ${orgId}, name: ${name}]`);
+async function assertNameFree(tx: Transaction, orgId: UserId, name: string): Promise<void> {
+  if ((await findTeamByName(tx, orgId, name)) !== undefined)
+    throw new AppError("unprocessable", `team already exists [org_id: ${orgId}, name: ${name}]`);
+}

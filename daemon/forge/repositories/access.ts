@@ -4,6 +4,7 @@ import {
   getTeamAccess,
   type UnitOrAny,
 } from "../../../storage/tables/forge/accounts/team-access.ts";
+import { ADMIN_ACCESS } from "../../../storage/tables/forge/accounts/teams.ts";
 import { getCollaboratorAccess } from "../../../storage/tables/forge/repositories/collaborators.ts";
 import { isOfferedTo } from "../../../storage/tables/forge/repositories/transfers.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
@@ -11,6 +12,7 @@ import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts"
 import { AppError } from "../../errors.ts";
 import type { ActingUser, TaskGrant } from "../caller.ts";
 import { assertTokenScope } from "../accounts/scopes.ts";
+import { notFound } from "../refusals.ts";
 
 const accessLevels = ["none", "read", "write", "admin", "owner"] as const;
 /** Permission on a repository; each level includes the levels before it. */
@@ -31,8 +33,8 @@ export function assertReaches(
 }
 
 /**
- * Returns the permission of a user, or of an anonymous caller, on a repository: `owner` for its owner and for site
- * administrators, the highest level of a collaborator and of the teams in an organization that have the repository, and
+ * Returns the permission of a user, or of an anonymous caller, on a repository: `owner` for its owner, for members of a
+ * team that administers it, as in Gitea, and for site administrators; the highest level of a collaborator and of the teams in an organization that have the repository, and
  * `read` when the repository is public and its owner visible to the viewer, or when it is offered to the viewer. To a
  * restricted user only public owners are visible. A job and a deploy key have the access of their grant.
  * @param unit the part of the repository, because a team may have a different permission on each; `any` is the highest
@@ -71,13 +73,13 @@ async function findStandingAccess(
 ): Promise<AccessLevel> {
   if (viewer !== undefined) {
     if (viewer.isAdmin || viewer.id === owner.id) return "owner";
-    const granted = Math.max(
-      await getCollaboratorAccess(db, repository.id, viewer.id),
+    const ofTeams =
       owner.kind === "organization"
         ? await getTeamAccess(db, { orgId: owner.id, repositoryId: repository.id }, viewer.id, unit)
-        : 0,
-    );
-    const level = accessLevels[granted];
+        : 0;
+    if (ofTeams >= ADMIN_ACCESS) return "owner";
+    const ofCollaborator = await getCollaboratorAccess(db, repository.id, viewer.id);
+    const level = accessLevels[Math.max(ofCollaborator, ofTeams)];
     if (level !== undefined && level !== "none") return level;
   }
   if (repository.isPrivate) return "none";
@@ -101,8 +103,8 @@ export function isPublic({
 }
 
 /**
- * Throws `forbidden` when the scope of the caller's token does not allow the level of access to repositories, or when a
- * public-only token is used for a private repository (forge behaviour, 2.4). A password (`scope` undefined) is
+ * Throws `forbidden` when the scope of the caller's token does not allow the level of access to repositories, and
+ * `not_found` when a public-only token is used for a private repository (forge behaviour, 2.4). A password (`scope` undefined) is
  * unrestricted.
  */
 export function assertScope(
@@ -111,6 +113,5 @@ export function assertScope(
   owned: { readonly repository: ForgeRepository; readonly owner: ForgeUser },
 ): void {
   const parsed = assertTokenScope(scope, level, "repository");
-  if (parsed?.publicOnly && !isPublic(owned))
-    throw new AppError("forbidden", "token scope is limited to public repos");
+  if (parsed?.publicOnly && !isPublic(owned)) throw notFound();
 }

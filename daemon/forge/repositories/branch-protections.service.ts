@@ -1,4 +1,4 @@
-import { type Database, isConflict } from "../../../storage/engine/database.ts";
+import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
 import { findTeamByName, listTeamsByIds } from "../../../storage/tables/forge/accounts/teams.ts";
 import { findUserByName, listUsersByIds } from "../../../storage/tables/forge/accounts/users.ts";
 import type { UserId, TeamId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
@@ -61,13 +61,13 @@ export type BranchProtections = ReturnType<typeof createBranchProtections>;
 export function createBranchProtections({ db }: { readonly db: Database }) {
   return {
     async list(path: RepositoryPath, caller: ForgeCaller): Promise<ProtectionDetails[]> {
-      const { repository } = await open(path, caller, "");
-      return addNames(await listBranchProtections(db, repository.id));
+      const { repository } = await open(db, path, caller, "");
+      return addNames(db, await listBranchProtections(db, repository.id));
     },
 
     async get(path: RepositoryPath, caller: ForgeCaller, name: string): Promise<ProtectionDetails> {
-      const { repository } = await open(path, caller, `/${encodeURIComponent(name)}`);
-      return getRule(repository.id, name);
+      const { repository } = await open(db, path, caller, `/${encodeURIComponent(name)}`);
+      return getRule(db, repository.id, name);
     },
 
     /**
@@ -80,28 +80,25 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
       name: string,
       edit: ProtectionEdit,
     ): Promise<ProtectionDetails> {
-      const opened = await openToWrite(path, caller, "");
       const ruleName = name.trim();
       if (ruleName === "")
         throw new AppError("invalid_argument", "both rule_name and branch_name are empty");
       if (isPattern(ruleName) && compileGlob(ruleName) === undefined)
         throw new AppError("unprocessable", `invalid pattern: ${ruleName}`);
-      const settings = await applyEdit(opened, caller, noSettings, edit);
-      const { id } = opened.repository;
-      const taken = () => new AppError("forbidden", "Branch protection already exist");
-      await db
-        .transaction(async (tx) => {
-          const rules = await listBranchProtections(tx, id);
-          if (rules.length >= RULES_MAX)
-            throw new AppError("unprocessable", `a repository has at most ${RULES_MAX} rules`);
-          const last = Math.max(0, ...rules.map(({ priority }) => priority));
-          const priority = edit.priority ?? last + 1;
-          await insertBranchProtection(tx, id, { ruleName, priority, settings });
-        })
-        .catch((error: unknown) => {
-          throw isConflict(error) ? taken() : error;
-        });
-      return getRule(id, ruleName);
+      return db.transaction(async (tx) => {
+        const opened = await openToWrite(tx, path, caller, "");
+        const { id } = opened.repository;
+        const settings = await applyEdit(tx, opened, caller, noSettings, edit);
+        const rules = await listBranchProtections(tx, id);
+        if (rules.some((rule) => rule.ruleName === ruleName))
+          throw new AppError("forbidden", "Branch protection already exist");
+        if (rules.length >= RULES_MAX)
+          throw new AppError("unprocessable", `a repository has at most ${RULES_MAX} rules`);
+        const last = Math.max(0, ...rules.map(({ priority }) => priority));
+        const priority = edit.priority ?? last + 1;
+        await insertBranchProtection(tx, id, { ruleName, priority, settings });
+        return getRule(tx, id, ruleName);
+      });
     },
 
     /** Throws `unprocessable` for unknown users and teams. */
@@ -111,47 +108,64 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
       name: string,
       edit: ProtectionEdit,
     ): Promise<ProtectionDetails> {
-      const opened = await openToWrite(path, caller, `/${encodeURIComponent(name)}`);
-      const { id } = opened.repository;
-      const former = await getRule(id, name);
-      const settings = await applyEdit(opened, caller, former.settings, edit);
-      const priority = edit.priority ?? former.priority;
-      await db.transaction((tx) =>
-        updateBranchProtection(tx, id, { ruleName: name, priority, settings }),
-      );
-      return getRule(id, name);
+      return db.transaction(async (tx) => {
+        const opened = await openToWrite(tx, path, caller, `/${encodeURIComponent(name)}`);
+        const { id } = opened.repository;
+        const former = await getRule(tx, id, name);
+        const settings = await applyEdit(tx, opened, caller, former.settings, edit);
+        const priority = edit.priority ?? former.priority;
+        await updateBranchProtection(tx, id, { ruleName: name, priority, settings });
+        return getRule(tx, id, name);
+      });
     },
 
     async remove(path: RepositoryPath, caller: ForgeCaller, name: string): Promise<void> {
-      const { repository } = await openToWrite(path, caller, `/${encodeURIComponent(name)}`);
-      if (!(await deleteBranchProtection(db, repository.id, name))) throw notFound();
+      await db.transaction(async (tx) => {
+        const { repository } = await openToWrite(tx, path, caller, `/${encodeURIComponent(name)}`);
+        if (!(await deleteBranchProtection(tx, repository.id, name))) throw notFound();
+      });
     },
   };
 
-  async function open(path: RepositoryPath, caller: ForgeCaller, rest: string) {
-    const opened = await openRepository(db, path, caller, `/branch_protections${rest}`);
+  async function open(queries: Queries, path: RepositoryPath, caller: ForgeCaller, rest: string) {
+    const opened = await openRepository(queries, path, caller, `/branch_protections${rest}`);
     if (!reaches(opened.access, "admin")) throw noAdministrator();
     return opened;
   }
 
-  async function openToWrite(path: RepositoryPath, caller: ForgeCaller, rest: string) {
-    const opened = await open(path, caller, rest);
+  async function openToWrite(
+    tx: Transaction,
+    path: RepositoryPath,
+    caller: ForgeCaller,
+    rest: string,
+  ) {
+    const opened = await open(tx, path, caller, rest);
     assertNotArchived(opened);
     return opened;
   }
 
-  async function getRule(repositoryId: RepositoryId, name: string): Promise<ProtectionDetails> {
-    const rules = await listBranchProtections(db, repositoryId);
-    const [details] = await addNames(rules.filter(({ ruleName }) => ruleName === name));
+  async function getRule(
+    queries: Queries,
+    repositoryId: RepositoryId,
+    name: string,
+  ): Promise<ProtectionDetails> {
+    const rules = await listBranchProtections(queries, repositoryId);
+    const [details] = await addNames(
+      queries,
+      rules.filter(({ ruleName }) => ruleName === name),
+    );
     if (details === undefined) throw notFound();
     return details;
   }
 
-  async function addNames(rules: readonly BranchProtection[]): Promise<ProtectionDetails[]> {
+  async function addNames(
+    queries: Queries,
+    rules: readonly BranchProtection[],
+  ): Promise<ProtectionDetails[]> {
     const userIds = rules.flatMap(({ settings }) => Object.values(settings.users).flat());
     const teamIds = rules.flatMap(({ settings }) => Object.values(settings.teams).flat());
-    const users = await listUsersByIds(db, userIds);
-    const teams = await listTeamsByIds(db, teamIds);
+    const users = await listUsersByIds(queries, userIds);
+    const teams = await listTeamsByIds(queries, teamIds);
     const usernames = new Map(users.map(({ id, name }) => [id, name]));
     const teamNames = new Map(teams.map(({ id, name }) => [id, name]));
     return rules.map((rule) => ({ ...rule, usernames, teamNames }));
@@ -159,6 +173,7 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
 
   /** Returns the settings after an edit; absent fields keep their values. */
   async function applyEdit(
+    tx: Transaction,
     { owner }: OpenedRepository,
     caller: ForgeCaller,
     former: BranchProtectionSettings,
@@ -169,13 +184,13 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
     const users = { ...former.users };
     for (const list of protectionUserLists) {
       const names = edit[list];
-      if (names != null) users[list] = await findUserIds(names, caller);
+      if (names != null) users[list] = await findUserIds(tx, names, caller);
     }
     const teams = { ...former.teams };
     for (const list of protectionTeamLists) {
       const names = edit[list];
       if (names != null && owner.kind === "organization")
-        teams[list] = await findTeamIds(owner.id, names);
+        teams[list] = await findTeamIds(tx, owner.id, names);
     }
     const texts = { ...former.texts };
     for (const name of protectionTexts) texts[name] = edit[name] ?? texts[name] ?? "";
@@ -189,11 +204,15 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
     };
   }
 
-  async function findUserIds(names: readonly string[], caller: ForgeCaller): Promise<UserId[]> {
+  async function findUserIds(
+    tx: Transaction,
+    names: readonly string[],
+    caller: ForgeCaller,
+  ): Promise<UserId[]> {
     assertLength(names);
     const ids: UserId[] = [];
     for (const name of names) {
-      const user = await findUserByName(db, name);
+      const user = await findUserByName(tx, name);
       if (user?.kind !== "individual" || !isVisibleTo(user, caller.user))
         throw new AppError("unprocessable", `user does not exist [uid: 0, name: ${name}]`);
       ids.push(user.id);
@@ -201,11 +220,15 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
     return ids;
   }
 
-  async function findTeamIds(orgId: UserId, names: readonly string[]): Promise<TeamId[]> {
+  async function findTeamIds(
+    tx: Transaction,
+    orgId: UserId,
+    names: readonly string[],
+  ): Promise<TeamId[]> {
     assertLength(names);
     const ids: TeamId[] = [];
     for (const name of names) {
-      const team = await findTeamByName(db, orgId, name);
+      const team = await findTeamByName(tx, orgId, name);
       if (team === undefined)
         throw new AppError(
           "unprocessable",

@@ -1,7 +1,5 @@
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
 import { findUserByName, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
-import { deleteAssignmentsOf } from "../../../storage/tables/forge/issues/issues.ts";
-import { deleteWatch } from "../../../storage/tables/forge/notifications.ts";
 import {
   type CollaboratorAccess,
   countCollaborators,
@@ -10,7 +8,7 @@ import {
   listCollaborators,
   putCollaborator,
 } from "../../../storage/tables/forge/repositories/collaborators.ts";
-import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
+import { endUnreadable } from "../../../storage/tables/forge/repositories/unreadable.ts";
 import { AppError } from "../../errors.ts";
 import { toReader } from "../accounts/scopes.ts";
 import { isVisibleTo } from "../accounts/users.service.ts";
@@ -70,7 +68,7 @@ const COLLABORATORS_MAX = 1_000;
 export function createCollaborators({ db }: { readonly db: Database }): Collaborators {
   return {
     async list(path, window, caller) {
-      const { repository, access } = await open(path, caller, "", "read");
+      const { repository, access } = await open(db, path, caller, "", "read");
       const seesAll = reaches(access, "admin");
       return listCollaborators(db, repository.id, {
         ...toRows(window),
@@ -79,23 +77,21 @@ export function createCollaborators({ db }: { readonly db: Database }): Collabor
     },
 
     async assertIsOne(path, name, caller) {
-      const { repository } = await open(path, caller, `/${encodeURIComponent(name)}`, "read");
-      const user = await findPerson(name, caller);
+      const { repository } = await open(db, path, caller, `/${encodeURIComponent(name)}`, "read");
+      const user = await findPerson(db, name, caller);
       if ((await getCollaboratorAccess(db, repository.id, user.id)) === 0) throw notFound();
     },
 
     async put(path, name, permission, caller) {
-      const opened = await openAsAdministrator(path, caller, name);
-      const access = toAccess(permission);
-      const user = await findPerson(name, caller);
-      if (user.id === opened.owner.id)
-        throw new AppError("unprocessable", "the owner of a repository cannot be a collaborator");
-      if (!user.isActive) throw new AppError("unprocessable", "collaborator's account is inactive");
-      const { id } = opened.repository;
       await db.transaction(async (tx) => {
-        const current = await findRepositoryById(tx, id);
-        // The repository may have been transferred to another owner.
-        if (current?.ownerId !== opened.owner.id) throw notFound();
+        const { repository, owner } = await openAsAdministrator(tx, path, caller, name);
+        const { id } = repository;
+        const access = toAccess(permission);
+        const user = await findPerson(tx, name, caller);
+        if (user.id === owner.id)
+          throw new AppError("unprocessable", "the owner of a repository cannot be a collaborator");
+        if (!user.isActive)
+          throw new AppError("unprocessable", "collaborator's account is inactive");
         const isNew = (await getCollaboratorAccess(tx, id, user.id)) === 0;
         if (isNew && (await countCollaborators(tx, id)) >= COLLABORATORS_MAX)
           throw new AppError(
@@ -107,21 +103,17 @@ export function createCollaborators({ db }: { readonly db: Database }): Collabor
     },
 
     async remove(path, name, caller) {
-      const opened = await openAsAdministrator(path, caller, name);
-      const user = await findPerson(name, caller);
-      const { repository, owner } = opened;
       await db.transaction(async (tx) => {
-        if (!(await deleteCollaborator(tx, repository.id, user.id))) return;
-        const left = await findAccess(tx, { repository, owner }, user, "any");
-        if (reaches(left, "read")) return;
-        await deleteWatch(tx, repository.id, user.id);
-        await deleteAssignmentsOf(tx, repository.id, user.id);
+        const { repository } = await openAsAdministrator(tx, path, caller, name);
+        const user = await findPerson(tx, name, caller);
+        if (await deleteCollaborator(tx, repository.id, user.id))
+          await endUnreadable(tx, { repositoryId: repository.id, userId: user.id });
       });
     },
 
     async getPermission(path, name, caller) {
       const rest = `/${encodeURIComponent(name)}/permission`;
-      const opened = await open(path, caller, rest, "read");
+      const opened = await open(db, path, caller, rest, "read");
       const user = await findUserByName(db, name);
       const isSelf = user?.id === caller.user.id;
       if (!isSelf && !reaches(opened.access, "admin"))
@@ -134,33 +126,43 @@ export function createCollaborators({ db }: { readonly db: Database }): Collabor
     },
   };
 
-  async function openAsAdministrator(path: RepositoryPath, caller: ForgeCaller, name: string) {
-    const opened = await open(path, caller, `/${encodeURIComponent(name)}`, "write");
+  async function openAsAdministrator(
+    tx: Transaction,
+    path: RepositoryPath,
+    caller: ForgeCaller,
+    name: string,
+  ) {
+    const opened = await open(tx, path, caller, `/${encodeURIComponent(name)}`, "write");
     if (!reaches(opened.access, "admin")) throw noAdministrator();
     return opened;
   }
 
   async function open(
+    queries: Queries,
     path: RepositoryPath,
     caller: ForgeCaller,
     rest: string,
     level: "read" | "write",
   ): Promise<OwnedRepository & { readonly access: AccessLevel }> {
     const { repository, owner } = await getOwned(
-      db,
+      queries,
       path,
       caller.user,
       (current) => `/api/v1/repos/${current.owner}/${current.repo}/collaborators${rest}`,
     );
-    const access = await findAccess(db, { repository, owner }, caller.user, "any");
+    const access = await findAccess(queries, { repository, owner }, caller.user, "any");
     if (!reaches(access, "read")) throw notFound();
     assertScope(caller.scope, level, { repository, owner });
     return { repository, owner, access };
   }
 
   /** Returns the user of a name. A user who is hidden from the caller counts as unknown. */
-  async function findPerson(name: string, caller: ForgeCaller): Promise<ForgeUser> {
-    const user = await findUserByName(db, name);
+  async function findPerson(
+    queries: Queries,
+    name: string,
+    caller: ForgeCaller,
+  ): Promise<ForgeUser> {
+    const user = await findUserByName(queries, name);
     if (user?.kind !== "individual" || !isVisibleTo(user, caller.user))
       throw new AppError("unprocessable", `user does not exist [uid: 0, name: ${name}]`);
     return user;

@@ -1,4 +1,4 @@
-import { type Database, isConflict } from "../../../storage/engine/database.ts";
+import { type Database, isConflict, type Queries } from "../../../storage/engine/database.ts";
 import { hasFingerprint } from "../../../storage/tables/forge/accounts/keys.ts";
 import {
   countDeployKeys,
@@ -10,10 +10,13 @@ import {
   insertDeployKey,
   listDeployKeys,
 } from "../../../storage/tables/forge/repositories/deploy-keys.ts";
-import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { openRepository, type OpenedRepository } from "../issues/issue-access.ts";
+import {
+  assertNotArchived,
+  openRepository,
+  type OpenedRepository,
+} from "../issues/issue-access.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { reaches } from "./access.ts";
@@ -59,7 +62,7 @@ const DEPLOY_KEYS_MAX = 1_000;
 export function createDeployKeys({ db }: { readonly db: Database }): DeployKeys {
   return {
     async list(path, query, caller) {
-      const opened = await open(path, caller, "");
+      const opened = await open(db, path, caller, "");
       const { keys, total } = await listDeployKeys(db, opened.repository.id, {
         keyId: query.key_id,
         fingerprint: query.fingerprint,
@@ -69,23 +72,23 @@ export function createDeployKeys({ db }: { readonly db: Database }): DeployKeys 
     },
 
     async get(path, id, caller) {
-      const opened = await open(path, caller, `/${id}`);
+      const opened = await open(db, path, caller, `/${id}`);
       const key = await findDeployKey(db, opened.repository.id, toDeployKeyId(id));
       if (key === undefined) throw notFound();
       return toDetails(key, opened);
     },
 
     async add(path, { title, key: text, isReadOnly }, caller) {
-      const opened = await open(path, caller, "");
-      const repositoryId = opened.repository.id;
       // Loaded by the first use: the library is large, and few daemons ever read a key.
       const { readPublicKey } = await import("../accounts/public-key.ts");
       const read = readPublicKey(text);
       if (read.kind === "refused") throw new AppError("unprocessable", read.message);
       const { content, fingerprint } = read;
       try {
-        const key = await db.transaction(async (tx) => {
-          if ((await findRepositoryById(tx, repositoryId)) === undefined) throw notFound();
+        return await db.transaction(async (tx) => {
+          const opened = await open(tx, path, caller, "");
+          assertNotArchived(opened);
+          const repositoryId = opened.repository.id;
           if (await hasFingerprint(tx, fingerprint)) throw usedByUser();
           if ((await findDeployKeyByFingerprint(tx, repositoryId, fingerprint)) !== undefined)
             throw keyAdded();
@@ -95,9 +98,9 @@ export function createDeployKeys({ db }: { readonly db: Database }): DeployKeys 
               "unprocessable",
               `a repository has at most ${DEPLOY_KEYS_MAX} deploy keys`,
             );
-          return insertDeployKey(tx, { repositoryId, title, content, fingerprint, isReadOnly });
+          const key = { repositoryId, title, content, fingerprint, isReadOnly };
+          return toDetails(await insertDeployKey(tx, key), opened);
         });
-        return toDetails(key, opened);
       } catch (error) {
         if (!isConflict(error)) throw error;
         throw error.constraint?.includes("fingerprint") ? keyAdded() : titleUsed();
@@ -105,17 +108,20 @@ export function createDeployKeys({ db }: { readonly db: Database }): DeployKeys 
     },
 
     async remove(path, id, caller) {
-      const opened = await open(path, caller, `/${id}`);
-      await deleteDeployKey(db, opened.repository.id, toDeployKeyId(id));
+      await db.transaction(async (tx) => {
+        const opened = await open(tx, path, caller, `/${id}`);
+        await deleteDeployKey(tx, opened.repository.id, toDeployKeyId(id));
+      });
     },
   };
 
   async function open(
+    queries: Queries,
     path: RepositoryPath,
     caller: ForgeCaller,
     rest: string,
   ): Promise<OpenedRepository> {
-    const opened = await openRepository(db, path, caller, `/keys${rest}`, "any");
+    const opened = await openRepository(queries, path, caller, `/keys${rest}`, "any");
     if (!reaches(opened.access, "admin")) throw noAdministrator();
     return opened;
   }

@@ -13,11 +13,13 @@ import {
   deleteRepositoryRedirect,
   putRepositoryRedirect,
 } from "../../../storage/tables/forge/repositories/redirects.ts";
+import { endUnreadable } from "../../../storage/tables/forge/repositories/unreadable.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { SettingsEdit } from "../../contract/forge/repositories/settings.ts";
 import { AppError } from "../../errors.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import { notFound } from "../refusals.ts";
+import { assertReaches, findAccess } from "./access.ts";
 import type { OwnedRepository, RepositoryEvents } from "./events.ts";
 import { refusing } from "./git-refusals.ts";
 import { assertRepositoryName, toRepositoryPath } from "./names.ts";
@@ -109,10 +111,12 @@ async function writeEdits(
   { repository, actor }: { readonly repository: ForgeRepository; readonly actor: ForgeUser },
   { name, defaultBranch, isArchived, settings: settingEdits, ...edits }: RepositoryEdits,
 ): Promise<{ readonly hasMoved: boolean; readonly hasHead: boolean }> {
-  // The repository or its owner may have been renamed during the checks of names and branches.
+  // The repository, its owner and the rights in it may have changed during the checks of names and branches.
   const former = await findRepositoryById(tx, repository.id);
   const owner = former && (await findUserById(tx, former.ownerId));
   if (former === undefined || owner === undefined) throw notFound();
+  const access = await findAccess(tx, { repository: former, owner }, actor);
+  assertReaches({ access }, "admin");
   const hasMoved = name !== undefined && name.toLowerCase() !== former.lowerName;
   const hasHead = defaultBranch !== undefined && defaultBranch !== former.defaultBranch;
   const settings = changeSettings(former.settings, settingEdits);
@@ -143,6 +147,8 @@ async function writeEdits(
     ...(hasArchived ? { archivedAt: isArchived ? tx.now : null } : {}),
     updatedAt: tx.now,
   });
+  if (edits.isPrivate === true && !former.isPrivate)
+    await endUnreadable(tx, { repositoryId: former.id });
   if (hasHead)
     await insertChore(tx, { kind: "head", path: toHeadPath(former.id), target: undefined });
   if (hasMoved || hasHead) await enqueueCleanup(enqueue, tx);

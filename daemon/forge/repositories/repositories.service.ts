@@ -1,4 +1,4 @@
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Queries } from "../../../storage/engine/database.ts";
 import {
   deleteRepository,
   findRepositoryById,
@@ -130,18 +130,14 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
     },
 
     async remove(ownerName, name, caller) {
-      const details = await get(ownerName, name, caller);
-      if (!reaches(details.access, "owner")) throw noAdministrator();
-      const { id } = details.repository;
       const path = await db.transaction(async (tx) => {
-        const current = await findRepositoryById(tx, id);
-        if (current === undefined) throw notFound();
-        const owned = { repository: current, owner: details.owner, actor: caller.user };
-        await events.deleted?.(tx, owned);
-        await deleteRepository(tx, id);
-        await insertChore(tx, { kind: "remove", path: current.path, target: undefined });
+        const { repository, owner, access } = await getFrom(tx, ownerName, name, caller);
+        if (!reaches(access, "owner")) throw noAdministrator();
+        await events.deleted?.(tx, { repository, owner, actor: caller.user });
+        await deleteRepository(tx, repository.id);
+        await insertChore(tx, { kind: "remove", path: repository.path, target: undefined });
         await enqueueCleanup(enqueue, tx);
-        return current.path;
+        return repository.path;
       });
       // Moves the files before the response, so that the name is free for a new repository. The job retries a failed
       // move.
@@ -160,31 +156,40 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
     return { ...made, watchers, access, isSignedIn: true };
   }
 
-  async function get(
+  function get(
     ownerName: string,
     name: string,
     caller: ForgeCaller | undefined,
   ): Promise<RepositoryDetails> {
-    const path = { owner: ownerName, repo: name };
-    const { repository, owner } = await getOwned(
-      db,
-      path,
-      caller?.user,
-      (current) => `/api/v1/repos/${current.owner}/${current.repo}`,
-    );
-    const owned = { repository, owner };
-    if (!reaches(await findAccess(db, owned, caller?.user, "any"), "read")) throw notFound();
-    const access = await findAccess(db, owned, caller?.user);
-    assertScope(caller?.scope, "read", { repository, owner });
-    const watchers = (await countWatchers(db, [repository.id])).get(repository.id) ?? 0;
-    const isSignedIn = caller !== undefined;
-    // Only the recipient and the owner see a pending transfer.
-    const transfer =
-      reaches(access, "admin") || (caller && (await isOfferedTo(db, repository.id, caller.user.id)))
-        ? await findPendingTransfer(db, repository.id)
-        : undefined;
-    return { repository, owner, watchers, access, isSignedIn, transfer };
+    return getFrom(db, ownerName, name, caller);
   }
+}
+
+async function getFrom(
+  db: Queries,
+  ownerName: string,
+  name: string,
+  caller: ForgeCaller | undefined,
+): Promise<RepositoryDetails> {
+  const path = { owner: ownerName, repo: name };
+  const { repository, owner } = await getOwned(
+    db,
+    path,
+    caller?.user,
+    (current) => `/api/v1/repos/${current.owner}/${current.repo}`,
+  );
+  const owned = { repository, owner };
+  if (!reaches(await findAccess(db, owned, caller?.user, "any"), "read")) throw notFound();
+  const access = await findAccess(db, owned, caller?.user);
+  assertScope(caller?.scope, "read", { repository, owner });
+  const watchers = (await countWatchers(db, [repository.id])).get(repository.id) ?? 0;
+  const isSignedIn = caller !== undefined;
+  // Only the recipient and the owner see a pending transfer.
+  const transfer =
+    reaches(access, "admin") || (caller && (await isOfferedTo(db, repository.id, caller.user.id)))
+      ? await findPendingTransfer(db, repository.id)
+      : undefined;
+  return { repository, owner, watchers, access, isSignedIn, transfer };
 }
 
 /** Throws for a public-only token, which could not read the private repository that it creates. */
@@ -209,7 +214,7 @@ export const noAdministrator = (): AppError =>
  * the repository redirects to `toAddress` of the current name if the viewer may read the repository.
  */
 export async function getOwned(
-  db: Database,
+  db: Queries,
   path: RepositoryPath,
   viewer: ForgeUser | undefined,
   toAddress: (current: RepositoryPath) => string,
@@ -232,7 +237,7 @@ export interface RepositoryPath {
 
 /** Finds a repository by its current name or a former one, without checking permissions. */
 export async function findOwned(
-  db: Database,
+  db: Queries,
   { owner: ownerName, repo }: RepositoryPath,
 ): Promise<(OwnedRepository & { readonly isFormer: boolean }) | undefined> {
   const named = await findUserByName(db, ownerName);

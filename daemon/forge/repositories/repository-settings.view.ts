@@ -19,7 +19,10 @@ type WireSettings = Pick<
   | "external_wiki"
 >;
 
-/** Returns the settings of a repository completed with the defaults (forge behaviour, 7.9). */
+/**
+ * Returns the settings of a repository completed with the defaults (forge behaviour, 7.9). Pull requests are off whatever
+ * is stored, because this server has none: clients list them where they are on. Merge settings are shown as stored.
+ */
 export function toSettings(stored: RepositorySettings): WireSettings {
   // Only results of `changeSettings` are stored.
   const { internal_tracker: _tracker, ...set } = stored as Partial<WireSettings>;
@@ -28,14 +31,14 @@ export function toSettings(stored: RepositorySettings): WireSettings {
     has_issues: true,
     ...(keepsIssues(stored) ? { internal_tracker: toTracker(stored) } : {}),
     has_wiki: true,
-    has_pull_requests: true,
     has_projects: true,
     projects_mode: "all",
     has_releases: true,
     has_packages: true,
     has_actions: true,
-    ...(set.has_pull_requests === false ? noMerging : mergingDefaults),
+    ...noMerging,
     ...set,
+    has_pull_requests: false,
   };
 }
 
@@ -150,25 +153,9 @@ const trackerDefaults = {
   enable_issue_dependencies: true,
 } as const;
 
-const mergingDefaults = {
-  ignore_whitespace_conflicts: false,
-  allow_merge_commits: true,
-  allow_rebase: true,
-  allow_rebase_explicit: true,
-  allow_squash_merge: true,
-  allow_fast_forward_only_merge: true,
-  allow_merge_update: true,
-  allow_rebase_update: true,
-  allow_manual_merge: false,
-  autodetect_manual_merge: false,
-  default_delete_branch_after_merge: false,
-  default_merge_style: "merge",
-  default_update_style: "merge",
-  default_allow_maintainer_edit: true,
-} as const;
-
+/** The merge settings of a repository without pull requests. */
 const noMerging = {
-  ...mergingDefaults,
+  ignore_whitespace_conflicts: false,
   allow_merge_commits: false,
   allow_rebase: false,
   allow_rebase_explicit: false,
@@ -177,5 +164,9 @@ const noMerging = {
   allow_merge_update: false,
   allow_rebase_update: false,
   allow_manual_merge: true,
+  autodetect_manual_merge: false,
+  default_delete_branch_after_merge: false,
+  default_merge_style: "merge",
+  default_update_style: "merge",
   default_allow_maintainer_edit: false,
 } as const;

@@ -1,5 +1,4 @@
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
-import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
 import {
   type ForgeTopic,
   listTopicsOf,
@@ -107,12 +106,11 @@ export function createTopics({ db }: { readonly db: Database }): Topics {
     rest: string,
     decide: (before: readonly string[]) => Promise<readonly string[] | TopicOutcome>,
   ): Promise<TopicOutcome> {
-    const opened = await openRepository(db, path, caller, `/topics${rest}`, "any");
-    if (!reaches(opened.access, "admin")) throw noAdministrator();
-    assertNotArchived(opened);
-    const { id } = opened.repository;
     return db.transaction(async (tx: Transaction) => {
-      if ((await findRepositoryById(tx, id)) === undefined) throw notFound();
+      const opened = await openRepository(tx, path, caller, `/topics${rest}`, "any");
+      if (!reaches(opened.access, "admin")) throw noAdministrator();
+      assertNotArchived(opened);
+      const { id } = opened.repository;
       const after = await decide(await listTopicsOf(tx, id));
       if ("kind" in after) return after;
       await replaceTopics(tx, id, after);

@@ -1,4 +1,9 @@
-import { type Database, isConflict, type Transaction } from "../../../storage/engine/database.ts";
+import {
+  type Database,
+  isConflict,
+  type Queries,
+  type Transaction,
+} from "../../../storage/engine/database.ts";
 import type { RepositoryFiles } from "../../../storage/git/repository-files.ts";
 import {
   deleteTeamsOfRepository,
@@ -24,6 +29,7 @@ import {
 } from "../../../storage/tables/forge/repositories/transfers.ts";
 import { deleteCollaborator } from "../../../storage/tables/forge/repositories/collaborators.ts";
 import { countWatchers, insertWatch } from "../../../storage/tables/forge/repositories/watches.ts";
+import { endUnreadable } from "../../../storage/tables/forge/repositories/unreadable.ts";
 import {
   findUserById,
   findUserByName,
@@ -50,7 +56,8 @@ export interface Transfers {
   /**
    * Transfers a repository at once when the caller may also accept it: as a site administrator, as the new owner, or
    * with the right to create repositories in the organization. Otherwise offers it and returns `isPending`. Refuses
-   * with `forbidden` a caller who does not own it and teams of another organization; with `not_found` an unknown or
+   * with `forbidden` a caller who does not own it, teams of another organization, and a new owner with the maximum number
+   * of repositories; with `not_found` an unknown or
    * hidden new owner; with `conflict` a pending transfer; with `unprocessable` a taken name and unknown teams.
    */
   start(
@@ -83,63 +90,80 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
   return {
     async start(path, caller, { newOwner, teamIds: requestedTeamIds }) {
       const teamIds = requestedTeamIds.map(toTeamId);
-      const opened = await open(path, caller, "/transfer");
-      if (!reaches(opened.access, "owner")) throw notTheOwner();
-      const recipient = await findRecipient(newOwner, caller.user);
-      await assertTeams(recipient, teamIds);
-      if ((await findTransfer(db, opened.repository.id)) !== undefined) throw inProgress(opened);
-      await assertFree(opened, recipient);
       const { user: actor } = caller;
-      const isPending = !(await mayDecideFor(recipient, actor));
-      if (isPending)
-        await db
-          .transaction((tx) => offer(tx, opened, { recipient, teamIds }, actor))
-          .catch((error: unknown) => {
-            throw isConflict(error) ? inProgress(opened) : error;
-          });
-      else await hand(opened, recipient, actor, { teamIds });
-      return { details: await loadDetails(opened.repository.id, caller), isPending };
+      await assertFolderFree(await prepare(db));
+      const { id, isPending } = await db
+        .transaction(async (tx) => {
+          const { opened, recipient } = await prepare(tx);
+          if (!(await mayDecideFor(tx, recipient, actor))) {
+            await offer(tx, opened, { recipient, teamIds }, actor);
+            return { id: opened.repository.id, isPending: true };
+          }
+          await assertRoom(tx, recipient, actor);
+          await hand(tx, opened, recipient, { actor, teamIds });
+          return { id: opened.repository.id, isPending: false };
+        })
+        .catch((error: unknown) => {
+          throw toTaken(error, newOwner, path.repo);
+        });
+      if (!isPending) await moves.complete(id);
+      return { details: await loadDetails(id, caller), isPending };
+
+      /** Checks everything about the transfer that the database knows. */
+      async function prepare(queries: Queries) {
+        const opened = await open(queries, path, caller, "/transfer");
+        if (!reaches(opened.access, "owner")) throw notTheOwner();
+        const recipient = await findRecipient(queries, newOwner, actor);
+        await assertTeams(queries, recipient, teamIds);
+        if ((await findTransfer(queries, opened.repository.id)) !== undefined)
+          throw inProgress(opened);
+        await assertNameFree(queries, opened, recipient);
+        return { opened, recipient };
+      }
     },
 
     async accept(path, caller) {
-      const opened = await open(path, caller, "/transfer/accept");
-      const transfer = await findTransfer(db, opened.repository.id);
-      const recipient = transfer && (await findUserById(db, transfer.recipientId));
-      if (transfer === undefined || recipient === undefined) throw notFound();
-      const isTheirs = await isOfferedTo(db, opened.repository.id, caller.user.id);
-      if (!isTheirs && !caller.user.isAdmin) throw notTheRecipient();
-      await assertRoom(db, recipient, caller.user);
-      await assertFree(opened, recipient);
-      const { teamIds } = transfer;
-      await hand(opened, recipient, caller.user, { teamIds, offeredTo: recipient.id });
-      return loadDetails(opened.repository.id, caller);
+      await assertFolderFree(await prepare(db));
+      const id = await db
+        .transaction(async (tx) => {
+          const { opened, recipient, teamIds } = await prepare(tx);
+          await hand(tx, opened, recipient, { actor: caller.user, teamIds });
+          return opened.repository.id;
+        })
+        .catch((error: unknown) => {
+          throw toTaken(error, "the new owner", path.repo);
+        });
+      await moves.complete(id);
+      return loadDetails(id, caller);
+
+      async function prepare(queries: Queries) {
+        const opened = await open(queries, path, caller, "/transfer/accept");
+        const transfer = await findTransfer(queries, opened.repository.id);
+        const recipient = transfer && (await findUserById(queries, transfer.recipientId));
+        if (transfer === undefined || recipient === undefined) throw notFound();
+        const isTheirs = await isOfferedTo(queries, opened.repository.id, caller.user.id);
+        if (!isTheirs && !caller.user.isAdmin) throw notTheRecipient();
+        await assertRoom(queries, recipient, caller.user);
+        await assertNameFree(queries, opened, recipient);
+        return { opened, recipient, teamIds: transfer.teamIds };
+      }
     },
 
-    async reject(path, caller) {
-      const opened = await open(path, caller, "/transfer/reject");
-      const { id } = opened.repository;
-      if ((await findTransfer(db, id)) === undefined) throw notFound();
-      const isTheirs = await isOfferedTo(db, id, caller.user.id);
-      if (!isTheirs && !reaches(opened.access, "owner")) throw notTheRecipient();
-      await db.transaction(async (tx) => {
-        if (!(await deleteTransfer(tx, id))) throw notFound();
+    reject: (path, caller) =>
+      db.transaction(async (tx) => {
+        const opened = await open(tx, path, caller, "/transfer/reject");
+        const { repository, owner, access } = opened;
+        const { id } = repository;
+        if ((await findTransfer(tx, id)) === undefined) throw notFound();
+        const isTheirs = await isOfferedTo(tx, id, caller.user.id);
+        if (!isTheirs && !reaches(access, "owner")) throw notTheRecipient();
+        await deleteTransfer(tx, id);
+        await endUnreadable(tx, { repositoryId: id });
         await events.transferEnded?.(tx, opened);
-      });
-      const { repository, owner, access } = opened;
-      const watchers = (await countWatchers(db, [id])).get(id) ?? 0;
-      return { repository, owner, access, watchers, isSignedIn: true };
-    },
+        const watchers = (await countWatchers(tx, [id])).get(id) ?? 0;
+        return { repository, owner, access, watchers, isSignedIn: true };
+      }),
   };
-
-  async function open(path: RepositoryPath, caller: ForgeCaller, rest: string): Promise<Opened> {
-    const toAddress = (current: RepositoryPath) =>
-      `/api/v1/repos/${current.owner}/${current.repo}${rest}`;
-    const found = await getOwned(db, path, caller.user, toAddress);
-    const access = await findAccess(db, found, caller.user, "any");
-    if (!reaches(access, "read")) throw notFound();
-    assertScope(caller.scope, "write", found);
-    return { repository: found.repository, owner: found.owner, access };
-  }
 
   async function loadDetails(id: RepositoryId, caller: ForgeCaller): Promise<RepositoryDetails> {
     const repository = await findRepositoryById(db, id);
@@ -151,128 +175,141 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
     return { repository, owner, access, watchers, isSignedIn: true, transfer };
   }
 
-  async function findRecipient(name: string, viewer: ForgeUser): Promise<ForgeUser> {
-    const recipient = await findUserByName(db, name);
-    if (recipient === undefined || !(await isKnownTo(db, recipient, viewer))) throw noSuchOwner();
-    return recipient;
-  }
-
-  /** Refuses teams of another organization. */
-  async function assertTeams(recipient: ForgeUser, teamIds: readonly TeamId[]): Promise<void> {
-    if (teamIds.length === 0) return;
-    if (recipient.kind !== "organization")
-      throw new AppError(
-        "unprocessable",
-        "Teams can only be added to organization-owned repositories",
-      );
-    const teams = new Map((await listTeamsByIds(db, teamIds)).map((team) => [team.id, team]));
-    for (const id of teamIds) {
-      const team = teams.get(id);
-      if (team === undefined) throw new AppError("unprocessable", `team ${id} not found`);
-      if (team.orgId !== recipient.id)
-        throw new AppError("forbidden", `team ${id} belongs not to org ${recipient.id}`);
-    }
-  }
-
-  async function mayDecideFor(recipient: ForgeUser, actor: ForgeUser): Promise<boolean> {
-    if (actor.isAdmin || recipient.id === actor.id) return true;
-    if (recipient.kind !== "organization") return false;
-    return (await listRepositoryMakers(db, recipient.id)).includes(actor.id);
-  }
-
-  /** Refuses a name that the new owner already has, in the database or on disk. */
-  async function assertFree({ repository }: OwnedRepository, recipient: ForgeUser): Promise<void> {
-    if ((await findRepositoryByName(db, recipient.id, repository.name)) !== undefined)
-      throw taken(recipient, repository.name);
-    const place = toRepositoryPath(recipient.name, repository.name);
+  /** Refuses a name whose folder the new owner already has on disk. */
+  async function assertFolderFree({
+    opened,
+    recipient,
+  }: {
+    readonly opened: Opened;
+    readonly recipient: ForgeUser;
+  }): Promise<void> {
+    const { name } = opened.repository;
+    const place = toRepositoryPath(recipient.name, name);
     await moves.completeAt(place);
     if (await files.exists(place))
       throw new AppError(
         "unprocessable",
-        `repository files already exist [uname: ${recipient.name}, name: ${repository.name}]`,
+        `repository files already exist [uname: ${recipient.name}, name: ${name}]`,
       );
   }
 
   async function offer(
     tx: Transaction,
-    opened: Opened,
+    { repository, owner }: Opened,
     { recipient, teamIds }: { readonly recipient: ForgeUser; readonly teamIds: readonly TeamId[] },
     actor: ForgeUser,
   ): Promise<void> {
-    const repository = await findRepositoryById(tx, opened.repository.id);
-    // The repository may have been transferred during the check of names.
-    if (repository?.ownerId !== opened.owner.id) throw notFound();
     await insertTransfer(tx, {
       repositoryId: repository.id,
       doerId: actor.id,
       recipientId: recipient.id,
       teamIds,
     });
-    await events.offered?.(tx, { repository, owner: opened.owner, recipient, actor });
+    await events.offered?.(tx, { repository, owner, recipient, actor });
   }
 
-  /** Changes the owner in the row, then moves the files. Recovery at startup completes it after a crash. */
+  /** Changes the owner in the row. The files are moved after the commit; recovery at startup completes it after a crash. */
   async function hand(
-    opened: Opened,
-    recipient: ForgeUser,
-    actor: ForgeUser,
+    tx: Transaction,
+    { repository, owner: former }: Opened,
+    owner: ForgeUser,
     {
+      actor,
       teamIds,
-      offeredTo,
     }: {
-      /** Teams of the recipient that get the repository. */
+      readonly actor: ForgeUser;
+      /** Teams of the new owner that get the repository. */
       readonly teamIds: readonly TeamId[];
-      /** Transfers only if it is still offered to this account. */
-      readonly offeredTo?: number;
     },
   ): Promise<void> {
-    const { id, name } = opened.repository;
-    try {
-      await db.transaction(async (tx) => {
-        const repository = await findRepositoryById(tx, id);
-        const owner = await findUserById(tx, recipient.id);
-        const isOffered =
-          offeredTo === undefined || (await findTransfer(tx, id))?.recipientId === offeredTo;
-        if (repository?.ownerId !== opened.owner.id || owner === undefined || !isOffered)
-          throw notFound();
-        await deleteTransfer(tx, id);
-        await deleteCollaborator(tx, id, owner.id);
-        await deleteTeamsOfRepository(tx, id);
-        // A team may have been deleted since the offer.
-        for (const team of await listTeamsByIds(tx, teamIds))
-          if (team.orgId === owner.id) await insertTeamRepository(tx, team.id, id);
-        await deleteRepositoryRedirect(tx, owner.id, repository.name);
-        await putRepositoryRedirect(tx, {
-          ownerId: opened.owner.id,
-          name: repository.name,
-          repositoryId: id,
-        });
-        await updateRepository(tx, id, {
-          ownerId: owner.id,
-          needsMove: true,
-          updatedAt: tx.now,
-        });
-        // A package and its linked repository must have the same owner.
-        await unlinkPackagesOf(tx, id);
-        await deleteForeignLabels(tx, id);
-        if (owner.kind === "individual")
-          await insertWatch(tx, { repositoryId: id, userId: owner.id, createdAt: tx.now });
-        await enqueueCleanup(enqueue, tx);
-        const current = await findRepositoryById(tx, id);
-        if (current !== undefined)
-          await events.transferred?.(tx, {
-            repository: current,
-            owner,
-            former: opened.owner,
-            actor,
-          });
-      });
-    } catch (error) {
-      const isTaken = isConflict(error) && error.constraint?.includes("lower_name") === true;
-      throw isTaken ? taken(recipient, name) : error;
-    }
-    await moves.complete(id);
+    const { id, name } = repository;
+    await deleteTransfer(tx, id);
+    await deleteCollaborator(tx, id, owner.id);
+    await deleteTeamsOfRepository(tx, id);
+    // A team may have been deleted since the offer.
+    for (const team of await listTeamsByIds(tx, teamIds))
+      if (team.orgId === owner.id) await insertTeamRepository(tx, team.id, id);
+    await deleteRepositoryRedirect(tx, owner.id, name);
+    await putRepositoryRedirect(tx, { ownerId: former.id, name, repositoryId: id });
+    await updateRepository(tx, id, { ownerId: owner.id, needsMove: true, updatedAt: tx.now });
+    // A package and its linked repository must have the same owner.
+    await unlinkPackagesOf(tx, id);
+    await deleteForeignLabels(tx, id);
+    await endUnreadable(tx, { repositoryId: id });
+    if (owner.kind === "individual")
+      await insertWatch(tx, { repositoryId: id, userId: owner.id, createdAt: tx.now });
+    await enqueueCleanup(enqueue, tx);
+    const current = await findRepositoryById(tx, id);
+    if (current !== undefined)
+      await events.transferred?.(tx, { repository: current, owner, former, actor });
   }
+}
+
+async function open(
+  queries: Queries,
+  path: RepositoryPath,
+  caller: ForgeCaller,
+  rest: string,
+): Promise<Opened> {
+  const toAddress = (current: RepositoryPath) =>
+    `/api/v1/repos/${current.owner}/${current.repo}${rest}`;
+  const { repository, owner } = await getOwned(queries, path, caller.user, toAddress);
+  const access = await findAccess(queries, { repository, owner }, caller.user, "any");
+  if (!reaches(access, "read")) throw notFound();
+  assertScope(caller.scope, "write", { repository, owner });
+  return { repository, owner, access };
+}
+
+async function findRecipient(
+  queries: Queries,
+  name: string,
+  viewer: ForgeUser,
+): Promise<ForgeUser> {
+  const recipient = await findUserByName(queries, name);
+  if (recipient === undefined || !(await isKnownTo(queries, recipient, viewer)))
+    throw noSuchOwner();
+  return recipient;
+}
+
+/** Refuses teams of another organization. */
+async function assertTeams(
+  queries: Queries,
+  recipient: ForgeUser,
+  teamIds: readonly TeamId[],
+): Promise<void> {
+  if (teamIds.length === 0) return;
+  if (recipient.kind !== "organization")
+    throw new AppError(
+      "unprocessable",
+      "Teams can only be added to organization-owned repositories",
+    );
+  const teams = new Map((await listTeamsByIds(queries, teamIds)).map((team) => [team.id, team]));
+  for (const id of teamIds) {
+    const team = teams.get(id);
+    if (team === undefined) throw new AppError("unprocessable", `team ${id} not found`);
+    if (team.orgId !== recipient.id)
+      throw new AppError("forbidden", `team ${id} belongs not to org ${recipient.id}`);
+  }
+}
+
+async function mayDecideFor(
+  queries: Queries,
+  recipient: ForgeUser,
+  actor: ForgeUser,
+): Promise<boolean> {
+  if (actor.isAdmin || recipient.id === actor.id) return true;
+  if (recipient.kind !== "organization") return false;
+  return (await listRepositoryMakers(queries, recipient.id)).includes(actor.id);
+}
+
+/** Refuses a name that the new owner already has. */
+async function assertNameFree(
+  queries: Queries,
+  { repository }: OwnedRepository,
+  recipient: ForgeUser,
+): Promise<void> {
+  if ((await findRepositoryByName(queries, recipient.id, repository.name)) !== undefined)
+    throw taken(recipient.name, repository.name);
 }
 
 const notTheOwner = () => new AppError("forbidden", "user should be the owner of the repo");
@@ -288,5 +325,11 @@ const inProgress = ({ repository, owner }: OwnedRepository) =>
     `repository is already being transferred [uname: ${owner.name}, name: ${repository.name}]`,
   );
 
-const taken = (owner: ForgeUser, name: string) =>
-  new AppError("unprocessable", `repository already exists [uname: ${owner.name}, name: ${name}]`);
+/** The refusal of a name that the new owner got while the transfer was recorded. */
+const toTaken = (error: unknown, owner: string, name: string) =>
+  isConflict(error) && error.constraint?.includes("lower_name") === true
+    ? taken(owner, name)
+    : error;
+
+const taken = (owner: string, name: string) =>
+  new AppError("unprocessable", `repository already exists [uname: ${owner}, name: ${name}]`);

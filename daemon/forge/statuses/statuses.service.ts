@@ -1,4 +1,4 @@
-import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
 import type { CommitWithFiles } from "../../../storage/git/commits.ts";
 import {
   type CommitState,
@@ -19,7 +19,11 @@ import {
 import { AppError, assertNever } from "../../errors.ts";
 import type { FindCommit } from "../git/commit-readers.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { openRepository, type OpenedRepository } from "../issues/issue-access.ts";
+import {
+  assertNotArchived,
+  openRepository,
+  type OpenedRepository,
+} from "../issues/issue-access.ts";
 import { notifyUsers } from "../notifications/notify.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
@@ -82,16 +86,14 @@ export function createStatuses({
       caller: ForgeCaller,
       report: Pick<CommitStatus, "state" | "targetUrl" | "description" | "context">,
     ): Promise<StatusDetails> {
-      const owned = await openRepository(db, path, caller, `/statuses/${path.sha}`);
-      if (!reaches(owned.access, "write"))
-        throw new AppError("forbidden", "user should have a permission to write to a repo");
-      const commit = await getCommit(owned, path.sha);
-      const address = await findEmail(db, commit.author.email);
-      const authorId = address?.isVerified === true ? address.userId : undefined;
-      const author = authorId === undefined ? undefined : await findUserById(db, authorId);
+      const commit = await getCommit(await openToReport(db, path, caller), path.sha);
       const context = report.context === "" ? DEFAULT_CONTEXT : report.context;
-      const repositoryId = owned.repository.id;
-      const status = await db.transaction(async (tx) => {
+      return db.transaction(async (tx) => {
+        const owned = await openToReport(tx, path, caller);
+        const repositoryId = owned.repository.id;
+        const address = await findEmail(tx, commit.author.email);
+        const authorId = address?.isVerified === true ? address.userId : undefined;
+        const author = authorId === undefined ? undefined : await findUserById(tx, authorId);
         const key = { repositoryId, commitId: commit.id };
         const { total } = await listCommitStatuses(tx, key, { ...everyState, limit: 1, offset: 0 });
         if (total >= STATUSES_MAX)
@@ -120,9 +122,8 @@ export function createStatuses({
           });
         const details = { owned, status: made, creator: caller.user };
         await publishToHooks(tx, { ...details, commit, author });
-        return made;
+        return details;
       });
-      return { owned, status, creator: caller.user };
     },
 
     async list(
@@ -171,6 +172,18 @@ export function createStatuses({
       };
     },
   };
+
+  async function openToReport(
+    queries: Queries,
+    path: RepositoryPath & { readonly sha: string },
+    caller: ForgeCaller,
+  ): Promise<OpenedRepository> {
+    const owned = await openRepository(queries, path, caller, `/statuses/${path.sha}`);
+    if (!reaches(owned.access, "write"))
+      throw new AppError("forbidden", "user should have a permission to write to a repo");
+    assertNotArchived(owned);
+    return owned;
+  }
 
   async function getCommit({ repository }: OpenedRepository, name: string) {
     const commit = await findCommit(repository, name);

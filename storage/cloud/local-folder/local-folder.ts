@@ -306,14 +306,14 @@ function createLocalFolder(
         own(root, "trash", (trash) => {
           const record = { path: id, deleted_at: new Date(deps.clock()).toISOString() };
           const from = { folder, name: where.name };
+          const how = permanently === true ? "permanently" : record;
           return discard(
             from,
             (stats) => reader.isExpected(stats, expected),
             trash,
             deps.newId(),
-            record,
+            how,
             toTemporaryName("removal", deps),
-            permanently === true,
           );
         }),
       );
@@ -350,7 +350,7 @@ function createLocalFolder(
   async function keep(from: Place, id: string, trash: Folder): Promise<void> {
     const record = { path: id, deleted_at: new Date(deps.clock()).toISOString() };
     const removal = toTemporaryName("removal", deps);
-    await discard(from, () => true, trash, deps.newId(), record, removal, false);
+    await discard(from, () => true, trash, deps.newId(), record, removal);
   }
 
   function toStaging(folder: Folder, origin: string, destination: string): Staging {

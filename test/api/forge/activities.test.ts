@@ -313,7 +313,7 @@ describe("visibility of activities", () => {
     expect(await get(["read:repository"], feedOfUser(mira))).toBe(403);
     expect(await get(["read:repository"], ofSecret)).toBe(1);
     expect(await get(["read:user"], ofSecret)).toBe(403);
-    expect(await get(["public-only", "read:repository"], ofSecret)).toBe(403);
+    expect(await get(["public-only", "read:repository"], ofSecret)).toBe(404);
     expect(await get(["public-only", "read:repository"], feedOfRepository(mira, open))).toBe(1);
     expect(await get(["public-only", "read:user"], feedOfUser(mira))).toBe(1);
   });

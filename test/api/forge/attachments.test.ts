@@ -95,7 +95,7 @@ describe("files of issues and comments", () => {
     await by(mira, "PUT", `/repos/${repo}/collaborators/${nora}`, { permission: "read" });
     expect((await open(address, { token: people.tokenOf(nora) })).status).toBe(200);
     const publicOnly = await newToken(mira, ["public-only", "read:issue"]);
-    expect((await open(address, { token: publicOnly })).status).toBe(403);
+    expect((await open(address, { token: publicOnly })).status).toBe(404);
     await by(mira, "PATCH", `/repos/${repo}`, { private: false });
     expect((await open(address)).text).toBe("hello");
     await by(mira, "PATCH", `/repos/${repo}`, { has_issues: false });

@@ -269,7 +269,7 @@ describe("authorization of clones and pushes", () => {
     expect(await status(["read:repository"], "upload-pack")).toBe(200);
     expect(await status(["read:repository"], "receive-pack")).toBe(403);
     expect(await status(["write:repository"], "receive-pack")).toBe(200);
-    expect(await status(["public-only", "write:repository"], "upload-pack", "secret")).toBe(403);
+    expect(await status(["public-only", "write:repository"], "upload-pack", "secret")).toBe(404);
   });
 
   test.each([

@@ -204,7 +204,7 @@ describe("seeing", () => {
     },
   );
 
-  test("a private repository is 404 to others, and 403 to its owner's public-only token", async () => {
+  test("a private repository is 404 to others, and to its owner's public-only token", async () => {
     expect((await api("GET", "/repos/mira/secret", undefined, nora)).status).toBe(404);
     expect((await api("GET", "/repos/mira/secret", undefined, mira)).status).toBe(200);
     expect((await api("GET", "/repos/limited/seen", undefined, nora)).status).toBe(200);
@@ -213,7 +213,7 @@ describe("seeing", () => {
       json: { name: "narrow", scopes: ["public-only", "read:repository"] },
     });
     const answer = await api("GET", "/repos/mira/secret", undefined, narrow.json.sha1);
-    expect(answer.status).toBe(403);
+    expect(answer.status).toBe(404);
     const own = await api("GET", "/user/repos?limit=50", undefined, narrow.json.sha1);
     expect(own.json.every((each: { private: boolean }) => !each.private)).toBe(true);
     expect((await api("DELETE", "/repos/mira/open", undefined, narrow.json.sha1)).status).toBe(403);

@@ -90,24 +90,17 @@ describe("settings of a repository", () => {
     expect(off.json).toMatchObject({ has_projects: false, projects_mode: "repo" });
   });
 
-  test("disabling pull requests resets their merge settings", async () => {
+  test("pull requests are off, also for a client that turns them on, and their list is missing", async () => {
     const path = await newPath();
-    await edit(path, { allow_manual_merge: true, default_merge_style: "rebase" });
-    const off = await edit(path, { has_pull_requests: false });
-    expect(off.json).toMatchObject({
+    const off = {
       has_pull_requests: false,
       allow_merge_commits: false,
       allow_rebase: false,
       allow_manual_merge: true,
-    });
-    const on = await edit(path, { has_pull_requests: true, allow_rebase: false });
-    expect(on.json).toMatchObject({
-      has_pull_requests: true,
-      allow_merge_commits: true,
-      allow_rebase: false,
-      allow_manual_merge: false,
-      default_merge_style: "merge",
-    });
+    };
+    expect((await people.by(mira, "GET", path)).json).toMatchObject(off);
+    expect(await edit(path, { has_pull_requests: true })).toMatchObject({ status: 200, json: off });
+    expect((await people.by(mira, "GET", `${path}/pulls`)).status).toBe(404);
   });
 
   test("a repository may have an external tracker and wiki", async () => {

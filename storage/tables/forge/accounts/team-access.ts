@@ -61,10 +61,11 @@ export async function getOrganizationAccess(
 
 /**
  * Returns the condition for the repositories `r` that a user's teams give access to a unit of.
+ * @param user the expression for the id of the user
  * @param publicMemberships only through organizations whose membership the user shows
  */
 export function toTeamReached(
-  userId: UserId,
+  user: Condition,
   unit: UnitOrAny,
   publicMemberships: boolean,
 ): Condition {
@@ -76,10 +77,10 @@ export function toTeamReached(
   const teams = (included: string) =>
     `FROM forge_team_members m JOIN forge_teams t ON t.id = m.team_id ${included}
      AND (${access.sql}) > 0${membershipCondition}`;
-  const values: SqlValue[] = [userId, ...access.values];
+  const values: SqlValue[] = [...user.values, ...access.values];
   return {
-    sql: `r.owner_id IN (SELECT t.org_id ${teams("WHERE m.user_id = ? AND t.includes_all_repositories = 1")})
-      OR r.id IN (SELECT p.repository_id ${teams("JOIN forge_team_repositories p ON p.team_id = t.id WHERE m.user_id = ?")})`,
+    sql: `r.owner_id IN (SELECT t.org_id ${teams(`WHERE m.user_id = ${user.sql} AND t.includes_all_repositories = 1`)})
+      OR r.id IN (SELECT p.repository_id ${teams(`JOIN forge_team_repositories p ON p.team_id = t.id WHERE m.user_id = ${user.sql}`)})`,
     values: [...values, ...values],
   };
 }

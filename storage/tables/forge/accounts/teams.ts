@@ -1,4 +1,5 @@
-import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+import type { Database, Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+import { toContains } from "../../contains.ts";
 import type { UserId, TeamId, RepositoryId } from "../ids.ts";
 import type { ForgeVisibility } from "./user-facets.ts";
 import { type ForgeUser, toUser, toUserColumns, type UserRow } from "./users.ts";
@@ -145,11 +146,11 @@ export interface TeamFilter {
 
 /** Returns a page of teams, an organization's owners first, then by name, and the count of all. */
 export async function listTeams(
-  db: Queries,
+  db: Queries & Pick<Database, "dialect">,
   filter: TeamFilter,
   window: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly teams: readonly ForgeTeam[]; readonly total: number }> {
-  const { where, values } = toCondition(filter);
+  const { where, values } = toCondition(filter, db.dialect);
   const counted = await db.get<{ total: number }>(
     `SELECT COUNT(*) AS total FROM forge_teams t WHERE ${where}`,
     ...values,
@@ -164,7 +165,10 @@ export async function listTeams(
   return { teams: await toTeams(db, rows), total: counted?.total ?? 0 };
 }
 
-function toCondition(filter: TeamFilter): { where: string; values: SqlValue[] } {
+function toCondition(
+  filter: TeamFilter,
+  dialect: Database["dialect"],
+): { where: string; values: SqlValue[] } {
   const conditions = ["1 = 1"];
   const values: SqlValue[] = [];
   const add = (condition: string, ...more: SqlValue[]) => {
@@ -191,11 +195,16 @@ function toCondition(filter: TeamFilter): { where: string; values: SqlValue[] } 
     );
   }
   if (filter.term !== undefined && filter.term !== "") {
-    const pattern = `%${filter.term.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
-    const isIn = (column: string) => `${column} LIKE ? ESCAPE '\\'`;
-    if (filter.includesDescription === true)
-      add(`(${isIn("t.lower_name")} OR ${isIn("LOWER(t.description)")})`, pattern, pattern);
-    else add(isIn("t.lower_name"), pattern);
+    const { term } = filter;
+    const columns = [
+      "t.lower_name",
+      ...(filter.includesDescription === true ? ["t.description"] : []),
+    ];
+    const contains = columns.map((column) => toContains(dialect, column, term));
+    add(
+      `(${contains.map(({ sql }) => sql).join(" OR ")})`,
+      ...contains.flatMap((each) => each.values),
+    );
   }
   return { where: conditions.join(" AND "), values };
 }

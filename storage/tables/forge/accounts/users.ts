@@ -13,6 +13,7 @@ import {
   replaceSearchText,
   type SearchText,
 } from "./user-search.ts";
+import { deleteSecretsOf } from "../home-secrets.ts";
 import type { UserId } from "../ids.ts";
 
 export type EmailNotifications = "enabled" | "andyourown" | "disabled";
@@ -150,6 +151,7 @@ export async function deleteUser(tx: Transaction, user: ForgeUser): Promise<void
   await deleteSearchText(tx, user.id, toSearchText(user));
   await deleteEmailsOf(tx, user.id);
   await subtractCountsOf(tx, user.id);
+  await deleteSecretsOf(tx, { kind: "owner", id: user.id });
   const { changes } = await tx.run("DELETE FROM forge_users WHERE id = ?", user.id);
   if (changes > 0) await adjustFacet(tx, toFacet(user), -1);
 }

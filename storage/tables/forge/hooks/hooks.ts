@@ -187,11 +187,30 @@ export async function listDefaultHooks(db: Queries): Promise<ForgeHook[]> {
   return rows.map(toHook);
 }
 
+const NOTHING_WAITS = `NOT EXISTS (
+  SELECT 1 FROM forge_hook_deliveries d WHERE d.hook_id = forge_hooks.id AND d.state = 'waiting')`;
+const IS_ORPHANED = "scope = 'repository' AND repository_id IS NULL AND owner_id IS NULL";
+
+/**
+ * Deletes the hooks of a repository or an owner that is about to be deleted, with their secrets. A hook with a waiting
+ * delivery stays without its home, so that the receiver hears of the deletion; `deleteOrphanedHook` deletes it.
+ */
+export async function deleteIdleHooksOf(tx: Transaction, place: HookPlace): Promise<void> {
+  await tx.run(
+    `DELETE FROM forge_hooks WHERE ${toColumn(place)} = ? AND ${NOTHING_WAITS}`,
+    place.id,
+  );
+}
+
+/** Deletes a hook whose repository or owner was deleted, once no delivery waits. */
+export async function deleteOrphanedHook(tx: Transaction, id: HookId): Promise<void> {
+  await tx.run(`DELETE FROM forge_hooks WHERE id = ? AND ${IS_ORPHANED} AND ${NOTHING_WAITS}`, id);
+}
+
 /** Deletes hooks whose repository or owner was deleted, once no delivery waits. Returns the number of deleted hooks. */
 export async function deleteOrphanedHooks(db: Queries): Promise<number> {
   const { changes } = await db.run(
-    `DELETE FROM forge_hooks WHERE scope = 'repository' AND repository_id IS NULL AND owner_id IS NULL AND NOT EXISTS (
-       SELECT 1 FROM forge_hook_deliveries d WHERE d.hook_id = forge_hooks.id AND d.state = 'waiting')`,
+    `DELETE FROM forge_hooks WHERE ${IS_ORPHANED} AND ${NOTHING_WAITS}`,
   );
   return changes;
 }

@@ -187,20 +187,6 @@ export async function replaceAssignees(
     );
 }
 
-/** Removes a user from the assignees of all issues of a repository. */
-export async function deleteAssignmentsOf(
-  tx: Transaction,
-  repositoryId: RepositoryId,
-  userId: UserId,
-): Promise<void> {
-  await tx.run(
-    `DELETE FROM forge_issue_assignees
-     WHERE user_id = ? AND issue_id IN (SELECT id FROM forge_issues WHERE repository_id = ?)`,
-    userId,
-    repositoryId,
-  );
-}
-
 /** Returns the ids of an issue's assignees, sorted. */
 export async function listAssignees(db: Queries, issueId: IssueId): Promise<UserId[]> {
   const rows = await db.all<{ id: UserId }>(

@@ -1,21 +1,26 @@
 import type { Database, Queries, SqlValue } from "../../../engine/database.ts";
 import type { Condition } from "../../condition.ts";
+import { toContains } from "../../contains.ts";
 import type { UserId, LabelId, TeamId, RepositoryId, MilestoneId } from "../ids.ts";
 import { type Reader, toInTeam, toReadable } from "../repositories/readable.ts";
 import { type ForgeIssue, issueColumns, type IssueRow, toIssue } from "./issues.ts";
+
+/** The caller of a list across repositories. */
+export interface ReaderScope {
+  readonly reader: Reader;
+  readonly isPublicOnly: boolean;
+}
 
 /** Conditions of a list of issues; an absent one matches every issue. */
 export interface IssueFilter {
   /** One repository, or all that a reader may read. */
   readonly within:
     | { readonly repositoryId: RepositoryId }
-    | {
-        readonly reader: Reader;
-        readonly isPublicOnly: boolean;
+    | (ReaderScope & {
         readonly ownerId?: UserId | undefined;
         /** Only repositories that this team has. */
         readonly teamId?: TeamId | undefined;
-      };
+      });
   readonly state: "open" | "closed" | "all";
   /** Part of the title or of the beginning of the body, ignoring case; empty matches every issue. */
   readonly term: string;
@@ -23,8 +28,8 @@ export interface IssueFilter {
   readonly assigneeId?: UserId | undefined;
   /** A user whom the issue or a comment mentions. */
   readonly mentionedId?: UserId | undefined;
-  /** An issue must have all of them. */
-  readonly labelIds: readonly LabelId[];
+  /** An issue must have a label of each of these lists, which are not empty. */
+  readonly labelIds: readonly (readonly LabelId[])[];
   /** An issue must have a label of one of these names; absent or empty matches every issue. */
   readonly labelNames?: readonly string[];
   /** An issue must be in one of them; absent or empty matches every issue. */
@@ -68,22 +73,27 @@ export async function listIssues(
   return { issues: rows.map(toIssue), total: counted?.total ?? 0 };
 }
 
-/** Returns the ids of the labels with these names that issues of a repository may have; unknown names are ignored. */
+/**
+ * Returns for each name the ids of the labels that issues of a repository may have: the repository and its owner may
+ * both have a label of one name. Unknown names are ignored.
+ */
 export async function listLabelIds(
   db: Queries,
   repositoryId: RepositoryId,
   names: readonly string[],
-): Promise<LabelId[]> {
+): Promise<LabelId[][]> {
   if (names.length === 0) return [];
-  const rows = await db.all<{ id: LabelId }>(
-    `SELECT id FROM forge_labels
+  const rows = await db.all<{ id: LabelId; name: string }>(
+    `SELECT id, name FROM forge_labels
      WHERE (repository_id = ? OR org_id = (SELECT r.owner_id FROM forge_repositories r WHERE r.id = ?))
        AND name IN (${toMarks(names)}) ORDER BY id`,
     repositoryId,
     repositoryId,
     ...names,
   );
-  return rows.map(({ id }) => id);
+  return [...Map.groupBy(rows, ({ name }) => name).values()].map((same) =>
+    same.map(({ id }) => id),
+  );
 }
 
 /** Maximum length of a term in characters. A longer one matches nothing. */
@@ -100,9 +110,6 @@ function toCondition(
 } {
   const conditions: string[] = [];
   const values: SqlValue[] = [];
-  // Not LIKE, which takes quadratic time for a text of one repeated letter.
-  const toContains = (text: string) =>
-    dialect === "sqlite" ? `INSTR(${text}, ?) > 0` : `STRPOS(${text}, ?) > 0`;
   const add = (condition: string, ...more: SqlValue[]) => {
     conditions.push(condition);
     values.push(...more);
@@ -119,7 +126,11 @@ function toCondition(
   if (filter.before !== undefined) add("updated_at <= ?", filter.before);
   isIn("forge_issue_assignees", "user_id", filter.assigneeId);
   isIn("forge_issue_mentions", "user_id", filter.mentionedId);
-  for (const labelId of filter.labelIds) isIn("forge_issue_labels", "label_id", labelId);
+  for (const ids of filter.labelIds)
+    add(
+      `id IN (SELECT t.issue_id FROM forge_issue_labels t WHERE t.label_id IN (${toMarks(ids)}))`,
+      ...ids,
+    );
   const { labelNames = [], milestoneIds = [], milestoneTitles = [] } = filter;
   if (labelNames.length > 0)
     add(
@@ -134,31 +145,40 @@ function toCondition(
       ...milestoneTitles,
     );
   if (filter.term !== "") {
-    const small = filter.term.toLowerCase();
-    const comparisons = [`LOWER(title)`, `LOWER(SUBSTR(body, 1, ${SEARCHED_MAX}))`].map(
-      (text) => [text, small] as const,
+    const contains = ["title", `SUBSTR(body, 1, ${SEARCHED_MAX})`].map((text) =>
+      toContains(dialect, text, filter.term),
     );
-    // A database may fold the case of ASCII letters only, so other letters match case-sensitively.
-    if (/[^\p{ASCII}]/u.test(small))
-      comparisons.push(["title", filter.term], [`SUBSTR(body, 1, ${SEARCHED_MAX})`, filter.term]);
     add(
-      `(${comparisons.map(([text]) => toContains(text)).join(" OR ")})`,
-      ...comparisons.map(([, term]) => term),
+      `(${contains.map(({ sql: each }) => each).join(" OR ")})`,
+      ...contains.flatMap((each) => each.values),
     );
   }
   return { where: conditions.join(" AND "), values };
 }
 
-/** Returns the condition for the repositories; a search leaves out those whose issues are turned off or elsewhere. */
 function toWithin(within: IssueFilter["within"], dialect: Database["dialect"]): Condition {
   if ("repositoryId" in within) return { sql: "repository_id = ?", values: [within.repositoryId] };
-  const readable = toReadable(within.reader, within.isPublicOnly, "repo.issues");
   const { ownerId, teamId } = within;
-  const parts: Condition[] = [
-    readable,
-    { sql: keepsIssues[dialect], values: [] },
+  return toReadableIssues(within, dialect, [
     ...(ownerId === undefined ? [] : [{ sql: "r.owner_id = ?", values: [ownerId] }]),
     ...(teamId === undefined ? [] : [toInTeam(teamId)]),
+  ]);
+}
+
+/**
+ * Returns the condition for the issues that a caller may read, over `forge_issues`, without those of repositories whose
+ * issues are turned off or elsewhere.
+ * @param more conditions of the repositories `r`
+ */
+export function toReadableIssues(
+  { reader, isPublicOnly }: ReaderScope,
+  dialect: Database["dialect"],
+  more: readonly Condition[] = [],
+): Condition {
+  const parts: Condition[] = [
+    toReadable(reader, isPublicOnly, "repo.issues"),
+    { sql: keepsIssues[dialect], values: [] },
+    ...more,
   ];
   return {
     sql: `repository_id IN (SELECT r.id FROM forge_repositories r JOIN forge_users u ON u.id = r.owner_id

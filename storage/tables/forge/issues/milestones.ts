@@ -1,4 +1,5 @@
 import { lockRow } from "../lock-row.ts";
+import { toContains } from "../../contains.ts";
 import type { Database, Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import type { MilestoneId, RepositoryId } from "../ids.ts";
 
@@ -113,8 +114,9 @@ export async function listMilestones(
     values.push(Number(filter.isClosed));
   }
   if (filter.term !== "") {
-    conditions.push(`${db.dialect === "sqlite" ? "INSTR" : "STRPOS"}(LOWER(m.title), ?) > 0`);
-    values.push(filter.term.toLowerCase());
+    const contains = toContains(db.dialect, "m.title", filter.term);
+    conditions.push(contains.sql);
+    values.push(...contains.values);
   }
   const where = conditions.join(" AND ");
   const counted = await db.get<{ total: number }>(

@@ -1,4 +1,5 @@
-import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+import type { Database, Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+import { type ReaderScope, toReadableIssues } from "./lists.ts";
 import type { UserId, IssueId, RepositoryId, TrackedTimeId } from "../ids.ts";
 
 /** Time that a user worked on an issue. */
@@ -25,6 +26,8 @@ export interface TimeFilter {
   readonly issueId?: IssueId | undefined;
   readonly repositoryId?: RepositoryId | undefined;
   readonly userId?: UserId | undefined;
+  /** Only times on issues that this caller may read; absent when the caller may read the issue or the repository. */
+  readonly readableTo?: ReaderScope | undefined;
   /** Range of `createdAt` in epoch milliseconds, both ends included. */
   readonly since?: number | undefined;
   readonly before?: number | undefined;
@@ -54,23 +57,19 @@ export async function deleteTrackedTime(tx: Transaction, id: TrackedTimeId): Pro
   return row !== undefined;
 }
 
-/** Deletes all times of a user on an issue. Returns their seconds in all. */
+/** Deletes all times of a user on an issue. Returns their seconds in all; undefined when there are no times. */
 export async function deleteTrackedTimesOf(
   tx: Transaction,
   issueId: IssueId,
   userId: UserId,
-): Promise<number> {
-  const sum = await tx.get<{ seconds: number }>(
-    "SELECT CAST(COALESCE(SUM(seconds), 0) AS BIGINT) AS seconds FROM forge_tracked_times WHERE issue_id = ? AND user_id = ?",
+): Promise<number | undefined> {
+  const deleted = await tx.all<{ seconds: number }>(
+    "DELETE FROM forge_tracked_times WHERE issue_id = ? AND user_id = ? RETURNING seconds",
     issueId,
     userId,
   );
-  await tx.run(
-    "DELETE FROM forge_tracked_times WHERE issue_id = ? AND user_id = ?",
-    issueId,
-    userId,
-  );
-  return sum?.seconds ?? 0;
+  if (deleted.length === 0) return undefined;
+  return deleted.reduce((sum, { seconds }) => sum + seconds, 0);
 }
 
 export async function findTrackedTime(
@@ -88,7 +87,7 @@ export async function findTrackedTime(
 
 /** Returns a page of times, oldest first, and the total count. */
 export async function listTrackedTimes(
-  db: Queries,
+  db: Queries & Pick<Database, "dialect">,
   filter: TimeFilter,
   window: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly times: readonly TrackedTime[]; readonly total: number }> {
@@ -104,6 +103,11 @@ export async function listTrackedTimes(
   add("user_id = ?", filter.userId);
   add("created_at >= ?", filter.since);
   add("created_at <= ?", filter.before);
+  if (filter.readableTo !== undefined) {
+    const readable = toReadableIssues(filter.readableTo, db.dialect);
+    conditions.push(`issue_id IN (SELECT id FROM forge_issues WHERE ${readable.sql})`);
+    values.push(...readable.values);
+  }
   const where = conditions.join(" AND ");
   const counted = await db.get<{ total: number }>(
     `SELECT COUNT(*) AS total FROM forge_tracked_times WHERE ${where}`,

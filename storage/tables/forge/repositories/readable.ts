@@ -7,6 +7,8 @@ export type Reader =
   | { readonly id: UserId; readonly isAdmin: boolean; readonly isRestricted: boolean }
   | undefined;
 
+const EVERYONES = "r.is_private = 0 AND u.visibility = 0";
+
 /**
  * Returns the condition for the repositories that a reader may read, over `forge_repositories r` joined with their owners
  * `forge_users u`. It is the access function of `daemon/forge/repositories/access.ts` for lists; a test compares the two.
@@ -17,22 +19,50 @@ export function toReadable(
   isPublicOnly: boolean,
   unit: UnitOrAny = "any",
 ): Condition {
-  const everyones = "r.is_private = 0 AND u.visibility = 0";
-  if (isPublicOnly || reader === undefined) return { sql: everyones, values: [] };
+  if (isPublicOnly || reader === undefined) return { sql: EVERYONES, values: [] };
   if (reader.isAdmin) return { sql: "1 = 1", values: [] };
-  const { id } = reader;
-  const own = toReached(id, { unit });
-  const offered = `r.id IN (SELECT t.repository_id FROM forge_repository_transfers t WHERE t.recipient_id = ?
-    OR t.recipient_id IN (SELECT m.org_id FROM forge_team_members m JOIN forge_teams e ON e.id = m.team_id
-                          WHERE m.user_id = ? AND e.can_create_repositories = 1))`;
-  const signedIn = `r.is_private = 0 AND (u.visibility = 1
-    OR (u.kind = 1 AND r.owner_id IN (SELECT o.org_id FROM forge_org_members o WHERE o.user_id = ?)))`;
-  const parts: Condition[] = [
-    { sql: everyones, values: [] },
-    own,
-    { sql: offered, values: [id, id] },
-    ...(reader.isRestricted ? [] : [{ sql: signedIn, values: [id] }]),
-  ];
+  const user = { sql: "?", values: [reader.id] };
+  return anyOf([
+    { sql: EVERYONES, values: [] },
+    toGranted(user, unit),
+    ...(reader.isRestricted ? [] : [toSignedIn(user)]),
+  ]);
+}
+
+/** Returns the condition of `toReadable` for the user of each row, `forge_users v`, instead of one reader. */
+export function toReadableByRow(unit: UnitOrAny): Condition {
+  const user = { sql: "v.id", values: [] };
+  const signedIn = toSignedIn(user);
+  return anyOf([
+    { sql: EVERYONES, values: [] },
+    { sql: "v.is_admin = 1", values: [] },
+    toGranted(user, unit),
+    { sql: `v.is_restricted = 0 AND (${signedIn.sql})`, values: signedIn.values },
+  ]);
+}
+
+/** The repositories that a user owns, reaches as a collaborator or through a team, or is offered. */
+function toGranted(user: Condition, unit: UnitOrAny): Condition {
+  const reached = toReachedBy(user, { unit });
+  return {
+    sql: `${reached.sql} OR r.id IN (SELECT t.repository_id FROM forge_repository_transfers t
+      WHERE t.recipient_id = ${user.sql}
+        OR t.recipient_id IN (SELECT m.org_id FROM forge_team_members m JOIN forge_teams e ON e.id = m.team_id
+                              WHERE m.user_id = ${user.sql} AND e.can_create_repositories = 1))`,
+    values: [...reached.values, ...user.values, ...user.values],
+  };
+}
+
+/** The public repositories of owners who are visible to a signed-in user. */
+function toSignedIn(user: Condition): Condition {
+  return {
+    sql: `r.is_private = 0 AND (u.visibility = 1 OR (u.kind = 1 AND r.owner_id IN
+      (SELECT o.org_id FROM forge_org_members o WHERE o.user_id = ${user.sql})))`,
+    values: user.values,
+  };
+}
+
+function anyOf(parts: readonly Condition[]): Condition {
   return {
     sql: `(${parts.map(({ sql }) => `(${sql})`).join(" OR ")})`,
     values: parts.flatMap(({ values }) => values),
@@ -48,14 +78,21 @@ export function toReached(
   userId: UserId,
   options: { readonly publicMemberships?: boolean; readonly unit?: UnitOrAny } = {},
 ): Condition {
+  return toReachedBy({ sql: "?", values: [userId] }, options);
+}
+
+function toReachedBy(
+  user: Condition,
+  options: { readonly publicMemberships?: boolean; readonly unit?: UnitOrAny },
+): Condition {
   const { publicMemberships = false, unit = "any" } = options;
-  const teams = toTeamReached(userId, unit, publicMemberships);
+  const teams = toTeamReached(user, unit, publicMemberships);
   const collaborator = publicMemberships
     ? ""
-    : " OR r.id IN (SELECT c.repository_id FROM forge_collaborators c WHERE c.user_id = ?)";
+    : ` OR r.id IN (SELECT c.repository_id FROM forge_collaborators c WHERE c.user_id = ${user.sql})`;
   return {
-    sql: `r.owner_id = ? OR ${teams.sql}${collaborator}`,
-    values: [userId, ...teams.values, ...(publicMemberships ? [] : [userId])],
+    sql: `r.owner_id = ${user.sql} OR ${teams.sql}${collaborator}`,
+    values: [...user.values, ...teams.values, ...(publicMemberships ? [] : user.values)],
   };
 }
 

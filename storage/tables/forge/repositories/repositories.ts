@@ -3,6 +3,7 @@ import type { Queries, Row, SqlValue, Transaction } from "../../../engine/databa
 import { parseColumn } from "../../../engine/json-column.ts";
 import { emptyMailboxesOf } from "../accounts/mailboxes.ts";
 import { subtractStarsOf } from "../accounts/user-counts.ts";
+import { deleteSecretsOf } from "../home-secrets.ts";
 import type { UserId, RepositoryId } from "../ids.ts";
 
 export type ObjectFormat = "sha1" | "sha256";
@@ -172,6 +173,7 @@ export async function updateRepository(
 export async function deleteRepository(tx: Transaction, id: RepositoryId): Promise<boolean> {
   await emptyMailboxesOf(tx, { repositoryId: id });
   await subtractStarsOf(tx, id);
+  await deleteSecretsOf(tx, { kind: "repository", id });
   const deleted = await tx.get<{ owner_id: UserId; is_private: number }>(
     "DELETE FROM forge_repositories WHERE id = ? RETURNING owner_id, is_private",
     id,

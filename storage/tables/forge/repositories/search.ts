@@ -1,5 +1,6 @@
 import type { Database, SqlValue } from "../../../engine/database.ts";
 import type { Condition } from "../../condition.ts";
+import { toContains } from "../../contains.ts";
 import type { UserId, TeamId, RepositoryId } from "../ids.ts";
 import { type Reader, toInTeam, toReached, toReadable } from "./readable.ts";
 import { findRepositoriesByIds, type ForgeRepository } from "./repositories.ts";
@@ -100,9 +101,7 @@ function toCondition(dialect: Database["dialect"], search: RepositorySearch): Co
       const isFullName = name !== undefined && more.length === 0;
       const own: Condition[] = [
         { sql: contains("r.lower_name"), values: [word] },
-        ...(search.includesDescription
-          ? [{ sql: contains("LOWER(r.description)"), values: [word] }]
-          : []),
+        ...(search.includesDescription ? [toContains(dialect, "r.description", word)] : []),
         ...(isFullName
           ? [
               {

@@ -104,6 +104,11 @@ describe.each(["sqlite", "postgres"] as const)("work on issues, on %s", (engine)
     });
     const sum = await db.transaction((tx) => deleteTrackedTimesOf(tx, issue.id, mira.id));
     expect(sum).toBe(90);
+    expect(await db.transaction((tx) => deleteTrackedTimesOf(tx, issue.id, mira.id))).toBe(
+      undefined,
+    );
+    const nothing = { issueId: issue.id, userId: mira.id, seconds: 0, createdAt: 1_000 };
+    await db.transaction((tx) => insertTrackedTime(tx, nothing));
     expect(await db.transaction((tx) => deleteTrackedTimesOf(tx, issue.id, mira.id))).toBe(0);
     const start = () =>
       db.transaction((tx) => insertStopwatch(tx, { userId: mira.id, issueId: issue.id }));

@@ -101,8 +101,8 @@ describe.each(["sqlite", "postgres"] as const)(
       const second = await open(repositoryId, "Broken GATE", String.raw`a\b`);
       const third = await open(repositoryId, "done", "", true);
       await db.transaction(async (tx) => {
-        await insertIssueLabels(tx, first.id, labelIds);
-        await insertIssueLabels(tx, second.id, labelIds.slice(0, 1));
+        await insertIssueLabels(tx, first.id, labelIds.flat());
+        await insertIssueLabels(tx, second.id, labelIds.flat().slice(0, 1));
         await replaceAssignees(tx, second.id, [nora, nora]);
         await insertMentions(tx, first.id, [nora]);
         await insertMentions(tx, first.id, [nora, mira]);

@@ -1,0 +1,65 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import type { Endpoint } from "../../contract/endpoint.ts";
+import { isPublicOnly } from "../accounts/scopes.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { isArchived, notFound } from "../refusals.ts";
+import { findAccess, isPublic, reaches } from "../repositories/access.ts";
+import { findOwned } from "../repositories/repositories.service.ts";
+
+/** The part of a path up to the repository. */
+const REPOSITORY = "/api/v1/repos/:owner/:repo";
+
+/** Changes that an archived repository accepts, by the part of the path below the repository. */
+const ACCEPTED_WHEN_ARCHIVED: readonly RegExp[] = [
+  // Its own settings: one of them ends the archiving.
+  /^$/,
+  // The permissions of people, and the settings of hooks and jobs. No job runs in an archived repository.
+  /^\/(?:transfer|collaborators|teams|hooks|actions)(?:\/|$)/,
+  // What the caller gets to hear.
+  /^\/(?:subscription|notifications)$/,
+  /^\/issues\/:index\/subscriptions\/:user$/,
+  // Requests that only read the repository.
+  /^\/(?:generate|file-contents)$/,
+];
+
+/** Returns whether an endpoint changes something that an archived repository keeps as it is. */
+function needsOpenRepository({ method, path }: Endpoint, rest: string): boolean {
+  if (method === "GET") return false;
+  // Removing a key ends an access, as the removal of a collaborator does.
+  if (method === "DELETE" && path.endsWith("/keys/:id")) return false;
+  return !ACCEPTED_WHEN_ARCHIVED.some((pattern) => pattern.test(rest));
+}
+
+/**
+ * Authorizes the repository in the path of an endpoint, before any other rule of the endpoint. Throws `not_found` for
+ * one that an anonymous caller or a public-only token may not read, whatever the endpoint does there, and `archived`
+ * when the endpoint changes an archived one. Returns undefined when there is nothing to check.
+ */
+export function assertRepositoryOpen(
+  db: Database,
+  caller: ForgeCaller | undefined,
+  declared: Endpoint,
+  params: Readonly<Record<string, string>>,
+): Promise<void> | undefined {
+  const { path, gate } = declared;
+  if (!path.startsWith(REPOSITORY)) return undefined;
+  const rest = path.slice(REPOSITORY.length);
+  if (rest !== "" && !rest.startsWith("/")) return undefined;
+  const isNarrow = isPublicOnly(caller) || (caller === undefined && gate.admits !== "anyone");
+  const isChange = needsOpenRepository(declared, rest);
+  return isNarrow || isChange ? check() : undefined;
+
+  async function check(): Promise<void> {
+    const owner = decodeURIComponent(params["owner"] ?? "");
+    const repo = decodeURIComponent(params["repo"] ?? "");
+    const found = await findOwned(db, { owner, repo });
+    if (found === undefined) throw notFound();
+    const isClosed = isChange && found.repository.archivedAt !== undefined;
+    if (!isNarrow && !isClosed) return;
+    const isReadable = reaches(await findAccess(db, found, caller?.user, "any"), "read");
+    if (!isReadable || (isPublicOnly(caller) && !isPublic(found))) throw notFound();
+    // A former name is redirected first.
+    if (isClosed && !found.isFormer)
+      throw isArchived(`${found.owner.name}/${found.repository.name}`);
+  }
+}
