@@ -1,4 +1,4 @@
-import { Document, isScalar, Scalar, visit } from "yaml";
+import { Document, Scalar, visit } from "yaml";
 import { sanitizeText, toJson, toRowField, unsafeInJson } from "./sanitize.ts";
 import { usageError } from "../errors.ts";
 
@@ -22,16 +22,32 @@ function quoteCsv(text: string): string {
   return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Returns `value` as YAML; control and format characters are escapes in double-quoted scalars. */
+/**
+ * Returns `value` as YAML that readers of version 1.1 and of 1.2 read alike; control and format characters are escapes in
+ * double-quoted scalars.
+ */
 export function toYaml(value: unknown): string {
   const document = new Document(value, { aliasDuplicateObjects: false });
   visit(document, {
     Scalar(_, node) {
-      if (isScalar(node) && typeof node.value === "string" && node.value.search(unsafeInJson) >= 0)
+      const { value: text } = node;
+      if (typeof text !== "string") return;
+      if (text.search(unsafeInJson) >= 0 || isAmbiguousInYaml(text))
         node.type = Scalar.QUOTE_DOUBLE;
     },
   });
   return document.toString({ lineWidth: 0 }).replace(unsafeInJson, toYamlEscape);
+}
+
+/**
+ * Whether a version of YAML reads a plain scalar of this text as something other than the text: a boolean, null, number,
+ * sexagesimal number, time, merge key (yaml.org/type, YAML 1.2.2 section 10.3) or mark of a document.
+ */
+export function isAmbiguousInYaml(text: string): boolean {
+  return (
+    /^(?:|~|=|<<|---|\.\.\.|y|n|yes|no|on|off|true|false|null|[-+]?\.(?:inf|nan))$/i.test(text) ||
+    /^[-+]?\.?\d[\da-f_:.,xotz+\s-]*$/i.test(text)
+  );
 }
 
 /** YAML has no surrogate pairs: a code point beyond U+FFFF is one `\U` escape. */

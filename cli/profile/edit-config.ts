@@ -1,7 +1,10 @@
-import { isSeq, parseDocument } from "yaml";
+import { type Document, isScalar, isSeq, parseDocument, Scalar } from "yaml";
 import { SettingsError } from "../../daemon/settings/resolve.ts";
+import { listSettings, toKey } from "../../daemon/settings/settings.ts";
+import { filePaths } from "../../daemon/settings/types.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, usageError } from "../errors.ts";
+import { isAmbiguousInYaml } from "../output/formats.ts";
 import { readTextFile } from "./config.ts";
 import { readAllSettings, toYamlReason } from "./settings.ts";
 
@@ -21,6 +24,9 @@ export async function toSettingValue(
   return flags.stdin === true ? cli.io.readInput() : value;
 }
 
+/** A value as the config file holds it. A text is what the command line or a variable would give. */
+export type ConfigValue = string | number | boolean | readonly string[];
+
 /**
  * Changes one setting in the text of the config file, validates the result, and returns it with the setting's printed
  * form.
@@ -29,7 +35,7 @@ export function editConfig(
   cli: CliContext,
   path: string,
   key: string,
-  value: string | undefined,
+  value: ConfigValue | undefined,
 ): { readonly text: string; readonly printed: unknown } {
   const document = parseDocument(readTextFile(path) ?? "");
   const [mistake] = document.errors;
@@ -40,9 +46,11 @@ export function editConfig(
   // An empty file has no keys to delete.
   if (value === undefined) {
     if (document.contents !== null) document.delete(key);
-  } else if (isSeq(document.get(key, true)))
-    document.set(key, document.createNode(value.split(",")));
-  else document.set(key, value);
+  } else if (typeof value !== "string") document.set(key, document.createNode(value));
+  // A list stays a list; "none" is the word for an empty one.
+  else if (isSeq(document.get(key, true)) && value !== "none")
+    document.set(key, document.createNode(value.split(separatorOf(cli, key))));
+  else setText(document, key, value);
   const read = () => {
     const text = document.contents === null ? "" : document.toString({ lineWidth: 0 });
     const { values } = readAllSettings(
@@ -55,9 +63,26 @@ export function editConfig(
   };
   const { text, printed } = orRefused(read, path, key);
   if (value === undefined) return { text, printed: null };
+  if (typeof value !== "string") return { text, printed };
   // Numbers and booleans are written without quotes.
   if (typeof printed !== "string" && String(printed) === value) document.set(key, printed);
   return read();
+}
+
+/** The separator of a list in one text: that of `PATH` for paths, else a comma. */
+function separatorOf({ system }: CliContext, key: string): string {
+  const [, declared] = listSettings().find(([name]) => toKey(name) === key) ?? [];
+  if (declared?.type !== filePaths) return ",";
+  return system.platform === "win32" ? ";" : ":";
+}
+
+/** Sets a text and keeps its comment; quoted where another reader of the file would take it for something else. */
+function setText(document: Document, key: string, text: string): void {
+  if (!isScalar(document.get(key, true))) document.set(key, document.createNode(text));
+  const node = document.get(key, true);
+  if (!isScalar(node)) return;
+  node.value = text;
+  node.type = isAmbiguousInYaml(text) ? Scalar.QUOTE_DOUBLE : Scalar.PLAIN;
 }
 
 /** Reports an invalid new value as an error of the command line, because it is not in the file. */

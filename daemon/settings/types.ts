@@ -100,23 +100,23 @@ export function byteSize(min: number): SettingType<number> {
   };
 }
 
-const switches: Readonly<Record<string, boolean>> = {
-  true: true,
-  on: true,
-  yes: true,
-  1: true,
-  false: false,
-  off: false,
-  no: false,
-  0: false,
-};
+const switches: ReadonlyMap<string, boolean> = new Map([
+  ["true", true],
+  ["on", true],
+  ["yes", true],
+  ["1", true],
+  ["false", false],
+  ["off", false],
+  ["no", false],
+  ["0", false],
+]);
 
 /** On or off. */
 export const onOff: SettingType<boolean> = {
   takes: "true or false (also on, off, yes, no, 1, 0)",
   read: (input) =>
     ["string", "boolean", "number"].includes(typeof input)
-      ? switches[String(input).trim().toLowerCase()]
+      ? switches.get(String(input).trim().toLowerCase())
       : undefined,
 };
 

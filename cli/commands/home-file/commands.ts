@@ -9,7 +9,14 @@ import { unpagedList, toObjectSchema } from "../../output/spec.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 import type { Change } from "./plan.ts";
 
-const reads = [forge.listUsers, forge.listTokens, forge.listOrganizations, forge.listHooks];
+const reads = [
+  forge.listUsers,
+  forge.listTokens,
+  forge.listOrganizations,
+  forge.listTeams,
+  forge.listTeamMembers,
+  forge.listHooks,
+];
 
 export const exportHome = {
   operations: [...reads, vault.listUsers, forge.getCurrentUser],

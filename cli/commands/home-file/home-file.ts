@@ -97,7 +97,16 @@ export async function parseHomeFile(text: string, name: string): Promise<HomeFil
 /** Maximum number of mistakes in one error message. */
 const MISTAKES_SHOWN = 20;
 
-/** Distinguishes the hooks of a home from each other. */
-export function keyOfHook({ scope, type, name, url }: HookEntry): string {
-  return [scope, type, url ?? name ?? ""].join(" ");
+/**
+ * Returns a key for each hook of a home, in order, which no other hook of the list has: hooks of the same scope, type and
+ * address are counted, from the second one on.
+ */
+export function toHookKeys(hooks: readonly HookEntry[]): readonly string[] {
+  const counts = new Map<string, number>();
+  return hooks.map(({ scope, type, name, url }) => {
+    const key = [scope, type, url ?? name ?? ""].join(" ");
+    const count = (counts.get(key.toLowerCase()) ?? 0) + 1;
+    counts.set(key.toLowerCase(), count);
+    return count === 1 ? key : `${key} #${count}`;
+  });
 }

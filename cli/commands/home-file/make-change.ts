@@ -6,9 +6,10 @@ import { readPages } from "../../output/pages.ts";
 import { randomPassword } from "../../support/secrets.ts";
 import { findOwner } from "../../support/token-owner.ts";
 import { toEventWords } from "../hook/hook-flags.ts";
-import { type HookEntry, keyOfHook } from "./home-file.ts";
+import { type HookEntry, toHookKeys } from "./home-file.ts";
+import type { ConfigValue } from "../../profile/edit-config.ts";
 import type { Change } from "./plan.ts";
-import { toHookEntry } from "./read-home.ts";
+import { listHooks } from "./read-home.ts";
 
 /** Makes one change of a plan. Returns the password of an account that it created, which is shown once. */
 export async function makeChange(cli: CliContext, change: Change): Promise<string | null> {
@@ -77,6 +78,9 @@ async function createOrganization(cli: CliContext, name: string, fields: Fields)
     params: { username },
     body: { ...rest, username: name },
   });
+  // As in Gitea, an administrator's request to create an organization takes no address.
+  const { email } = fields;
+  if (typeof email === "string" && email !== "") await editOrganization(cli, name, { email });
   return null;
 }
 
@@ -124,11 +128,11 @@ async function editHook(cli: CliContext, { name }: Change, fields: Fields): Prom
 }
 
 async function findHook(cli: CliContext, key: string) {
-  for (const scope of ["system", "default"] as const) {
-    const { body } = await cli.client.call(forge.listHooks, { query: { type: scope, limit: 50 } });
-    const found = body.find((one) => keyOfHook(toHookEntry(one, scope)) === key);
-    if (found !== undefined) return found;
-  }
+  const hooks = await listHooks(cli);
+  const keys = toHookKeys(hooks.map(({ entry }) => entry));
+  const index = keys.findIndex((one) => one.toLowerCase() === key.toLowerCase());
+  const found = hooks[index];
+  if (found !== undefined) return found.hook;
   throw new CliError("not_found", `the hook ${key} was deleted in the meantime`);
 }
 
@@ -168,8 +172,8 @@ async function writeSetting(cli: CliContext, key: string, value: unknown): Promi
   const { readPaths } = await import("../../profile/settings.ts");
   const { writePrivateFile } = await import("../../profile/private-files.ts");
   const { configFile } = readPaths(cli.system, cli.flags);
-  const words = Array.isArray(value) ? value.join(",") : String(value);
-  await writePrivateFile(configFile, editConfig(cli, configFile, key, words).text);
+  const edited = editConfig(cli, configFile, key, value as ConfigValue);
+  await writePrivateFile(configFile, edited.text);
   return null;
 }
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { type HomeFile, keyOfHook } from "./home-file.ts";
+import { type HomeFile, toHookKeys } from "./home-file.ts";
 
 /** A field that differs; `from` is null when the home has no value. */
 export interface FieldChange {
@@ -23,13 +23,28 @@ export interface Change {
  */
 export function planChanges(desired: HomeFile, present: HomeFile): readonly Change[] {
   return [
-    ...planList("user", desired.users, present.users, ({ username }) => username),
-    ...planTokens(desired, present),
-    ...planList("organization", desired.organizations, present.organizations, ({ name }) => name),
-    ...planList("hook", desired.hooks, present.hooks, keyOfHook).map(withoutSecretAddress(desired)),
-    ...planList("vault_user", desired.vault_users, present.vault_users, ({ handle }) => handle).map(
-      withoutVaultEdits,
+    ...planList(
+      "user",
+      desired.users,
+      present.users,
+      each(({ username }) => username),
     ),
+    ...planTokens(desired, present),
+    ...planList(
+      "organization",
+      desired.organizations,
+      present.organizations,
+      each(({ name }) => name),
+    ),
+    ...planList("hook", desired.hooks, present.hooks, toHookKeys).map(
+      withoutSecretAddress(desired),
+    ),
+    ...planList(
+      "vault_user",
+      desired.vault_users,
+      present.vault_users,
+      each(({ handle }) => handle),
+    ).map(withoutVaultEdits),
     ...planSettings(desired, present),
   ];
 }
@@ -44,11 +59,15 @@ function planList<Entry extends object>(
   kind: Change["kind"],
   desired: readonly Entry[],
   present: readonly Entry[],
-  nameOf: (entry: Entry) => string,
+  namesOf: (entries: readonly Entry[]) => readonly string[],
 ): Change[] {
-  const byName = new Map(present.map((entry) => [nameOf(entry).toLowerCase(), entry]));
-  return desired.flatMap((entry): Change[] => {
-    const name = nameOf(entry);
+  const presentNames = namesOf(present);
+  const byName = new Map(
+    present.map((entry, index) => [(presentNames[index] ?? "").toLowerCase(), entry]),
+  );
+  const names = namesOf(desired);
+  return desired.flatMap((entry, index): Change[] => {
+    const name = names[index] ?? "";
     const old = byName.get(name.toLowerCase()) as Readonly<Record<string, unknown>> | undefined;
     const changes = Object.entries(entry)
       .filter(([field, value]) => value !== undefined && !planned.has(field))
@@ -58,6 +77,10 @@ function planList<Entry extends object>(
     if (old === undefined) return [{ action: "create", kind, name, changes, reason: null }];
     return changes.length === 0 ? [] : [{ action: "edit", kind, name, changes, reason: null }];
   });
+}
+
+function each<Entry>(nameOf: (entry: Entry) => string) {
+  return (entries: readonly Entry[]) => entries.map(nameOf);
 }
 
 /** The order of lists does not matter; an absent text equals an empty one. */
@@ -90,7 +113,8 @@ function planTokens(desired: HomeFile, present: HomeFile): Change[] {
 
 /** A hook without its address can be edited, if it exists, but not created. */
 function withoutSecretAddress({ hooks }: HomeFile): (change: Change) => Change {
-  const known = new Set(hooks.filter(({ url }) => url !== undefined).map(keyOfHook));
+  const keys = toHookKeys(hooks);
+  const known = new Set(keys.filter((_, index) => hooks[index]?.url !== undefined));
   return (change) =>
     change.action !== "create" || known.has(change.name)
       ? change
@@ -108,7 +132,7 @@ function withoutVaultEdits(change: Change): Change {
 function planSettings(desired: HomeFile, present: HomeFile): Change[] {
   return Object.entries(desired.settings)
     .map(([field, to]): FieldChange => ({ field, from: present.settings[field] ?? null, to }))
-    .filter(({ from, to }) => !isSame(from, to))
+    .filter(({ from, to }) => !isDeepStrictEqual(from, to))
     .map((change) => ({
       action: change.from === null ? "create" : "edit",
       kind: "setting",

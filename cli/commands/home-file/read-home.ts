@@ -25,7 +25,7 @@ export async function readHome(cli: CliContext, parts: HomeParts): Promise<HomeF
     version: 1,
     users: await readUsers(cli),
     organizations: await readOrganizations(cli),
-    hooks: [...(await readHooks(cli, "system")), ...(await readHooks(cli, "default"))],
+    hooks: (await listHooks(cli)).map(({ entry }) => entry),
     vault_users: parts.vault ? await readVaultUsers(cli) : [],
     settings: await readSettings(cli),
   };
@@ -82,22 +82,45 @@ async function readUsers(cli: CliContext): Promise<UserEntry[]> {
 
 async function readOrganizations(cli: CliContext): Promise<OrganizationEntry[]> {
   const organizations = await readAll(forgePages(cli.client, forge.listOrganizations, {}));
-  return organizations.map((one) => ({
-    name: one.name,
-    ...withText(one, ["full_name", "email", "description", "website", "location"]),
-    visibility: one.visibility,
-  }));
+  const entries: OrganizationEntry[] = [];
+  for (const one of organizations) {
+    const owner = await findFirstOwner(cli, one.name);
+    entries.push({
+      name: one.name,
+      ...(owner === undefined ? {} : { owner }),
+      ...withText(one, ["full_name", "email", "description", "website", "location"]),
+      visibility: one.visibility,
+    });
+  }
+  return entries;
 }
 
-async function readHooks(cli: CliContext, scope: HookEntry["scope"]): Promise<HookEntry[]> {
-  const source = forgePages(cli.client, forge.listHooks, { query: { type: scope } });
-  return (await readAll(source)).map((one) => toHookEntry(one, scope));
+/** Returns a member of the team of owners: always the same one, so that two exports are equal. */
+async function findFirstOwner(cli: CliContext, org: string): Promise<string | undefined> {
+  const teams = await readAll(forgePages(cli.client, forge.listTeams, { params: { org } }));
+  const owners = teams.find(({ permission }) => permission === "owner");
+  if (owners === undefined) return undefined;
+  const members = forgePages(cli.client, forge.listTeamMembers, { params: { team: owners.id } });
+  const names = (await readAll(members)).map(({ login }) => login);
+  return names.toSorted()[0];
+}
+
+/** Lists all hooks of the home, first those of the system, each with its entry. */
+export async function listHooks(
+  cli: CliContext,
+): Promise<readonly { readonly hook: WireHook; readonly entry: HookEntry }[]> {
+  const found: { readonly hook: WireHook; readonly entry: HookEntry }[] = [];
+  for (const scope of ["system", "default"] as const) {
+    const source = forgePages(cli.client, forge.listHooks, { query: { type: scope } });
+    for (const hook of await readAll(source)) found.push({ hook, entry: toHookEntry(hook, scope) });
+  }
+  return found;
 }
 
 /**
  * Returns a hook without secrets. Addresses of chat services, and addresses with a password or query, count as secrets.
  */
-export function toHookEntry(one: WireHook, scope: HookEntry["scope"]): HookEntry {
+function toHookEntry(one: WireHook, scope: HookEntry["scope"]): HookEntry {
   const { url = "", ...config } = one.config;
   const publicSettings = Object.entries(config).filter(([name]) => publicMembers.has(name));
   const address = URL.parse(url);
@@ -136,14 +159,17 @@ async function readVaultUsers(cli: CliContext): Promise<VaultUserEntry[]> {
   }));
 }
 
-/** The settings of the configuration file, without secrets and without paths of this machine. */
+/** The settings of the configuration file, without secrets. */
 async function readSettings(cli: CliContext): Promise<HomeFile["settings"]> {
-  const { readAllSettings } = await import("../../profile/settings.ts");
+  const { parse } = await import("yaml");
+  const { readTextFile } = await import("../../profile/config.ts");
+  const { readAllSettings, readPaths } = await import("../../profile/settings.ts");
   const { values } = readAllSettings(cli.system, cli.flags, {});
+  // As the file has them: a resolved value is another text, such as an absolute path, or nothing for "none".
+  const text = readTextFile(readPaths(cli.system, cli.flags).configFile) ?? "";
+  const written = (parse(text, { logLevel: "error" }) ?? {}) as HomeFile["settings"];
   const own = values.filter(({ source, secret }) => source === "file" && !secret);
-  return Object.fromEntries(
-    own.map(({ key, value }) => [key, value as HomeFile["settings"][string]]),
-  );
+  return Object.fromEntries(own.map(({ key }) => [key, written[key] ?? ""]));
 }
 
 /** Returns the fields that are not empty. */

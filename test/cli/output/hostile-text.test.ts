@@ -4,6 +4,7 @@ import { createContext } from "../../../cli/context.ts";
 import { CliError } from "../../../cli/errors.ts";
 import { type CommonFlags, noFlags } from "../../../cli/flags.ts";
 import type { Column } from "../../../cli/output/cells.ts";
+import { toYaml } from "../../../cli/output/formats.ts";
 import { wholeList } from "../../../cli/output/pages.ts";
 import { neverStopping, reportFailure } from "../../../cli/report.ts";
 import { fakeSystem } from "../support/run-cli.ts";
@@ -123,4 +124,54 @@ describe.each([
 test("a YAML scalar beyond the basic plane is one escape", async () => {
   const out = await print({ format: "yaml" }, false, "resource");
   expect(out).toContain("\\U000e0041");
+});
+
+test("texts and keys come back from YAML 1.1 and 1.2, whatever they look like", () => {
+  const texts = [
+    ...["no", "yes", "off", "y", "N", "True", "NULL", "~", "", "null", "=", "<<", "---", "..."],
+    ...[
+      "1:30",
+      "12:30:45",
+      "2024-01-01",
+      "2024-01-01T00:00:00Z",
+      "2024-1-1 1:2:3.5 +2",
+      "190:20:30.15",
+    ],
+    ...[
+      "0b101",
+      "0o17",
+      "017",
+      "0x1f",
+      "1_000",
+      "685_230.15",
+      "1e3",
+      "1.",
+      ".5",
+      "-.inf",
+      ".NaN",
+      "+1",
+    ],
+    ...["*a", "&a", "!t", "@a", "%a", "- a", "? a", "a: b", "a #b", " lead", "trail ", "tab\there"],
+    ...[
+      "plain words",
+      "two\nlines",
+      "\n",
+      "1 item",
+      "1,000",
+      "deadbeef",
+      "1e5a",
+      "caf\u00e9",
+      "\ud83d\ude00",
+    ],
+  ];
+  const value = {
+    texts,
+    keys: Object.fromEntries(texts.map((text) => [text, text])),
+    number: 1.5,
+    is: true,
+  };
+  const yaml = toYaml(value);
+  for (const version of ["1.1", "1.2"] as const)
+    expect(parseYaml(yaml, { version, merge: version === "1.1" }), version).toEqual(value);
+  expect(toYaml(["plain words", "1 item", "main"])).toBe("- plain words\n- 1 item\n- main\n");
 });

@@ -190,3 +190,20 @@ test("config path shows all folders", async () => {
     cache: "/home/mira/.cache/croft",
   });
 });
+
+test("config set of a list of paths in YAML takes what the variable takes, and keeps quotes where a reader needs them", async () => {
+  await using home = await temporaryHome();
+  const path = join(home.path, "config.yaml");
+  await writeFile(path, "local_roots: # where files are\n  - one\nallowed_hosts:\n  - a.example\n");
+  const set = (key: string, value: string) =>
+    runCli(["config", "set", key, value, "--json"], { home: home.path });
+  expect((await set("local_roots", "/srv/a,b:/srv/c")).json()).toMatchObject({
+    value: ["/srv/a,b", "/srv/c"],
+  });
+  expect(await readFile(path, "utf8")).toContain("  - /srv/a,b\n  - /srv/c\n");
+  expect((await set("allowed_hosts", "none")).json()).toMatchObject({ value: [] });
+  expect((await set("log_level", "constructor")).code).toBe(2);
+  expect((await set("ocr", "constructor")).error()).toMatchObject({ code: "invalid_config" });
+  expect((await set("tls", "off")).code).toBe(0);
+  expect(await readFile(path, "utf8")).toContain('tls: "off"\n');
+});

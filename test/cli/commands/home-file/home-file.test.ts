@@ -120,6 +120,62 @@ describe("a home is exported from one daemon and applied to another", () => {
     expect((exported["users"] as object[])[1]).toEqual((applied["users"] as object[])[1]);
   });
 
+  test("an export that is applied to a new home is exported from it unchanged", async () => {
+    await using source = await startTestDaemon();
+    await using target = await startTestDaemon();
+    const twin = "admin hook create https://twin.example.org/hook";
+    await done(source, `${twin} --event push`);
+    await done(source, `${twin} --event issues --inactive`);
+    for (let hook = 0; hook < 51; hook += 1)
+      await done(source, `admin hook create https://many.example.org/${hook}`);
+    await done(
+      source,
+      "admin user create --username mira --email mira@example.org --random-password",
+    );
+    await done(source, "admin org create acme --owner mira");
+    const email = JSON.stringify({
+      version: 1,
+      organizations: [{ name: "acme", email: "acme@example.org" }],
+    });
+    expect((await on(source, ["apply", "-f", "-"], email)).code).toBe(0);
+    const file = join(home.path, "config.yaml");
+    const settings =
+      "local_roots:\n  - files\n  - /srv/a:b\nallowed_hosts: none\nlog_level: warn\n";
+    await writeFile(file, settings);
+    const yaml = (await on(source, ["export"])).out;
+    const first = parse(yaml) as { users: object[]; hooks: object[]; organizations: object[] };
+    expect(first.organizations).toMatchObject([{ owner: "mira", email: "acme@example.org" }]);
+    expect(first.hooks).toHaveLength(53);
+    expect(first).toMatchObject({
+      settings: { local_roots: ["files", "/srv/a:b"], allowed_hosts: "none", log_level: "warn" },
+    });
+    const path = join(home.path, "equal.yaml");
+    await writeFile(path, yaml);
+    // Applied where it comes from, it changes nothing.
+    const unchanged = (await on(source, ["apply", "-f", path, "--json"])).json();
+    expect((unchanged as { action: string }[]).filter(({ action }) => action !== "skip")).toEqual(
+      [],
+    );
+    await writeFile(file, "");
+    expect((await on(target, ["apply", "-f", path, "--json"])).code).toBe(0);
+    const second = parse((await on(target, ["export"])).out) as typeof first;
+    const withoutFirst = (one: typeof first) => ({ ...one, users: one.users.slice(1) });
+    expect(withoutFirst(second)).toEqual(withoutFirst(first));
+    // The second of two hooks with one address is the one that changes.
+    const edited = {
+      ...first,
+      hooks: first.hooks.map((one, index) => (index === 1 ? { ...one, active: true } : one)),
+    };
+    const ran = await on(target, ["apply", "-f", "-", "--json"], JSON.stringify(edited));
+    const changes = (ran.json() as { action: string; name: string }[]).filter(
+      ({ action }) => action === "edit",
+    );
+    expect(changes).toMatchObject([
+      { name: "system gitea https://twin.example.org/hook #2", error: null },
+    ]);
+    await writeFile(file, "");
+  }, 60_000);
+
   test("apply edits differing objects and ignores those that the file does not name", async () => {
     const text = JSON.stringify({
       version: 1,
