@@ -123,7 +123,7 @@ function assertLabels(labels: readonly string[]): void {
     );
 }
 
-/** `host`; and where containers can run, the label that most workflows name. */
+/** `host`; and where an engine responds, the label that most workflows name. */
 async function toUsualLabels(cli: CliContext): Promise<readonly string[]> {
   const engine = await findEngine(cli.system.env);
   return ["host:host", ...(engine === undefined ? [] : [`ubuntu-latest:${USUAL_IMAGE}`])];

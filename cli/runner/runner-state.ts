@@ -98,13 +98,13 @@ export function parseLabel(text: string): RunnerLabel | undefined {
   return image === undefined ? undefined : { name, target: { kind: "container", image } };
 }
 
-/** Returns where a job with these labels runs, by the first of its labels that the runner has. */
+/** Returns where a job with these labels runs, by the first of its labels that the runner has, in any case of letters. */
 export function findTarget(
   labels: readonly RunnerLabel[],
   requested: readonly string[],
 ): LabelTarget | undefined {
   for (const name of requested) {
-    const found = labels.find((label) => label.name === name);
+    const found = labels.find((label) => label.name.toLowerCase() === name.toLowerCase());
     if (found !== undefined) return found.target;
   }
   return undefined;

@@ -67,7 +67,15 @@ export async function runRunner(deps: RunnerDeps): Promise<void> {
   let isConnected = true;
 
   await connect(() => endLeftovers({ ...deps, signal }));
-  const names = labels.map(({ name }) => name);
+  const offered = labels.filter(
+    ({ target }) => target.kind === "host" || deps.engine !== undefined,
+  );
+  const left = labels.filter((label) => !offered.includes(label)).map(({ name }) => name);
+  if (left.length > 0)
+    note(
+      `neither docker nor podman responds: jobs with the labels ${left.join(", ")} wait for another runner, or for a start of this one beside an engine`,
+    );
+  const names = offered.map(({ name }) => name);
   await connect(() =>
     client.declare({ version, labels: names, capabilities: CAPABILITIES }, signal),
   );

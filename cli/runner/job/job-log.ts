@@ -15,7 +15,7 @@ export interface JobLog {
 }
 
 /** Longest row. */
-const LINE_CHARACTERS_MAX = 16 * 1024;
+const LINE_CHARACTERS_MAX = 64 * 1024;
 
 export function createJobLog(sender: LogSender, masker: Masker): JobLog {
   const writeLine = (line: string, dropped: number) => {

@@ -12,7 +12,7 @@ import type { JobLog } from "./job-log.ts";
 import type { JobPayload } from "./payload.ts";
 import { type Frame, type JobSession, toContexts } from "./session.ts";
 import { createContexts, toInputs } from "./task-contexts.ts";
-import { toReason } from "./step-run.ts";
+import { StepError, toReason } from "./step-run.ts";
 import { runSteps, type StepObserver } from "./steps.ts";
 
 export interface RunJobDeps {
@@ -212,13 +212,39 @@ function createObserver(
   };
 }
 
-/** Evaluates the outputs of the job. One that holds a secret is left out: the daemon shows outputs. */
+/** Most outputs of a job, and longest name and value: the daemon drops what is more. */
+const OUTPUTS_MAX = 1_000;
+const OUTPUT_NAME_CHARACTERS_MAX = 255;
+const OUTPUT_CHARACTERS_MAX = 1024 * 1024;
+const OUTPUTS_CHARACTERS_MAX = 4 * OUTPUT_CHARACTERS_MAX;
+
+/**
+ * Evaluates the outputs of the job. One that holds a secret is left out: the daemon shows outputs.
+ * @throws StepError for outputs that are too long or too many: a job that needs them would do without
+ */
 async function readOutputs(
   session: JobSession,
   frame: Frame,
   { outputs }: JobPayload,
 ): Promise<Record<string, string>> {
   const values = await session.evaluation.texts(outputs, toContexts(session, frame));
+  let characters = 0;
+  for (const [name, value] of Object.entries(values)) {
+    characters += name.length + value.length;
+    const title = name.slice(0, OUTPUT_NAME_CHARACTERS_MAX);
+    if (name.length > OUTPUT_NAME_CHARACTERS_MAX)
+      throw new StepError(
+        `the name of the output ${title}… has more than ${OUTPUT_NAME_CHARACTERS_MAX} characters`,
+      );
+    if (value.length > OUTPUT_CHARACTERS_MAX)
+      throw new StepError(
+        `the output ${name} has ${value.length} characters, more than ${OUTPUT_CHARACTERS_MAX}; use an artifact`,
+      );
+  }
+  if (Object.keys(values).length > OUTPUTS_MAX || characters > OUTPUTS_CHARACTERS_MAX)
+    throw new StepError(
+      `a job has at most ${OUTPUTS_MAX} outputs with ${OUTPUTS_CHARACTERS_MAX} characters in all`,
+    );
   return Object.fromEntries(
     Object.entries(values).filter(([name, value]) => {
       const hasSecret = session.masker.mask(value) !== value;

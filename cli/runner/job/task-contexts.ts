@@ -47,7 +47,7 @@ export async function createContexts(
     server_url: String(sent["server_url"] ?? "").replace(/\/+$/, ""),
     token,
     job: payload.key,
-    workflow: payload.workflowName || sent["workflow"] || "",
+    workflow: sent["workflow"] || payload.workflowName,
     workspace: place.workspace,
     event_path: place.toStepPath(eventFile),
   };

@@ -2,8 +2,8 @@ import { toEncodedForms } from "../../../daemon/forge/actions/workflows/secret-f
 
 /** Replaces secrets in texts that are sent to the daemon. */
 export interface Masker {
-  /** Masks a value from now on, with its lines and its usual encodings. */
-  add(secret: string): void;
+  /** Masks a value from now on, with its lines and its usual encodings. Returns false when there are too many. */
+  add(secret: string): boolean;
   mask(text: string): string;
   /** Length of the longest masked text. A truncated line must be longer, so that a secret at its end is detected. */
   readonly longest: number;
@@ -14,19 +14,28 @@ const MASK = "***";
 const LINE_CHARACTERS_MIN = 3;
 /** Maximum number of masked values, so that an action that adds one for each line does not slow down every line. */
 const VALUES_MAX = 10_000;
+/** Maximum length of all values: lines are kept as long as the longest one, and longer masks make longer lines. */
+const CHARACTERS_MAX = 4 * 1024 * 1024;
 
 export function createMasker(): Masker {
   const values = new Set<string>();
   let longest = 0;
+  let shortest = Infinity;
+  let characters = 0;
   return {
     add(secret) {
       for (const value of toValues(secret)) {
-        if (values.size >= VALUES_MAX) return;
+        if (values.has(value)) continue;
+        if (values.size >= VALUES_MAX || characters + value.length > CHARACTERS_MAX) return false;
         values.add(value);
+        characters += value.length;
         longest = Math.max(longest, value.length);
+        shortest = Math.min(shortest, value.length);
       }
+      return true;
     },
     mask(text) {
+      if (text.length < shortest) return text;
       const hidden: [from: number, to: number][] = [];
       for (const value of values)
         for (let at = text.indexOf(value); at !== -1; at = text.indexOf(value, at + 1))

@@ -77,6 +77,12 @@ export interface JobDetails {
   readonly steps: readonly ActionStep[];
 }
 
+/** The log of a job, with the name of its file. */
+export interface JobLog {
+  readonly name: string;
+  readonly rows: AsyncGenerator<string>;
+}
+
 /** Which runs a list shows; empty texts do not filter. */
 export interface RunQuery extends PageWindow {
   readonly event: string;
@@ -230,12 +236,15 @@ export function createActions(deps: ActionsDeps) {
       path: JobPath,
       caller: ForgeCaller | undefined,
       range: LogRange,
-    ): Promise<AsyncGenerator<string>> {
+    ): Promise<JobLog> {
       const job = await openJob(path, caller, "/logs");
       const [task] = await listTasksOfJobs(db, [job.originalJobId ?? job.id]);
       if (task === undefined) throw notFound();
       if (task.isLogExpired) throw new AppError("not_found", "the log of this job has expired");
-      return logs.read(task.id, range);
+      const run = await findRun(db, job.runId);
+      // Named as by Gitea: the file of the workflow without its extension, the job and the task.
+      const [workflow = ""] = (run?.workflowFile ?? "").split(".", 1);
+      return { name: `${workflow}-${job.name}-${task.id}.log`, rows: logs.read(task.id, range) };
     },
   };
 

@@ -8,7 +8,8 @@ import type { BytesAnswer } from "../../http/handle.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import { toRepositoryView } from "../repositories/repository.view.ts";
 import { type ForgeUrls, neverTime, toApiUrl, toUrl, toWireTime } from "../urls.ts";
-import type { JobDetails, RunDetails } from "./actions.service.ts";
+import { toContentDisposition } from "../packages/download.view.ts";
+import type { JobDetails, JobLog, RunDetails } from "./actions.service.ts";
 import type { LogRange } from "./runners/logs.service.ts";
 import type { RunnerDetails } from "./runners/runners.service.ts";
 
@@ -116,8 +117,11 @@ export function toLogRange(query: { readonly from_row: number; readonly rows: nu
 const LOG_BUFFER_BYTES = 64 * 1024;
 
 /** The text of a log as a stream of unknown length. */
-export function toLogAnswer(log: AsyncGenerator<string>): BytesAnswer {
-  return toTextAnswer(log, "text/plain; charset=utf-8");
+export function toLogAnswer({ name, rows }: JobLog): BytesAnswer {
+  return {
+    ...toTextAnswer(rows, "text/plain; charset=utf-8"),
+    headers: { "Content-Disposition": toContentDisposition(name, "attachment") },
+  };
 }
 
 /** Streams a text in chunks as the client reads them. */

@@ -108,6 +108,25 @@ describe("registration", () => {
     });
   });
 
+  test("a repository has at most 100 runners of its own, and a deleted one gives its place", async () => {
+    const { full_name } = (await people.api("POST", "/user/repos", { name: "crowded" })).json;
+    const runners = `/repos/${full_name}/actions/runners`;
+    const { token } = (await people.api("POST", `${runners}/registration-token`)).json;
+    const register = (at: number) => callRunner(daemon, "Register", { token, name: `r${at}` });
+    const answers = await Promise.all(Array.from({ length: 103 }, (_, at) => register(at)));
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(refused.map(({ json }) => json.message)).toEqual(
+      Array(3).fill("there are 100 runners already; delete those out of use"),
+    );
+    const [made] = answers.filter(({ status }) => status === 200);
+    const id = made?.json.runner.id;
+    expect((await people.api("DELETE", `${runners}/${id}`)).status).toBe(204);
+    expect((await register(200)).status).toBe(200);
+    expect((await register(201)).status).toBe(500);
+    // Other places have room of their own.
+    await registerRunner(daemon, await tokenOf(), { name: "elsewhere", labels: [] });
+  });
+
   test.each([
     [{ name: "n", token: "wrong" }, "runner registration token not found"],
     [{ name: "n" }, "missing runner token, name"],

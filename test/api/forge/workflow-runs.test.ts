@@ -117,7 +117,7 @@ describe("a push with a workflow", () => {
       repository: "mira/whole",
       run_id: String(run),
       job: "a",
-      workflow: "ci.yml",
+      workflow: "CI",
       event: {
         after: expect.stringMatching(/^[0-9a-f]{40}$/),
         total_commits: 1,
@@ -177,7 +177,8 @@ describe("a push with a workflow", () => {
 
   test("the log of a job is stored by row despite repeated, missing and late rows", async () => {
     const run = await pushWorkflow("logs", one("logs"));
-    const runner = await registerRunner(daemon, instanceToken, { name: "r", labels: ["logs"] });
+    // The case of letters does not count.
+    const runner = await registerRunner(daemon, instanceToken, { name: "r", labels: ["LOGS"] });
     const other = await registerRunner(daemon, instanceToken, { name: "o", labels: [] });
     const { task } = await fetchTask(daemon, runner);
     const rows = (...texts: string[]) =>
@@ -206,9 +207,16 @@ describe("a push with a workflow", () => {
     expect((await append(3, ["x"], false, other)).json.message).toBe(
       "update task: invalid runner for task",
     );
-    expect(await ack(append(3, ["end"], true))).toBe(4);
-    expect(await ack(append(3, ["end"], true))).toBe(4);
-    const late = await append(4, ["late"]);
+    const { headers } = await read();
+    expect(headers.get("content-disposition")).toBe(
+      `attachment; filename="ci-a-${task?.id}.log"; filename*=UTF-8''ci-a-${task?.id}.log`,
+    );
+    const long = "x".repeat(20_000);
+    expect(await ack(append(3, [long]))).toBe(4);
+    expect((await read("?from_row=3")).text).toBe(`${at} ${long}\n`);
+    expect(await ack(append(4, ["end"], true))).toBe(5);
+    expect(await ack(append(4, ["end"], true))).toBe(5);
+    const late = await append(5, ["late"]);
     expect(late.status).toBe(500);
     expect(late.json).toEqual({
       code: "unknown",

@@ -24,6 +24,7 @@ test("the first label of a job that the runner has decides where it runs", () =>
   );
   expect(findTarget(labels, ["linux", "big"])).toEqual({ kind: "container", image: "node:22" });
   expect(findTarget(labels, ["big"])).toEqual({ kind: "host" });
+  expect(findTarget(labels, ["BIG"])).toEqual({ kind: "host" });
   expect(findTarget(labels, ["other"])).toBeUndefined();
   expect(["", "a b", "a:vm://x", ":host"].map(parseLabel)).toEqual(Array(4).fill(undefined));
 });

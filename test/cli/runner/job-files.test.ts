@@ -93,7 +93,7 @@ test("a file that a job exchanges again and again is read as its own or refused,
   const { job, outside } = folders;
   await mkdir(join(job, "own"));
   await writeFile(join(job, "own", "secret"), "own");
-  const script = `while :; do ln -sfn "${outside}" now; mv -T now folder; ln -sfn own now; mv -T now folder; done`;
+  const script = `while [ ! -e stop ]; do ln -sfn "${outside}" now; mv -T now folder; ln -sfn own now; mv -T now folder; done`;
   const swapping = spawn("sh", ["-c", script], { cwd: job, stdio: "ignore" });
   const path = join(job, "folder", "secret");
   const seen = new Set<string>();
@@ -101,8 +101,9 @@ test("a file that a job exchanges again and again is read as its own or refused,
     seen.add(await readJobFile(job, path, 100).then(String, (error: Error) => error.message));
     await hashFiles(job, ["folder/**"]);
   }
-  swapping.kill("SIGKILL");
-  await once(swapping, "exit");
+  const ended = once(swapping, "exit");
+  await writeFile(join(job, "stop"), "");
+  await ended;
   const allowed = new Set(["own", "outside of its folder", "undefined"]);
   expect([...seen].filter((each) => !allowed.has(each))).toEqual([]);
 });
@@ -114,8 +115,9 @@ test("a file that never ends is read no further than its maximum", async () => {
   const writing = spawn("sh", ["-c", `yes >> "${path}"`], { stdio: "ignore", detached: true });
   const read = () => readJobFile(folders.job, path, 1_000_000).catch(String);
   await expect.poll(read, { interval: 1 }).toContain("larger than 1000000 bytes");
+  const ended = once(writing, "close");
   if (writing.pid !== undefined) process.kill(-writing.pid, "SIGKILL");
-  await once(writing, "exit");
+  await ended;
 });
 
 test("hashFiles ends with its signal, and leaves out what has no content", async () => {

@@ -52,3 +52,12 @@ test("masks overlapping secrets as one", () => {
   masker.add("defghi");
   expect(masker.mask("1abcdefghi2")).toBe("1***2");
 });
+
+test("a masker takes no more values than it can look for in every line", () => {
+  const masker = createMasker();
+  expect(masker.add("x".repeat(5_000_000))).toBe(false);
+  let count = 0;
+  while (count < 20_000 && masker.add(`value-${count}-of-many`)) count += 1;
+  expect(count).toBeLessThan(10_000);
+  expect(masker.mask("value-7-of-many")).toBe("***");
+});

@@ -36,10 +36,10 @@ test("joins lines from pieces of any size", () => {
 });
 
 test("a line of ten million characters is cut, with a secret at the cut masked", () => {
-  const text = `${"x".repeat(16 * 1024 - 5)}hunter2-secret${"y".repeat(10_000_000)}`;
+  const text = `${"x".repeat(64 * 1024 - 5)}hunter2-secret${"y".repeat(10_000_000)}`;
   const { rows } = rowsOf(text, 65_536);
   expect(rows).toHaveLength(1);
-  expect(rows[0]?.length).toBeLessThan(17_000);
+  expect(rows[0]?.length).toBeLessThan(66_000);
   expect(rows[0]).toMatch(/x\*\*\*y+ \[\d+ characters cut\]$/);
 });
 

@@ -110,7 +110,8 @@ jobs:
       - { if: failure(), run: echo never }
   b:
     needs: a
-    runs-on: steps
+    if: github.workflow == 'Steps'
+    runs-on: STEPS
     strategy: { matrix: { v: [x, y] } }
     steps: [{ run: 'echo "\${{ needs.a.outputs.said }} \${{ matrix.v }} \${{ strategy.job-index }} of \${{ strategy.job-total }}"' }]
 `),
@@ -221,6 +222,10 @@ test(
       - { if: always(), uses: mira/nothing@v1 }
   b: { runs-on: fails, services: { db: { image: x } }, steps: [{ run: x }] }
   c: { runs-on: fails, steps: [{ run: sleep 60, timeout-minutes: 0.002 }] }
+  e:
+    runs-on: fails
+    outputs: { big: '\${{ steps.s.outputs.big }}' }
+    steps: [{ id: s, run: 'echo "big=$(head -c 1100000 /dev/zero | tr "\\0" x)" >> $GITHUB_OUTPUT' }]
   d: { runs-on: fails, timeout-minutes: 0.002, steps: [{ run: sleep 60 }, { if: always(), run: echo cleaned }] }
 `),
     );
@@ -229,7 +234,11 @@ test(
       b: "failure",
       c: "failure",
       d: "failure",
+      e: "failure",
     });
+    expect(await workflows.logOf("fails", id, "e")).toContain(
+      "::error::the output big has 1100000 characters, more than 1048576; use an artifact",
+    );
     const log = await workflows.logOf("fails", id, "a");
     expect(log).toContain("after failure");
     expect(log).not.toContain("skipped");

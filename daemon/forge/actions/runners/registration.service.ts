@@ -10,6 +10,7 @@ import {
 } from "../../../../storage/tables/forge/actions/levels.ts";
 import {
   type ActionRunner,
+  countRunners,
   findActiveToken,
   findRunnerByUuid,
   findTokenByHash,
@@ -53,6 +54,10 @@ const TOKEN_BYTES = 20;
 /** Longest name, label, version and capability. */
 const FIELD_CHARACTERS_MAX = 255;
 const LABELS_MAX = 100;
+/** Most runners of one repository or owner: a token registers any number, also one that was given away. */
+const LEVEL_RUNNERS_MAX = 100;
+/** Most runners that serve all repositories. */
+const INSTANCE_RUNNERS_MAX = 1_000;
 const PURPOSE = "action-registration";
 /** Minimum interval between updates of the last contact: runners poll every second or two. */
 const CONTACT_EVERY_MS = 30_000;
@@ -100,6 +105,10 @@ export function createRegistration({ db, clock, random, newUuid, sealer }: Regis
         // The owner or repository of the token may have been deleted.
         if (!(await exists(tx, level)))
           throw new RunnerRefusal("runner registration token not found");
+        const isInstance = level.ownerId === undefined && level.repositoryId === undefined;
+        const most = isInstance ? INSTANCE_RUNNERS_MAX : LEVEL_RUNNERS_MAX;
+        if ((await countRunners(tx, level)) >= most)
+          throw new RunnerRefusal(`there are ${most} runners already; delete those out of use`);
         const runner = await insertRunner(tx, {
           uuid: newUuid(),
           tokenHash: hashOf(token),

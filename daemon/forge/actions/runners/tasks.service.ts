@@ -171,11 +171,13 @@ export function createTasks({
 
   async function assignOldest(runner: ActionRunner): Promise<AssignedTask | undefined> {
     if (runner.isDisabled) return undefined;
+    // As on GitHub, the case of letters does not count.
+    const labels = new Set(runner.labels.map((label) => label.toLowerCase()));
     let after = 0;
     for (let looked = 0; looked < LOOKED_AT_MAX; looked += WAITING_PAGE) {
       const jobs = await listWaitingJobs(db, runner, after, WAITING_PAGE);
       for (const job of jobs) {
-        if (!job.labels.every((label) => runner.labels.includes(label))) continue;
+        if (!job.labels.every((label) => labels.has(label.toLowerCase()))) continue;
         const task = await db.transaction((tx) => take(tx, runner, job.id));
         if (task !== undefined) return task;
       }

@@ -102,13 +102,14 @@ export async function openRun(
   const actorName = await nameOf(run.actorId);
   const triggerName =
     run.triggerActorId === undefined ? actorName : await nameOf(run.triggerActorId);
+  const workflow = parseColumn(workflowSchema, run.definition, "forge_action_runs.definition");
+  const owned = { repository, owner };
   const github: Mapping = {
-    ...toGithubContext({ run, owned: { repository, owner }, actorName, urls }),
+    ...toGithubContext({ run, owned, actorName, workflowName: workflow.name, urls }),
     triggering_actor: triggerName,
   };
   const { event } = github;
   const inputs = isMapping(event) && isMapping(event["inputs"]) ? event["inputs"] : {};
-  const workflow = parseColumn(workflowSchema, run.definition, "forge_action_runs.definition");
   const vars = await readVariables(db, repository);
-  return { run, owned: { repository, owner }, workflow, github, inputs, vars };
+  return { run, owned, workflow, github, inputs, vars };
 }

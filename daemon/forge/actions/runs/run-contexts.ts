@@ -14,11 +14,13 @@ export interface RunOrigin {
   > & { readonly id?: number };
   readonly owned: OwnedRepository;
   readonly actorName: string;
+  /** The name in the file; empty when it has none. */
+  readonly workflowName: string;
   readonly urls: ForgeUrls;
 }
 
 /** Returns the `github` context of a run; numbers are texts (forge behaviour, 16.5). */
-export function toGithubContext({ run, owned, actorName, urls }: RunOrigin): Mapping {
+export function toGithubContext({ run, owned, actorName, workflowName, urls }: RunOrigin): Mapping {
   const { repository, owner } = owned;
   const [, kind, refName = run.ref] = /^refs\/(heads|tags)\/(.*)$/s.exec(run.ref) ?? [];
   const event: unknown = JSON.parse(run.eventPayload);
@@ -57,7 +59,7 @@ export function toGithubContext({ run, owned, actorName, urls }: RunOrigin): Map
     sha: run.headSha,
     token: "",
     triggering_actor: actorName,
-    workflow: run.workflowFile,
+    workflow: workflowName || run.workflowFile,
     workspace: "",
   };
 }

@@ -149,7 +149,8 @@ export function createRunStarter({
     workflow: Workflow,
     vars: Mapping,
   ) {
-    const github = toGithubContext({ run, owned, actorName: actor?.name ?? "Ghost", urls });
+    const actorName = actor?.name ?? "Ghost";
+    const github = toGithubContext({ run, owned, actorName, workflowName: workflow.name, urls });
     const inputs = isMapping(payload["inputs"]) ? payload["inputs"] : {};
     const scope = { contexts: { github, inputs, vars } };
     try {

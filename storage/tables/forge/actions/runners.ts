@@ -44,6 +44,26 @@ export async function insertRunner(
   return toRunner(row);
 }
 
+/** Counts the runners that belong to a level itself. */
+export async function countRunners(
+  db: Queries,
+  { ownerId, repositoryId }: ActionLevel,
+): Promise<number> {
+  const conditions = [
+    ["owner_id", ownerId],
+    ["repository_id", repositoryId],
+  ] as const;
+  const where = conditions.map(
+    ([column, id]) => `${column} ${id === undefined ? "IS NULL" : "= ?"}`,
+  );
+  const values = conditions.flatMap(([, id]) => id ?? []);
+  const row = await db.get<{ count: number }>(
+    `SELECT COUNT(*) AS count FROM forge_action_runners WHERE ${where.join(" AND ")}`,
+    ...values,
+  );
+  return row?.count ?? 0;
+}
+
 export async function findRunner(db: Queries, id: RunnerId): Promise<ActionRunner | undefined> {
   const row = await db.get<RunnerRow>(
     `SELECT ${columns} FROM forge_action_runners WHERE id = ?`,

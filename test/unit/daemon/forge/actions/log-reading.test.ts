@@ -28,7 +28,10 @@ function createLogDatabase() {
 
 const open = (query: { from_row: number; rows: number }) => {
   const { logs, reads } = createLogDatabase();
-  const answer = toLogAnswer(logs.read(toTaskId(1), toLogRange(query)));
+  const answer = toLogAnswer({
+    name: "ci-a-1.log",
+    rows: logs.read(toTaskId(1), toLogRange(query)),
+  });
   return { answer, reads };
 };
 
@@ -82,6 +85,9 @@ test("a log that cannot be read fails before its head is sent", async () => {
   expect(() => gunzipSync(Buffer.from("no gzip"))).toThrow();
   const masks = { mask: async () => ({ rows: [], sealedMasks: undefined }) };
   const logs = createLogs({ db: { get } as unknown as Database, masks });
-  const answer = toLogAnswer(logs.read(toTaskId(1), toLogRange({ from_row: 0, rows: 0 })));
+  const answer = toLogAnswer({
+    name: "ci-a-1.log",
+    rows: logs.read(toTaskId(1), toLogRange({ from_row: 0, rows: 0 })),
+  });
   await expect(answer.bytes.open()).rejects.toThrow();
 });
