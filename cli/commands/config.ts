@@ -13,6 +13,7 @@ export const entries: readonly Entry[] = [
   verb("list", "List all settings with the origin of each value", () => listConfig),
   verb("get", "Show one setting", () => getConfig),
   verb("set", "Set a value in the config file", () => setConfig),
+  verb("unset", "Remove a setting from the config file", () => unsetConfig),
   verb("path", "Show the paths of croft's files and folders", () => showConfigPath),
 ];
 
@@ -109,6 +110,18 @@ export const setConfig = {
   },
 } satisfies CommandModule;
 
+export const unsetConfig = {
+  operations: [],
+  completions: { key: "settings" },
+  output: shape({ key: "string", value: {}, path: "string" }),
+  writes: true,
+  define(command, cli, run = runConfigSet): void {
+    command
+      .argument("<key>", "the setting, such as public_url")
+      .action((key: string) => run(cli, { key, value: undefined }));
+  },
+} satisfies CommandModule;
+
 interface ConfigSetFlags {
   readonly unset?: true;
   readonly stdin?: true;
@@ -119,14 +132,12 @@ interface ConfigSetFlags {
  * be invalid. @throws CliError `invalid_config`
  */
 async function runConfigSet(cli: CliContext, { key, value }: ConfigSetOptions): Promise<void> {
-  const { editConfig } = await import("../profile/edit-config.ts");
+  const { changeConfig } = await import("../profile/edit-config.ts");
   const { readPaths } = await import("../profile/settings.ts");
   const { configFile, dataDirectory } = readPaths(cli.system, cli.flags);
-  const { text, printed } = editConfig(cli, configFile, key, value);
+  const printed = await changeConfig(cli, configFile, key, value);
   const result = { key, value: printed, path: configFile };
   if (cli.flags.dryRun) throw new DryRun({ set: result });
-  const { writePrivateFile } = await import("../profile/private-files.ts");
-  await writePrivateFile(configFile, text);
   const sentence =
     value === undefined ? `Removed ${key} from ${configFile}.` : `Set ${key} in ${configFile}.`;
   await cli.output.done(result, sentence);

@@ -118,10 +118,9 @@ async function runProfileAdd(
     title: `the profile ${JSON.stringify(name)}`,
     find,
     async create() {
-      if ((await find()) !== undefined)
-        throw new CliError("conflict", `there is a profile ${JSON.stringify(name)} already`);
+      if ((await find()) !== undefined) throw alreadyThere(name);
       if (cli.flags.dryRun) throw new DryRun({ add: { name, url, use } });
-      return cli.profiles.updateProfile(name, (before) => ({ ...before, url }));
+      return addNew(cli, name, url);
     },
     settings: (existing) => [
       { flag: "--url", requested: url ?? undefined, existing: existing.url },
@@ -130,6 +129,20 @@ async function runProfileAdd(
   if (use && !cli.flags.dryRun) await cli.profiles.update((file) => ({ ...file, current: name }));
   const { current } = await cli.profiles.read();
   await cli.output.resource(toShownProfile(name, profile, current), profileColumns);
+}
+
+/** Adds a profile in one change of the file. @throws CliError `conflict` when another process has added it meanwhile */
+async function addNew(cli: CliContext, name: string, url: string | null): Promise<Profile> {
+  const made = cli.profiles.newProfile(url);
+  await cli.profiles.update((file) => {
+    if (file.profiles[name] !== undefined) throw alreadyThere(name);
+    return { ...file, profiles: { ...file.profiles, [name]: made } };
+  });
+  return made;
+}
+
+function alreadyThere(name: string): CliError {
+  return new CliError("conflict", `there is a profile ${JSON.stringify(name)} already`);
 }
 
 export interface ProfileUseOptions {

@@ -110,9 +110,12 @@ export const examples: Examples = {
     ["Show a setting", "croft config get port"],
     ["Print its value", "croft config get port --jq .value"],
   ],
+  "config unset": [
+    ["Take a value out of the file", "croft config unset log_level"],
+    ["See what would change", "croft config unset log_level --dry-run"],
+  ],
   "config set": [
     ["Set a value", "croft config set log_level debug"],
-    ["Take a value out of the file", "croft config set log_level --unset"],
     [
       "Back up the home every night to a bucket",
       "croft config set backup_url 's3://backups/laptop?endpoint=https://nas.lan:9000'",

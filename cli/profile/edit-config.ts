@@ -6,6 +6,7 @@ import type { CliContext } from "../context.ts";
 import { CliError, usageError } from "../errors.ts";
 import { isAmbiguousInYaml } from "../output/formats.ts";
 import { readTextFile } from "./config.ts";
+import { writePrivateFile } from "./private-files.ts";
 import { readAllSettings, toYamlReason } from "./settings.ts";
 
 /** The value that a line of `config set` gives; undefined to unset. */
@@ -28,10 +29,29 @@ export async function toSettingValue(
 export type ConfigValue = string | number | boolean | readonly string[];
 
 /**
+ * Changes one setting of the config file while no other process does, and returns its printed form. With `--dry-run` nothing
+ * is written. @throws CliError `invalid_config` when the result would be invalid; nothing is changed then
+ */
+export async function changeConfig(
+  cli: CliContext,
+  path: string,
+  key: string,
+  value: ConfigValue | undefined,
+): Promise<unknown> {
+  if (cli.flags.dryRun) return editConfig(cli, path, key, value).printed;
+  const { withFileLock } = await import("./lock.ts");
+  return withFileLock(`${path}.lock`, cli.system, async () => {
+    const { text, printed } = editConfig(cli, path, key, value);
+    await writePrivateFile(path, text);
+    return printed;
+  });
+}
+
+/**
  * Changes one setting in the text of the config file, validates the result, and returns it with the setting's printed
  * form.
  */
-export function editConfig(
+function editConfig(
   cli: CliContext,
   path: string,
   key: string,

@@ -42,19 +42,29 @@ export async function withFileLock<T>(
     await touch(ownFile);
     await acquire(path, ownFile, system);
     const beat = setInterval(() => {
-      // The next keep-alive makes up for a failed one.
-      touch(path).catch(() => undefined);
+      // Both names are one file. By its own name: after a long suspension, the lock may be another process's. The next
+      // keep-alive makes up for a failed one.
+      touch(ownFile).catch(() => undefined);
     }, heartbeatMs);
     beat.unref();
     try {
       return await work();
     } finally {
       clearInterval(beat);
-      await rm(path, { force: true });
+      await release(path, ownFile);
     }
   } finally {
     await rm(ownFile, { force: true });
   }
+}
+
+/** Removes the lock if it still is this process's: another one takes over a lock that was not kept alive. */
+async function release(path: string, ownFile: string): Promise<void> {
+  const own = await stat(ownFile);
+  const held = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error;
+  });
+  if (held?.ino === own.ino && held.dev === own.dev) await rm(path, { force: true });
 }
 
 interface Holder {
@@ -67,7 +77,7 @@ async function acquire(path: string, ownFile: string, system: Dependencies): Pro
   while (!(await tryLink(ownFile, path))) {
     if (await isAbandoned(path, system)) await removeAbandoned(path, ownFile, system);
     else if (system.clock() > deadline)
-      throw new CliError("conflict", "another croft process has been signing in for too long", {
+      throw new CliError("conflict", `another croft process has held ${path} for too long`, {
         hint: `if no other croft is running, remove ${path}`,
       });
     else await system.sleep(pollMs + Math.floor(system.pid % pollMs));

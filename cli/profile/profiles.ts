@@ -32,10 +32,15 @@ export interface ProfileFile {
 
 /** The profiles, in `profiles.json` of the configuration folder. */
 export interface Profiles {
+  /** Returns a profile that is in no file yet. */
+  newProfile(url: string | null): Profile;
   read(): Promise<ProfileFile>;
   /** The profile of this run: `--profile`, else the one in use. @throws CliError `invalid_config` when it is missing. */
   inUse(): Promise<NamedProfile>;
-  /** Changes the file. `change` receives the current contents and returns the new ones. */
+  /**
+   * Changes the file while no other process does. `change` receives the current contents and returns the new ones; when it
+   * throws, nothing is changed. @throws CliError `conflict` when another process holds the file for too long
+   */
   update(change: (file: ProfileFile) => ProfileFile): Promise<void>;
   /** Changes one profile, which is made when it is missing. */
   updateProfile(name: string, change: (profile: Profile) => Profile): Promise<Profile>;
@@ -53,15 +58,16 @@ type ProfilesDeps = Pick<CliEnvironment, "config" | "system">;
 
 export function createProfiles(cli: ProfilesDeps): Profiles {
   const path = async () => join((await cli.config()).paths.configDirectory, "profiles.json");
-  const newProfile = (): Profile => ({
+  const newProfile = (url: string | null = null): Profile => ({
     id: Buffer.from(cli.system.random(6)).toString("hex"),
-    url: null,
+    url,
     store: null,
     forge: null,
     vault: null,
   });
 
   const profiles: Profiles = {
+    newProfile,
     async read() {
       const text = readPrivateFile(await path());
       return text === undefined ? emptyFile : parseFile(text, await path());
@@ -81,9 +87,13 @@ export function createProfiles(cli: ProfilesDeps): Profiles {
       });
     },
     async update(change) {
-      const wire = toWire(change(await profiles.read()));
+      const file = await path();
       const { writePrivateFile } = await import("./private-files.ts");
-      await writePrivateFile(await path(), `${JSON.stringify(wire, null, 2)}\n`);
+      const { withFileLock } = await import("./lock.ts");
+      await withFileLock(`${file}.lock`, cli.system, async () => {
+        const wire = toWire(change(await profiles.read()));
+        await writePrivateFile(file, `${JSON.stringify(wire, null, 2)}\n`);
+      });
     },
     async updateProfile(name, change) {
       let changed = newProfile();

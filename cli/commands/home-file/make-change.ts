@@ -168,12 +168,10 @@ async function setVaultStatus(cli: CliContext, handle: string, isActive: boolean
 }
 
 async function writeSetting(cli: CliContext, key: string, value: unknown): Promise<null> {
-  const { editConfig } = await import("../../profile/edit-config.ts");
+  const { changeConfig } = await import("../../profile/edit-config.ts");
   const { readPaths } = await import("../../profile/settings.ts");
-  const { writePrivateFile } = await import("../../profile/private-files.ts");
   const { configFile } = readPaths(cli.system, cli.flags);
-  const edited = editConfig(cli, configFile, key, value as ConfigValue);
-  await writePrivateFile(configFile, edited.text);
+  await changeConfig(cli, configFile, key, value as ConfigValue);
   return null;
 }
 

@@ -1,4 +1,4 @@
-import { mkdir, readdir, stat, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -29,6 +29,17 @@ describe("a lock between processes", () => {
     await Promise.all(Array.from({ length: 30 }, () => withFileLock(path, system, work)));
     expect(most).toBe(1);
     expect(await readdir(join(home.path, "deep"))).toEqual([]);
+  });
+
+  test("a process that was suspended does not release the lock of the one that took it over", async () => {
+    await using home = await temporaryHome();
+    const path = join(home.path, "x.lock");
+    await withFileLock(path, system, async () => {
+      // Without keep-alive for so long, another process takes the lock over.
+      await rm(path);
+      await writeFile(path, JSON.stringify({ pid: process.pid, host: hostname() }));
+    });
+    expect(await readdir(home.path)).toEqual(["x.lock"]);
   });
 
   test("a lock between processes is released when the work fails", async () => {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { z } from "zod";
 import { allEndpoints } from "../../../daemon/contract/all.ts";
 import { type Endpoint, schemaOf } from "../../../daemon/contract/endpoint.ts";
@@ -183,5 +184,7 @@ function toText(format: string | undefined, name: string): string {
   if (format === "date-time" || /_at$|^(?:created|updated)$/.test(name))
     return "2026-11-20T09:30:00Z";
   if (format === "uri" || /url$/.test(name)) return "http://127.0.0.1/sample";
+  // Of the bytes that every download has.
+  if (name === "sha256") return createHash("sha256").update("sample\n").digest("hex");
   return /(?:^|_)id$/.test(name) ? "0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8" : `sample ${name}`;
 }

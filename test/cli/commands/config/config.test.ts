@@ -1,4 +1,4 @@
-import { chmod, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, readdir, readFile, readlink, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
@@ -206,4 +206,43 @@ test("config set of a list of paths in YAML takes what the variable takes, and k
   expect((await set("ocr", "constructor")).error()).toMatchObject({ code: "invalid_config" });
   expect((await set("tls", "off")).code).toBe(0);
   expect(await readFile(path, "utf8")).toContain('tls: "off"\n');
+});
+
+test("changes of the config file and of profiles that are made at once are all kept", async () => {
+  await using home = await temporaryHome();
+  const run = (...line: string[]) => runCli(line, { home: home.path });
+  const lines = [
+    ["config", "set", "port", "8001"],
+    ["config", "set", "log_level", "warn"],
+    ["config", "set", "activity_days", "3"],
+    ["config", "set", "ocr", "true"],
+    ["config", "unset", "host"],
+  ];
+  await writeFile(join(home.path, "config.yaml"), "host: localhost\n");
+  const set = await Promise.all(lines.map((line) => run(...line)));
+  expect(set.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0]);
+  const text = await readFile(join(home.path, "config.yaml"), "utf8");
+  expect(text.trim().split("\n").toSorted()).toEqual(
+    ["activity_days: 3", "log_level: warn", "ocr: true", "port: 8001"].toSorted(),
+  );
+  const names = ["a", "b", "c", "d", "d"];
+  const added = await Promise.all(names.map((name) => run("profile", "add", name)));
+  expect(added.map(({ code }) => code).toSorted()).toEqual([0, 0, 0, 0, 7]);
+  const listed = (await run("profile", "list", "--json")).json() as { name: string }[];
+  expect(listed.map(({ name }) => name).toSorted()).toEqual(["a", "b", "c", "d", "default"]);
+  expect((await readdir(home.path)).filter((name) => name.includes(".lock"))).toEqual([]);
+});
+
+test("config set keeps a link to the config file", async () => {
+  await using home = await temporaryHome();
+  const real = join(home.path, "dotfiles.yaml");
+  await writeFile(real, "port: 8000 # mine\n");
+  await symlink("dotfiles.yaml", join(home.path, "config.yaml"));
+  const ran = await runCli(["config", "set", "port", "8001"], { home: home.path });
+  expect(ran.code, ran.err).toBe(0);
+  expect(await readlink(join(home.path, "config.yaml"))).toBe("dotfiles.yaml");
+  expect(await readFile(real, "utf8")).toBe("port: 8001 # mine\n");
+  await rm(real);
+  expect((await runCli(["config", "set", "port", "8002"], { home: home.path })).code).toBe(0);
+  expect(await readFile(real, "utf8")).toBe("port: 8002\n");
 });
