@@ -36,6 +36,14 @@ export interface ActingUser extends ForgeUser {
   readonly deployKey?: DeployKeyGrant;
 }
 
+/**
+ * Returns whether the caller is this account itself. A job and the holder of a deploy key are nobody's account: what is
+ * allowed to a person by name, as an author or on a list, is not allowed to them.
+ */
+export function isSelf(user: ActingUser, id: UserId | undefined): boolean {
+  return user.id === id && user.task === undefined && user.deployKey === undefined;
+}
+
 /** The authenticated caller of a forge route (forge behaviour, 2.1 to 2.4). */
 export interface ForgeCaller {
   /**

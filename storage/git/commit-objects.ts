@@ -1,6 +1,6 @@
 import type { Git } from "./git.ts";
 import type { ObjectSession } from "./object-session.ts";
-import { readObjects, type ReadOptions } from "./objects.ts";
+import { type ObjectBeginning, readBeginnings, type ReadOptions } from "./objects.ts";
 import { type CommitSignature, toSignature } from "./signatures.ts";
 
 /** A commit as git stores it. */
@@ -33,7 +33,7 @@ export async function readCommitObjects(
   ids: readonly string[],
   options: ReadOptions,
 ): Promise<CommitObject[]> {
-  return toCommits(ids, await readObjects(git, ids, options));
+  return toCommits(ids, await readBeginnings(git, ids, options));
 }
 
 /** Reads commits as `readCommitObjects` does, in a session. @throws GitError */
@@ -41,11 +41,11 @@ export async function readCommitsIn(
   session: ObjectSession,
   ids: readonly string[],
 ): Promise<CommitObject[]> {
-  return toCommits(ids, await session.readAll(ids));
+  return toCommits(ids, await session.readBeginnings(ids));
 }
 
-function toCommits(ids: readonly string[], objects: readonly Buffer[]): CommitObject[] {
-  return objects.map((raw, index) => toCommit(ids[index] ?? "", raw));
+function toCommits(ids: readonly string[], objects: readonly ObjectBeginning[]): CommitObject[] {
+  return objects.map(({ bytes }, index) => toCommit(ids[index] ?? "", bytes));
 }
 
 /** Reads annotated tags by id, in the order of the ids. @throws GitError */
@@ -54,9 +54,9 @@ export async function readTagObjects(
   ids: readonly string[],
   options: ReadOptions,
 ): Promise<TagObject[]> {
-  const objects = await readObjects(git, ids, options);
-  return objects.map((raw, index) => {
-    const { headers, message } = parse(raw);
+  const objects = await readBeginnings(git, ids, options);
+  return objects.map(({ bytes }, index) => {
+    const { headers, message } = parse(bytes);
     const tagger = headers.get("tagger")?.[0];
     return {
       id: ids[index] ?? "",
@@ -83,30 +83,53 @@ function toCommit(id: string, raw: Buffer): CommitObject {
   };
 }
 
-/** Splits an object into its headers, whose values may continue on lines that begin with a space, and its message. */
+/**
+ * Splits an object into its headers, whose values may continue on lines that begin with a space, and its message. All of
+ * it has the encoding that a header states (git-commit, Discussion).
+ */
 function parse(raw: Buffer): {
   readonly headers: ReadonlyMap<string, string[]>;
   readonly message: string;
 } {
   const blank = raw.indexOf("\n\n");
-  const head = raw.toString("utf8", 0, blank === -1 ? raw.byteLength : blank);
+  // Split as bytes: in some encodings only the decoded text could be ambiguous.
+  const head = raw.toString("latin1", 0, blank === -1 ? raw.byteLength : blank);
+  const encoding = /^encoding (.+)$/m.exec(head)?.[1] ?? "utf-8";
   const headers = new Map<string, string[]>();
   for (const line of head.replaceAll("\n ", "\0").split("\n")) {
     const space = line.indexOf(" ");
     const name = line.slice(0, space);
-    const value = line.slice(space + 1).replaceAll("\0", "\n");
+    const text = line.slice(space + 1).replaceAll("\0", "\n");
+    const value = decode(Buffer.from(text, "latin1"), encoding);
     const values = headers.get(name);
     if (values === undefined) headers.set(name, [value]);
     else values.push(value);
   }
   const body = blank === -1 ? Buffer.alloc(0) : raw.subarray(blank + 2);
-  return { headers, message: decode(body, headers.get("encoding")?.[0] ?? "utf-8") };
+  return { headers, message: decode(body, encoding) };
 }
 
-/** A commit may state the encoding of its message; an unknown one is read as UTF-8. */
+/** Names of encodings that git's converter knows besides those of the Encoding standard. */
+const encodingNames: Readonly<Record<string, string>> = {
+  "latin-1": "latin1",
+  cp932: "shift_jis",
+  "shift-jis": "shift_jis",
+  eucjp: "euc-jp",
+  euckr: "euc-kr",
+  cp949: "euc-kr",
+  uhc: "euc-kr",
+  cp936: "gbk",
+  euccn: "gbk",
+  "euc-cn": "gbk",
+  cp950: "big5",
+  cp20866: "koi8-r",
+};
+
+/** Decodes a text; an unknown encoding is read as UTF-8. Bytes that cannot be decoded become replacement characters. */
 function decode(bytes: Buffer, encoding: string): string {
+  const label = encoding.trim().toLowerCase();
   try {
-    return new TextDecoder(encoding, { ignoreBOM: true }).decode(bytes);
+    return new TextDecoder(encodingNames[label] ?? label, { ignoreBOM: true }).decode(bytes);
   } catch (error) {
     if (error instanceof RangeError) return bytes.toString("utf8");
     throw error;

@@ -1,6 +1,5 @@
 import { GitError } from "./git.ts";
 import type { ObjectSession } from "./object-session.ts";
-import { OBJECT_BYTES_MAX } from "./objects.ts";
 
 /** Reads commits, and compares one folder of their trees, for a search of the history. */
 export interface HistoryObjects {
@@ -41,10 +40,9 @@ export function openHistoryObjects(objects: ObjectSession, folder: string): Hist
   /** Reads whole objects. */
   async function readWhole(ids: readonly string[]): Promise<readonly Buffer[]> {
     countReads(ids.length);
-    const contents = await objects.readAll(ids);
-    // `readAll` truncates a longer object to this length.
-    if (contents.some(({ byteLength }) => byteLength >= OBJECT_BYTES_MAX)) throw new SearchLimit();
-    return contents;
+    const contents = await objects.readBeginnings(ids);
+    if (contents.some(({ isCut }) => isCut)) throw new SearchLimit();
+    return contents.map((each) => each.bytes);
   }
 
   async function findFolders(trees: readonly string[]): Promise<void> {

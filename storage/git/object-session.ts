@@ -3,6 +3,7 @@ import {
   findObjects,
   isObjectType,
   OBJECT_BYTES_MAX,
+  type ObjectBeginning,
   type ObjectInfo,
   OUTPUT_BYTES_MAX,
   type ReadOptions,
@@ -19,10 +20,10 @@ export interface ObjectSession {
   /** Reads a whole object. @throws GitError `too_long` when it is larger than `bytesMax`, `failed` when it is missing */
   read(id: string, bytesMax: number): Promise<Buffer>;
   /**
-   * Reads the first 256 KiB of each object, as `readObjects` does. @throws GitError `failed` when one is missing, `too_long`
+   * Reads the first 256 KiB of each object, as the function `readBeginnings` does. @throws GitError `failed` when one is missing, `too_long`
    * when git would write more than 1 GiB
    */
-  readAll(ids: readonly string[]): Promise<Buffer[]>;
+  readBeginnings(ids: readonly string[]): Promise<ObjectBeginning[]>;
   /**
    * Returns a file or link of a commit or tree by its path. Undefined when it is missing, and for entries that a
    * session cannot read: folders, submodules, paths with line breaks, and names in very large folders. @throws
@@ -112,12 +113,12 @@ export function openObjectSession(git: Git, { directory, signal }: ReadOptions):
       });
     },
 
-    async readAll(ids) {
+    async readBeginnings(ids) {
       if (ids.length === 0) return [];
       return ask(
         ids.map((id) => `contents ${id}`),
         async (reader) => {
-          const objects: Buffer[] = [];
+          const objects: ObjectBeginning[] = [];
           let total = 0;
           for (const id of ids) {
             const info = toInfo(await reader.line(), id);
@@ -127,7 +128,10 @@ export function openObjectSession(git: Git, { directory, signal }: ReadOptions):
             if (total > OUTPUT_BYTES_MAX)
               throw new GitError("too_long", "git cat-file: too much output");
             const bytesToRead = Math.min(info.size, OBJECT_BYTES_MAX);
-            objects.push(await reader.bytes(bytesToRead));
+            objects.push({
+              bytes: await reader.bytes(bytesToRead),
+              isCut: bytesToRead < info.size,
+            });
             await reader.skip(info.size - bytesToRead + 1);
           }
           return objects;

@@ -50,16 +50,44 @@ export async function findObjects(
   });
 }
 
+/** The beginning of an object. */
+export interface ObjectBeginning {
+  readonly bytes: Buffer;
+  /** Whether the object is longer. */
+  readonly isCut: boolean;
+}
+
 /**
  * Reads objects by id, in one run of git, in the order of the ids. Meant for commits, tags and links: of each object the
  * first 256 KiB are returned, so that a commit with a huge message does not hide the commits beside it.
  * @throws GitError `too_long` when git writes more than 1 GiB or takes longer than a minute; `failed` when one is missing
  */
-export async function readObjects(
+export function readBeginnings(
   git: Git,
   ids: readonly string[],
-  { directory, signal }: ReadOptions,
+  options: ReadOptions,
+): Promise<ObjectBeginning[]> {
+  return readUpTo(git, ids, OBJECT_BYTES_MAX, options);
+}
+
+/** Reads whole objects as `readBeginnings` does. @throws GitError `too_long` also when one is larger than `bytesMax` */
+export async function readWholeObjects(
+  git: Git,
+  ids: readonly string[],
+  { bytesMax, ...options }: ReadOptions & { readonly bytesMax: number },
 ): Promise<Buffer[]> {
+  const objects = await readUpTo(git, ids, bytesMax, options);
+  if (objects.some(({ isCut }) => isCut))
+    throw new GitError("too_long", `git cat-file: an object has more than ${bytesMax} bytes`);
+  return objects.map(({ bytes }) => bytes);
+}
+
+async function readUpTo(
+  git: Git,
+  ids: readonly string[],
+  bytesMax: number,
+  { directory, signal }: ReadOptions,
+): Promise<ObjectBeginning[]> {
   if (ids.length === 0) return [];
   signal?.throwIfAborted();
   const child = git.start(["cat-file", "--batch"], { directory });
@@ -69,7 +97,7 @@ export async function readObjects(
     isLate = true;
     child.stop();
   }, TIMEOUT_MS);
-  const parser = createObjectParser();
+  const parser = createObjectParser(bytesMax);
   child.stdin.end(ids.map((id) => `${id}\n`).join(""));
   let isRead = false;
   try {
@@ -93,13 +121,14 @@ const HEADER_BYTES_MAX = 256;
 const TIMEOUT_MS = 60_000;
 
 /** Parses the output of `git cat-file --batch` as it arrives, and keeps the beginning of each object. */
-function createObjectParser() {
-  const objects: Buffer[] = [];
+function createObjectParser(bytesMax: number) {
+  const objects: ObjectBeginning[] = [];
   let header = "";
   let parts: Buffer[] = [];
   /** Bytes of the object, its line break included, that have not arrived; undefined while the header arrives. */
   let remaining: number | undefined;
   let bytesToKeep = 0;
+  let isCut = false;
   let total = 0;
 
   /** Returns how many bytes of the chunk it has consumed. */
@@ -110,7 +139,8 @@ function createObjectParser() {
       throw new GitError("failed", `git cat-file: ${header.slice(0, HEADER_BYTES_MAX)}`);
     if (end === -1) return chunk.byteLength;
     const size = Number(header.slice(header.lastIndexOf(" ") + 1));
-    [remaining, bytesToKeep, header, parts] = [size + 1, Math.min(size, OBJECT_BYTES_MAX), "", []];
+    [remaining, bytesToKeep, header, parts] = [size + 1, Math.min(size, bytesMax), "", []];
+    isCut = size > bytesMax;
     return end + 1;
   };
 
@@ -132,7 +162,7 @@ function createObjectParser() {
         remaining -= consumed;
         at += consumed;
         if (remaining > 0) continue;
-        objects.push(Buffer.concat(parts));
+        objects.push({ bytes: Buffer.concat(parts), isCut });
         remaining = undefined;
       }
     },

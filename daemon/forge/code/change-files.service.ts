@@ -1,5 +1,6 @@
 import { type CommitObject, readCommitObjects } from "../../../storage/git/commit-objects.ts";
 import type { LastCommit } from "../../../storage/git/last-commits.ts";
+import { findFault } from "../../../storage/git/check-commit.ts";
 import { findEntries, type TreeEntry } from "../../../storage/git/trees.ts";
 import {
   type DatedPerson,
@@ -114,13 +115,18 @@ export function createFileChanges({
     const head = await getHead(code, branch);
     const before = target === branch ? head : await findFree(code, target, wish.isForced);
     const changes = await planChanges(code, head, operations);
+    const key = newId();
     const id = await writeCommit(git, directory, {
       parent: head,
       changes,
-      key: newId(),
+      key,
       ...toSignatures(user, wish),
       message: toMessage(operations, wish, user),
     });
+    const written = changes.filter(({ kind }) => kind === "write").map(({ path }) => path);
+    const checked = { commit: id, from: head, paths: written, key };
+    const fault = await findFault(git, directory, checked);
+    if (fault !== undefined) throw new AppError("unprocessable", `git refuses a file: ${fault}`);
     const ref = HEADS + target;
     const outcome = await writeRefs(owned, user, [{ ref, before, after: id }]);
     if (outcome === "stale") return undefined;

@@ -1,7 +1,7 @@
 import { createCommitGraphReader } from "../../../storage/git/commit-graph.ts";
 import { type LastCommit, readLastCommits } from "../../../storage/git/last-commits.ts";
 import { type ObjectSession, withObjectSession } from "../../../storage/git/object-session.ts";
-import { readObjects } from "../../../storage/git/objects.ts";
+import { readBeginnings } from "../../../storage/git/objects.ts";
 import { readSubmodules } from "../../../storage/git/submodules.ts";
 import {
   findDecodedEntry,
@@ -242,12 +242,14 @@ async function addDetails(
   const links = entries
     .map(({ entry }) => entry)
     .filter(({ mode, size }) => mode === SYMLINK && size <= LINK_BYTES_MAX);
-  const targets = await readObjects(
+  const targets = await readBeginnings(
     git,
     links.map(({ id }) => id),
     options,
   );
-  const targetOf = new Map(links.map(({ id }, index) => [id, targets[index]?.toString("utf8")]));
+  const targetOf = new Map(
+    links.map(({ id }, index) => [id, targets[index]?.bytes.toString("utf8")]),
+  );
   const hasSubmodules = entries.some(({ entry }) => entry.type === "commit");
   const submodules = hasSubmodules ? await readSubmodules(git, commitId, options) : undefined;
   return entries.map((each) => ({

@@ -2,7 +2,7 @@ import { findEntries, type TreeEntry } from "../../../storage/git/trees.ts";
 import type { TreeChange } from "../../../storage/git/write-commit.ts";
 import { AppError } from "../../errors.ts";
 import type { OpenedCode } from "./open-code.ts";
-import { cleanFilePath } from "./paths.ts";
+import { cleanFilePath, cleanNewPath } from "./paths.ts";
 
 /** One change of a file, with clean paths. */
 export interface FileOperation {
@@ -43,7 +43,8 @@ export function toFileOperation(request: {
       "unprocessable",
       `invalid file operation: ${operation} ${request.path}, supported operations are create, update, delete`,
     );
-  const path = cleanFilePath(request.path);
+  // A file with an old, odd name can still be deleted, or moved to a better one.
+  const path = operation === "delete" ? cleanFilePath(request.path) : cleanNewPath(request.path);
   return {
     kind: kinds[operation],
     path,

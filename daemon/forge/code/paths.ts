@@ -39,6 +39,23 @@ export function cleanFilePath(requestedPath: string): string {
 }
 
 /**
+ * Returns the path of a file that is to be written. Besides what `cleanFilePath` refuses, it refuses what would leave the
+ * folder of a clone on another system, as `..` beside a backslash, and control characters, which break the output of
+ * programs that list files by line.
+ */
+export function cleanNewPath(requestedPath: string): string {
+  const path = cleanFilePath(requestedPath);
+  const leaves = path.split(/[/\\]/).some((piece) => piece.trimEnd() === "..");
+  // oxlint-disable-next-line no-control-regex -- refuses control characters
+  if (leaves || /[\u0000-\u001f\u007f]/.test(path))
+    throw new AppError(
+      "unprocessable",
+      `path contains a malformed path component [path: ${requestedPath}]`,
+    );
+  return path;
+}
+
+/**
  * Returns whether a part names the `.git` folder on any system: in any letter case, with trailing dots and blanks, with
  * ignored characters, by its short name, as a stream, or after a backslash.
  */

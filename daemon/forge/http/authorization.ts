@@ -102,10 +102,13 @@ async function findPathUser(
 
 /**
  * Returns the path of a target with the current name. Replaces the former one by its position, because it may be
- * percent-encoded there, or equal to another segment of the route.
+ * percent-encoded there, or equal to another segment of the route. For a page, which calls the route on behalf of its
+ * own address, it is the address of the account.
  */
 function toMovedPath(target: string, route: string, name: string): string {
   const [path = ""] = target.split("?");
+  if (!path.startsWith(route.slice(0, route.indexOf(":"))))
+    return `/api/v1/users/${encodeURIComponent(name)}`;
   const position = route.split("/").indexOf(":username");
   return path
     .split("/")

@@ -1,9 +1,8 @@
 import type { Database } from "../../../storage/engine/database.ts";
-import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
-import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
 import { AppError } from "../../errors.ts";
 import type { TaskGrant } from "../caller.ts";
+import { findOwned } from "../repositories/repositories.service.ts";
 
 /**
  * Routes that the token of a job may use, with the unit that each needs. The first match counts; other routes are
@@ -13,7 +12,7 @@ const ROUTES: readonly (readonly [path: RegExp, unit: string])[] = [
   [/^\/api\/v1\/version$/, "metadata"],
   [/^\/api\/v1\/repos\/:owner\/:repo$/, "metadata"],
   [/^\/api\/v1\/repos\/:owner\/:repo\/(?:statuses\/|commits\/[^/]+\/status)/, "statuses"],
-  [/^\/api\/v1\/repos\/:owner\/:repo\/issues\/[^/]+\/subscriptions/, "none"],
+  [/^\/api\/v1\/repos\/:owner\/:repo\/issues\/[^/]+\/(?:subscriptions|stopwatch|times)/, "none"],
   [/^\/api\/v1\/repos\/:owner\/:repo\/(?:issues|labels|milestones)(?:\/|$)/, "issues"],
   [/^\/api\/v1\/repos\/:owner\/:repo\/pulls(?:\/|$)/, "pull-requests"],
   [
@@ -66,12 +65,8 @@ async function isOwnRepository(
   { repositoryId }: TaskGrant,
   params: Readonly<Record<string, string>>,
 ): Promise<boolean> {
-  const repository = await findRepositoryById(db, repositoryId);
-  const owner = repository && (await findUserById(db, repository.ownerId));
-  if (repository === undefined || owner === undefined) return false;
-  const decode = (name: string) => decodeURIComponent(params[name] ?? "").toLowerCase();
-  return (
-    decode("owner") === owner.lowerName &&
-    decode("repo").replace(/\.git$/, "") === repository.name.toLowerCase()
-  );
+  const decode = (name: string) => decodeURIComponent(params[name] ?? "");
+  // By its current name or a former one, as the route itself will find it.
+  const path = { owner: decode("owner"), repo: decode("repo").replace(/\.git$/i, "") };
+  return (await findOwned(db, path))?.repository.id === repositoryId;
 }

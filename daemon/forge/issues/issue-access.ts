@@ -1,10 +1,9 @@
 import type { Queries, Transaction } from "../../../storage/engine/database.ts";
 import { findIssue, type ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
 import type { UnitOrAny } from "../../../storage/tables/forge/accounts/team-access.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
-import type { ForgeCaller } from "../caller.ts";
+import { type ActingUser, type ForgeCaller, isSelf } from "../caller.ts";
 import { isArchived, notFound } from "../refusals.ts";
 import { type AccessLevel, findAccess, isPublic, reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
@@ -95,9 +94,9 @@ export function canWrite({ access }: OpenedRepository): boolean {
 export function assertMayChange(
   opened: OpenedRepository,
   authorId: UserId | undefined,
-  user: ForgeUser,
+  user: ActingUser,
 ): void {
-  if (authorId !== user.id && !canWrite(opened))
+  if (!isSelf(user, authorId) && !canWrite(opened))
     throw new AppError("forbidden", "user should be the author or have write access");
 }
 

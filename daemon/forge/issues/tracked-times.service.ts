@@ -16,7 +16,7 @@ import {
 import { type ForgeUser, findUserByName } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
-import type { ForgeCaller } from "../caller.ts";
+import { type ForgeCaller, isSelf } from "../caller.ts";
 import { toQueryRange } from "../notifications/query-time.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { reaches } from "../repositories/access.ts";
@@ -110,7 +110,7 @@ export function createTrackedTimes({
     ): Promise<TimePage> {
       const opened = await open(db, path, caller, `/times/${encodeURIComponent(path.user)}`);
       const user = await getUser(db, path.user);
-      if (user.id !== caller.user.id && !reaches(opened.access, "admin")) throw notAllowed();
+      if (!isSelf(caller.user, user.id) && !reaches(opened.access, "admin")) throw notAllowed();
       const filter = { repositoryId: opened.repository.id, userId: user.id };
       return list(filter, caller, window);
     },
@@ -251,7 +251,7 @@ export function createTrackedTimes({
     name: string,
   ): Promise<UserId | undefined> {
     const userId = name.trim() === "" ? undefined : (await getUser(db, name.trim())).id;
-    if (canWrite(opened) || userId === caller.user.id) return userId;
+    if (canWrite(opened) || isSelf(caller.user, userId)) return userId;
     if (userId !== undefined) throw notAllowed();
     return caller.user.id;
   }
@@ -278,8 +278,8 @@ export function createTrackedTimes({
     const mayTrack =
       findTimeTracking(opened.repository.settings) === "readers" ||
       canWrite(opened) ||
-      issue.authorId === caller.user.id ||
-      (await listAssignees(tx, issue.id)).includes(caller.user.id);
+      isSelf(caller.user, issue.authorId) ||
+      (await listAssignees(tx, issue.id)).some((id) => isSelf(caller.user, id));
     if (!mayTrack) throw new AppError("forbidden", "user may not track time on this issue");
     return { opened, issue };
   }

@@ -84,7 +84,7 @@ export function createPageHandler(deps: PageHandlerDeps): AnswerPage {
       if (request.signal.aborted && isAbort(error)) return unsent;
       const refusal = toRefusal(error);
       if (refusal === undefined) deps.reportBug(error, request);
-      if (refusal?.code === "moved") return moved(refusal, toBasePath(urls));
+      if (refusal?.code === "moved") return moved(refusal, toBasePath(urls), request.target);
       const status = refusal === undefined ? 500 : statusOfCode[refusal.code];
       const page = toErrorPage(status, refusal?.message, session !== undefined);
       return send(page, request, session);
@@ -233,11 +233,24 @@ function toAsset(type: string, body: string): SentPage {
   };
 }
 
-/** A renamed user or repository: the address of the API becomes that of the page. */
-function moved({ data }: AppError, basePath: string): SentPage {
-  const path = (data.location ?? "/").replace(/^\/api\/v1\/(?:repos|users|orgs)/, "");
-  const location = basePath + path;
-  return { status: 307, headers: { ...HEADERS, Location: location }, body: undefined };
+/** A renamed user or repository: the same page under the current names, which the address in the API contains. */
+function moved({ data }: AppError, basePath: string, target: string): SentPage {
+  const Location = basePath + toMovedPage(data.location ?? "/", target);
+  return { status: 307, headers: { ...HEADERS, Location }, body: undefined };
+}
+
+/** Replaces the owner, and the repository if the address in the API has one, at the beginning of a page's address. */
+export function toMovedPage(location: string, target: string): string {
+  const [, owner, repo] =
+    /^\/api\/v1\/(?:(?:users|orgs)\/([^/?]+)|repos\/([^/]+)\/([^/?]+))/
+      .exec(location)
+      ?.filter((part) => part !== undefined) ?? [];
+  if (owner === undefined) return "/";
+  const [, formerOwner = "", formerRepo = "", rest = ""] =
+    /^\/([^/?]*)((?:\/[^/?]*)?)(.*)$/s.exec(target) ?? [];
+  // Public keys of an account have its name and an ending.
+  const ending = repo === undefined ? (/\.(?:keys|gpg)$/.exec(formerOwner)?.[0] ?? "") : "";
+  return `/${owner}${ending}${repo === undefined ? formerRepo : `/${repo}`}${rest}`;
 }
 
 /** Refuses a form that no page of this session sent. The sign-in form has no session yet: only a page here may send it. */

@@ -113,6 +113,8 @@ async function isListed(
   users: readonly UserId[] = [],
   teams: readonly TeamId[] = [],
 ): Promise<boolean> {
+  // Otherwise a listed person who starts a run would let its workflow push.
+  if (user.task !== undefined) return false;
   if (users.includes(user.id)) return true;
   for (const id of teams) if (await isTeamMember(db, id, user.id)) return true;
   return false;

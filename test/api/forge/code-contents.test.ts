@@ -46,6 +46,47 @@ describe("writing files", () => {
     expect(Date.parse(committer.date)).toBeGreaterThanOrEqual(started);
   });
 
+  test("the API writes nothing that a push may not, and no name that git reads as another ref", async () => {
+    const path = await newRepository();
+    const content = encode('[submodule "x"]\n\tpath = x\n\turl = -u./evil\n');
+    const refused = await by("mira", "POST", `${path}/contents/.gitmodules`, { content });
+    expect([refused.status, refused.json.message]).toEqual([
+      422,
+      expect.stringContaining("gitmodulesUrl") as string,
+    ]);
+    const plain = await by("mira", "POST", `${path}/contents/evil.txt`, { content });
+    expect(plain.status).toBe(201);
+    for (const target of ["deep/.GITMODULES", ".gitmodules", "gitmod~1"]) {
+      const rename = { operation: "rename", from_path: "evil.txt", path: target };
+      const moved = await by("mira", "POST", `${path}/contents`, { files: [rename] });
+      expect([target, moved.status]).toEqual([target, 422]);
+    }
+    const good = encode('[submodule "x"]\n\tpath = x\n\turl = ../x.git\n');
+    expect(
+      (await by("mira", "POST", `${path}/contents/.gitmodules`, { content: good })).status,
+    ).toBe(201);
+    for (const name of ["a\\..\\..\\evil", "..\\evil", "two\nlines", "a\rb", "bell\u0007"]) {
+      const address = `${path}/contents/${encodeURIComponent(name)}`;
+      expect([name, (await by("mira", "POST", address, { content: "" })).status]).toEqual([
+        name,
+        422,
+      ]);
+    }
+    for (const name of ["HEAD", "refs/heads/main", "a".repeat(40)]) {
+      const made = await by("mira", "POST", `${path}/branches`, { new_branch_name: name });
+      const tag = await by("mira", "POST", `${path}/tags`, { tag_name: name });
+      const file = await by("mira", "POST", `${path}/contents/b`, {
+        content: "",
+        new_branch: name,
+      });
+      expect([name, made.status, tag.status, file.status]).toEqual([name, 422, 422, 422]);
+    }
+    const names = (await by("mira", "GET", `${path}/branches`)).json.map(
+      ({ name }: { name: string }) => name,
+    );
+    expect(names).toEqual(["main"]);
+  });
+
   test("a file is created, changed, moved and deleted, each in a commit of its own", async () => {
     const path = await newRepository();
     const made = await by("mira", "POST", `${path}/contents/docs/a.txt`, {
@@ -97,7 +138,7 @@ describe("writing files", () => {
   test("git clones the written files, and the repository stays intact", async () => {
     const path = await newRepository();
     const name = path.split("/").at(-1) ?? "";
-    const odd = 'a "b"\n\tc\\d.txt';
+    const odd = 'a "b" c\\d é.txt';
     const made = await by("mira", "POST", `${path}/contents/${encodeURIComponent(odd)}`, {
       content: encode(Buffer.from([0, 255, 10, 13])),
     });

@@ -172,6 +172,28 @@ describe("the token of a job", () => {
   });
 });
 
+test("the token of a job is on no list of people of a branch protection, nor its user's stopwatch", async () => {
+  const path = "/repos/mira/open-job";
+  const url = (user: string, token: string) =>
+    `${daemon.url.replace("://", `://${user}:${token}@`)}/mira/open-job.git`;
+  const rule = { rule_name: "guarded", enable_push: true, enable_push_whitelist: true };
+  const made = await people.by("mira", "POST", `${path}/branch_protections`, {
+    ...rule,
+    push_whitelist_usernames: ["mira"],
+  });
+  expect(made.status).toBe(201);
+  await git.run("clone", "-q", url("mira", people.tokenOf("mira")), "guarded");
+  const refused = await git.in("guarded", "push", url("job", jobToken), "HEAD:guarded");
+  expect(refused.errors).toContain("not allowed to push to protected branch guarded");
+  expect(await git.in("guarded", "push", url("job", jobToken), "HEAD:free")).toMatchObject({
+    exitCode: 0,
+  });
+  expect(await git.in("guarded", "push", "origin", "HEAD:guarded")).toMatchObject({ exitCode: 0 });
+  await people.by("mira", "POST", `${path}/issues`, { title: "Timed" });
+  const start = { method: "POST", token: jobToken };
+  expect(await status(`/api/v1${path}/issues/1/stopwatch/start`, start)).toBe(403);
+});
+
 describe("credentials of actions", () => {
   test("credentials of a runner and runtime tokens of a job do not authenticate elsewhere", async () => {
     for (const secret of [runner.token, runtimeToken])

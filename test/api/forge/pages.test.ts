@@ -467,6 +467,16 @@ describe("a page", () => {
     const moved = await open(`/${mira}/${name}`);
     expect(moved.status).toBe(307);
     expect(moved.headers.get("location")).toBe(`/${mira}-new/${name}`);
+    for (const [from, to] of [
+      [`/${mira}`, `/${mira}-new`],
+      [`/${mira}.keys`, `/${mira}-new.keys`],
+      [
+        `/${mira}/${name}/raw/branch/main/a%20b?x=1`,
+        `/${mira}-new/${name}/raw/branch/main/a%20b?x=1`,
+      ],
+      [`/${mira}/${name}/issues?state=closed`, `/${mira}-new/${name}/issues?state=closed`],
+    ])
+      expect([from, (await open(from ?? "")).headers.get("location")]).toEqual([from, to]);
   });
 
   test("pages answer a plain 404 to clients that do not accept HTML, and refuse hostile addresses", async () => {

@@ -101,6 +101,15 @@ describe("a repository from a template", () => {
     expect((await git.run("-C", "copy", "fsck", "--strict")).exitCode).toBe(0);
   });
 
+  test("an expanded file of more than 256 KiB keeps all of its bytes", async () => {
+    await by("olga", "POST", "/user/repos", { name: "long", auto_init: true, template: true });
+    const text = `${"0123456789abcdef\n".repeat(20_000)}\${REPO_NAME}\n`;
+    await put({ ".gitea/template": "*.txt\n", "long.txt": text }, "/repos/olga/long");
+    const made = await generate("olga", { name: "longer" }, "/repos/olga/long");
+    expect(made.status, made.text).toBe(201);
+    expect(await rawOf("olga/longer", "long.txt")).toBe(text.replace("${REPO_NAME}", "longer"));
+  });
+
   test("a generated repository keeps links, executables and submodules, and the rules are not read through a link", async () => {
     await by("olga", "POST", "/user/repos", { name: "odd", template: true });
     const url = daemon.url.replace("//", `//olga:${people.tokenOf("olga")}@`);

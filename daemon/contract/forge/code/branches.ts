@@ -9,7 +9,7 @@ import {
   requiredText,
 } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
-import { isRefName } from "../repositories/rules.ts";
+import { isNewRefName, isRefName } from "../repositories/rules.ts";
 import {
   refusedWriteReplies,
   payloadCommitShape,
@@ -20,6 +20,7 @@ import {
 
 const NAME_MAX = 100;
 const refName = { max: NAME_MAX, rules: [["GitRefName", isRefName]] } as const;
+const newRefName = { max: NAME_MAX, rules: [["GitRefName", isNewRefName]] } as const;
 const params = repositoryParams.extend({ branch: z.string() });
 
 const branchShape = z.object({
@@ -69,7 +70,7 @@ export const createBranch = endpoint({
   limit: writeLimit,
   params: repositoryParams,
   body: z.object({
-    new_branch_name: requiredText(refName).register(bindingNames, { field: "BranchName" }),
+    new_branch_name: requiredText(newRefName).register(bindingNames, { field: "BranchName" }),
     old_branch_name: optionalText(refName),
     old_ref_name: optionalText(refName),
   }),
@@ -102,7 +103,7 @@ export const renameBranch = endpoint({
   gate: forgeUser("repository"),
   limit: writeLimit,
   params,
-  body: z.object({ name: requiredText(refName) }),
+  body: z.object({ name: requiredText(newRefName) }),
   replies: { 204: empty, ...refusedWriteReplies },
 });
 

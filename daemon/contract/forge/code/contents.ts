@@ -11,7 +11,7 @@ import {
   wireTime,
 } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
-import { isRefName } from "../repositories/rules.ts";
+import { isNewRefName } from "../repositories/rules.ts";
 import {
   refusedWriteReplies,
   commitMetaShape,
@@ -135,7 +135,7 @@ const BODY_BYTES_MAX = 32 * 1024 * 1024;
 /** Files that one commit changes. */
 const FILES_MAX = 1_000;
 
-const branch = optionalText({ max: BRANCH_MAX, rules: [["GitRefName", isRefName]] });
+const branch = optionalText({ max: BRANCH_MAX, rules: [["GitRefName", isNewRefName]] });
 const person = optionalMembers({
   name: optionalText({ max: 100 }),
   email: optionalText({ max: 254 }),

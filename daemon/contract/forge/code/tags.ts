@@ -2,7 +2,7 @@ import { z } from "zod";
 import { anyoneWithin, empty, endpoint, forgeUser } from "../../endpoint.ts";
 import { optionalText, paging, requiredText } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
-import { isRefName } from "../repositories/rules.ts";
+import { isNewRefName } from "../repositories/rules.ts";
 import {
   refusedWriteReplies,
   commitMetaShape,
@@ -63,7 +63,7 @@ export const createTag = endpoint({
   limit: writeLimit,
   params: repositoryParams,
   body: z.object({
-    tag_name: requiredText({ max: NAME_MAX, rules: [["GitRefName", isRefName]] }),
+    tag_name: requiredText({ max: NAME_MAX, rules: [["GitRefName", isNewRefName]] }),
     message: optionalText({ max: MESSAGE_MAX }),
     target: optionalText({ max: NAME_MAX }),
   }),

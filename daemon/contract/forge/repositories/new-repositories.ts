@@ -9,7 +9,7 @@ import {
   usernameParams,
 } from "../common.ts";
 import { repositoryShape } from "./repositories.ts";
-import { isAlphaDashDot, isRefName } from "./rules.ts";
+import { isAlphaDashDot, isNewRefName } from "./rules.ts";
 
 // In the order in which the document reports violations.
 const body = z.object({
@@ -22,7 +22,7 @@ const body = z.object({
   gitignores: optionalText(),
   license: optionalText({ max: 100 }),
   readme: optionalText({ max: 255 }),
-  default_branch: optionalText({ max: 100, rules: [["GitRefName", isRefName]] }),
+  default_branch: optionalText({ max: 100, rules: [["GitRefName", isNewRefName]] }),
   trust_model: optionalText(),
   object_format_name: optionalText({ max: 6 }),
 });
@@ -91,7 +91,7 @@ export const generateRepository = endpoint({
   body: z.object({
     owner: optionalText(),
     name: requiredText({ max: 100, rules: [["AlphaDashDot", isAlphaDashDot]] }),
-    default_branch: optionalText({ max: 100, rules: [["GitRefName", isRefName]] }),
+    default_branch: optionalText({ max: 100, rules: [["GitRefName", isNewRefName]] }),
     description: optionalText({ max: 2048 }),
     private: optionalFlag,
     // The parts that are copied from the template: at least one.

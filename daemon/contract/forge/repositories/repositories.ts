@@ -10,7 +10,7 @@ import {
   wireTime,
 } from "../common.ts";
 import { teamShape } from "../accounts/orgs.ts";
-import { isAlphaDashDot, isRefName } from "./rules.ts";
+import { isAlphaDashDot, isNewRefName } from "./rules.ts";
 import {
   externalTrackerShape,
   externalWikiShape,
@@ -143,7 +143,7 @@ export const editRepository = endpoint({
     website: optionalText({ max: 1024, rules: [["Url", isWebUrl]] }),
     private: optionalFlag,
     template: optionalFlag,
-    default_branch: optionalText({ max: 100, rules: [["GitRefName", isRefName]] }),
+    default_branch: optionalText({ max: 100, rules: [["GitRefName", isNewRefName]] }),
     archived: optionalFlag,
     ...settingMembers,
   }),

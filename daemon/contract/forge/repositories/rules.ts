@@ -3,6 +3,15 @@ export function isAlphaDashDot(name: string): boolean {
   return /^[A-Za-z0-9_.-]+$/.test(name);
 }
 
+/**
+ * Returns whether a branch or tag may be created with this name. Git accepts more from a client, but would read these as
+ * something else: `HEAD`, full names of refs, and names that look like the id of a commit.
+ */
+export function isNewRefName(name: string): boolean {
+  if (name === "HEAD" || name.startsWith("refs/")) return false;
+  return isRefName(name) && !/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/i.test(name);
+}
+
 /** Returns whether this is a valid name of a branch (forge behaviour, 6.5). */
 export function isRefName(name: string): boolean {
   // oxlint-disable-next-line no-control-regex -- the pattern refuses control characters

@@ -1,7 +1,8 @@
 import { setImmediate } from "node:timers/promises";
+import { findFault } from "../../../../storage/git/check-commit.ts";
 import { copyTree } from "../../../../storage/git/copy-tree.ts";
 import type { Git } from "../../../../storage/git/git.ts";
-import { findObjects, readObjects } from "../../../../storage/git/objects.ts";
+import { findObjects, readWholeObjects } from "../../../../storage/git/objects.ts";
 import { findEntries, listTree, type TreeEntry } from "../../../../storage/git/trees.ts";
 import {
   type DatedPerson,
@@ -9,7 +10,7 @@ import {
   writeCommit,
 } from "../../../../storage/git/write-commit.ts";
 import { AppError } from "../../../errors.ts";
-import { cleanFilePath } from "../../code/paths.ts";
+import { cleanNewPath } from "../../code/paths.ts";
 import { compileGlob } from "../../../utilities/glob.ts";
 import { type Expand, toSafePath } from "./expansion.ts";
 
@@ -67,6 +68,11 @@ export async function writeTemplateCommit(
     changes,
     key,
   });
+  const written = changes.filter(({ kind }) => kind === "write").map(({ path }) => path);
+  const checked = { commit, from: root.id, paths: written, key };
+  const fault = await findFault(git, target.directory, checked);
+  if (fault !== undefined)
+    throw new AppError("unprocessable", `git refuses a file of the template: ${fault}`);
   await git.run(["update-ref", `refs/heads/${target.branch}`, commit], {
     directory: target.directory,
   });
@@ -81,14 +87,15 @@ async function toChanges(
 ): Promise<readonly TreeChange[]> {
   const rules = (await findEntries(git, tree, [RULES], { directory })).get(RULES);
   if (rules === undefined || !isRegular(rules) || rules.size > limits.fileBytes) return [];
-  const [text] = await readObjects(git, [rules.id], { directory });
+  const readOptions = { directory, bytesMax: limits.fileBytes };
+  const [text] = await readWholeObjects(git, [rules.id], readOptions);
   const globs = toGlobs(new TextDecoder().decode(text));
   const removed: TreeChange[] = [{ kind: "delete", path: RULES }];
   const matching = globs.length === 0 ? [] : await listMatching(git, directory, tree, globs);
-  const texts = await readObjects(
+  const texts = await readWholeObjects(
     git,
     matching.map(({ id }) => id),
-    { directory },
+    readOptions,
   );
   const written = matching.map((entry, index): TreeChange => {
     const content = Buffer.from(expand(texts[index]?.toString("latin1") ?? ""), "latin1");
@@ -154,7 +161,7 @@ function toPath(path: string, expand: Expand): string {
   const expanded = Buffer.from(expand(Buffer.from(path).toString("latin1")), "latin1").toString();
   if (expanded === path) return path;
   try {
-    return cleanFilePath(toSafePath(expanded));
+    return cleanNewPath(toSafePath(expanded));
   } catch (error) {
     if (error instanceof AppError) return path;
     throw error;

@@ -70,13 +70,13 @@ test("a session reads the beginning of several objects, and whole ones after the
   const session = openObjectSession(git, { directory });
   const found = await session.find([`${commit}:a.txt`, `${commit}:big`, `${commit}:docs/empty`]);
   const ids = found.map((each) => each?.id ?? "");
-  const [small, big, empty] = await session.readAll(ids);
-  expect(String(small)).toBe("first\n");
-  expect(big?.byteLength).toBe(256 * 1024);
-  expect(empty?.byteLength).toBe(0);
+  const [small, big, empty] = await session.readBeginnings(ids);
+  expect([String(small?.bytes), small?.isCut]).toEqual(["first\n", false]);
+  expect([big?.bytes.byteLength, big?.isCut]).toEqual([256 * 1024, true]);
+  expect([empty?.bytes.byteLength, empty?.isCut]).toEqual([0, false]);
   expect(String(await session.read(ids[0] ?? "", 100))).toBe("first\n");
-  expect(await session.readAll([])).toEqual([]);
-  await expect(session.readAll(["2".repeat(40)])).rejects.toMatchObject({ code: "failed" });
+  expect(await session.readBeginnings([])).toEqual([]);
+  await expect(session.readBeginnings(["2".repeat(40)])).rejects.toMatchObject({ code: "failed" });
   session.end();
 });
 
