@@ -40,6 +40,8 @@ export interface ErrorData {
   readonly rateLimit?: number;
   /** With `moved`: the present address, a path with or without a query. */
   readonly location?: string;
+  /** With `moved`: the present names by their parameter in the path of the endpoint, such as `owner`. */
+  readonly names?: Readonly<Record<string, string>>;
   /** With `unprocessable`: the values that fail validation. */
   readonly failures?: readonly FieldFailure[];
   /**

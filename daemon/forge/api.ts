@@ -40,6 +40,8 @@ export function createForgeApi({
   const authorize = createAuthorization(db);
   // A form is read once, for its credentials; the endpoint decodes the same bytes.
   const forms = new WeakMap<ServerRequest, { bytes: Buffer; fields: URLSearchParams }>();
+  // The endpoint of a request tells where the names stand in its path.
+  const paths = new WeakMap<ServerRequest, string>();
   return {
     headers: {
       "Cache-Control": "max-age=0, private, must-revalidate",
@@ -70,6 +72,7 @@ export function createForgeApi({
     },
     isStillSignedIn: (caller) => isStillSignedIn(db, caller),
     authorize(caller, declared, request, params) {
+      paths.set(request, declared.path);
       if (declared.isTransient !== true && pathHasNul(request))
         throw new AppError("invalid_argument", "the address contains a NUL character");
       return authorize(caller, declared, request, params);
@@ -80,7 +83,8 @@ export function createForgeApi({
     decodeBody: (declared, request, readBody) =>
       decodeBody(declared, request, () => bodyOf(request, readBody)),
     toValidationError,
-    renderError: (error, request) => renderError(error, request, documentation()),
+    renderError: (error, request) =>
+      renderError(error, request, documentation(), paths.get(request)),
     renderEarlyRefusal: (status, message) =>
       status === 400
         ? plainText(status, `400 Bad Request: ${message}`)

@@ -16,10 +16,11 @@ export const userNotFound = (name: string): AppError =>
   new AppError("not_found", `user redirect does not exist [name: ${name.toLowerCase()}]`);
 
 /**
- * 307 to the current address of a renamed user or repository. The renderer adds the query of the request unless
- * `location` has one.
+ * 307 to the current address of a renamed account or repository: that of the request with the present `names` of its
+ * parameters, or else `location`. The renderer adds the query of the request unless `location` has one.
  */
-export const movedTo = (location: string): AppError => new AppError("moved", "moved", { location });
+export const movedTo = (location: string, names: Readonly<Record<string, string>> = {}): AppError =>
+  new AppError("moved", "moved", { location, names });
 
 /** 404 in plain text, for a former name whose account was deleted or is hidden from the caller. */
 export const formerUserGone = (): AppError =>

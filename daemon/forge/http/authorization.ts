@@ -12,6 +12,7 @@ import type { ServerRequest } from "../../http/handle.ts";
 import { assertTokenScope, type TokenScope } from "../accounts/scopes.ts";
 import { isKnownTo, isVisibleTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
+import { toMovedPath } from "./render-error.ts";
 import { assertRepositoryOpen } from "./repository-gate.ts";
 import { assertTaskMay } from "./task-authorization.ts";
 import { formerUserGone, movedTo, userNotFound } from "../refusals.ts";
@@ -97,23 +98,11 @@ async function findPathUser(
   if (formerId === undefined) throw userNotFound(name);
   const current = await findUserById(db, formerId);
   if (current === undefined || !(await isKnownTo(db, current, viewer))) throw formerUserGone();
-  throw movedTo(toMovedPath(target, path, current.name));
-}
-
-/**
- * Returns the path of a target with the current name. Replaces the former one by its position, because it may be
- * percent-encoded there, or equal to another segment of the route. For a page, which calls the route on behalf of its
- * own address, it is the address of the account.
- */
-function toMovedPath(target: string, route: string, name: string): string {
-  const [path = ""] = target.split("?");
-  if (!path.startsWith(route.slice(0, route.indexOf(":"))))
-    return `/api/v1/users/${encodeURIComponent(name)}`;
-  const position = route.split("/").indexOf(":username");
-  return path
-    .split("/")
-    .map((segment, index) => (index === position ? name : segment))
-    .join("/");
+  const names = { username: current.name };
+  const account = `/api/v1/users/${encodeURIComponent(current.name)}`;
+  // A page calls the route on behalf of its own address.
+  const isOfRoute = target.startsWith(path.slice(0, path.indexOf(":")));
+  throw movedTo(isOfRoute ? (toMovedPath(target, path, names) ?? account) : account, names);
 }
 
 function assertBasicSelfOrAdmin(caller: ForgeCaller | undefined, user: ForgeUser): void {

@@ -4,7 +4,7 @@ import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { isArchived, notFound } from "../refusals.ts";
 import { findAccess, isPublic, reaches } from "../repositories/access.ts";
-import { findOwned } from "../repositories/repositories.service.ts";
+import { findOwned, repositoryMoved } from "../repositories/repositories.service.ts";
 
 /** The part of a path up to the repository. */
 const REPOSITORY = "/api/v1/repos/:owner/:repo";
@@ -32,8 +32,9 @@ function needsOpenRepository({ method, path }: Endpoint, rest: string): boolean 
 
 /**
  * Authorizes the repository in the path of an endpoint, before any other rule of the endpoint. Throws `not_found` for
- * one that an anonymous caller or a public-only token may not read, whatever the endpoint does there, and `archived`
- * when the endpoint changes an archived one. Returns undefined when there is nothing to check.
+ * one that an anonymous caller or a public-only token may not read, whatever the endpoint does there, `moved` for a
+ * change by a former name, and `archived` when the endpoint changes an archived one. Returns undefined when there is
+ * nothing to check.
  */
 export function assertRepositoryOpen(
   db: Database,
@@ -47,7 +48,7 @@ export function assertRepositoryOpen(
   if (rest !== "" && !rest.startsWith("/")) return undefined;
   const isNarrow = isPublicOnly(caller) || (caller === undefined && gate.admits !== "anyone");
   const isChange = needsOpenRepository(declared, rest);
-  return isNarrow || isChange ? check() : undefined;
+  return isNarrow || declared.method !== "GET" ? check() : undefined;
 
   async function check(): Promise<void> {
     const owner = decodeURIComponent(params["owner"] ?? "");
@@ -55,11 +56,10 @@ export function assertRepositoryOpen(
     const found = await findOwned(db, { owner, repo });
     if (found === undefined) throw notFound();
     const isClosed = isChange && found.repository.archivedAt !== undefined;
-    if (!isNarrow && !isClosed) return;
+    if (!isNarrow && !isClosed && !found.isFormer) return;
     const isReadable = reaches(await findAccess(db, found, caller?.user, "any"), "read");
     if (!isReadable || (isPublicOnly(caller) && !isPublic(found))) throw notFound();
-    // A former name is redirected first.
-    if (isClosed && !found.isFormer)
-      throw isArchived(`${found.owner.name}/${found.repository.name}`);
+    if (found.isFormer) throw repositoryMoved(found);
+    if (isClosed) throw isArchived(`${found.owner.name}/${found.repository.name}`);
   }
 }

@@ -45,7 +45,9 @@ export async function openOrganization(
   if (found?.kind !== "organization") throw notFound();
   const opened = await open(db, found, caller);
   if (named === undefined)
-    throw movedTo(`/api/v1/orgs/${encodeURIComponent(opened.organization.name)}${rest}`);
+    throw movedTo(`/api/v1/orgs/${encodeURIComponent(opened.organization.name)}${rest}`, {
+      org: opened.organization.name,
+    });
   return opened;
 }
 

@@ -52,6 +52,7 @@ const HEADERS = {
 /** A private file must not be shown within a page of another site, nor be kept by a cache that others use. */
 const FILE_HEADERS = {
   "Cache-Control": "private, no-cache",
+  "X-Frame-Options": "DENY",
   "Cross-Origin-Resource-Policy": "same-origin",
   "Referrer-Policy": "same-origin",
 } as const;

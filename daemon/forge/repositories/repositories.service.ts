@@ -222,11 +222,19 @@ export async function getOwned(
   const found = await findOwned(db, path);
   if (found === undefined) throw notFound();
   if (!found.isFormer) return found;
-  const { repository, owner } = found;
   if (!reaches(await findAccess(db, found, viewer, "any"), "read")) throw notFound();
-  throw movedTo(
-    toAddress({ owner: encodeURIComponent(owner.name), repo: encodeURIComponent(repository.name) }),
-  );
+  throw repositoryMoved(found, toAddress);
+}
+
+/** The redirect from a former name of a repository. */
+export function repositoryMoved(
+  { repository, owner }: OwnedRepository,
+  toAddress: (current: RepositoryPath) => string = (current) =>
+    `/api/v1/repos/${current.owner}/${current.repo}`,
+): AppError {
+  const names = { owner: owner.name, repo: repository.name };
+  const encoded = { owner: encodeURIComponent(names.owner), repo: encodeURIComponent(names.repo) };
+  return movedTo(toAddress(encoded), names);
 }
 
 /** The names of a repository in a path. */

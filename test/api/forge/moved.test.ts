@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { allEndpoints } from "../../../daemon/contract/all.ts";
+import type { Endpoint } from "../../../daemon/contract/endpoint.ts";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 
 let daemon: TestDaemon;
@@ -31,6 +33,34 @@ describe("the address that a repository has by now", () => {
       expect([answer.status, answer.headers.get("location")]).toEqual([
         307,
         `/api/v1/repos/mira/today${rest}${query}`,
+      ]);
+    },
+  );
+
+  const routes = (allEndpoints as readonly Endpoint[]).filter(
+    ({ path, gate, name }) =>
+      // Its query is checked first.
+      name !== "forge.repos.files.get" &&
+      (/^\/api\/v1\/(?:repos|user\/starred)\/:owner\/:repo(?:\/|$)/.test(path) ||
+        (path.startsWith("/:owner/:repo") && gate.admits.startsWith("forge"))),
+  );
+
+  test.each(routes.map((declared) => [declared.name, declared] as const))(
+    "the redirect of %s to a renamed repository keeps path and query",
+    async (_name, { path, method, body }) => {
+      const fill = (repo: string) =>
+        path.replace(/\*{0,2}:(\w+)/g, (_, name: string) =>
+          name === "owner" ? "mira" : name === "repo" ? repo : name === "archive" ? "1.zip" : "1",
+        );
+      const options = {
+        method,
+        token,
+        ...(method === "GET" || body === undefined ? {} : { json: {} }),
+      };
+      const answer = await daemon.request(`${fill("former")}?limit=7`, options);
+      expect([answer.status, answer.headers.get("location")]).toEqual([
+        307,
+        `${fill("today")}?limit=7`,
       ]);
     },
   );

@@ -358,6 +358,8 @@ describe("a page", () => {
     const source = `${home}/src/branch/main`;
     expect((await open(`${source}/passwords`)).text).toContain("A symbolic link.");
     expect((await open(`${home}/raw/branch/main/passwords`)).status).toBe(404);
+    const raw = await open(`${home}/raw/branch/main/turned.txt`);
+    expect([raw.status, raw.headers.get("x-frame-options")]).toEqual([200, "DENY"]);
     expect((await open(`${source}/passwords/x`)).status).toBe(404);
     expect((await open(`${source}/module`)).text).toContain(`A submodule at commit ${commit}`);
     expect((await open(`${home}/raw/branch/main/module`)).status).toBe(404);
