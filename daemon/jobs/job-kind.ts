@@ -15,6 +15,11 @@ export interface JobKind {
   readonly kind: string;
   /** Maximum number of concurrent jobs in this process; 1. */
   readonly concurrency?: number;
+  /**
+   * Serves the accounts of waiting jobs round robin, and keeps one of several slots for another account than the one that
+   * has all others. False.
+   */
+  readonly inTurns?: boolean;
   /** Attempts before the job is dead-lettered; 8. */
   readonly attemptsMax?: number;
   /** The delay before the second attempt, doubled for each further one up to `retryMaxMs`; 5 s, 1 h. */
@@ -63,6 +68,7 @@ export type RegisteredKind = Required<Omit<JobKind, "onAbandoned">> & Pick<JobKi
 /** The defaults of a kind. */
 export const kindDefaults = {
   concurrency: 1,
+  inTurns: false,
   attemptsMax: 8,
   retryFirstMs: 5_000,
   retryMaxMs: 3_600_000,

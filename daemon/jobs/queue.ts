@@ -18,6 +18,7 @@ import type { Log } from "../utilities/logging.ts";
 import { withinMs } from "../utilities/within.ts";
 import { type JobKind, kindDefaults, type RegisteredKind } from "./job-kind.ts";
 import { createJobRunner } from "./job-runner.ts";
+import { createTurns, type Turns } from "./turns.ts";
 
 /** A job that runs after the transaction that enqueues it has committed. */
 export interface EnqueuedJob {
@@ -32,6 +33,8 @@ export interface EnqueuedJob {
    * key never run concurrently. Jobs without a key are independent.
    */
   readonly key?: string;
+  /** The account that the job is done for: kinds with `inTurns` serve accounts round robin. */
+  readonly account?: string;
 }
 
 /** Adds a job in the caller's transaction: it exists if and only if the transaction commits. Returns its id. */
@@ -108,6 +111,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
   const runner = createJobRunner(options);
   const kinds = new Map<string, RegisteredKind>();
   const running = new Map<number, Running>();
+  const turns = new Map<string, Turns>();
   // A transaction's callback must not use the database itself. Calls started inside the callback would count as part of
   // it.
   const outside = AsyncLocalStorage.snapshot();
@@ -129,6 +133,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
       payload: job.payload,
       runAt: job.runAt ?? tx.now,
       key: job.key,
+      account: job.account,
     });
     if (state === "started" && kinds.has(job.kind)) {
       hasEnqueued = true;
@@ -204,10 +209,18 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     return nextAt;
   }
 
-  async function claim(kind: RegisteredKind, limit: number): Promise<JobRecord[]> {
+  async function claim(
+    { kind, inTurns, concurrency }: RegisteredKind,
+    limit: number,
+  ): Promise<JobRecord[]> {
+    const claimed = { kind, owner, leasedUntil: clock() + leaseMs };
+    const own = running.values().filter(({ job }) => job.kind === kind);
+    const accounts = own.map(({ job }) => job.account).toArray();
     try {
       return await db.transaction((tx) =>
-        claimJobs(tx, { kind: kind.kind, owner, leasedUntil: clock() + leaseMs, limit }),
+        inTurns
+          ? turnsOf(kind).claim(tx, { ...claimed, limit, concurrency, running: accounts })
+          : claimJobs(tx, { ...claimed, limit }),
       );
     } catch (error) {
       if (isConflict(error)) {
@@ -216,6 +229,14 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
       }
       throw error;
     }
+  }
+
+  function turnsOf(kind: string): Turns {
+    const existing = turns.get(kind);
+    if (existing !== undefined) return existing;
+    const created = createTurns();
+    turns.set(kind, created);
+    return created;
   }
 
   function begin(kind: RegisteredKind, job: JobRecord): void {

@@ -13,8 +13,11 @@ export interface OutboundRequest {
   readonly body: string;
   /** Names of headers that are not sent after a redirect to another origin. */
   readonly privateHeaders: readonly string[];
-  /** False: a redirect is the answer. Absent: up to five are followed. */
-  readonly followsRedirects?: false;
+  /**
+   * False: a redirect is the answer. `with_body`: one that turns the request into a GET without its body is the answer.
+   * Otherwise up to five are followed.
+   */
+  readonly followsRedirects?: false | "with_body";
   /** Aborts all of it: lookups, connections, redirects and the response. */
   readonly timeoutMs: number;
   /** Maximum length of the response body; the rest is not read. */
@@ -154,7 +157,11 @@ async function follow(
     });
     const location = answer.headers["location"];
     const isRedirect = [301, 302, 303, 307, 308].includes(answer.statusCode);
-    if (!isRedirect || typeof location !== "string" || outbound.followsRedirects === false)
+    const dropsBody = isRedirect && next.method !== "GET" && !keepsBody(answer.statusCode);
+    const isAnswer =
+      outbound.followsRedirects === false ||
+      (outbound.followsRedirects === "with_body" && dropsBody);
+    if (!isRedirect || typeof location !== "string" || isAnswer)
       return readAnswer(answer, outbound.responseBytesMax);
     answer.body.on("error", ignore).destroy();
     if (redirects === REDIRECTS_MAX) return { kind: "failed", reason: "too many redirects" };
@@ -176,18 +183,21 @@ function redirect(
   const before = new URL(from.url);
   const to = new URL(location, from.url);
   if (before.protocol === "https:" && to.protocol === "http:") return undefined;
-  const keepsBody = status === 307 || status === 308;
   const dropped = new Set([
     ...(before.origin === to.origin ? [] : privateHeaders),
-    ...(keepsBody ? [] : ["content-type"]),
+    ...(keepsBody(status) ? [] : ["content-type"]),
   ]);
   const headers = Object.fromEntries(
     Object.entries(from.headers).filter(([name]) => !dropped.has(name.toLowerCase())),
   );
-  const rest = keepsBody
+  const rest = keepsBody(status)
     ? { method: from.method, body: from.body }
     : ({ method: "GET", body: null } as const);
   return { url: to.href, headers, ...rest };
+}
+
+function keepsBody(status: number): boolean {
+  return status === 307 || status === 308;
 }
 
 async function readAnswer(

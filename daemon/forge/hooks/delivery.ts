@@ -4,6 +4,7 @@ import type { Database, Queries, Transaction } from "../../../storage/engine/dat
 import {
   type DeliveryAttempt,
   findDelivery,
+  findOwnerOfDelivery,
   type HookDeliveryDetails,
   recordAttempt,
 } from "../../../storage/tables/forge/hooks/deliveries.ts";
@@ -53,7 +54,8 @@ export async function enqueueDelivery(
   runAt?: number,
 ): Promise<void> {
   const payload: z.input<typeof payloadSchema> = { deliveryId };
-  const job = { kind: KIND, payload };
+  const ownerId = await findOwnerOfDelivery(tx, deliveryId);
+  const job = { kind: KIND, payload, account: ownerId === undefined ? "" : String(ownerId) };
   await enqueue(tx, runAt === undefined ? job : { ...job, runAt });
 }
 
@@ -66,6 +68,19 @@ export function createDelivery(deps: DeliveryDeps): JobKind {
   return {
     kind: KIND,
     concurrency: CONCURRENCY,
+    inTurns: true,
+    async onAbandoned(tx, payload) {
+      const { data } = payloadSchema.safeParse(payload);
+      const delivery = data && (await findDelivery(tx, data.deliveryId));
+      if (delivery?.state !== "waiting") return;
+      await recordAttempt(tx, delivery.id, {
+        ...nothing,
+        state: "failed",
+        attempts: delivery.attempts,
+        nextAttemptAt: undefined,
+        error: "the delivery was cancelled, or could not be attempted",
+      });
+    },
     async run(payload, { signal }) {
       const { deliveryId } = parsePayload(payloadSchema, payload);
       const delivery = await findDelivery(db, deliveryId);
@@ -101,6 +116,7 @@ export function createDelivery(deps: DeliveryDeps): JobKind {
       headers,
       body: outgoing.body,
       privateHeaders: ["authorization"],
+      followsRedirects: "with_body",
       timeoutMs: TIMEOUT_MS,
       responseBytesMax: RESPONSE_BYTES_MAX,
       signal,
@@ -165,6 +181,7 @@ function toResult(outcome: OutboundOutcome, clean: (text: string) => string): Re
     case "answered": {
       const { status, headers, body } = outcome;
       const isDelivered = status >= 200 && status < 300;
+      const isRedirect = status >= 301 && status <= 303;
       const mayHelp = status >= 500 || status === 408 || status === 425 || status === 429;
       return {
         ...nothing,
@@ -174,7 +191,11 @@ function toResult(outcome: OutboundOutcome, clean: (text: string) => string): Re
           Object.entries(headers).map(([name, value]) => [name, clean(storable(value))]),
         ),
         responseBody: clean(storable(body.toString("utf8"))),
-        error: isDelivered ? undefined : `the receiver answered ${status}`,
+        error: isDelivered
+          ? undefined
+          : isRedirect
+            ? `the receiver redirects with ${status}, which drops the payload: change the address of the hook`
+            : `the receiver answered ${status}`,
         retryAfterMs: toRetryAfter(headers["retry-after"]),
       };
     }

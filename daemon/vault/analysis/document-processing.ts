@@ -62,6 +62,7 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
     kind: PROCESS_JOB,
     attemptsMax: ATTEMPTS_MAX,
     concurrency: PROCESSED_AT_ONCE,
+    inTurns: true,
 
     async onAbandoned(tx, payload) {
       // An invalid payload names no document to mark as failed; the job is dead-lettered anyway.

@@ -46,6 +46,7 @@ export function createItemProcessing(deps: ItemProcessingDeps): JobKind {
     kind: ANALYZE_JOB,
     attemptsMax: 5,
     concurrency: PROCESSED_AT_ONCE,
+    inTurns: true,
 
     async onAbandoned(tx, payload) {
       // An invalid payload names no item to mark as failed; the job is dead-lettered anyway.

@@ -5,7 +5,7 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createProcessPool, type ScriptProgram } from "../../jobs/process-pool.ts";
 import type { ExtractionInput } from "./extraction/extract.ts";
-import type { Extraction } from "./extraction/outcome.ts";
+import { type Extraction, toBudgetMs } from "./extraction/outcome.ts";
 import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 
 /** Extracts texts of untrusted files in a separate process. */
@@ -27,8 +27,6 @@ export interface TextExtractor {
 /** Files larger than this are not read; the setting of a user may be lower. */
 export const EXTRACT_BYTES_MAX = 100 * 1024 * 1024;
 
-/** Processor time of one file. */
-const BUDGET_MS = 60_000;
 /** Additional processor time for text recognition of one file. */
 const RECOGNITION_BUDGET_MS = 180_000;
 const IDLE_MS = 30_000;
@@ -90,7 +88,7 @@ export function createTextExtractor({
         const context = { userId, signal };
         const plain = await run(
           { ...file, recognizes: false },
-          { budgetMs: BUDGET_MS, ...context },
+          { budgetMs: toBudgetMs(target.bytesWritten), ...context },
         );
         const missing = plain.kind === "text" ? plain.missing : plain.reason;
         if (missing !== "ocr_off" || !recognizesText) return plain;

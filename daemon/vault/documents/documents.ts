@@ -49,8 +49,9 @@ export type VaultDocumentsDeps = Omit<
 };
 
 export function createVaultDocuments(deps: VaultDocumentsDeps): VaultDocuments {
-  const enqueueProcessing = async (tx: Transaction, { id }: VaultDocument) => {
-    await deps.enqueue(tx, { kind: PROCESS_JOB, key: id, payload: { document_id: id } });
+  const enqueueProcessing = async (tx: Transaction, { id, userId }: VaultDocument) => {
+    const payload = { document_id: id };
+    await deps.enqueue(tx, { kind: PROCESS_JOB, key: id, account: userId, payload });
   };
   const topics = createTopics(deps);
   const { storedFiles } = deps;

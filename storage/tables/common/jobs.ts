@@ -12,6 +12,7 @@ export interface JobRecord {
   readonly kind: string;
   readonly payload: unknown;
   readonly key: string | undefined;
+  readonly account: string;
   readonly state: JobState;
   readonly runAt: number;
   /** Claims so far, the running one included. */
@@ -27,6 +28,8 @@ export interface NewJob {
   readonly payload: unknown;
   readonly runAt: number;
   readonly key: string | undefined;
+  /** Absent for jobs that are done for no account. */
+  readonly account?: string | undefined;
 }
 
 /** A process's claim of a job. The process may complete or release the job only while this claim is the latest one. */
@@ -41,16 +44,18 @@ export interface Claim {
  */
 export async function insertJob(tx: Transaction, job: NewJob): Promise<number> {
   const row = await tx.get<{ id: number }>(
-    `INSERT INTO jobs (kind, payload, key, state, run_at, attempts, created_at, updated_at)
-     VALUES (?, ?, ?, 'waiting', ?, 0, ?, ?)
+    `INSERT INTO jobs (kind, payload, key, account, state, run_at, attempts, created_at, updated_at)
+     VALUES (?, ?, ?, ?, 'waiting', ?, 0, ?, ?)
      ON CONFLICT (kind, key) WHERE state = 'waiting' AND key IS NOT NULL DO UPDATE SET
        payload = excluded.payload,
+       account = excluded.account,
        run_at = CASE WHEN excluded.run_at < jobs.run_at THEN excluded.run_at ELSE jobs.run_at END,
        updated_at = excluded.updated_at
      RETURNING id`,
     job.kind,
     JSON.stringify(job.payload ?? null),
     job.key ?? null,
+    job.account ?? "",
     job.runAt,
     tx.now,
     tx.now,
@@ -71,8 +76,24 @@ export async function listDueTimes(
   return rows.map((row) => ({ kind: row.kind, runAt: row.run_at }));
 }
 
+/** Returns the accounts that have waiting jobs of a kind, in order. Reads one index entry for each of them. */
+export async function listWaitingAccounts(db: Queries, kind: string): Promise<string[]> {
+  const rows = await db.all<{ account: string }>(
+    `WITH RECURSIVE accounts (account) AS (
+       SELECT (SELECT account FROM jobs WHERE kind = ? AND state = 'waiting' ORDER BY account LIMIT 1)
+       UNION ALL
+       SELECT (SELECT j.account FROM jobs AS j WHERE j.kind = ? AND j.state = 'waiting' AND j.account > accounts.account
+               ORDER BY j.account LIMIT 1)
+       FROM accounts WHERE accounts.account IS NOT NULL)
+     SELECT account FROM accounts WHERE account IS NOT NULL`,
+    kind,
+    kind,
+  );
+  return rows.map(({ account }) => account);
+}
+
 /**
- * Claims up to `limit` due jobs of a kind, oldest first, until `leasedUntil`. Skips a job while another one of its key
+ * Claims up to `limit` due jobs of a kind, oldest first, until `leasedUntil`; with `account` only those of one. Skips a job while another one of its key
  * runs. Concurrent callers never claim the same job.
  */
 export async function claimJobs(
@@ -82,13 +103,15 @@ export async function claimJobs(
     readonly owner: string;
     readonly leasedUntil: number;
     readonly limit: number;
+    readonly account?: string;
   },
 ): Promise<JobRecord[]> {
+  const { account } = claim;
   const rows = await tx.all<JobRow>(
     `UPDATE jobs SET state = 'running', lease_owner = ?, leased_until = ?, attempts = attempts + 1, updated_at = ?
      WHERE state = 'waiting' AND id IN (
        SELECT due.id FROM jobs AS due
-       WHERE due.kind = ? AND due.state = 'waiting' AND due.run_at <= ?
+       WHERE due.kind = ? AND due.state = 'waiting' AND due.run_at <= ?${account === undefined ? "" : " AND due.account = ?"}
          AND NOT EXISTS (
            SELECT 1 FROM jobs AS other
            WHERE other.state = 'running' AND other.kind = due.kind AND other.key = due.key)
@@ -99,6 +122,7 @@ export async function claimJobs(
     tx.now,
     claim.kind,
     tx.now,
+    ...(account === undefined ? [] : [account]),
     claim.limit,
   );
   return rows.map(toJob).sort((a, b) => a.runAt - b.runAt || a.id - b.id);
@@ -287,7 +311,7 @@ export async function deleteDeadJobs(db: Queries, before: number): Promise<numbe
 }
 
 const COLUMNS =
-  "id, kind, payload, key, state, run_at, attempts, last_error, created_at, updated_at";
+  "id, kind, payload, key, account, state, run_at, attempts, last_error, created_at, updated_at";
 
 function toConditions({ state, kind }: JobFilter): { where: string; values: SqlValue[] } {
   const conditions = [
@@ -311,6 +335,7 @@ interface JobRow {
   readonly kind: string;
   readonly payload: string;
   readonly key: string | null;
+  readonly account: string;
   readonly state: JobState;
   readonly run_at: number;
   readonly attempts: number;
@@ -325,6 +350,7 @@ function toJob(row: JobRow): JobRecord {
     kind: row.kind,
     payload: parseColumn(z.unknown(), row.payload, "jobs.payload"),
     key: row.key ?? undefined,
+    account: row.account,
     state: row.state,
     runAt: row.run_at,
     attempts: row.attempts,

@@ -41,3 +41,14 @@ export class Unreadable extends Error {
 export function refuseDamaged(error: unknown): never {
   throw new Unreadable("damaged", error);
 }
+
+/** Processor time of one file: that of a small one, more for each mebibyte, and the maximum. */
+const BUDGET_MS = 20_000;
+const BUDGET_PER_MIB_MS = 5_000;
+const BUDGET_MAX_MS = 60_000;
+
+/** Returns the processor time in which the text of a file is read, without text recognition. */
+export function toBudgetMs(sizeBytes: number): number {
+  const mebibytes = sizeBytes / 1024 ** 2;
+  return Math.round(Math.min(BUDGET_MAX_MS, BUDGET_MS + mebibytes * BUDGET_PER_MIB_MS));
+}

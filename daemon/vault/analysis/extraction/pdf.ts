@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { getDocumentProxy } from "unpdf";
 import type { PDFDocumentProxy, PDFPageProxy } from "unpdf/pdfjs";
 import {
@@ -9,15 +9,15 @@ import {
   type Recognizer,
   SCANNED_PAGES_MAX,
 } from "./ocr.ts";
-import { refuseDamaged, Unreadable, type UnreadableReason } from "./outcome.ts";
+import { refuseDamaged, Unreadable, type UnreadableReason, toBudgetMs } from "./outcome.ts";
 import { drawScannedPage, hasPicture } from "./scanned-page.ts";
 import type { TextSink } from "./text-sink.ts";
 
 /**
- * Processor time after which no further page is read. It is below the budget of a file, at which the extraction ends
- * without a text, so that the text of the pages so far is kept.
+ * Share of the budget of a file after which no further page is read. At the end of the budget the extraction ends without a
+ * text, so that the text of the pages so far would be lost.
  */
-const READING_MS = 45_000;
+const READING_SHARE = 0.75;
 
 /**
  * Extracts a PDF page by page. Scripts and fonts are neither run nor loaded; images are decoded only with `recognizes`,
@@ -32,7 +32,8 @@ export async function extractPdf(
 ): Promise<UnreadableReason | undefined> {
   const pdf = await openPdf(path);
   const scans = recognizes ? createScanReader(sink, clock) : createScanFinder();
-  const deadline = clock() + READING_MS + (recognizes ? RECOGNITION_MS : 0);
+  const readingMs = READING_SHARE * toBudgetMs((await stat(path)).size);
+  const deadline = clock() + readingMs + (recognizes ? RECOGNITION_MS : 0);
   let isOutOfTime = false;
   let damage: UnreadableReason | undefined;
   try {

@@ -76,7 +76,7 @@ export function createAnalysis(deps: AnalysisDeps, items: Pick<CloudItems, "get"
         throw new AppError("unprocessable", "A folder has no text to be analysed.");
       await db.transaction(async (tx) => {
         if (!(await markAnalysisPending(tx, item.id))) return;
-        await deps.jobs.enqueue(tx, toAnalyzeJob(item.id));
+        await deps.jobs.enqueue(tx, toAnalyzeJob(item.id, caller.userId));
       });
       return item.providerItemId;
     },

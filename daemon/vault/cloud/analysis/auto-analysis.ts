@@ -59,14 +59,16 @@ export function registerAutoAnalysis({
       const connection = await findConnectionById(db, id);
       const bytesMax = connection && (await findLimit(db, connection.userId));
       // The connection was deleted, or its owner has changed the setting.
-      if (bytesMax === undefined) return;
+      if (connection === undefined || bytesMax === undefined) return;
+      const { userId } = connection;
       const folder = { connectionId: id, parentRef };
       for (;;) {
         signal.throwIfAborted();
         const queued = await db.transaction(async (tx) => {
           const ids = await listUnanalysed(tx, folder, { bytesMax, limit: BATCH });
           for (const itemId of ids)
-            if (await markAnalysisPending(tx, itemId)) await jobs.enqueue(tx, toAnalyzeJob(itemId));
+            if (await markAnalysisPending(tx, itemId))
+              await jobs.enqueue(tx, toAnalyzeJob(itemId, userId));
           return ids.length;
         });
         if (queued < BATCH) return;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Queries, Row, Transaction } from "../../../engine/database.ts";
 import { parseColumn } from "../../../engine/json-column.ts";
-import type { DeliveryId, HookId } from "../ids.ts";
+import type { DeliveryId, HookId, UserId } from "../ids.ts";
 
 export type DeliveryState = "waiting" | "delivered" | "failed";
 
@@ -54,6 +54,20 @@ export type DeliveryAttempt = Pick<
   | "responseBody"
   | "error"
 >;
+
+/** Returns the owner of a delivery's hook, or of its repository; undefined for a hook of the instance. */
+export async function findOwnerOfDelivery(
+  db: Queries,
+  id: DeliveryId,
+): Promise<UserId | undefined> {
+  const row = await db.get<{ owner_id: UserId | null }>(
+    `SELECT COALESCE(h.owner_id, r.owner_id) AS owner_id FROM forge_hook_deliveries d
+     JOIN forge_hooks h ON h.id = d.hook_id LEFT JOIN forge_repositories r ON r.id = h.repository_id
+     WHERE d.id = ?`,
+    id,
+  );
+  return row?.owner_id ?? undefined;
+}
 
 /** Adds a waiting delivery and returns its id. */
 export async function insertDelivery(

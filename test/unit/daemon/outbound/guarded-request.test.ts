@@ -152,6 +152,30 @@ describe("redirects", () => {
     expect(receiver.received[1]?.headers).toMatchObject({ authorization: "secret" });
   });
 
+  test.each([301, 302, 303])(
+    "%i is the answer to a request whose body must arrive",
+    async (status) => {
+      await using target = await startReceiver();
+      await using receiver = await startReceiver((_request, response) =>
+        response.writeHead(status, { Location: target.url }).end(),
+      );
+      await using client = guarded();
+      const sent = client.post(receiver.url, { followsRedirects: "with_body" });
+      expect(await sent).toMatchObject({ kind: "answered", status });
+      expect(target.received).toEqual([]);
+    },
+  );
+
+  test("308 is followed by a request whose body must arrive", async () => {
+    await using target = await startReceiver();
+    await using receiver = await startReceiver((_request, response) =>
+      response.writeHead(308, { Location: target.url }).end(),
+    );
+    await using client = guarded();
+    await client.post(receiver.url, { followsRedirects: "with_body" });
+    expect(target.received[0]).toMatchObject({ method: "POST", body: "hello" });
+  });
+
   test("a redirect loop ends", async () => {
     await using receiver = await startReceiver((_request, response) =>
       response.writeHead(308, { Location: "/" }).end(),

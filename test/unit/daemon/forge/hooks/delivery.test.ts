@@ -185,6 +185,36 @@ describe("retries", () => {
     expect((await listJobs(db, {}, { limit: 10, offset: 0 })).length).toBe(0);
   });
 
+  test.each([301, 302, 303])(
+    "a redirect with %i that drops the payload is a failure, not a delivery",
+    async (status) => {
+      const hookId = await addHook();
+      answers = [answered(status, { location: "https://receiver.example/" })];
+      await happen();
+      await queue.runDue();
+      expect(sent[0]?.followsRedirects).toBe("with_body");
+      expect(await entryOf(hookId)).toMatchObject({
+        state: "failed",
+        responseStatus: status,
+        error: expect.stringContaining("change the address of the hook"),
+      });
+    },
+  );
+
+  test("a cancelled job leaves no delivery that waits", async () => {
+    const hookId = await addHook();
+    answers = [answered(500)];
+    await happen();
+    await queue.runDue();
+    const [job] = await listJobs(db, { kind: "forge.hooks.deliver" }, { limit: 1, offset: 0 });
+    expect(await queue.cancel(job?.id ?? 0, async () => undefined)).toBe("changed");
+    expect(await entryOf(hookId)).toMatchObject({
+      state: "failed",
+      attempts: 1,
+      error: "the delivery was cancelled, or could not be attempted",
+    });
+  });
+
   test("an address that is not permitted is not retried", async () => {
     const id = await addHook();
     answers = [{ kind: "refused", reason: "the address is not permitted: why" }];
