@@ -1,4 +1,4 @@
-import type { Git } from "./git.ts";
+import { type Git, GitError } from "./git.ts";
 import { readRecords } from "./records.ts";
 import { type CommitSignature, toRfc3339 } from "./signatures.ts";
 
@@ -69,13 +69,18 @@ export async function findCommitId(
   directory: string,
   id: string,
 ): Promise<string | undefined> {
-  const text = await git.run(["rev-parse", "--verify", "--quiet", `${id}^{commit}`], {
-    directory,
-    accept: [1, 128],
-  });
-  const found = text.toString("utf8").trim();
-  return found === "" ? undefined : found;
+  try {
+    const args = ["rev-parse", "--verify", "--quiet", `${id}^{commit}`];
+    return (await git.run(args, { directory })).toString("utf8").trim();
+  } catch (error) {
+    if (error instanceof GitError && NO_COMMIT.test(error.message)) return undefined;
+    throw error;
+  }
 }
+
+/** Git says nothing of a missing object, and of other failures, such as too few file descriptors, what it was. */
+const NO_COMMIT =
+  /^git rev-parse ended with 1: (?:error: .*: expected commit type, but the object dereferences to \w+ type)?$/;
 
 /** Parses the records of `git log -z --name-status`: eight fields, then pairs of a letter and a path. */
 async function parseLog(records: AsyncIterable<string>): Promise<CommitWithFiles[]> {

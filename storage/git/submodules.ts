@@ -1,4 +1,4 @@
-import type { Git } from "./git.ts";
+import { type Git, GitError } from "./git.ts";
 import { findObjects, type ReadOptions } from "./objects.ts";
 
 const FILE_BYTES_MAX = 256 * 1024;
@@ -15,11 +15,11 @@ export async function readSubmodules(
   const blob = `${commit}:.gitmodules`;
   const [info] = await findObjects(git, [blob], { directory, signal });
   if (info?.type !== "blob" || info.size > FILE_BYTES_MAX) return new Map();
-  const text = await git.run(["config", "--blob", info.id, "--no-includes", "--list", "-z"], {
-    directory,
-    signal,
+  const args = ["config", "--blob", info.id, "--no-includes", "--list", "-z"];
+  const text = await git.run(args, { directory, signal }).catch((error: unknown) => {
     // A malformed file has no submodules.
-    accept: [1, 3, 128],
+    if (error instanceof GitError && /bad config/.test(error.message)) return "";
+    throw error;
   });
   const paths = new Map<string, string>();
   const addresses = new Map<string, string>();

@@ -25,7 +25,11 @@ export interface PushCommits {
   readonly head: CommitWithFiles | undefined;
 }
 
-/** Reads the commits of a push. Returns undefined when the files are missing or git cannot read them. */
+/**
+ * Reads the commits of a push. Returns undefined when the files or the commits are missing, as after the deletion of a
+ * branch.
+ * @throws GitError when git fails in another way: then nothing is known of the push
+ */
 export type ReadPush = (
   repository: ForgeRepository,
   change: RefChange,
@@ -37,7 +41,7 @@ export function createPushReader({ git, locate }: CommitReaderDeps): ReadPush {
     const directory = await locate(repository);
     const { after } = change;
     if (directory === undefined || after === undefined) return undefined;
-    return unlessUnreadable(async () => {
+    return unlessMissing(async () => {
       const headId = await findCommitId(git, directory, after);
       if (headId === undefined) return { commits: [], total: 0, head: undefined };
       const [head] = await readCommits(git, directory, [headId], 1);
@@ -56,7 +60,10 @@ export function createPushReader({ git, locate }: CommitReaderDeps): ReadPush {
   };
 }
 
-/** Finds a commit by branch, tag or id. A name that git would parse as another expression finds nothing. */
+/**
+ * Finds a commit by branch, tag or id. A name that git would parse as another expression finds nothing.
+ * @throws GitError when git fails for another reason than a missing commit
+ */
 export type FindCommit = (
   repository: ForgeRepository,
   name: string,
@@ -68,7 +75,7 @@ export function createCommitFinder({ git, locate }: CommitReaderDeps): FindCommi
     if (!isId && !isRefName(name)) return undefined;
     const directory = await locate(repository);
     if (directory === undefined) return undefined;
-    return unlessUnreadable(async () => {
+    return unlessMissing(async () => {
       for (const full of [`refs/heads/${name}`, `refs/tags/${name}`, ...(isId ? [name] : [])]) {
         const id = await findCommitId(git, directory, full);
         if (id !== undefined) return (await readCommits(git, directory, [id], 1))[0];
@@ -78,12 +85,21 @@ export function createCommitFinder({ git, locate }: CommitReaderDeps): FindCommi
   };
 }
 
-/** Returns undefined when git fails on damaged or deleted files. A missing git program stays an error. */
-async function unlessUnreadable<T>(read: () => Promise<T>): Promise<T | undefined> {
+/** Returns undefined when git misses an object. Every other failure may be over at the next attempt. */
+async function unlessMissing<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();
   } catch (error) {
-    if (error instanceof GitError && error.code !== "missing") return undefined;
+    if (error instanceof GitError && error.code === "failed" && isMissing(error.message))
+      return undefined;
     throw error;
   }
+}
+
+/** Without file descriptors or memory git cannot open its files, and then misses objects too. */
+function isMissing(message: string): boolean {
+  return (
+    /fatal: bad (?:object|revision)/.test(message) &&
+    !/too many open files|cannot allocate|resource temporarily|input\/output error/i.test(message)
+  );
 }

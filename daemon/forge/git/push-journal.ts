@@ -69,9 +69,14 @@ const CHARACTERS_MAX = 1_048_576;
 export function createPushJournal(deps: PushJournalDeps): PushJournal {
   const { db, clock, git, locate, recordPush, enqueue, log } = deps;
   const underWay = new Set<PushId>();
+  /** Pushes of this process that ended before they were recorded, as the database failed: no lease protects them. */
+  const unrecorded = new Set<PushId>();
 
   return {
     async begin(repository, pusherId, changes) {
+      await recoverFormer(repository.id).catch((error: unknown) =>
+        log.warn({ err: error, repository_id: repository.id }, "push recovery failed, will retry"),
+      );
       const id = await db.transaction(async (tx) => {
         const leasedUntil = tx.now + LEASE_MS;
         await enqueue(tx, { kind: KIND, payload: null, key: "all", runAt: leasedUntil });
@@ -94,6 +99,7 @@ export function createPushJournal(deps: PushJournalDeps): PushJournal {
         end() {
           clearInterval(timer);
           underWay.delete(id);
+          unrecorded.add(id);
         },
       };
     },
@@ -125,6 +131,15 @@ export function createPushJournal(deps: PushJournalDeps): PushJournal {
     },
   };
 
+  /** Records earlier pushes of this process, so that their events precede those of the next one. */
+  async function recoverFormer(repositoryId: RepositoryId): Promise<void> {
+    if (unrecorded.size === 0) return;
+    const left = await listPushes(db);
+    for (const id of unrecorded) if (!left.some((push) => push.id === id)) unrecorded.delete(id);
+    const pushes = left.filter((push) => push.repositoryId === repositoryId);
+    if (pushes.some(({ id }) => unrecorded.has(id))) await recoverPushes(repositoryId, pushes);
+  }
+
   /** Records the pushes to one repository whose lease has expired and whose refs git has moved. */
   async function recoverPushes(
     repositoryId: RepositoryId,
@@ -154,21 +169,22 @@ export function createPushJournal(deps: PushJournalDeps): PushJournal {
   }
 
   function isAlive(push: ForgePush): boolean {
+    if (unrecorded.has(push.id)) return false;
     return underWay.has(push.id) || push.leasedUntil > clock();
   }
 
   /** Returns when to check a push again; the interval grows while no ref moves. */
   function nextCheckAt(push: ForgePush): number {
     if (isAlive(push)) return Math.max(push.leasedUntil, clock() + RECHECK_MS);
-    return clock() + Math.max(RECHECK_MS, (clock() - push.leasedUntil) / 2);
+    return clock() + Math.max(RECHECK_MS, Math.ceil((clock() - push.leasedUntil) / 2));
   }
 }
 
-/** Returns the changes that led to the current refs, and reverts them in `refs`. */
+/** Returns the changes that are marked or led to the current refs, and reverts them in `refs`. */
 function revertMoved(refs: Map<string, string>, changes: readonly RequestedChange[]): RefChange[] {
   const moved: RefChange[] = [];
-  for (const { ref, before, after } of changes) {
-    if (before === after || refs.get(ref) !== after) continue;
+  for (const { ref, before, after, isMade } of changes) {
+    if (before === after || (isMade !== true && refs.get(ref) !== after)) continue;
     moved.push({ ref, before, after });
     if (before === undefined) refs.delete(ref);
     else refs.set(ref, before);

@@ -11,9 +11,14 @@ import {
   type ForgeRepository,
   updateRepository,
 } from "../../../storage/tables/forge/repositories/repositories.ts";
-import { deletePush } from "../../../storage/tables/forge/repositories/pushes.ts";
+import {
+  deletePush,
+  listPushes,
+  updatePushChanges,
+} from "../../../storage/tables/forge/repositories/pushes.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
-import type { PushId } from "../../../storage/tables/forge/ids.ts";
+import type { PushId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
+import { createLocks } from "../../../storage/locks.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import type { OwnedRepository, RefChange, RepositoryEvents } from "../repositories/events.ts";
 
@@ -48,11 +53,14 @@ export function createPushRecorder({
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   readonly events: RepositoryEvents;
 }): RecordPush {
-  return async ({ noteId, repository, pusher, changes, options }) => {
-    if (changes.length === 0) {
-      await deletePush(db, noteId);
-      return;
-    }
+  const { withLocks } = createLocks();
+  return async (push) => {
+    if (push.changes.length === 0) await deletePush(db, push.noteId);
+    // Of two pushes at once the one that is recorded last counts the branches after both.
+    else await withLocks([String(push.repository.id)], () => record(push));
+  };
+
+  async function record({ noteId, repository, pusher, changes, options }: CompletedPush) {
     const directory = await locate(repository);
     const [branchList, sizeKib] = await Promise.all([
       readBranches(git, directory),
@@ -66,6 +74,7 @@ export function createPushRecorder({
       repository.isEmpty && chosen !== undefined ? { defaultBranch: chosen } : {};
     await db.transaction(async (tx) => {
       if (!(await deletePush(tx, noteId))) return;
+      await markFormer(tx, { noteId, repositoryId: repository.id, changes });
       await updateRepository(tx, repository.id, {
         isEmpty: branchList.branches.length === 0,
         branchCount: branchList.branches.length,
@@ -82,7 +91,38 @@ export function createPushRecorder({
       if (edited !== undefined)
         await events.edited?.(tx, { repository: edited, owner, actor: pusher, former });
     });
-  };
+  }
+}
+
+/**
+ * Marks the changes of earlier pushes at whose ends these changes began, and which are not recorded yet: afterwards the
+ * refs no longer show that git has made them.
+ */
+async function markFormer(
+  tx: Transaction,
+  {
+    noteId,
+    repositoryId,
+    changes,
+  }: {
+    readonly noteId: PushId;
+    readonly repositoryId: RepositoryId;
+    readonly changes: readonly RefChange[];
+  },
+): Promise<void> {
+  const starts = new Map(changes.map(({ ref, before }) => [ref, before]));
+  for (const push of await listPushes(tx)) {
+    if (push.repositoryId !== repositoryId || push.id >= noteId) continue;
+    const marked = push.changes.map((change) =>
+      starts.has(change.ref) &&
+      starts.get(change.ref) === change.after &&
+      change.before !== change.after
+        ? { ...change, isMade: true }
+        : change,
+    );
+    if (marked.some(({ isMade }, index) => isMade !== push.changes[index]?.isMade))
+      await updatePushChanges(tx, push.id, marked);
+  }
 }
 
 /** Applies the options of a push. Returns undefined when nothing changes or the pusher may not administer the repository. */

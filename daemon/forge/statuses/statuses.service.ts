@@ -28,6 +28,7 @@ import { notifyUsers } from "../notifications/notify.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { reaches } from "../repositories/access.ts";
+import { refusing } from "../repositories/git-refusals.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import type { RepositoryDetails } from "../repositories/repository.view.ts";
@@ -186,7 +187,7 @@ export function createStatuses({
   }
 
   async function getCommit({ repository }: OpenedRepository, name: string) {
-    const commit = await findCommit(repository, name);
+    const commit = await refusing(() => findCommit(repository, name));
     if (commit === undefined) throw notFound();
     return commit;
   }

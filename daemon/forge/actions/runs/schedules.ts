@@ -36,6 +36,8 @@ export interface WorkflowSchedulesDeps extends WorkflowFileDeps {
 /** Maximum number of schedules that one run of the task starts; the rest start a minute later. */
 const DUE_MAX = 500;
 const PAGE = 50;
+/** Delay of a schedule whose files cannot be read. */
+const RETRY_MS = 60_000;
 
 /** Starts workflows by the cron expressions of the default branch. */
 export type WorkflowSchedules = ReturnType<typeof createWorkflowSchedules>;
@@ -96,8 +98,9 @@ export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
     const owned = { repository, owner };
     const found = await findFile(owned, actor, schedule);
     if (found === "unreadable") {
-      // The files of the repository are missing. The schedule is retried at its next time.
-      await db.transaction((tx) => moveSchedule(tx, schedule, next));
+      // The files are missing or git has failed, perhaps for a moment: the run is late, not lost.
+      const retryAt = Math.min(next, clock() + RETRY_MS);
+      await db.transaction((tx) => moveSchedule(tx, schedule, retryAt));
       return;
     }
     if (found === undefined) {

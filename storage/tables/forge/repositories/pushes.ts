@@ -20,10 +20,17 @@ export interface RequestedChange {
   readonly ref: string;
   readonly before?: string | undefined;
   readonly after?: string | undefined;
+  /** Whether git is known to have made the change, because a later one began where it ended. */
+  readonly isMade?: boolean | undefined;
 }
 
 const changesSchema = z.array(
-  z.object({ ref: z.string(), before: z.string().optional(), after: z.string().optional() }),
+  z.object({
+    ref: z.string(),
+    before: z.string().optional(),
+    after: z.string().optional(),
+    isMade: z.boolean().optional(),
+  }),
 );
 
 /** Adds an entry to the journal of pushes and returns its id. */
@@ -81,4 +88,13 @@ interface PushRow {
   changes: string;
   created_at: number;
   leased_until: number;
+}
+
+/** Replaces the changes of an entry. */
+export async function updatePushChanges(
+  tx: Transaction,
+  id: PushId,
+  changes: readonly RequestedChange[],
+): Promise<void> {
+  await tx.run("UPDATE forge_pushes SET changes = ? WHERE id = ?", JSON.stringify(changes), id);
 }
