@@ -36,6 +36,7 @@ function start(): void {
   try {
     folder = unpackRuntime(runtime, {
       env: process.env,
+      words: process.argv.slice(2),
       platform: process.platform,
       homeFolder: findHome(),
       temporaryFolder: tmpdir(),

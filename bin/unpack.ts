@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import type { Stats } from "node:fs";
-import { dirname, isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 
 /** The files that the executable carries. */
 export interface Runtime {
@@ -27,6 +27,8 @@ export interface Runtime {
 /** The process, as far as it decides where the files go. */
 export interface UnpackEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The arguments of the command line. */
+  readonly words: readonly string[];
   readonly platform: NodeJS.Platform;
   /** Undefined for a user whom the system does not know, as in many containers. */
   readonly homeFolder: string | undefined;
@@ -57,7 +59,7 @@ export function unpackRuntime(runtime: Runtime, environment: UnpackEnvironment):
   const { env, userId, temporaryFolder } = environment;
   const shared = join(temporaryFolder, userId === undefined ? "croft" : `croft-${userId}`);
   const problems: string[] = [];
-  for (const parent of [cacheFolder(environment), shared]) {
+  for (const parent of [homeCacheFolder(environment), cacheFolder(environment), shared]) {
     if (parent === undefined) continue;
     try {
       return unpackBelow(parent, runtime, userId);
@@ -87,6 +89,28 @@ export function keepUnpacked(
       // Not awaited: the code that needs a missing file reports it.
     }
   });
+}
+
+/**
+ * The cache folder of a home that `--home` or `CROFT_HOME` names: all that belongs to it lies inside, and a removed home
+ * leaves nothing. Undefined without such a home, where `CROFT_CACHE_DIR` names another folder, and below a folder that does
+ * not exist, which the command refuses.
+ */
+export function homeCacheFolder({
+  env,
+  words,
+  homeFolder,
+}: Pick<UnpackEnvironment, "env" | "words" | "homeFolder">): string | undefined {
+  const end = words.indexOf("--");
+  const flags = end === -1 ? words : words.slice(0, end);
+  const at = flags.findLastIndex((word) => word === "--home" || word.startsWith("--home="));
+  const flag = flags[at] === "--home" ? flags[at + 1] : flags[at]?.slice("--home=".length);
+  const named = flag || env["CROFT_HOME"];
+  if (!named || env["CROFT_CACHE_DIR"]) return undefined;
+  const home = /^~(?=$|[/\\])/.test(named)
+    ? join(homeFolder ?? "", named.slice(1))
+    : resolve(named);
+  return existsSync(dirname(home)) ? join(home, "state", "cache") : undefined;
 }
 
 /** `CROFT_CACHE_DIR`, else croft's folder among the platform's caches; undefined when that is in an unknown home. */

@@ -208,8 +208,12 @@ async function endLeftovers(deps: LeftoverDeps): Promise<void> {
   const clear = (folder: string) =>
     clearTaskFolder(folder, { system }).catch((error: unknown) => toCliError(error).message);
   // All files go before the first report, which waits for the daemon: there are tokens among them.
-  const left = new Map<string, string | undefined>();
-  for (const name of [...aside, ...unfinished]) left.set(name, await clear(join(root, name)));
+  // Together: an engine that does not respond delays each of its containers by a minute or two.
+  const left = new Map(
+    await Promise.all(
+      [...aside, ...unfinished].map(async (name) => [name, await clear(join(root, name))] as const),
+    ),
+  );
   for (const name of unfinished) {
     note(`task ${name} was left by an earlier process of the runner: reporting its failure`);
     await report(BigInt(name), "the runner was ended while it ran this job", deps);

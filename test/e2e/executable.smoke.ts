@@ -47,10 +47,10 @@ test("it prints its version and leaves a private, complete runtime in the cache 
   const { stdout, stderr, code } = await runCroft(command, ["--version"], { home });
   expect({ stderr, code }).toEqual({ stderr: "", code: 0 });
   expect(stdout).toMatch(/^croft \d+\.\d+\.\d+\n$/);
-  const [runtime = "", ...more] = await readdir(join(home, ".cache", "croft"));
+  const [runtime = "", ...more] = await readdir(join(home, "state", "cache"));
   expect(runtime).toMatch(/^runtime-[0-9a-f]{16}$/);
   expect(more).toEqual([]);
-  expect((await stat(join(home, ".cache", "croft", runtime))).mode & 0o777).toBe(0o700);
+  expect((await stat(join(home, "state", "cache", runtime))).mode & 0o777).toBe(0o700);
 });
 
 test("it runs a script with its own Node, as the runner of workflows does", async () => {
@@ -109,10 +109,10 @@ test("an addon that was changed on disk, size and time as before, is put back an
     "--password-stdin",
   ];
   await runCroft(command, ["--version"], { home });
-  const [runtime = ""] = await readdir(join(home, ".cache", "croft"));
+  const [runtime = ""] = await readdir(join(home, "state", "cache"));
   const addon = join(
     home,
-    ".cache/croft",
+    "state/cache",
     runtime,
     `node_modules/better-sqlite3/prebuilds/${process.platform}-${process.arch}.node`,
   );

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import {
   chmod,
   chown,
@@ -18,7 +19,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { cacheFolder, keepUnpacked, unpackRuntime } from "../../../bin/unpack.ts";
+import { cacheFolder, homeCacheFolder, keepUnpacked, unpackRuntime } from "../../../bin/unpack.ts";
 import type { Runtime, UnpackEnvironment } from "../../../bin/unpack.ts";
 import { skipUnless } from "../../support/skip.ts";
 
@@ -38,6 +39,7 @@ beforeEach(async () => {
   cache = join(folder, "cache");
   environment = {
     env: { CROFT_CACHE_DIR: cache },
+    words: [],
     platform: process.platform,
     homeFolder: join(folder, "home"),
     temporaryFolder: join(folder, "tmp"),
@@ -184,6 +186,28 @@ test.each([
   ["linux", { XDG_CACHE_HOME: "/var/cache/mira", CROFT_CACHE_DIR: "/srv/croft" }, "/srv/croft"],
 ] as const)("on %s with %o the cache is %s", (platform, env, expected) => {
   expect(cacheFolder({ ...environment, platform, env, homeFolder: "/home/mira" })).toBe(expected);
+});
+
+test("a named home keeps its unpacked files inside", async () => {
+  const home = join(folder, "second");
+  const inside = join(home, "state", "cache", "runtime-one");
+  const unpack = (words: string[], env = {}) =>
+    unpackRuntime(makeRuntime(), { ...environment, env, words });
+  expect(unpack(["--home", home, "init"])).toBe(inside);
+  expect(unpack(["init"], { CROFT_HOME: home })).toBe(inside);
+  await expectWhole(inside);
+  expect(existsSync(join(folder, "home"))).toBe(false);
+});
+
+test.each([
+  ["a flag before the variable", ["--home=/srv/a"], { CROFT_HOME: "/srv/b" }, "/srv/a/state/cache"],
+  ["the last flag", ["--home", "/srv/a", "--home", "/srv/b"], {}, "/srv/b/state/cache"],
+  ["the home folder of the user", ["--home", "~/b"], {}, "/srv/b/state/cache"],
+  ["no argument of another program", ["run", "--", "--home", "/srv/a"], {}, undefined],
+  ["no home below a folder that is missing", ["--home", "/srv/missing/a"], {}, undefined],
+  ["a folder that is named itself", ["--home", "/srv/a"], { CROFT_CACHE_DIR: "/x" }, undefined],
+])("the cache of a home is that of %s", (_what, words, env, expected) => {
+  expect(homeCacheFolder({ words, env, homeFolder: "/srv" })).toBe(expected);
 });
 
 function makeRuntime(id = "one"): Runtime {
