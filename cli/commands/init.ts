@@ -128,7 +128,7 @@ export async function keepForgeToken(
     const profile = await cli.profiles.inUse();
     const { defaultUrl } = await cli.config();
     const url = profile.url ?? defaultUrl;
-    await cli.credentials.write(profile, "forge", { token, token_id: null, url });
+    await cli.credentials.write(profile, "forge", { token, token_id: null, is_first: true, url });
     await cli.profiles.updateProfile(profile.name, (one) => ({ ...one, forge: { username } }));
     return true;
   } catch (error) {

@@ -4,6 +4,7 @@ import { toStoredSession } from "../client/vault-session.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, usageError } from "../errors.ts";
 import { shape } from "../output/spec.ts";
+import { findStoredToken, revokeToken } from "../support/token-owner.ts";
 import { waitOutLimits } from "../support/rate-limit.ts";
 import { readSecret } from "../support/secrets.ts";
 import { addTotpFlag, readTotp, type TotpFlags, toTotpHeaders } from "../support/flag-values.ts";
@@ -29,7 +30,12 @@ interface LoginForgeFlags extends TotpFlags {
 }
 
 export const loginForge = {
-  operations: [forge.createToken, forge.getCurrentUser],
+  operations: [
+    forge.createToken,
+    forge.getCurrentUser,
+    forge.deleteToken,
+    forge.deleteCurrentToken,
+  ],
   output: shape({
     service: "string",
     username: "string",
@@ -77,11 +83,19 @@ async function runLoginForge(cli: CliContext, options: LoginForgeOptions): Promi
   const { url } = await cli.client.target();
   // Read again, because choosing the store assigns an id to a new profile.
   const known = await cli.profiles.inUse();
+  const former = await findStoredToken(cli, known);
   await cli.credentials.write(known, "forge", { token: made.token, token_id: made.tokenId, url });
   await cli.profiles.updateProfile(profile.name, (one) => ({
     ...one,
     forge: { username: made.username },
   }));
+  // The new token is stored: nothing uses the former one any more.
+  if (former !== undefined && former.token !== made.token && former.url === url)
+    await revokeToken(cli, known, former).catch((error: unknown) => {
+      if (!(error instanceof CliError)) throw error;
+      if (error.code === "invalid_credentials" || error.code === "not_found") return;
+      cli.io.note(`The former token may still be valid: ${error.message}`);
+    });
   await cli.output.done(
     { service: "forge", username: made.username, profile: profile.name, url },
     `Signed in to the forge at ${url} as ${made.username}.`,
@@ -183,7 +197,10 @@ export const loginVault = {
       .option("--password-stdin", "read the password from standard input")
       .option("--totp <code>", "a code of your authenticator app")
       .option("--backup-code <code>", "a backup code instead of a code of the app")
-      .option("--remember", "stay signed in for 30 days instead of 16 hours")
+      .option(
+        "--remember",
+        "keep the session for 30 days instead of 16 hours until its first use, which makes it 16 hours",
+      )
       .action(({ email, passwordStdin, totp, backupCode, remember }: LoginVaultFlags) => {
         if (totp !== undefined && backupCode !== undefined)
           throw usageError("--totp and --backup-code exclude each other");

@@ -1,10 +1,10 @@
 import { toChoice } from "../support/flag-values.ts";
-import { toBasic } from "../client/authorize.ts";
 import { forge, vault } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, toCliError } from "../errors.ts";
 import { shape } from "../output/spec.ts";
 import type { NamedProfile } from "../profile/profiles.ts";
+import { revokeToken, type StoredToken } from "../support/token-owner.ts";
 import type { CommandModule } from "../tree/entry.ts";
 
 type Service = "forge" | "vault";
@@ -14,7 +14,7 @@ export interface LogoutOptions {
 }
 
 export const logout = {
-  operations: [vault.logout, forge.deleteToken],
+  operations: [vault.logout, forge.deleteToken, forge.deleteCurrentToken],
   output: shape({ forge: "boolean", vault: "boolean", profile: "string" }),
   destructive: false,
   define(command, cli, run = runLogout): void {
@@ -48,7 +48,7 @@ async function signOut(cli: CliContext, profile: NamedProfile, service: Service)
   if (stored === undefined) return false;
   try {
     if (service === "vault") await cli.client.call(vault.logout, {}, { authorization: "none" });
-    else await deleteOwnToken(cli, profile, stored as StoredToken);
+    else await revokeToken(cli, profile, stored as StoredToken);
   } catch (error) {
     const failure = toCliError(error);
     // Only errors of the daemon: a dry run must stop here, and a bug must not be hidden.
@@ -58,26 +58,6 @@ async function signOut(cli: CliContext, profile: NamedProfile, service: Service)
   }
   await cli.credentials.remove(profile, service);
   return true;
-}
-
-interface StoredToken {
-  readonly token: string;
-  readonly token_id: number | null;
-}
-
-/** Deletes a token that `login` created. A token that the user provided may be in use elsewhere and stays. */
-async function deleteOwnToken(
-  cli: CliContext,
-  profile: NamedProfile,
-  stored: StoredToken,
-): Promise<void> {
-  if (stored.token_id === null || profile.forge === null) return;
-  const { username } = profile.forge;
-  await cli.client.call(
-    forge.deleteToken,
-    { params: { username, token: String(stored.token_id) } },
-    { authorization: toBasic(username, stored.token) },
-  );
 }
 
 function toServices(service: string | undefined): readonly Service[] {

@@ -1,4 +1,4 @@
-import { type Document, isScalar, isSeq, parseDocument, Scalar } from "yaml";
+import { type Document, isMap, isScalar, isSeq, parseDocument, Scalar } from "yaml";
 import { SettingsError } from "../../daemon/settings/resolve.ts";
 import { listSettings, toKey } from "../../daemon/settings/settings.ts";
 import { filePaths } from "../../daemon/settings/types.ts";
@@ -66,6 +66,7 @@ function editConfig(
   // An empty file has no keys to delete.
   if (value === undefined) {
     if (document.contents !== null) document.delete(key);
+    if (isMap(document.contents) && document.contents.items.length === 0) document.contents = null;
   } else if (typeof value !== "string") document.set(key, document.createNode(value));
   // A list stays a list; "none" is the word for an empty one.
   else if (isSeq(document.get(key, true)) && value !== "none")

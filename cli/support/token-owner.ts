@@ -5,6 +5,7 @@ import { forge } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { type Column, time } from "../output/cells.ts";
+import type { NamedProfile } from "../profile/profiles.ts";
 
 /** Flags of every command about tokens. */
 export interface OwnerFlags {
@@ -48,3 +49,47 @@ export const tokenColumns: readonly Column<WireToken>[] = [
   { header: "created", cell: ({ created_at: createdAt }) => time(createdAt) },
   { header: "last used", cell: ({ last_used_at: lastUsedAt }) => time(lastUsedAt) },
 ];
+
+/** A token of the forge in the credential store. */
+export interface StoredToken {
+  readonly token: string;
+  /** Null for a token that no sign-in of this command line created. */
+  readonly token_id: number | null;
+  /** Whether the first start of a home created it, so that nothing else knows it. */
+  readonly is_first?: boolean;
+  readonly url?: string;
+}
+
+/** Returns the stored token of a profile. */
+export async function findStoredToken(
+  cli: CliContext,
+  profile: NamedProfile,
+): Promise<StoredToken | undefined> {
+  const stored = (await cli.credentials.read(profile, "forge")) as Partial<StoredToken> | undefined;
+  return typeof stored?.token === "string"
+    ? { token_id: null, ...stored, token: stored.token }
+    : undefined;
+}
+
+/**
+ * Deletes a token at the daemon if a sign-in or the first start created it. A token that the user provided may be in use
+ * elsewhere and stays.
+ */
+export async function revokeToken(
+  cli: CliContext,
+  profile: NamedProfile,
+  stored: StoredToken,
+): Promise<void> {
+  if (stored.is_first === true) {
+    const authorization = `token ${stored.token}`;
+    await cli.client.call(forge.deleteCurrentToken, {}, { authorization });
+    return;
+  }
+  if (stored.token_id === null || profile.forge === null) return;
+  const { username } = profile.forge;
+  await cli.client.call(
+    forge.deleteToken,
+    { params: { username, token: String(stored.token_id) } },
+    { authorization: toBasic(username, stored.token) },
+  );
+}

@@ -160,6 +160,7 @@ function openServicePages(
   return createServicePages({
     ...own,
     version,
+    metricsToken: settings.metricsToken,
     probe: async () => {
       db.assertInPlace?.();
       await isInitialised(db);

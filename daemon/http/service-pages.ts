@@ -1,3 +1,4 @@
+import { createHash, timingSafeEqual } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import type { AnyEndpoint } from "../contract/endpoint.ts";
 import type { ServerRequest } from "./handle.ts";
@@ -24,6 +25,8 @@ export interface ApiDocument {
 export interface ServicePagesDeps {
   readonly metrics: Metrics;
   readonly version: string;
+  /** The bearer token that `/metrics` demands; undefined answers this machine only. */
+  readonly metricsToken?: string | undefined;
   /** Returns false once the daemon is stopping. */
   readonly accepts: () => boolean;
   /** Reads from the database. Rejects when requests cannot be served; failed requests log the cause. */
@@ -86,8 +89,13 @@ export function createServicePages(deps: ServicePagesDeps): Map<string, PlainRou
     [
       "/metrics",
       async (request, response) => {
-        if (!isLocal(request, response)) {
-          writeAnswer(response, 403, TEXT, "metrics are for this machine only\n", "");
+        if (
+          deps.metricsToken === undefined
+            ? !isLocal(request, response)
+            : !hasToken(response, deps.metricsToken)
+        ) {
+          const text = "metrics are for this machine without a proxy, or for the metrics_token\n";
+          writeAnswer(response, 403, TEXT, text, "");
           return;
         }
         const { contentType, text } = await metrics.render();
@@ -120,8 +128,34 @@ function createDocumentRoute({ info, endpoints }: ApiDocument): PlainRoute {
     writeAnswer(response, 200, NO_STORE, await (text ??= make()), JSON_TYPE);
 }
 
-/** Returns whether both the peer and the client behind a proxy are this machine: no header makes a remote request local. */
+/**
+ * Returns whether the peer is this machine, and no proxy: one of this machine answers to others. No header makes a remote
+ * request local.
+ */
 function isLocal({ address }: ServerRequest, response: ServerResponse): boolean {
-  const peer = response.req.socket.remoteAddress?.replace(/^::ffff:(?=\d)/, "");
-  return peer !== undefined && isLoopback(peer) && isLoopback(address);
+  const { socket, headers = {} } = response.req;
+  const peer = socket.remoteAddress?.replace(/^::ffff:(?=\d)/, "");
+  const isForwarded = PROXY_HEADERS.some((name) => headers[name] !== undefined);
+  const host = URL.parse(`http://${headers.host ?? "localhost"}`)?.hostname;
+  const isLocalName =
+    host === "localhost" || (host !== undefined && isLoopback(host.replace(/^\[|\]$/g, "")));
+  return (
+    peer !== undefined && isLoopback(peer) && isLoopback(address) && !isForwarded && isLocalName
+  );
+}
+
+/** Headers that proxies add, whether the proxy is trusted or not. */
+const PROXY_HEADERS = [
+  "forwarded",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-real-ip",
+  "via",
+];
+
+function hasToken(response: ServerResponse, token: string): boolean {
+  const given = /^Bearer +(.+)$/i.exec(response.req.headers.authorization ?? "")?.[1] ?? "";
+  const [one, other] = [given, token].map((text) => createHash("sha256").update(text).digest());
+  return one !== undefined && other !== undefined && timingSafeEqual(one, other);
 }

@@ -118,6 +118,10 @@ export const settingDeclarations = {
   requestTimeoutSeconds: setting("Listening", integer(0, 7 * day, "seconds"), 6 * 3600, {
     help: "Time for a whole request to arrive, uploads included; 0 is no limit",
   }),
+  metricsToken: optional("Listening", text, "this machine without a proxy may read them", {
+    help: "Bearer token that /metrics demands",
+    secret: true,
+  }),
   shutdownSeconds: setting("Listening", integer(0, 600, "seconds"), 10, {
     help: "Time that running requests get to finish when the daemon stops",
   }),

@@ -3,7 +3,8 @@ import { logout, type LogoutOptions } from "../../../cli/commands/logout.ts";
 import { fakeDaemon } from "../support/fake-daemon.ts";
 import { optionsOf } from "../support/parse-line.ts";
 import { runCli, temporaryHome } from "../support/run-cli.ts";
-import { readEntry, signIn } from "../support/signed-in.ts";
+import { startTestDaemon } from "../../support/daemon.ts";
+import { readEntry, signIn, writeEntry } from "../support/signed-in.ts";
 
 test("the line becomes options", async () => {
   expect(await optionsOf<LogoutOptions>(logout.define, [])).toEqual({
@@ -30,6 +31,56 @@ describe("signing out", () => {
       undefined,
       undefined,
     ]);
+  });
+
+  test("revokes the token of the first start, and a new sign-in revokes the former one", async () => {
+    await using home = await temporaryHome();
+    await using daemon = await startTestDaemon();
+    const first = daemon.first?.forge;
+    const run = (line: string[], stdin = "") =>
+      runCli([...line, "--json"], { home: home.path, env: { CROFT_URL: daemon.url }, stdin });
+    const isValid = async (token: string) =>
+      (await fetch(`${daemon.url}/api/v1/user`, { headers: { Authorization: `token ${token}` } }))
+        .status === 200;
+    const stored = async () =>
+      ((await readEntry(home.path, "forge")) as { token: string } | undefined)?.token ?? "";
+    await signIn(home.path, {
+      url: daemon.url,
+      forgeToken: first?.token ?? "",
+      forgeUsername: first?.username ?? "",
+    });
+    await writeEntry(home.path, "forge", {
+      token: first?.token,
+      token_id: null,
+      is_first: true,
+      url: daemon.url,
+    });
+    const login = ["login", "forge", "--username", first?.username ?? "", "--password-stdin"];
+    expect((await run(login, daemon.first?.password)).code).toBe(0);
+    expect(await isValid(first?.token ?? "")).toBe(false);
+    const second = await stored();
+    expect(await isValid(second)).toBe(true);
+    expect((await run(login, daemon.first?.password)).code).toBe(0);
+    const third = await stored();
+    expect([await isValid(second), await isValid(third)]).toEqual([false, true]);
+    await writeEntry(home.path, "forge", {
+      token: third,
+      token_id: null,
+      is_first: true,
+      url: daemon.url,
+    });
+    expect((await run(["logout", "forge"])).code).toBe(0);
+    expect(await isValid(third)).toBe(false);
+    // A token that the user gave may be in use elsewhere.
+    const made = await run(
+      ["login", "forge", "--username", first?.username ?? "", "--password-stdin"],
+      daemon.first?.password,
+    );
+    expect(made.code).toBe(0);
+    const given = await stored();
+    await writeEntry(home.path, "forge", { token: given, token_id: null, url: daemon.url });
+    expect((await run(["logout", "forge"])).code).toBe(0);
+    expect(await isValid(given)).toBe(true);
   });
 
   test("deletes the credentials when the daemon is unreachable, and warns that the token stays valid", async () => {

@@ -56,7 +56,11 @@ export async function readEntry(home: string, service: "forge" | "vault"): Promi
   return text === undefined ? undefined : (JSON.parse(text) as unknown);
 }
 
-async function writeEntry(home: string, service: "forge" | "vault", value: object): Promise<void> {
+export async function writeEntry(
+  home: string,
+  service: "forge" | "vault",
+  value: object,
+): Promise<void> {
   await writeFile(entryPath(home, service), JSON.stringify(value), { mode: 0o600 });
 }
 

@@ -88,7 +88,6 @@ export const deleteCurrentToken = endpoint({
   summary: "Delete the access token of this request",
   gate: anyone,
   replies: { 204: empty, ...signedInReplies, 404: apiError },
-  apiOnly: '"croft logout" deletes the token of a profile',
 });
 
 export const tokenEndpoints = [

@@ -4,8 +4,9 @@ import type { ServerRequest } from "../../../../daemon/http/handle.ts";
 import { createMetrics } from "../../../../daemon/http/metrics.ts";
 import { createServicePages } from "../../../../daemon/http/service-pages.ts";
 
-const makePages = (stalledMs = 0) =>
+const makePages = (stalledMs = 0, metricsToken?: string) =>
   createServicePages({
+    metricsToken,
     metrics: createMetrics("1", () => 0),
     version: "1",
     accepts: () => true,
@@ -24,11 +25,12 @@ async function answerOf(
   path: string,
   peer: string,
   address: string,
+  headers: Readonly<Record<string, string>> = {},
 ) {
   let status = 0;
   let body: unknown;
   const response = {
-    req: { method: "GET", socket: { remoteAddress: peer } },
+    req: { method: "GET", headers, socket: { remoteAddress: peer } },
     writeHead: (given: number) => (status = given),
     end: (text: unknown) => (body = text),
   };
@@ -59,6 +61,26 @@ describe("/metrics are for this machine", () => {
     ["::1", "::1"],
   ])("%s may read them", async (peer, address) => {
     expect(await statusFor(peer, address)).toBe(200);
+  });
+
+  test.each([
+    ["x-forwarded-for", "127.0.0.1"],
+    ["forwarded", "for=127.0.0.1"],
+    ["via", "1.1 proxy"],
+    ["host", "forge.example.org"],
+  ])("metrics are refused behind a proxy of this machine that sends %s", async (name, value) => {
+    const answer = await answerOf(makePages(), "/metrics", "::1", "::1", { [name]: value });
+    expect(answer.status).toBe(403);
+  });
+
+  test("metrics are for everybody with the token of the settings, and then for nobody without it", async () => {
+    const pages = makePages(0, "token of Prometheus");
+    const status = async (headers: Readonly<Record<string, string>>) =>
+      (await answerOf(pages, "/metrics", "192.0.2.9", "192.0.2.9", headers)).status;
+    expect(await status({ authorization: "Bearer token of Prometheus" })).toBe(200);
+    expect(await status({ authorization: "Bearer another" })).toBe(403);
+    expect(await status({})).toBe(403);
+    expect((await answerOf(pages, "/metrics", "::1", "::1")).status).toBe(403);
   });
 
   test.each([
