@@ -16,6 +16,7 @@ import { version } from "../version.ts";
 import { keepForgeToken, STORED } from "./init.ts";
 import { forge } from "../client/operations.ts";
 import { CliError, toCliError } from "../errors.ts";
+import { keepStartFlags } from "../profile/start-flags.ts";
 import { warnOfHostJobs } from "./runner-run.ts";
 
 /** Groups of settings that have flags of `serve`. */
@@ -147,6 +148,11 @@ async function runServe(
   let runner: Promise<void> | undefined;
   try {
     const { firstStart } = daemon;
+    const { workingDirectory } = cli.system;
+    const started = { settings: flags, hasRunner, workingDirectory };
+    await keepStartFlags(paths.stateDirectory, pid, started).catch((error: unknown) => {
+      cli.io.warn(`"croft daemon restart" will not know the flags: ${toCliError(error).message}`);
+    });
     const isStored = firstStart !== undefined && (await keepForgeToken(cli, firstStart.forge));
     const shown = await toShown(cli, paths.stateDirectory, firstStart);
     await announce(cli, daemon.urls, shown, isStored);

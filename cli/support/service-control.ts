@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startProcess } from "../../storage/start-process.ts";
@@ -7,34 +8,43 @@ import { toShellWord } from "../output/shell-word.ts";
 import { findLastingProgram } from "./lasting-program.ts";
 import { fromFileBytes, type ServiceFile, toServiceFile } from "./service-files.ts";
 
-/** The service file for this home: settings come from the configuration file, not from the environment of this shell. */
-export async function readService(cli: CliContext): Promise<{
+/** The service of this home: its settings come from the configuration file, not from the environment of this shell. */
+export interface HomeService {
   readonly service: ServiceFile;
+  /** The text of the file at its path; undefined when the service is not installed. */
+  readonly installed: string | undefined;
   readonly keys: string;
   /** The folder of the log and of the password of a first start. */
   readonly state: string;
   /** Settings that exist only in the environment of this shell. */
   readonly unseen: readonly string[];
-}> {
+}
+
+/**
+ * Returns the service of this home. The first home of a user that is installed has the plain name; others have names with
+ * the hash of their home. @throws CliError `unsupported` on a system without a known service manager
+ */
+export async function readService(cli: CliContext): Promise<HomeService> {
   const { system, flags } = cli;
   const { readAllSettings } = await import("../profile/settings.ts");
   const { paths, values } = readAllSettings(system, flags, {});
-  const home = flags.home ?? system.env["CROFT_HOME"];
-  const config = flags.config ?? system.env["CROFT_CONFIG"];
+  const hasConfig = (flags.config ?? system.env["CROFT_CONFIG"] ?? "") !== "";
+  // Absolute: the service manager runs the program in another folder.
+  const homeWords = [
+    ...(paths.home === undefined ? [] : [`--home=${paths.home}`]),
+    ...(hasConfig ? [`--config=${paths.configFile}`] : []),
+  ];
   const path = system.env["PATH"];
-  const service = toServiceFile(system, {
-    words: [
-      ...findLastingProgram(system).program,
-      "serve",
-      "--background",
-      ...(home === undefined ? [] : [`--home=${home}`]),
-      ...(config === undefined ? [] : [`--config=${config}`]),
-    ],
+  const program = {
+    words: [...findLastingProgram(system).program, "serve", "--background", ...homeWords],
     // The daemon finds git on the PATH.
     env: path === undefined ? {} : { PATH: path },
     errorLog: join(paths.stateDirectory, "daemon.err"),
-  });
-  if (service === undefined)
+  };
+  const first = toServiceFile(system, program);
+  const hash = createHash("sha256").update(homeWords.join("\0")).digest("hex");
+  const other = toServiceFile(system, { ...program, suffix: hash.slice(0, 8) });
+  if (first === undefined || other === undefined)
     throw new CliError(
       "unsupported",
       `croft does not support the service manager of ${system.platform}`,
@@ -43,30 +53,44 @@ export async function readService(cli: CliContext): Promise<{
   const unseen = values
     .filter(({ key, source }) => source === "environment" && key !== "home" && key !== "config")
     .map(({ key }) => key);
-  return {
-    service,
-    keys: join(paths.dataDirectory, "keys"),
-    state: paths.stateDirectory,
-    unseen,
-  };
+  const rest = { keys: join(paths.dataDirectory, "keys"), state: paths.stateDirectory, unseen };
+  const firstText = await readText(first);
+  const otherText = await readText(other);
+  if (otherText !== undefined) return { service: other, installed: otherText, ...rest };
+  if (firstText === undefined || isOfHome(first, firstText, homeWords))
+    return { service: first, installed: firstText, ...rest };
+  return { service: other, installed: undefined, ...rest };
 }
 
-/** Returns the service of this home; undefined when it is not installed, or when the one that is serves another home. */
-export async function findInstalledService(cli: CliContext): Promise<ServiceFile | undefined> {
-  const service = await readService(cli).then(
-    (found) => found.service,
-    (error: unknown) => {
-      if (error instanceof CliError && error.code === "unsupported") return undefined;
-      throw error;
-    },
-  );
-  if (service === undefined) return undefined;
+async function readText(service: ServiceFile): Promise<string | undefined> {
   const bytes = await readFile(service.path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
+    if (error.code !== "ENOENT") throw error;
+  });
+  return bytes === undefined ? undefined : fromFileBytes(service, bytes);
+}
+
+/** Whether the text of a service has exactly these flags of a home, whichever program it starts. */
+function isOfHome(
+  { toArgument }: ServiceFile,
+  text: string,
+  homeWords: readonly string[],
+): boolean {
+  const count = text.match(/--(?:home|config)=/g)?.length ?? 0;
+  const hasWord = (word: string) =>
+    text
+      .split(toArgument(word))
+      .slice(1)
+      .some((rest) => /^(?:[\s<]|$)/.test(rest));
+  return count === homeWords.length && homeWords.every(hasWord);
+}
+
+/** Returns the service of this home; undefined when it is not installed. */
+export async function findInstalledService(cli: CliContext): Promise<ServiceFile | undefined> {
+  const found = await readService(cli).catch((error: unknown) => {
+    if (error instanceof CliError && error.code === "unsupported") return undefined;
     throw error;
   });
-  const isOwn = bytes !== undefined && fromFileBytes(service, bytes).includes(service.command);
-  return isOwn ? service : undefined;
+  return found?.installed === undefined ? undefined : found.service;
 }
 
 /** Runs a program of the service manager. @throws CliError `unexpected` when the program is missing or fails */

@@ -10,6 +10,8 @@ export interface ServiceProgram {
   readonly env: Readonly<Record<string, string>>;
   /** The file for the daemon's standard error, such as a stack trace. */
   readonly errorLog: string;
+  /** Distinguishes this service of a user from the first one. */
+  readonly suffix?: string | undefined;
 }
 
 /** A service definition, and the commands that start and stop the service. */
@@ -18,8 +20,10 @@ export interface ServiceFile {
   readonly text: string;
   /** `utf16` has a byte order mark and little-endian units. */
   readonly encoding: "utf8" | "utf16";
-  /** The part of the text that names the program: a file with it is the service of the same home. */
+  /** The part of the text that names the program. */
   readonly command: string;
+  /** Returns one argument of the program as the text has it. */
+  readonly toArgument: (word: string) => string;
   /** Registers the service and starts it. */
   readonly start: readonly (readonly string[])[];
   /** Starts the registered service, which does not run. */
@@ -61,9 +65,8 @@ export function toServiceFile(user: ServiceUser, program: ServiceProgram): Servi
   }
 }
 
-const unitName = "croft.service";
-
 function toSystemdUnit({ homeDirectory, env }: ServiceUser, program: ServiceProgram): ServiceFile {
+  const unitName = `${named("croft", "-", program)}.service`;
   const config = env["XDG_CONFIG_HOME"] || join(homeDirectory, ".config");
   const systemctl = (...words: readonly string[]) => ["systemctl", "--user", ...words];
   const variables = Object.entries(program.env).map(
@@ -74,6 +77,7 @@ function toSystemdUnit({ homeDirectory, env }: ServiceUser, program: ServiceProg
     path: join(config, "systemd", "user", unitName),
     encoding: "utf8",
     command,
+    toArgument: (word) => toUnitWord(word.replaceAll("$", "$$$$")),
     text: `[Unit]
 Description=croft, a self-hosted forge and document vault
 After=network.target
@@ -113,6 +117,11 @@ WantedBy=default.target
   };
 }
 
+/** The name of the first service of a user, or that of another one. */
+function named(name: string, separator: string, { suffix }: ServiceProgram): string {
+  return suffix === undefined ? name : `${name}${separator}${suffix}`;
+}
+
 /** The value of `ExecStart`. Variables are replaced in arguments, but not in the path of the program. */
 function toUnitCommand([program = "", ...args]: readonly string[]): string {
   return [program, ...args.map((word) => word.replaceAll("$", "$$$$"))].map(toUnitWord).join(" ");
@@ -125,12 +134,12 @@ function toUnitWord(word: string): string {
   return `"${plain.replaceAll(/["\\]/g, String.raw`\$&`).replaceAll("\n", String.raw`\n`)}"`;
 }
 
-const agentName = "croft.daemon";
-
 function toLaunchAgent(
   { homeDirectory, userId = 0 }: ServiceUser,
-  { words, env, errorLog }: ServiceProgram,
+  program: ServiceProgram,
 ): ServiceFile {
+  const { words, env, errorLog } = program;
+  const agentName = named("croft.daemon", ".", program);
   const path = join(homeDirectory, "Library", "LaunchAgents", `${agentName}.plist`);
   const string = (text: string) => `<string>${escapeXml(text)}</string>`;
   const variables = Object.entries(env).map(
@@ -143,6 +152,7 @@ ${words.map((word) => `    ${string(word)}\n`).join("")}  </array>
     path,
     encoding: "utf8",
     command,
+    toArgument: string,
     text: `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <plist version="1.0">
@@ -172,23 +182,23 @@ ${variables.join("")}  </dict>
  * The Task Scheduler reads definitions in UTF-16 only. A trigger for the sign-in of any user needs an administrator, so the
  * task names its own user.
  */
-function toWindowsTask(
-  { homeDirectory, env }: ServiceUser,
-  { words }: ServiceProgram,
-): ServiceFile {
+function toWindowsTask({ homeDirectory, env }: ServiceUser, program: ServiceProgram): ServiceFile {
+  const { words } = program;
+  const taskName = named("croft", "-", program);
   const folder = env["LOCALAPPDATA"] || join(homeDirectory, "AppData", "Local");
-  const path = join(folder, "croft", "task.xml");
-  const [program = "", ...args] = words;
+  const path = join(folder, "croft", `${named("task", "-", program)}.xml`);
+  const [file = "", ...args] = words;
   const { USERDOMAIN: domain = "", USERNAME: name = "" } = env;
   const account = escapeXml(domain === "" ? name : `${domain}\\${name}`);
   const user = name === "" ? "" : `<UserId>${account}</UserId>`;
-  const command = `<Command>${escapeXml(program)}</Command>
+  const command = `<Command>${escapeXml(file)}</Command>
       <Arguments>${escapeXml(args.map(toWindowsWord).join(" "))}</Arguments>
 `;
   return {
     path,
     encoding: "utf16",
     command,
+    toArgument: (word) => escapeXml(toWindowsWord(word)),
     text: `<?xml version="1.0" encoding="UTF-16"?>
 <Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
   <Triggers><LogonTrigger><Enabled>true</Enabled>${user}</LogonTrigger></Triggers>
@@ -209,13 +219,13 @@ function toWindowsTask(
 </Task>
 `,
     start: [
-      ["schtasks", "/Create", "/F", "/TN", "croft", "/XML", path],
-      ["schtasks", "/Run", "/TN", "croft"],
+      ["schtasks", "/Create", "/F", "/TN", taskName, "/XML", path],
+      ["schtasks", "/Run", "/TN", taskName],
     ],
-    resume: ["schtasks", "/Run", "/TN", "croft"],
+    resume: ["schtasks", "/Run", "/TN", taskName],
     stop: [
-      ["schtasks", "/End", "/TN", "croft"],
-      ["schtasks", "/Delete", "/F", "/TN", "croft"],
+      ["schtasks", "/End", "/TN", taskName],
+      ["schtasks", "/Delete", "/F", "/TN", taskName],
     ],
     forget: [],
   };

@@ -133,7 +133,7 @@ function createDocumentRoute({ info, endpoints }: ApiDocument): PlainRoute {
  * request local.
  */
 function isLocal({ address }: ServerRequest, response: ServerResponse): boolean {
-  const { socket, headers = {} } = response.req;
+  const { socket, headers } = response.req;
   const peer = socket.remoteAddress?.replace(/^::ffff:(?=\d)/, "");
   const isForwarded = PROXY_HEADERS.some((name) => headers[name] !== undefined);
   const host = URL.parse(`http://${headers.host ?? "localhost"}`)?.hostname;

@@ -1,12 +1,12 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { CliContext } from "../../context.ts";
-import { CliError, DryRun } from "../../errors.ts";
+import { CliError, DryRun, toCliError } from "../../errors.ts";
 import { shape } from "../../output/spec.ts";
 import { toShellWord } from "../../output/shell-word.ts";
 import { warnUnlessLasting } from "../../support/lasting-program.ts";
 import { readService, runServiceManager } from "../../support/service-control.ts";
-import { toFileBytes } from "../../support/service-files.ts";
+import { type ServiceFile, toFileBytes } from "../../support/service-files.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 
 export interface InstallServiceOptions {
@@ -33,7 +33,7 @@ export const installService = {
  * before it is written. @throws CliError `unsupported` on other systems, `unexpected` when the service manager refuses
  */
 async function runInstallService(cli: CliContext, { start }: InstallServiceOptions): Promise<void> {
-  const { service, keys, state, unseen } = await readService(cli);
+  const { service, installed, keys, state, unseen } = await readService(cli);
   if (cli.flags.dryRun)
     throw new DryRun({ write: { file: service.path, text: service.text }, run: service.start });
   if (await cli.prompts.canAsk()) cli.io.note(`${service.path}:\n\n${service.text}`);
@@ -47,7 +47,7 @@ async function runInstallService(cli: CliContext, { start }: InstallServiceOptio
   await mkdir(dirname(service.path), { recursive: true });
   await writeFile(service.path, toFileBytes(service), { mode: 0o600 });
   const before = await readFolder(state);
-  if (start) for (const words of service.start) await runServiceManager(cli, words);
+  if (start) await startOrUndo(cli, service, installed);
   const added = (await readFolder(state)).filter((name) => !before.includes(name));
   const passwordFile = added.find((name) => name.startsWith("first-password"));
   const key = await describeKey(keys);
@@ -60,6 +60,35 @@ async function runInstallService(cli: CliContext, { start }: InstallServiceOptio
   );
   if (passwordFile !== undefined)
     cli.io.note(`The password of both administrators is in ${join(state, passwordFile)}.`);
+}
+
+/** Registers and starts a service. When the service manager refuses, the file is as it was before. */
+async function startOrUndo(
+  cli: CliContext,
+  service: ServiceFile,
+  before: string | undefined,
+): Promise<void> {
+  try {
+    for (const words of service.start) await runServiceManager(cli, words);
+  } catch (error) {
+    // What refused to start it may refuse this as well, and the first failure is the one to report.
+    const undo = async (lines: ServiceFile["stop"]) => {
+      for (const words of lines) await runServiceManager(cli, words).catch(() => undefined);
+    };
+    if (before === undefined) await undo(service.stop);
+    if (before === undefined) await rm(service.path, { force: true });
+    else await writeFile(service.path, toFileBytes({ ...service, text: before }), { mode: 0o600 });
+    await undo(service.forget);
+    const { code, message, details } = toCliError(error);
+    throw new CliError(
+      code,
+      `${message}; ${service.path} was ${before === undefined ? "removed" : "put back"}`,
+      {
+        ...details,
+        hint: '"croft daemon start" runs the daemon without a service; --no-start writes the file only',
+      },
+    );
+  }
 }
 
 async function readFolder(path: string): Promise<string[]> {
@@ -81,15 +110,11 @@ export const uninstallService = {
 
 /** Stops the service of this user and removes its file; the home stays. */
 async function runUninstallService(cli: CliContext): Promise<void> {
-  const { service } = await readService(cli);
+  const { service, installed } = await readService(cli);
   const { path, stop, forget } = service;
-  const exists = await readFile(path).then(
-    () => true,
-    () => false,
-  );
-  if (!exists)
-    throw new CliError("not_found", `there is no service file ${path}`, {
-      hint: '"croft daemon install" writes it',
+  if (installed === undefined)
+    throw new CliError("not_found", `this home has no service: there is no ${path}`, {
+      hint: '"croft daemon install" writes it; --home names another home',
     });
   if (cli.flags.dryRun) throw new DryRun({ remove: path, run: [...stop, ...forget] });
   await cli.prompts.confirm(`Stop the service and remove ${path}?`);

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, existsSync, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { startProcess } from "../../../storage/start-process.ts";
@@ -11,6 +11,7 @@ import { shape } from "../../output/spec.ts";
 import { daemonLogPath } from "../../profile/daemon-log.ts";
 import { makePrivateFolder } from "../../profile/private-files.ts";
 import type { SettingFlags } from "../../profile/settings.ts";
+import { findStartFlags } from "../../profile/start-flags.ts";
 import { findInstalledService, runServiceManager } from "../../support/service-control.ts";
 import type { ServiceFile } from "../../support/service-files.ts";
 import type { CommandModule } from "../../tree/entry.ts";
@@ -30,6 +31,10 @@ import type { System } from "../../system.ts";
 export interface DaemonStartOptions {
   readonly settings: SettingFlags;
   readonly timeoutSeconds: number;
+  /** Also runs jobs of workflows. */
+  readonly hasRunner?: boolean;
+  /** The folder in which relative paths of `settings` start; that of this shell when absent. */
+  readonly workingDirectory?: string;
 }
 
 /** The flags of the command as commander parses them. */
@@ -93,10 +98,24 @@ export const restartDaemon = {
   },
 } satisfies CommandModule;
 
-/** Stops the daemon of this home, if one runs, and starts it as `daemon start` does. */
+/**
+ * Stops the daemon of this home, if one runs, and starts it as `daemon start` does, with the flags of its start; those of
+ * the line are stronger.
+ */
 async function runDaemonRestart(cli: CliContext, options: DaemonStartOptions): Promise<void> {
-  await endDaemon(cli, options);
-  await startAgain(cli, options);
+  const { stateDirectory } = (await cli.config()).paths;
+  const pid = await endDaemon(cli, options);
+  const kept = pid === undefined ? undefined : findStartFlags(stateDirectory, pid);
+  if (kept === undefined) return startAgain(cli, options);
+  const settings = { ...kept.settings, ...options.settings };
+  const isSame = Object.keys(options.settings).length === 0;
+  await startAgain(cli, {
+    ...options,
+    settings,
+    hasRunner: kept.hasRunner,
+    // Relative paths of the line start in the folder of this shell.
+    ...(isSame ? { workingDirectory: kept.workingDirectory } : {}),
+  });
 }
 
 async function startAgain(cli: CliContext, options: DaemonStartOptions): Promise<void> {
@@ -141,12 +160,23 @@ async function resumeAndReport(
 
 async function startAndReport(
   cli: CliContext,
-  { settings, timeoutSeconds }: DaemonStartOptions,
+  {
+    settings,
+    timeoutSeconds,
+    hasRunner = false,
+    workingDirectory = cli.system.workingDirectory,
+  }: DaemonStartOptions,
 ): Promise<void> {
-  const { readAllSettings } = await import("../../profile/settings.ts");
+  const { readAllSettings, readPaths } = await import("../../profile/settings.ts");
+  const chosen = readPaths(cli.system, cli.flags);
+  const isElsewhere = workingDirectory !== cli.system.workingDirectory;
+  // Absolute: the daemon may run in the folder of an earlier start.
+  const home = cli.flags.home !== undefined || isElsewhere ? chosen.home : undefined;
+  const hasConfig = cli.flags.config !== undefined || isElsewhere;
+  const config = hasConfig && existsSync(chosen.configFile) ? chosen.configFile : cli.flags.config;
   // Reports an invalid setting before anything is started.
-  const { paths } = readAllSettings(cli.system, cli.flags, settings);
-  const { home, config } = cli.flags;
+  const system = { ...cli.system, workingDirectory };
+  const { paths } = readAllSettings(system, { ...cli.flags, home, config }, settings);
   const words = [
     "serve",
     "--background",
@@ -154,15 +184,12 @@ async function startAndReport(
     ...(home === undefined ? [] : [`--home=${home}`]),
     ...(config === undefined ? [] : [`--config=${config}`]),
     ...toServeWords(settings),
+    ...(hasRunner ? ["--runner"] : []),
   ];
   const log = daemonLogPath(paths.stateDirectory);
   if (cli.flags.dryRun) throw new DryRun({ start: { data: paths.dataDirectory, words, log } });
   await makePrivateFolder(paths.stateDirectory);
-  const started = await startInBackground(
-    cli.system,
-    words,
-    join(paths.stateDirectory, "daemon.err"),
-  );
+  const started = await startInBackground(system, words, join(paths.stateDirectory, "daemon.err"));
   const line = await firstLineOf(cli, started, timeoutSeconds);
   const { urls, first_start: firstStart } = parseReady(line);
   const { pid } = started;

@@ -183,3 +183,45 @@ function canAnalyze(): boolean {
     return false;
   }
 }
+
+test("each home of a user has a service of its own, which the others leave alone", async () => {
+  await using other = await temporaryHome();
+  const at = (words: readonly string[], path: string) =>
+    runCli(["daemon", ...words, "--json", "--home", path], {
+      home: home.path,
+      program: ["/opt/a croft"],
+      workingDirectory: other.path,
+    });
+  expect((await run(["install", "--yes", "--no-start"])).code).toBe(0);
+  // A relative home is written as an absolute one.
+  const second = await at(["install", "--yes", "--no-start"], "./");
+  const { file } = second.json() as { file: string };
+  expect(file).toMatch(/systemd\/user\/croft-[0-9a-f]{8}\.service$/);
+  expect(await readFile(file, "utf8")).toContain(` --home=${other.path}\n`);
+  expect(await readFile(unitPath(), "utf8")).toContain(` --home=${home.path}\n`);
+  // A third home has none to remove.
+  await using third = await temporaryHome();
+  expect((await at(["uninstall", "--yes"], third.path)).code).toBe(6);
+  expect((await at(["uninstall", "--yes"], other.path)).json()).toMatchObject({ file });
+  await expect(access(file)).rejects.toThrow("ENOENT");
+  await access(unitPath());
+  // A later version of the program replaces the service of its home.
+  const again = await runCli(["daemon", "install", "--yes", "--no-start", "--json"], {
+    home: home.path,
+    program: ["/opt/newer croft"],
+  });
+  expect(again.json()).toMatchObject({ file: unitPath() });
+});
+
+test("an install that the service manager refuses leaves no unit, and a former one as it was", async () => {
+  const script = "echo 'Failed to connect to bus: No medium found' >&2; exit 1";
+  const refused = await run(["install", "--yes"], { script });
+  expect(refused.code).toBe(1);
+  expect(refused.err).toContain("Failed to connect to bus");
+  expect(refused.err).toContain("daemon start");
+  await expect(access(unitPath())).rejects.toThrow("ENOENT");
+  await run(["install", "--yes", "--no-start"]);
+  await writeFile(unitPath(), `${await readFile(unitPath(), "utf8")}# mine\n`);
+  expect((await run(["install", "--yes"], { script })).code).toBe(1);
+  expect(await readFile(unitPath(), "utf8")).toContain("# mine\n");
+});
