@@ -352,7 +352,7 @@ function toServiceDeps(input: DaemonInput, stores: Stores, log: Log): ServiceDep
     input,
     stores,
     db: stores.db,
-    hasher: createHasher(),
+    hasher: createHasher(input),
     limiter: createLimiter({ db: stores.db, clock, enabled: settings.rateLimits }),
     newId: createUuid7(clock, randomBytes),
     addresses: createAddresses(settings),

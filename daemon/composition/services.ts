@@ -42,8 +42,9 @@ export interface ServiceDeps {
 }
 
 /** Creates the hasher of the process: both APIs share its bound on memory. */
-export function createHasher(): PasswordHasher {
+export function createHasher({ passwordCost }: DaemonInput): PasswordHasher {
   return createPasswordHasher({
+    ...(passwordCost && { cost: passwordCost }),
     concurrency: availableParallelism(),
     queueMax: HASHES_WAITING_MAX,
   });

@@ -3,6 +3,7 @@
 import type { ScriptProgram } from "../jobs/process-pool.ts";
 import type { SettingPaths } from "../settings/paths.ts";
 import type { Settings } from "../settings/settings.ts";
+import type { HashCost } from "../utilities/password-hasher.ts";
 
 /** The input of a daemon: resolved settings and the process's environment. */
 export interface DaemonInput {
@@ -32,4 +33,6 @@ export interface DaemonInput {
   ) => () => void;
   /** For tests: parse every JSON response with its declared schema and fail on a difference. */
   readonly checkReplies?: boolean;
+  /** For tests: a cheap cost of the hashes of passwords. */
+  readonly passwordCost?: HashCost;
 }

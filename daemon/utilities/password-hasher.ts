@@ -21,19 +21,29 @@ export interface PasswordHasherOptions {
   readonly concurrency: number;
   /** Maximum number of waiting hashes. */
   readonly queueMax: number;
+  /** The first of OWASP's recommended settings when absent. */
+  readonly cost?: HashCost;
 }
 
-/** The cost of a hash: the first of OWASP's recommended settings for argon2id. */
-const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
-/** Verified where an account has no hash, so that the response takes the same time. No known password has this digest. */
-const decoy = `$argon2id$v=19$m=${COST.memoryCost},t=${COST.timeCost},p=${COST.parallelism}$${"A".repeat(22)}$${"A".repeat(43)}`;
+/** The cost of a hash of argon2id: KiB of memory, passes over it, threads. */
+export interface HashCost {
+  readonly memoryCost: number;
+  readonly timeCost: number;
+  readonly parallelism: number;
+}
+
+const COST: HashCost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 const RETRY_AFTER_SECONDS = 2;
 
 /** Creates the hasher of a daemon; both APIs share it, and with it the bound on memory. */
 export function createPasswordHasher({
   concurrency,
   queueMax,
+  cost = COST,
 }: PasswordHasherOptions): PasswordHasher {
+  const { memoryCost, timeCost, parallelism } = cost;
+  // Verified where an account has no hash, so that the response takes the same time. No known password has this digest.
+  const decoy = `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${"A".repeat(22)}$${"A".repeat(43)}`;
   const withPermit = createSemaphore({
     permits: concurrency,
     waitingMax: queueMax,
@@ -43,11 +53,11 @@ export function createPasswordHasher({
       }),
   });
   return {
-    hash: (password) => withPermit(() => hash(password, { ...COST, type: argon2id })),
+    hash: (password) => withPermit(() => hash(password, { ...cost, type: argon2id })),
     async verify(stored, password) {
       const against = stored === "" ? decoy : stored;
       const fits = await withPermit(() => verify(against, password));
-      return { fits: fits && stored !== "", outdated: stored !== "" && needsRehash(stored, COST) };
+      return { fits: fits && stored !== "", outdated: stored !== "" && needsRehash(stored, cost) };
     },
   };
 }

@@ -1,4 +1,5 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { cp, mkdtemp, rm } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
@@ -23,6 +24,8 @@ export interface TestDaemonOptions {
   readonly home?: string;
   /** Epoch milliseconds. */
   readonly clock?: () => number;
+  /** Hashes of passwords cost what they cost in production. */
+  readonly realHashes?: boolean;
   /** Error lines that the test provokes; any other error line fails it. */
   readonly expectErrors?: (line: LogLine) => boolean;
 }
@@ -62,6 +65,9 @@ export interface TestAnswer {
   readonly json: any;
 }
 
+/** The tests of the hasher use the real cost, and those of the time of a refused sign-in compare the number of hashes. */
+const CHEAP_HASHES = { memoryCost: 64, timeCost: 1, parallelism: 1 };
+
 const isError = ({ level }: LogLine) => level === "error" || level === "fatal";
 
 /**
@@ -70,6 +76,8 @@ const isError = ({ level }: LogLine) => level === "error" || level === "fatal";
  */
 export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<TestDaemon> {
   const home = options.home ?? (await mkdtemp(join(tmpdir(), "croft-test-")));
+  const template = takesTemplate(options) ? await (templateHome ??= makeTemplateHome()) : undefined;
+  if (template !== undefined) await cp(template.home, home, { recursive: true });
   const log: LogLine[] = [];
   const databaseUrl = await databases?.of(home);
   const env =
@@ -81,7 +89,8 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
     sshPort: running.sshPort,
     home,
     log,
-    first: running.firstStart,
+    first:
+      running.firstStart ?? (template?.first && { ...template.first, home: running.dataDirectory }),
     request: (path, init) => sendRequest(url, path, init),
     stop: () => running.stop(),
     [Symbol.asyncDispose]: async () => {
@@ -99,6 +108,38 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
         );
     },
   };
+}
+
+interface TemplateHome {
+  readonly home: string;
+  readonly first: RunningDaemon["firstStart"];
+}
+
+/**
+ * The home of a first start, one a worker, which tests copy: its migrations and the hash of its password take ten times
+ * as long as the start of an existing home.
+ */
+let templateHome: Promise<TemplateHome> | undefined;
+
+async function makeTemplateHome(): Promise<TemplateHome> {
+  const home = await mkdtemp(join(tmpdir(), "croft-test-template-"));
+  process.once("exit", () => rmSync(home, { recursive: true, force: true }));
+  const running = await startDaemon(testInput(home, {}, []));
+  await running.stop();
+  return { home, first: running.firstStart };
+}
+
+/** Settings by which a first start makes another home. */
+const settingsOfHomes = /^CROFT_(?:MASTER_KEY|KEY_SOURCE|DATABASE_URL|OBJECTS_|HOME|.*_DIR$)/;
+
+/** Whether the home of a test is new and equals the template. A clock of its own dates what a first start makes. */
+function takesTemplate({ home, clock, env = {} }: TestDaemonOptions): boolean {
+  return (
+    home === undefined &&
+    clock === undefined &&
+    databases === undefined &&
+    !Object.keys(env).some((name) => settingsOfHomes.test(name))
+  );
 }
 
 /** Returns the input of `startDaemon` for the home of a test. */
@@ -135,6 +176,7 @@ export function testInput(home: string, options: TestDaemonOptions, log: LogLine
     process: { pid: process.pid, userId: process.getuid?.() },
     logTo: logLines(log),
     checkReplies: true,
+    ...(options.realHashes === true ? {} : { passwordCost: CHEAP_HASHES }),
   };
 }
 
