@@ -80,13 +80,13 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
       name: string,
       edit: ProtectionEdit,
     ): Promise<ProtectionDetails> {
-      const ruleName = name.trim();
-      if (ruleName === "")
-        throw new AppError("invalid_argument", "both rule_name and branch_name are empty");
-      if (isPattern(ruleName) && compileGlob(ruleName) === undefined)
-        throw new AppError("unprocessable", `invalid pattern: ${ruleName}`);
       return db.transaction(async (tx) => {
         const opened = await openToWrite(tx, path, caller, "");
+        const ruleName = name.trim();
+        if (ruleName === "")
+          throw new AppError("invalid_argument", "both rule_name and branch_name are empty");
+        if (isPattern(ruleName) && compileGlob(ruleName) === undefined)
+          throw new AppError("unprocessable", `invalid pattern: ${ruleName}`);
         const { id } = opened.repository;
         const settings = await applyEdit(tx, opened, caller, noSettings, edit);
         const rules = await listBranchProtections(tx, id);

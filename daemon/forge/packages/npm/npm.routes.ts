@@ -71,8 +71,14 @@ export function npmRoutes({ npm, urls, clock }: NpmRoutesDeps): Route[] {
       status: 200,
       body: { username: caller.user.name },
     })),
-    handle(auditNpmPackages, async () => ({ status: 200, headers: auditNotice, body: {} })),
-    handle(auditNpmTree, async () => ({ status: 200, headers: auditNotice, body: noAdvisories })),
+    handle(auditNpmPackages, async ({ caller, params }) => {
+      await npm.assertReadable(params.owner, caller);
+      return { status: 200, headers: auditNotice, body: {} };
+    }),
+    handle(auditNpmTree, async ({ caller, params }) => {
+      await npm.assertReadable(params.owner, caller);
+      return { status: 200, headers: auditNotice, body: noAdvisories };
+    }),
     handle(npmPing, async () => ({ status: 200, body: {} })),
   ];
 }

@@ -123,6 +123,8 @@ export interface NpmRegistry {
   ): Promise<void>;
   /** Refuses to remove `latest` with `invalid_argument`. */
   deleteTag(at: NpmPackageAt & { readonly tag: string }, caller: ForgeCaller): Promise<void>;
+  /** Refuses with `not_found` when the caller may not read the packages of an owner. */
+  assertReadable(ownerName: string, caller: ForgeCaller | undefined): Promise<void>;
   search(
     ownerName: string,
     query: { readonly text: string; readonly size: number; readonly from: number },
@@ -278,6 +280,10 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
         const found = await getChangeable(tx, owner, name, undefined);
         if (!(await deleteTag(tx, found.id, at.tag))) throw notFound();
       });
+    },
+
+    async assertReadable(ownerName, caller) {
+      await getReadableOwner(db, ownerName, caller);
     },
 
     async search(ownerName, { text, size, from }, caller) {
