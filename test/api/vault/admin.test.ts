@@ -182,6 +182,7 @@ describe("deletion", () => {
     expect(records).toMatchObject([
       { event_type: "admin.user_deleted", user_handle: null, metadata: { handle: person.handle } },
       { event_type: "auth.login", user_handle: null },
+      { event_type: "auth.registered", user_handle: null },
     ]);
     expect(await person.register()).toMatchObject({ status: 201 });
   });

@@ -1,12 +1,17 @@
-import { text } from "node:stream/consumers";
+import { buffer } from "node:stream/consumers";
+import { decodeText, findDeclaredEncoding } from "../../../utilities/text-encoding.ts";
 import { openPromise, type Entry, type ZipFile } from "yauzl";
 import { Unreadable } from "./outcome.ts";
 
 /** A ZIP container that is read entry by entry under limits on number, size and ratio of its entries. */
 export interface Archive {
   readonly names: readonly string[];
+  /** Names are compared without case where no entry has exactly this name (ECMA-376 part 2, part names). */
   has(name: string): boolean;
-  /** Returns an entry as text; undefined when it is missing. Throws `Unreadable` when a limit is exceeded. */
+  /**
+   * Returns an entry as text, in the encoding that it shows or declares; undefined when it is missing. Throws `Unreadable`
+   * when a limit is exceeded.
+   */
   read(name: string): Promise<string | undefined>;
   close(): void;
 }
@@ -29,12 +34,14 @@ export async function openArchive(path: string): Promise<Archive> {
   );
   try {
     const entries = await readEntries(zip);
+    const byCase = new Map([...entries].map(([name, entry]) => [name.toLowerCase(), entry]));
+    const find = (name: string) => entries.get(name) ?? byCase.get(name.toLowerCase());
     let unpacked = 0;
     return {
       names: [...entries.keys()],
-      has: (name) => entries.has(name),
+      has: (name) => find(name) !== undefined,
       async read(name) {
-        const entry = entries.get(name);
+        const entry = find(name);
         if (entry === undefined) return undefined;
         if ((entry.generalPurposeBitFlag & FLAG_ENCRYPTED) !== 0) throw new Unreadable("encrypted");
         unpacked += assertSize(entry);
@@ -77,13 +84,14 @@ export function inOrder(names: readonly string[], pattern: RegExp): string[] {
 }
 
 async function openStream(zip: ZipFile, entry: Entry): Promise<string> {
-  return text(
+  const bytes = await buffer(
     await new Promise<NodeJS.ReadableStream>((resolve, reject) =>
       zip.openReadStream(entry, (error, stream) =>
         error === null ? resolve(stream) : reject(error),
       ),
     ),
   );
+  return decodeText(bytes, findDeclaredEncoding(bytes));
 }
 
 function readEntries(zip: ZipFile): Promise<Map<string, Entry>> {

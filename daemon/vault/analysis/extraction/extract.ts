@@ -1,12 +1,16 @@
 import { open, stat } from "node:fs/promises";
 import { fileTypeFromFile } from "file-type";
-import { extractDocx, extractEpub, extractOpenDocument, extractPptx } from "./office.ts";
+import { extractEpub, extractOffice, extractOpenDocument } from "./office.ts";
 import { recognizePicture } from "./ocr.ts";
 import { type Extraction, Unreadable, type UnreadableReason } from "./outcome.ts";
 import { extractPdf } from "./pdf.ts";
 import { extractHtml, extractMail } from "./plain.ts";
-import { extractXlsx } from "./spreadsheet.ts";
-import { decodeText, findDeclaredEncoding, hasWideMark, looksLikeText } from "./text-encoding.ts";
+import {
+  decodeText,
+  findDeclaredEncoding,
+  hasWideMark,
+  looksLikeText,
+} from "../../../utilities/text-encoding.ts";
 import { explainCompoundFile } from "./compound-file.ts";
 import { extractFlatXml, findFlatFormat } from "./flat-xml.ts";
 import { extractRtf } from "./rtf.ts";
@@ -34,15 +38,18 @@ interface Read {
 
 type Extractor = (path: string, sink: TextSink) => Promise<void>;
 
-const extractors: Readonly<Record<string, Extractor>> = {
-  "application/vnd.openxmlformats-officedocument.wordprocessingml.document": extractDocx,
-  "application/vnd.openxmlformats-officedocument.presentationml.presentation": extractPptx,
-  "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": extractXlsx,
-  "application/vnd.oasis.opendocument.text": extractOpenDocument,
-  "application/vnd.oasis.opendocument.spreadsheet": extractOpenDocument,
-  "application/vnd.oasis.opendocument.presentation": extractOpenDocument,
-  "application/epub+zip": extractEpub,
-};
+/** Types of Office Open XML, of which macros, templates and shows have their own. */
+const OFFICE =
+  /^application\/vnd\.(?:openxmlformats-officedocument|ms-(?:word|excel|powerpoint))\..*/;
+/** Types of OpenDocument and of their templates. */
+const OPEN_DOCUMENT =
+  /^application\/vnd\.oasis\.opendocument\.(?:text|spreadsheet|presentation|graphics)(?:-template)?$/;
+
+function findExtractor(type: string): Extractor | undefined {
+  if (OFFICE.test(type)) return extractOffice;
+  if (OPEN_DOCUMENT.test(type)) return extractOpenDocument;
+  return type === "application/epub+zip" ? extractEpub : undefined;
+}
 
 /** Types whose text can only be recognized. */
 const pictureTypes: ReadonlySet<string> = new Set([
@@ -98,7 +105,7 @@ async function extractInto(
 ): Promise<Read> {
   const { size } = await stat(path);
   if (size === 0) throw new Unreadable("no_text");
-  const extractor = sniffed === undefined ? undefined : extractors[sniffed];
+  const extractor = sniffed === undefined ? undefined : findExtractor(sniffed);
   if (sniffed === "application/pdf")
     return { contentType: sniffed, missing: await extractPdf(path, sink, recognizes) };
   if (sniffed !== undefined && extractor !== undefined) {

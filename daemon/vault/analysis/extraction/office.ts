@@ -1,49 +1,90 @@
 import { posix } from "node:path";
 import { type Archive, inOrder, withArchive } from "./archive.ts";
+import {
+  addPart,
+  addRelated,
+  chartRules,
+  CHARTS,
+  findMainPart,
+  listRelationships,
+  type MainPart,
+  officeRules,
+  safeDecode,
+} from "./office-package.ts";
 import { Unreadable } from "./outcome.ts";
 import { extractHtml } from "./plain.ts";
+import { addWorkbook } from "./spreadsheet.ts";
 import type { TextSink } from "./text-sink.ts";
-import { attributesOf } from "./xml.ts";
-import { addXmlText, openDocumentRules, type XmlTextRules } from "./xml-text.ts";
+import { attributesOf, relationOf } from "./xml.ts";
+import { addXmlText, openDocumentRules } from "./xml-text.ts";
 
-const wordRules: XmlTextRules = {
-  content: new Set(["t"]),
-  lines: new Set(["p", "br", "cr", "tr"]),
-  spaces: new Set(["tab", "ptab", "tc"]),
-  // Repeats a text box for programs that do not know the newer form beside it.
-  hidden: new Set(["Fallback"]),
-};
+/** Parts of Word documents whose text belongs to the document, in the order in which it is read. */
+const WORD_PARTS = ["header", "footer", "footnotes", "endnotes", "comments"];
 
-/** Extracts a Word document: body, headers, footers, notes, comments. */
-export function extractDocx(path: string, sink: TextSink): Promise<void> {
+/** Extracts a document, workbook or presentation of Office Open XML, a template or one with macros as well. */
+export function extractOffice(path: string, sink: TextSink): Promise<void> {
   return withArchive(path, async (archive) => {
-    const parts = archive.names.filter((name) =>
-      /^word\/(document|header\d*|footer\d*|footnotes|endnotes|comments)\.xml$/.test(name),
-    );
-    if (!parts.includes("word/document.xml")) throw new Unreadable("damaged");
-    for (const part of [
-      "word/document.xml",
-      ...parts.filter((name) => name !== "word/document.xml"),
-    ])
-      await readXml(archive, part, sink, wordRules);
+    const main = await findMainPart(archive);
+    if (main.kind === "document") await addDocument(archive, main, sink);
+    else if (main.kind === "presentation") await addPresentation(archive, main, sink);
+    else await addWorkbook(archive, main, sink);
   });
 }
 
-/** Extracts a PowerPoint presentation, slide by slide with its notes. */
-export function extractPptx(path: string, sink: TextSink): Promise<void> {
-  return withArchive(path, async (archive) => {
-    const slides = inOrder(archive.names, /^ppt\/slides\/slide(\d+)\.xml$/);
-    if (slides.length === 0)
-      throw new Unreadable(archive.has("ppt/presentation.xml") ? "no_text" : "damaged");
-    for (const slide of slides) {
-      await readXml(archive, slide, sink, wordRules);
-      await readXml(
-        archive,
-        slide.replace("slides/slide", "notesSlides/notesSlide"),
-        sink,
-        wordRules,
-      );
+/** Adds a Word document: body, diagrams, headers, footers, notes, comments. */
+async function addDocument(archive: Archive, main: MainPart, sink: TextSink): Promise<void> {
+  addXmlText(main.xml, sink, officeRules);
+  sink.breakLine();
+  const links = await listRelationships(archive, main.name);
+  await addRelated(archive, links, ["diagramData"], sink, officeRules);
+  await addRelated(archive, links, CHARTS, sink, chartRules);
+  if (links.length > 0) {
+    for (const type of WORD_PARTS) await addRelated(archive, links, [type], sink, officeRules);
+    return;
+  }
+  for (const name of archive.names)
+    if (/^word\/(header\d*|footer\d*|footnotes|endnotes|comments)\.xml$/.test(name))
+      await addPart(archive, name, sink, officeRules);
+}
+
+/** Adds a PowerPoint presentation: each slide with its diagrams, charts, notes and comments, in the order of the show. */
+async function addPresentation(archive: Archive, main: MainPart, sink: TextSink): Promise<void> {
+  const slides = await listSlides(archive, main);
+  if (slides.length === 0) throw new Unreadable("no_text");
+  for (const slide of slides) {
+    await addPart(archive, slide, sink, officeRules);
+    const links = await listRelationships(archive, slide);
+    await addRelated(archive, links, ["diagramData"], sink, officeRules);
+    await addRelated(archive, links, CHARTS, sink, chartRules);
+    await addRelated(archive, links, ["notesSlide"], sink, officeRules);
+    await addRelated(archive, links, ["comments"], sink, commentRules);
+    if (links.length === 0 && /slides\/slide\d+\.xml$/.test(slide)) {
+      const notes = slide.replace("slides/slide", "notesSlides/notesSlide");
+      if (!(await isLinked(archive, notes))) await addPart(archive, notes, sink, officeRules);
     }
+  }
+}
+
+/** Comments of a presentation. */
+const commentRules = { ...officeRules, content: new Set(["t", "text"]) };
+
+/** Whether notes name their own slide, so that their number says nothing. */
+async function isLinked(archive: Archive, notes: string): Promise<boolean> {
+  if ((await listRelationships(archive, notes)).some(({ type }) => type === "slide")) return true;
+  // In a package with relationships the slide would name its notes.
+  return archive.names.some((name) => /slides\/_rels\//i.test(name));
+}
+
+/** Slides in the order of the presentation. A slide that it does not list was deleted. */
+async function listSlides(archive: Archive, main: MainPart): Promise<string[]> {
+  const links = new Map(
+    (await listRelationships(archive, main.name)).map((link) => [link.id, link]),
+  );
+  if (links.size === 0) return inOrder(archive.names, /^ppt\/slides\/slide(\d+)\.xml$/);
+  const listed = attributesOf(main.xml, "sldId");
+  return listed.flatMap((attributes) => {
+    const link = links.get(relationOf(attributes) ?? "");
+    return link?.type === "slide" ? [link.target] : [];
   });
 }
 
@@ -53,11 +94,11 @@ export function extractOpenDocument(path: string, sink: TextSink): Promise<void>
     if (!archive.has("content.xml")) throw new Unreadable("damaged");
     const manifest = (await archive.read("META-INF/manifest.xml")) ?? "";
     if (manifest.includes("encryption-data")) throw new Unreadable("encrypted");
-    await readXml(archive, "content.xml", sink, openDocumentRules);
+    await addPart(archive, "content.xml", sink, openDocumentRules);
     const type = (await archive.read("mimetype")) ?? "";
     // Headers and footers. Those of spreadsheets and presentations are placeholders.
     if (type.includes("opendocument.text"))
-      await readXml(archive, "styles.xml", sink, openDocumentRules);
+      await addPart(archive, "styles.xml", sink, openDocumentRules);
   });
 }
 
@@ -90,24 +131,7 @@ async function listChapters(archive: Archive): Promise<string[]> {
   return attributesOf(description, "itemref").flatMap(({ idref }) => {
     const href = items.get(idref ?? "");
     if (href === undefined || href === "") return [];
-    return [posix.join(folder, safeDecode(href.split("#")[0] ?? ""))];
+    const path = posix.join(folder, href.split("#")[0] ?? "");
+    return [archive.has(path) ? path : safeDecode(path)];
   });
-}
-
-function safeDecode(href: string): string {
-  try {
-    return decodeURIComponent(href);
-  } catch {
-    return href;
-  }
-}
-
-async function readXml(
-  archive: Archive,
-  name: string,
-  sink: TextSink,
-  rules: XmlTextRules,
-): Promise<void> {
-  const xml = sink.isCut ? undefined : await archive.read(name);
-  if (xml !== undefined) addXmlText(xml, sink, rules);
 }

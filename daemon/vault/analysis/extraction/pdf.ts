@@ -1,6 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { getDocumentProxy } from "unpdf";
 import type { PDFDocumentProxy, PDFPageProxy } from "unpdf/pdfjs";
+import { joinDividedWords } from "./divided-words.ts";
 import {
   createRecognizer,
   PIXELS_MAX,
@@ -10,6 +11,9 @@ import {
   SCANNED_PAGES_MAX,
 } from "./ocr.ts";
 import { refuseDamaged, Unreadable, type UnreadableReason, toBudgetMs } from "./outcome.ts";
+import { readAnnotations } from "./pdf-annotations.ts";
+import { type Fragment, toReadingOrder } from "./pdf-layout.ts";
+import { PredefinedCmaps } from "./predefined-cmaps.ts";
 import { drawScannedPage, hasPicture } from "./scanned-page.ts";
 import type { TextSink } from "./text-sink.ts";
 
@@ -60,6 +64,10 @@ export async function extractPdf(
 
 async function openPdf(path: string): Promise<PDFDocumentProxy> {
   return getDocumentProxy(new Uint8Array(await readFile(path)), {
+    BinaryDataFactory: PredefinedCmaps,
+    cMapUrl: "predefined/",
+    cMapPacked: true,
+    useWorkerFetch: false,
     isEvalSupported: false,
     disableFontFace: true,
     useSystemFonts: false,
@@ -74,18 +82,51 @@ async function openPdf(path: string): Promise<PDFDocumentProxy> {
   });
 }
 
-/** Returns whether the page has text. */
+/** Adds the text of a page and what was typed onto it. Returns whether the page itself has text. */
 async function addText(page: PDFPageProxy, sink: TextSink): Promise<boolean> {
-  const { items } = await page.getTextContent().catch(refuseDamaged);
-  let hasText = false;
-  for (const item of items) {
-    if (!("str" in item)) continue;
-    if (item.str.trim() !== "") hasText = true;
-    if (!sink.add(item.str)) break;
-    if (item.hasEOL) sink.breakLine();
+  const { items, styles } = await page.getTextContent().catch(refuseDamaged);
+  const texts = items.filter((item) => "str" in item);
+  const isVertical = ({ fontName }: TextItem) => styles[fontName]?.vertical === true;
+  const printed = texts.map(({ str, hasEOL }) => (hasEOL ? `${str}\n` : str)).join("");
+  const typed = await readAnnotations(page, printed);
+  // Lines of vertical script are columns, and drawn in their order.
+  const vertical = texts.filter(isVertical).map(({ str }) => str);
+  const horizontal = texts.filter((item) => !isVertical(item));
+  const byTurn = Map.groupBy(horizontal, ({ transform }) => turnOf(transform as number[]));
+  const upright = [...(byTurn.get(0) ?? []).map((item) => toFragment(item, 0)), ...typed];
+  byTurn.delete(0);
+  const lines = [
+    ...vertical,
+    ...toReadingOrder(upright),
+    ...[...byTurn].flatMap(([turn, turned]) =>
+      toReadingOrder(turned.map((item) => toFragment(item, turn))),
+    ),
+  ];
+  for (const line of joinDividedWords(lines)) {
+    if (!sink.add(line)) break;
+    sink.breakLine();
   }
-  return hasText;
+  return printed.trim() !== "";
 }
+
+/** Quarter turns of a text, counter-clockwise. */
+function turnOf([a = 1, b = 0]: readonly number[]): number {
+  return (Math.round(Math.atan2(b, a) / (Math.PI / 2)) + 4) % 4;
+}
+
+/** The place of a text on a page that is turned so that the text is upright. */
+function toFragment({ str, dir, width, height, transform }: TextItem, turn: number): Fragment {
+  const [a, b, , , e, f] = transform as number[];
+  let [x, y] = [e ?? 0, f ?? 0];
+  for (let quarter = 0; quarter < turn; quarter += 1) [x, y] = [y, -x];
+  const size = height > 0 ? height : Math.hypot(a ?? 0, b ?? 0);
+  return { text: str, x, y, width, height: size, isRightToLeft: dir === "rtl" };
+}
+
+type TextItem = Extract<
+  Awaited<ReturnType<PDFPageProxy["getTextContent"]>>["items"][number],
+  { readonly str: string }
+>;
 
 /** Reads pages without text. */
 interface ScanReader {

@@ -1,19 +1,32 @@
-import { type Archive, inOrder, withArchive } from "./archive.ts";
+import { type Archive, inOrder } from "./archive.ts";
+import { formatNumber } from "./number-format.ts";
+import {
+  addPart,
+  addRelated,
+  chartRules,
+  CHARTS,
+  listRelationships,
+  type MainPart,
+  officeRules,
+  type Relationship,
+} from "./office-package.ts";
 import { Unreadable } from "./outcome.ts";
 import type { TextSink } from "./text-sink.ts";
-import { attributesOf, parseXml } from "./xml.ts";
+import { attributesOf, parseXml, relationOf } from "./xml.ts";
+import type { XmlTextRules } from "./xml-text.ts";
 
 interface Workbook {
   readonly shared: readonly string[];
-  readonly dates: DateFormats;
+  /** By the index of a style. */
+  readonly formats: readonly NumberFormat[];
+  /** The day 0 of dates, in days since 1970. */
+  readonly epochDay: number;
 }
 
-/** How a workbook stores dates: as numbers of days, in cells with a style for dates. */
-interface DateFormats {
-  /** Indexes of the styles that show a number as a date or time. */
-  readonly styles: ReadonlySet<number>;
-  /** The day 0, in days since 1970. */
-  readonly epochDay: number;
+interface NumberFormat {
+  readonly pattern: string | undefined;
+  /** Shows a number as a date or time. */
+  readonly isDate: boolean;
 }
 
 /** Days from 1899-12-30 to 1970-01-01; workbooks of old Macintosh programs begin in 1904. */
@@ -23,46 +36,99 @@ const EPOCH_1904 = -24_107;
 const SERIAL_END = 2_958_466;
 const DAY_MS = 86_400_000;
 
-/** Extracts an Excel workbook: the cells of each sheet, a line a row. Dates are written as ISO 8601 has them. */
-export function extractXlsx(path: string, sink: TextSink): Promise<void> {
-  return withArchive(path, async (archive) => {
-    const sheets = inOrder(archive.names, /^xl\/worksheets\/sheet(\d+)\.xml$/);
-    if (sheets.length === 0) throw new Unreadable("damaged");
-    const workbook = {
-      shared: await readSharedStrings(archive),
-      dates: await readDateFormats(archive),
-    };
-    for (const sheet of sheets) {
-      await readSheet(archive, sheet, workbook, sink);
+/**
+ * Adds an Excel workbook: each sheet with its name, its cells, a line a row, then the texts of its drawings and its comments.
+ * Dates are written as ISO 8601 has them.
+ */
+export async function addWorkbook(archive: Archive, main: MainPart, sink: TextSink): Promise<void> {
+  const links = await listRelationships(archive, main.name);
+  const sheets = listSheets(archive, main, links);
+  if (sheets.length === 0) throw new Unreadable("damaged");
+  const partOf = (type: string, usual: string) =>
+    archive.read(links.find((link) => link.type === type)?.target ?? usual);
+  const workbook = {
+    shared: readSharedStrings((await partOf("sharedStrings", "xl/sharedStrings.xml")) ?? "<sst/>"),
+    formats: readFormats((await partOf("styles", "xl/styles.xml")) ?? "<styleSheet/>"),
+    epochDay: findEpochDay(main.xml),
+  };
+  for (const { name, part } of sheets) {
+    if (name !== undefined) {
+      sink.add(name);
       sink.breakLine();
     }
+    await addSheet(archive, part, workbook, sink);
+    sink.breakLine();
+    await addNotes(archive, part, sink);
+  }
+}
+
+/** Adds what lies upon the cells of a sheet: text boxes, diagrams, charts and comments. */
+async function addNotes(archive: Archive, part: string, sink: TextSink): Promise<void> {
+  const links = await listRelationships(archive, part);
+  for (const { target } of links.filter(({ type }) => type === "drawing")) {
+    await addPart(archive, target, sink, officeRules);
+    const drawn = await listRelationships(archive, target);
+    await addRelated(archive, drawn, ["diagramData"], sink, officeRules);
+    await addRelated(archive, drawn, CHARTS, sink, chartRules);
+  }
+  // A comment with answers is stored twice: the older form is for programs that do not know the newer one.
+  const threads = links.filter(({ type }) => type === "threadedComment");
+  const comments = threads.length > 0 ? ["threadedComment"] : ["comments"];
+  await addRelated(archive, links, comments, sink, commentRules);
+}
+
+/** The texts of comments; a newer one has its text without runs. */
+const commentRules: XmlTextRules = {
+  content: new Set(["text"]),
+  lines: new Set(["comment", "threadedComment"]),
+  spaces: new Set(),
+  hidden: new Set(["rPh"]),
+};
+
+interface Sheet {
+  /** Undefined in a workbook that does not list its sheets. */
+  readonly name?: string | undefined;
+  readonly part: string;
+}
+
+/** The sheets in the order of the workbook. */
+function listSheets(archive: Archive, main: MainPart, links: readonly Relationship[]): Sheet[] {
+  if (links.length === 0)
+    return inOrder(archive.names, /^xl\/worksheets\/sheet(\d+)\.xml$/).map((part) => ({ part }));
+  const listed = attributesOf(main.xml, "sheet");
+  return listed.flatMap((attributes) => {
+    const link = links.find(({ id }) => id === relationOf(attributes));
+    return link === undefined ? [] : [{ name: attributes["name"], part: link.target }];
   });
 }
 
-async function readSharedStrings(archive: Archive): Promise<readonly string[]> {
+function readSharedStrings(xml: string): readonly string[] {
   const strings: string[] = [];
   let current = "";
   let inText = false;
-  parseXml((await archive.read("xl/sharedStrings.xml")) ?? "<sst/>", {
+  let phonetic = 0;
+  parseXml(xml, {
     open: (local) => {
       if (local === "si") current = "";
+      if (local === "rPh") phonetic += 1;
       if (local === "t") inText = true;
     },
     text: (text) => {
-      if (inText) current += text;
+      if (inText && phonetic === 0) current += text;
     },
     close: (local) => {
       if (local === "t") inText = false;
+      if (local === "rPh") phonetic -= 1;
       if (local === "si") strings.push(current);
     },
   });
   return strings;
 }
 
-async function readSheet(
+async function addSheet(
   archive: Archive,
   name: string,
-  { shared, dates }: Workbook,
+  workbook: Workbook,
   sink: TextSink,
 ): Promise<void> {
   const xml = sink.isCut ? undefined : await archive.read(name);
@@ -71,10 +137,7 @@ async function readSheet(
   let style = -1;
   let value = "";
   let inValue = false;
-  const toShown = (kind: string, raw: string, isDate: boolean) => {
-    if (kind === "s") return shared[Number(raw)] ?? "";
-    return isDate && (kind === "" || kind === "n") ? toDate(raw, dates.epochDay) : raw;
-  };
+  let phonetic = 0;
   parseXml(xml, {
     open: (local, attributes) => {
       if (local === "c") {
@@ -82,15 +145,17 @@ async function readSheet(
         style = Number(attributes["s"] ?? -1);
         value = "";
       }
+      if (local === "rPh") phonetic += 1;
       if (local === "v" || local === "t") inValue = true;
     },
     text: (text) => {
-      if (inValue) value += text;
+      if (inValue && phonetic === 0) value += text;
     },
     close: (local) => {
       if (local === "v" || local === "t") inValue = false;
+      if (local === "rPh") phonetic -= 1;
       if (local === "c") {
-        const cellText = toShown(type, value, dates.styles.has(style));
+        const cellText = toShown(type, value, style, workbook);
         if (cellText !== "") sink.add(`${cellText}\t`);
       }
       if (local === "row") sink.breakLine();
@@ -98,30 +163,49 @@ async function readSheet(
   });
 }
 
-/** Finds the styles of dates: built-in formats, and those whose pattern has a letter for days, months, years or hours. */
-async function readDateFormats(archive: Archive): Promise<DateFormats> {
+/** The value of a cell as the program shows it. */
+function toShown(type: string, raw: string, style: number, workbook: Workbook): string {
+  if (type === "s") return workbook.shared[Number(raw)] ?? "";
+  if (type === "b") return raw.trim() === "1" || raw.trim() === "true" ? "TRUE" : "FALSE";
+  if (type === "d") return raw.replace("T00:00:00", "").replace("T", " ");
+  if (type !== "" && type !== "n") return raw;
+  const format = workbook.formats[style];
+  if (format?.isDate === true) return toDate(raw, workbook.epochDay);
+  return formatNumber(raw, format?.pattern);
+}
+
+/** The format of each style of cells: built-in ones, and those with a pattern. */
+function readFormats(xml: string): NumberFormat[] {
   const patterns = new Map<string, string>();
-  const styles = new Set<number>();
+  const formats: NumberFormat[] = [];
   let inCells = false;
-  let index = 0;
-  parseXml((await archive.read("xl/styles.xml")) ?? "<styleSheet/>", {
+  parseXml(xml, {
     open: (local, attributes) => {
       if (local === "numFmt")
         patterns.set(attributes["numFmtId"] ?? "", attributes["formatCode"] ?? "");
       if (local === "cellXfs") inCells = true;
       if (local !== "xf" || !inCells) return;
       const id = attributes["numFmtId"] ?? "";
-      if (isDatePattern(patterns.get(id)) ?? isBuiltInDate(Number(id))) styles.add(index);
-      index += 1;
+      const pattern = patterns.get(id) ?? BUILT_IN_PATTERNS[id];
+      const isDate = isDatePattern(patterns.get(id)) ?? isBuiltInDate(Number(id));
+      formats.push({ pattern, isDate });
     },
     close: (local) => {
       if (local === "cellXfs") inCells = false;
     },
   });
-  const workbook = (await archive.read("xl/workbook.xml")) ?? "<workbook/>";
+  return formats;
+}
+
+/** Patterns that a workbook need not define (ECMA-376, 18.8.30). Those of money show the reader's currency, which is unknown. */
+const BUILT_IN_PATTERNS: Readonly<Record<string, string>> = {
+  9: "0%",
+  10: "0.00%",
+};
+
+function findEpochDay(workbook: string): number {
   const from1904 = attributesOf(workbook, "workbookPr")[0]?.["date1904"];
-  const isFrom1904 = from1904 === "1" || from1904 === "true";
-  return { styles, epochDay: isFrom1904 ? EPOCH_1904 : EPOCH_1900 };
+  return from1904 === "1" || from1904 === "true" ? EPOCH_1904 : EPOCH_1900;
 }
 
 /** Formats of dates and times that a workbook need not define (ECMA-376, 18.8.30). */

@@ -9,6 +9,8 @@ export interface XmlTextRules {
   readonly lines: ReadonlySet<string>;
   /** Elements that are converted to a tab or space. */
   readonly spaces: ReadonlySet<string>;
+  /** Elements that stand for a character. */
+  readonly characters?: ReadonlyMap<string, string>;
   /** Elements whose text is not shown. */
   readonly hidden: ReadonlySet<string>;
   /** White space of the file counts as one space. */
@@ -23,6 +25,8 @@ export function addXmlText(xml: string, sink: TextSink, rules: XmlTextRules): vo
     open: (local) => {
       if (rules.hidden.has(local)) hidden += 1;
       if (rules.spaces.has(local) && hidden === 0) sink.add("\t");
+      const character = hidden === 0 ? rules.characters?.get(local) : undefined;
+      if (character !== undefined) sink.add(character);
       if (rules.content?.has(local)) inContent += 1;
     },
     text: (text) => {
@@ -42,7 +46,7 @@ export const openDocumentRules: XmlTextRules = {
   content: new Set(["p", "h"]),
   lines: new Set(["p", "h", "line-break", "table-row"]),
   spaces: new Set(["tab", "s", "table-cell", "note", "note-body"]),
-  // Text that an author has deleted, and embedded pictures of files without a container.
-  hidden: new Set(["tracked-changes", "binary-data"]),
+  // Text that an author has deleted, how to read a word, and embedded pictures of files without a container.
+  hidden: new Set(["tracked-changes", "ruby-text", "binary-data"]),
   collapses: true,
 };

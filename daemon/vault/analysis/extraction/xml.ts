@@ -57,6 +57,11 @@ export function findRoot(
   return root;
 }
 
+/** Returns the relationship that an element names: the attribute `id` of a namespace, beside its own `id`. */
+export function relationOf(attributes: Readonly<Record<string, string>>): string | undefined {
+  return Object.entries(attributes).find(([name]) => name.endsWith(":id"))?.[1];
+}
+
 /** The attributes of every element of a local name. */
 export function attributesOf(xml: string, name: string): Readonly<Record<string, string>>[] {
   const found: Readonly<Record<string, string>>[] = [];

@@ -1,3 +1,5 @@
+import { guessEncoding } from "./guess-encoding.ts";
+
 type Utf16 = "utf-16le" | "utf-16be";
 type Utf32 = "utf-32le" | "utf-32be";
 
@@ -10,7 +12,8 @@ const LATIN_SHARE_MIN = 0.7;
 
 /**
  * Decodes text: UTF-8 where it is valid, UTF-16 and UTF-32 by their byte order marks or zeros, else the encoding that the text
- * declares, else Windows-1252. `declared` is a label of the Encoding standard, such as Shift_JIS; unknown ones are ignored.
+ * declares, else the one that its bytes suggest. `declared` is a label of the Encoding standard, such as Shift_JIS; unknown
+ * ones are ignored.
  */
 export function decodeText(bytes: Uint8Array, declared?: string): string {
   const widest = detectUtf32(bytes);
@@ -20,11 +23,18 @@ export function decodeText(bytes: Uint8Array, declared?: string): string {
   const decoder = declared === undefined ? undefined : createDecoder(declared);
   // The only one of these encodings whose bytes are valid UTF-8.
   if (decoder?.encoding === "iso-2022-jp") return decoder.decode(bytes);
+  if (declared === undefined && hasIso2022(bytes))
+    return new TextDecoder("iso-2022-jp").decode(bytes);
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    return (decoder ?? new TextDecoder("windows-1252")).decode(bytes);
+    return (decoder ?? new TextDecoder(guessEncoding(bytes))).decode(bytes);
   }
+}
+
+/** Whether text switches to a Japanese character set as ISO-2022-JP does (RFC 1468). */
+function hasIso2022(bytes: Uint8Array): boolean {
+  return /\u001b\$[@B]/.test(Buffer.from(bytes.subarray(0, SAMPLE_BYTES)).toString("latin1"));
 }
 
 /** Returns the encoding that an HTML page or XML document names at its beginning. */

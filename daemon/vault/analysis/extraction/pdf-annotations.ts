@@ -1,0 +1,87 @@
+import type { PDFPageProxy } from "unpdf/pdfjs";
+import { refuseDamaged } from "./outcome.ts";
+import type { Fragment } from "./pdf-layout.ts";
+
+/** Flag of an annotation that is neither shown nor printed (ISO 32000-1, 12.5.3). */
+const HIDDEN = 2;
+/** Size of the text of a field that is larger. */
+const FONT_SIZE = 12;
+/** Annotations of one page that are read; a form has some hundred. */
+const ANNOTATIONS_MAX = 5_000;
+
+/** The members of an annotation that pdf.js reads, as far as they are text of the page. */
+interface PdfAnnotation {
+  readonly subtype?: string;
+  readonly annotationFlags?: number;
+  readonly rect?: readonly number[];
+  readonly fieldType?: string;
+  readonly fieldValue?: unknown;
+  readonly password?: boolean;
+  readonly options?: readonly { readonly exportValue?: unknown; readonly displayValue?: unknown }[];
+  /** The lines of its appearance. */
+  readonly textContent?: readonly string[];
+  readonly contentsObj?: { readonly str?: string };
+}
+
+/**
+ * Returns the text that was typed onto a page: values of form fields and choices (ISO 32000-1, 12.7), free text and stamps
+ * (12.5.6.6, 12.5.6.12). A text that is in `printed` already is left out, and a value that several fields show is taken once.
+ */
+export async function readAnnotations(page: PDFPageProxy, printed: string): Promise<Fragment[]> {
+  const annotations = (await page.getAnnotations().catch(refuseDamaged)) as PdfAnnotation[];
+  const known = new Set<string>();
+  const shown = toKey(printed);
+  return annotations.slice(0, ANNOTATIONS_MAX).flatMap((annotation) => {
+    if (((annotation.annotationFlags ?? 0) & HIDDEN) !== 0) return [];
+    const lines = toLines(annotation).filter((line) => {
+      const key = toKey(line);
+      if (key.trim() === "" || known.has(key) || shown.includes(key)) return false;
+      known.add(key);
+      return true;
+    });
+    return toFragments(lines, annotation.rect ?? []);
+  });
+}
+
+function toLines(annotation: PdfAnnotation): string[] {
+  const { subtype, textContent, contentsObj } = annotation;
+  if (subtype === "Widget") return toValues(annotation).flatMap((value) => value.split(/\r\n?|\n/));
+  if (subtype !== "FreeText" && subtype !== "Stamp") return [];
+  const drawn = (textContent ?? []).filter((line) => line.trim() !== "");
+  if (drawn.length > 0 || subtype === "Stamp") return drawn;
+  return (contentsObj?.str ?? "").split(/\r\n?|\n/);
+}
+
+/** The values of a field as a reader shows them. Buttons have none, those of a password stay secret. */
+function toValues({ fieldType, fieldValue, password, options = [] }: PdfAnnotation): string[] {
+  if ((fieldType !== "Tx" && fieldType !== "Ch") || password === true) return [];
+  const values = Array.isArray(fieldValue) ? (fieldValue as unknown[]) : [fieldValue];
+  return values.flatMap((value) => {
+    if (typeof value !== "string") return [];
+    const option = options.find(({ exportValue }) => exportValue === value);
+    return typeof option?.displayValue === "string" ? [option.displayValue] : [value];
+  });
+}
+
+function toFragments(lines: readonly string[], rect: readonly number[]): Fragment[] {
+  const [left = 0, bottom = 0, right = 0, top = 0] = rect;
+  const height = Math.min(FONT_SIZE, (top - bottom) / lines.length);
+  return lines.map((text, index) => ({
+    text,
+    x: left,
+    // As pdf.js draws it: a single line in the middle, several from the top.
+    y: lines.length === 1 ? (bottom + top) / 2 - height / 3 : top - (index + 1) * height,
+    width: right - left,
+    height,
+    isRightToLeft: false,
+  }));
+}
+
+/** A text for comparison, between spaces so that only whole words are found in another one. */
+function toKey(text: string): string {
+  return ` ${text
+    .normalize("NFKC")
+    .toLowerCase()
+    .replace(/[\s.,;:()]+/g, " ")
+    .trim()} `;
+}
