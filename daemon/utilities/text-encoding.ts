@@ -46,6 +46,12 @@ export function findDeclaredEncoding(bytes: Uint8Array): string | undefined {
   return found?.[1]?.toLowerCase();
 }
 
+/** Decodes a file that is shown as text: undefined for one with a NUL outside UTF-16 and UTF-32. */
+export function decodeIfText(bytes: Uint8Array): string | undefined {
+  const isWide = detectUtf32(bytes) !== undefined || detectUtf16(bytes) !== undefined;
+  return isWide || !bytes.includes(0) ? decodeText(bytes) : undefined;
+}
+
 /** Whether bytes look like text: no NUL outside UTF-16 and UTF-32, few control characters. */
 export function looksLikeText(bytes: Uint8Array): boolean {
   if (detectUtf32(bytes) !== undefined || detectUtf16(bytes) !== undefined) return true;

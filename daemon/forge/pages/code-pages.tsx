@@ -11,6 +11,7 @@ import { getBlob } from "../../contract/forge/code/objects.ts";
 import { isRefName } from "../../contract/forge/repositories/rules.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
 import { AppError } from "../../errors.ts";
+import { decodeIfText } from "../../utilities/text-encoding.ts";
 import { notFound } from "../refusals.ts";
 import { escapePath } from "../rendering/html/links.ts";
 import { Rendered, toBytesText } from "./elements.tsx";
@@ -216,7 +217,7 @@ async function readFile(
   const { body: blob } = await call(getBlob, { params: { owner, repo, sha } });
   if (blob.content === null) return undefined;
   const bytes = Buffer.from(blob.content, "base64");
-  return bytes.includes(0) ? undefined : bytes.toString("utf8");
+  return decodeIfText(bytes);
 }
 
 const README = /^readme(?:\.(?:md|markdown|org|txt|adoc))?$/i;

@@ -4,7 +4,10 @@ import { extractEpub, extractOffice, extractOpenDocument } from "./office.ts";
 import { recognizePicture } from "./ocr.ts";
 import { type Extraction, Unreadable, type UnreadableReason } from "./outcome.ts";
 import { extractPdf } from "./pdf.ts";
-import { extractHtml, extractMail } from "./plain.ts";
+import { extractContentLines } from "./content-lines.ts";
+import { extractMail, extractMhtml } from "./mail.ts";
+import { extractHtml } from "./plain.ts";
+import { extractTnef, isTnef } from "./tnef.ts";
 import {
   decodeText,
   findDeclaredEncoding,
@@ -28,6 +31,7 @@ export interface ExtractionInput {
 /** Bytes of a plain text that are read. */
 const PLAIN_BYTES_MAX = 16 * 1024 * 1024;
 
+const PDF = "application/pdf";
 const COMPOUND_FILE = "application/x-cfb";
 
 /** A type, and why a part of the text is missing, if not because of the sink's limit. */
@@ -61,15 +65,33 @@ const pictureTypes: ReadonlySet<string> = new Set([
   "image/webp",
 ]);
 
+const CALENDAR = "text/calendar";
+const CONTACTS = "text/vcard";
+const JSON_LINES = "application/x-ndjson";
+const SAVED_PAGE = "multipart/related";
+/** Types that file-type detects although they are plain text. */
+const TEXT_TYPES: ReadonlySet<string> = new Set([
+  "application/xml",
+  "text/xml",
+  CALENDAR,
+  CONTACTS,
+]);
+
 /** Types of plain text by file extension; the bytes of all of them look alike. */
 const plainTypes: Readonly<Record<string, string>> = {
   csv: "text/csv",
   eml: "message/rfc822",
   htm: "text/html",
   html: "text/html",
+  ics: CALENDAR,
   json: "application/json",
+  jsonl: JSON_LINES,
   markdown: "text/markdown",
   md: "text/markdown",
+  mht: SAVED_PAGE,
+  mhtml: SAVED_PAGE,
+  ndjson: JSON_LINES,
+  vcf: CONTACTS,
   xhtml: "text/html",
 };
 
@@ -106,7 +128,7 @@ async function extractInto(
   const { size } = await stat(path);
   if (size === 0) throw new Unreadable("no_text");
   const extractor = sniffed === undefined ? undefined : findExtractor(sniffed);
-  if (sniffed === "application/pdf")
+  if (sniffed === PDF)
     return { contentType: sniffed, missing: await extractPdf(path, sink, recognizes) };
   if (sniffed !== undefined && extractor !== undefined) {
     await extractor(path, sink);
@@ -121,31 +143,94 @@ async function extractInto(
     return { contentType: sniffed, missing: size > PLAIN_BYTES_MAX ? "too_large" : missing };
   }
   if (sniffed === COMPOUND_FILE) throw new Unreadable(await explainCompoundFile(path));
-  const isXml = sniffed === "application/xml" || sniffed === "text/xml";
-  if (sniffed !== undefined && !isXml) throw new Unreadable("unsupported_format");
+  if (sniffed !== undefined && !TEXT_TYPES.has(sniffed)) throw new Unreadable("unsupported_format");
   const bytes = await readHead(path, PLAIN_BYTES_MAX);
-  if (!looksLikeText(bytes)) throw new Unreadable("unsupported_format");
-  const extension = /\.([a-z0-9]{1,10})$/i.exec(filename)?.[1]?.toLowerCase() ?? "";
-  const contentType = plainTypes[extension] ?? sniffHtml(bytes) ?? "text/plain";
-  const decode = () =>
-    decodeText(
-      bytes,
-      isXml || contentType === "text/html" ? findDeclaredEncoding(bytes) : undefined,
-    );
   const cut = size > PLAIN_BYTES_MAX ? "too_large" : undefined;
-  if (contentType === "message/rfc822") await extractMail(bytes, sink);
-  else if (contentType === "text/html") extractHtml(decode(), sink);
-  else if (contentType === "application/json") sink.add(unescapeJson(decode()));
-  else {
-    const text = decode();
-    const flat = contentType === "text/plain" ? findFlatFormat(text) : undefined;
-    if (flat !== undefined) {
-      const missing = extractFlatXml(text, sink, flat);
-      return { contentType: flat.contentType, missing: cut ?? missing };
-    }
-    sink.add(text);
+  if (isTnef(bytes)) {
+    extractTnef(bytes, sink);
+    return { contentType: "application/vnd.ms-tnef", missing: cut };
   }
-  return { contentType, missing: cut };
+  if (mayBePdf(bytes, size)) {
+    const read = await readHiddenPdf(path, sink, recognizes, looksLikeText(bytes));
+    if (read !== undefined) return read;
+  }
+  if (!looksLikeText(bytes)) throw new Unreadable("unsupported_format");
+  const read = await extractPlain(bytes, sink, { filename, sniffed });
+  return { ...read, missing: cut ?? read.missing };
+}
+
+/** Adds the text of a file without a structure of bytes. Its name decides what it is, where its content does not. */
+async function extractPlain(
+  bytes: Uint8Array,
+  sink: TextSink,
+  { filename, sniffed }: { readonly filename: string; readonly sniffed: string | undefined },
+): Promise<Read> {
+  const isXml = sniffed === "application/xml" || sniffed === "text/xml";
+  const extension = /\.([a-z0-9]{1,10})$/i.exec(filename)?.[1]?.toLowerCase() ?? "";
+  const named = plainTypes[extension] ?? (isXml ? undefined : sniffed);
+  const contentType = named ?? sniffHtml(bytes) ?? "text/plain";
+  const isMarkup = isXml || contentType === "text/html";
+  const decode = () => decodeText(bytes, isMarkup ? findDeclaredEncoding(bytes) : undefined);
+  switch (contentType) {
+    case "message/rfc822":
+      await extractMail(bytes, sink);
+      break;
+    case SAVED_PAGE:
+      await extractMhtml(bytes, sink);
+      break;
+    case "text/html":
+      extractHtml(decode(), sink);
+      break;
+    case "application/json":
+    case JSON_LINES:
+      sink.add(unescapeJson(decode()));
+      break;
+    case CALENDAR:
+    case CONTACTS:
+      extractContentLines(decode(), sink);
+      break;
+    default: {
+      const text = decode();
+      const flat = contentType === "text/plain" ? findFlatFormat(text) : undefined;
+      if (flat !== undefined) {
+        const missing = extractFlatXml(text, sink, flat);
+        return { contentType: flat.contentType, missing };
+      }
+      sink.add(text);
+    }
+  }
+  return { contentType };
+}
+
+/** Bytes in which the header of a PDF begins (PDF Reference 1.7, appendix H, implementation note 13). */
+const PDF_HEADER_BYTES = 1_024;
+
+/** Whether a PDF begins behind other bytes, such as headers of HTTP or commands of a printer. */
+function mayBePdf(bytes: Uint8Array, size: number): boolean {
+  const head = Buffer.from(bytes.subarray(0, PDF_HEADER_BYTES)).toString("latin1");
+  if (!/(?:^|[\r\n\0\s])%PDF-\d\.\d/.test(head)) return false;
+  if (!looksLikeText(bytes)) return true;
+  // A text about PDF goes on behind the end of its example, unlike a printer's closing commands.
+  const tail = Buffer.from(bytes.subarray(-PDF_HEADER_BYTES)).toString("latin1");
+  return (
+    size === bytes.length &&
+    /%%EOF[\s\0]*(?:\u001b[^\r\n]*[\s\0]*)?(?:@PJL[^\r\n]*[\s\0]*)*(?:\u001b[^\r\n]*)?$/.test(tail)
+  );
+}
+
+/** Reads a PDF behind other bytes. Undefined for a text that only looks like one. */
+async function readHiddenPdf(
+  path: string,
+  sink: TextSink,
+  recognizes: boolean,
+  isText: boolean,
+): Promise<Read | undefined> {
+  try {
+    return { contentType: PDF, missing: await extractPdf(path, sink, recognizes) };
+  } catch (error) {
+    if (error instanceof Unreadable && error.reason === "damaged" && isText) return undefined;
+    throw error;
+  }
 }
 
 /** Returns the type that the first bytes of a file show, if they show one. */
@@ -155,12 +240,21 @@ async function sniff(path: string): Promise<string | undefined> {
   return (await fileTypeFromFile(path).catch(() => undefined))?.mime;
 }
 
-/** Unescapes letters in JSON, so that a search finds them. */
+/** Unescapes characters in JSON, so that a search finds the words that they are in or beside. */
 function unescapeJson(json: string): string {
-  return json.replace(/\\u([0-9a-f]{4})/gi, (_, hex: string) =>
-    String.fromCharCode(Number.parseInt(hex, 16)),
+  return json.replace(
+    /\\(?:u([0-9a-f]{4})|([bfnrt"\\/]))/gi,
+    (whole, hex?: string, letter = "") => {
+      if (hex !== undefined) return String.fromCharCode(Number.parseInt(hex, 16));
+      return JSON_ESCAPES[letter as string] ?? whole;
+    },
   );
 }
+
+/** A quote in a text ends no word, unlike the one behind it. */
+const JSON_ESCAPES: Readonly<Record<string, string>> = {
+  ...{ n: "\n", r: "\n", t: "\t", b: " ", f: " ", '"': '"', "\\": "\\", "/": "/" },
+};
 
 function sniffHtml(bytes: Uint8Array): string | undefined {
   const head = decodeText(bytes.subarray(0, 1_024)).trimStart().toLowerCase();

@@ -1,3 +1,4 @@
+import { getResolvedPDFJS } from "unpdf";
 import type { PDFPageProxy } from "unpdf/pdfjs";
 import { refuseDamaged } from "./outcome.ts";
 import type { Fragment } from "./pdf-layout.ts";
@@ -11,6 +12,7 @@ const ANNOTATIONS_MAX = 5_000;
 
 /** The members of an annotation that pdf.js reads, as far as they are text of the page. */
 interface PdfAnnotation {
+  readonly id?: string;
   readonly subtype?: string;
   readonly annotationFlags?: number;
   readonly rect?: readonly number[];
@@ -29,11 +31,13 @@ interface PdfAnnotation {
  */
 export async function readAnnotations(page: PDFPageProxy, printed: string): Promise<Fragment[]> {
   const annotations = (await page.getAnnotations().catch(refuseDamaged)) as PdfAnnotation[];
+  const hasStamps = annotations.some(({ subtype }) => subtype === "Stamp");
+  const stamps = hasStamps ? await readDrawnText(page) : new Map<string, string>();
   const known = new Set<string>();
   const shown = toKey(printed);
   return annotations.slice(0, ANNOTATIONS_MAX).flatMap((annotation) => {
     if (((annotation.annotationFlags ?? 0) & HIDDEN) !== 0) return [];
-    const lines = toLines(annotation).filter((line) => {
+    const lines = toLines(annotation, stamps).filter((line) => {
       const key = toKey(line);
       if (key.trim() === "" || known.has(key) || shown.includes(key)) return false;
       known.add(key);
@@ -43,13 +47,48 @@ export async function readAnnotations(page: PDFPageProxy, printed: string): Prom
   });
 }
 
-function toLines(annotation: PdfAnnotation): string[] {
-  const { subtype, textContent, contentsObj } = annotation;
+function toLines(annotation: PdfAnnotation, stamps: ReadonlyMap<string, string>): string[] {
+  const { id = "", subtype, textContent, contentsObj } = annotation;
   if (subtype === "Widget") return toValues(annotation).flatMap((value) => value.split(/\r\n?|\n/));
-  if (subtype !== "FreeText" && subtype !== "Stamp") return [];
+  if (subtype === "Stamp") return (stamps.get(id) ?? "").split("\n");
+  if (subtype !== "FreeText") return [];
   const drawn = (textContent ?? []).filter((line) => line.trim() !== "");
-  if (drawn.length > 0 || subtype === "Stamp") return drawn;
+  if (drawn.length > 0) return drawn;
   return (contentsObj?.str ?? "").split(/\r\n?|\n/);
+}
+
+/** Width between letters, in thousandths of the font's size, that is a space. */
+const SPACE = -200;
+
+/** The texts that the appearances of annotations draw, by the annotation's id. pdf.js extracts those of fields and free text only. */
+async function readDrawnText(page: PDFPageProxy): Promise<ReadonlyMap<string, string>> {
+  const { OPS } = await getResolvedPDFJS();
+  const { fnArray, argsArray } = await page.getOperatorList().catch(refuseDamaged);
+  const texts = new Map<string, string>();
+  let id: string | undefined;
+  for (const [index, operator] of fnArray.entries()) {
+    const args = argsArray[index] as readonly unknown[] | null;
+    if (operator === OPS.beginAnnotation) id = String(args?.[0]);
+    else if (operator === OPS.endAnnotation) id = undefined;
+    if (id === undefined) continue;
+    const text = texts.get(id) ?? "";
+    if (operator === OPS.showText) texts.set(id, text + toGlyphs(args?.[0]));
+    else if (
+      operator === OPS.moveText ||
+      operator === OPS.setTextMatrix ||
+      operator === OPS.nextLine
+    )
+      texts.set(id, text === "" || text.endsWith("\n") ? text : `${text}\n`);
+  }
+  return texts;
+}
+
+/** The characters of an operator that shows text: glyphs, and distances between them. */
+function toGlyphs(shown: unknown): string {
+  if (!Array.isArray(shown)) return "";
+  return (shown as (number | { readonly unicode?: string } | null)[])
+    .map((one) => (typeof one === "number" ? (one < SPACE ? " " : "") : (one?.unicode ?? "")))
+    .join("");
 }
 
 /** The values of a field as a reader shows them. Buttons have none, those of a password stay secret. */

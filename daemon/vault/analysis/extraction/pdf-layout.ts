@@ -13,6 +13,8 @@ export interface Fragment {
 const BASELINE_SHARE = 0.5;
 /** Gap between letters, as a share of the font's size, that separates words. */
 const WORD_GAP = 0.15;
+/** Overlap from which texts are different ones, drawn one upon the other. */
+const OVERLAP = 0.5;
 /** Gap that separates columns. */
 const COLUMN_GAP = 1;
 /** Rows that share a gap before they are taken for columns. */
@@ -40,10 +42,26 @@ interface Row {
  * Columns are told from the cells of a table by the length of their lines, or by the order of drawing.
  */
 export function toReadingOrder(fragments: readonly Fragment[]): string[] {
-  const shown = fragments.filter(({ text }) => text.trim() !== "");
+  const shown = withoutRepeats(fragments.filter(({ text }) => text.trim() !== ""));
   if (shown.length > FRAGMENTS_MAX) return shown.map(({ text }) => text);
   return toLines(toRows(shown));
 }
+
+/** Leaves out text that is drawn again at its place, which programs do for bold letters and shadows. */
+function withoutRepeats(fragments: readonly Fragment[]): Fragment[] {
+  const seen = new Map<string, Fragment[]>();
+  return fragments.filter((one) => {
+    const same = seen.get(one.text) ?? [];
+    const isNear = (other: Fragment) =>
+      Math.abs(other.x - one.x) + Math.abs(other.y - one.y) < one.height * WORD_GAP;
+    if (same.slice(-REPEATS_COMPARED).some(isNear)) return false;
+    seen.set(one.text, [...same.slice(-REPEATS_COMPARED), one]);
+    return true;
+  });
+}
+
+/** Places of one text that are compared: a repeat follows soon. */
+const REPEATS_COMPARED = 8;
 
 function toRows(fragments: readonly Fragment[]): Row[] {
   const ordered = fragments.map((fragment, order) => ({ ...fragment, order }));
@@ -94,7 +112,8 @@ function joinFragments(fragments: readonly Ordered[]): string {
   let edge: number | undefined;
   for (const one of isRightToLeft ? fragments.toReversed() : fragments) {
     const [start, end] = isRightToLeft ? [-one.x - one.width, -one.x] : [one.x, one.x + one.width];
-    const isApart = edge !== undefined && start - edge > one.height * WORD_GAP;
+    const gap = edge === undefined ? 0 : start - edge;
+    const isApart = gap > one.height * WORD_GAP || gap < -one.height * OVERLAP;
     text += isApart && !/\s$/.test(text) && !/^\s/.test(one.text) ? ` ${one.text}` : one.text;
     edge = end;
   }

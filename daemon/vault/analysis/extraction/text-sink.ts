@@ -1,4 +1,4 @@
-/** Accumulates extracted text up to a limit, without control characters and with single blank lines. */
+/** Accumulates extracted text up to a limit, without control characters and soft hyphens, and with single blank lines. */
 export interface TextSink {
   /** Adds text. Returns false once the limit is reached and text was dropped, so that the extractor may stop. */
   add(text: string): boolean;
@@ -15,6 +15,9 @@ export const TEXT_CHARACTERS_MAX = 1_000_000;
 // oxlint-disable-next-line no-control-regex -- the pattern matches control characters
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffe\uffff]+/g;
 
+/** A place where a word may be divided, and the line break if it was. */
+const SOFT_HYPHEN = /\u00ad(?:\n[ \t]*)?/g;
+
 export function createTextSink(max = TEXT_CHARACTERS_MAX): TextSink {
   const parts: string[] = [];
   let length = 0;
@@ -22,7 +25,11 @@ export function createTextSink(max = TEXT_CHARACTERS_MAX): TextSink {
   let isCut = false;
   return {
     add(text) {
-      const clean = text.toWellFormed().replace(/\r\n?/g, "\n").replace(CONTROL, " ");
+      const clean = text
+        .toWellFormed()
+        .replace(/\r\n?/g, "\n")
+        .replace(SOFT_HYPHEN, "")
+        .replace(CONTROL, " ");
       if (clean === "") return !isCut;
       const part = clean.slice(0, max - length);
       parts.push(part);
