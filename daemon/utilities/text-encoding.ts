@@ -34,7 +34,8 @@ export function decodeText(bytes: Uint8Array, declared?: string): string {
 
 /** Whether text switches to a Japanese character set as ISO-2022-JP does (RFC 1468). */
 function hasIso2022(bytes: Uint8Array): boolean {
-  return /\u001b\$[@B]/.test(Buffer.from(bytes.subarray(0, SAMPLE_BYTES)).toString("latin1"));
+  const sample = Buffer.from(bytes.subarray(0, SAMPLE_BYTES)).toString("latin1");
+  return sample.includes("\u001b$B") || sample.includes("\u001b$@");
 }
 
 /** Returns the encoding that an HTML page or XML document names at its beginning. */

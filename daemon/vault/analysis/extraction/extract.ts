@@ -210,13 +210,20 @@ function mayBePdf(bytes: Uint8Array, size: number): boolean {
   const head = Buffer.from(bytes.subarray(0, PDF_HEADER_BYTES)).toString("latin1");
   if (!/(?:^|[\r\n\0\s])%PDF-\d\.\d/.test(head)) return false;
   if (!looksLikeText(bytes)) return true;
-  // A text about PDF goes on behind the end of its example, unlike a printer's closing commands.
   const tail = Buffer.from(bytes.subarray(-PDF_HEADER_BYTES)).toString("latin1");
+  const end = tail.lastIndexOf("%%EOF");
+  // A text about PDF goes on behind the end of its example; a printer's file ends with commands.
+  const closing = tail.slice(end + "%%EOF".length).split(/[\r\n]+/);
+  const isCommand = (line: string) => line.startsWith(ESCAPE) || line.startsWith("@PJL");
   return (
     size === bytes.length &&
-    /%%EOF[\s\0]*(?:\u001b[^\r\n]*[\s\0]*)?(?:@PJL[^\r\n]*[\s\0]*)*(?:\u001b[^\r\n]*)?$/.test(tail)
+    end !== -1 &&
+    closing.every((line) => /^[\s\0]*$/.test(line) || isCommand(line.trimStart()))
   );
 }
+
+/** Begins a command to a printer. */
+const ESCAPE = "\u001b";
 
 /** Reads a PDF behind other bytes. Undefined for a text that only looks like one. */
 async function readHiddenPdf(
