@@ -3,7 +3,9 @@ import { followThreads } from "../../client/follow-threads.ts";
 import { forge } from "../../client/operations.ts";
 import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
+import { CliError } from "../../errors.ts";
 import { listOf } from "../../output/spec.ts";
+import { findCommit, nameCommit, nameCommits, readCommit } from "../../support/commit-threads.ts";
 import { toRepositoryName } from "../../support/repository.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 import { canShowScreen } from "../../ui/open-screen.ts";
@@ -27,6 +29,9 @@ export const inbox = {
     forge.markRepositoryNotifications,
     forge.getIssue,
     forge.listIssueComments,
+    forge.createIssueComment,
+    forge.getCommit,
+    forge.getCombinedStatus,
     forge.renderMarkdown,
   ],
   output: listOf(forge.listNotifications),
@@ -51,6 +56,7 @@ async function runNotificationInbox(
   const inbox = createInbox({
     source: createSource(cli, repo),
     read: (thread) => readSubject(cli, thread),
+    reply: (thread, text) => reply(cli, thread, text),
     style: cli.io.style,
     clock: cli.clock,
     repository: repo,
@@ -90,7 +96,7 @@ function createSource(cli: CliContext, repo: string | undefined): ThreadSource {
               query,
             });
       const { items, hasMore } = await pages.first({ page, limit: pageSize, all: false });
-      return { threads: items, hasMore };
+      return { threads: await nameCommits(cli, items), hasMore };
     },
     async count() {
       return (await cli.client.call(forge.countNotifications, {})).body.new;
@@ -123,31 +129,58 @@ const statusesOf: Readonly<Record<InboxView, readonly ("unread" | "read" | "pinn
   pinned: ["pinned"],
 };
 
-/** The text of an issue with its last comment, rendered; other subjects have no text. */
-async function readSubject(
-  cli: CliContext,
-  { subject, repository }: WireThread,
-): Promise<ThreadText> {
-  const index = /\/issues\/(\d+)$/.exec(subject?.url ?? "")?.[1];
-  if (index === undefined || repository === null) return { html: undefined };
-  const [owner = "", repo = ""] = repository.full_name.split("/");
-  const params = { owner, repo, index };
+/** The most comments that an open thread shows: each is rendered by the daemon. */
+const commentsShown = 30;
+
+/** The text of an issue with its comments, or of a commit with its checks, rendered; a repository has no text. */
+async function readSubject(cli: CliContext, thread: WireThread): Promise<ThreadText> {
+  const commit = findCommit(thread);
+  if (commit !== undefined) return { html: toCommitHtml(await readCommit(cli, commit)) };
+  const params = findIssue(thread);
+  if (params === undefined) return { html: undefined };
   const { body: issue } = await cli.client.call(forge.getIssue, { params });
   const { body: comments } =
     issue.comments === 0
       ? { body: [] }
       : await cli.client.call(forge.listIssueComments, { params });
-  const context = `/${owner}/${repo}`;
-  const parts = [await toHtml(cli, `${nameOf(issue.user?.login)} wrote:`, issue.body, context)];
-  const last = comments.at(-1);
-  if (last !== undefined) {
-    const count = comments.length === 1 ? "" : `, the last of ${comments.length} comments`;
-    parts.push(
-      await toHtml(cli, `${nameOf(last.user?.login)} answered${count}:`, last.body, context),
-    );
-  }
+  const shown = comments.slice(-commentsShown);
+  const hidden = comments.length - shown.length;
+  const context = `/${params.owner}/${params.repo}`;
+  const parts = await Promise.all([
+    toHtml(cli, `${nameOf(issue.user?.login)} wrote:`, issue.body, context),
+    ...shown.map(({ user, body }) =>
+      toHtml(cli, `${nameOf(user?.login)} answered:`, body, context),
+    ),
+  ]);
+  if (hidden > 0) parts.splice(1, 0, `<p>(${hidden} earlier comments)</p>`);
   return { html: parts.join("<hr>") };
 }
+
+/** The issue of a thread; undefined for other threads. */
+function findIssue({ subject, repository }: WireThread) {
+  const index = /\/issues\/(\d+)$/.exec(subject?.url ?? "")?.[1];
+  if (index === undefined || repository === null) return undefined;
+  const [owner = "", repo = ""] = repository.full_name.split("/");
+  return { owner, repo, index };
+}
+
+/** Adds a comment to the issue of a thread. Throws for a thread of another kind. */
+async function reply(cli: CliContext, thread: WireThread, text: string): Promise<void> {
+  const params = findIssue(thread);
+  if (params === undefined) throw new CliError("usage", "only issues take a reply");
+  await cli.client.call(forge.createIssueComment, { params, body: { body: text } });
+}
+
+function toCommitHtml({ author, message, checks }: Awaited<ReturnType<typeof readCommit>>): string {
+  const lines = checks.map(
+    ({ context, status, description }) =>
+      `<li>${escapeHtml(`${context}: ${status}${description === "" ? "" : `, ${description}`}`)}</li>`,
+  );
+  const list = lines.length === 0 ? "" : `<hr><h4>Checks</h4><ul>${lines.join("")}</ul>`;
+  return `<h4>${escapeHtml(author)} committed:</h4><pre>${escapeHtml(message)}</pre>${list}`;
+}
+
+const escapeHtml = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 
 function nameOf(login: string | undefined): string {
   return login ?? "Somebody";
@@ -173,7 +206,7 @@ async function listen(cli: CliContext, inbox: Inbox, signal: AbortSignal): Promi
     try {
       const onConnection = (isOpen: boolean) => inbox.setLive(isOpen);
       for await (const news of followThreads(cli, { signal, onConnection })) {
-        if (news.kind === "thread") inbox.receive(news.thread);
+        if (news.kind === "thread") inbox.receive(await nameCommit(cli, news.thread));
         else inbox.receiveCount(news.unread);
       }
     } catch {

@@ -5,6 +5,7 @@ import type { CliContext } from "../../context.ts";
 import { CliError, exitCodeOf, toErrorLine, usageError } from "../../errors.ts";
 import { listOf, resourceOf, shape } from "../../output/spec.ts";
 import { resultFields, runBatch } from "../../support/batch.ts";
+import { nameCommit, namingCommits } from "../../support/commit-threads.ts";
 import { toRepositoryName, toIssueName } from "../../support/repository.ts";
 import {
   threadColumns,
@@ -46,6 +47,8 @@ export const listNotifications = {
     forge.listNotifications,
     forge.listRepositoryNotifications,
     forge.streamNotifications,
+    forge.getCommit,
+    forge.getCombinedStatus,
   ],
   output: listOf(forge.listNotifications),
   define(command, cli, run = runNotificationList): void {
@@ -98,13 +101,23 @@ export async function runNotificationList(
           params: { ...toRepositoryName(repo) },
           query,
         });
-  if (follow !== true) return cli.output.list(pages, threadColumns);
+  // Machines get the threads as the API has them.
+  const named = cli.output.isMachine ? pages : namingCommits(cli, pages);
+  if (follow !== true) return cli.output.list(named, threadColumns);
   const filter = {
     ...(status === undefined ? {} : { status }),
     ...(type === undefined ? {} : { type }),
     ...(repo === undefined ? {} : { repo }),
   };
-  await cli.output.stream(listAndFollow(cli, pages, filter), threadColumns);
+  const threads = listAndFollow(cli, pages, filter);
+  await cli.output.stream(cli.output.isMachine ? threads : naming(cli, threads), threadColumns);
+}
+
+async function* naming(
+  cli: CliContext,
+  threads: AsyncGenerator<WireThread, void, void>,
+): AsyncGenerator<WireThread, void, void> {
+  for await (const thread of threads) yield await nameCommit(cli, thread);
 }
 
 function toSubjectName(value: string): SubjectName {
@@ -126,7 +139,7 @@ async function runNotificationCount(cli: CliContext): Promise<void> {
 }
 
 const viewNotification = {
-  operations: [forge.getNotification],
+  operations: [forge.getNotification, forge.getCommit, forge.getCombinedStatus],
   output: resourceOf(forge.getNotification),
   define(command, cli, run = runNotificationView): void {
     command.argument("<id>", "the thread's id").action((id: string) => run(cli, { id }));
@@ -139,7 +152,7 @@ async function runNotificationView(
   { id }: { readonly id: string },
 ): Promise<void> {
   const { body } = await cli.client.call(forge.getNotification, { params: { id } });
-  await cli.output.resource(body, threadLines);
+  await cli.output.resource(cli.output.isMachine ? body : await nameCommit(cli, body), threadLines);
 }
 
 export interface NotificationMarkOptions {

@@ -66,6 +66,7 @@ const listHints: readonly KeyHint[] = [
 const threadHints: readonly KeyHint[] = [
   ["↑↓", "scroll", "row"],
   ["n", "next"],
+  ["c", "reply", "change"],
   ["u", "unread", "change"],
   ["p", "pin", "change"],
   ["?", "keys"],
@@ -79,6 +80,7 @@ export const help = createHelp("Inbox: keys", [
   ["Enter", "open and mark as read"],
   ["r u", "mark as read or unread"],
   ["p", "pin or unpin"],
+  ["c", "reply to the issue of the thread"],
   ["Space", "select; r, u and p then apply to all selected threads"],
   ["a", "mark all as read; threads newer than this list stay unread"],
   ["z", "undo the last change"],
@@ -220,8 +222,8 @@ function nameOf({ type, url }: NonNullable<WireThread["subject"]>): string {
 
 function titleOf({ subject }: WireThread): string {
   if (subject === null) return "(you may not read this any more)";
-  // The title of a commit is its whole id.
-  if (subject.type === "Commit") return `Commit ${subject.title.slice(0, 10)}`;
+  // A commit that could not be read has its whole id as the title.
+  if (/^[0-9a-f]{40,64}$/.test(subject.title)) return `Commit ${subject.title.slice(0, 10)}`;
   return subject.type === "Repository" ? `Repository ${subject.title}` : subject.title;
 }
 

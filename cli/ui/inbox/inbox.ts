@@ -29,6 +29,8 @@ import {
 export interface InboxDeps {
   readonly source: ThreadSource;
   readonly read: (thread: WireThread) => Promise<ThreadText>;
+  /** Sends an answer to the subject of a thread. */
+  readonly reply: (thread: WireThread, text: string) => Promise<void>;
   readonly style: Style;
   readonly clock: () => number;
   /** Of one repository, as OWNER/NAME. */
@@ -137,7 +139,11 @@ export function createInbox(deps: InboxDeps): Inbox {
   function keepPlace(): void {
     const shown = open;
     const thread = store.threads.find(({ id }) => id === shown?.thread.id);
-    if (shown !== undefined && thread !== undefined) open = { ...shown, thread };
+    if (shown !== undefined && thread !== undefined) {
+      open = { ...shown, thread };
+      // New texts arrived while it is being read.
+      if (thread.updated_at !== shown.thread.updated_at && thread.unread) readAgain(thread);
+    }
     const found = rows().findIndex(({ id }) => id === chosenId);
     window = moveTo(window, found < 0 ? window.cursor : found, rows().length, height);
     chosenId = rows()[window.cursor]?.id;
@@ -196,6 +202,7 @@ export function createInbox(deps: InboxDeps): Inbox {
     else if (name === "u") mark(threads, "unread");
     else if (name === "p")
       mark(threads, threads.every((thread) => statusOf(thread) === "pinned") ? "read" : "pinned");
+    else if (name === "c") answer(threads[0]);
     else if (name === "z") actions.undo();
     else if (name === "R" || name === "refresh") void store.load(view);
     else if (name === "?") dialogs.openHelp();
@@ -257,19 +264,40 @@ export function createInbox(deps: InboxDeps): Inbox {
     actions.mark(ids, status);
   }
 
+  function answer(thread: WireThread | undefined): void {
+    if (thread === undefined) return;
+    if (thread.subject?.type !== "Issue") {
+      tasks.say("Only issues take a reply.");
+      return;
+    }
+    const onEnter = (text: string) =>
+      tasks.attempt(async () => {
+        await deps.reply(thread, text);
+        if (open?.thread.id === thread.id) readAgain(thread);
+        return "Sent.";
+      });
+    dialogs.ask({ label: "Reply:", enter: "sends", text: "", onEnter });
+  }
+
   function show(thread: WireThread): void {
     const opened: OpenThread = { thread, text: undefined, problem: undefined, top: 0 };
     open = opened;
     tasks.clearMessage();
-    const update = (change: Partial<OpenThread>) => {
-      if (open?.thread.id === thread.id) open = { ...open, ...change };
+    readAgain(thread);
+    if (statusOf(thread) === "unread") actions.noteOpened(thread.id);
+  }
+
+  /** Reads the texts of the open thread; the former ones stay until then. */
+  function readAgain(thread: WireThread): void {
+    const update = (change: Pick<OpenThread, "text" | "problem">) => {
+      // Without the laid out lines, which are of the former text.
+      if (open?.thread.id === thread.id) open = { thread: open.thread, top: open.top, ...change };
       changes.notify();
     };
     deps.read(thread).then(
-      (text) => update({ text }),
-      (error: unknown) => update({ problem: toCliError(error) }),
+      (text) => update({ text, problem: undefined }),
+      (error: unknown) => update({ text: open?.text, problem: toCliError(error) }),
     );
-    if (statusOf(thread) === "unread") actions.noteOpened(thread.id);
   }
 
   function openNext(step: number): void {

@@ -383,6 +383,7 @@ describe("an open thread", () => {
         { user: null, body: "I see it, too" },
       ],
     },
+    "POST /api/v1/repos/mira/website/issues/1/comments": { status: 201, body: { id: 3 } },
     "POST /api/v1/markdown": (request: RecordedRequest): FakeAnswer => {
       const { Text } = request.json() as { Text: string };
       const html = `<p>${Text.replaceAll(/\*\*(.*?)\*\*/g, "<strong>$1</strong>")}</p>${Text.includes("covers") ? "<p>filler</p>".repeat(20) : ""}`;
@@ -390,7 +391,7 @@ describe("an open thread", () => {
     },
   };
 
-  test("shows the issue and its last comment, and is read from then on", async () => {
+  test("shows the issue and each of its comments, takes a reply, and is read from then on", async () => {
     await inInbox(
       few(),
       async (screen, requests) => {
@@ -408,15 +409,58 @@ describe("an open thread", () => {
         await screen.press("k", "filler");
         await screen.press("g", (text) => !text.includes("It covers"));
         await screen.press("   ", "It covers");
-        await screen.press("u", "Somebody answered, the last of 2 comments:");
+        await screen.press("G", "answered:");
+        await screen.press("c", "Somebody answered:");
+        await screen.press("On my way", "Reply:");
+        await screen.press(keys.enter, "On my way");
+        await screen.press("u", "Sent.");
         await screen.press(keys.escape, "Marked 1 thread as unread");
         await screen.press("q", "Backup");
         expect(changesOf(requests).filter((one) => !one.includes("markdown"))).toEqual([
           patch(1, "read"),
+          "POST /api/v1/repos/mira/website/issues/1/comments",
           patch(1, "unread"),
         ]);
+        const sent = requests.find(
+          ({ method, path }) => method === "POST" && path.endsWith("comments"),
+        );
+        expect(sent?.json()).toEqual({ body: "On my way" });
       },
       { answers },
+    );
+  });
+
+  test("a commit is named by its id, message and failed checks, and shows them", async () => {
+    const sha = "4f5e6d7c8b".repeat(4);
+    const { subject, ...rest } = toWire(thread(9, sha));
+    const html_url = `http://x/mira/website/commit/${sha}`;
+    const commits = [{ ...rest, subject: { ...subject, type: "Commit", url: html_url, html_url } }];
+    const commit = { author: { name: "Mira" }, message: "Fix the gate\n\nIt <squeaked>." };
+    const statuses = [
+      { context: "build", status: "failure", description: "after 3 s" },
+      { context: "lint", status: "success", description: "" },
+    ];
+    const ofCommit = {
+      [`GET /api/v1/repos/mira/website/git/commits/${sha}`]: { body: { commit } },
+      [`GET /api/v1/repos/mira/website/commits/${sha}/status`]: { body: { statuses } },
+      "GET /api/v1/notifications": { body: commits, headers: { "X-Total-Count": "1" } },
+    };
+    await inInbox(
+      few(),
+      async (screen) => {
+        await screen.press(keys.enter, "4f5e6d7c8b Fix the gate: build failed");
+        await screen.sees("Mira committed:");
+        await screen.sees("It <squeaked>.");
+        await screen.press("c", "build: failure, after 3 s");
+        await screen.press("q", "Only issues take a reply.");
+        await screen.press("q", (text) => !text.includes("committed"));
+      },
+      {
+        answers: {
+          ...ofCommit,
+          "PATCH /api/v1/notifications/threads/9": { status: 205, body: commits[0] },
+        },
+      },
     );
   });
 

@@ -117,7 +117,6 @@ export const getCombinedStatus = endpoint({
   query: z.object(paging),
   paging: "link_and_total",
   replies: { 200: combinedStatusShape, ...lookupReplies },
-  apiOnly: "for deployment tools",
 });
 
 export const statusEndpoints = [
