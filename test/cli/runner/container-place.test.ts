@@ -1,8 +1,11 @@
+import { execFile } from "node:child_process";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { createContainerPlace } from "../../../cli/runner/places/container-place.ts";
+import { emptyAsRoot } from "../../../cli/runner/places/engine.ts";
 import { createJobProcesses } from "../../../cli/runner/places/job-processes.ts";
 import type { OutputSink } from "../../../cli/runner/places/place.ts";
 import {
@@ -12,6 +15,7 @@ import {
   discardTaskFolder,
   recordContainer,
 } from "../../../cli/runner/task-folder.ts";
+import { skipUnless } from "../../support/skip.ts";
 import { installEngine } from "../support/container-engine.ts";
 import { temporaryHome } from "../support/run-cli.ts";
 
@@ -129,3 +133,38 @@ test("an image that cannot be had fails the job with its reason", async () => {
   await expect(making).rejects.toThrow("docker cannot create a container of no/such:image");
   expect(rows).toContain("pull access denied");
 });
+
+test("files of other users in the folders of a job are removed by a container that gets these folders alone", async () => {
+  await using home = await temporaryHome();
+  const engine = await installEngine(home.path);
+  const folders = ["workspace", "temp"].map((name) => join(home.path, name));
+  for (const folder of folders) {
+    await mkdir(join(folder, ".git", "closed"), { recursive: true, mode: 0o500 });
+    await writeFile(join(folder, "..double"), "x");
+  }
+  const { sleep: wait, platform, env } = system;
+  const processes = createJobProcesses({ mark: MARK, platform, sleep: wait });
+  const deps = { engine: engine.path, processes, env: { PATH: env.PATH ?? "" }, sleep: wait };
+  await emptyAsRoot({ ...deps, cwd: home.path }, { image: "node:22", mark: MARK, folders });
+  for (const folder of folders) expect(await readdir(folder)).toEqual([]);
+  const [run = [], ...rest] = await engine.calls();
+  expect(run.filter((word) => word.startsWith("/"))).toEqual(
+    folders.map((folder, at) => `${folder}:/croft/left/${at}`),
+  );
+  const rights = ["--user", "0:0", "--network", "none", "--pull", "never"];
+  expect(run).toEqual(expect.arrayContaining(rights));
+  expect(rest).toEqual([["rm", "--force", "--volumes", `croft-job-${MARK}-cleaner`]]);
+});
+
+skipUnless(process.platform !== "win32", "ulimit does not exist")(
+  "a runner without free file descriptors fails the step or the job, and goes on with the next",
+  async () => {
+    const script = join(import.meta.dirname, "../../support/runner-without-files.ts");
+    const command = ["-c", 'ulimit -n 64 && exec "$0" "$1"', process.execPath, script];
+    const { stdout } = await promisify(execFile)("sh", command, { env: { PATH: "/usr/bin:/bin" } });
+    expect(JSON.parse(stdout)).toEqual({
+      without: ["EMFILE", "none", "EMFILE"],
+      with: [0, "none", "made"],
+    });
+  },
+);
