@@ -108,6 +108,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
   const dispatcher = openGuardedDispatcher(deps);
   const readPush = createPushReader({ git, locate });
   const hooks = createForgeHooks({
+    compute,
     db,
     clock,
     random: Math.random,
@@ -245,7 +246,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     publishToHooks: publishStatus,
   });
   const pushes = await openPushes({ ...deps, git, locate, events, isAlone });
-  const checkPush = createPushCheck(db);
+  const checkPush = createPushCheck(db, compute);
   const checkRefs = createRefCheck({
     git,
     runInFolder: createRunInFolder({ db, locate }),
@@ -264,6 +265,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     pushBytesMax: settings.maxUploadBytes,
   });
   const code = createCode({
+    compute,
     db,
     clock,
     newId,

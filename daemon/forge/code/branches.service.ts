@@ -9,11 +9,12 @@ import {
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { WriteRefs, WriteRefsOutcome } from "../git/write-refs.ts";
+import type { Compute } from "../compute/compute.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { reaches } from "../repositories/access.ts";
 import type { OwnedRepository, RefChange } from "../repositories/events.ts";
-import { matchRule, mayPush } from "../repositories/protected-refs.ts";
+import { findRules, mayPush } from "../repositories/protected-refs.ts";
 import { type Authors, findAuthors } from "./authors.ts";
 import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
 import { findRevision } from "./revisions.ts";
@@ -40,6 +41,7 @@ export interface BranchList {
 export interface BranchesDeps {
   readonly db: Database;
   readonly access: CodeAccess;
+  readonly compute: Compute;
   readonly writeRefs: WriteRefs;
   /** Makes an existing branch the default one. */
   readonly setDefaultBranch: (
@@ -58,7 +60,7 @@ const HEADS = "refs/heads/";
  * Creates the service. Every function refuses as `CodeAccess` does. Those that write refuse with `not_found` an empty
  * repository.
  */
-export function createBranches({ db, access, writeRefs, setDefaultBranch }: BranchesDeps) {
+export function createBranches({ db, access, compute, writeRefs, setDefaultBranch }: BranchesDeps) {
   return {
     /** @param text only branches whose names contain it */
     async list(request: CodeRequest, text: string, window: PageWindow): Promise<BranchList> {
@@ -154,7 +156,8 @@ export function createBranches({ db, access, writeRefs, setDefaultBranch }: Bran
             "User must be a repo or site admin to rename default or protected branches.",
           );
         const rules = await listBranchProtections(db, code.owned.repository.id);
-        if (matchRule(rules, name) !== undefined)
+        const ruleOf = await findRules(compute, code.owned.repository, rules, [name]);
+        if (ruleOf(name) !== undefined)
           throw new AppError(
             "forbidden",
             "Failed to rename branch due to branch protection rules.",
@@ -213,10 +216,16 @@ export function createBranches({ db, access, writeRefs, setDefaultBranch }: Bran
     const commits = await readCommitObjects(git, ids, { directory, signal });
     const rules = await listBranchProtections(db, owned.repository.id);
     const mayWrite = caller !== undefined && reaches(owned.access, "write");
+    const ruleOf = await findRules(
+      compute,
+      owned.repository,
+      rules,
+      names.map(({ name }) => name),
+    );
     const branches: BranchDetails[] = [];
     for (const [index, commit] of commits.entries()) {
       const name = names[index]?.name ?? "";
-      const rule = matchRule(rules, name);
+      const rule = ruleOf(name);
       branches.push({
         name,
         commit,

@@ -6,6 +6,7 @@ import type { Git } from "../../../storage/git/git.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { Route } from "../../http/handle.ts";
+import type { Compute } from "../compute/compute.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import { createStreamLimiter } from "../git/transfer-limiter.ts";
 import type { WriteRefs } from "../git/write-refs.ts";
@@ -36,6 +37,7 @@ export interface CodeServicesDeps {
   readonly repositories: Repositories;
   readonly writeRefs: WriteRefs;
   readonly urls: ForgeUrls;
+  readonly compute: Compute;
 }
 
 const limits = {
@@ -53,12 +55,13 @@ export interface Code {
 }
 
 export function createCode(deps: CodeServicesDeps): Code {
-  const { db, clock, newId, git, locate, repositories, writeRefs, urls } = deps;
+  const { db, clock, newId, git, locate, repositories, writeRefs, urls, compute } = deps;
   const limiter = createStreamLimiter(limits);
   const access = createCodeAccess({ db, git, locate, limiter });
   const branches = createBranches({
     db,
     access,
+    compute,
     writeRefs,
     setDefaultBranch: async ({ owner, repository }, branch, caller) => {
       await repositories.edit(owner.name, repository.name, toDefaultBranchEdit(branch), caller);

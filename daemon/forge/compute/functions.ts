@@ -1,4 +1,5 @@
 import { createMaskRows } from "../actions/secrets/masker.ts";
+import { matchNames } from "../repositories/name-patterns.ts";
 import { compactNpmDocument } from "../packages/npm/compact-document.ts";
 import { matchActivity, matchPush } from "../actions/workflows/triggers.ts";
 
@@ -24,6 +25,7 @@ export function createComputeFunctions() {
     compactNpmDocument,
     maskRows: createMaskRows(),
     matchActivity,
+    matchNames,
     matchPush,
   } satisfies Readonly<Record<string, ComputeFunction<never, unknown>>>;
 }

@@ -75,11 +75,19 @@ export function assertSendable(secret: string, authorizationHeader: string): voi
 
 /** Returns whether the branch name or the full name of a ref matches a branch filter. */
 export function passesBranchFilter(pattern: string, ref: string): boolean {
-  if (pattern === "" || pattern === "*" || pattern === "**") return true;
-  const matches = compileGlob(pattern);
-  if (matches === undefined) return false;
-  const branch = ref.startsWith("refs/heads/") ? ref.slice("refs/heads/".length) : undefined;
-  return matches(ref) || (branch !== undefined && matches(branch));
+  return (
+    passesEveryRef(pattern) || toFilteredNames(ref).some((name) => compileGlob(pattern)?.(name))
+  );
+}
+
+/** Returns whether a branch filter passes every ref. */
+export function passesEveryRef(pattern: string): boolean {
+  return pattern === "" || pattern === "*" || pattern === "**";
+}
+
+/** Returns the names of a ref of which a branch filter must match one: the full name, and that of the branch. */
+export function toFilteredNames(ref: string): string[] {
+  return ref.startsWith("refs/heads/") ? [ref, ref.slice("refs/heads/".length)] : [ref];
 }
 
 function unprocessable(message: string): AppError {

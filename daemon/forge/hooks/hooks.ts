@@ -4,6 +4,7 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Sealer } from "../../../storage/keys/keyring.ts";
 import type { CronTask } from "../../jobs/cron-task.ts";
+import type { Compute } from "../compute/compute.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
 import type { GuardedRequest } from "../../outbound/guarded-request.ts";
 import type { ReadPush } from "../git/commit-readers.ts";
@@ -31,6 +32,7 @@ export interface ForgeHooksDeps {
   /** Sends within the address policy. */
   readonly request: GuardedRequest;
   readonly urls: ForgeUrls;
+  readonly compute: Compute;
   /** Called by jobs only. */
   readonly readPush: ReadPush;
 }

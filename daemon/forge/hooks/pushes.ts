@@ -88,13 +88,14 @@ export function createPushHooks({ db, enqueue, publisher, urls, readPush }: Push
     const viewer = await findUserById(db, pusherId);
     const pushed = isDeleted ? undefined : await read(repository, change, viewer);
     if (!isDeleted && pushed === undefined) return;
+    const { ref } = change;
+    const passes = await publisher.matchFilters(db, repository, ref);
     await db.transaction(async (tx) => {
       const current = await findRepositoryById(tx, repositoryId);
       const owner = current && (await findUserById(tx, current.ownerId));
       const pusher = await findUserById(tx, pusherId);
       if (current === undefined || owner === undefined || pusher === undefined) return;
       const owned = { repository: current, owner };
-      const { ref } = change;
       if (pushed !== undefined) {
         const payload = await toPushPayload(tx, owned, change, pushed, pusher, urls);
         const isWithoutCommits = pushed.commits.length === 0;
@@ -102,6 +103,7 @@ export function createPushHooks({ db, enqueue, publisher, urls, readPush }: Push
           event: "push",
           repositoryId,
           ref,
+          passes,
           isWithoutCommits,
           payload,
         });
@@ -109,7 +111,7 @@ export function createPushHooks({ db, enqueue, publisher, urls, readPush }: Push
       if (change.before === undefined || isDeleted) {
         const payload = await toRefPayload(tx, owned, change, pusher, urls);
         const event = isDeleted ? "delete" : "create";
-        await publisher.publish(tx, { event, repositoryId, ref, payload });
+        await publisher.publish(tx, { event, repositoryId, ref, passes, payload });
       }
     });
   }

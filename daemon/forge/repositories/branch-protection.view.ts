@@ -7,7 +7,7 @@ import {
 } from "../../contract/forge/repositories/branch-protections.ts";
 import { toWireTime } from "../urls.ts";
 import type { ProtectionDetails } from "./branch-protections.service.ts";
-import { isPattern } from "./protected-refs.ts";
+import { isPattern } from "./name-patterns.ts";
 
 /** Returns a rule. Its lists omit deleted users and teams. */
 export function toProtectionView(rule: ProtectionDetails): WireBranchProtection {

@@ -28,7 +28,7 @@ import {
 import { notFound } from "../refusals.ts";
 import { reaches } from "./access.ts";
 import { compileGlob } from "../../utilities/glob.ts";
-import { isPattern } from "./protected-refs.ts";
+import { isPattern } from "./name-patterns.ts";
 import { noAdministrator, type RepositoryPath } from "./repositories.service.ts";
 
 /** A rule with the names of the users and teams in its lists. */

@@ -5,9 +5,11 @@ import {
   listBranchProtections,
 } from "../../../storage/tables/forge/repositories/branch-protections.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
+import { AppError } from "../../errors.ts";
 import type { ActingUser } from "../caller.ts";
+import type { Compute } from "../compute/compute.ts";
 import type { RefChange } from "./events.ts";
-import { compileGlob } from "../../utilities/glob.ts";
+import { matchNames } from "./name-patterns.ts";
 import type { UserId, TeamId } from "../../../storage/tables/forge/ids.ts";
 
 /** A change of a ref that is not allowed. */
@@ -37,14 +39,18 @@ export type CheckPush = (
 const HEADS = "refs/heads/";
 
 /** Creates the check of pushes. A protected branch cannot be deleted, not even by an administrator. */
-export function createPushCheck(db: Database): CheckPush {
+export function createPushCheck(db: Database, compute: Compute): CheckPush {
   return async (repository, pusher, changes) => {
     const rules = await listBranchProtections(db, repository.id);
+    const branches = changes.flatMap(({ ref }) =>
+      ref.startsWith(HEADS) ? [ref.slice(HEADS.length)] : [],
+    );
+    const ruleOf = await findRules(compute, repository, rules, branches);
     const forwardOnly: string[] = [];
     for (const { ref, before, after } of rules.length === 0 ? [] : changes) {
       if (!ref.startsWith(HEADS)) continue;
       const name = ref.slice(HEADS.length);
-      const rule = matchRule(rules, name);
+      const rule = ruleOf(name);
       if (rule === undefined || before === after) continue;
       const refuse = (reason: string, gitReason: string) => ({
         refused: { ref, reason, gitReason },
@@ -63,15 +69,63 @@ export function createPushCheck(db: Database): CheckPush {
   };
 }
 
-/** Returns the effective rule of a branch: the first match, where a name precedes patterns of the same priority. */
-export function matchRule(
+/** Returns the effective rule of each of the named branches. */
+export type RuleOf = (branch: string) => BranchProtection | undefined;
+
+/** Cost of one call of a thread: well below its budget. */
+const BATCH_COST = 40_000_000;
+
+/**
+ * Finds the effective rules of branches: the first match, where a name precedes patterns of the same priority. Matches in
+ * worker threads when the patterns are hard; refuses with `unavailable` when that takes too long.
+ */
+export async function findRules(
+  compute: Compute,
+  { ownerId }: Pick<ForgeRepository, "ownerId">,
   rules: readonly BranchProtection[],
+  branches: readonly string[],
+): Promise<RuleOf> {
+  const patterns = rules.map(({ ruleName }) => ruleName);
+  const found = new Map<string, BranchProtection>();
+  for (const names of rules.length === 0 ? [] : toBatches(patterns, branches)) {
+    const input = { kind: "rules", patterns, names } as const;
+    const computed = await compute.run("matchNames", input, String(ownerId));
+    if (computed.kind === "exceeded")
+      throw new AppError("unavailable", `The rules of the branches take ${computed.reason}.`);
+    for (const [index, positions] of computed.value.entries()) {
+      const name = names[index] ?? "";
+      const rule = firstOf(
+        positions.flatMap((position) => rules[position] ?? []),
+        name,
+      );
+      if (rule !== undefined) found.set(name, rule);
+    }
+  }
+  return (branch) => found.get(branch);
+}
+
+function toBatches(patterns: readonly string[], branches: readonly string[]): string[][] {
+  const batches: string[][] = [];
+  let cost = Infinity;
+  for (const branch of branches) {
+    const own = matchNames.cost({ kind: "rules", patterns, names: [branch] });
+    if (cost + own > BATCH_COST) {
+      batches.push([]);
+      cost = 0;
+    }
+    batches.at(-1)?.push(branch);
+    cost += own;
+  }
+  return batches;
+}
+
+function firstOf(
+  matching: readonly BranchProtection[],
   branch: string,
 ): BranchProtection | undefined {
-  const found = rules.filter(({ ruleName }) => matches(ruleName, branch));
-  const [first] = found;
+  const [first] = matching;
   return (
-    found.find((rule) => rule.priority === first?.priority && rule.ruleName === branch) ?? first
+    matching.find((rule) => rule.priority === first?.priority && rule.ruleName === branch) ?? first
   );
 }
 
@@ -118,22 +172,4 @@ async function isListed(
   if (users.includes(user.id)) return true;
   for (const id of teams) if (await isTeamMember(db, id, user.id)) return true;
   return false;
-}
-
-/** Returns whether the name of a rule is a pattern. */
-export function isPattern(ruleName: string): boolean {
-  return /[*?{}[\]]/.test(ruleName);
-}
-
-/** `*` matches characters within one segment of a name, `**` also across segments. */
-function matches(ruleName: string, branch: string): boolean {
-  if (!isPattern(ruleName)) return ruleName === branch;
-  if (ruleName.includes("**") || ruleName.includes("{"))
-    return compileGlob(ruleName)?.(branch) === true;
-  const patterns = ruleName.split("/");
-  const parts = branch.split("/");
-  return (
-    patterns.length === parts.length &&
-    patterns.every((pattern, index) => compileGlob(pattern)?.(parts[index] ?? "") === true)
-  );
 }

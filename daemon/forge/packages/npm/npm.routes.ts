@@ -19,7 +19,7 @@ import type { BytesAnswer, Route, ServerRequest } from "../../../http/handle.ts"
 import { handle } from "../../handle.ts";
 import type { ForgeUrls } from "../../urls.ts";
 import { toDownloadAnswer } from "../download.view.ts";
-import type { NpmRegistry, NpmView } from "./npm.service.ts";
+import type { NpmRegistry, NpmView } from "./registry.ts";
 import { abbreviatedType, writeAbbreviatedPackument, writePackument } from "./packument.view.ts";
 import { toSearchResult } from "./search.view.ts";
 

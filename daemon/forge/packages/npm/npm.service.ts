@@ -32,8 +32,9 @@ import { notFound } from "../../refusals.ts";
 import type { ForgeUrls } from "../../urls.ts";
 import { toRepositoryName } from "../repository-links.ts";
 import { getReadableOwner, getWritableOwner } from "../access.ts";
-import { createDownload, type PackageDownload } from "../downloads.ts";
+import { createDownload } from "../downloads.ts";
 import type { PackageEvents } from "../events.ts";
+import type { NpmPackageAt, NpmRegistry, NpmSearchHit } from "./registry.ts";
 import { recordFile, removeVersion, versionExists } from "../versions.ts";
 import { VERSIONS_MAX } from "./compact-document.ts";
 import {
@@ -46,7 +47,6 @@ import {
 } from "./tags.ts";
 import { DOCUMENT_BYTES_MAX, type NpmUpload, readNpmUpload } from "./publish-document.ts";
 import {
-  type NpmMetadata,
   type NpmSummary,
   npmSummarySchema,
   toNpmDocument,
@@ -54,18 +54,10 @@ import {
   toStored,
   toSummary,
 } from "./manifest.ts";
-import {
-  assertNpmTag,
-  isNpmVersion,
-  type NpmNameInPath,
-  toNpmName,
-  toTarballName,
-} from "./names.ts";
+import { assertNpmTag, isNpmVersion, toNpmName, toTarballName } from "./names.ts";
 import {
   findHighest,
   findLatest,
-  type ManifestTexts,
-  type NpmPackage,
   readManifests,
   readMetadata,
   readNpmPackage,
@@ -75,78 +67,6 @@ import {
 
 /** The type of npm packages. */
 const NPM = "npm";
-
-/** The path of a package. */
-export interface NpmPackageAt extends NpmNameInPath {
-  readonly owner: string;
-}
-
-/**
- * The npm registry of an owner. Every function throws `not_found` when the package is missing or hidden from the
- * caller, `invalid_argument` for an invalid name, and `forbidden` for a change by a caller with read access only.
- */
-export interface NpmRegistry {
-  view(at: NpmPackageAt, caller: ForgeCaller | undefined): Promise<NpmView>;
-  download(
-    at: NpmPackageAt & { readonly filename: string },
-    caller: ForgeCaller | undefined,
-  ): Promise<PackageDownload>;
-  /**
-   * Publishes the version of a document with an attachment; without an attachment, updates the deprecations. Refuses
-   * with `conflict` an existing version, and with `invalid_argument` or `too_large` an invalid document. A refusal
-   * changes nothing.
-   */
-  publish(at: NpmPackageAt, body: Readable, caller: ForgeCaller): Promise<void>;
-  /**
-   * Unpublishes the versions that a document omits, and replaces tags and deprecations with those of the document.
-   * Refuses with `conflict` when the package has changed since the revision, and with `invalid_argument` to remove all
-   * versions.
-   */
-  revise(
-    at: NpmPackageAt & { readonly revision: string },
-    body: Readable,
-    caller: ForgeCaller,
-  ): Promise<void>;
-  /** Unpublishes a package. Refuses with `conflict` when the package has changed since the revision. */
-  unpublish(at: NpmPackageAt & { readonly revision: string }, caller: ForgeCaller): Promise<void>;
-  /** Unpublishes the version of a tarball. Has no effect when the package does not have the tarball. */
-  removeTarball(
-    at: NpmPackageAt & { readonly filename: string },
-    caller: ForgeCaller,
-  ): Promise<void>;
-  listTags(at: NpmPackageAt, caller: ForgeCaller | undefined): Promise<ReadonlyMap<string, string>>;
-  /** The body is the version as JSON text. */
-  setTag(
-    at: NpmPackageAt & { readonly tag: string },
-    body: Readable,
-    caller: ForgeCaller,
-  ): Promise<void>;
-  /** Refuses to remove `latest` with `invalid_argument`. */
-  deleteTag(at: NpmPackageAt & { readonly tag: string }, caller: ForgeCaller): Promise<void>;
-  /** Refuses with `not_found` when the caller may not read the packages of an owner. */
-  assertReadable(ownerName: string, caller: ForgeCaller | undefined): Promise<void>;
-  search(
-    ownerName: string,
-    query: { readonly text: string; readonly size: number; readonly from: number },
-    caller: ForgeCaller | undefined,
-  ): Promise<{ readonly packages: readonly NpmSearchHit[]; readonly total: number }>;
-}
-
-/** A package whose manifests are read while they are sent. */
-export interface NpmView {
-  readonly npm: NpmPackage;
-  manifests(form: "whole" | "abbreviated"): ManifestTexts;
-  /** Returns the metadata of the latest version. */
-  latest(): Promise<NpmMetadata | undefined>;
-}
-
-/** A package that a search finds, with its latest version. */
-export interface NpmSearchHit {
-  readonly name: string;
-  readonly ownerName: string;
-  readonly latest: ListedPackageVersion;
-  readonly summary: NpmSummary;
-}
 
 export interface NpmRegistryDeps {
   readonly db: Database;

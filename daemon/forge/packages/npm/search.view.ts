@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { searchResultShape } from "../../../contract/forge/packages/npm.ts";
 import { type ForgeUrls, toUrl } from "../../urls.ts";
-import type { NpmSearchHit } from "./npm.service.ts";
+import type { NpmSearchHit } from "./registry.ts";
 
 /** Converts packages to the response that `npm search` reads. */
 export function toSearchResult(

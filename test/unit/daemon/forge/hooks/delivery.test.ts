@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createCompute } from "../../../../../daemon/forge/compute/compute.ts";
 import { createForgeHooks, type ForgeHooks } from "../../../../../daemon/forge/hooks/hooks.ts";
 import { createJobQueue, type JobQueue } from "../../../../../daemon/jobs/queue.ts";
 import type { Log } from "../../../../../daemon/utilities/logging.ts";
@@ -20,6 +21,8 @@ let sent: OutboundRequest[];
 let answers: OutboundOutcome[];
 let queue: JobQueue;
 let forge: ForgeHooks;
+const compute = createCompute();
+afterAll(() => compute.close());
 
 const answered = (status: number, headers: Record<string, string> = {}): OutboundOutcome => ({
   kind: "answered",
@@ -60,6 +63,7 @@ function start(request?: GuardedRequest): void {
         return answers.shift() ?? answered(204);
       }),
     readPush: async () => undefined,
+    compute,
   });
 }
 
