@@ -32,7 +32,7 @@ export function toBashScript(rows: readonly CompletionRow[]): string {
   );
   return `# bash completion for croft
 ${readValues}_croft() {
-  local cur index word flag="" path="" next words="" flags="" repeated="" count=0
+  local cur index word flag="" path="" next words="" flags="" repeated="" count=0 stem=""
   local -a line=() kinds=()
   COMPREPLY=()
   compopt +o default 2>/dev/null
@@ -46,6 +46,18 @@ ${readValues}_croft() {
     fi
   done
   cur=\${line[\${#line[@]}-1]}
+  # --flag=value is the flag and its value.
+  if [[ $cur == --*=* ]]; then
+    case "\${cur%%=*}" in
+    ${listValueFlags(rows).join("|")})
+      line[\${#line[@]}-1]=\${cur%%=*}
+      cur=\${cur#*=}
+      line+=("$cur")
+      # Where readline ends words at equals signs, the flag is on the line already.
+      [[ $COMP_WORDBREAKS == *=* ]] || stem=\${line[\${#line[@]}-2]}=
+      ;;
+    esac
+  fi
   for ((index = 0; index < \${#line[@]} - 1; index++)); do
     word=\${line[index]}
     if [[ -n $flag ]]; then
@@ -66,8 +78,15 @@ ${readValues}_croft() {
     case "$path $flag" in
 ${valued.join("\n")}
     *" --profile") _croft_values ;;
-    *) compopt -o default 2>/dev/null ;;
+    *)
+      if [[ -n $stem ]]; then
+        IFS=$'\\n' read -r -d '' -a COMPREPLY < <(compgen -f -- "$cur" | while IFS= read -r word; do printf '%q\\n' "$word"; done)
+      else
+        compopt -o default 2>/dev/null
+      fi
+      ;;
     esac
+    COMPREPLY=("\${COMPREPLY[@]/#/$stem}")
     return
   fi
   case "$path" in

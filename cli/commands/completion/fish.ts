@@ -28,7 +28,7 @@ export function toFishScript(rows: readonly CompletionRow[]): string {
   const paths = rows.filter(({ path }) => path !== "").map(({ path }) => quote(path));
   const valued = groupFlags(rows).map(
     ({ value, flags }) =>
-      `      case ${flags.map(quote).join(" ")}\n        ${value === "live" ? "__croft_values" : `printf '%s\\n' ${value.map(quote).join(" ")}`}`,
+      `      case ${flags.map(quote).join(" ")}\n        ${value === "live" ? "__croft_values $argv[2..]" : `printf '%s\\n' ${value.map(quote).join(" ")}`}`,
   );
   const cases = rows.map(({ path, words, flags, args, isVariadic }) => {
     const lines = [
@@ -42,15 +42,25 @@ export function toFishScript(rows: readonly CompletionRow[]): string {
   return `# fish completion for croft
 function __croft_values
   set -l tokens (commandline -opc)
-  croft __complete -- $tokens[2..] (__croft_typed) 2>/dev/null
+  croft __complete -- $tokens[2..] $argv[2..] (__croft_typed $argv[1]) 2>/dev/null
 end
 function __croft_typed
-  set -l token (commandline -ct)
+  # What the token begins with is no part of the value.
+  set -l token (string replace -- "$argv[1]" '' (commandline -ct))
   # In quotes that are still open.
   set -l typed (string unescape -- $token; or string unescape -- $token'"'; or string unescape -- $token"'")
   printf '%s' "$typed"
   # Without a line end, an empty text would be no word.
   printf '\\n'
+end
+function __croft_flag_values
+  switch $argv[1]
+${valued.join("\n")}
+      case '* --profile'
+        __croft_values $argv[2..]
+      case '*'
+        __fish_complete_path (string replace -- "$argv[2]" '' (commandline -ct))
+  end
 end
 function __croft_complete
   set -l path ''
@@ -60,6 +70,8 @@ function __croft_complete
   set -l flags
   set -l kinds
   set -l repeated
+  set -l stem ''
+  set -l joined
   for word in (commandline -opc)[2..]
     if test -n "$flag"
       set flag ''
@@ -79,14 +91,17 @@ function __croft_complete
       set count (math $count + 1)
     end
   end
-  if test -n "$flag"
-    switch "$path $flag"
-${valued.join("\n")}
-      case '* --profile'
-        __croft_values
-      case '*'
-        __fish_complete_path (commandline -ct)
+  # --flag=value is the flag and its value; fish replaces both.
+  if test -z "$flag"; and string match -q -- '--*=*' (commandline -ct)
+    switch (string replace -r -- '=.*' '' (commandline -ct))
+      case ${listValueFlags(rows).map(quote).join(" ")}
+        set flag (string replace -r -- '=.*' '' (commandline -ct))
+        set stem "$flag="
+        set joined $flag
     end
+  end
+  if test -n "$flag"
+    __croft_flag_values "$path $flag" "$stem" $joined | string replace -r -- '^' "$stem"
     return
   end
   switch "$path"

@@ -55,6 +55,14 @@ ${fixed.join("\n")}
   }
   # As it stands on the line, maybe in quotes.
   $typedWord = $wordToComplete.Trim("'", '"')
+  # --flag=value is the flag and its value.
+  $stem = ''
+  if ($flag -eq '' -and $typedWord -match '^(--[^=]+)=(.*)$' -and $valued -ccontains $Matches[1]) {
+    $flag = $Matches[1]
+    $typedWord = $Matches[2]
+    $stem = "$flag="
+    $typed = @($typed) + $flag
+  }
   $ask = {
     # An empty argument would get lost on the way; croft reads two quotes as one.
     $last = if ($typedWord -eq '') { '""' } else { $typedWord }
@@ -76,7 +84,7 @@ ${fixed.join("\n")}
     if ($kind -eq 'live' -or ($kind -eq 'transfers' -and $typedWord.Contains(':'))) { $found = & $ask }
   }
   $found | Where-Object { $_.StartsWith($typedWord, 'OrdinalIgnoreCase') } | ForEach-Object {
-    $text = if ($_ -match '[^\\w./:=@+-]') { "'" + $_.Replace("'", "''") + "'" } else { $_ }
+    $text = $stem + $(if ($_ -match '[^\\w./:=@+-]') { "'" + $_.Replace("'", "''") + "'" } else { $_ })
     [System.Management.Automation.CompletionResult]::new($text, $_, 'ParameterValue', $_)
   }
 }

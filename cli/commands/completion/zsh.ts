@@ -40,7 +40,7 @@ _croft_values() {
   # In quotes nothing but the quote itself is quoted.
   [[ -z $QIPREFIX ]] && typed=\${(Q)PREFIX}
   local -a found
-  found=("\${(@f)$(croft __complete -- "\${(@Q)words[2,CURRENT-1]}" "$typed" 2>/dev/null | cut -f1)}")
+  found=("\${(@f)$(croft __complete -- "\${(@Q)words[2,CURRENT-1]}" "\${joined[@]}" "$typed" 2>/dev/null | cut -f1)}")
   # More of the same name follows.
   compadd -S '' -- \${(M)found:#*[/#]}
   compadd -- \${found:#*[/#]}
@@ -48,7 +48,7 @@ _croft_values() {
 _croft() {
   local at="" flag="" next word repeated=""
   local -i index count=0
-  local -a words_here flags_here kinds
+  local -a words_here flags_here kinds joined
   for ((index = 2; index < CURRENT; index++)); do
     word=\${words[index]}
     if [[ -n $flag ]]; then
@@ -65,6 +65,17 @@ _croft() {
     *) count+=1 ;;
     esac
   done
+  # --flag=value is the flag and its value.
+  if [[ -z $flag && \${words[CURRENT]} == --*=* ]]; then
+    case "\${words[CURRENT]%%=*}" in
+    ${listValueFlags(rows).join("|")})
+      flag=\${words[CURRENT]%%=*}
+      joined=("$flag")
+      IPREFIX+=\${PREFIX%%=*}=
+      PREFIX=\${PREFIX#*=}
+      ;;
+    esac
+  fi
   if [[ -n $flag ]]; then
     case "$at $flag" in
 ${valued.join("\n")}

@@ -66,9 +66,9 @@ esac
 }
 
 /** Returns bash's completions of the last word of a line. */
-function completeInBash(line: string): Promise<ShellCompletion> {
+function completeInBash(line: string, breaks = " \t\n\"'><=;|&(:"): Promise<ShellCompletion> {
   const words = line.split(" ").map((word) => `'${word.replaceAll("'", "'\\''")}'`);
-  const program = `source ./script; COMP_WORDS=(${words.join(" ")}); COMP_CWORD=${words.length - 1}; _croft; printf '%s\n' "\${COMPREPLY[@]}"`;
+  const program = `source ./script; COMP_WORDBREAKS='${breaks.replaceAll("'", "'\\''")}'; COMP_WORDS=(${words.join(" ")}); COMP_CWORD=${words.length - 1}; _croft; printf '%s\n' "\${COMPREPLY[@]}"`;
   return askShell("bash", ["--norc", "--noprofile", "-c"], program);
 }
 
@@ -99,6 +99,12 @@ skipUnless(has("bash"), "bash is not installed").describe("in bash", () => {
     ["croft vault item upload x n", ["nas:/"]],
     ["croft vault item list n", ["nas:/"]],
     ["croft vault item ls n", ["nas:/"]],
+    // Readline splits the word at the equals sign too.
+    ["croft issue list mira/notes --state = o", ["open"]],
+    ["croft issue list mira/notes --state =", ["open", "closed", "all"]],
+    ["croft issue list --state=o mira/notes --state = c", ["closed"]],
+    ["croft issue list --repo = t", ["two"]],
+    ["croft version --profile = ", ["one", "two"]],
     // Readline splits the word at the colon: the part before it is on the line already.
     ["croft vault item list home :", ["/"]],
     [
@@ -122,6 +128,14 @@ skipUnless(has("bash"), "bash is not installed").describe("in bash", () => {
     ["croft vault connection view ", ["one", "two"]],
   ])("%s is completed", async (line, words) => {
     expect((await completeInBash(line)).offered).toEqual(words);
+  });
+
+  test.each([
+    ["croft issue list mira/notes --state=o", ["--state=open"]],
+    ["croft issue list --repo=", ["--repo=one", "--repo=two"]],
+    ["croft vault item download --output=scr", ["--output=script"]],
+  ])("%s is one word, and completed whole, where equals signs end no word", async (line, words) => {
+    expect((await completeInBash(line, " \t\n")).offered).toEqual(words);
   });
 
   test.each([
@@ -160,6 +174,9 @@ skipUnless(has("zsh"), "zsh is not installed").describe("in zsh", () => {
     ["croft repo branch view mira/notes ", "", ["one", "two"]],
     ["croft repo branch create mira/notes ", "", []],
     ["croft vault item download --output ", "", ["files"]],
+    ["croft job list --state=w", "", expect.arrayContaining(["waiting"])],
+    ["croft issue list --repo=o", "", ["one", "two"]],
+    ["croft vault item download --output=x", "", ["files"]],
     ["croft vault item upload x", "", ["home:/", "nas:/", "files"]],
     ["croft vault item put home:/", "", expect.not.arrayContaining(["files"])],
     ["croft vault item ls home:/", "", ["home:/docs/", "home:/back\\slash/", ...files()]],
@@ -179,6 +196,9 @@ skipUnless(has("fish"), "fish is not installed").describe("in fish", () => {
     ["croft admin user ls --sea", ["--search"]],
     ["croft config list --format ", ["csv", "json", "tsv", "yaml"]],
     ["croft job list --state w", ["waiting"]],
+    ["croft job list --state=w", ["--state=waiting"]],
+    ["croft issue list --repo=t", ["--repo=two"]],
+    ["croft vault item download --output=scr", ["--output=script"]],
     ["croft repo branch view mira/notes ", ["one", "two"]],
     ["croft repo branch create mira/notes ", []],
     ["croft vault item ls n", ["nas:/"]],
