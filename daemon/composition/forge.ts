@@ -177,10 +177,24 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     clock,
   });
   queue.register(commitGraphs.job);
+  const issues = createForgeIssues({
+    db,
+    clock,
+    urls,
+    notify: notifyIssue,
+    publisher: workflows.publisher,
+    activities: activities.issueEvents,
+    jobs: queue,
+    readPush,
+    store: deps.objects,
+    newUuid: randomUUID,
+    uploadBytesMax: settings.maxUploadBytes,
+  });
   const events = joinRepositoryEvents(
     hooks.repositoryEvents,
     repositoryEvents,
     activities.repositoryEvents,
+    issues.repositoryEvents,
     workflows.repositoryEvents,
     languages.events,
     commitGraphs.events,
@@ -227,17 +241,6 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     events: createPackageEvents(workflows.publisher, urls),
     urls,
     clock,
-    uploadBytesMax: settings.maxUploadBytes,
-  });
-  const issues = createForgeIssues({
-    db,
-    clock,
-    urls,
-    notify: notifyIssue,
-    publisher: workflows.publisher,
-    activities: activities.issueEvents,
-    store: deps.objects,
-    newUuid: randomUUID,
     uploadBytesMax: settings.maxUploadBytes,
   });
   const statuses = createStatuses({

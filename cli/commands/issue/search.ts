@@ -90,6 +90,7 @@ function toAbout(entry: WireTimelineEntry): string {
   if (assignee !== null) return `${entry.removed_assignee ? "-" : "+"}${assignee.login}`;
   if (entry.type === "milestone") return `${former?.title ?? ""} -> ${milestone?.title ?? ""}`;
   if (entry.type === "change_title") return `${entry.old_title} -> ${entry.new_title}`;
+  if (entry.ref_commit_sha !== "") return entry.ref_commit_sha.slice(0, 10);
   return entry.body;
 }
 

@@ -6,6 +6,10 @@ import type { Route } from "../../http/handle.ts";
 import type { HookPublisher } from "../hooks/publisher.ts";
 import type { NotifyIssue } from "../notifications/issue-notifications.ts";
 import type { ForgeUrls } from "../urls.ts";
+import type { JobQueue } from "../../jobs/queue.ts";
+import type { ReadPush } from "../git/commit-readers.ts";
+import type { RepositoryEvents } from "../repositories/events.ts";
+import { createCommitReferences } from "./commit-references.ts";
 import { createAssignees } from "./assignees.service.ts";
 import { attachmentRoutes } from "./attachments.routes.ts";
 import { createAttachments } from "./attachments.service.ts";
@@ -36,6 +40,8 @@ export interface ForgeIssuesDeps {
   readonly publisher: HookPublisher;
   /** A further subscriber to changes of issues. */
   readonly activities: IssueEvents;
+  readonly jobs: Pick<JobQueue, "enqueue" | "register">;
+  readonly readPush: ReadPush;
   /** The bytes of attachments. */
   readonly store: ObjectStore;
   readonly newUuid: () => string;
@@ -48,6 +54,8 @@ export interface ForgeIssues {
   /** Below `/api/v1`. */
   readonly routes: readonly Route[];
   readonly issues: Issues;
+  /** The subscriber to events of repositories. */
+  readonly repositoryEvents: RepositoryEvents;
 }
 
 export function createForgeIssues({
@@ -57,12 +65,18 @@ export function createForgeIssues({
   notify,
   publisher,
   activities,
+  jobs,
+  readPush,
   ...attachmentDeps
 }: ForgeIssuesDeps): ForgeIssues {
   const events = joinIssueEvents(createIssueHooks({ publisher, urls }), activities);
   const changes = createIssueChanges({ notify, events });
   const issues = createIssues({ db, notify, events, changes });
+  const { enqueue } = jobs;
+  const references = createCommitReferences({ db, enqueue, readPush, notify, events, urls });
+  jobs.register(references.job);
   return {
+    repositoryEvents: references.repositoryEvents,
     routes: [
       ...issueRoutes({ issues, watching: createWatching({ db }), urls }),
       ...attachmentRoutes({ attachments: createAttachments({ db, ...attachmentDeps }), urls }),

@@ -75,7 +75,7 @@ export function toTimelineView(
     ref_issue: null,
     ref_comment: null,
     ref_action: "none",
-    ref_commit_sha: "",
+    ref_commit_sha: details.commitId ?? "",
     review_id: 0,
     label: toLabel(details),
     assignee: details.assigneeId === undefined ? null : toUser(details.assigneeId),
@@ -88,10 +88,11 @@ export function toTimelineView(
 
 /**
  * Returns the text of an event in the reference: "1" for an added label, the days of due dates, the reason of a lock,
- * the duration of tracked time.
+ * the duration of tracked time, a link to a commit.
  */
 function toEventText(details: EventDetails): string {
   if (details.seconds !== undefined) return toDuration(details.seconds);
+  if (details.commitLink !== undefined) return details.commitLink;
   if (details.label !== undefined) return details.removed === true ? "" : "1";
   const days = [details.dueAt, details.oldDueAt].filter((at) => at !== undefined).map(toDay);
   return days.length > 0 ? days.join("|") : (details.reason ?? "");

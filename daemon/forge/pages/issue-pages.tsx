@@ -3,7 +3,6 @@ import {
   listBlockedIssues,
   listIssueDependencies,
 } from "../../contract/forge/issues/dependencies.ts";
-import type { WireTimelineEntry } from "../../contract/forge/issues/issue-states.ts";
 import { listIssueTimeline } from "../../contract/forge/issues/issue-states.ts";
 import {
   createIssueComment,
@@ -17,6 +16,7 @@ import { toSignIn } from "./account-pages.tsx";
 import { Form, Label, Pager, Rendered, State, Time, UserLink } from "./elements.tsx";
 import { type PageContext, type PageParams, type PageRoute, toPageNumber, toPath } from "./page.ts";
 import { loadHead, RepositoryHead } from "./repository-head.tsx";
+import { CommitLink, toEventText, toReference } from "./issue-event.tsx";
 
 /** Number of entries of a list and of a timeline on one page. */
 const LIMIT = 30;
@@ -170,7 +170,7 @@ async function showIssue(context: PageContext, params: PageParams, failed?: stri
           ) : (
             <p className="event" key={entry.id} id={`issuecomment-${entry.id}`}>
               <UserLink user={entry.user} /> {toEventText(entry, head.full_name)}{" "}
-              <Time at={entry.created_at} />
+              <CommitLink entry={entry} /> <Time at={entry.created_at} />
             </p>
           ),
         )}
@@ -249,11 +249,6 @@ function Dependencies({
   );
 }
 
-/** Returns the short name of an issue: `#7`, or `owner/name#7` for another repository. */
-function toReference({ repository, number }: WireIssue, home: string): string {
-  return repository.full_name === home ? `#${number}` : `${repository.full_name}#${number}`;
-}
-
 function IssueProperties({ issue }: { issue: WireIssue }) {
   const assignees = issue.assignees ?? [];
   return (
@@ -330,47 +325,6 @@ const reactionEmoji: Readonly<Record<string, string>> = {
   rocket: "🚀",
   eyes: "👀",
 };
-
-/** Returns the text of an event, to be shown after the name of its user. */
-function toEventText(entry: WireTimelineEntry, home: string): string {
-  const dependent = entry.dependent_issue;
-  const other = dependent === null ? "another issue" : toReference(dependent, home);
-  const { label, assignee, milestone, old_milestone: former } = entry;
-  switch (entry.type) {
-    case "close":
-      return "closed this";
-    case "reopen":
-      return "reopened this";
-    case "label":
-      return `${entry.body === "1" ? "added" : "removed"} the label ${label?.name ?? ""}`;
-    case "assignees":
-      return `${entry.removed_assignee ? "unassigned" : "assigned"} ${assignee?.login ?? ""}`;
-    case "milestone":
-      return milestone === null
-        ? `removed this from the milestone ${former?.title ?? ""}`
-        : `added this to the milestone ${milestone.title}`;
-    case "change_title":
-      return `changed the title from ${entry.old_title} to ${entry.new_title}`;
-    case "lock":
-      return entry.body === "" ? "locked this" : `locked this: ${entry.body}`;
-    case "add_dependency":
-      return `added a dependency with ${other}`;
-    case "remove_dependency":
-      return `removed the dependency with ${other}`;
-    case "start_tracking":
-      return "started working on this";
-    case "stop_tracking":
-      return `worked on this for ${entry.body || "less than a second"}`;
-    case "cancel_tracking":
-      return "stopped working on this without tracking the time";
-    case "add_time_manual":
-      return `tracked ${entry.body} of work`;
-    case "delete_time_manual":
-      return `deleted ${entry.body} of tracked time`;
-    default:
-      return `${entry.type.replaceAll("_", " ")} ${entry.body}`;
-  }
-}
 
 async function addComment(context: PageContext, params: PageParams) {
   const { call, form, session } = context;

@@ -26,6 +26,7 @@ export const timelineKinds = [
   "cancel_tracking",
   "add_time_manual",
   "delete_time_manual",
+  "commit_ref",
 ] as const;
 export type TimelineKind = (typeof timelineKinds)[number];
 
@@ -58,6 +59,10 @@ const eventDetails = z.object({
   /** Tracked time that was added or deleted. */
   seconds: z.int().optional(),
   trackedTimeId: z.int().brand<"TrackedTimeId">().optional(),
+  /** The commit that names, closed or reopened the issue. */
+  commitId: z.string().optional(),
+  /** A link to that commit, in HTML. */
+  commitLink: z.string().optional(),
 });
 /** The facts of an event; each kind has its own. */
 export type EventDetails = z.output<typeof eventDetails>;
@@ -99,6 +104,22 @@ export async function insertEvents(
       tx.now,
       tx.now,
     );
+}
+
+/** Returns whether an issue has an event of this kind that a commit caused. */
+export async function hasCommitEvent(
+  db: Queries,
+  issueId: IssueId,
+  kind: TimelineKind,
+  commitId: string,
+): Promise<boolean> {
+  const row = await db.get<{ id: CommentId }>(
+    `SELECT id FROM forge_issue_comments WHERE issue_id = ? AND kind = ? AND details LIKE ? LIMIT 1`,
+    issueId,
+    kind,
+    `%"commitId":"${commitId}"%`,
+  );
+  return row !== undefined;
 }
 
 /** Range of the last change of entries in epoch milliseconds, both ends included. */

@@ -1,0 +1,182 @@
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import type { CommitWithFiles } from "../../../storage/git/commits.ts";
+import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import {
+  findIssue,
+  type ForgeIssue,
+  updateIssue,
+} from "../../../storage/tables/forge/issues/issues.ts";
+import { hasOpenBlocker } from "../../../storage/tables/forge/issues/dependencies.ts";
+import { hasCommitEvent, insertEvents } from "../../../storage/tables/forge/issues/timeline.ts";
+import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
+import type { ActingUser } from "../caller.ts";
+import type { ReadPush } from "../git/commit-readers.ts";
+import { createPushJob, type PublishedPush } from "../git/push-jobs.ts";
+import type { NotifyIssue } from "../notifications/issue-notifications.ts";
+import { findAccess, isPublic, reaches } from "../repositories/access.ts";
+import type { OwnedRepository, RefChange, RepositoryEvents } from "../repositories/events.ts";
+import { findOwned } from "../repositories/repositories.service.ts";
+import { hasDependencies, keepsIssues } from "../repositories/repository-settings.view.ts";
+import type { ForgeUrls } from "../urls.ts";
+import { finishStopwatch } from "./tracked-times.service.ts";
+import { type CommitReference, findReferences } from "./commit-message.ts";
+import type { IssueEvents } from "./issue-events.ts";
+
+/** Maximum number of branches of one push, and of new commits of a branch, whose messages are read. */
+const BRANCHES_MAX = 100;
+const COMMITS_MAX = 500;
+
+export interface CommitReferencesDeps {
+  readonly db: Database;
+  readonly enqueue: Enqueue;
+  readonly readPush: ReadPush;
+  readonly notify: NotifyIssue;
+  readonly events: IssueEvents;
+  readonly urls: ForgeUrls;
+}
+
+/**
+ * Records pushed commits in the timelines of the issues that their messages name, and closes or reopens those that a
+ * message says so of, when the commit reaches the default branch (of an issue with a branch of its own: that branch).
+ * Users who may push may close issues of the repository; those of others need write access there.
+ */
+export function createCommitReferences({
+  db,
+  enqueue,
+  readPush,
+  notify,
+  events,
+  urls,
+}: CommitReferencesDeps) {
+  const { enqueuePush, job } = createPushJob({
+    kind: "forge.issues.push",
+    enqueue,
+    select: ({ ref, after }) => ref.startsWith("refs/heads/") && after !== undefined,
+    refsMax: BRANCHES_MAX,
+    publish,
+  });
+  return {
+    job,
+    repositoryEvents: {
+      async pushed(tx, { repository, pusher, changes }) {
+        if (mayReference(pusher))
+          await enqueuePush(tx, { repository, pusherId: pusher.id }, changes);
+      },
+    } satisfies RepositoryEvents,
+  };
+
+  async function publish(push: PublishedPush, change: RefChange): Promise<void> {
+    const repository = await findRepositoryById(db, push.repositoryId);
+    const owner = repository && (await findUserById(db, repository.ownerId));
+    const pusher = await findUserById(db, push.pusherId);
+    if (repository === undefined || owner === undefined || pusher === undefined) return;
+    const pushed = await readPush(repository, change, COMMITS_MAX);
+    const source = { repository, owner };
+    for (const commit of pushed?.commits.toReversed() ?? [])
+      for (const reference of findReferences(commit.message, urls.publicUrl()))
+        await follow(reference, { source, pusher, commit, branch: change.ref.slice(HEADS.length) });
+  }
+
+  async function follow(
+    { owner, repo, number, action }: CommitReference,
+    push: PushedCommit,
+  ): Promise<void> {
+    const { source, pusher } = push;
+    const named =
+      owner === undefined || repo === undefined ? source : await findOwned(db, { owner, repo });
+    if (named === undefined) return;
+    const isOwn = named.repository.id === source.repository.id;
+    await db.transaction(async (tx) => {
+      const repository = await findRepositoryById(tx, named.repository.id);
+      const issue = repository && (await findIssue(tx, repository.id, number));
+      if (repository === undefined || issue === undefined) return;
+      const target = { repository, owner: named.owner };
+      if (!keepsIssues(repository.settings) || repository.archivedAt !== undefined) return;
+      const access = await findAccess(tx, target, pusher, "repo.issues");
+      const mayPush = isOwn && reaches(await findAccess(tx, source, pusher), "write");
+      if (!reaches(access, "read") && !mayPush) return;
+      await addReference(tx, issue, push, isOwn);
+      const branch = issue.ref === "" ? source.repository.defaultBranch : withoutHeads(issue.ref);
+      if (action === undefined || push.branch !== branch) return;
+      if (mayPush || reaches(access, "write"))
+        await changeState(tx, { target, issue, pusher, commitId: push.commit.id }, action);
+    });
+  }
+
+  /** Closes or reopens an issue, once for each commit. An issue with open dependencies stays open. */
+  async function changeState(
+    tx: Transaction,
+    {
+      target,
+      issue,
+      pusher,
+      commitId,
+    }: {
+      readonly target: OwnedRepository;
+      readonly issue: ForgeIssue;
+      readonly pusher: ForgeUser;
+      readonly commitId: string;
+    },
+    action: "close" | "reopen",
+  ): Promise<void> {
+    const isClosed = action === "close";
+    if (issue.isClosed === isClosed || (await hasCommitEvent(tx, issue.id, action, commitId)))
+      return;
+    const isBlocked =
+      hasDependencies(target.repository.settings) && (await hasOpenBlocker(tx, issue.id));
+    if (isClosed && isBlocked) return;
+    const closedAt = isClosed ? tx.now : undefined;
+    const current = await updateIssue(tx, issue.id, { isClosed, closedAt });
+    if (current === undefined) return;
+    await insertEvents(tx, issue.id, pusher.id, [{ kind: action, details: { commitId } }]);
+    if (isClosed) await finishStopwatch(tx, pusher.id, issue.id);
+    await notify(tx, { issue: current, actorId: pusher.id });
+    const change = { owned: target, issue: current, actor: pusher };
+    await events.issue(tx, "issues", isClosed ? "closed" : "reopened", change);
+  }
+}
+
+interface PushedCommit {
+  readonly source: OwnedRepository;
+  readonly pusher: ForgeUser;
+  readonly commit: CommitWithFiles;
+  /** The branch that the commit was pushed to. */
+  readonly branch: string;
+}
+
+const HEADS = "refs/heads/";
+const withoutHeads = (ref: string) => ref.replace(/^refs\/heads\//, "");
+
+/** A job needs the permission that its token would need; the holder of a deploy key may push and no more. */
+function mayReference(pusher: ActingUser): boolean {
+  if (pusher.task !== undefined) return pusher.task.permissions["issues"] === "write";
+  return pusher.deployKey === undefined;
+}
+
+/** Records a commit in the timeline of an issue, once. The title of a private repository's commit stays there. */
+async function addReference(
+  tx: Transaction,
+  issue: ForgeIssue,
+  { source, pusher, commit }: PushedCommit,
+  isOwn: boolean,
+): Promise<void> {
+  if (await hasCommitEvent(tx, issue.id, "commit_ref", commit.id)) return;
+  const [title = ""] = commit.message.trim().split("\n", 1);
+  const text =
+    isOwn || isPublic(source) ? title.slice(0, TITLE_CHARACTERS_MAX) : commit.id.slice(0, 10);
+  const path = `/${source.owner.name}/${source.repository.name}/commit/${commit.id}`;
+  const details = { commitId: commit.id, commitLink: `<a href="${path}">${escapeHtml(text)}</a>` };
+  await insertEvents(tx, issue.id, pusher.id, [{ kind: "commit_ref", details }]);
+}
+
+const TITLE_CHARACTERS_MAX = 255;
+
+function escapeHtml(text: string): string {
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&#34;")
+    .replaceAll("'", "&#39;");
+}

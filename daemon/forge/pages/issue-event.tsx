@@ -1,0 +1,60 @@
+import type { WireIssue } from "../../contract/forge/issues/issues.ts";
+import type { WireTimelineEntry } from "../../contract/forge/issues/issue-states.ts";
+
+/** A link to the commit that names an issue. The body of the event has the path, in the reference's HTML. */
+export function CommitLink({ entry }: { readonly entry: WireTimelineEntry }) {
+  const path = /^<a href="(\/[\w./-]+)">/.exec(entry.body)?.[1];
+  if (entry.type !== "commit_ref" || path === undefined) return null;
+  return <a href={path}>{entry.ref_commit_sha.slice(0, 10)}</a>;
+}
+
+const toCause = ({ ref_commit_sha: sha }: WireTimelineEntry) =>
+  sha === "" ? "" : ` by commit ${sha.slice(0, 10)}`;
+
+/** Returns the text of an event, to be shown after the name of its user. */
+export function toEventText(entry: WireTimelineEntry, home: string): string {
+  const dependent = entry.dependent_issue;
+  const other = dependent === null ? "another issue" : toReference(dependent, home);
+  const { label, assignee, milestone, old_milestone: former } = entry;
+  switch (entry.type) {
+    case "close":
+      return `closed this${toCause(entry)}`;
+    case "reopen":
+      return `reopened this${toCause(entry)}`;
+    case "commit_ref":
+      return "named this in commit";
+    case "label":
+      return `${entry.body === "1" ? "added" : "removed"} the label ${label?.name ?? ""}`;
+    case "assignees":
+      return `${entry.removed_assignee ? "unassigned" : "assigned"} ${assignee?.login ?? ""}`;
+    case "milestone":
+      return milestone === null
+        ? `removed this from the milestone ${former?.title ?? ""}`
+        : `added this to the milestone ${milestone.title}`;
+    case "change_title":
+      return `changed the title from ${entry.old_title} to ${entry.new_title}`;
+    case "lock":
+      return entry.body === "" ? "locked this" : `locked this: ${entry.body}`;
+    case "add_dependency":
+      return `added a dependency with ${other}`;
+    case "remove_dependency":
+      return `removed the dependency with ${other}`;
+    case "start_tracking":
+      return "started working on this";
+    case "stop_tracking":
+      return `worked on this for ${entry.body || "less than a second"}`;
+    case "cancel_tracking":
+      return "stopped working on this without tracking the time";
+    case "add_time_manual":
+      return `tracked ${entry.body} of work`;
+    case "delete_time_manual":
+      return `deleted ${entry.body} of tracked time`;
+    default:
+      return `${entry.type.replaceAll("_", " ")} ${entry.body}`;
+  }
+}
+
+/** Returns the short name of an issue: `#7`, or `owner/name#7` for another repository. */
+export function toReference({ repository, number }: WireIssue, home: string): string {
+  return repository.full_name === home ? `#${number}` : `${repository.full_name}#${number}`;
+}
