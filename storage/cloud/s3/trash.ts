@@ -190,10 +190,13 @@ export function createTrash(store: Store): Trash {
     signal: AbortSignal,
   ): Promise<Failure | undefined> {
     return store.deps.locks.withLocks([toLockKey(store, key)], async () => {
-      const current = await findMarkers(key, signal);
-      if ("kind" in current) return current;
-      // Written again since it was listed.
-      if (current.length === 0) return undefined;
+      for await (const page of versions(key, undefined, signal)) {
+        if (page.kind !== "ok") return page;
+        const newest = page.entries.find((entry) => entry.key === key && entry.isLatest);
+        // Written again since it was listed.
+        if (newest?.isMarker === false) return undefined;
+        if (newest !== undefined) break;
+      }
       const targets = [...older, ...markers].map(toTarget);
       return (await removeBatch(store, targets, signal))?.failure;
     });

@@ -229,6 +229,24 @@ describe("a page", () => {
     expect(style.headers.get("content-type")).toBe("text/css; charset=utf-8");
   });
 
+  test("a page shows a file in the encoding that its bytes suggest, and a table in UTF-16", async () => {
+    const mira = await newUser();
+    const name = await people.newRepository(mira, { auto_init: true, default_branch: "main" });
+    const files = [
+      ["note.txt", Buffer.from("d1eee1f0e0ede8e520e6e8ebfcf6eee2", "hex"), "Собрание жильцов"],
+      ["western.txt", Buffer.from("Gr\xf6\xdfe", "latin1"), "Größe"],
+      ["people.csv", Buffer.from("\ufeffName;Ort\nJörg;Köln\n", "utf16le"), "<td>Jörg</td>"],
+    ] as const;
+    for (const [path, content, shown] of files) {
+      const added = await by(mira, "POST", `/repos/${mira}/${name}/contents/${path}`, {
+        content: content.toString("base64"),
+        message: "add",
+      });
+      expect(added.status).toBe(201);
+      expect((await open(`/${mira}/${name}/src/branch/main/${path}`)).text).toContain(shown);
+    }
+  });
+
   test("pages show files, branches, commits and a commit with its diff", async () => {
     const mira = await newUser();
     const name = await people.newRepository(mira, { auto_init: true, default_branch: "main" });

@@ -320,15 +320,18 @@ describe("the audit", () => {
         `user_handle=${person.handle}&from=${encodeURIComponent(from)}&to=${encodeURIComponent(to)}`,
       );
     const iso = (time: number) => new Date(time).toISOString();
-    expect(await between(iso(begun), iso(begun + 1000))).toHaveLength(2);
+    expect(await between(iso(begun), iso(begun + 1000))).toHaveLength(3);
     expect(await between(iso(begun + 1000), iso(begun + 1001))).toHaveLength(2);
-    expect(await between("2026-11-20", "2026-11-21")).toHaveLength(4);
+    expect(await between("2026-11-20", "2026-11-21")).toHaveLength(5);
     expect(await between("2026-11-20T12:00:00+02:00", "2026-11-21")).toHaveLength(0);
     expect(await audit(`user_handle=${person.handle}&event_type=admin`)).toEqual([]);
     expect(await audit("user_handle=nobody-here")).toEqual([]);
     const page = await admin(`/audit?user_handle=${person.handle}&per_page=3&page=2`);
-    expect(page.json).toMatchObject({ total: 4, page: 2, per_page: 3 });
-    expect(page.json.items).toMatchObject([{ event_type: "auth.login" }]);
+    expect(page.json).toMatchObject({ total: 5, page: 2, per_page: 3 });
+    expect(page.json.items).toMatchObject([
+      { event_type: "auth.login" },
+      { event_type: "auth.registered" },
+    ]);
   });
 
   test.each([

@@ -68,6 +68,21 @@ const setLimit = async (person: VaultPerson, limitBytes: number) => {
 };
 
 describe("POST /api/documents/upload", () => {
+  test("keeps a name with percent signs and quotes, and the download has it", async () => {
+    const person = await signedIn();
+    for (const name of ["a%22b.txt", "100%.txt", 'say "hi".txt', "%E4.txt"]) {
+      const sent = await person.request("/api/documents/upload", {
+        method: "POST",
+        body: form("x", "x.txt", name),
+      });
+      expect(sent.json.filename).toBe(name);
+      const { headers } = await person.request(`/api/documents/${sent.json.id}/content`);
+      const [, encoded = ""] =
+        /filename\*=UTF-8''(.*)$/.exec(headers.get("content-disposition") ?? "") ?? [];
+      expect(decodeURIComponent(encoded)).toBe(name);
+    }
+  });
+
   test("stores the file, books the quota and returns the document", async () => {
     const person = await signedIn();
     const answer = await upload(person, "hello", "Grüße 😀.txt");

@@ -31,6 +31,7 @@ interface PdfAnnotation {
  */
 export async function readAnnotations(page: PDFPageProxy, printed: string): Promise<Fragment[]> {
   const annotations = (await page.getAnnotations().catch(refuseDamaged)) as PdfAnnotation[];
+  if (annotations.length === 0) return [];
   const hasStamps = annotations.some(({ subtype }) => subtype === "Stamp");
   const stamps = hasStamps ? await readDrawnText(page) : new Map<string, string>();
   const known = new Set<string>();

@@ -24,6 +24,11 @@ const PROSE_CHARACTERS = 25;
 /** Fragments of one page that are put in order; a page with more keeps the order of drawing. */
 const FRAGMENTS_MAX = 20_000;
 
+/** Rows that are compared to find columns; a page has fewer. */
+const ROWS_MAX = 400;
+/** Columns within columns that are looked for. */
+const DEPTH_MAX = 16;
+
 /** Neighbouring fragments of one line without a wide gap between them. */
 interface Segment {
   readonly left: number;
@@ -122,10 +127,10 @@ function joinFragments(fragments: readonly Ordered[]): string {
 
 type Gap = readonly [from: number, to: number];
 
-function toLines(rows: readonly Row[]): string[] {
+function toLines(rows: readonly Row[], depth = 0): string[] {
   const lines: string[] = [];
   for (let at = 0; at < rows.length;) {
-    const columns = findColumns(rows, at);
+    const columns = depth < DEPTH_MAX ? findColumns(rows, at) : undefined;
     if (columns === undefined) {
       lines.push((rows[at]?.segments ?? []).map(({ text }) => text).join("\t"));
       at += 1;
@@ -140,6 +145,7 @@ function toLines(rows: readonly Row[]): string[] {
             const side = segments.filter(isSide);
             return side.length === 0 ? [] : [{ segments: side }];
           }),
+          depth + 1,
         ),
       );
     at = end;
@@ -157,7 +163,8 @@ function findColumns(
 ): { readonly end: number; readonly middle: number } | undefined {
   let gaps = toGaps(rows[start]?.segments ?? []);
   let end = start + 1;
-  for (; end < rows.length && gaps.length > 0; end += 1) {
+  const last = Math.min(rows.length, start + ROWS_MAX);
+  for (; end < last && gaps.length > 0; end += 1) {
     const shared = intersect(gaps, rows[end]?.segments ?? []);
     if (shared.length === 0) break;
     gaps = shared;

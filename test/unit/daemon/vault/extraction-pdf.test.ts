@@ -200,6 +200,18 @@ describe("the order of a page", () => {
     );
   });
 
+  test("of a hostile page is found in time, and deep columns end", async () => {
+    const cells = Array.from({ length: 9_000 }, (_, index) =>
+      at(5 + (index % 3) * 100, 800 - index / 12, `c${index}`),
+    );
+    const nested = Array.from({ length: 38 }, (_, index) =>
+      at(5 + (index >> 1) * 30, 20 + (index & 1) * 5, "deep"),
+    );
+    const text = await textOf(pdf([...cells, ...nested].join(" ")));
+    expect(text.match(/c\d+/g)).toHaveLength(9_000);
+    expect(text.match(/deep/g)).toHaveLength(38);
+  });
+
   test("joins words that are divided at the ends of lines, and keeps the hyphens of others", () => {
     expect(joinDividedWords(["The insurance poli-", "cy for a green\u00ad", "house"])).toEqual([
       "The insurance policy for a greenhouse",

@@ -252,6 +252,37 @@ describe("a change that the provider refuses", () => {
   });
 });
 
+test("credentials that a server refused once are tried again after a while, ever more seldom", async () => {
+  await using scene = await openScene();
+  const rename = async () =>
+    (await scene.call(renameItem, { params: place(scene), body: { new_name: "x.txt" } })).status;
+  const status = async () =>
+    (await scene.t.cloud.connections.get(scene.mira, scene.connection)).status;
+  for (const waitMs of [30_000, 60_000]) {
+    scene.storage.fail("rename", { kind: "reauth" });
+    expect(await rename()).toBe(401);
+    scene.t.now += waitMs - 1;
+    scene.storage.calls.length = 0;
+    expect(await rename()).toBe(401);
+    expect(scene.storage.calls).toEqual([]);
+    scene.t.now += 1;
+  }
+  expect(await rename()).toBe(200);
+  expect(await status()).toBe("connected");
+});
+
+test("two replacements of credentials at once have generations of their own", async () => {
+  await using scene = await openScene();
+  const replace = (secret: string) =>
+    scene.t.cloud.connections.update(scene.mira, scene.connection, { credentials: { secret } });
+  const { generation } = await scene.t.cloud.connections.get(scene.mira, scene.connection);
+  const both = await Promise.all([replace("right"), replace("right")]);
+  expect(both.map(({ kind }) => kind)).toEqual(["connected", "connected"]);
+  expect((await scene.t.cloud.connections.get(scene.mira, scene.connection)).generation).toBe(
+    generation + 2,
+  );
+});
+
 test("a move below an item that was never listed itself is refused before any request", async () => {
   await using scene = await openScene();
   const signal = new AbortController().signal;

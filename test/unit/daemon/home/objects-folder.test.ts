@@ -1,0 +1,31 @@
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { claimObjectsFolder } from "../../../../daemon/home/objects-bucket.ts";
+import { openTestDatabase } from "../../../support/storage/database.ts";
+
+test("one folder of objects belongs to a database, also after a crash and when it is copied", async () => {
+  const home = await mkdtemp(join(tmpdir(), "croft-objects-"));
+  const db = await openTestDatabase();
+  onTestFinished(async () => {
+    await db.close();
+    await rm(home, { recursive: true });
+  });
+  let ids = 0;
+  const claim = (folder: string, isEmpty = true) =>
+    claimObjectsFolder(join(home, folder), {
+      ...{ db, clock: Date.now, newId: () => `id-${(ids += 1)}`, isEmpty: async () => isEmpty },
+    });
+  const mark = (folder: string) => readFile(join(home, folder, "database-id"), "utf8");
+  await claim("first");
+  await claim("first");
+  await expect(claim("second")).rejects.toMatchObject({ code: "invalid_argument" });
+  // The refused folder is left as it was: it may be used for another database, or filled from a backup.
+  await expect(mark("second")).rejects.toMatchObject({ code: "ENOENT" });
+  await mkdir(join(home, "restored"));
+  await claim("restored", false);
+  expect(await mark("restored")).toBe(await mark("first"));
+  const races = await Promise.allSettled([claim("third"), claim("fourth")]);
+  expect(races.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+});
