@@ -122,25 +122,22 @@ export function cutRevokedBody(
 ): void {
   if (message.complete) return;
   const check = async (): Promise<boolean> => {
-    if (await isStillSignedIn()) return true;
-    message.destroy(revokedMeanwhile());
+    try {
+      if (await isStillSignedIn()) return true;
+      message.destroy(revokedMeanwhile());
+    } catch (error) {
+      message.destroy(error as Error);
+    }
     return false;
   };
-  const fail = (error: unknown) => {
-    message.destroy(error as Error);
-  };
-  const timer = setInterval(() => {
-    check().catch(fail);
-  }, checkMs);
+  const timer = setInterval(() => void check(), checkMs);
   timer.unref();
   message.once("close", () => clearInterval(timer));
   const push = message.push.bind(message);
   message.push = (chunk: Buffer | null, encoding?: BufferEncoding) => {
     if (chunk !== null) return push(chunk, encoding);
     clearInterval(timer);
-    check()
-      .then((isValid) => isValid && push(null))
-      .catch(fail);
+    void check().then((isValid) => isValid && push(null));
     return false;
   };
 }

@@ -159,9 +159,7 @@ export function createThreadPool<Input, Output>(
     };
     const isMeasured = "cpuUsage" in thread.worker;
     thread.timer = isMeasured
-      ? setTimeout(() => {
-          check().catch((error: Error) => stopThread(thread, { kind: "failed", error }));
-        }, waitMs)
+      ? setTimeout(() => void check(), waitMs)
       : setTimeout(giveUp, budgetMs);
   };
 

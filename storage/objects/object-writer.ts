@@ -94,12 +94,9 @@ async function createWriter<Digests extends ObjectIdentity>(
 
     async discard() {
       if (state === "gone") return;
-      try {
-        if (state === "open") await handle.close();
-      } finally {
-        state = "gone";
-        await rm(path, { force: true });
-      }
+      if (state === "open") await handle.close();
+      state = "gone";
+      await rm(path, { force: true });
     },
   };
 }

@@ -220,8 +220,7 @@ function readOutput(child: ChildProcess, sink: OutputSink): void {
       lines.push(chunk);
       if (!sink.isFull()) return;
       stream.pause();
-      const resume = () => stream.resume();
-      sink.drained().then(resume, resume);
+      void sink.drained().then(() => stream.resume());
     });
     // The end follows by "close".
     stream.on("error", () => undefined);

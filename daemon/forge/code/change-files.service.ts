@@ -1,4 +1,3 @@
-import { allEnded } from "../../../storage/git/git.ts";
 import { type CommitObject, readCommitObjects } from "../../../storage/git/commit-objects.ts";
 import type { LastCommit } from "../../../storage/git/last-commits.ts";
 import { findFault } from "../../../storage/git/check-commit.ts";
@@ -198,7 +197,7 @@ async function toChanged(
 ): Promise<FilesChanged> {
   const options = { directory, signal };
   const paths = operations.map(({ path }) => path);
-  const [[commit], entries] = await allEnded([
+  const [[commit], entries] = await Promise.all([
     readCommitObjects(git, [id], options),
     findEntries(git, id, paths, options),
   ]);

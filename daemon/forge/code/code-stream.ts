@@ -60,14 +60,12 @@ export function startStream(
   // A client that disconnects must not block git.
   stream.once("close", () => child.stdout.resume());
   stream.on("error", () => child.stdout.resume());
-  child.ended
-    .then(({ exitCode, stderr }) => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", child.stop);
-      slot.release();
-      if (exitCode === 0) stream.end();
-      else stream.destroy(new AppError("unavailable", `git ${args[0] ?? ""} failed: ${stderr}`));
-    })
-    .catch((error: unknown) => stream.destroy(error as Error));
+  void child.ended.then(({ exitCode, stderr }) => {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", child.stop);
+    slot.release();
+    if (exitCode === 0) stream.end();
+    else stream.destroy(new AppError("unavailable", `git ${args[0] ?? ""} failed: ${stderr}`));
+  });
   return { stream, giveUp: child.stop };
 }

@@ -1,4 +1,3 @@
-import { allEnded } from "../../../storage/git/git.ts";
 import {
   type CommitObject,
   readCommitObjects,
@@ -172,7 +171,7 @@ async function toTags(
 ): Promise<TagDetails[]> {
   const idsOf = (type: string) => refs.filter((ref) => ref.type === type).map(({ id }) => id);
   const options = { directory, signal };
-  const [annotated, commits] = await allEnded([
+  const [annotated, commits] = await Promise.all([
     readTagObjects(git, idsOf("tag"), options),
     readCommitObjects(git, idsOf("commit"), options),
   ]);

@@ -33,8 +33,8 @@ export interface CronTasks {
     window: PageWindow,
   ): Promise<{ readonly tasks: readonly TaskStatus[]; readonly total: number }>;
   /**
-   * Runs a task now, and waits at most `WAIT_MS` for its end. Has no effect if the task is disabled or already running.
-   * Throws `not_found`.
+   * Runs a task now, and waits at most `WAIT_MS` for its end. Has no effect if the task is already running. The run of a
+   * disabled task is recorded, as in Gitea, and does nothing. Throws `not_found`.
    */
   run(name: string): Promise<void>;
   /** Returns the state of a task's latest run; undefined for an unknown task and before the first run. */
@@ -94,7 +94,7 @@ export function createCronTasks(deps: CronDeps): CronTasks {
     async run(name) {
       const task = tasks.find((each) => each.name === name);
       if (task === undefined) throw notFound();
-      if (!isEnabled(task)) return;
+      if (!isEnabled(task)) return recordEmptyRun(name);
       const record = (await listCronRecords(db)).get(name);
       if (await isRunning(task, record)) return;
       const before = record?.execTimes ?? 0;
@@ -110,6 +110,13 @@ export function createCronTasks(deps: CronDeps): CronTasks {
       return record.error === undefined ? "succeeded" : "failed";
     },
   };
+
+  async function recordEmptyRun(name: string): Promise<void> {
+    await db.transaction(async (tx) => {
+      await beginCronRun(tx, name);
+      await endCronRun(tx, name, undefined);
+    });
+  }
 
   /** Returns whether a run is in progress. One that has ended may still be in the queue. */
   async function isRunning(task: CronTask, record: CronRecord | undefined): Promise<boolean> {

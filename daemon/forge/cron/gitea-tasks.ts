@@ -2,7 +2,7 @@
 // Start here (the order of the list), then cron.service.ts. Each room brings its own tasks: a new one is an entry there.
 import type { CronTask } from "../../jobs/cron-task.ts";
 
-/** A task of Gitea that has no work here: it is listed, and a run has no effect. */
+/** A task of Gitea that has no work here: it is listed, and a run is only recorded. */
 export interface DisabledTask {
   readonly name: string;
   readonly schedule: "-";

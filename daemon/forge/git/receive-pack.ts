@@ -133,7 +133,7 @@ export function createReceivePack(deps: ReceivePackDeps) {
       // A client that disconnects must not block git.
       response.once("close", () => child.stdout.resume());
       response.on("error", () => child.stdout.resume());
-      child.ended
+      void child.ended
         .then(async ({ exitCode, stderr }) => {
           if (exitCode !== 0)
             log.debug({ repository_id: repository.id, exit_code: exitCode, stderr }, "push failed");
@@ -152,11 +152,10 @@ export function createReceivePack(deps: ReceivePackDeps) {
             "failed to record a push; the journal will retry",
           ),
         )
-        .then(() => {
+        .finally(() => {
           accepted?.note.end();
           response.end();
-        })
-        .catch((error: unknown) => response.destroy(error as Error));
+        });
       return response;
     },
   };

@@ -68,11 +68,9 @@ export function pipeBody(
   });
   // The body may have been aborted while git was starting; no event follows then.
   if (body.destroyed && !body.readableEnded) child.stop();
-  child.ended
-    .then(() => {
-      body.unpipe();
-      body.resume();
-    })
-    .catch((error: unknown) => body.destroy(error as Error));
+  void child.ended.then(() => {
+    body.unpipe();
+    body.resume();
+  });
   return () => isWhole;
 }

@@ -13,17 +13,19 @@ import {
   withoutUnits,
 } from "./teams.service.ts";
 
-const levels: Readonly<Record<string, number>> = {
-  none: 0,
-  read: 1,
-  write: 2,
-  admin: ADMIN_ACCESS,
-};
+const levels: ReadonlyMap<string, number> = new Map([
+  ["none", 0],
+  ["read", 1],
+  ["write", 2],
+  ["admin", ADMIN_ACCESS],
+  ["owner", ADMIN_ACCESS],
+]);
+const READ = 1;
 const WRITE = 2;
 
 /**
- * Returns the team of a creation. Throws `unprocessable` for a team without permissions, and for unknown units and
- * levels.
+ * Returns the team of a creation. Throws `unprocessable` for a team without a word about its permissions, and for unknown
+ * units and levels.
  */
 export function toNewTeam(name: string, body: TeamFields): NewTeam {
   const edit = toTeamEdit(body);
@@ -36,7 +38,7 @@ export function toNewTeam(name: string, body: TeamFields): NewTeam {
     canCreateRepositories: edit.canCreateRepositories ?? false,
     visibility: edit.visibility ?? "private",
     // A team with only units has the highest of their levels.
-    access: edit.access ?? Math.max(...units.values()),
+    access: edit.access ?? Math.max(READ, ...units.values()),
     units,
   };
 }
@@ -57,11 +59,11 @@ export function toTeamEdit(body: TeamFields): TeamEdit {
 function toPermissions(body: TeamFields): {
   readonly [K in keyof TeamPermissions]: TeamPermissions[K] | undefined;
 } {
-  const access = body.permission ? levels[body.permission] : undefined;
+  const access = body.permission ? levels.get(body.permission) : undefined;
   if (access === ADMIN_ACCESS) return { access, units: new Map() };
   const named = Object.entries(body.units_map ?? {});
   // The list of units is the deprecated form: all of them get the permission of the team.
-  const level = access ?? 1;
+  const level = access ?? READ;
   const units =
     named.length > 0
       ? toUnits(named.map(([unit, word]) => [unit, toLevel(unit, word)]))
@@ -71,7 +73,7 @@ function toPermissions(body: TeamFields): {
 
 /** Permissions above write belong to administering teams and apply to all units. */
 function toLevel(unit: string, word: string): number {
-  const level = levels[word === "owner" ? "admin" : word];
+  const level = levels.get(word);
   if (level === undefined)
     throw new AppError("unprocessable", `invalid permission ${JSON.stringify(word)} of ${unit}`);
   return Math.min(level, WRITE);
@@ -86,7 +88,7 @@ function toUnits(entries: readonly (readonly [string, number])[]): Map<Repositor
         "unprocessable",
         `unknown unit ${JSON.stringify(name)}: ${repositoryUnits.join(", ")}`,
       );
-    if (level > 0) units.set(unit, level);
+    units.set(unit, level);
   }
   return units;
 }

@@ -199,7 +199,7 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
       users,
       teams,
       texts,
-      statusCheckContexts: edit.status_check_contexts ?? former.statusCheckContexts,
+      statusCheckContexts: [...new Set(edit.status_check_contexts ?? former.statusCheckContexts)],
       requiredApprovals: edit.required_approvals ?? former.requiredApprovals,
     };
   }
@@ -217,7 +217,7 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
         throw new AppError("unprocessable", `user does not exist [uid: 0, name: ${name}]`);
       ids.push(user.id);
     }
-    return ids;
+    return [...new Set(ids)];
   }
 
   async function findTeamIds(
@@ -236,7 +236,7 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
         );
       ids.push(team.id);
     }
-    return ids;
+    return [...new Set(ids)];
   }
 }
 

@@ -43,6 +43,8 @@ export function createRepositoryTasks(deps: RepositoryTasksDeps): readonly CronT
   return [
     { name: "repo_health_check", schedule: "@midnight", timeoutMs, run: checkAll },
     { name: "check_repo_stats", schedule: "@midnight", timeoutMs, run: countAll },
+    // Archives are streamed and never stored, so there are none to delete.
+    { name: "archive_cleanup", schedule: "@midnight", run: () => Promise.resolve() },
     { name: "git_gc_repos", schedule: "@every 72h", timeoutMs, run: collectAll },
   ];
 }

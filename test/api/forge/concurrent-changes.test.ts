@@ -128,6 +128,9 @@ describe("rules and teams", () => {
       by(owner, "PATCH", `${repo}/branch_protections/main`, { [flags[index] ?? ""]: true });
     expect(await statusesOf(edit, flags.length)).toEqual(times(200, flags.length));
     const all = Object.fromEntries(flags.map((flag) => [flag, true]));
+    const names = { push_whitelist_usernames: [owner, owner.toUpperCase(), owner] };
+    const listed = await by(owner, "PATCH", `${repo}/branch_protections/main`, names);
+    expect(listed.json.push_whitelist_usernames).toEqual([owner]);
     expect((await by(owner, "GET", `${repo}/branch_protections/main`)).json).toMatchObject(all);
   });
 
@@ -203,6 +206,37 @@ describe("a right that ends", () => {
     expect((await marksOf(olga, repo)).watchers).toEqual([olga, rita]);
     await by(olga, "DELETE", `${repo}/teams/readers`);
     expect(await marksOf(olga, repo)).toEqual({ watchers: [olga], assignees: [] });
+  });
+
+  test("a team keeps and shows the units of none, and only none takes every right", async () => {
+    const { olga, rita, org, repo, team } = await newShed();
+    const patch = (units_map: object) => by(olga, "PATCH", team, { units_map });
+    const map = { "repo.code": "none", "repo.issues": "write" };
+    expect((await patch(map)).json).toMatchObject({
+      units_map: map,
+      units: ["repo.code", "repo.issues"],
+    });
+    expect((await by(rita, "GET", `${repo}/issues/1`)).status).toBe(200);
+    expect((await by(rita, "GET", `${repo}/contents`)).status).toBe(404);
+    const nothing = { "repo.code": "none", "repo.issues": "none" };
+    expect((await patch(nothing)).json.units_map).toEqual(nothing);
+    expect((await by(olga, "GET", team)).json.units_map).toEqual(nothing);
+    for (const path of ["", "/issues", "/issues/1", "/contents", "/labels"])
+      expect((await by(rita, "GET", repo + path)).status, path).toBe(404);
+    expect((await by(rita, "GET", "/user/repos")).json).toEqual([]);
+    expect(await marksOf(olga, repo)).toEqual({ watchers: [olga], assignees: [] });
+    // A member without rights does not watch a new repository.
+    await by(olga, "PATCH", team, { includes_all_repositories: true });
+    await by(olga, "POST", `/orgs/${org}/repos`, { name: "barn", private: true });
+    const watchers = (await by(olga, "GET", `/repos/${org}/barn/subscribers`)).json;
+    expect(watchers).toMatchObject([{ login: olga }]);
+    for (const word of ["constructor", "toString", "all"])
+      expect((await patch({ "repo.code": word })).status).toBe(422);
+    const made = { name: "idle", units_map: nothing };
+    expect(await by(olga, "POST", `/orgs/${org}/teams`, made)).toMatchObject({
+      status: 201,
+      json: { units_map: nothing },
+    });
   });
 
   test("a team that loses a repository, or all of them, leaves neither watchers nor assignees", async () => {

@@ -39,7 +39,7 @@ test("an unknown task is 404, and names are case-sensitive", async () => {
     expect((await api("POST", `/admin/cron/${name}`)).json.message).toBe("not found");
 });
 
-test("unsupported tasks of Gitea are listed as disabled, and running one has no effect", async () => {
+test("unsupported tasks of Gitea are listed as disabled, and a run by hand is recorded", async () => {
   const tasks = (await api("GET", "/admin/cron?limit=50")).json as Task[];
   expect(tasks.slice(0, 29).map(({ name }) => name)).toEqual(
     expect.arrayContaining(["update_mirrors", "gc_lfs", "cleanup_actions", "git_gc_repos"]),
@@ -49,8 +49,19 @@ test("unsupported tasks of Gitea are listed as disabled, and running one has no 
   expect(scheduleOf("stop_endless_tasks")).toBe("@every 30m");
   const disabled = { schedule: "-", next: "0001-01-01T00:00:00Z", exec_times: 0 };
   expect(await taskOf("update_mirrors")).toMatchObject(disabled);
-  expect((await api("POST", "/admin/cron/update_mirrors")).status).toBe(204);
-  expect(await taskOf("update_mirrors")).toMatchObject(disabled);
+  for (const count of [1, 2]) {
+    expect((await api("POST", "/admin/cron/update_mirrors")).status).toBe(204);
+    const ran = { ...disabled, exec_times: count, prev: expect.stringMatching("^2026-11-20T") };
+    expect(await taskOf("update_mirrors")).toMatchObject(ran);
+  }
+  const archives = { schedule: "@midnight", next: expect.stringMatching("^2026-11-21T") };
+  expect(await taskOf("archive_cleanup")).toMatchObject({ ...archives, exec_times: 0 });
+  expect((await api("POST", "/admin/cron/archive_cleanup")).status).toBe(204);
+  expect(await taskOf("archive_cleanup")).toMatchObject({
+    ...archives,
+    exec_times: 1,
+    prev: expect.stringMatching("^2026-11-20T"),
+  });
 });
 
 test("every task runs on demand and answers 204 without a body", async () => {

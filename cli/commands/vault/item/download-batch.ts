@@ -55,27 +55,23 @@ export function createDownloadBatches(
   };
 
   function start(): void {
-    const ended = () => {
-      running -= 1;
-      start();
-    };
     while (running < REQUESTS_MAX && queue.length > 0) {
       if (isPausing && queue.length < PACED_FILES_MIN) return;
-      if (isPaced && !isPausing) pause();
+      if (isPaced && !isPausing) void pause();
       running += 1;
-      // A failed batch has rejected its entries.
-      fetchBatch(queue.splice(0, FILES_MAX)).then(ended, ended);
+      void fetchBatch(queue.splice(0, FILES_MAX)).finally(() => {
+        running -= 1;
+        start();
+      });
     }
   }
 
-  function pause(): void {
+  async function pause(): Promise<void> {
     isPausing = true;
-    const ended = () => {
-      isPausing = false;
-      start();
-    };
     // After a stop signal the next request fails.
-    cli.system.sleep(PACE_MS, cli.signal).then(ended, ended);
+    await cli.system.sleep(PACE_MS, cli.signal).catch(() => undefined);
+    isPausing = false;
+    start();
   }
 
   async function fetchBatch(entries: readonly Entry[]): Promise<void> {

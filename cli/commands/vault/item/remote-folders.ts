@@ -213,14 +213,12 @@ export function createFolderListings(
   }
 
   function start(): void {
-    const ended = () => {
-      running -= 1;
-      start();
-    };
     while (running < requests && queue.length > 0) {
       running += 1;
-      // A failed batch has rejected its entries.
-      fetchBatch(queue.splice(-FOLDERS_MAX).toReversed()).then(ended, ended);
+      void fetchBatch(queue.splice(-FOLDERS_MAX).toReversed()).finally(() => {
+        running -= 1;
+        start();
+      });
     }
   }
 

@@ -80,7 +80,7 @@ export function createUploadBatches(
     const done = Promise.withResolvers<Uploaded>();
     queue.push({ file, progress, done, isDone: false });
     wake?.();
-    if (!isRunning) run().catch(done.reject);
+    if (!isRunning) void run();
     return done.promise;
   }
 

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pack as createPack, type Pack } from "tar-stream";
 import type { Database } from "../../../../storage/engine/database.ts";
-import { discard } from "../../../../storage/owner.ts";
 import { spool } from "../../../../storage/spool.ts";
 import { findLiveItem } from "../../../../storage/tables/vault/items.ts";
 import { BATCH_BYTES_MAX } from "../../../contract/vault/cloud/items.ts";
@@ -176,17 +175,14 @@ export function createBatchDownloads(
       for (;;) {
         for (; ahead.length < FILES_AT_ONCE && next < itemIds.length; next++)
           await lookAhead(itemIds[next] ?? "");
-        if (signal.aborted) return;
         const first = ahead.shift();
-        if (first === undefined) return;
+        if (first === undefined || signal.aborted) return;
         const { itemId, opening } = first;
         yield { itemId, content: await (opening ?? open(itemId)) };
       }
     } finally {
       for (const { opening } of ahead)
-        opening
-          ?.then((content) => "release" in content && content.release())
-          .catch((error: unknown) => log.error({ err: error }, "failed to close an item"));
+        void opening?.then((content) => "release" in content && content.release());
     }
   }
 
@@ -221,15 +217,11 @@ export function createBatchDownloads(
       const stream = await item.bytes.open();
       if (size !== undefined) {
         isHeld = true;
-        const release = () => {
-          discard(stream);
-          item.bytes.release();
-        };
-        return { ...metadata, size, bytes: stream, release };
+        return { ...metadata, size, bytes: stream, release: () => item.bytes.release() };
       }
       const path = join(deps.temporaryDirectory, `batch-${deps.newId()}`);
       const spooled = await spool(stream, path);
-      const release = () => discard(spooled.stream);
+      const release = () => void spooled.stream.destroy();
       return { ...metadata, size: spooled.size, bytes: spooled.stream, release };
     } finally {
       if (!isHeld) item.bytes.release();

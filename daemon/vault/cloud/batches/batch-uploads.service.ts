@@ -101,9 +101,7 @@ export function createBatchUploads(
       await adapters.open(await adapters.own(caller.userId, connectionId));
       release = beginBatch(caller.userId);
     } catch (error) {
-      discard(parts).catch((cause: unknown) =>
-        log.error({ err: cause, connection_id: connectionId }, "failed to read a refused batch"),
-      );
+      void discard(parts);
       throw error;
     }
     return { release, run: (report) => run(connectionId, parts, send, report) };

@@ -16,6 +16,9 @@ function toAccess(unit: UnitOrAny): Condition {
   };
 }
 
+/** The condition that a team `t` gives any access to its repositories. */
+export const TEAM_HAS_ACCESS = `(${toAccess("any").sql}) > 0`;
+
 const hasRepository = `(t.includes_all_repositories = 1 OR EXISTS (SELECT 1 FROM forge_team_repositories p
        WHERE p.team_id = t.id AND p.repository_id = ?))`;
 
@@ -85,14 +88,14 @@ export function toTeamReached(
   };
 }
 
-/** Returns the ids of an organization's members who are in a team with any access to a repository. */
+/** Returns the ids of an organization's members who are in a team with access to a repository. */
 export async function listRepositoryTeamMembers(
   db: Queries,
   where: { readonly orgId: UserId; readonly repositoryId: RepositoryId },
 ): Promise<UserId[]> {
   const rows = await db.all<{ id: UserId }>(
     `SELECT DISTINCT m.user_id AS id FROM forge_team_members m JOIN forge_teams t ON t.id = m.team_id
-     WHERE m.org_id = ? AND ${hasRepository} ORDER BY m.user_id`,
+     WHERE m.org_id = ? AND ${hasRepository} AND ${TEAM_HAS_ACCESS} ORDER BY m.user_id`,
     where.orgId,
     where.repositoryId,
   );

@@ -1,4 +1,5 @@
 import type { Queries, SqlValue } from "../../../engine/database.ts";
+import { TEAM_HAS_ACCESS } from "../accounts/team-access.ts";
 import { type UserId, type RepositoryId, toUserId } from "../ids.ts";
 import { findRepositoriesByIds, type ForgeRepository } from "./repositories.ts";
 
@@ -19,7 +20,7 @@ export async function listRepositoriesOfMember(
   const owners = await db.all<{ id: UserId }>(
     `SELECT u.id FROM forge_users u
      WHERE (u.id = ? OR u.id IN (SELECT m.org_id FROM forge_team_members m JOIN forge_teams t ON t.id = m.team_id
-                                      WHERE m.user_id = ? AND t.includes_all_repositories = 1))` +
+                                      WHERE m.user_id = ? AND t.includes_all_repositories = 1 AND ${TEAM_HAS_ACCESS}))` +
       (isPublicOnly ? " AND u.visibility = 0" : ""),
     userId,
     userId,
@@ -92,7 +93,8 @@ async function listShared(
     `SELECT r.id AS id, r.owner_id AS owner_id FROM forge_repositories r JOIN forge_users u ON u.id = r.owner_id
      WHERE r.id IN (SELECT c.repository_id FROM forge_collaborators c WHERE c.user_id = ?
                     UNION SELECT p.repository_id FROM forge_team_repositories p
-                      JOIN forge_team_members m ON m.team_id = p.team_id WHERE m.user_id = ?)
+                      JOIN forge_team_members m ON m.team_id = p.team_id
+                      JOIN forge_teams t ON t.id = p.team_id WHERE m.user_id = ? AND ${TEAM_HAS_ACCESS})
        ${isPublicOnly ? "AND r.is_private = 0 AND u.visibility = 0" : ""}
      ORDER BY r.id LIMIT ?`,
     userId,
