@@ -44,7 +44,7 @@ export async function checkOut(
       commit: requestedRef === "" && isOwn ? String(github["sha"] ?? "") : undefined,
       depth,
       token: inputs["token"] ?? String(github["token"] ?? ""),
-      keepToken: inputs["persist-credentials"] !== "false",
+      keepToken: isOn(inputs["persist-credentials"]),
       signal,
     });
     if (fetched === undefined)
@@ -81,10 +81,15 @@ async function install(
   const target = inputs["path"] || ".";
   const key = posix.normalize(target).replace(/\/$/, "");
   const former = session.checkouts.get(key);
-  const isKept = inputs["clean"] === "false" && former?.repository === checkout.repository;
+  const isKept = !isOn(inputs["clean"]) && former?.repository === checkout.repository;
   const files = new Set(checkout.files);
   const stale = isKept ? former.files.filter((file) => !files.has(file)) : undefined;
   session.checkouts.delete(key);
   await session.place.install({ folder, target, stale, signal });
   session.checkouts.set(key, checkout);
+}
+
+/** Reads an input that is on when it is absent, as the public action does: any other text than "true" is off. */
+function isOn(input: string | undefined): boolean {
+  return (input || "true").toLowerCase() === "true";
 }
