@@ -179,7 +179,7 @@ async function createPlace(
       github: toGithub(task),
       matrix: payload.matrix,
       vars: task.vars,
-      inputs: toInputs(task),
+      inputs: toInputs(task, payload),
     },
   });
   const named =

@@ -11,6 +11,8 @@ export interface JobPayload {
   readonly env: readonly (Mapping | string)[];
   readonly defaults: StepDefaults;
   readonly matrix: Mapping;
+  /** The declared types of the inputs of a `workflow_dispatch`, by name. */
+  readonly inputTypes: Mapping;
   readonly timeoutMinutes: ExpressionValue;
   readonly outputs: Mapping;
   readonly labels: readonly string[];
@@ -69,6 +71,7 @@ export function parsePayload(text: string): JobPayload {
         Array.isArray(value) ? ((value[0] as ExpressionValue | undefined) ?? null) : value,
       ]),
     ),
+    inputTypes: toInputTypes(root),
     timeoutMinutes: job["timeout-minutes"] ?? null,
     outputs: toMapping(job["outputs"]),
     labels: labels.filter((each) => typeof each === "string"),
@@ -76,6 +79,16 @@ export function parsePayload(text: string): JobPayload {
     hasServices: Object.keys(toMapping(job["services"])).length > 0,
     steps: toSteps(job["steps"]),
   };
+}
+
+function toInputTypes(root: Mapping): Mapping {
+  const { inputs } = toMapping(toMapping(root["on"])["workflow_dispatch"]);
+  return Object.fromEntries(
+    Object.entries(toMapping(inputs)).map(([name, each]) => [
+      name,
+      toMapping(each)["type"] ?? null,
+    ]),
+  );
 }
 
 /** Parses YAML whose top is a mapping. @throws PayloadError */

@@ -59,7 +59,7 @@ export async function runJob(deps: RunJobDeps): Promise<JobEnd> {
   const { task, payload, log } = deps;
   const frame: Frame = {
     results: new Map(),
-    inputs: toInputs(task),
+    inputs: toInputs(task, payload),
     env: {},
     github: {},
     defaults: payload.defaults,

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { WireTask } from "../../../daemon/forge/actions/protocol/schema.ts";
 import { Result } from "../../../daemon/forge/actions/protocol/schema.ts";
+import { toTypedInput } from "../../../daemon/forge/actions/workflows/dispatch-inputs.ts";
 import { isMapping, type Mapping } from "../../../daemon/forge/actions/workflows/mapping.ts";
 import { createJobFile } from "../files/job-files.ts";
 import type { JobFolders, Place } from "../places/place.ts";
@@ -76,9 +77,12 @@ export async function createContexts(
   };
 }
 
-/** Returns the `inputs` context: of the event that started the run by hand. */
-export function toInputs(task: WireTask): Mapping {
-  return toMapping(toMapping(toGithub(task)["event"])["inputs"]);
+/** Returns the `inputs` context: of the event that started the run by hand, with the declared types. */
+export function toInputs(task: WireTask, { inputTypes }: Pick<JobPayload, "inputTypes">): Mapping {
+  const inputs = toMapping(toMapping(toGithub(task)["event"])["inputs"]);
+  return Object.fromEntries(
+    Object.entries(inputs).map(([name, value]) => [name, toTypedInput(inputTypes[name], value)]),
+  );
 }
 
 function toWord(result: number): string {

@@ -148,7 +148,8 @@ export function createActions(deps: ActionsDeps) {
       assertReaches(owned, "write");
       await db.transaction(async (tx) => {
         const current = await findRun(tx, run.id);
-        if (current !== undefined && !isFinal(current.status)) await engine.cancel(tx, current);
+        if (current !== undefined && !isFinal(current.status))
+          await engine.cancel(tx, current, { cancelsAll: true });
       });
     },
 

@@ -37,6 +37,7 @@ import { openRun } from "./runs/open-run.ts";
 import { createCommitFinder } from "../git/commit-readers.ts";
 import { createActionRetention } from "./runs/retention.ts";
 import { createReruns } from "./runs/rerun.ts";
+import { createEvaluator } from "./runs/evaluator.ts";
 import { createEventPublisher } from "./runs/event-publisher.ts";
 import { createEventWorkflows } from "./runs/event-workflows.ts";
 import { createWorkflowSchedules } from "./runs/schedules.ts";
@@ -103,7 +104,9 @@ export function createForgeActions(deps: ForgeActionsDeps) {
   const sealer = keyring;
   const stop = new AbortController();
   const publisher = createEventPublisher({ ...deps, enqueue: jobs.enqueue });
+  const evaluator = createEvaluator({ db, enqueue: jobs.enqueue, compute: deps.compute });
   const engine = createRunEngine({
+    evaluator,
     open: (tx, runId) => openRun(tx, urls, runId),
     reports: joinRunReports(
       createJobStatusReports({ urls, enqueue: jobs.enqueue, publisher }),
@@ -151,6 +154,7 @@ export function createForgeActions(deps: ForgeActionsDeps) {
     schedules,
     resolveCalls,
   });
+  jobs.register(evaluator.createJob(engine.advance));
   jobs.register(pushes.job);
   jobs.register(events.job);
   for (const job of triggers.jobs) jobs.register(job);

@@ -1,6 +1,7 @@
 import { createMaskRows } from "../actions/secrets/masker.ts";
 import { matchNames } from "../repositories/name-patterns.ts";
 import { compactNpmDocument } from "../packages/npm/compact-document.ts";
+import { evaluateInThread } from "../actions/workflows/evaluation.ts";
 import { matchActivity, matchPush } from "../actions/workflows/triggers.ts";
 
 /** A pure function over values from users, with an estimate of its work. */
@@ -23,6 +24,7 @@ export type ComputeFunctions = ReturnType<typeof createComputeFunctions>;
 export function createComputeFunctions() {
   return {
     compactNpmDocument,
+    evaluateRequest: evaluateInThread,
     maskRows: createMaskRows(),
     matchActivity,
     matchNames,

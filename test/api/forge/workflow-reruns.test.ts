@@ -164,10 +164,36 @@ jobs: { a: ${job("dispatch")} }
     });
     const { task } = await repository.take();
     expect(task?.context).toMatchObject({
-      event: { inputs: { area: "north", dry: true, count: 2, note: "none" } },
+      event: { inputs: { area: "north", dry: "true", count: "2", note: "none" } },
     });
+    // Runners convert the texts to these types for the `inputs` context.
+    expect(JSON.parse(Buffer.from(task?.workflowPayload ?? []).toString()).on).toEqual({
+      workflow_dispatch: {
+        inputs: {
+          area: { type: "choice" },
+          dry: { type: "boolean" },
+          count: { type: "number" },
+          note: {},
+        },
+      },
+    });
+    // A branch with the name of the tag leads elsewhere.
+    await git.in("dispatch", "commit", "-q", "--allow-empty", "-m", "second");
+    await git.in("dispatch", "push", "-q", "origin", "HEAD:refs/heads/v1");
+    for (const [ref, full, commit] of [
+      ["refs/tags/v1", "refs/tags/v1", "HEAD~1"],
+      ["refs/heads/v1", "refs/heads/v1", "HEAD"],
+      ["v1", "refs/heads/v1", "HEAD"],
+    ] as const) {
+      const { json } = await dispatch({ ref, inputs }, "deploy.yml", "?return_run_details=true");
+      const { output } = await git.in("dispatch", "rev-parse", commit);
+      expect(await repository.get(`/runs/${json.workflow_run_id}`)).toMatchObject({
+        path: `deploy.yml@${full}`,
+        head_sha: output.trim(),
+      });
+    }
     const ofFile = await repository.get("/workflows/deploy.yml/runs");
-    expect(ofFile.total_count).toBe(2);
+    expect(ofFile.total_count).toBe(5);
   });
 
   test("a disabled workflow is started neither by workflow_dispatch nor by pushes", async () => {

@@ -3,8 +3,10 @@ import { createSemaphore } from "../../../../storage/locks.ts";
 import {
   type ActionJob,
   findJob,
+  findOutputs,
   listRunJobs,
   listWaitingJobs,
+  measureRunOutputs,
   readTasksVersion,
   updateJob,
 } from "../../../../storage/tables/forge/actions/jobs.ts";
@@ -14,7 +16,7 @@ import {
   findRunner,
   updateRunner,
 } from "../../../../storage/tables/forge/actions/runners.ts";
-import { findRun } from "../../../../storage/tables/forge/actions/runs.ts";
+import { findRun, updateRun } from "../../../../storage/tables/forge/actions/runs.ts";
 import { type ActionStatus, isFinal } from "../../../../storage/tables/forge/actions/statuses.ts";
 import {
   type ActionStep,
@@ -31,12 +33,14 @@ import type { RuntimeTokens } from "../artifacts/runtime-tokens.ts";
 import type { RunEngine } from "../runs/advance-run.ts";
 import { findScope } from "../runs/job-scopes.ts";
 import { openRun } from "../runs/open-run.ts";
-import { type Need, toNeeds } from "../runs/run-contexts.ts";
+import { toNeeds } from "../runs/run-contexts.ts";
 import type { Masks } from "../secrets/masks.service.ts";
 import type { Secrets } from "../secrets/secrets.service.ts";
 import { hashTaskToken } from "../secrets/task-tokens.ts";
 import { toScopedPermissions, toScopedSecrets } from "../secrets/call-grants.ts";
 import { readVariables } from "../secrets/variables.service.ts";
+import type { Need } from "../workflows/evaluation.ts";
+import { toPayload } from "../workflows/payload.ts";
 import { isMapping, type Mapping } from "../workflows/mapping.ts";
 import type { JobDefinition } from "../workflows/workflow.ts";
 import { RunnerRefusal } from "./registration.service.ts";
@@ -71,6 +75,10 @@ const OUTPUT_CHARACTERS_MAX = 1024 * 1024;
 /** Maximum number of outputs of one job: one message to a runner has the outputs of all needed jobs. */
 const OUTPUTS_MAX = 1_000;
 const OUTPUTS_CHARACTERS_MAX = 4 * OUTPUT_CHARACTERS_MAX;
+/** Maximum bytes of the outputs of all jobs of an attempt: a job may need all of them. */
+const RUN_OUTPUTS_BYTES_MAX = 8 * 1024 * 1024;
+/** Dropped outputs that the run names. */
+const DROPPED_SHOWN = 10;
 
 export interface TasksDeps {
   readonly db: Database;
@@ -139,11 +147,13 @@ export function createTasks({
         const task = await getOwnTask(tx, runner, taskId);
         const job = await findJob(tx, task.jobId);
         if (job === undefined || isFinal(task.status))
-          return { status: task.status, outputs: Object.keys(job?.outputs ?? {}) };
+          return {
+            status: task.status,
+            outputs: job === undefined ? [] : Object.keys(await findOutputs(tx, job.id)),
+          };
         await touch(tx, runner);
         for (const step of report.steps) await updateStep(tx, task.id, step);
-        const outputs = mergeOutputs(job.outputs, report.outputs);
-        await updateJob(tx, job.id, { outputs });
+        const outputs = await addOutputs(tx, job, report.outputs);
         await updateTask(tx, task.id, { reportedAt: tx.now });
         const { result } = report;
         const status = task.status === "cancelling" ? "cancelled" : result;
@@ -246,7 +256,11 @@ export function createTasks({
     });
     return {
       id: task.id,
-      payload: job.payload,
+      payload: toPayload(
+        scope,
+        job.payload,
+        scope.caller === undefined ? run.event : "workflow_call",
+      ),
       context: {
         ...scope.github,
         job: job.key,
@@ -254,7 +268,7 @@ export function createTasks({
         token,
         gitea_runtime_token: runtimeToken,
       },
-      needs: toNeeds(scope.definition, scope.jobs),
+      needs: await toNeeds(tx, scope.definition, scope.jobs),
       secrets: toScopedSecrets(scope, { ...values, ...tokens }),
       vars: await readVariables(tx, owned.repository),
     };
@@ -301,24 +315,54 @@ export async function finishTask(
   await engine.advance(tx, run.id);
 }
 
-/** Adds outputs. The first value of a name wins. Drops outputs that are too long or too many. */
-function mergeOutputs(
-  stored: TaskReport["outputs"],
+/**
+ * Stores the outputs that a job reports. The first value of a name wins. The run shows which ones are dropped because they
+ * are too long or too many. Returns the stored outputs.
+ */
+async function addOutputs(
+  tx: Transaction,
+  job: ActionJob,
   reported: TaskReport["outputs"],
-): Record<string, string> {
+): Promise<TaskReport["outputs"]> {
+  const stored = await findOutputs(tx, job.id);
+  const added = Object.entries(reported).filter(([name]) => !Object.hasOwn(stored, name));
+  if (added.length === 0) return stored;
   const merged: Record<string, string> = { ...stored };
+  const dropped: string[] = [];
   let count = Object.keys(stored).length;
-  let characters = 0;
-  for (const [name, value] of Object.entries(stored)) characters += name.length + value.length;
-  for (const [name, value] of Object.entries(reported)) {
-    if (Object.hasOwn(merged, name) || name.length > OUTPUT_NAME_CHARACTERS_MAX) continue;
-    if (value.length > OUTPUT_CHARACTERS_MAX || count >= OUTPUTS_MAX) continue;
-    if (characters + name.length + value.length > OUTPUTS_CHARACTERS_MAX) continue;
+  let characters = sumOutputs(stored);
+  let runBytes = await measureRunOutputs(tx, job);
+  for (const [name, value] of added) {
+    const own = name.length + value.length;
+    const fits =
+      name.length <= OUTPUT_NAME_CHARACTERS_MAX &&
+      value.length <= OUTPUT_CHARACTERS_MAX &&
+      count < OUTPUTS_MAX &&
+      characters + own <= OUTPUTS_CHARACTERS_MAX &&
+      runBytes + own <= RUN_OUTPUTS_BYTES_MAX;
+    if (!fits) {
+      dropped.push(name.slice(0, OUTPUT_NAME_CHARACTERS_MAX));
+      continue;
+    }
     merged[name] = value;
     count += 1;
-    characters += name.length + value.length;
+    characters += own;
+    runBytes += Buffer.byteLength(value) + name.length;
   }
+  await updateJob(tx, job.id, { outputs: merged });
+  const run = dropped.length === 0 ? undefined : await findRun(tx, job.runId);
+  if (run !== undefined)
+    await updateRun(tx, run.id, {
+      error: `${run.workflowFile}: jobs.${job.key} has outputs that are dropped, because they are too long or too many: ${dropped.slice(0, DROPPED_SHOWN).join(", ")}`,
+    });
   return merged;
+}
+
+function sumOutputs(outputs: TaskReport["outputs"]): number {
+  return Object.entries(outputs).reduce(
+    (sum, [name, value]) => sum + name.length + value.length,
+    0,
+  );
 }
 
 function toStepNames({ source }: JobDefinition): string[] {

@@ -5,6 +5,7 @@ import {
   insertJob,
   listJobsOfGroup,
   listRunJobs,
+  measureOutputs,
   updateJob,
 } from "../../../../storage/tables/forge/actions/jobs.ts";
 import { findRunner } from "../../../../storage/tables/forge/actions/runners.ts";
@@ -20,13 +21,12 @@ import {
   listTasksOfJobs,
   updateTask,
 } from "../../../../storage/tables/forge/actions/tasks.ts";
-import { expandJob } from "../workflows/expand-job.ts";
-import { evaluateCondition } from "../workflows/expressions/evaluate.ts";
-import { ExpressionError } from "../workflows/expressions/values.ts";
+import { type ExpandedJob, toExpandable } from "../workflows/expand-job.ts";
 import { createCalls } from "./calls.ts";
 import { findCalled, findScope, type JobScope } from "./job-scopes.ts";
 import { RUN_JOBS_MAX, toJobName } from "./new-jobs.ts";
-import { toConditionState, toNeeds, toNeedsContext } from "./run-contexts.ts";
+import type { Evaluator } from "./evaluator.ts";
+import { readNeeds, toConditionState } from "./run-contexts.ts";
 import type { OpenRun } from "./open-run.ts";
 import { isActive, toPhase, toRunStatus } from "./run-records.ts";
 import type { RunId, JobId } from "../../../../storage/tables/forge/ids.ts";
@@ -35,6 +35,7 @@ export interface AdvanceDeps {
   /** Loads a run; undefined when its repository was deleted or its file is invalid. */
   readonly open: (tx: Transaction, runId: RunId) => Promise<OpenRun | undefined>;
   readonly reports: RunReports;
+  readonly evaluator: Pick<Evaluator, "evaluate">;
 }
 
 /** Reports changes of runs and jobs, in the transaction of the change. */
@@ -48,8 +49,8 @@ export interface RunReports {
 /** Advances runs: decides blocked jobs, queues those that may run, and ends runs whose jobs have ended. */
 export type RunEngine = ReturnType<typeof createRunEngine>;
 
-export function createRunEngine({ open, reports }: AdvanceDeps) {
-  const calls = createCalls({ setStatus, fail });
+export function createRunEngine({ open, reports, evaluator }: AdvanceDeps) {
+  const calls = createCalls({ setStatus, fail, evaluator });
   return { advance, begin, cancel, cancelJob, setStatus };
 
   /** Reports a new attempt of a run, and advances it. */
@@ -100,8 +101,9 @@ export function createRunEngine({ open, reports }: AdvanceDeps) {
       if (!job.isExpanded) {
         const needed = scope.jobs.filter(({ key }) => scope.definition.needs.includes(key));
         if (!needed.every(({ status }) => isFinal(status))) continue;
-        count += await expand(tx, opened, { job, scope, count });
-        hasDecided = true;
+        const added = await expand(tx, opened, { job, scope, count });
+        count += added ?? 0;
+        hasDecided ||= added !== undefined;
         continue;
       }
       // The status of a started call follows from its jobs.
@@ -125,7 +127,8 @@ export function createRunEngine({ open, reports }: AdvanceDeps) {
   }
 
   /**
-   * Evaluates the condition of a job whose needs have ended, and expands its matrix. Returns how many jobs it has added.
+   * Evaluates the condition of a job whose needs have ended, and expands its matrix. Returns how many jobs it has added;
+   * undefined when the evaluation is left to a thread.
    * @param count the jobs of the attempt
    */
   async function expand(
@@ -136,50 +139,61 @@ export function createRunEngine({ open, reports }: AdvanceDeps) {
       scope,
       count,
     }: { readonly job: ActionJob; readonly scope: JobScope; readonly count: number },
-  ): Promise<number> {
+  ): Promise<number | undefined> {
     const { definition, github, inputs, caller } = scope;
-    const needs = toNeeds(definition, scope.jobs);
-    const contexts = { github, inputs, vars, needs: toNeedsContext(needs) };
-    try {
-      const state = toConditionState(definition, scope.workflow, scope.jobs);
-      if (!evaluateCondition(definition.condition, { contexts, state })) {
-        await setStatus(tx, run, job, "skipped");
-        return 0;
-      }
-      const event = {
-        name: caller === undefined ? run.event : "workflow_call",
-        called: findCalled(workflow, definition),
-      };
-      const expanded = expandJob(scope.workflow, definition, { contexts }, event);
-      if (count + expanded.length - 1 > RUN_JOBS_MAX)
-        throw new ExpressionError(`a run has at most ${RUN_JOBS_MAX} jobs`);
-      const [first, ...others] = expanded.map((each) => ({
-        ...each,
-        name: toJobName(each.name, caller?.job),
-      }));
-      if (first === undefined) {
-        await setStatus(tx, run, job, "skipped");
-        return 0;
-      }
-      await updateJob(tx, job.id, { ...first, isExpanded: true });
-      for (const { concurrencyGroup, cancelsGroup, call, ...other } of others) {
-        const inserted = await insertJob(tx, {
-          runId: run.id,
-          repositoryId: run.repositoryId,
-          attempt: run.attempt,
-          parentJobId: job.parentJobId,
-          key: job.key,
-          status: "blocked",
-          isExpanded: true,
-          ...other,
-        });
-        await updateJob(tx, inserted.id, { concurrencyGroup, cancelsGroup, call });
-      }
-      return others.length;
-    } catch (error) {
-      if (!(error instanceof ExpressionError)) throw error;
-      await fail(tx, run, job, error);
-      return 0;
+    const needed = scope.jobs.filter(({ key }) => definition.needs.includes(key));
+    const result = await evaluator.evaluate(tx, {
+      runId: run.id,
+      key: `job ${job.id}`,
+      bytes: await measureOutputs(
+        tx,
+        needed.map(({ id }) => id),
+      ),
+      build: async () => ({
+        kind: "job",
+        job: toExpandable(definition),
+        contexts: { github, inputs, vars },
+        needs: await readNeeds(tx, definition.needs, needed),
+        state: toConditionState(definition, scope.workflow, scope.jobs),
+        called: findCalled(workflow, definition)?.callInterface,
+      }),
+    });
+    if (result === undefined) return undefined;
+    if (result.kind === "failed") await fail(tx, run, job, result.reason);
+    else if (result.kind !== "expanded") await setStatus(tx, run, job, "skipped");
+    else if (count + result.jobs.length - 1 > RUN_JOBS_MAX)
+      await fail(tx, run, job, `a run has at most ${RUN_JOBS_MAX} jobs`);
+    else {
+      await insertExpanded(tx, job, result.jobs, caller?.job);
+      return result.jobs.length - 1;
+    }
+    return 0;
+  }
+
+  /** Writes the first job of a matrix to the row of the job that is expanded, and adds the others. */
+  async function insertExpanded(
+    tx: Transaction,
+    job: ActionJob,
+    expanded: readonly ExpandedJob[],
+    caller: ActionJob | undefined,
+  ): Promise<void> {
+    const [first, ...others] = expanded.map((each) => ({
+      ...each,
+      name: toJobName(each.name, caller),
+    }));
+    if (first !== undefined) await updateJob(tx, job.id, { ...first, isExpanded: true });
+    for (const { concurrencyGroup, cancelsGroup, call, ...other } of others) {
+      const inserted = await insertJob(tx, {
+        runId: job.runId,
+        repositoryId: job.repositoryId,
+        attempt: job.attempt,
+        parentJobId: job.parentJobId,
+        key: job.key,
+        status: "blocked",
+        isExpanded: true,
+        ...other,
+      });
+      await updateJob(tx, inserted.id, { concurrencyGroup, cancelsGroup, call });
     }
   }
 
@@ -187,9 +201,9 @@ export function createRunEngine({ open, reports }: AdvanceDeps) {
     tx: Transaction,
     run: ActionRun,
     job: ActionJob,
-    error: Error,
+    reason: string,
   ): Promise<void> {
-    await updateRun(tx, run.id, { error: `${run.workflowFile}: ${error.message}` });
+    await updateRun(tx, run.id, { error: `${run.workflowFile}: ${reason}` });
     await setStatus(tx, run, job, "failure");
   }
 
@@ -205,7 +219,10 @@ export function createRunEngine({ open, reports }: AdvanceDeps) {
     const active = others.filter(({ status }) => isActive(status));
     for (const other of job.cancelsGroup ? [...older, ...active] : older)
       await cancelElsewhere(tx, other, job);
-    return job.cancelsGroup || active.length === 0;
+    if (!job.cancelsGroup || active.length === 0) return active.length === 0;
+    // A cancelled job may still clean up.
+    const left = await listJobsOfGroup(tx, job.repositoryId, job.concurrencyGroup);
+    return !left.some(({ id, status }) => id !== job.id && isActive(status));
   }
 
   async function cancelElsewhere(tx: Transaction, job: ActionJob, by: ActionJob): Promise<void> {
@@ -253,12 +270,54 @@ export function createRunEngine({ open, reports }: AdvanceDeps) {
     return true;
   }
 
-  /** Cancels every job of a run that has not ended, and ends the run when no job is running. Idempotent. */
-  async function cancel(tx: Transaction, run: ActionRun): Promise<void> {
-    for (const job of await listRunJobs(tx, run.id, run.attempt))
-      if (job.parentJobId === undefined) await cancelJob(tx, run, job);
+  /**
+   * Cancels the jobs of a run that have not ended, and ends the run when no job is left. As on GitHub, a job goes on whose
+   * condition holds in a cancelled run, such as `always()`; when no other job is left, `cancelsAll` cancels it too.
+   */
+  async function cancel(
+    tx: Transaction,
+    run: ActionRun,
+    { cancelsAll = false }: { readonly cancelsAll?: boolean } = {},
+  ): Promise<void> {
+    const opened = await open(tx, run.id);
+    const jobs = await listRunJobs(tx, run.id, run.attempt);
+    const calling = new Set(jobs.map(({ parentJobId }) => parentJobId));
+    const unfinished = jobs.filter(({ id, status }) => !isFinal(status) && !calling.has(id));
+    const kept = new Set<JobId>();
+    // A run that waits for its group has not begun: none of its jobs has anything to clean up.
+    if (opened !== undefined && !run.isHeld)
+      for (const job of unfinished) if (await goesOn(tx, opened, jobs, job)) kept.add(job.id);
+    const isLast =
+      cancelsAll && unfinished.every(({ id, status }) => kept.has(id) || status === "cancelling");
+    for (const job of unfinished) if (isLast || !kept.has(job.id)) await cancelJob(tx, run, job);
     if (run.isHeld) await updateRun(tx, run.id, { isHeld: false });
     await advance(tx, run.id);
+  }
+
+  /** Returns whether the condition of a job holds in a cancelled run: without a status function it does not. */
+  async function goesOn(
+    tx: Transaction,
+    opened: OpenRun,
+    jobs: readonly ActionJob[],
+    job: ActionJob,
+  ): Promise<boolean> {
+    const scope = findScope(opened, jobs, job);
+    const condition = scope?.definition.condition;
+    if (scope === undefined || condition === undefined) return false;
+    const { definition, github, inputs } = scope;
+    const result = await evaluator.evaluate(tx, {
+      runId: opened.run.id,
+      key: `condition ${job.id}`,
+      bytes: 0,
+      build: async () => ({
+        kind: "condition",
+        condition,
+        contexts: { github, inputs, vars: opened.vars },
+        needs: await readNeeds(tx, definition.needs, scope.jobs),
+        state: "cancelled",
+      }),
+    });
+    return result?.kind === "condition" && result.holds;
   }
 
   /**

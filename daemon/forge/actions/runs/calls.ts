@@ -1,14 +1,16 @@
 import type { Transaction } from "../../../../storage/engine/database.ts";
-import { type ActionJob, updateJob } from "../../../../storage/tables/forge/actions/jobs.ts";
+import {
+  type ActionJob,
+  measureOutputs,
+  updateJob,
+} from "../../../../storage/tables/forge/actions/jobs.ts";
 import type { ActionRun } from "../../../../storage/tables/forge/actions/runs.ts";
 import { type ActionStatus, isFinal } from "../../../../storage/tables/forge/actions/statuses.ts";
-import { evaluateTemplate } from "../workflows/expressions/evaluate.ts";
-import { ExpressionError, toText } from "../workflows/expressions/values.ts";
-import type { Mapping } from "../workflows/mapping.ts";
 import type { OpenRun } from "./open-run.ts";
 import { findCalled, findScope, type JobScope } from "./job-scopes.ts";
 import { insertBlockedJob, RUN_JOBS_MAX } from "./new-jobs.ts";
-import { toNeed } from "./run-contexts.ts";
+import type { Evaluator } from "./evaluator.ts";
+import { readNeeds } from "./run-contexts.ts";
 import { toJointStatus } from "./run-records.ts";
 
 export interface CallDeps {
@@ -19,11 +21,12 @@ export interface CallDeps {
     status: ActionStatus,
   ) => Promise<unknown>;
   /** Fails a job for an error of its expressions, which the run shows. */
-  readonly fail: (tx: Transaction, run: ActionRun, job: ActionJob, error: Error) => Promise<void>;
+  readonly fail: (tx: Transaction, run: ActionRun, job: ActionJob, reason: string) => Promise<void>;
+  readonly evaluator: Pick<Evaluator, "evaluate">;
 }
 
 /** Jobs that call another workflow: they begin with the jobs of that workflow, and end when these have ended. */
-export function createCalls({ setStatus, fail }: CallDeps) {
+export function createCalls({ setStatus, fail, evaluator }: CallDeps) {
   return {
     /**
      * Adds the jobs of the workflow that a job calls, and returns how many.
@@ -41,7 +44,7 @@ export function createCalls({ setStatus, fail }: CallDeps) {
       const called = findCalled(workflow, scope.definition);
       if (called === undefined) throw new Error(`job ${job.id} calls no workflow of its run`);
       if (count + called.jobs.length > RUN_JOBS_MAX) {
-        await fail(tx, run, job, new ExpressionError(`a run has at most ${RUN_JOBS_MAX} jobs`));
+        await fail(tx, run, job, `a run has at most ${RUN_JOBS_MAX} jobs`);
         return 0;
       }
       for (const definition of called.jobs) await insertBlockedJob(tx, run, definition, job);
@@ -63,18 +66,23 @@ export function createCalls({ setStatus, fail }: CallDeps) {
         if (job === undefined || isFinal(job.status) || inner.length === 0) continue;
         const status = toJointStatus(inner);
         if (status === job.status || status === "blocked") continue;
+        const isEnd = isFinal(status);
+        const changed = isEnd
+          ? await end(tx, opened, { job, jobs, inner, status })
+          : { ...job, status };
+        if (changed === undefined) continue;
         hasChanged = true;
-        if (isFinal(status)) present.set(id, await end(tx, opened, { job, jobs, inner, status }));
-        else {
-          await setStatus(tx, opened.run, job, status);
-          present.set(id, { ...job, status });
-        }
+        present.set(id, changed);
+        if (!isEnd) await setStatus(tx, opened.run, job, status);
       }
       return hasChanged;
     },
   };
 
-  /** Ends a job with the outputs of the workflow that it calls. Returns the updated job. */
+  /**
+   * Ends a job with the outputs of the workflow that it calls. Returns the updated job; undefined when the evaluation of
+   * the outputs is left to a thread.
+   */
   async function end(
     tx: Transaction,
     opened: OpenRun,
@@ -89,41 +97,37 @@ export function createCalls({ setStatus, fail }: CallDeps) {
       readonly inner: readonly ActionJob[];
       readonly status: ActionStatus;
     },
-  ): Promise<ActionJob> {
-    try {
-      const outputs = evaluateOutputs(opened, jobs, inner);
-      await updateJob(tx, job.id, { outputs });
-      await setStatus(tx, opened.run, { ...job, outputs }, status);
-      return { ...job, outputs, status };
-    } catch (error) {
-      if (!(error instanceof ExpressionError)) throw error;
-      await fail(tx, opened.run, job, error);
-      return { ...job, status: "failure" };
-    }
-  }
-
-  /** Evaluates the outputs that a called workflow declares. @throws ExpressionError */
-  function evaluateOutputs(
-    opened: OpenRun,
-    jobs: readonly ActionJob[],
-    inner: readonly ActionJob[],
-  ): Record<string, string> {
+  ): Promise<ActionJob | undefined> {
     const [first] = inner;
     const scope = first && findScope(opened, jobs, first);
-    if (scope === undefined) return {};
-    const results: Mapping = Object.fromEntries(
-      scope.workflow.jobs.map(({ key }) => {
-        const { result, outputs } = toNeed(inner.filter((each) => each.key === key));
-        return [key, { result, outputs: { ...outputs } }];
+    const templates = scope?.workflow.callInterface?.outputs ?? {};
+    if (scope === undefined || Object.keys(templates).length === 0) {
+      await setStatus(tx, opened.run, job, status);
+      return { ...job, status };
+    }
+    const { github, inputs, workflow } = scope;
+    const keys = workflow.jobs.map(({ key }) => key);
+    const result = await evaluator.evaluate(tx, {
+      runId: opened.run.id,
+      key: `outputs ${job.id}`,
+      bytes: await measureOutputs(
+        tx,
+        inner.map(({ id }) => id),
+      ),
+      build: async () => ({
+        kind: "outputs",
+        templates,
+        contexts: { github, inputs, vars: opened.vars },
+        needs: await readNeeds(tx, keys, inner),
       }),
-    );
-    const { github, inputs } = scope;
-    const contexts = { github, inputs, vars: opened.vars, jobs: results };
-    return Object.fromEntries(
-      Object.entries(scope.workflow.callInterface?.outputs ?? {}).map(([name, template]) => [
-        name,
-        toText(evaluateTemplate(template, { contexts })),
-      ]),
-    );
+    });
+    if (result === undefined) return undefined;
+    if (result.kind === "failed") {
+      await fail(tx, opened.run, job, result.reason);
+      return { ...job, status: "failure" };
+    }
+    if (result.kind === "outputs") await updateJob(tx, job.id, { outputs: result.outputs });
+    await setStatus(tx, opened.run, job, status);
+    return { ...job, status };
   }
 }

@@ -8,6 +8,7 @@ import { readVariables } from "../secrets/variables.service.ts";
 import type { OwnedRepository } from "../../repositories/events.ts";
 import type { ForgeUrls } from "../../urls.ts";
 import type { ExpressionValue } from "../workflows/expressions/values.ts";
+import { toInputsContext } from "../workflows/dispatch-inputs.ts";
 import { isMapping, type Mapping } from "../workflows/mapping.ts";
 import type { Workflow } from "../workflows/workflow.ts";
 import { toGithubContext } from "./run-contexts.ts";
@@ -108,8 +109,7 @@ export async function openRun(
     ...toGithubContext({ run, owned, actorName, workflowName: workflow.name, urls }),
     triggering_actor: triggerName,
   };
-  const { event } = github;
-  const inputs = isMapping(event) && isMapping(event["inputs"]) ? event["inputs"] : {};
+  const inputs = toInputsContext(workflow, github["event"]);
   const vars = await readVariables(db, repository);
   return { run, owned, workflow, github, inputs, vars };
 }

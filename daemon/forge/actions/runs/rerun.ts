@@ -1,6 +1,7 @@
 import type { Database, Transaction } from "../../../../storage/engine/database.ts";
 import {
   type ActionJob,
+  copyOutputs,
   insertJob,
   listRunJobs,
   updateJob,
@@ -190,13 +191,14 @@ async function copyJobs(
       parentJobId: caller?.id,
       status: runsAgain ? "blocked" : job.status,
     });
-    const { concurrencyGroup, cancelsGroup, call, outputs, startedAt, completedAt } = job;
+    const { concurrencyGroup, cancelsGroup, call, startedAt, completedAt } = job;
     await updateJob(tx, copy.id, {
       call,
       ...(runsAgain
         ? { concurrencyGroup, cancelsGroup }
-        : { outputs, startedAt, completedAt, originalJobId: job.originalJobId ?? job.id }),
+        : { startedAt, completedAt, originalJobId: job.originalJobId ?? job.id }),
     });
+    if (!runsAgain) await copyOutputs(tx, job.id, copy.id);
     return copy;
   }
 }

@@ -1,8 +1,19 @@
-import type { ActionJob } from "../../../../storage/tables/forge/actions/jobs.ts";
+import type { Queries } from "../../../../storage/engine/database.ts";
+import {
+  type ActionJob,
+  listOutputs,
+  parseOutputs,
+} from "../../../../storage/tables/forge/actions/jobs.ts";
 import type { ActionRun } from "../../../../storage/tables/forge/actions/runs.ts";
 import type { OwnedRepository } from "../../repositories/events.ts";
 import { type ForgeUrls, toUrl } from "../../urls.ts";
-import type { ConditionState, ExpressionValue } from "../workflows/expressions/values.ts";
+import {
+  joinOutputs,
+  type Need,
+  type NeedResult,
+  type StoredNeed,
+} from "../workflows/evaluation.ts";
+import type { ConditionState } from "../workflows/expressions/values.ts";
 import { isMapping, type Mapping } from "../workflows/mapping.ts";
 import type { JobDefinition, Workflow } from "../workflows/workflow.ts";
 
@@ -64,42 +75,50 @@ export function toGithubContext({ run, owned, actorName, workflowName, urls }: R
   };
 }
 
-/** Results as contexts and runners name them. */
-export type NeedResult = "success" | "failure" | "cancelled" | "skipped";
-
-/** Result and outputs of a job that another one needs. */
-export interface Need {
-  readonly result: NeedResult;
-  readonly outputs: Readonly<Record<string, string>>;
-}
-
 /** The parts of a need. */
-export type EndedJob = Pick<ActionJob, "key" | "status" | "continueOnError" | "outputs">;
+export type EndedJob = Pick<ActionJob, "id" | "key" | "status" | "continueOnError">;
 
-/**
- * Joins the jobs of a matrix into one need. One failure makes the need a failure, and a value that is not empty wins.
- */
-export function toNeed(jobs: readonly EndedJob[]): Need {
+/** Joins the results of the jobs of a matrix: one failure makes the need a failure. */
+export function toNeedResult(jobs: readonly EndedJob[]): NeedResult {
   const results = jobs.map(({ status, continueOnError }) =>
     status === "failure" && continueOnError ? "success" : status,
   );
-  const result =
+  return (
     (["failure", "cancelled"] as const).find((each) => results.includes(each)) ??
-    (results.every((each) => each === "skipped") ? "skipped" : "success");
-  const outputs: Record<string, string> = {};
-  for (const job of jobs)
-    for (const [name, value] of Object.entries(job.outputs))
-      if (value !== "" || outputs[name] === undefined) outputs[name] = value;
-  return { result, outputs };
+    (results.every((each) => each === "skipped") ? "skipped" : "success")
+  );
+}
+
+/** Returns needs by key, with the outputs of their jobs as they are stored. */
+export async function readNeeds(
+  db: Queries,
+  keys: readonly string[],
+  jobs: readonly EndedJob[],
+): Promise<readonly StoredNeed[]> {
+  const needed = keys.map((key) => ({ key, jobs: jobs.filter((job) => job.key === key) }));
+  const outputs = await listOutputs(
+    db,
+    needed.flatMap((need) => need.jobs.map(({ id }) => id)),
+  );
+  return needed.map((need) => ({
+    key: need.key,
+    result: toNeedResult(need.jobs),
+    outputs: need.jobs.flatMap(({ id }) => outputs.get(id) ?? []),
+  }));
 }
 
 /** Returns the needs of a job by the key of the needed job. */
-export function toNeeds(
+export async function toNeeds(
+  db: Queries,
   definition: JobDefinition,
   jobs: readonly EndedJob[],
-): ReadonlyMap<string, Need> {
+): Promise<ReadonlyMap<string, Need>> {
+  const needs = await readNeeds(db, definition.needs, jobs);
   return new Map(
-    definition.needs.map((key) => [key, toNeed(jobs.filter((job) => job.key === key))]),
+    needs.map(({ key, result, outputs }) => [
+      key,
+      { result, outputs: joinOutputs(outputs.map(parseOutputs)) },
+    ]),
   );
 }
 
@@ -119,19 +138,9 @@ export function toConditionState(
     ancestors.add(key);
     pending.push(...(workflow.jobs.find((each) => each.key === key)?.needs ?? []));
   }
-  const results = [...ancestors].map((key) => toNeed(jobs.filter((job) => job.key === key)).result);
+  const resultOf = (key: string) => toNeedResult(jobs.filter((job) => job.key === key));
+  const results = [...ancestors].map(resultOf);
   if (results.includes("failure")) return "failure";
   if (results.includes("cancelled")) return "cancelled";
-  const direct = [...toNeeds(definition, jobs).values()];
-  return direct.some(({ result }) => result === "skipped") ? "skipped" : "success";
-}
-
-/** Returns the `needs` context. */
-export function toNeedsContext(needs: ReadonlyMap<string, Need>): Mapping {
-  return Object.fromEntries(
-    [...needs].map(([key, { result, outputs }]) => [
-      key,
-      { result, outputs: { ...outputs } satisfies Record<string, ExpressionValue> },
-    ]),
-  );
+  return definition.needs.some((key) => resultOf(key) === "skipped") ? "skipped" : "success";
 }

@@ -15,7 +15,9 @@ import type { ForgeUrls } from "../../urls.ts";
 import { readVariables } from "../secrets/variables.service.ts";
 import { evaluateTemplate } from "../workflows/expressions/evaluate.ts";
 import { ExpressionError, isTruthy, toText } from "../workflows/expressions/values.ts";
-import { evaluateDeep, isMapping, type Mapping, toJsonMapping } from "../workflows/mapping.ts";
+import { createWork, WorkExceeded } from "../workflows/expressions/work.ts";
+import { toInputsContext } from "../workflows/dispatch-inputs.ts";
+import { evaluateDeep, type Mapping, toJsonMapping } from "../workflows/mapping.ts";
 import type { Workflow } from "../workflows/workflow.ts";
 import type { RunEngine } from "./advance-run.ts";
 import { insertBlockedJob } from "./new-jobs.ts";
@@ -39,6 +41,8 @@ export interface RunTrigger {
 }
 
 const TITLE_CHARACTERS_MAX = 255;
+/** Steps in which the name and the group of a run are evaluated: some 10 ms. */
+const STEPS_MAX = 1_000_000;
 
 /** Creates runs. */
 export type StartRun = ReturnType<typeof createRunStarter>;
@@ -78,11 +82,15 @@ export function createRunStarter({
       if (typeof settings === "string") return endFailed(tx, run, settings);
       const { group, cancelsOthers, title } = settings;
       const others = group === "" ? [] : await listGroup(tx, run.repositoryId, group);
-      const isHeld = others.length > 0 && !cancelsOthers;
-      const changes = { title, concurrencyGroup: group, isHeld };
-      await updateRun(tx, run.id, changes);
       for (const definition of workflow.jobs) await insertBlockedJob(tx, run, definition);
-      for (const other of others) if (cancelsOthers || other.isHeld) await engine.cancel(tx, other);
+      // This run is in no group yet: the end of a cancelled run must not start this one beside another.
+      // Held ones first, which would begin when the others end.
+      for (const other of others.toSorted((left, right) => +right.isHeld - +left.isHeld))
+        if (cancelsOthers || other.isHeld) await engine.cancel(tx, other);
+      // A cancelled run may still clean up.
+      const left = group === "" ? [] : await listGroup(tx, run.repositoryId, group);
+      const changes = { title, concurrencyGroup: group, isHeld: left.length > 0 };
+      await updateRun(tx, run.id, changes);
       await engine.begin(tx, run.id);
       return { ...run, ...changes };
     },
@@ -151,8 +159,8 @@ export function createRunStarter({
   ) {
     const actorName = actor?.name ?? "Ghost";
     const github = toGithubContext({ run, owned, actorName, workflowName: workflow.name, urls });
-    const inputs = isMapping(payload["inputs"]) ? payload["inputs"] : {};
-    const scope = { contexts: { github, inputs, vars } };
+    const inputs = toInputsContext(workflow, payload);
+    const scope = { contexts: { github, inputs, vars }, work: createWork(STEPS_MAX) };
     try {
       const named = toText(evaluateTemplate(workflow.runName, scope)).replaceAll(/\s+/g, " ");
       const title = [...(named.trim() || usualTitle)].slice(0, TITLE_CHARACTERS_MAX).join("");
@@ -166,6 +174,8 @@ export function createRunStarter({
       };
     } catch (error) {
       if (error instanceof ExpressionError) return `${file}: ${error.message}`;
+      if (error instanceof WorkExceeded)
+        return `${file}: evaluating run-name and concurrency takes too much time`;
       throw error;
     }
   }

@@ -1,3 +1,4 @@
+import { isRefName } from "../../../contract/forge/repositories/rules.ts";
 import type { Database } from "../../../../storage/engine/database.ts";
 import { findCommitId } from "../../../../storage/git/commits.ts";
 import type { FolderFile } from "../../../../storage/git/folder-files.ts";
@@ -104,8 +105,8 @@ export function createWorkflows(deps: WorkflowsDeps) {
       const event = workflow.triggers["workflow_dispatch"];
       if (event === undefined)
         throw new AppError("unprocessable", `${file.name} has no event workflow_dispatch`);
-      const inputs = readDispatchInputs(event.inputs ?? {}, input.inputs ?? {});
-      if (typeof inputs === "string") throw new AppError("unprocessable", inputs);
+      const checked = readDispatchInputs(event.inputs ?? {}, input.inputs ?? {});
+      if (typeof checked === "string") throw new AppError("unprocessable", checked);
       const { user: actor } = caller;
       const source = { owned, commit: head.id, folder, file: file.name, actor };
       const resolved = await refusing(() => resolveCalls(source, workflow));
@@ -118,7 +119,7 @@ export function createWorkflows(deps: WorkflowsDeps) {
             actor: caller.user,
             event: "workflow_dispatch",
             payload: {
-              inputs,
+              inputs: checked.inputs,
               ref,
               workflow: `${folder}/${file.name}`,
             },
@@ -168,21 +169,18 @@ export function createWorkflows(deps: WorkflowsDeps) {
     return found;
   }
 
-  /** Finds a branch or tag by its short or full name. */
+  /** Finds a branch or tag by its short or full name; a branch precedes a tag of the same short name. */
   async function findRef(
     { repository }: OwnedRepository,
     name: string,
   ): Promise<{ readonly ref: string; readonly head: CommitWithFiles } | undefined> {
     const short = name.replace(/^refs\/(?:heads|tags)\//, "");
-    const head = await refusing(() => findCommit(repository, short));
-    if (head === undefined) return undefined;
+    if (!isRefName(short)) return undefined;
     const directory = await locate(repository);
-    const candidates = name.startsWith("refs/")
-      ? [name]
-      : [`refs/heads/${name}`, `refs/tags/${name}`];
-    for (const ref of candidates) {
+    for (const ref of short !== name ? [name] : [`refs/heads/${name}`, `refs/tags/${name}`]) {
       const id = await refusing(() => findCommitId(git, directory, ref));
-      if (id === head.id) return { ref, head };
+      const head = id === undefined ? id : await refusing(() => findCommit(repository, id));
+      if (head !== undefined && head.id === id) return { ref, head };
     }
     return undefined;
   }

@@ -1,17 +1,18 @@
 import { type ExpressionValue, toText } from "./expressions/values.ts";
 import { isMapping, type Mapping } from "./mapping.ts";
+import type { Workflow } from "./workflow.ts";
 
 const INPUTS_MAX = 25;
 const VALUES_CHARACTERS_MAX = 65_535;
 
 /**
- * Checks the inputs of a `workflow_dispatch` against its declaration and adds defaults. Returns the values as the `inputs`
- * context has them (booleans and numbers as such), or the reason for a refusal.
+ * Checks the inputs of a `workflow_dispatch` against its declaration and adds defaults. Returns them as
+ * `github.event.inputs` has them, as texts, or the reason for a refusal.
  */
 export function readDispatchInputs(
   declared: Mapping,
   supplied: Readonly<Record<string, string>>,
-): Mapping | string {
+): { readonly inputs: Readonly<Record<string, string>> } | string {
   const names = Object.keys(declared);
   const unknown = Object.keys(supplied).find((name) => !names.includes(name));
   if (unknown !== undefined) return `unknown input ${JSON.stringify(unknown)}`;
@@ -19,7 +20,7 @@ export function readDispatchInputs(
   const length = Object.values(supplied).reduce((sum, value) => sum + value.length, 0);
   if (length > VALUES_CHARACTERS_MAX)
     return `the inputs have at most ${VALUES_CHARACTERS_MAX} characters`;
-  const values: Record<string, ExpressionValue> = {};
+  const inputs: Record<string, string> = {};
   for (const [name, declaration] of Object.entries(declared)) {
     const input = isMapping(declaration) ? declaration : {};
     const value = readInput(
@@ -28,16 +29,39 @@ export function readDispatchInputs(
       Object.hasOwn(supplied, name) ? supplied[name] : undefined,
     );
     if ("refusal" in value) return value.refusal;
-    values[name] = value.value;
+    inputs[name] = value.text;
   }
-  return values;
+  return { inputs };
+}
+
+/** Returns the `inputs` context of an event: those of `workflow_dispatch` have the types that the file declares. */
+export function toInputsContext({ triggers }: Pick<Workflow, "triggers">, event: unknown): Mapping {
+  const inputs = isMapping(event) && isMapping(event["inputs"]) ? event["inputs"] : {};
+  const declared = triggers["workflow_dispatch"]?.inputs ?? {};
+  return Object.fromEntries(
+    Object.entries(inputs).map(([name, value]) => {
+      const declaration = Object.hasOwn(declared, name) ? declared[name] : undefined;
+      const type = isMapping(declaration) ? declaration["type"] : undefined;
+      return [name, toTypedInput(type, value)];
+    }),
+  );
+}
+
+/** Converts the text of an input to its declared type. Runs of earlier versions have typed values already. */
+export function toTypedInput(
+  type: ExpressionValue | undefined,
+  value: ExpressionValue,
+): ExpressionValue {
+  if (typeof value !== "string") return value;
+  if (type === "boolean") return value === "true";
+  return type === "number" && value !== "" ? Number(value) : value;
 }
 
 function readInput(
   name: string,
   input: Mapping,
   supplied: string | undefined,
-): { readonly value: ExpressionValue } | { readonly refusal: string } {
+): { readonly text: string } | { readonly refusal: string } {
   const byDefault = input["default"] ?? null;
   const isMissing = supplied === undefined || supplied === "";
   if (isMissing && input["required"] === true && byDefault === null)
@@ -47,18 +71,18 @@ function readInput(
     case "boolean":
       if (!["true", "false", ""].includes(text))
         return { refusal: `the input ${name} is true or false` };
-      return { value: text === "true" };
+      return { text: text === "true" ? text : "false" };
     case "number":
       if (text !== "" && !Number.isFinite(Number(text)))
         return { refusal: `the input ${name} is a number` };
-      return { value: text === "" ? "" : Number(text) };
+      return { text };
     case "choice": {
       const options = Array.isArray(input["options"]) ? input["options"].map(toText) : [];
       if (text !== "" && !options.includes(text))
         return { refusal: `the input ${name} is one of ${options.join(", ")}` };
-      return { value: text };
+      return { text };
     }
     default:
-      return { value: text };
+      return { text };
   }
 }

@@ -21,9 +21,10 @@ export function toJsonMapping(
   return parsed;
 }
 
-/** Evaluates the expressions of every text within a value. @throws ExpressionError */
+/** Evaluates the expressions of every text within a value. @throws ExpressionError, WorkExceeded */
 export function evaluateDeep(value: ExpressionValue, scope: Scope): ExpressionValue {
   if (typeof value === "string") return evaluateTemplate(value, scope);
+  scope.work?.spend(1);
   if (Array.isArray(value)) return value.map((each: ExpressionValue) => evaluateDeep(each, scope));
   if (!isMapping(value)) return value;
   return Object.fromEntries(

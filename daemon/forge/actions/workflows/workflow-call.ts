@@ -174,7 +174,7 @@ export function evaluateCallInputs(
   for (const [name, input] of Object.entries(inputs)) {
     const value = Object.hasOwn(call.with, name)
       ? evaluateDeep(call.with[name] ?? null, caller)
-      : evaluateDeep(input.default, { contexts: { github, vars } });
+      : evaluateDeep(input.default, { contexts: { github, vars }, work: caller.work });
     values[name] = toInput(name, input.type, value);
   }
   return values;

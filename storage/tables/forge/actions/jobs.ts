@@ -35,7 +35,7 @@ export interface ActionJob {
   /** Whether its matrix has been expanded and its condition is true. */
   readonly isExpanded: boolean;
   readonly labels: readonly string[];
-  /** The workflow with this job alone, in YAML; empty for a job that calls another workflow. */
+  /** The parts of its payload that jobs of its matrix do not share; empty for a job that calls another workflow. */
   readonly payload: string;
   /** Undefined for jobs with steps, and until the job is expanded. */
   readonly call: ActionCall | undefined;
@@ -45,7 +45,6 @@ export interface ActionJob {
   /** 0 when the file sets no timeout. */
   readonly timeoutMinutes: number;
   readonly continueOnError: boolean;
-  readonly outputs: Readonly<Record<string, string>>;
   /** The job of an earlier attempt whose result and log this one shows. */
   readonly originalJobId: JobId | undefined;
   /** Empty outside of groups. */
@@ -61,7 +60,6 @@ export type NewActionJob = Omit<
   ActionJob,
   | "id"
   | "call"
-  | "outputs"
   | "originalJobId"
   | "concurrencyGroup"
   | "cancelsGroup"
@@ -97,7 +95,10 @@ export async function insertJob(tx: Transaction, job: NewActionJob): Promise<Act
 
 export type ActionJobChanges = Partial<
   Omit<ActionJob, "id" | "runId" | "repositoryId" | "attempt" | "parentJobId" | "key" | "createdAt">
->;
+> & { readonly outputs?: JobOutputs };
+
+/** Texts that a job has set for jobs that need it, by name. They are large: lists of jobs do not read them. */
+export type JobOutputs = Readonly<Record<string, string>>;
 
 /**
  * Writes the given members of a job. Returns whether it was changed. @param from the status that it must have, so
@@ -158,6 +159,61 @@ export async function listRunJobs(
     attempt,
   );
   return rows.map(toJob);
+}
+
+/** Returns the outputs of a job. */
+export async function findOutputs(db: Queries, id: JobId): Promise<JobOutputs> {
+  const texts = await listOutputs(db, [id]);
+  return parseOutputs(texts.get(id) ?? "{}");
+}
+
+/** Returns the outputs of jobs as the JSON of `JobOutputs`, by job. */
+export async function listOutputs(
+  db: Queries,
+  ids: readonly JobId[],
+): Promise<ReadonlyMap<JobId, string>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.all<{ id: JobId; outputs: string }>(
+    `SELECT id, outputs FROM forge_action_jobs WHERE id IN (${ids.map(() => "?").join(", ")})`,
+    ...ids,
+  );
+  return new Map(rows.map(({ id, outputs }) => [id, outputs]));
+}
+
+/** Parses the JSON of outputs. */
+export const parseOutputs = (text: string): JobOutputs =>
+  parseColumn(outputsSchema, text, "forge_action_jobs.outputs");
+
+/** Returns the bytes that the outputs of jobs take as JSON, without reading them. */
+export async function measureOutputs(db: Queries, ids: readonly JobId[]): Promise<number> {
+  if (ids.length === 0) return 0;
+  const row = await db.get<{ bytes: number | null }>(
+    `SELECT SUM(octet_length(outputs)) AS bytes FROM forge_action_jobs WHERE id IN (${ids.map(() => "?").join(", ")})`,
+    ...ids,
+  );
+  return Number(row?.bytes ?? 0);
+}
+
+/** Returns the bytes that the outputs of all jobs of an attempt take as JSON, without reading them. */
+export async function measureRunOutputs(
+  db: Queries,
+  { runId, attempt }: Pick<ActionJob, "runId" | "attempt">,
+): Promise<number> {
+  const row = await db.get<{ bytes: number | null }>(
+    "SELECT SUM(octet_length(outputs)) AS bytes FROM forge_action_jobs WHERE run_id = ? AND attempt = ?",
+    runId,
+    attempt,
+  );
+  return Number(row?.bytes ?? 0);
+}
+
+/** Gives a job the outputs of another one. */
+export async function copyOutputs(tx: Transaction, from: JobId, to: JobId): Promise<void> {
+  await tx.run(
+    "UPDATE forge_action_jobs SET outputs = (SELECT outputs FROM forge_action_jobs WHERE id = ?) WHERE id = ?",
+    from,
+    to,
+  );
 }
 
 /** Lists jobs with steps that wait for a runner of a repository, an owner or the instance, the oldest first. */
@@ -294,7 +350,6 @@ interface JobRow {
   max_parallel: number;
   timeout_minutes: number;
   continue_on_error: number;
-  outputs: string;
   original_job_id: JobId | null;
   concurrency_group: string;
   cancels_group: number;
@@ -304,7 +359,7 @@ interface JobRow {
 }
 
 const columns = `id, run_id, repository_id, attempt, parent_job_id, job_key, name, status, is_expanded, labels, payload,
-  call_contexts, fail_fast, max_parallel, timeout_minutes, continue_on_error, outputs, original_job_id, concurrency_group, cancels_group,
+  call_contexts, fail_fast, max_parallel, timeout_minutes, continue_on_error, original_job_id, concurrency_group, cancels_group,
   created_at, started_at, completed_at`;
 
 const labelsSchema = z.array(z.string());
@@ -331,7 +386,6 @@ function toJob(row: JobRow): ActionJob {
     maxParallel: row.max_parallel,
     timeoutMinutes: row.timeout_minutes,
     continueOnError: row.continue_on_error === 1,
-    outputs: parseColumn(outputsSchema, row.outputs, "forge_action_jobs.outputs"),
     originalJobId: row.original_job_id ?? undefined,
     concurrencyGroup: row.concurrency_group,
     cancelsGroup: row.cancels_group === 1,

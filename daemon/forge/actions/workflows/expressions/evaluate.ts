@@ -1,4 +1,4 @@
-import { callFunction, type FunctionScope } from "./functions.ts";
+import { callFunction, type FunctionScope, measure } from "./functions.ts";
 import { type Expression, parseExpression } from "./parse.ts";
 import {
   compare,
@@ -19,13 +19,17 @@ export interface Scope extends FunctionScope {
 
 /** Longest result of an expression or template; nested `format` calls grow exponentially. */
 const TEXT_MAX = 1024 * 1024;
+/** Steps in which a character of an expression is parsed. */
+const STEPS_TO_PARSE = 5;
 
 /** Evaluates the text between `${{` and `}}`. @throws ExpressionError */
 export function evaluate(text: string, scope: Scope): ExpressionValue {
+  scope.work?.spend(text.length * STEPS_TO_PARSE);
   return evaluateParsed(parseExpression(text), scope);
 }
 
 function evaluateParsed(expression: Expression, scope: Scope): ExpressionValue {
+  scope.work?.spend(1);
   const of = (each: Expression) => evaluateParsed(each, scope);
   switch (expression.kind) {
     case "literal":
@@ -40,13 +44,16 @@ function evaluateParsed(expression: Expression, scope: Scope): ExpressionValue {
     case "member": {
       const value = of(expression.of);
       const key = of(expression.key);
+      const isOfEach = isFiltered(expression.of) && isList(value);
+      scope.work?.spend(isList(value) && !isOfEach ? 1 : countMembers(value) + measure(key));
       // After a filter: the member of each value, without the values that lack it.
-      return isFiltered(expression.of) && isList(value)
+      return isOfEach
         ? value.map((each) => memberOf(each, key)).filter((each) => each !== null)
         : memberOf(value, key);
     }
     case "filter": {
       const value = of(expression.of);
+      scope.work?.spend(countMembers(value));
       // After another filter: the values of each value.
       return isFiltered(expression.of) && isList(value)
         ? value.flatMap((each) => valuesOf(each))
@@ -56,36 +63,40 @@ function evaluateParsed(expression: Expression, scope: Scope): ExpressionValue {
       return !isTruthy(of(expression.of));
     case "call": {
       const result = callFunction(expression.name, expression.values.map(of), scope);
-      if (typeof result === "string") assertLength(result.length);
+      if (typeof result === "string") {
+        scope.work?.spend(result.length);
+        assertLength(result.length);
+      }
       return result;
     }
     case "binary":
-      return evaluateBinary(expression, of);
+      return evaluateBinary(expression, of, scope);
   }
 }
 
 function evaluateBinary(
   { operator, left, right }: Extract<Expression, { kind: "binary" }>,
   of: (expression: Expression) => ExpressionValue,
+  { work }: Scope,
 ): ExpressionValue {
   const first = of(left);
+  if (operator === "||") return isTruthy(first) ? first : of(right);
+  if (operator === "&&") return isTruthy(first) ? of(right) : first;
+  const second = of(right);
+  for (const each of [first, second]) if (typeof each === "string") work?.spend(each.length);
   switch (operator) {
-    case "||":
-      return isTruthy(first) ? first : of(right);
-    case "&&":
-      return isTruthy(first) ? of(right) : first;
     case "==":
-      return looselyEquals(first, of(right));
+      return looselyEquals(first, second);
     case "!=":
-      return !looselyEquals(first, of(right));
+      return !looselyEquals(first, second);
     case "<":
-      return compare(first, of(right)) < 0;
+      return compare(first, second) < 0;
     case "<=":
-      return compare(first, of(right)) <= 0;
+      return compare(first, second) <= 0;
     case ">":
-      return compare(first, of(right)) > 0;
+      return compare(first, second) > 0;
     case ">=":
-      return compare(first, of(right)) >= 0;
+      return compare(first, second) >= 0;
   }
 }
 
@@ -99,6 +110,7 @@ function isFiltered(expression: Expression): boolean {
  * that `${{ fromJSON(…) }}` may be a list. @throws ExpressionError
  */
 export function evaluateTemplate(text: string, scope: Scope): ExpressionValue {
+  scope.work?.spend(text.length);
   const parts = splitTemplate(text);
   const [only] = parts;
   if (parts.length === 1 && only?.isExpression === true) return evaluate(only.text, scope);
@@ -107,10 +119,17 @@ export function evaluateTemplate(text: string, scope: Scope): ExpressionValue {
     .map((part) => {
       const value = part.isExpression ? toText(evaluate(part.text, scope)) : part.text;
       length += value.length;
+      scope.work?.spend(value.length);
       assertLength(length);
       return value;
     })
     .join("");
+}
+
+/** Returns the steps in which a member of a value is found: names of objects are compared without regard to case. */
+function countMembers(value: ExpressionValue): number {
+  if (value === null || typeof value !== "object") return 1;
+  return isList(value) ? value.length : Object.keys(value).length;
 }
 
 function valuesOf(value: ExpressionValue): readonly ExpressionValue[] {

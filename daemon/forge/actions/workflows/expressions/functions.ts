@@ -6,6 +6,7 @@ import {
   looselyEquals,
   toText,
 } from "./values.ts";
+import { createWork, type Work, WorkExceeded } from "./work.ts";
 
 /** Longest result of one call of `format` or `join`. */
 const RESULT_CHARACTERS_MAX = 1024 * 1024;
@@ -14,6 +15,8 @@ const RESULT_CHARACTERS_MAX = 1024 * 1024;
 export interface FunctionScope {
   /** Absent where status functions have no meaning. */
   readonly state?: ConditionState | undefined;
+  /** Counts the work of the evaluation; absent where it has no limit. */
+  readonly work?: Work | undefined;
   /** Returns the hash of the files that match patterns. Absent where there are no files. */
   readonly hashFiles?: ((patterns: readonly string[]) => string) | undefined;
 }
@@ -31,9 +34,12 @@ export const isFunction = (name: string): boolean => NAMES.has(name);
 export function callFunction(
   name: string,
   values: readonly ExpressionValue[],
-  { state, hashFiles }: FunctionScope,
+  { state, work, hashFiles }: FunctionScope,
 ): ExpressionValue {
   const [first = null, second = null] = values;
+  // Decoding counts its own work, which is less for a text that was decoded before.
+  if (name !== "fromjson")
+    work?.spend(values.reduce<number>((sum, each) => sum + measure(each), 0));
   switch (name) {
     case "contains":
       assertCount(name, values, 2, 2);
@@ -54,10 +60,10 @@ export function callFunction(
       return join(first, values.length === 1 ? "," : toText(second));
     case "tojson":
       assertCount(name, values, 1, 1);
-      return toJson(first);
+      return toJson(first, work);
     case "fromjson":
       assertCount(name, values, 1, 1);
-      return fromJson(toText(first));
+      return fromJson(toText(first), work);
     case "success":
     case "failure":
     case "cancelled":
@@ -76,6 +82,16 @@ export function callFunction(
     default:
       throw new ExpressionError(`unknown function ${JSON.stringify(name)}`);
   }
+}
+
+/** Returns the characters of a text or the members of a list, at least 1: the steps in which a function reads it. */
+export function measure(value: ExpressionValue): number {
+  if (typeof value === "string") return value.length + 1;
+  if (!isList(value)) return 1;
+  return value.reduce<number>(
+    (sum, each) => sum + (typeof each === "string" ? each.length + 1 : 1),
+    1,
+  );
 }
 
 const lower = (value: ExpressionValue): string => toText(value).toLowerCase();
@@ -103,21 +119,23 @@ function join(value: ExpressionValue, separator: string): string {
   return texts.join(separator);
 }
 
-function toJson(value: ExpressionValue): string {
+function toJson(value: ExpressionValue, work: Work | undefined): string {
+  let text: string;
   try {
-    return JSON.stringify(value, undefined, 2);
+    text = JSON.stringify(value, undefined, 2);
   } catch {
     // The serializer recurses; the parser does not.
     throw new ExpressionError("toJSON: the value is nested too deeply");
   }
+  work?.spend(text.length);
+  return text;
 }
 
-function fromJson(text: string): ExpressionValue {
+function fromJson(text: string, work: Work = createWork()): ExpressionValue {
   try {
-    // Every value of JSON is a value of an expression.
-    const value: ExpressionValue = JSON.parse(text);
-    return value;
-  } catch {
+    return work.decode(text);
+  } catch (error) {
+    if (error instanceof WorkExceeded) throw error;
     throw new ExpressionError("fromJSON: the text is not JSON");
   }
 }

@@ -1,15 +1,20 @@
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { expandJob } from "../../../../../daemon/forge/actions/workflows/expand-job.ts";
-import { evaluateCondition } from "../../../../../daemon/forge/actions/workflows/expressions/evaluate.ts";
+import { evaluateRequest } from "../../../../../daemon/forge/actions/workflows/evaluation.ts";
+import {
+  expandJob,
+  toExpandable,
+} from "../../../../../daemon/forge/actions/workflows/expand-job.ts";
+import { createWork } from "../../../../../daemon/forge/actions/workflows/expressions/work.ts";
+import { toPayload } from "../../../../../daemon/forge/actions/workflows/payload.ts";
 import { matchesPush } from "../../../../../daemon/forge/actions/workflows/triggers.ts";
 import { parseWorkflow } from "../../../../../daemon/forge/actions/workflows/workflow.ts";
 import {
   type EndedJob,
   toConditionState,
-  toNeeds,
-  toNeedsContext,
+  toNeedResult,
 } from "../../../../../daemon/forge/actions/runs/run-contexts.ts";
+import { toJobId } from "../../../../../storage/tables/forge/ids.ts";
 import { matrixCorpus } from "./matrix-corpus.ts";
 import { runCorpus, type RunCase } from "./run-corpus.ts";
 import { settingCorpus } from "./setting-corpus.ts";
@@ -33,7 +38,13 @@ const STEPS = "steps: [{ run: 'true' }]";
 
 function expand(file: string) {
   const workflow = parseWorkflow(file);
-  return workflow.jobs.flatMap((job) => expandJob(workflow, job, { contexts }, { name: "push" }));
+  const { github, inputs } = contexts;
+  return workflow.jobs.flatMap((definition) =>
+    expandJob(toExpandable(definition), { contexts }).map((job) => ({
+      ...job,
+      payload: toPayload({ workflow, definition, github, inputs }, job.payload, "push"),
+    })),
+  );
 }
 
 test.each(matrixCorpus)("a matrix makes $title", ({ file, jobs }) => {
@@ -80,13 +91,21 @@ function endsOf({ jobs, results = {}, outputs = {} }: RunCase): Record<string, s
   });
   const workflow = parseWorkflow(`on: push\njobs:\n${lines.join("\n")}\n`);
   const ended: EndedJob[] = [];
-  for (const definition of workflow.jobs) {
-    const { key, condition } = definition;
-    const needs = toNeedsContext(toNeeds(definition, ended));
+  for (const [at, definition] of workflow.jobs.entries()) {
+    const { key } = definition;
+    const needs = definition.needs.map((need) => ({
+      key: need,
+      result: toNeedResult(ended.filter((job) => job.key === need)),
+      outputs: [JSON.stringify(outputs[need] ?? {})],
+    }));
     const state = toConditionState(definition, workflow, ended);
-    const runs = evaluateCondition(condition, { contexts: { ...contexts, needs }, state });
-    const status = runs ? (results[key] ?? "success") : "skipped";
-    ended.push({ key, status, continueOnError: false, outputs: outputs[key] ?? {} });
+    const job = toExpandable(definition);
+    const { kind } = evaluateRequest(
+      { kind: "job", job, contexts, needs, state, called: undefined },
+      createWork(),
+    );
+    const status = kind === "expanded" ? (results[key] ?? "success") : "skipped";
+    ended.push({ id: toJobId(at), key, status, continueOnError: false });
   }
   return Object.fromEntries(ended.map(({ key, status }) => [key, status]));
 }

@@ -18,16 +18,16 @@ export const matrixCorpus: readonly CorpusCase[] = [
     jobs: names("1, x, true", "1, x, false", "2, x, true", "2, x, false"),
   },
   {
-    title: "inclusions of the public documentation, where one without a key of the matrix is a job",
+    title:
+      "inclusions of the public documentation, where one without a key of the matrix extends all",
     file: matrix(
       "fruit: [apple, pear]\nanimal: [cat, dog]\ninclude:\n  - { color: green }\n  - { color: pink, animal: cat }\n  - { fruit: apple, shape: circle }\n  - { fruit: banana }\n  - { fruit: banana, animal: cat }",
     ),
     jobs: names(
       "cat, pink, apple, circle",
       "cat, pink, pear",
-      "dog, apple, circle",
-      "dog, pear",
-      "green",
+      "dog, green, apple, circle",
+      "dog, green, pear",
       "banana",
       "cat, banana",
     ),

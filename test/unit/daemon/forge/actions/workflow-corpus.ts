@@ -115,11 +115,11 @@ export const corpus: readonly CorpusCase[] = [
     ],
   },
   {
-    title: "an inclusion without a key of the matrix as a job of its own",
-    file: matrix("a: [1]\ninclude: [{ os: mac }]"),
+    title: "an inclusion without a key of the matrix, which extends every job",
+    file: matrix("a: [1, 2]\ninclude: [{ os: mac }]"),
     jobs: [
-      ["t (1)", "linux"],
-      ["t (mac)", "mac"],
+      ["t (1, mac)", "mac"],
+      ["t (2, mac)", "mac"],
     ],
   },
   {

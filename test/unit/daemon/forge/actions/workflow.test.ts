@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { expandJob } from "../../../../../daemon/forge/actions/workflows/expand-job.ts";
+import {
+  expandJob,
+  toExpandable,
+} from "../../../../../daemon/forge/actions/workflows/expand-job.ts";
+import { toPayload } from "../../../../../daemon/forge/actions/workflows/payload.ts";
 import { matchesPush } from "../../../../../daemon/forge/actions/workflows/triggers.ts";
 import { parseWorkflow } from "../../../../../daemon/forge/actions/workflows/workflow.ts";
 import { WorkflowError } from "../../../../../daemon/forge/actions/workflows/yaml-source.ts";
@@ -15,8 +19,13 @@ const contexts = {
 
 const expand = (file: string) => {
   const workflow = parseWorkflow(file);
+  const { github, inputs } = contexts;
   return workflow.jobs.flatMap((job) =>
-    expandJob(workflow, job, { contexts }, { name: "push" }).map((expanded) => ({ job, expanded })),
+    expandJob(toExpandable(job), { contexts }).map((expanded) => ({
+      job,
+      expanded,
+      payload: toPayload({ workflow, definition: job, github, inputs }, expanded.payload, "push"),
+    })),
   );
 };
 
@@ -59,8 +68,8 @@ jobs:
     timeout-minutes: 5
     strategy: { fail-fast: false, max-parallel: 2, matrix: { os: [x, y] } }
     steps: [{ run: "echo \${{ matrix.os }}" }]`;
-  const second = expand(file)[2]?.expanded;
-  expect(second).toMatchObject({ failFast: false, maxParallel: 2, timeoutMinutes: 5 });
+  const second = expand(file)[2];
+  expect(second?.expanded).toMatchObject({ failFast: false, maxParallel: 2, timeoutMinutes: 5 });
   expect(parse(second?.payload ?? "")).toEqual({
     name: "CI",
     on: "push",
