@@ -225,6 +225,7 @@ function toProgressMode(value: string): ProgressMode {
 /**
  * Writes `--json` without fields as `--json=*`: commander would take the next argument as the value of the flag;
  * here only `--json=a,b` has a value. Values of other flags and everything after `--` stay as they are.
+ * @throws CliError `usage` for fields in a word of their own
  */
 export function markPlainJson(words: readonly string[], command: Command): readonly string[] {
   const marked: string[] = [];
@@ -232,6 +233,7 @@ export function markPlainJson(words: readonly string[], command: Command): reado
     const word = words[index] ?? "";
     if (word === "--") return [...marked, ...words.slice(index)];
     if (word === "--json") {
+      assertNoFields(words[index + 1]);
       marked.push(`--json=${allFields}`);
       continue;
     }
@@ -240,6 +242,15 @@ export function markPlainJson(words: readonly string[], command: Command): reado
       marked.push(words[++index] ?? "");
   }
   return marked;
+}
+
+/**
+ * Refuses fields that follow `--json` as a word of their own, as gh takes them: they would count as an argument.
+ * @throws CliError `usage` that says how they are written
+ */
+function assertNoFields(word = ""): void {
+  if (/^[a-z]\w*(?:,[a-z]\w*)+$/i.test(word))
+    throw usageError("the fields of --json follow an equals sign", `write: --json=${word}`);
 }
 
 function takesNextWord(word: string, options: readonly Option[]): boolean {

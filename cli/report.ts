@@ -109,11 +109,21 @@ export async function reportFailure(
     io.warn(failure.message, (message) => `${io.errorStyle.red("croft:")} ${message}`);
     const { hint, requestId } = failure.details;
     if (hint !== undefined) io.warn(hint);
-    if (requestId !== undefined && failure.code === "server_error")
+    if (requestId !== undefined && loggedFailures.has(failure.code))
       io.warn(`The daemon's log has more under request ${requestId}.`);
   }
   return exitCodeOf(failure);
 }
+
+/** Failures of which the daemon's log tells more. */
+const loggedFailures: ReadonlySet<string> = new Set([
+  "server_error",
+  "unexpected_answer",
+  "provider_failed",
+  "provider_offline",
+  "storage_unusable",
+  "storage_full",
+]);
 
 function toStopError(signal: StopSignal): CliError {
   return signal === "SIGINT"

@@ -79,10 +79,7 @@ function toForgePages<E extends AnyEndpoint, Item>(
       hasMore: items.length > 0 && readCount < (total ?? 0),
     };
   };
-  return {
-    first: ({ page, limit, all }) => read(page ?? 1, limit ?? (all ? forgeLargestPage : undefined)),
-    next: (last) => read((last.page ?? 1) + 1, last.limit ?? undefined),
-  };
+  return steady(read, forgeLargestPage);
 }
 
 /** A vault list: `{items, total, page, per_page}`. */
@@ -102,9 +99,57 @@ export function vaultPages<E extends AnyEndpoint>(
     assertList(items);
     return { items, page, limit: size, total, hasMore: page * size < total };
   };
+  return steady(read, vaultLargestPage);
+}
+
+/** Readings of a list that changes all the time; after so many, the last one counts. */
+const RESCANS_MAX = 3;
+
+/**
+ * Reads pages by their number. When all are read and rows disappear meanwhile, the rows behind them move to pages that have
+ * been read already: the list is then read again, and the rows that were missed come last. No row comes twice.
+ */
+function steady<Item>(
+  read: (page: number, limit: number | undefined) => Promise<Page<Item>>,
+  largestPage: number,
+): PageSource<Item> {
+  const seen = new Set<unknown>();
+  let isAll = false;
+  let total: number | null = null;
+  let hasMoved = false;
+  const take = (page: Page<Item>): Page<Item> => {
+    hasMoved ||= total !== null && page.total !== null && page.total < total;
+    total = page.total;
+    const items = page.items.filter((item) => {
+      const id = (item as { readonly id?: unknown }).id;
+      if (id === undefined) return true;
+      return seen.has(id) ? false : seen.add(id);
+    });
+    return { ...page, items };
+  };
+  const completed = async (last: Page<Item>): Promise<Page<Item>> => {
+    const missed: Item[] = [...last.items];
+    for (let scan = 0; hasMoved && scan < RESCANS_MAX; scan += 1) {
+      hasMoved = false;
+      for (let number = 1; ; number += 1) {
+        const page = take(await read(number, last.limit ?? undefined));
+        missed.push(...page.items);
+        if (!page.hasMore) break;
+      }
+    }
+    return { ...last, items: missed, total };
+  };
+  const finish = (page: Page<Item>) => (page.hasMore ? page : completed(page));
   return {
-    first: ({ page, limit, all }) => read(page ?? 1, limit ?? (all ? vaultLargestPage : undefined)),
-    next: (last) => read((last.page ?? 1) + 1, last.limit ?? undefined),
+    async first({ page, limit, all }) {
+      isAll = all && page === undefined;
+      const first = await read(page ?? 1, limit ?? (all ? largestPage : undefined));
+      return isAll ? finish(take(first)) : first;
+    },
+    async next(last) {
+      const page = await read((last.page ?? 1) + 1, last.limit ?? undefined);
+      return isAll ? finish(take(page)) : page;
+    },
   };
 }
 

@@ -30,6 +30,8 @@ interface LoginForgeFlags extends TotpFlags {
 }
 
 export const loginForge = {
+  /** The former token of the profile is deleted, which nothing uses any more. */
+  destructive: false,
   operations: [
     forge.createToken,
     forge.getCurrentUser,

@@ -27,6 +27,17 @@ export function sanitizeLine(text: string): string {
 }
 
 /**
+ * Returns a line of a screen. Terminals disagree about the width of joined and modified emoji, and a line that is wider than
+ * computed breaks the screen: each part stands for itself, without joiners, variation selectors and skin tones.
+ */
+export function toScreenLine(text: string): string {
+  return sanitizeLine(text)
+    .replace(/(?<=\p{Extended_Pictographic}\ufe0f?[\u{1f3fb}-\u{1f3ff}]?)\u200d/gu, "")
+    .replace(/(?<=\p{Extended_Pictographic}\ufe0f?)[\u{1f3fb}-\u{1f3ff}]/gu, "")
+    .replace(/[\ufe0e\ufe0f]/gu, "");
+}
+
+/**
  * Returns one field of a tab-separated row. Tab, line feed, carriage return and backslash are written as `\t`, `\n`, `\r`
  * and `\\`, and characters that a terminal acts on as `\u202e`, as JSON writes them: different names stay different, and
  * the text can be recovered.

@@ -174,6 +174,18 @@ export function createItemFinder(cli: CliContext): ItemFinder {
       const [found, ...others] = body.items;
       if (others.length > 0) throw severalItems(connection, name, body.items);
       if (found !== undefined) return found;
+      // A storage may hold the name in another Unicode form than the one that was typed.
+      const forms = new Set([name.normalize("NFC"), name.normalize("NFD")]);
+      forms.delete(name);
+      for (const form of forms) {
+        const other = await cli.client.call(vault.listItems, {
+          params: { connection_id: connection.id },
+          query: { parent_ref: parent, name: form, limit: namesakesShown, refresh: "false" },
+        });
+        const [twin, ...more] = other.body.items;
+        if (more.length > 0) throw severalItems(connection, name, other.body.items);
+        if (twin !== undefined) return twin;
+      }
       // A failed lookup does not mean that the item is missing.
       const failure = findListingFailure(body);
       if (failure !== undefined) throw failure;

@@ -236,6 +236,15 @@ async function unknownCommand(
   const near = suggest(word, names);
   const ending = [...path.slice(-1).map(({ name }) => name), word];
   const elsewhere = near === "" ? await findElsewhere(ending, topEntries) : [];
+  const tried = path.length === 0 ? triedWords.get(word) : undefined;
+  if (tried !== undefined)
+    return new CliError(
+      "unknown_command",
+      `unknown command ${JSON.stringify(word)} for "${line}": ${tried}`,
+      {
+        hint: `"${line} --help" lists the commands`,
+      },
+    );
   const shown = elsewhere.slice(0, elsewhereShown).map((found) => `"croft ${found}"`);
   const meant = shown.length === 0 ? near : `; did you mean ${shown.join(" or ")}?`;
   return new CliError(
@@ -246,6 +255,51 @@ async function unknownCommand(
 }
 
 const elsewhereShown = 3;
+
+const noPulls =
+  'croft has no pull requests; "croft repo branch" and "croft issue" are what there is';
+
+/** Words of other command lines, with what croft has in their place. */
+const triedWords: ReadonlyMap<string, string> = new Map([
+  ["pr", noPulls],
+  ["prs", noPulls],
+  ["pull", noPulls],
+  ["pull-request", noPulls],
+  ["mr", noPulls],
+  [
+    "release",
+    'croft has no releases; "croft repo tag" and "croft admin package" are what there is',
+  ],
+  [
+    "releases",
+    'croft has no releases; "croft repo tag" and "croft admin package" are what there is',
+  ],
+  [
+    "wiki",
+    'croft has no wikis; files of a repository are shown by "croft repo browse" and "croft repo cat"',
+  ],
+  ["project", 'croft has no projects; "croft milestone" and "croft label" group issues'],
+  ["gist", 'croft has no snippets; "croft repo create" makes a repository'],
+  ["auth", '"croft login" signs in, "croft logout" signs out, "croft whoami" shows who you are'],
+  ["document", '"croft vault document" is about documents'],
+  ["documents", '"croft vault document" is about documents'],
+  ["share", '"croft vault share" is about shares of documents'],
+  ["file", '"croft vault item" is about connected storage, "croft vault document" about documents'],
+  [
+    "files",
+    '"croft vault item" is about connected storage, "croft vault document" about documents',
+  ],
+  ["item", '"croft vault item" is about files of connected storage'],
+  [
+    "hook",
+    '"croft repo hook", "croft org hook", "croft account hook" and "croft admin hook" are about hooks',
+  ],
+  [
+    "webhook",
+    '"croft repo hook", "croft org hook", "croft account hook" and "croft admin hook" are about hooks',
+  ],
+  ["package", '"croft admin package" is about packages'],
+]);
 
 /** Commands anywhere in the tree whose last words are `ending`. */
 async function findElsewhere(

@@ -1,7 +1,7 @@
 import stringWidth from "string-width";
 import type { CliError } from "../errors.ts";
 import type { Style } from "../io.ts";
-import { sanitizeLine } from "../output/sanitize.ts";
+import { toScreenLine } from "../output/sanitize.ts";
 import { cutEnd, cutStart, padEnd, wrapWords } from "../output/width.ts";
 import { type Field, splitAtCaret } from "./keys.ts";
 import type { Phase } from "./load.ts";
@@ -92,13 +92,13 @@ function wrapTexts(
   const texts = [
     ...(phase?.kind === "stale" ? [toProblemText(phase.failure)] : []),
     ...(warning === undefined ? [] : [warning]),
-  ].flatMap((text) => wrapWords(`! ${sanitizeLine(text)}`, width));
+  ].flatMap((text) => wrapWords(`! ${toScreenLine(text)}`, width));
   const shown = cutLines(texts, Math.min(share, spare), width);
   const rest = Math.min(share, 1 + spare - shown.length);
   if (message !== undefined)
     return {
       warning: shown,
-      message: cutLines(wrapWords(sanitizeLine(message.text), width), rest, width),
+      message: cutLines(wrapWords(toScreenLine(message.text), width), rest, width),
     };
   return { warning: shown, message: shown.length === 0 ? cutLines(texts, 1, width) : [] };
 }
@@ -180,7 +180,7 @@ function drawStatus(
       message === undefined ? style.yellow : message.isProblem ? style.red : style.dim,
     );
   const hasRows = phase === undefined || phase.kind === "content" || phase.kind === "stale";
-  return [style.dim(hasRows ? cutEnd(sanitizeLine(status), width) : "")];
+  return [style.dim(hasRows ? cutEnd(toScreenLine(status), width) : "")];
 }
 
 /** Returns the message and hint of an error in one line. */
@@ -224,7 +224,7 @@ function drawFailure(failure: CliError, size: Size, style: Style): readonly stri
 }
 
 function indent(text: string, size: Size): readonly string[] {
-  return wrapWords(sanitizeLine(text), innerWidth(size) - 2).map((line) => `  ${line}`);
+  return wrapWords(toScreenLine(text), innerWidth(size) - 2).map((line) => `  ${line}`);
 }
 
 function toSentence(text: string): string {
@@ -232,23 +232,23 @@ function toSentence(text: string): string {
 }
 
 function drawTitle({ title, aside, isPath = false }: Frame, width: number, style: Style): string {
-  const right = cutEnd(sanitizeLine(aside), Math.max(0, width - 8));
+  const right = cutEnd(toScreenLine(aside), Math.max(0, width - 8));
   const room = width - stringWidth(right) - (right === "" ? 0 : 2);
-  const left = padEnd((isPath ? cutStart : cutEnd)(sanitizeLine(title), room), room);
+  const left = padEnd((isPath ? cutStart : cutEnd)(toScreenLine(title), room), room);
   return right === "" ? style.bold(left.trimEnd()) : `${style.bold(left)}  ${style.dim(right)}`;
 }
 
 function drawQuestion(question: Question, width: number, style: Style): string {
   if (question.kind === "confirm") {
     const answer = " (y/n)";
-    const text = cutEnd(sanitizeLine(question.text), Math.max(0, width - answer.length));
+    const text = cutEnd(toScreenLine(question.text), Math.max(0, width - answer.length));
     return style.yellow(text) + answer;
   }
   const label = cutEnd(`${question.label} `, Math.max(0, Math.floor(width / 2)));
   const [before, after] = splitAtCaret(question.field);
   const room = width - stringWidth(label) - 1;
-  const shown = cutStart(sanitizeLine(before), room);
-  const rest = cutEnd(sanitizeLine(after), Math.max(0, room - stringWidth(shown)));
+  const shown = cutStart(toScreenLine(before), room);
+  const rest = cutEnd(toScreenLine(after), Math.max(0, room - stringWidth(shown)));
   return `${style.bold(label)}${shown}▏${rest}`;
 }
 

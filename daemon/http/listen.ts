@@ -1,4 +1,4 @@
-import type { Server, ServerResponse } from "node:http";
+import { get, type Server, type ServerResponse } from "node:http";
 import { Server as TlsServer } from "node:https";
 import { createServer as createProbe, type AddressInfo, type Socket } from "node:net";
 import { AppError } from "../errors.ts";
@@ -137,7 +137,10 @@ async function freePort({ host, port, portFlag = "--port" }: ListenAt): Promise<
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const probe = createProbe();
   probe.once("error", (error: NodeJS.ErrnoException) => {
-    reject(toListenError(error, host, port, portFlag));
+    const isTaken = error.code === "EADDRINUSE";
+    (isTaken ? isCroft(host, port) : Promise.resolve(false)).then((isOther) => {
+      reject(toListenError(error, host, port, portFlag, isOther));
+    }, reject);
   });
   probe.listen({ host, port, exclusive: true }, () => {
     const { port: found } = probe.address() as AddressInfo;
@@ -152,15 +155,45 @@ export function toListenError(
   host: string,
   port: number,
   flag: string,
+  isOther = false,
 ): Error {
   const code = error.code ?? "UNKNOWN";
-  return new ListenError(code, listenText(code, host, port, flag), error);
+  return new ListenError(code, listenText(code, host, port, flag, isOther), error);
 }
 
-function listenText(code: string, host: string, port: number, flag: string): ListenText {
+/** Milliseconds in which the program on a taken port may say what it is. */
+const ASK_MS = 1_000;
+
+/** Returns whether another croft listens on a port, by its start page. */
+function isCroft(host: string, port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const name = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  const request = get({ host: name, port, path: "/", timeout: ASK_MS }, (response) => {
+    let text = "";
+    response.setEncoding("utf8").on("data", (chunk: string) => {
+      text += chunk;
+      // The first word is enough, and the program may send anything.
+      if (text.length > 64) request.destroy();
+    });
+    response.on("close", () => resolve(text.startsWith("croft ")));
+  });
+  request.on("timeout", () => request.destroy());
+  request.on("error", () => resolve(false));
+  return promise;
+}
+
+function listenText(
+  code: string,
+  host: string,
+  port: number,
+  flag: string,
+  isOther: boolean,
+): ListenText {
   if (code === "EADDRINUSE")
     return [
-      `Port ${port} on ${host} is taken by another program.`,
+      isOther
+        ? `Port ${port} on ${host} is taken by another croft, the daemon of another home.`
+        : `Port ${port} on ${host} is taken by another program.`,
       `${flag} takes another port, 0 a free one`,
     ];
   if (code === "EACCES")

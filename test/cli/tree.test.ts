@@ -137,3 +137,19 @@ function valueOf(line: string, name: string): string {
   if (/item|folder/.test(name)) return "home:/x";
   return /id$/.test(name) ? "1" : "x";
 }
+
+test.each([
+  ["pr", "croft has no pull requests"],
+  ["release", "croft repo tag"],
+  ["document", "croft vault document"],
+  ["share", "croft vault share"],
+  ["hook", "croft repo hook"],
+])("croft %s says what there is in its place", async (word, there) => {
+  const ran = await runCli([word, "list"], { home: "/nowhere" });
+  expect([ran.code, ran.err]).toEqual([2, expect.stringContaining(there)]);
+});
+
+test("fields in a word after --json are refused with the way to write them", async () => {
+  const ran = await runCli(["config", "list", "--json", "key,value"], { home: "/nowhere" });
+  expect([ran.code, ran.err]).toEqual([2, expect.stringContaining("--json=key,value")]);
+});

@@ -2,7 +2,7 @@ import stringWidth from "string-width";
 import type { Style } from "../../io.ts";
 import { toAgo, toSizeText, toShortAge } from "../../output/cells.ts";
 import { toBar } from "../../output/progress.ts";
-import { sanitizeLine } from "../../output/sanitize.ts";
+import { toScreenLine } from "../../output/sanitize.ts";
 import { cutEnd, padEnd, padStart } from "../../output/width.ts";
 import type { WireConnection } from "../../support/connection.ts";
 import { toAddressText, type WireItem } from "../../support/items.ts";
@@ -248,7 +248,7 @@ function drawConnectionRows(
   );
   return connections.slice(window.top).map((connection, index) => {
     const isCurrent = window.top + index === window.cursor;
-    const name = padEnd(cutEnd(sanitizeLine(connection.display_name), nameWidth), nameWidth);
+    const name = padEnd(cutEnd(toScreenLine(connection.display_name), nameWidth), nameWidth);
     const details = [
       connection.provider,
       connection.status === "connected" ? usageOf(connection) : statusNames[connection.status],
@@ -313,7 +313,7 @@ function drawItems(
   const lines = shown.map((item, index) => {
     const isCurrent = window.top + index === window.cursor;
     const isSelected = state.selected.has(item.provider_item_id);
-    const name = sanitizeLine(item.name) + (item.kind === "folder" ? "/" : "");
+    const name = toScreenLine(item.name) + (item.kind === "folder" ? "/" : "");
     const text = columns(name, sizeOf(item), toShortAge(item.modified_at, now));
     const paint = isCurrent ? style.bold : (line: string) => line;
     return `${isCurrent ? style.bold("❯") : " "}${isSelected ? style.green("+") : " "} ${paint(text)}`;
@@ -347,7 +347,7 @@ function drawTransfers(
   const lines = shown.map(({ name, kind, done, total, startedAt }) => {
     const mark = kind === "download" ? "↓ " : "↑ ";
     if (startedAt === undefined)
-      return style.dim(cutEnd(`${mark}${sanitizeLine(name)}  waits`, innerWidth(size)));
+      return style.dim(cutEnd(`${mark}${toScreenLine(name)}  waits`, innerWidth(size)));
     const ms = now - startedAt;
     return `${mark}${toBar({ name, done, total, ms, columns: innerWidth(size) - 2 })}`;
   });

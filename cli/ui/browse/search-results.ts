@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { search as searchEndpoint } from "../../../daemon/contract/vault/search.ts";
 import { type CliError, toCliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
-import { sanitizeLine, sanitizeText } from "../../output/sanitize.ts";
+import { toScreenLine, sanitizeText } from "../../output/sanitize.ts";
 import { cutEnd, padEnd, wrapWords } from "../../output/width.ts";
 import {
   bodyHeight,
@@ -211,9 +211,9 @@ function drawResults(
   return items.slice(window.top, window.top + height).map((found, index) => {
     const isCurrent = window.top + index === window.cursor;
     const kind = kindWidth === 0 ? "" : padEnd(found.kind, kindWidth);
-    const name = padEnd(cutEnd(sanitizeLine(nameOf(found)), nameWidth), nameWidth);
+    const name = padEnd(cutEnd(toScreenLine(nameOf(found)), nameWidth), nameWidth);
     const passage = cutEnd(
-      sanitizeLine(found.snippet.text),
+      toScreenLine(found.snippet.text),
       Math.max(0, room - kindWidth - nameWidth - 2),
     );
     const text = `${kind}${name}`;

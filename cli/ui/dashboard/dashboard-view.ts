@@ -1,6 +1,6 @@
 import stringWidth from "string-width";
 import type { Style } from "../../io.ts";
-import { sanitizeLine } from "../../output/sanitize.ts";
+import { toScreenLine } from "../../output/sanitize.ts";
 import { cutEnd, padEnd, wrapWords } from "../../output/width.ts";
 import {
   bodyHeight,
@@ -209,7 +209,7 @@ function drawList(
     ...(heights.head > 1 ? [style.dim(" ".repeat(mark) + toCells(head, widths))] : []),
     ...shown.map((row, index) => {
       const isChosen = window.top + index === window.cursor;
-      const text = toCells(row.cells.map(sanitizeLine), widths);
+      const text = toCells(row.cells.map(toScreenLine), widths);
       const sign = paintOf(row.tone, style)(signs[row.tone]);
       return `${isChosen ? "❯" : " "} ${sign} ${isChosen ? style.bold(text) : text}`;
     }),
@@ -266,12 +266,12 @@ function drawDetails(
   // Names beside their values take half the lines.
   if (room >= VALUE_MIN)
     return row.details.flatMap(([name, value]) =>
-      wrapWords(sanitizeLine(value), room).map(
+      wrapWords(toScreenLine(value), room).map(
         (line, index) => style.dim(padEnd(index === 0 ? name : "", nameWidth)) + line,
       ),
     );
   return row.details.flatMap(([name, value]) => {
-    const lines = wrapWords(sanitizeLine(value), Math.max(8, width - GAP));
+    const lines = wrapWords(toScreenLine(value), Math.max(8, width - GAP));
     return [
       style.dim(cutEnd(name, width)),
       ...lines.map((line) => `  ${cutEnd(line, width - GAP)}`),

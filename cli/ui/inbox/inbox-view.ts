@@ -3,7 +3,7 @@ import type { WireThread } from "../../../daemon/contract/forge/notifications.ts
 import type { CliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
 import { toAgo, toShortAge } from "../../output/cells.ts";
-import { sanitizeLine } from "../../output/sanitize.ts";
+import { toScreenLine } from "../../output/sanitize.ts";
 import { toTerminalText } from "../../output/terminal-html.ts";
 import { cutEnd, padEnd, padStart, wrapWords } from "../../output/width.ts";
 import {
@@ -302,9 +302,9 @@ function drawRow(
   const repository =
     repositoryWidth === 0
       ? ""
-      : `${padEnd(cutEnd(sanitizeLine(thread.repository?.full_name ?? ""), repositoryWidth), repositoryWidth)}  `;
+      : `${padEnd(cutEnd(toScreenLine(thread.repository?.full_name ?? ""), repositoryWidth), repositoryWidth)}  `;
   const room = Math.max(1, width - 4 - stringWidth(repository) - 2 - age.length);
-  const title = padEnd(cutEnd(sanitizeLine(titleOf(thread)), room), room);
+  const title = padEnd(cutEnd(toScreenLine(titleOf(thread)), room), room);
   const text = status === "read" ? style.dim(title) : isCurrent ? style.bold(title) : title;
   return `${cursor}${selection}${mark} ${style.dim(repository)}${text}  ${style.dim(age)}`;
 }
@@ -331,11 +331,11 @@ function toThreadLines(open: OpenThread, screen: Size, style: Style): string[] {
   const size = splitOf(screen)?.text ?? screen;
   const width = innerWidth(size);
   const address = thread.subject?.html_url ?? "";
-  const title = sanitizeLine(titleOf(thread));
+  const title = toScreenLine(titleOf(thread));
   const head = [
     // The part of the repository's name that the first line has no room for.
     ...(stringWidth(title) > width - asideWidth ? wrapWords(title, width).map(style.bold) : []),
-    ...(address === "" ? [] : [style.dim(cutEnd(sanitizeLine(address), width))]),
+    ...(address === "" ? [] : [style.dim(cutEnd(toScreenLine(address), width))]),
     "",
   ];
   const rows = () =>

@@ -1,6 +1,6 @@
 import type { WireJob, WireRun } from "../../../daemon/contract/forge/actions/shapes.ts";
 import type { Style } from "../../io.ts";
-import { sanitizeLine } from "../../output/sanitize.ts";
+import { toScreenLine } from "../../output/sanitize.ts";
 import { cutEnd, padEnd, padStart } from "../../output/width.ts";
 import {
   bodyHeight,
@@ -198,7 +198,7 @@ function drawEntry(
   const right = `${word} ${padStart(took, 7)}${age}`;
   const left = indent + sign;
   const nameRoom = Math.max(0, room - left.length - right.length);
-  const shown = padEnd(cutEnd(sanitizeLine(name), nameRoom), nameRoom);
+  const shown = padEnd(cutEnd(toScreenLine(name), nameRoom), nameRoom);
   return cutEndOfRow(
     `${indent}${paintOf(state, style)(sign)}${shown}${style.dim(right)}`,
     room,
@@ -216,12 +216,12 @@ function cutEndOfRow(painted: string, room: number, nameRoom: number): string {
 function drawLine(line: LogLine, room: number, style: Style): string {
   if (line.kind === "head") {
     const indent = "  ".repeat(line.section.depth);
-    const title = `${indent}${line.isFolded ? ">" : "v"} ${sanitizeLine(line.section.title)}`;
+    const title = `${indent}${line.isFolded ? ">" : "v"} ${toScreenLine(line.section.title)}`;
     return style.bold(cutEnd(title, room));
   }
   const [, kind, text = line.text] =
     /^::(error|warning|notice|debug)(?: [^:]*)?::(.*)$/s.exec(line.text) ?? [];
-  const shown = cutEnd("  ".repeat(line.depth) + sanitizeLine(text), room);
+  const shown = cutEnd("  ".repeat(line.depth) + toScreenLine(text), room);
   if (kind === "error") return style.red(shown);
   return kind === "warning" ? style.yellow(shown) : shown;
 }

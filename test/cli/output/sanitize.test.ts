@@ -1,6 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { toRowField, sanitizeText, sanitizeLine } from "../../../cli/output/sanitize.ts";
+import {
+  toRowField,
+  sanitizeText,
+  toScreenLine,
+  sanitizeLine,
+} from "../../../cli/output/sanitize.ts";
 import { cases } from "../../support/property.ts";
 
 // oxlint-disable-next-line no-control-regex -- the pattern matches characters that must be removed
@@ -99,4 +104,15 @@ test("a row field can be undone", () => {
     ),
     cases(),
   );
+});
+
+test("a line of a screen has emoji in parts, of which every terminal knows the width", () => {
+  expect(toScreenLine("a \u{1f469}\u200d\u{1f469}\u200d\u{1f467} b")).toBe(
+    "a \u{1f469}\u{1f469}\u{1f467} b",
+  );
+  expect(toScreenLine("\u2764\ufe0f\u200d\u{1f525}")).toBe("\u2764\u{1f525}");
+  expect(toScreenLine("\u{1f44d}\u{1f3fd}!")).toBe("\u{1f44d}!");
+  expect(toScreenLine("\u{1f9d1}\u{1f3fb}\u200d\u{1f680}")).toBe("\u{1f9d1}\u{1f680}");
+  // Persian and Indic scripts need their joiners.
+  expect(toScreenLine("\u0646\u0645\u06cc\u200c\u062e")).toBe("\u0646\u0645\u06cc\u200c\u062e");
 });

@@ -72,6 +72,7 @@ function folderPages(
       cli.io.note(
         `The provider could not list this folder; these are the last known items (${body.error_code ?? "failed"}).`,
       );
+    if (isFirst) noteAge(cli, body.listed_at, failure !== undefined);
     cursor = body.next_cursor ?? undefined;
     return {
       items: body.items,
@@ -92,6 +93,18 @@ function folderPages(
     next: (last) => read(last.limit ?? undefined, false),
   };
 }
+
+/** Tells people how old a listing is that was not just made. */
+function noteAge(cli: CliContext, listedAt: string | null | undefined, isFailed: boolean): void {
+  const at = Date.parse(listedAt ?? "");
+  const seconds = Math.floor((cli.clock() - at) / 1000);
+  if (cli.output.isMachine || Number.isNaN(at) || (seconds < FRESH_SECONDS && !isFailed)) return;
+  const age = seconds < 120 ? `${seconds} seconds` : `${Math.floor(seconds / 60)} minutes`;
+  cli.io.note(`Listed ${age} ago; --refresh lists the folder again.`);
+}
+
+/** A younger listing is as good as a new one. */
+const FRESH_SECONDS = 10;
 
 const largestPage = 1000;
 

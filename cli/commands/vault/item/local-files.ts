@@ -121,11 +121,11 @@ type PartSystem = Pick<System, "pid" | "random" | "isProcessAlive">;
 
 /** Returns a mark that names this process as the only writer of a part file. */
 export function toOwnerMark({ pid, random }: PartSystem): string {
-  return `~${pid}-${Buffer.from(random(4)).toString("hex")}`;
+  return `~${pid}_${Buffer.from(random(4)).toString("hex")}`;
 }
 
 /** The end of a part's name: the entity tag of its version and, while a process writes to it, that process. */
-const PART_END = /\.([\w-]{8,64})(?:~(\d{1,10})-[0-9a-f]{8})?$/;
+const PART_END = /\.([\w-]{8,64})(?:~(\d{1,10})_[0-9a-f]{8})?$/;
 
 function createPartFinder(): PartFinder {
   const folders = new Map<string, Promise<readonly string[]>>();

@@ -503,7 +503,7 @@ describe("a download that is stopped in the middle", () => {
 
   test("a part of a killed process is resumed, that of a running one is not", async () => {
     await inWork([big], async (at) => {
-      const owned = (pid: number) => partName.replace(".croft-part", `~${pid}-0badcafe.croft-part`);
+      const owned = (pid: number) => partName.replace(".croft-part", `~${pid}_0badcafe.croft-part`);
       await writeFile(join(at.work, owned(77)), half);
       await writeFile(join(at.work, owned(78)), half);
       const ranges: unknown[] = [];

@@ -458,3 +458,19 @@ describe("item mkdir", () => {
     });
   });
 });
+
+test("an item is found by its name in another Unicode form than the storage has", async () => {
+  const items = toItems({ "cafe\u0301/": "", "cafe\u0301/re\u0301sume\u0301.txt": "text" });
+  await inWork("cat", { items }, async (at) => {
+    expect(await at.go("home:/caf\u00e9/r\u00e9sum\u00e9.txt")).toMatchObject({
+      code: 0,
+      out: "text",
+    });
+  });
+  // No second folder is made beside it.
+  await inWork("mkdir", { items }, async (at) => {
+    expect((await at.go("home:/caf\u00e9 --json")).error()).toMatchObject({
+      code: "name_collision",
+    });
+  });
+});
