@@ -1,6 +1,13 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { parseQuery } from "../../../../../daemon/vault/search/query.ts";
 import type { Transaction } from "../../../../../storage/engine/database.ts";
+import {
+  type MigratableDatabase,
+  migrate,
+  readMigrations,
+} from "../../../../../storage/engine/migrate.ts";
+import { openPostgres } from "../../../../../storage/engine/postgres.ts";
+import { openSqlite } from "../../../../../storage/engine/sqlite.ts";
 import { insertTopic, updateTopic } from "../../../../../storage/tables/vault/documents/topics.ts";
 import { toAccountId, toConnectionId } from "../../../../../storage/tables/vault/ids.ts";
 import {
@@ -11,6 +18,14 @@ import { replaceFolderItems, softDeleteItem } from "../../../../../storage/table
 import { putSearchEntry, searchEntries } from "../../../../../storage/tables/vault/search.ts";
 import { insertVaultUser } from "../../../../../storage/tables/vault/users.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
+import { createPgliteServer } from "../../../../support/storage/pglite.ts";
+
+const clock = () => 9_000;
+const openEmpty = {
+  sqlite: async (): Promise<MigratableDatabase> => openSqlite({ path: ":memory:", clock }),
+  postgres: async (): Promise<MigratableDatabase> =>
+    openPostgres({ url: await (await createPgliteServer()).createPool(), clock }),
+};
 
 test("items below a folder are found by their parents, without a scan of the connection", async () => {
   const db = await openTestDatabase({ engine: "sqlite" });
@@ -68,6 +83,9 @@ describe.each(["sqlite", "postgres"] as const)("items on %s", (engine) => {
 });
 
 const mira = toAccountId("mira");
+const CONNECTION = `INSERT INTO vault_connections
+  (id, user_id, provider, display_name, settings, credentials, status, generation, created_at)
+  VALUES ('c', 'mira', 'memory', 'Memory', '{}', '', 'connected', 1, 1)`;
 
 function item(id: string, kind: "file" | "folder" = "file") {
   return {
@@ -90,10 +108,7 @@ async function openScene(engine: "sqlite" | "postgres") {
     await insertTopic(tx, {
       ...{ id: "topic", userId: mira, name: "Deals", nameKey: "deals", description: "" },
     });
-    await tx.run(
-      `INSERT INTO vault_connections (id, user_id, provider, display_name, settings, credentials, status, generation, created_at)
-       VALUES ('c', 'mira', 'memory', 'Memory', '{}', '', 'connected', 1, 1)`,
-    );
+    await tx.run(CONNECTION);
   });
   const rowOf = async (id: string) =>
     (await db.get<{ id: string }>("SELECT id FROM vault_items WHERE provider_item_id = ?", id))
@@ -124,3 +139,54 @@ async function openScene(engine: "sqlite" | "postgres") {
     [Symbol.asyncDispose]: () => db.close(),
   };
 }
+
+test.each(["sqlite", "postgres"] as const)(
+  "topics of analysed items become links at an upgrade, on %s",
+  async (engine) => {
+    const db = await openEmpty[engine]();
+    onTestFinished(() => db.close());
+    const all = readMigrations();
+    await migrate(
+      db,
+      all.slice(
+        0,
+        all.findIndex(({ name }) => name === "vault_item_topics"),
+      ),
+    );
+    await db.transaction(async (tx) => {
+      await insertVaultUser(tx, {
+        ...{ id: mira, handle: "mira", email: "mira@example.org", passwordHash: "", role: "user" },
+        passwordMustChange: false,
+      });
+      const topic = { description: "", nameKey: "tax" };
+      await insertTopic(tx, { ...topic, id: "own", userId: mira, name: "Tax" });
+      await insertTopic(tx, { ...topic, id: "system", userId: undefined, name: "Tax" });
+      await insertTopic(tx, {
+        ...topic,
+        id: "travel",
+        userId: undefined,
+        name: "Travel",
+        nameKey: "travel",
+      });
+      await tx.run(CONNECTION);
+      for (const [id, topics] of [
+        ["a", '["Tax"]'],
+        ["b", '["Travel"]'],
+        ["c", '["Deleted"]'],
+        ["d", "[]"],
+      ] as const)
+        await tx.run(
+          `INSERT INTO vault_items (id, connection_id, user_id, provider_item_id, name, sort_key, kind, parent_ref,
+             analysis_status, semantic_index_status, topics) VALUES (?, 'c', 'mira', ?, ?, ?, 'file', '', 'ready', 'none', ?)`,
+          ...[id, id, id, Buffer.from(id), topics],
+        );
+    });
+    await migrate(db, all);
+    expect(
+      await db.all("SELECT item_id, topic_id FROM vault_item_topics ORDER BY item_id"),
+    ).toEqual([
+      { item_id: "a", topic_id: "own" },
+      { item_id: "b", topic_id: "travel" },
+    ]);
+  },
+);
