@@ -6,11 +6,13 @@ const resultsFile = process.env["CROFT_TEST_RESULTS"];
 const oneMinuteMs = 60_000;
 /**
  * Files of a process of their own: one replaces a module of Node, which in a shared process other files have loaded already,
- * one counts the blocks of code that run, which V8 does exactly only for functions compiled after the counting began.
+ * one counts the blocks of code that run, which V8 does exactly only for functions compiled after the counting began, one
+ * counts open files and runs the garbage collector.
  */
 const isolated = [
   "test/unit/storage/objects/file-objects.test.ts",
   "test/unit/daemon/forge/rendering/growth.test.ts",
+  "test/api/resets.test.ts",
 ];
 
 /** The layers of the suite; each is its own project so that `vitest --project unit` runs one of them. */
@@ -36,6 +38,7 @@ export default defineConfig({
       layer("isolated", isolated, oneMinuteMs),
       layer("api", ["test/api/**/*.test.ts", "test/conformance/**/*.test.ts"], oneMinuteMs, {
         isolate: false,
+        exclude: isolated,
       }),
       layer("property", ["test/property/**/*.test.ts"], 3 * oneMinuteMs),
       layer("browser", ["test/browser/**/*.test.ts"], oneMinuteMs),

@@ -38,7 +38,7 @@ import {
   toListenError,
   toSshPort,
 } from "./http/listen.ts";
-import type { NodeHandler } from "./http/server.ts";
+import { createDoor } from "./http/server.ts";
 import type { SshServer } from "./forge/git/ssh/ssh-server.ts";
 import { createLimiter } from "./http/limits.ts";
 import { openCertificate, watchCertificate } from "./http/tls.ts";
@@ -159,24 +159,6 @@ async function listenSsh(ssh: SshServer, settings: Settings): Promise<number> {
   } catch (error) {
     throw toListenError(error as NodeJS.ErrnoException, settings.host, port, "--ssh-port");
   }
-}
-
-/** Wraps the handler: answers requests with 503 and `Retry-After` until `open` is called. */
-function createDoor(handler: NodeHandler): {
-  readonly handler: NodeHandler;
-  readonly open: () => void;
-} {
-  let isOpen = false;
-  return {
-    handler: (message, response) => {
-      if (isOpen) return handler(message, response);
-      const headers = { "Retry-After": "1", "Content-Type": "text/plain", Connection: "close" };
-      response.writeHead(503, headers).end("croft is starting\n");
-    },
-    open: () => {
-      isOpen = true;
-    },
-  };
 }
 
 /**

@@ -21,8 +21,8 @@ export interface Owner extends AsyncDisposable {
   handOver<T extends Owned>(resource: T): T;
 }
 
-export function createOwner(): Owner {
-  const owned = new Set<Owned>();
+export function createOwner(...resources: readonly Owned[]): Owner {
+  const owned = new Set<Owned>(resources);
   return {
     own(resource) {
       owned.add(resource);

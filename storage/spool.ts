@@ -1,10 +1,11 @@
 import { open, unlink } from "node:fs/promises";
 import { addAbortSignal, type Readable } from "node:stream";
+import { createOwner } from "./owner.ts";
 
 /** A stream that was written to disk first, so that its length is known. */
 export interface Spooled {
   readonly size: number;
-  /** The same bytes. Destroying it closes the file. */
+  /** The same bytes. Destroying it closes the file; the receiver owns it. */
   readonly stream: Readable;
 }
 
@@ -21,22 +22,21 @@ export async function spool(
     readonly onBytes?: (bytes: number) => void;
   } = {},
 ): Promise<Spooled> {
-  const file = await open(path, "wx+", 0o600).catch((error: unknown) => {
-    content.destroy();
-    throw error;
-  });
+  await using owner = createOwner();
+  owner.own(content);
+  const file = owner.own(await open(path, "wx+", 0o600));
   try {
     await unlink(path);
     if (options.signal !== undefined) addAbortSignal(options.signal, content);
     await file.writeFile(counted(content, options.onBytes));
     const { size } = await file.stat();
-    const stream = file.createReadStream({ start: 0 });
+    owner.handOver(content);
+    const stream = owner.handOver(file).createReadStream({ start: 0 });
     // The reader may have refused the upload already; a late error must not end the process.
     stream.on("error", () => undefined);
     return { size, stream };
   } catch (error) {
     content.destroy(error as Error);
-    await file.close();
     throw error;
   }
 }

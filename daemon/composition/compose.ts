@@ -82,7 +82,11 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
         sessions: [people.vault.sessions, webSessions, people.forge.passwordResets],
         objects: objects.store,
         uploads: vault.uploads,
-        backUp: createNightlyBackup({ ...toBackupInput(input), random: Math.random }, db, newId),
+        backUp: createNightlyBackup(
+          { ...toBackupInput(input), random: Math.random, log },
+          db,
+          newId,
+        ),
         backupSchedule: input.settings.backupSchedule,
       }),
     ]),

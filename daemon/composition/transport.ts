@@ -91,7 +91,7 @@ export function createTransport(
     app: bindRoutes(api, routes, binder),
   });
   const reportBug: BugReport = (error, request) =>
-    log.error({ err: error, request_id: request.id }, "a page failed");
+    log.error({ err: error, request_id: request?.id }, "a page failed");
   const servicePages = openServicePages(deps, parts, { metrics, accepts: () => accepts });
   const pageServer = createPageServer({
     answerPage: createPageHandler({
@@ -148,7 +148,7 @@ export function createTransport(
   };
 }
 
-type BugReport = (error: unknown, request: { readonly id: string }) => void;
+type BugReport = (error: unknown, request: { readonly id: string } | undefined) => void;
 
 function openServicePages(
   { db, input, stores, queue }: ServiceDeps,

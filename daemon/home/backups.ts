@@ -10,6 +10,7 @@ import { toDataDirectory } from "../../storage/data-directory.ts";
 import type { Database } from "../../storage/engine/database.ts";
 import { claimInstanceValue } from "../../storage/tables/common/instance.ts";
 import { type BucketSetting, toBucketUrl } from "../settings/types.ts";
+import type { Log } from "../utilities/logging.ts";
 import { type BucketInput, inBucket } from "./backup-bucket.ts";
 import { readSettingsCopy } from "./backup-settings.ts";
 import type { DaemonInput } from "./daemon-input.ts";
@@ -100,7 +101,7 @@ export function listBackupsIn(
  * or when the database is on a server. If one of them fails, the backup to the other is still written.
  */
 export function createNightlyBackup(
-  input: BackupInput & BucketInput,
+  input: BackupInput & BucketInput & { readonly log: Pick<Log, "warn"> },
   db: Database,
   newId: () => string,
 ): ((signal: AbortSignal) => Promise<void>) | undefined {
@@ -109,20 +110,25 @@ export function createNightlyBackup(
   if ((folder === undefined && place === undefined) || settings.databaseUrl !== undefined)
     return undefined;
   const passphrase = settings.backupPassphrase;
+  const onWritten = ({ leftOut, leftOutCount }: BackupSummary) => {
+    if (leftOutCount > 0)
+      input.log.warn({ count: leftOutCount, leftOut }, "left files out of the scheduled backup");
+  };
   return async (signal) => {
     const home = { ...toHome(input), mark: "nightly", passphrase };
     const toFolder = async () => {
       if (folder !== undefined)
-        await writeNightlyBackup({ ...home, folder, count: backupCount, signal });
+        await writeNightlyBackup({ ...home, folder, count: backupCount, signal, onWritten });
     };
     const toBucket = async () => {
       if (place === undefined) return;
       const id = await claimInstanceValue(db, HOME, newId().replaceAll("-", "").slice(-8), clock());
       await inBucket(input, place, signal, async (backups) => {
         const bytes = await estimateBackup(home);
-        await backups.put({ now: home.now, home: id, bytes }, (write) =>
+        const { result } = await backups.put({ now: home.now, home: id, bytes }, (write) =>
           writeBackup({ ...home, write }),
         );
+        onWritten(result);
         await backups.prune(id, backupCount);
       });
     };

@@ -245,10 +245,10 @@ export function bindRoutes<Caller>(
         await api.authorize(caller, declared, request, rawParams);
       } else if (!(await isStillSignedIn(caller, request))) throw revokedMeanwhile();
     }
-    const answer = route.handler({ caller, params, query, body, request });
+    const answer = () => route.handler({ caller, params, query, body, request });
     const isForm =
       declared.body !== undefined && "kind" in declared.body && declared.body.kind === "multipart";
-    return isForm ? closingFile(body as MultipartForm<unknown>, answer) : answer;
+    return isForm ? closingFile(body as MultipartForm<unknown>, answer) : answer();
   }
 
   async function isStillSignedIn(

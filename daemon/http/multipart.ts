@@ -4,6 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { Transform, type Readable } from "node:stream";
 import { Busboy, type BusboyHeaders } from "@fastify/busboy";
+import { discard } from "../../storage/owner.ts";
 import { spool, type Spooled } from "../../storage/spool.ts";
 import { toMediaType } from "../contract/media-type.ts";
 import { AppError } from "../errors.ts";
@@ -147,18 +148,24 @@ export function readMultipart(
 }
 
 /**
- * Waits for the answer to a form, then closes its file if that was spooled: a handler that refuses leaves it unread, and Node
+ * Returns the answer to a form, and closes its file if that was spooled: a handler that refuses leaves it unread, and Node
  * ends a process that forgets an open file.
  */
 export async function closingFile<T>(
   { file }: MultipartForm<unknown>,
-  answer: T | Promise<T>,
+  answer: () => T | Promise<T>,
 ): Promise<T> {
   try {
-    return await answer;
+    return await answer();
   } finally {
-    if (file?.size !== undefined) file.stream.destroy();
+    if (file?.size !== undefined) discard(file.stream);
   }
+}
+
+/** Gives up the file of a form that is refused: closes a spooled file, and reads the rest of one that is arriving. */
+export function giveUpFile({ file }: MultipartForm<unknown>): void {
+  if (file?.size === undefined) file?.stream.resume();
+  else discard(file.stream);
 }
 
 /** Returns a stream of the file that ends only after the rest of the form has arrived, and fails when that is invalid. */

@@ -122,22 +122,25 @@ export function cutRevokedBody(
 ): void {
   if (message.complete) return;
   const check = async (): Promise<boolean> => {
-    try {
-      if (await isStillSignedIn()) return true;
-      message.destroy(revokedMeanwhile());
-    } catch (error) {
-      message.destroy(error as Error);
-    }
+    if (await isStillSignedIn()) return true;
+    message.destroy(revokedMeanwhile());
     return false;
   };
-  const timer = setInterval(() => void check(), checkMs);
+  const fail = (error: unknown) => {
+    message.destroy(error as Error);
+  };
+  const timer = setInterval(() => {
+    check().catch(fail);
+  }, checkMs);
   timer.unref();
   message.once("close", () => clearInterval(timer));
   const push = message.push.bind(message);
   message.push = (chunk: Buffer | null, encoding?: BufferEncoding) => {
     if (chunk !== null) return push(chunk, encoding);
     clearInterval(timer);
-    void check().then((isValid) => isValid && push(null));
+    check()
+      .then((isValid) => isValid && push(null))
+      .catch(fail);
     return false;
   };
 }

@@ -5,7 +5,7 @@ import { describeIssue } from "../contract/issue-text.ts";
 import type { BodyMemory } from "./body-memory.ts";
 import type { Api, FormLimit, ReadBody, ServerRequest } from "./handle.ts";
 import { readFileParts } from "./file-parts.ts";
-import { readMultipart } from "./multipart.ts";
+import { giveUpFile, readMultipart } from "./multipart.ts";
 import { cutStalledBody } from "./request-body.ts";
 
 /** Decodes and validates path, query and body of requests. Every function refuses with the API's own validation error. */
@@ -76,8 +76,7 @@ export function createInputReader(
     try {
       return { fields: parse(declared, fields, form.fields, "body"), file: form.file };
     } catch (error) {
-      // A spooled file occupies disk space until its stream is read.
-      form.file?.stream.resume();
+      giveUpFile(form);
       throw error;
     }
   }

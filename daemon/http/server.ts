@@ -22,20 +22,42 @@ export interface HandlerOptions<Name extends string> {
   /** Exact path to page; GET and HEAD only. A page takes precedence over an API. */
   readonly pages: ReadonlyMap<string, PlainRoute>;
   /** Returns the handler of a protocol without endpoints. It owns its path. */
-  readonly handlerOf?: (path: string, message: IncomingMessage) => NodeHandler | undefined;
+  readonly handlerOf?: (path: string, message: IncomingMessage) => PartHandler | undefined;
   readonly checkHost: (request: IncomingMessage) => HostRefusal | undefined;
   readonly toServerRequest: (message: IncomingMessage, response: ServerResponse) => ServerRequest;
   readonly onRequest: (message: IncomingMessage, response: ServerResponse) => void;
-  readonly onBug: (error: unknown, request: ServerRequest) => void;
+  /** `request` is undefined when the failure has no response. */
+  readonly onBug: (error: unknown, request: ServerRequest | undefined) => void;
 }
 
 export type NodeHandler = (message: IncomingMessage, response: ServerResponse) => void;
+
+/** Serves the requests of one part. A throw or rejection is a bug; the connection is then closed. */
+export type PartHandler = (
+  message: IncomingMessage,
+  response: ServerResponse,
+) => Promise<unknown> | void;
 
 /**
  * Creates the handler of all requests: it checks host and origin and passes the request to the page or the API of its
  * path. One app per API and this switch, not one app mounted into another: h3 loses a mounted app's error bodies.
  */
 export function createNodeHandler<Name extends string>(options: HandlerOptions<Name>): NodeHandler {
+  const route = createRouter(options);
+  return (message, response) => {
+    const fail = (error: unknown) => {
+      response.destroy();
+      options.onBug(error, undefined);
+    };
+    try {
+      route(message, response)?.catch(fail);
+    } catch (error) {
+      fail(error);
+    }
+  };
+}
+
+function createRouter<Name extends string>(options: HandlerOptions<Name>): PartHandler {
   const handlers = new Map(
     Object.values<MountedApi>(options.apis).map(({ app, api }) => [api, toNodeHandler(app)]),
   );
@@ -49,32 +71,23 @@ export function createNodeHandler<Name extends string>(options: HandlerOptions<N
     const api = name === undefined ? undefined : options.apis[name].api;
     const refusal = options.checkHost(message);
     if (refusal !== undefined) {
-      refuse(response, refusal, api);
-      return;
+      return refuse(response, refusal, api);
     }
     const protocol = options.handlerOf?.(pathname, message);
-    if (protocol !== undefined) {
-      protocol(message, response);
-      return;
-    }
-    if (api === undefined) {
-      void servePage(options, message, response, pathname);
-      return;
-    }
+    if (protocol !== undefined) return protocol(message, response);
+    if (api === undefined) return servePage(options, message, response, pathname);
     if (isMalformed(pathname)) {
-      refuse(response, { status: 400, message: `unable to unescape path ${pathname}` }, api);
-      return;
+      return refuse(response, { status: 400, message: `unable to unescape path ${pathname}` }, api);
     }
     if (hasDotSegment(pathname)) {
       const request = options.toServerRequest(message, response);
-      refuseEarly(response, api.notFound(request), api);
-      return;
+      return refuseEarly(response, api.notFound(request), api);
     }
     // A backslash is an ordinary character of a name; the router would take it for a slash.
     const literal = pathname.replaceAll("\\", "%5C");
     const path = api.normalizePath?.(literal) ?? literal;
     if (path !== pathname) message.url = path + target.slice(pathname.length);
-    void handlers.get(api)?.(message as never, response as never);
+    return handlers.get(api)?.(message as never, response as never) as Promise<unknown>;
   };
 }
 
@@ -145,4 +158,22 @@ function isMalformed(pathname: string): boolean {
   } catch {
     return true;
   }
+}
+
+/** Wraps the handler: answers requests with 503 and `Retry-After` until `open` is called. */
+export function createDoor(handler: NodeHandler): {
+  readonly handler: NodeHandler;
+  readonly open: () => void;
+} {
+  let isOpen = false;
+  return {
+    handler: (message, response) => {
+      if (isOpen) return handler(message, response);
+      const headers = { "Retry-After": "1", "Content-Type": "text/plain", Connection: "close" };
+      response.writeHead(503, headers).end("croft is starting\n");
+    },
+    open: () => {
+      isOpen = true;
+    },
+  };
 }

@@ -163,7 +163,11 @@ export function watchCertificate(options: CertificateWatchOptions): CertificateW
     }
   }
 
-  const timer = setInterval(() => void look(), WATCH_MS).unref();
+  const timer = setInterval(() => {
+    look().catch((error: unknown) =>
+      log.warn({ err: error }, "failed to look for a renewed certificate"),
+    );
+  }, WATCH_MS).unref();
   return { look, [Symbol.dispose]: () => clearInterval(timer) };
 }
 

@@ -159,7 +159,9 @@ export function createThreadPool<Input, Output>(
     };
     const isMeasured = "cpuUsage" in thread.worker;
     thread.timer = isMeasured
-      ? setTimeout(() => void check(), waitMs)
+      ? setTimeout(() => {
+          check().catch((error: Error) => stopThread(thread, { kind: "failed", error }));
+        }, waitMs)
       : setTimeout(giveUp, budgetMs);
   };
 

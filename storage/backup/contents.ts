@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from "node:crypto";
+import { sep } from "node:path";
 import { z } from "zod";
 import { StorageError } from "../engine/database.ts";
 
@@ -40,6 +41,9 @@ export const MANIFEST = "MANIFEST.sha256";
  */
 export const FOLDERS = ["objects", "packages", "repositories", "outbox", "files"] as const;
 
+/** The files that users keep, whose permissions and times a backup holds. */
+export const USER_FILES = "files/";
+
 export const backupInfo = z.object({
   format: z.literal(1),
   version: z.string(),
@@ -77,13 +81,17 @@ const SIZE_AT = 124;
 const SIZE_BYTES = 12;
 const HEADER_BYTES = 512;
 
-/** Returns whether a backup may contain a path of an archive; false for paths that leave the folder. */
-export function isContent(path: string): boolean {
+/**
+ * Returns whether a backup may contain a path of an archive; false for paths that leave the folder. A backslash separates
+ * names on Windows only. Writing and restoring ask the same function.
+ */
+export function isContent(path: string, separator: string = sep): boolean {
   const [top = "", ...below] = path.split("/");
   if (below.length === 0)
     return [INFO, DATABASE, CONFIG, KEY_RECORD, SEALED_KEYS, MANIFEST].includes(top);
   const isPlain = below.every((name) => name !== "" && name !== "." && name !== "..");
-  return isPlain && !/[\0\\]/.test(path) && FOLDERS.some((folder) => folder === top);
+  const isName = !path.includes("\0") && (separator === "/" || !path.includes(separator));
+  return isPlain && isName && FOLDERS.some((folder) => folder === top);
 }
 
 const KDF = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 * 1024 };

@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import { copyTime } from "../engine/rotating-backup.ts";
 import { syncFolder } from "../sync.ts";
 import { HEAD_BYTES, isBackupOf } from "./contents.ts";
-import { type BackupOptions, writeBackup } from "./write-backup.ts";
+import { type BackupOptions, type BackupSummary, writeBackup } from "./write-backup.ts";
 
 export interface NightlyBackupOptions extends Omit<BackupOptions, "target" | "write" | "flush"> {
   /** The folder of the backups; it is created. Other files in it stay untouched. */
@@ -11,6 +11,8 @@ export interface NightlyBackupOptions extends Omit<BackupOptions, "target" | "wr
   /** The number of backups to keep, this one included. */
   readonly count: number;
   readonly signal: AbortSignal;
+  /** Receives what the written backup holds and lacks. */
+  readonly onWritten: (summary: BackupSummary) => void;
 }
 
 const NAME = /^croft-home-\d{8}-\d{6}\.tar$/;
@@ -22,7 +24,7 @@ const NAME = /^croft-home-\d{8}-\d{6}\.tar$/;
  * StorageError
  */
 export async function writeNightlyBackup(options: NightlyBackupOptions): Promise<string> {
-  const { folder, count, signal, now } = options;
+  const { folder, count, signal, now, onWritten } = options;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   for (const name of await readdir(folder))
     if (name.endsWith(PARTIAL) && NAME.test(name.slice(0, -PARTIAL.length)))
@@ -30,7 +32,7 @@ export async function writeNightlyBackup(options: NightlyBackupOptions): Promise
   const path = join(folder, `croft-home-${copyTime(now)}.tar`);
   const file = await open(path + PARTIAL, "wx", 0o600);
   try {
-    await writeBackup({
+    const summary = await writeBackup({
       ...options,
       target: folder,
       write: async (chunk) => {
@@ -40,6 +42,7 @@ export async function writeNightlyBackup(options: NightlyBackupOptions): Promise
       flush: () => file.datasync(),
     });
     await file.sync();
+    onWritten(summary);
   } catch (error) {
     await file.close();
     await rm(path + PARTIAL, { force: true });

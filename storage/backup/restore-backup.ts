@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
 import {
-  access,
+  chmod,
+  lstat,
   mkdir,
   open,
   readdir,
@@ -9,11 +9,11 @@ import {
   rename,
   rm,
   rmdir,
+  utimes,
   writeFile,
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { pipeline } from "node:stream/promises";
-import { extract as createExtract } from "tar-stream";
+import type { Header } from "tar-stream";
 import type { DataDirectory } from "../data-directory.ts";
 import { StorageError } from "../engine/database.ts";
 import { copyTime } from "../engine/rotating-backup.ts";
@@ -26,12 +26,12 @@ import {
   DATABASE,
   FOLDERS,
   INFO,
-  isContent,
   KEY_RECORD,
-  MANIFEST,
   openSealedKeys,
   SEALED_KEYS,
+  USER_FILES,
 } from "./contents.ts";
+import { readArchive } from "./read-archive.ts";
 
 /** A restored home. `kept` is the folder with the previous contents; null when the home was empty. */
 export interface RestoredHome {
@@ -85,13 +85,16 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoredHo
   await rm(stage, { recursive: true, force: true });
   try {
     await mkdir(stage, { mode: 0o700 });
-    const files = await unpack(options, stage);
+    await assertReplaceable(directory);
+    const { files, folders } = await unpack(options, stage);
     const info = backupInfo.safeParse(await readJson(join(stage, INFO)));
     if (!info.success)
       throw new StorageError("corrupt", `${name} is a backup of a later croft: upgrade croft`);
     const hasKeys = await restoreKeys(stage, passphrase);
     await prepareCopy(join(stage, DATABASE), name, clock, deleteAllUploads);
     signal.throwIfAborted();
+    // Folders before their parents, which may forbid changes.
+    for (const folder of folders.toReversed()) await setAttributes(folder);
     const replacedFolder = await swap(stage, directory, copyTime(clock()));
     const keys = hasKeys ? "restored" : await restoreKeyRecord(stage, directory);
     const { created_at: createdAt, settings_left_out: leftOut } = info.data;
@@ -112,20 +115,20 @@ async function readJson(path: string): Promise<unknown> {
   }
 }
 
-/** Unpacks and verifies an archive. Returns the number of its files. */
+/** A folder of `files/` with its attributes, which it gets when everything in it is there. */
+interface UnpackedFolder {
+  readonly at: string;
+  readonly mode: number;
+  readonly modifiedAt: Date | undefined;
+}
+
+/** Unpacks and verifies an archive. Returns the number of its files, and the folders below `files/`. */
 async function unpack(
   { source, signal, onProgress }: RestoreOptions,
   stage: string,
-): Promise<number> {
-  const damaged = (reason: string, cause?: unknown) =>
-    new StorageError(
-      "corrupt",
-      `${source.name} is not a whole backup (${reason}); nothing was replaced`,
-      { cause },
-    );
+): Promise<{ readonly files: number; readonly folders: readonly UnpackedFolder[] }> {
   const archive = await source.open();
-  const found = await open(join(stage, ".found"), "w", 0o600);
-  const extract = createExtract();
+  const folders: UnpackedFolder[] = [];
   let done = 0;
   async function* counted(chunks: AsyncIterable<Uint8Array>) {
     for await (const chunk of refuseCompressed(chunks, source.name)) {
@@ -134,51 +137,63 @@ async function unpack(
       yield chunk;
     }
   }
-  const reading = pipeline(archive, counted, extract);
-  // Reported by the loop, which ends with it.
-  reading.catch(() => undefined);
-  let files = 0;
-  let isComplete = false;
+  const attributesOf = ({ mode, mtime }: Header) => ({
+    // Only permissions: no file of a backup runs as its owner.
+    mode: mode & 0o777,
+    modifiedAt: mtime,
+  });
   try {
-    for await (const entry of extract) {
-      const { name, type } = entry.header;
-      const path = name.replace(/\/$/, "");
-      const isFolder = type === "directory";
-      if (isFolder ? !isContent(`${path}/x`) : type !== "file" || !isContent(path))
-        throw damaged(`it holds ${JSON.stringify(name)}`);
-      if (isComplete) throw damaged("it has bytes after its end");
-      const at = join(stage, path);
-      if (isFolder) {
+    const files = await readArchive(counted(archive), source.name, {
+      consequence: "; nothing was replaced",
+      async onFolder(path, header) {
+        const at = join(stage, path);
         await mkdir(at, { recursive: true, mode: 0o700 });
-        entry.resume();
-        continue;
-      }
-      await mkdir(dirname(at), { recursive: true, mode: 0o700 });
-      const hash = await writeSynced(at, entry as AsyncIterable<Buffer>);
-      if (path === MANIFEST) isComplete = true;
-      else {
-        files += 1;
-        await found.writeFile(`${hash}  ${path}\n`);
-      }
-    }
-    await reading;
+        if (path.startsWith(USER_FILES)) folders.push({ at, ...attributesOf(header) });
+      },
+      async onFile(path, content, header) {
+        const at = join(stage, path);
+        await mkdir(dirname(at), { recursive: true, mode: 0o700 });
+        const hash = await writeSynced(at, content);
+        if (path.startsWith(USER_FILES)) await setAttributes({ at, ...attributesOf(header) });
+        return hash;
+      },
+    });
+    return { files, folders };
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof StorageError || isFileError(error)) throw error;
-    throw damaged(error instanceof Error ? error.message : String(error), error);
-  } finally {
-    await found.close();
+    throw error;
   }
-  if (!isComplete) throw damaged("its end is missing");
-  const [listedHash, unpackedHash] = await Promise.all(
-    [MANIFEST, ".found"].map((name) => hashOf(join(stage, name))),
-  );
-  if (listedHash !== unpackedHash) throw damaged("a file differs from its SHA-256");
-  for (const name of [INFO, DATABASE])
-    await access(join(stage, name)).catch((error: unknown) => {
-      throw damaged(`it has no ${name}`, error);
+}
+
+async function setAttributes({ at, mode, modifiedAt }: UnpackedFolder): Promise<void> {
+  await chmod(at, mode);
+  if (modifiedAt !== undefined) await utimes(at, modifiedAt, modifiedAt);
+}
+
+/**
+ * Looks before anything is unpacked whether the folders can be replaced by a rename. @throws StorageError `failed` for a
+ * mount point, which cannot be renamed, and a link, whose content would come to another disk
+ */
+async function assertReplaceable({ root }: DataDirectory): Promise<void> {
+  const { dev } = await lstat(root);
+  for (const name of FOLDERS) {
+    const path = join(root, name);
+    const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT") throw error;
     });
-  return files;
+    if (found === undefined) continue;
+    const kind = found.isSymbolicLink()
+      ? "a link"
+      : found.dev !== dev
+        ? "a mount point"
+        : undefined;
+    if (kind !== undefined)
+      throw new StorageError(
+        "failed",
+        `${path} is ${kind}, which a restore would replace by a folder on the disk of the home: restore to a new home ` +
+          "(--home), or move its content into a plain folder first; nothing was replaced",
+      );
+  }
 }
 
 /** Users often compress archives. @throws StorageError `corrupt` for gzip, with the command that helps */
@@ -198,12 +213,6 @@ async function* refuseCompressed(
   }
 }
 
-/** A failure of this disk does not mean a damaged archive, except for names that croft never writes. */
-function isFileError(error: unknown): boolean {
-  const code = String((error as NodeJS.ErrnoException).code ?? "");
-  return /^E[A-Z]+$/.test(code) && !["EEXIST", "ENOTDIR", "EISDIR", "ENAMETOOLONG"].includes(code);
-}
-
 async function writeSynced(path: string, content: AsyncIterable<Buffer>): Promise<string> {
   const hash = createHash("sha256");
   const file = await open(path, "wx", 0o600);
@@ -219,14 +228,10 @@ async function writeSynced(path: string, content: AsyncIterable<Buffer>): Promis
   return hash.digest("hex");
 }
 
-async function hashOf(path: string): Promise<string> {
-  const hash = createHash("sha256");
-  await pipeline(createReadStream(path), hash);
-  return hash.digest("hex");
-}
-
 /**
- * Opens the sealed keys into `keys/` of the stage, and the whole config file in the place of the one without secrets; false when the backup has no keys, or no passphrase was given. */
+ * Opens the sealed keys into `keys/` of the stage, and the whole config file in the place of the one without secrets; false
+ * when no passphrase was given.
+ */
 async function restoreKeys(stage: string, passphrase: string | undefined): Promise<boolean> {
   if (passphrase === undefined) return false;
   const sealed = await readFile(join(stage, SEALED_KEYS)).catch((error: unknown) => {

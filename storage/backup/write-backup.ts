@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
+import { once } from "node:events";
+import type { Dirent } from "node:fs";
 import { open, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { pack as createPack, type Pack } from "tar-stream";
 import type { DataDirectory } from "../data-directory.ts";
 import { StorageError } from "../engine/database.ts";
@@ -10,12 +13,16 @@ import {
   DATABASE,
   FOLDERS,
   INFO,
+  isContent,
   KEY_RECORD,
   MANIFEST,
   SEALED_KEYS,
   sealKeys,
   type SettingsCopy,
+  USER_FILES,
 } from "./contents.ts";
+import { proof, readArchive } from "./read-archive.ts";
+import { inOne, READ_FLAGS, readWhole } from "./read-files.ts";
 
 export interface BackupOptions {
   readonly directory: DataDirectory;
@@ -51,12 +58,30 @@ const FLUSH_BYTES = 8 * 1024 * 1024;
 export interface BackupSummary {
   readonly files: number;
   readonly bytes: number;
+  /** What the archive lacks, at most `LEFT_OUT_MAX` of it. */
+  readonly leftOut: readonly LeftOut[];
+  readonly leftOutCount: number;
 }
+
+/** Something in a folder of the home that a backup does not hold as it is. */
+export interface LeftOut {
+  /** From the home on. */
+  readonly path: string;
+  /**
+   * `link`: a symbolic link. `special`: a device, socket or named pipe. `name`: not valid UTF-8, or no archive may hold it.
+   * `unreadable`: the system refused to read it. `truncated`: it became
+   * shorter or unreadable while it was read, and ends in zeros.
+   */
+  readonly reason: "link" | "special" | "name" | "unreadable" | "truncated";
+}
+
+const LEFT_OUT_MAX = 100;
 
 /**
  * Writes a backup of a data directory with an embedded database, whether a daemon serves it or not, in constant memory.
  * The database is copied first, by SQLite's online backup. References of a repository are read before its objects, so a
- * concurrent push does no harm; data that is deleted meanwhile may be missing from the backup.
+ * concurrent push does no harm; data that is deleted meanwhile may be missing from the backup. The archive is read back as a
+ * restore would while it is written. What cannot be read is left out and named in the result.
  * @throws StorageError, and errors of `write`
  */
 export async function writeBackup(options: BackupOptions): Promise<BackupSummary> {
@@ -69,7 +94,13 @@ export async function writeBackup(options: BackupOptions): Promise<BackupSummary
     await removeAbandoned(directory.tmp);
     await backupDatabase(directory.database, copy);
     const pack = createPack();
-    const contents = writeContents(pack, options, copy, manifest);
+    const leftOut: LeftOut[] = [];
+    let leftOutCount = 0;
+    const leaveOut = (path: string, reason: LeftOut["reason"]) => {
+      leftOutCount += 1;
+      if (leftOut.length < LEFT_OUT_MAX) leftOut.push({ path, reason });
+    };
+    const contents = writeContents(pack, options, { copy, manifest, leaveOut });
     // The reader below reports the failure.
     const produced = contents.catch((error: Error) => {
       pack.destroy(error);
@@ -80,6 +111,10 @@ export async function writeBackup(options: BackupOptions): Promise<BackupSummary
     let writing = Promise.resolve();
     let flushing = Promise.resolve();
     let unflushed = 0;
+    const proving = new PassThrough();
+    const proven = readArchive(proving, "what was written", proof);
+    // The loop reports the failure.
+    proven.catch(() => undefined);
     try {
       for await (const chunk of pack) {
         bytes += (chunk as Uint8Array).byteLength;
@@ -87,6 +122,7 @@ export async function writeBackup(options: BackupOptions): Promise<BackupSummary
         writing = write(chunk as Uint8Array);
         // The next iteration reports the failure, or the code after the loop.
         writing.catch(() => undefined);
+        if (!proving.write(chunk)) await Promise.race([once(proving, "drain"), proven]);
         unflushed += (chunk as Uint8Array).byteLength;
         if (flush === undefined || unflushed < FLUSH_BYTES) continue;
         unflushed = 0;
@@ -95,11 +131,16 @@ export async function writeBackup(options: BackupOptions): Promise<BackupSummary
         flushing.catch(() => undefined);
       }
       await Promise.all([writing, flushing]);
+      // A failure to read the home is the cause of an archive without end.
+      await contents;
+      proving.end();
+      await proven;
     } finally {
       pack.destroy();
+      proving.destroy();
       await produced;
     }
-    return { files: await contents, bytes };
+    return { files: await contents, bytes, leftOut, leftOutCount };
   } finally {
     await rm(copy, { force: true });
     await rm(manifest, { force: true });
@@ -131,11 +172,12 @@ export async function estimateBackup({
 }: Pick<BackupOptions, "directory" | "repositories">): Promise<number> {
   let bytes = (await sizeOf(directory.database)) ?? 0;
   const count = async (path: string): Promise<void> => {
-    const entries = await readdir(path, { withFileTypes: true }).catch(ignoreMissing);
-    for (const entry of entries ?? []) {
+    // The backup itself reports what cannot be read.
+    const entries = await readdir(path, { withFileTypes: true }).catch(() => []);
+    for (const entry of entries) {
       const at = join(path, entry.name);
       if (entry.isDirectory()) await count(at);
-      else bytes += HEADER_BYTES + ((await sizeOf(at)) ?? 0);
+      else if (entry.isFile()) bytes += HEADER_BYTES + ((await sizeOf(at)) ?? 0);
     }
   };
   for (const folder of FOLDERS) await count(pathOf(folder, directory, repositories));
@@ -165,15 +207,23 @@ async function writeContents(
     version,
     now,
   }: BackupOptions,
-  copy: string,
-  manifestPath: string,
+  {
+    copy,
+    manifest: manifestPath,
+    leaveOut,
+  }: {
+    readonly copy: string;
+    readonly manifest: string;
+    readonly leaveOut: (path: string, reason: LeftOut["reason"]) => void;
+  },
 ): Promise<number> {
   const manifest = await open(manifestPath, "w", 0o600);
   const mtime = new Date(now);
   let files = 0;
-  const add = async (name: string, size: number, content: AsyncIterable<Buffer>) => {
+  const add = async (header: FileHeader, content: AsyncIterable<Buffer>) => {
+    const { name } = header;
     const hash = createHash("sha256");
-    const entry = pack.entry({ name, size, mode: 0o600, mtime });
+    const entry = pack.entry({ mode: 0o600, mtime, ...header });
     for await (const chunk of content) {
       hash.update(chunk);
       if (!entry.write(chunk)) await drained(entry);
@@ -183,14 +233,32 @@ async function writeContents(
     files += 1;
     await manifest.writeFile(`${hash.digest("hex")}  ${name}\n`);
   };
-  const addBytes = (name: string, bytes: Buffer) => add(name, bytes.byteLength, once(bytes));
+  const addBytes = (name: string, bytes: Buffer) =>
+    add({ name, size: bytes.byteLength }, inOne(bytes));
   const addFile = async (name: string, path: string) => {
-    const size = await sizeOf(path);
-    if (size === undefined) return;
-    // A small file may be replaced at any moment; it is read at once.
-    if (size > SMALL_BYTES) return add(name, size, readExactly(path, size));
-    const bytes = await readFile(path).catch(ignoreMissing);
-    if (bytes !== undefined) await addBytes(name, bytes);
+    // Opened before the archive names it: a file that cannot be read is left out.
+    const file = await open(path, READ_FLAGS).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT") leaveOut(name, "unreadable");
+    });
+    if (file === undefined) return;
+    try {
+      const stats = await file.stat();
+      const attributes = name.startsWith(USER_FILES) && {
+        mode: stats.mode & 0o777,
+        mtime: stats.mtime,
+      };
+      const content = await readWhole(file, stats.size);
+      if (content === undefined) leaveOut(name, "unreadable");
+      else if (Buffer.isBuffer(content))
+        await add({ name, size: content.byteLength, ...attributes }, inOne(content));
+      else
+        await add(
+          { name, size: stats.size, ...attributes },
+          content(() => leaveOut(name, "truncated")),
+        );
+    } finally {
+      await file.close();
+    }
   };
   /** A daemon that starts meanwhile empties `tmp/`: without these files an archive cannot be restored. */
   const addOwn = async (name: string, path: string) => {
@@ -202,15 +270,25 @@ async function writeContents(
     await addFile(name, path);
   };
   const addFolder = async (name: string, path: string): Promise<void> => {
-    const entries = await readdir(path, { withFileTypes: true }).catch(ignoreMissing);
-    if (entries === undefined) return;
-    pack.entry({ name: `${name}/`, type: "directory", mode: 0o700, mtime });
-    const isObjects = (entry: { readonly name: string }) => Number(entry.name === "objects");
+    const options = { withFileTypes: true, encoding: "buffer" } as const;
+    const entries = await readdir(path, options).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT") leaveOut(name, "unreadable");
+    });
+    const stats = entries && (await stat(path).catch(ignoreMissing));
+    if (entries === undefined || stats === undefined) return;
+    const attributes = name.startsWith(USER_FILES)
+      ? { mode: stats.mode & 0o777, mtime: stats.mtime }
+      : { mode: 0o700, mtime };
+    pack.entry({ name: `${name}/`, type: "directory", ...attributes });
+    const isObjects = (entry: Dirent<Buffer>) => Number(entry.name.equals(OBJECTS));
     for (const entry of entries.toSorted((a, b) => isObjects(a) - isObjects(b))) {
-      const [below, at] = [`${name}/${entry.name}`, join(path, entry.name)];
+      const text = entry.name.toString();
+      const [below, at] = [`${name}/${text}`, join(path, text)];
       if (at === target) continue;
-      if (entry.isDirectory()) await addFolder(below, at);
+      if (!entry.name.equals(Buffer.from(text)) || !isContent(below)) leaveOut(below, "name");
+      else if (entry.isDirectory()) await addFolder(below, at);
       else if (entry.isFile()) await addFile(below, at);
+      else leaveOut(below, entry.isSymbolicLink() ? "link" : "special");
     }
   };
 
@@ -241,7 +319,15 @@ async function writeContents(
   return files;
 }
 
-const SMALL_BYTES = 1024 * 1024;
+/** Git's objects are read after the references. */
+const OBJECTS = Buffer.from("objects");
+
+interface FileHeader {
+  readonly name: string;
+  readonly size: number;
+  readonly mode?: number;
+  readonly mtime?: Date;
+}
 
 /** Returns the files of `keys/`, those of the master key in the form in which they are restored. */
 async function readKeys(
@@ -252,21 +338,6 @@ async function readKeys(
   for (const name of await readdir(keys)) files.set(name, await readFile(join(keys, name)));
   for (const [name, bytes] of exported) files.set(name, bytes);
   return files;
-}
-
-async function* once(bytes: Buffer): AsyncGenerator<Buffer, void, void> {
-  yield bytes;
-}
-
-async function* readExactly(path: string, size: number): AsyncGenerator<Buffer, void, void> {
-  const file = await open(path, "r");
-  let read = 0;
-  for await (const chunk of file.createReadStream({ end: size - 1, highWaterMark: 256 * 1024 })) {
-    read += (chunk as Buffer).byteLength;
-    yield chunk as Buffer;
-  }
-  if (read < size)
-    throw new StorageError("failed", `${path} was changed while it was read; back up once more`);
 }
 
 /** Resolves when an entry can take more. @throws Error when the archive was or is closed early */

@@ -183,6 +183,17 @@ export function createGit({ searchPath }: { readonly searchPath: string }): Git 
   };
 }
 
+/**
+ * Waits until all runs of git have ended, then returns their results or throws the first failure. `Promise.all` would return
+ * at the first failure, and the limit on git processes would count runs as ended that still go on.
+ */
+export async function allEnded<T extends readonly unknown[] | []>(
+  runs: T,
+): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
+  await Promise.allSettled(runs);
+  return Promise.all(runs);
+}
+
 type GitChild = OwnedProcess<ChildProcessByStdio<Writable, Readable, Readable>>;
 
 /** @throws GitError `busy`, `failed` */

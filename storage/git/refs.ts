@@ -1,7 +1,7 @@
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { findCommitId } from "./commits.ts";
-import { type Git, GitError } from "./git.ts";
+import { allEnded, type Git, GitError } from "./git.ts";
 
 /** The branches of a repository. */
 export interface BranchList {
@@ -20,7 +20,7 @@ const BRANCHES = "refs/heads/";
 
 /** Returns the names of a repository's branches and the branch that HEAD points to. @throws GitError */
 export async function readBranches(git: Git, directory: string): Promise<BranchList> {
-  const [text, head] = await Promise.all([
+  const [text, head] = await allEnded([
     git.run(["for-each-ref", "--format=%(refname)", BRANCHES], {
       directory,
       outputBytesMax: REFS_BYTES_MAX,

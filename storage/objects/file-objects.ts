@@ -12,6 +12,7 @@ import {
 import { dirname, join } from "node:path";
 import { type ObjectIdentity, type ObjectStore, OBJECT_NAME } from "./object-store.ts";
 import { createLocks } from "../locks.ts";
+import { createOwner, discard } from "../owner.ts";
 import { syncFolder } from "../sync.ts";
 import { createObjectWriter, createPlainWriter, failWriting } from "./object-writer.ts";
 import { createVerifiedOpen, type ObjectDamage, type OpenedCopy } from "./verified-reads.ts";
@@ -58,20 +59,16 @@ export function createFileObjects(deps: FileObjectsDeps): FileObjects {
     range?: { readonly start: number; readonly end: number },
   ): Promise<OpenedCopy | undefined> {
     if (!OBJECT_NAME.test(sha256)) return undefined;
+    await using owner = createOwner();
     const handle = await openFile(pathOf(sha256));
     if (handle === undefined) return undefined;
-    let copy: OpenedCopy | undefined;
-    try {
-      const found = await handle.stat();
-      if (!found.isFile() || found.size !== size) return undefined;
-      const stream = handle.createReadStream(range);
-      // The caller may destroy it before anything listens; a late error must not end the process.
-      stream.on("error", () => undefined);
-      copy = { id: toCopyId(found), stream };
-      return copy;
-    } finally {
-      if (copy === undefined) await handle.close();
-    }
+    owner.own(handle);
+    const found = await handle.stat();
+    if (!found.isFile() || found.size !== size) return undefined;
+    const stream = owner.handOver(handle).createReadStream(range);
+    // The caller may destroy it before anything listens; a late error must not end the process.
+    stream.on("error", () => undefined);
+    return { id: toCopyId(found), stream };
   }
 
   // A sweep that has just found the old file unused must not remove the new one.
@@ -104,7 +101,7 @@ export function createFileObjects(deps: FileObjectsDeps): FileObjects {
 
     async has(sha256, size) {
       const copy = await openCopy(sha256, size);
-      copy?.stream.destroy();
+      if (copy !== undefined) discard(copy.stream);
       return copy !== undefined;
     },
 
@@ -157,11 +154,14 @@ async function place(from: string, to: string, fresh: string): Promise<void> {
   await rmdir(fresh).catch(ifMissing);
   // While it is open, the system does not free its blocks, which takes longer the larger it is.
   const replaced = await openFile(to).catch(() => undefined);
-  await rename(from, to).catch(failWriting);
-  // A new folder must outlast a crash as well.
-  await Promise.all([syncFolder(dirname(parent)), syncFolder(parent)]);
-  // Not awaited, for the same reason. Nothing was written to it, so an error loses nothing.
-  replaced?.close().catch(() => undefined);
+  try {
+    await rename(from, to).catch(failWriting);
+    // A new folder must outlast a crash as well.
+    await Promise.all([syncFolder(dirname(parent)), syncFolder(parent)]);
+  } finally {
+    // Not awaited, for the same reason. Nothing was written to it, so an error loses nothing.
+    replaced?.close().catch(() => undefined);
+  }
 }
 
 /** Identifies a file and changes when it is replaced or written to; programs cannot set the change time, unlike mtime. */

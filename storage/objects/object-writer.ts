@@ -94,9 +94,12 @@ async function createWriter<Digests extends ObjectIdentity>(
 
     async discard() {
       if (state === "gone") return;
-      if (state === "open") await handle.close();
-      state = "gone";
-      await rm(path, { force: true });
+      try {
+        if (state === "open") await handle.close();
+      } finally {
+        state = "gone";
+        await rm(path, { force: true });
+      }
     },
   };
 }

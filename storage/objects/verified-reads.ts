@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { pipeline, Readable, Transform } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { finished } from "node:stream/promises";
+import { discard } from "../owner.ts";
 import type { ObjectStore } from "./object-store.ts";
 
 /** One stored copy of an object, opened for reading. */
@@ -161,10 +162,6 @@ export function createVerifiedOpen(deps: VerifiedReadsDeps): ObjectStore["open"]
     const outcome = await deps.quarantine(sha256, copyId);
     if (outcome !== "gone") deps.onDamaged({ sha256, size, outcome });
   }
-}
-
-function discard(stream: Readable): void {
-  stream.on("error", () => undefined).destroy();
 }
 
 function ifDamaged(error: unknown): undefined {

@@ -26,6 +26,7 @@ test.each([
   ["const b = createReadStream(p);\na.on('error', ignore);", [1]],
   ["for await (const chunk of createReadStream(p)) yield chunk;", []],
   ["await pipeline(createReadStream(p), sink);", []],
+  ["const a = owner.own(createWriteStream(p));", []],
   ["const sink = file.createWriteStream();\nawait pipeline(source, sink);", []],
 ])("finds the file streams without an owner in %j", async (text, lines) => {
   const { parseSync } = await import("rolldown/utils");
@@ -62,6 +63,8 @@ function ownerlessStreams(source: SourceFile): number[] {
         }
       if (callee.type === "MemberExpression" && callee.property.type === "Identifier") {
         const [event] = args;
+        // An owner destroys the stream on every way out of its block (storage/owner.ts).
+        if (callee.property.name === "own") own(event);
         const isListener = callee.property.name === "on" && event?.type === "Literal";
         if (isListener && event.value === "error" && callee.object.type === "Identifier")
           handled.add(callee.object.name);

@@ -1,4 +1,5 @@
-import { open, rename, rm, stat } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { open, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { backUp } from "../../../daemon/main.ts";
 import {
@@ -9,8 +10,10 @@ import {
 } from "../../../daemon/settings/types.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError, DryRun, usageError } from "../../errors.ts";
-import { shape } from "../../output/spec.ts";
+import { sanitizeLine } from "../../output/sanitize.ts";
+import { shape, toObjectSchema } from "../../output/spec.ts";
 import { toDaemonFailure } from "../../support/daemon-failures.ts";
+import { putNew } from "../../support/save-stream.ts";
 import { readNewSecret } from "../../support/secrets.ts";
 import type { CommandModule } from "../../tree/entry.ts";
 import { version } from "../../version.ts";
@@ -34,6 +37,8 @@ export const backupDaemon = {
     bytes: "integer",
     keys: "boolean",
     data: "string",
+    left_out: { type: "array", items: toObjectSchema({ path: "string", reason: "string" }) },
+    left_out_count: "integer",
   }),
   writes: true,
   define(command, cli, run = runDaemonBackup): void {
@@ -113,20 +118,48 @@ async function runDaemonBackup(cli: CliContext, options: DaemonBackupOptions): P
         : await writeFileWhole(path, (archive) =>
             writeTo(cli, input, path, { passphrase, ...archive }),
           );
-  const { files, bytes } = written;
+  const { files, bytes, leftOut, leftOutCount } = written;
   const name = written.address ?? path;
   const sentence = `Backed up ${data}: ${files} files, ${bytes} bytes${isStream ? "" : ` in ${name}`}.`;
   if (isStream) cli.io.note(sentence);
   else
     await cli.output.done(
-      { backed_up: true, file: name, files, bytes, keys: withKeys, data },
+      {
+        backed_up: true,
+        file: name,
+        files,
+        bytes,
+        keys: withKeys,
+        data,
+        left_out: leftOut,
+        left_out_count: leftOutCount,
+      },
       sentence,
     );
+  if (leftOutCount > 0) cli.io.warn(toLeftOutText(leftOut, leftOutCount));
   if (!withKeys)
     cli.io.note(
       "It holds no keys: a home restored from it does not start without the master key of this one. Back up with " +
         "--with-keys, or keep a copy of keys/ in another place.",
     );
+}
+
+const REASONS: Readonly<Record<BackupSummary["leftOut"][number]["reason"], string>> = {
+  link: "a symbolic link",
+  special: "a device, socket or named pipe",
+  name: "its name is not valid UTF-8",
+  unreadable: "it cannot be read",
+  truncated: "it became shorter or unreadable meanwhile; the rest is zeros",
+};
+
+/** One line for each file that the archive lacks, and how many more there are. */
+function toLeftOutText(leftOut: BackupSummary["leftOut"], count: number): string {
+  const more = count - leftOut.length;
+  return [
+    `croft: the backup does not hold ${count === 1 ? "this" : `these ${count}`} as in the home:`,
+    ...leftOut.map(({ path, reason }) => `  ${sanitizeLine(path)}: ${REASONS[reason]}`),
+    ...(more > 0 ? [`  and ${more} more`] : []),
+  ].join("\n");
 }
 
 /** @throws CliError `invalid` for a passphrase that is too short */
@@ -187,15 +220,16 @@ async function writeBucket(
   );
 }
 
-/** Writes a file beside its place, syncs and renames it. A crash leaves `<path>.partial`, which the next run replaces. */
+/** Writes a file beside its place, syncs and renames it. A crash leaves a `.partial` file. */
 async function writeFileWhole<Result>(
   path: string,
   work: (archive: Archive) => Promise<Result>,
 ): Promise<Result> {
   if ((await stat(path).catch(() => undefined)) !== undefined)
     throw new CliError("conflict", `${path} exists`, { hint: "name a new file" });
-  const partial = `${path}.partial`;
-  const file = await open(partial, "w", 0o600).catch((error: Error) => {
+  // No other backup to the same name writes to this file.
+  const partial = `${path}.${randomUUID()}.partial`;
+  const file = await open(partial, "wx", 0o600).catch((error: Error) => {
     throw new CliError("file_error", `${dirname(path)} cannot be written: ${error.message}`, {
       cause: error,
       hint: "name a file in a folder that exists and that you may write to",
@@ -209,7 +243,7 @@ async function writeFileWhole<Result>(
     });
     await file.sync();
     await file.close();
-    await rename(partial, path);
+    await putNew(partial, path);
     return result;
   } catch (error) {
     await file.close();

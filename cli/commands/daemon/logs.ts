@@ -164,7 +164,11 @@ async function followLog(
   let isClosed = false;
   const ended = new AbortController();
   // A quiet log writes nothing, so no write fails when the reader closes the pipe.
-  void cli.system.outputClosed(ended.signal).then(() => (isClosed = true));
+  cli.system.outputClosed(ended.signal).then(
+    () => (isClosed = true),
+    // Where that cannot be known, the next write finds it out.
+    () => undefined,
+  );
   try {
     for (;;) {
       await cli.system.sleep(logPollMs, cli.signal);

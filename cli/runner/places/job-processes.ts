@@ -220,7 +220,8 @@ function readOutput(child: ChildProcess, sink: OutputSink): void {
       lines.push(chunk);
       if (!sink.isFull()) return;
       stream.pause();
-      void sink.drained().then(() => stream.resume());
+      const resume = () => stream.resume();
+      sink.drained().then(resume, resume);
     });
     // The end follows by "close".
     stream.on("error", () => undefined);

@@ -143,6 +143,8 @@ export function toTextAnswer(text: AsyncGenerator<string>, contentType: string):
         };
         return Readable.from(rows(), { objectMode: false, highWaterMark: LOG_BUFFER_BYTES });
       },
+      // A stream that is destroyed before its first row leaves the text suspended.
+      release: () => void text.return(undefined).catch(() => undefined),
     },
   };
 }

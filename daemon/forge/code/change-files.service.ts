@@ -1,3 +1,4 @@
+import { allEnded } from "../../../storage/git/git.ts";
 import { type CommitObject, readCommitObjects } from "../../../storage/git/commit-objects.ts";
 import type { LastCommit } from "../../../storage/git/last-commits.ts";
 import { findFault } from "../../../storage/git/check-commit.ts";
@@ -197,7 +198,7 @@ async function toChanged(
 ): Promise<FilesChanged> {
   const options = { directory, signal };
   const paths = operations.map(({ path }) => path);
-  const [[commit], entries] = await Promise.all([
+  const [[commit], entries] = await allEnded([
     readCommitObjects(git, [id], options),
     findEntries(git, id, paths, options),
   ]);

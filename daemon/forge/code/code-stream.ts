@@ -60,12 +60,14 @@ export function startStream(
   // A client that disconnects must not block git.
   stream.once("close", () => child.stdout.resume());
   stream.on("error", () => child.stdout.resume());
-  void child.ended.then(({ exitCode, stderr }) => {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", child.stop);
-    slot.release();
-    if (exitCode === 0) stream.end();
-    else stream.destroy(new AppError("unavailable", `git ${args[0] ?? ""} failed: ${stderr}`));
-  });
+  child.ended
+    .then(({ exitCode, stderr }) => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", child.stop);
+      slot.release();
+      if (exitCode === 0) stream.end();
+      else stream.destroy(new AppError("unavailable", `git ${args[0] ?? ""} failed: ${stderr}`));
+    })
+    .catch((error: unknown) => stream.destroy(error as Error));
   return { stream, giveUp: child.stop };
 }

@@ -1,3 +1,4 @@
+import { allEnded } from "../../../storage/git/git.ts";
 import type { Database } from "../../../storage/engine/database.ts";
 import { type CommitObject, readCommitsIn } from "../../../storage/git/commit-objects.ts";
 import {
@@ -91,7 +92,7 @@ export function createCommits({
         const not =
           filter.not === "" ? undefined : await getCommitId(code, filter.not, objects.find);
         const query = { ...toReadOptions(code), tip, path, not, since, until };
-        const [ids, total] = await Promise.all([
+        const [ids, total] = await allEnded([
           listHistory(code.git, query, toRows(window)),
           countHistory(code.git, query),
         ]);
@@ -132,7 +133,7 @@ export function createCommits({
       return read(request, async (code, objects) => {
         const [base, head] = await getEnds(code, toComparison(range), objects.find);
         const query = { ...toReadOptions(code), tip: head, not: base };
-        const [ids, total] = await Promise.all([
+        const [ids, total] = await allEnded([
           listHistory(code.git, query, { limit: COMPARED_COMMITS_MAX, offset: 0 }),
           countHistory(code.git, query),
         ]);
@@ -174,7 +175,7 @@ export function createCommits({
     parts: CommitParts,
   ): Promise<CommitList> {
     const options = toReadOptions(code);
-    const [commits, changes] = await Promise.all([
+    const [commits, changes] = await allEnded([
       readCommitsIn(objects, ids),
       (parts.withFiles || parts.withStats) && ids.length > 0
         ? readCommitChanges(code.git, ids, { ...options, filesMax: FILES_MAX })

@@ -60,12 +60,15 @@ export function createRawFiles({
         const { entry, last } = await findFile(code, path, ref.trim());
         if (entry.type !== "blob" || entry.mode === SYMLINK) throw notFound();
         const { stream, giveUp } = startStream(code, ["cat-file", "blob", entry.id]);
-        const head = await readHead(stream, Math.min(SNIFFED_BYTES, entry.size));
+        const shown = await findShown(stream, entry.size).catch((error: unknown) => {
+          giveUp();
+          throw error;
+        });
         return {
           name: entry.path.slice(entry.path.lastIndexOf("/") + 1),
           id: entry.id,
           size: entry.size,
-          ...(await findShownType(head)),
+          ...shown,
           changedAt: last === undefined ? undefined : new Date(last.committedAt),
           open: async (range) => (range === undefined ? stream : cut(stream, range)),
           giveUp,
@@ -112,6 +115,11 @@ export function createRawFiles({
       return contents.findEntry(code, found.revision.commitId, found.path);
     }
   }
+}
+
+/** Detects the type of a file from its first bytes, which stay in the stream. */
+async function findShown(stream: Readable, size: number): Promise<ShownType> {
+  return findShownType(await readHead(stream, Math.min(SNIFFED_BYTES, size)));
 }
 
 /** Returns the first bytes of a stream, which stay in it. */

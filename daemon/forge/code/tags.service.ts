@@ -1,3 +1,4 @@
+import { allEnded } from "../../../storage/git/git.ts";
 import {
   type CommitObject,
   readCommitObjects,
@@ -171,7 +172,7 @@ async function toTags(
 ): Promise<TagDetails[]> {
   const idsOf = (type: string) => refs.filter((ref) => ref.type === type).map(({ id }) => id);
   const options = { directory, signal };
-  const [annotated, commits] = await Promise.all([
+  const [annotated, commits] = await allEnded([
     readTagObjects(git, idsOf("tag"), options),
     readCommitObjects(git, idsOf("commit"), options),
   ]);

@@ -94,7 +94,8 @@ export async function answerHook(
     const step = reader.read(chunk);
     if (step === "malformed") socket.destroy();
     else if (step?.kind === "version") socket.write(toVersion(step.hasOptions));
-    else if (step !== undefined) answering = answer(socket, step, decide, onFailure);
+    else if (step !== undefined)
+      answering = answer(socket, step, decide, onFailure).catch(onFailure);
   });
   await new Promise<void>((resolve) => socket.once("close", resolve));
   await answering;

@@ -133,7 +133,7 @@ export function createReceivePack(deps: ReceivePackDeps) {
       // A client that disconnects must not block git.
       response.once("close", () => child.stdout.resume());
       response.on("error", () => child.stdout.resume());
-      void child.ended
+      child.ended
         .then(async ({ exitCode, stderr }) => {
           if (exitCode !== 0)
             log.debug({ repository_id: repository.id, exit_code: exitCode, stderr }, "push failed");
@@ -152,10 +152,11 @@ export function createReceivePack(deps: ReceivePackDeps) {
             "failed to record a push; the journal will retry",
           ),
         )
-        .finally(() => {
+        .then(() => {
           accepted?.note.end();
           response.end();
-        });
+        })
+        .catch((error: unknown) => response.destroy(error as Error));
       return response;
     },
   };

@@ -1,5 +1,5 @@
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
-import type { Git } from "../../../storage/git/git.ts";
+import { allEnded, type Git } from "../../../storage/git/git.ts";
 import {
   chooseDefaultBranch,
   readBranches,
@@ -62,7 +62,7 @@ export function createPushRecorder({
 
   async function record({ noteId, repository, pusher, changes, options }: CompletedPush) {
     const directory = await locate(repository);
-    const [branchList, sizeKib] = await Promise.all([
+    const [branchList, sizeKib] = await allEnded([
       readBranches(git, directory),
       readSizeKib(git, directory),
     ]);

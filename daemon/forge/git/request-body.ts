@@ -68,9 +68,11 @@ export function pipeBody(
   });
   // The body may have been aborted while git was starting; no event follows then.
   if (body.destroyed && !body.readableEnded) child.stop();
-  void child.ended.then(() => {
-    body.unpipe();
-    body.resume();
-  });
+  child.ended
+    .then(() => {
+      body.unpipe();
+      body.resume();
+    })
+    .catch((error: unknown) => body.destroy(error as Error));
   return () => isWhole;
 }

@@ -207,10 +207,12 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
         const timer = setTimeout(child.stop, limits.transferMs);
         const findRefusal = () => findPushRefusal(owned.repository.id, caller);
         const stream = pushes.run(child, transfer, { ...owned, pusher, findRefusal });
-        void child.ended.then(() => {
-          clearTimeout(timer);
-          slot.release();
-        });
+        child.ended
+          .then(() => {
+            clearTimeout(timer);
+            slot.release();
+          })
+          .catch((error: unknown) => stream.destroy(error as Error));
         return { contentType: toResultType(service), stream, giveUp: () => stream.destroy() };
       } catch (error) {
         slot.release();
@@ -246,12 +248,17 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
       const timer = setTimeout(child.stop, limits.transferMs);
       transfer.signal.addEventListener("abort", child.stop, { once: true });
       pipeBody(transfer, child, { bytesMax: limits.fetchBytes });
-      void child.ended.then(({ exitCode, stderr }) => {
-        clearTimeout(timer);
-        slot.release();
-        if (exitCode !== 0 && !transfer.signal.aborted)
-          log.debug({ repository_id: repository.id, exit_code: exitCode, stderr }, "fetch failed");
-      });
+      child.ended
+        .then(({ exitCode, stderr }) => {
+          clearTimeout(timer);
+          slot.release();
+          if (exitCode !== 0 && !transfer.signal.aborted)
+            log.debug(
+              { repository_id: repository.id, exit_code: exitCode, stderr },
+              "fetch failed",
+            );
+        })
+        .catch((error: unknown) => log.error({ err: error }, "failed to end a fetch"));
       return child;
     } catch (error) {
       slot.release();

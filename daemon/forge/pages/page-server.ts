@@ -6,7 +6,7 @@ import { createByteSender } from "../../http/bytes.ts";
 import type { BytesAnswer, ServerRequest } from "../../http/handle.ts";
 import { writeAnswer } from "../../http/replies.ts";
 import { closeAfterUnreadBody, readWholeBody } from "../../http/request-body.ts";
-import type { NodeHandler } from "../../http/server.ts";
+import type { PartHandler } from "../../http/server.ts";
 import type { AnswerPage } from "./page-handler.ts";
 
 /**
@@ -37,9 +37,9 @@ export function createPageServer({
   readonly bodies: BodyBudgets;
   readonly addressKey: (address: string) => string;
   readonly report: (result: RequestReport) => void;
-}): NodeHandler {
+}): PartHandler {
   const sendBytes = createByteSender({});
-  return (message, response) => void serve(message, response);
+  return serve;
 
   async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
     const request = toServerRequest(message, response);

@@ -3,6 +3,7 @@ import { unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { createOwner } from "../../../storage/owner.ts";
 import { createProcessPool, type ScriptProgram } from "../../jobs/process-pool.ts";
 import type { ExtractionInput } from "./extraction/extract.ts";
 import { type Extraction, toBudgetMs } from "./extraction/outcome.ts";
@@ -11,7 +12,7 @@ import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 /** Extracts texts of untrusted files in a separate process. */
 export interface TextExtractor {
   /**
-   * Reads a stream to its end and returns its text, or why it has no text. A hostile file costs at most its budget of
+   * Reads a stream to its end, destroys it in any case, and returns its text, or why it has no text. A hostile file costs at most its budget of
    * time and memory. Throws errors of the stream, and the reason of `signal` when it is aborted.
    */
   extract(file: {
@@ -80,9 +81,11 @@ export function createTextExtractor({
 
   return {
     async extract({ content, filename, userId, signal }) {
+      await using owner = createOwner();
+      owner.own(content);
       const path = join(tmp, `extract-${newId()}`);
       try {
-        const target = createWriteStream(path, { flags: "wx", mode: 0o600 });
+        const target = owner.own(createWriteStream(path, { flags: "wx", mode: 0o600 }));
         await pipeline(content, target, { signal });
         const file = { path, filename };
         const context = { userId, signal };

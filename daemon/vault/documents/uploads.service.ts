@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
+import { createOwner } from "../../../storage/owner.ts";
 import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import { insertAudit } from "../../../storage/tables/vault/audit.ts";
 import {
@@ -333,12 +334,15 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
     const content = await store.open(sha256, size);
     if (content === undefined)
       throw new AppError("conflict", "The bytes of this upload are missing. Upload them again.");
-    const file = { filename, contentType, content, size };
+    await using owner = createOwner();
+    const file = { filename, contentType, content: owner.own(content), size };
     const document = await deps.files.store(caller, backend, file, async (tx, where) =>
       (await deleteUpload(tx, id)) ? record(tx, caller, { ...metadata, ...where }) : undefined,
     );
     // Another request has confirmed it meanwhile.
-    return document === undefined ? findConfirmed(caller, id) : documents.toDetail(document);
+    return document === undefined
+      ? await findConfirmed(caller, id)
+      : await documents.toDetail(document);
   }
 
   async function findBackend(userId: AccountId): Promise<string> {

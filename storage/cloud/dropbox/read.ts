@@ -1,3 +1,4 @@
+import { createOwner } from "../../owner.ts";
 import { toExactBytes } from "../exact-bytes.ts";
 import type { ReadOutcome, ReadRequest } from "../provider.ts";
 import { toLookFailure, type Account } from "./account.ts";
@@ -37,14 +38,13 @@ export async function readFile(
       return { kind: "range_not_satisfiable", size: found.size ?? 0 };
     if (bytes.kind === "ask_for_whole")
       return withRange ? open(false) : { kind: "offline", sent: true, note: "strange_range" };
+    await using owner = createOwner();
     // Until the caller reads the stream it needs a listener, because an error must not end the process.
-    bytes.stream.on("error", () => undefined);
+    owner.own(bytes.stream.on("error", () => undefined));
     const located = await account.withParent(found, signal);
-    if (located.kind !== "ok") {
-      bytes.stream.destroy();
-      return toLookFailure(located);
-    }
-    return { kind: "ok", item: located.item, length: bytes.length, stream: bytes.stream };
+    if (located.kind !== "ok") return toLookFailure(located);
+    const stream = owner.handOver(bytes.stream);
+    return { kind: "ok", item: located.item, length: bytes.length, stream };
   }
 
   /** A 416 states neither the length nor whether the short file is still the requested version. */

@@ -1,12 +1,13 @@
 import { constants, type BigIntStats } from "node:fs";
 import { lstat, open, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
+import { createOwner } from "../../owner.ts";
 
 /**
  * An open folder. On Linux names are resolved below the handle itself, so that a program that swaps a folder of the path
  * for a link cannot redirect a call. On other systems `verify` checks the path again before each call.
  */
-export interface Folder {
+export interface Folder extends AsyncDisposable {
   /** Returns a path to the entry `name` of this folder. `name` is one segment. */
   at(name: string): string;
   /** Returns a path to this folder. */
@@ -62,27 +63,23 @@ function openChild(parent: Folder, segment: string): Promise<Folder> {
 }
 
 async function openByHandle(path: string): Promise<Folder> {
-  const handle = await open(
-    path,
-    constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW,
-  );
-  try {
-    const { dev, ino, birthtimeNs: born } = await handle.stat({ bigint: true });
-    const self = `/proc/self/fd/${handle.fd}`;
-    return {
-      at: (name) => `${self}/${name}`,
-      self: `${self}/.`,
-      dev,
-      ino,
-      born,
-      verify: async () => undefined,
-      sync: () => syncFolder(handle),
-      close: () => handle.close(),
-    };
-  } catch (error) {
-    await handle.close();
-    throw error;
-  }
+  await using owner = createOwner();
+  const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+  const handle = owner.own(await open(path, flags));
+  const { dev, ino, birthtimeNs: born } = await handle.stat({ bigint: true });
+  const self = `/proc/self/fd/${handle.fd}`;
+  owner.handOver(handle);
+  return {
+    at: (name) => `${self}/${name}`,
+    self: `${self}/.`,
+    dev,
+    ino,
+    born,
+    verify: async () => undefined,
+    sync: () => syncFolder(handle),
+    close: () => handle.close(),
+    [Symbol.asyncDispose]: () => handle.close(),
+  };
 }
 
 async function openByPath(path: string, above: readonly Step[]): Promise<PathFolder> {
@@ -104,6 +101,7 @@ async function openByPath(path: string, above: readonly Step[]): Promise<PathFol
     // Only a handle can be synced; systems without /proc make renames durable in order.
     sync: async () => undefined,
     close: async () => undefined,
+    [Symbol.asyncDispose]: async () => undefined,
   };
 }
 
@@ -134,10 +132,6 @@ export async function using<T>(
   opening: Promise<Folder>,
   work: (folder: Folder) => Promise<T>,
 ): Promise<T> {
-  const folder = await opening;
-  try {
-    return await work(folder);
-  } finally {
-    await folder.close();
-  }
+  await using folder = await opening;
+  return await work(folder);
 }

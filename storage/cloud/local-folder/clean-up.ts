@@ -14,7 +14,7 @@ import {
   type Place,
 } from "./relocate.ts";
 import { openOwn } from "./root.ts";
-import { removeTree } from "./trash.ts";
+import { isTrashId, removeTree } from "./trash.ts";
 import { isSame } from "./versions.ts";
 
 type Deps = Pick<ProviderDeps, "newId" | "clock" | "home">;
@@ -50,6 +50,7 @@ export async function cleanUp(root: Folder, deps: Deps): Promise<void> {
     for (const { name, stats } of await listAbandoned(trash, "removal", deps))
       // An entry that could not be removed earlier may still not be removable.
       await unless(["ENOENT", "EACCES", "EPERM", "ENOTEMPTY"], removeTree(trash, name, stats));
+    await recordBins(trash, deps);
   });
   await inOwn(root, "staging", async (staging) => {
     for (const { name, stats } of await listAbandoned(staging, "claim", deps)) {
@@ -60,6 +61,26 @@ export async function cleanUp(root: Folder, deps: Deps): Promise<void> {
       if (name.endsWith(RECORD)) await undo(root, staging, name, stats);
     }
   });
+}
+
+/**
+ * Lists deleted items that a crash left without a record. The record is written before the folder of an item and removed
+ * after it, so no running deletion has a folder without one.
+ */
+async function recordBins(trash: Folder, { clock }: Deps): Promise<void> {
+  const names = await readdir(trash.self);
+  const recorded = new Set(names);
+  for (const id of names.filter((name) => isTrashId(name) && !recorded.has(name + RECORD))) {
+    const bin = await unless(["ENOENT", "ENOTDIR", "ELOOP"], openBelow(trash, [id]));
+    if (!bin.ok) continue;
+    const [name] = await readdir(bin.value.self).finally(() => bin.value.close());
+    if (name === undefined) continue;
+    const record = { path: name, deleted_at: new Date(clock()).toISOString() };
+    await unless(
+      ["EEXIST"],
+      writeFile(trash.at(id + RECORD), JSON.stringify(record), { flag: "wx", mode: 0o600 }),
+    );
+  }
 }
 
 /** Recovers a folder on another disk, where items cannot move to the adapter's own folder. Irremovable entries stay. */
@@ -190,10 +211,10 @@ async function recover(
   stats: BigIntStats,
   deps: Deps,
 ): Promise<void> {
-  const path = (await readRecord(staging, `${name}${RECORD}`))?.path;
+  const record = await readRecord(staging, `${name}${RECORD}`);
+  const path = record?.path;
   const from = { folder: staging, name };
-  if (!stats.isDirectory() && stats.nlink > 1n) {
-    // The item has its new name already; this is the old one.
+  if (!stats.isDirectory() && stats.nlink > 1n && (await isSecondName(root, record, stats))) {
     await unlink(staging.at(name));
   } else if (
     path === undefined ||
@@ -219,6 +240,27 @@ async function recover(
     }
   }
   await unless(["ENOENT"], unlink(staging.at(`${name}.json`)));
+}
+
+/**
+ * Whether the item of a claim still has one of the names in its record. A link that another program made is none of them:
+ * the item must not lose its own name for it.
+ */
+async function isSecondName(
+  root: Folder,
+  record: OnItsWay | undefined,
+  stats: BigIntStats,
+): Promise<boolean> {
+  // Without a record, the name that the item has is not known; its bytes have another one.
+  if (record === undefined) return true;
+  for (const path of [record.path, record.to ?? record.path]) {
+    const isThere = await atPlace(root, path, async (place) => {
+      const found = await lstatOf(place);
+      return found !== undefined && isSame(found, stats);
+    });
+    if (isThere) return true;
+  }
+  return false;
 }
 
 /** Runs an operation on the path of an id. Also returns false when its parent folder is missing. */

@@ -1,6 +1,7 @@
 import type { BigIntStats } from "node:fs";
 import { lstat, mkdir, readdir, rmdir, statfs } from "node:fs/promises";
 import type { Writable } from "node:stream";
+import { createOwner } from "../../owner.ts";
 import type { Failure } from "../outcomes.ts";
 import {
   type CloudProvider,
@@ -172,17 +173,16 @@ function createLocalFolder(
       const found = await inFolder(where.parentId, async (folder) => {
         const opened = await openForReading({ folder, name: where.name });
         if (opened === undefined) return { kind: "unsupported", reason: "no_bytes" } as const;
+        await using owner = createOwner(opened.handle);
         const item = reader.toItem(where.parentId, where.name, opened.stats);
         const size = item.size ?? 0;
         const start = range?.start ?? 0;
         const end = Math.min(range?.end ?? size - 1, size - 1);
         const isOther = version !== undefined && version !== item.version;
-        if (isOther || (range !== undefined && start >= size)) {
-          await opened.handle.close();
-          return isOther
-            ? ({ kind: "changed" } as const)
-            : ({ kind: "range_not_satisfiable", size } as const);
-        }
+        if (isOther) return { kind: "changed" } as const;
+        if (range !== undefined && start >= size)
+          return { kind: "range_not_satisfiable", size } as const;
+        owner.handOver(opened.handle);
         const stream = streamOf(opened, { start, end }, signal);
         const send = (to: Writable) => sendTo(opened, { start, end }, to);
         return { kind: "ok", item, length: end + 1 - start, stream, send } as const;
@@ -306,14 +306,14 @@ function createLocalFolder(
         own(root, "trash", (trash) => {
           const record = { path: id, deleted_at: new Date(deps.clock()).toISOString() };
           const from = { folder, name: where.name };
-          const how = permanently === true ? "permanently" : record;
           return discard(
             from,
             (stats) => reader.isExpected(stats, expected),
             trash,
             deps.newId(),
-            how,
+            record,
             toTemporaryName("removal", deps),
+            permanently === true,
           );
         }),
       );
@@ -350,7 +350,7 @@ function createLocalFolder(
   async function keep(from: Place, id: string, trash: Folder): Promise<void> {
     const record = { path: id, deleted_at: new Date(deps.clock()).toISOString() };
     const removal = toTemporaryName("removal", deps);
-    await discard(from, () => true, trash, deps.newId(), record, removal);
+    await discard(from, () => true, trash, deps.newId(), record, removal, false);
   }
 
   function toStaging(folder: Folder, origin: string, destination: string): Staging {

@@ -104,8 +104,8 @@ export async function publishByClaim(
 ): Promise<{ readonly kind: "ok" } | Failure> {
   const claimed = await unless(["EEXIST"], open(to.folder.at(to.name), "wx"));
   if (!claimed.ok) return conflict(to);
-  await claimed.value.close();
   try {
+    await claimed.value.close();
     await rename(path, to.folder.at(to.name));
     return { kind: "ok" };
   } catch (error) {

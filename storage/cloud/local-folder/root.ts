@@ -10,6 +10,7 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { isAbsolute, resolve } from "node:path";
+import { createOwner } from "../../owner.ts";
 import { segmentsBelow } from "../../path-segments.ts";
 import type { ConnectFailure } from "../outcomes.ts";
 import type { ProbeResult, LocalFolder, LocalFolderAccess } from "../provider.ts";
@@ -77,14 +78,11 @@ export async function openRoot(
   place: RootPlace,
   probeResult: ProbeResult | undefined,
 ): Promise<Folder> {
+  await using owner = createOwner();
   let root: Folder;
   try {
-    const trusted = await openTrusted(place.trusted, place.anchoring);
-    try {
-      root = await openBelow(trusted, place.segments);
-    } finally {
-      await trusted.close();
-    }
+    await using trusted = await openTrusted(place.trusted, place.anchoring);
+    root = owner.own(await openBelow(trusted, place.segments));
   } catch (error) {
     if (probeResult !== undefined && ["ENOENT", "ENOTDIR"].includes(errnoOf(error) ?? ""))
       throw new RootGone(error);
@@ -93,12 +91,9 @@ export async function openRoot(
   // A restored backup has other inode numbers but the marker; an empty mount point has neither.
   if (probeResult !== undefined && !hasIdentity(root, probeResult)) {
     const marker = await readMarker(root);
-    if (marker === undefined || marker !== probeResult["marker"]) {
-      await root.close();
-      throw new RootGone();
-    }
+    if (marker === undefined || marker !== probeResult["marker"]) throw new RootGone();
   }
-  return root;
+  return owner.handOver(root);
 }
 
 /** Opens the subfolder `kind` of the adapter's own folder, and creates it if missing. Only its owner has access. */

@@ -2,6 +2,7 @@ import { constants, type BigIntStats } from "node:fs";
 import { copyFile, open, unlink, type FileHandle } from "node:fs/promises";
 import { Readable, type Writable } from "node:stream";
 import { createBufferPool, pump } from "../../cache/pump.ts";
+import { createOwner } from "../../owner.ts";
 import { StreamAborted, type Failure } from "../outcomes.ts";
 import type { Folder } from "./anchor.ts";
 import { errnoOf, toReadFailure, unless } from "./errno.ts";
@@ -21,18 +22,12 @@ export async function openForReading(place: Place): Promise<Opened | undefined> 
   await place.folder.verify();
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
   // Opening a link fails with ELOOP, a socket with ENXIO.
+  await using owner = createOwner();
   const opened = await unless(["ELOOP", "ENXIO"], open(place.folder.at(place.name), flags));
   if (!opened.ok) return undefined;
-  const handle = opened.value;
-  try {
-    const stats = await handle.stat({ bigint: true });
-    if (stats.isFile()) return { handle, stats };
-    await handle.close();
-    return undefined;
-  } catch (error) {
-    await handle.close();
-    throw error;
-  }
+  const handle = owner.own(opened.value);
+  const stats = await handle.stat({ bigint: true });
+  return stats.isFile() ? { handle: owner.handOver(handle), stats } : undefined;
 }
 
 /**
@@ -73,6 +68,8 @@ export function streamOf(
       );
     },
   });
+  // The caller may await other work before it reads; an abort meanwhile must not end the process.
+  stream.on("error", () => undefined);
   const abort = () =>
     stream.destroy(new StreamAborted({ kind: "offline", sent: false, note: "aborted" }));
   signal.addEventListener("abort", abort, { once: true });

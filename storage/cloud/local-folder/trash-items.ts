@@ -1,4 +1,4 @@
-import { lstat, readdir, readFile, rename } from "node:fs/promises";
+import { lstat, readdir, readFile } from "node:fs/promises";
 import { parseJsonObject } from "../json.ts";
 import type { Failure } from "../outcomes.ts";
 import type { ItemOutcome } from "../item.ts";
@@ -7,7 +7,7 @@ import { openBelow, using, type Folder } from "./anchor.ts";
 import { unless } from "./errno.ts";
 import { toPlace } from "./paths.ts";
 import { relocate, type Place, type Staging } from "./relocate.ts";
-import { forget, removeTree } from "./trash.ts";
+import { forget, isTrashId, removeBin } from "./trash.ts";
 import type { ItemReader } from "./versions.ts";
 
 /** The parts of a root that its trash needs. */
@@ -49,7 +49,7 @@ export function createTrash(holder: TrashHolder): Trash {
 
     restore: ({ id }) =>
       holder.inTrash(async ({ root, trash, staging }): Promise<ItemOutcome> => {
-        const record = isId(id) ? await readRecord(trash, id) : undefined;
+        const record = isTrashId(id) ? await readRecord(trash, id) : undefined;
         const place = record === undefined ? undefined : toPlace(record.path);
         if (record === undefined || place === undefined)
           return { kind: "stale", note: "no_record" };
@@ -85,9 +85,7 @@ export function createTrash(holder: TrashHolder): Trash {
           if (signal.aborted) break;
           // Under this name a later start completes the removal of a folder that a crash interrupted.
           const removal = holder.newRemovalName();
-          const renamed = await unless(["ENOENT"], rename(trash.at(id), trash.at(removal)));
-          if (renamed.ok)
-            await removeTree(trash, removal, await lstat(trash.at(removal), { bigint: true }));
+          await unless(["ENOENT"], removeBin(trash, id, removal));
           await forget(trash, id);
           removed += 1;
         }
@@ -100,13 +98,9 @@ export function createTrash(holder: TrashHolder): Trash {
 async function listIds(trash: Folder): Promise<readonly string[]> {
   const names = await readdir(trash.self);
   return names
-    .filter((name) => name.endsWith(RECORD) && isId(name.slice(0, -RECORD.length)))
+    .filter((name) => name.endsWith(RECORD) && isTrashId(name.slice(0, -RECORD.length)))
     .map((name) => name.slice(0, -RECORD.length))
     .sort();
-}
-
-function isId(id: string): boolean {
-  return /^[\w-]{1,64}$/.test(id) && !id.startsWith("removal-");
 }
 
 function toNameless(id: string): TrashedItem {

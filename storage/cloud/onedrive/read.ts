@@ -54,6 +54,8 @@ export async function readFile(
       return withRange ? open(false) : { kind: "offline", sent: true, note: "strange_range" };
     // Started while the bytes arrive, so that their end does not wait for it.
     const secondLookup = lookForChange();
+    // The end of the stream reports it; a download that is aborted before never gets there.
+    secondLookup.catch(() => undefined);
     const stream = untilConfirmed(bytes.stream, () => secondLookup);
     return { kind: "ok", item, length: bytes.length, stream };
   }

@@ -55,7 +55,7 @@ export async function readFile(core: DavCore, input: ReadRequest): Promise<ReadO
     if (
       hasOtherLength(answer, item) ||
       ((isDoubtful || tellsOtherTag(answer, strongTag)) &&
-        (await hasChanged(core, place.segments, item, signal)))
+        (await discardingIfThrown(answer, () => hasChanged(core, place.segments, item, signal))))
     ) {
       answer.discard();
       continue;
@@ -83,6 +83,16 @@ export async function readFile(core: DavCore, input: ReadRequest): Promise<ReadO
     }
   }
   return { kind: "changed", note: "keeps_changing" };
+}
+
+/** Runs `work` between the response and its reader. Discards the response when `work` throws. */
+async function discardingIfThrown<T>(answer: ProviderAnswer, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    answer.discard();
+    throw error;
+  }
 }
 
 /** Looks up the file again after the response has started: returns whether it has changed since the first lookup. */

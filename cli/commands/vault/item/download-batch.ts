@@ -55,23 +55,27 @@ export function createDownloadBatches(
   };
 
   function start(): void {
+    const ended = () => {
+      running -= 1;
+      start();
+    };
     while (running < REQUESTS_MAX && queue.length > 0) {
       if (isPausing && queue.length < PACED_FILES_MIN) return;
-      if (isPaced && !isPausing) void pause();
+      if (isPaced && !isPausing) pause();
       running += 1;
-      void fetchBatch(queue.splice(0, FILES_MAX)).finally(() => {
-        running -= 1;
-        start();
-      });
+      // A failed batch has rejected its entries.
+      fetchBatch(queue.splice(0, FILES_MAX)).then(ended, ended);
     }
   }
 
-  async function pause(): Promise<void> {
+  function pause(): void {
     isPausing = true;
+    const ended = () => {
+      isPausing = false;
+      start();
+    };
     // After a stop signal the next request fails.
-    await cli.system.sleep(PACE_MS, cli.signal).catch(() => undefined);
-    isPausing = false;
-    start();
+    cli.system.sleep(PACE_MS, cli.signal).then(ended, ended);
   }
 
   async function fetchBatch(entries: readonly Entry[]): Promise<void> {

@@ -91,7 +91,7 @@ export function createFolderBatches({ cli, repeat }: Retries, connectionId: stri
     const sent = Promise.withResolvers<CreatedFolder>();
     queue.push({ creation, parent, name, sent });
     // The folders of all tasks that run in the same turn go into one request.
-    setImmediate(() => void run());
+    setImmediate(() => run().catch(sent.reject));
     return sent.promise;
   }
 

@@ -213,12 +213,14 @@ export function createFolderListings(
   }
 
   function start(): void {
+    const ended = () => {
+      running -= 1;
+      start();
+    };
     while (running < requests && queue.length > 0) {
       running += 1;
-      void fetchBatch(queue.splice(-FOLDERS_MAX).toReversed()).finally(() => {
-        running -= 1;
-        start();
-      });
+      // A failed batch has rejected its entries.
+      fetchBatch(queue.splice(-FOLDERS_MAX).toReversed()).then(ended, ended);
     }
   }
 

@@ -80,7 +80,7 @@ export function createUploadBatches(
     const done = Promise.withResolvers<Uploaded>();
     queue.push({ file, progress, done, isDone: false });
     wake?.();
-    if (!isRunning) void run();
+    if (!isRunning) run().catch(done.reject);
     return done.promise;
   }
 

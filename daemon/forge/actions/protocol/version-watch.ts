@@ -43,7 +43,7 @@ export function createVersionWatch({
         const timer = setTimeout(giveUp, holdMs);
         signal.addEventListener("abort", giveUp, { once: true });
         waiters.add(waiter);
-        if (!isLooking) void look();
+        if (!isLooking) look().catch(reject);
       });
     },
   };

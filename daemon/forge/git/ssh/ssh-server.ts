@@ -6,7 +6,7 @@ import type { Log } from "../../../utilities/logging.ts";
 import type { SmartHttp } from "../smart-http.service.ts";
 import { isSignedByKey } from "./key-signature.ts";
 import { createReadScheduler } from "./read-scheduler.ts";
-import { end, createSshSessions } from "./ssh-session.ts";
+import { end, refuse, createSshSessions } from "./ssh-session.ts";
 import type { SshAuthentication, SshCaller } from "./ssh-authentication.ts";
 
 export interface SshServerDeps {
@@ -267,10 +267,19 @@ export function createSshServer(deps: SshServerDeps): SshServer {
       channel.on("error", () => channel.close());
       channel.stderr.on("error", () => channel.close());
       channel.once("close", () => closed.abort(new Error("the channel was closed")));
-      void work(AbortSignal.any([closed.signal, client.gone])).finally(() => {
-        client.sessions -= 1;
-        if (isStopping) endWhenIdle(client);
-      });
+      work(AbortSignal.any([closed.signal, client.gone]))
+        .catch((error: unknown) => {
+          log.error({ err: error, address }, "an SSH session failed");
+          refuse(channel, "the server could not serve the session, try again in a moment");
+        })
+        .then(() => {
+          client.sessions -= 1;
+          if (isStopping) endWhenIdle(client);
+        })
+        .catch((error: unknown) => {
+          log.error({ err: error, address }, "failed to end an SSH session");
+          client.socket.destroy();
+        });
     };
     session.on("env", (accepted, rejected, { key: name, val: value }) => {
       if (name === "GIT_PROTOCOL") {

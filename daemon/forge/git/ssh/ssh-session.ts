@@ -126,7 +126,8 @@ function toText(error: AppError): string {
   return error.message;
 }
 
-function refuse(channel: ServerChannel, reason: string): void {
+/** Reports why a session is not served, and ends it with exit status 1. */
+export function refuse(channel: ServerChannel, reason: string): void {
   if (channel.writable) channel.stderr.write(`croft: ${reason}\n`);
   end(channel, 1);
 }

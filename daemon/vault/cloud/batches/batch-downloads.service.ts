@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pack as createPack, type Pack } from "tar-stream";
 import type { Database } from "../../../../storage/engine/database.ts";
+import { discard } from "../../../../storage/owner.ts";
 import { spool } from "../../../../storage/spool.ts";
 import { findLiveItem } from "../../../../storage/tables/vault/items.ts";
 import { BATCH_BYTES_MAX } from "../../../contract/vault/cloud/items.ts";
@@ -175,14 +176,17 @@ export function createBatchDownloads(
       for (;;) {
         for (; ahead.length < FILES_AT_ONCE && next < itemIds.length; next++)
           await lookAhead(itemIds[next] ?? "");
+        if (signal.aborted) return;
         const first = ahead.shift();
-        if (first === undefined || signal.aborted) return;
+        if (first === undefined) return;
         const { itemId, opening } = first;
         yield { itemId, content: await (opening ?? open(itemId)) };
       }
     } finally {
       for (const { opening } of ahead)
-        void opening?.then((content) => "release" in content && content.release());
+        opening
+          ?.then((content) => "release" in content && content.release())
+          .catch((error: unknown) => log.error({ err: error }, "failed to close an item"));
     }
   }
 
@@ -217,11 +221,15 @@ export function createBatchDownloads(
       const stream = await item.bytes.open();
       if (size !== undefined) {
         isHeld = true;
-        return { ...metadata, size, bytes: stream, release: () => item.bytes.release() };
+        const release = () => {
+          discard(stream);
+          item.bytes.release();
+        };
+        return { ...metadata, size, bytes: stream, release };
       }
       const path = join(deps.temporaryDirectory, `batch-${deps.newId()}`);
       const spooled = await spool(stream, path);
-      const release = () => void spooled.stream.destroy();
+      const release = () => discard(spooled.stream);
       return { ...metadata, size: spooled.size, bytes: spooled.stream, release };
     } finally {
       if (!isHeld) item.bytes.release();

@@ -101,7 +101,9 @@ export function createBatchUploads(
       await adapters.open(await adapters.own(caller.userId, connectionId));
       release = beginBatch(caller.userId);
     } catch (error) {
-      void discard(parts);
+      discard(parts).catch((cause: unknown) =>
+        log.error({ err: cause, connection_id: connectionId }, "failed to read a refused batch"),
+      );
       throw error;
     }
     return { release, run: (report) => run(connectionId, parts, send, report) };

@@ -226,7 +226,14 @@ export function createAdapters(
       const outcome = await work(provider);
       refusals.note(connection.id, outcome.kind);
       logFailure(connection, outcome);
-      await noteStatus(connection, outcome.kind);
+      // The outcome may hold an open file, or tell of a change that was made: a status that cannot be stored must not drop
+      // it. The next call stores the status.
+      await noteStatus(connection, outcome.kind).catch((error: unknown) =>
+        deps.log.warn(
+          { err: error, connection_id: connection.id },
+          "failed to store the status of a connection",
+        ),
+      );
       return outcome;
     },
 

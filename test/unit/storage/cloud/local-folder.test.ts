@@ -23,6 +23,7 @@ import { openBelow, openTrusted } from "../../../../storage/cloud/local-folder/a
 import { toFailure } from "../../../../storage/cloud/local-folder/errno.ts";
 import { relocate, respell } from "../../../../storage/cloud/local-folder/relocate.ts";
 import { localFolder } from "../../../../storage/cloud/local-folder/provider.ts";
+import { removeBin } from "../../../../storage/cloud/local-folder/trash.ts";
 import { createItemReader } from "../../../../storage/cloud/local-folder/versions.ts";
 import type {
   CloudProvider,
@@ -612,16 +613,56 @@ describe("unusual states of disks", () => {
   });
 
   skipUnless(!isRoot, "root may write anywhere")(
-    "a folder that cannot be deleted completely is not an obstacle afterwards",
+    "a permanent delete also removes folders that their owner may not write to",
     async () => {
       await mkdir(join(root, "folder", "closed"), { recursive: true });
       await writeFile(join(root, "folder", "closed", "file.txt"), "x");
       await chmod(join(root, "folder", "closed"), 0o500);
       const gone = await provider.delete({ id: "folder", expected: {}, permanently: true, signal });
-      expect(gone.kind).toBe("forbidden");
-      await list(await restart());
+      expect(gone.kind).toBe("ok");
+      expect(await readdir(join(root, ".croft", "trash"))).toEqual([]);
     },
   );
+
+  test("a permanent delete that fails in the middle leaves the rest in the trash, where it is listed", async () => {
+    const trash = join(root, ".croft", "trash");
+    const opened = await openTrusted(trash, "handle");
+    await mkdir(join(trash, "id1"));
+    await writeFile(join(trash, "id1", "file.txt"), "x");
+    // The second use of the name, to look at what is removed, fails.
+    let uses = 0;
+    const failing: typeof opened = {
+      ...opened,
+      at: (name) =>
+        name === "removal" && (uses += 1) === 2 ? join(outside, "missing") : opened.at(name),
+    };
+    await expect(removeBin(failing, "id1", "removal")).rejects.toThrow("ENOENT");
+    expect(await readdir(join(trash, "id1"))).toEqual(["file.txt"]);
+    await opened.close();
+  });
+
+  test("a deleted item whose record a crash prevented is listed in the trash", async () => {
+    const trash = join(root, ".croft", "trash");
+    await mkdir(join(trash, "0badcafe"));
+    await writeFile(join(trash, "0badcafe", "file.txt"), "x");
+    const again = await restart();
+    await list(again);
+    expect(await again.trash?.list({ cursor: undefined, signal })).toMatchObject({
+      items: [{ id: "0badcafe", name: "file.txt", kind: "file" }],
+    });
+    expect((await readdir(trash)).sort()).toEqual(["0badcafe", "0badcafe.json"]);
+  });
+
+  test("a file that another program linked is put back after a crash in its replacement", async () => {
+    const staging = join(root, ".croft", "staging");
+    const claim = join(staging, "claim-home-999999999-x");
+    await writeFile(claim, "earlier");
+    await link(claim, join(outside, "other-name"));
+    await writeFile(`${claim}.json`, JSON.stringify({ path: "file.txt" }));
+    await list(await restart());
+    expect(await readFile(join(root, "file.txt"), "utf8")).toBe("earlier");
+    expect(await readdir(staging)).toEqual([]);
+  });
 
   test("an item that a crash has left between two spellings is put back, or into the trash", async () => {
     const staging = join(root, ".croft", "staging");
