@@ -21,7 +21,11 @@ export function surfaceOf(path: string): Surface | undefined {
   if (isRunnerProtocol(path)) return "forge";
   if (/^\/(?:twirp|api\/actions_pipeline)\//.test(path)) return "artifacts";
   if (path.startsWith("/api/") || path.startsWith("/oauth/start/")) return "vault";
-  if (/^\/[^/]+\/[^/]+\/(?:info\/refs|git-upload-pack|git-receive-pack)$/.test(collapsed))
+  if (
+    /^\/[^/]+\/[^/]+\/(?:info\/refs|info\/lfs\/objects\/batch|git-upload-pack|git-receive-pack)$/.test(
+      collapsed,
+    )
+  )
     return "git";
   return undefined;
 }

@@ -40,6 +40,12 @@ export function createByteSender(base: AnswerHeaders): SendBytes {
       const cachedHead = isWhole ? heads.get(answer) : undefined;
       if (cachedHead !== undefined) return end(response, 200, cachedHead, source.buffer);
       const head = toHeaderList(base, headers ?? NO_HEADERS);
+      if (answer.status !== 200 && source.buffer !== undefined) {
+        // A refusal in a media type of its own has no ranges and is never cached.
+        const contentType = toMediaType(source.contentType) ?? UNKNOWN_MEDIA_TYPE;
+        head.push("Content-Type", contentType, "Content-Length", String(source.buffer.byteLength));
+        return end(response, answer.status, head, source.buffer);
+      }
       sent = send(request, response, source, head);
       if (isWhole) heads.set(answer, head);
     } finally {

@@ -116,7 +116,7 @@ export type AnswerHeaders = Readonly<Record<string, string | readonly string[]>>
 
 /** A response of bytes; the transport handles ranges, conditional requests and HEAD. */
 export interface BytesAnswer {
-  readonly status: 200;
+  readonly status: 200 | 501;
   readonly bytes: ByteSource;
   readonly headers?: AnswerHeaders;
 }

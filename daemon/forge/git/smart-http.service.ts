@@ -93,6 +93,8 @@ export interface SmartHttp {
   serveFetch(transfer: GitConversation): Promise<GitConversationAnswer>;
   /** The archive of a tree over a connection that stays open. */
   serveArchive(transfer: GitConversation): Promise<GitConversationAnswer>;
+  /** Refuses as `fetch` does. */
+  assertMayFetch(request: GitRequest): Promise<void>;
   /** A push. Once its body has arrived whole, it is carried out even if the client disconnects. */
   push(transfer: GitTransfer): Promise<GitAnswer>;
 }
@@ -178,6 +180,8 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
       return { contentType: toResultType(service), stream: child.stdout, giveUp };
     },
 
+    assertMayFetch: async (request) =>
+      void (await getAllowed(request, "git-upload-pack", "follow")),
     serveFetch: (transfer) => converse(transfer, ["upload-pack", "--strict"]),
     serveArchive: (transfer) => converse(transfer, ["upload-archive"]),
 

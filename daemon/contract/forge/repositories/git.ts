@@ -45,4 +45,16 @@ export const receivePack = endpoint({
   apiOnly: spokenByGit,
 });
 
-export const gitEndpoints = [advertiseRefs, uploadPack, receivePack];
+export const listLargeFiles = endpoint({
+  name: "forge.git.large_files",
+  method: "POST",
+  path: "/:owner/:repo/info/lfs/objects/batch",
+  summary: "Tells a Git LFS client that large files are not stored here",
+  gate: anyone,
+  params: repositoryParams,
+  body: stream("application/vnd.git-lfs+json"),
+  replies: { 501: bytesOf("application/vnd.git-lfs+json"), ...refusals },
+  apiOnly: "Git LFS itself speaks it",
+});
+
+export const gitEndpoints = [advertiseRefs, uploadPack, receivePack, listLargeFiles];
