@@ -110,6 +110,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     vault: { api: createVaultApi(people.vault.authentication), routes: vault.routes },
     objects,
     backupState: () => cron.stateOf("backup_home"),
+    isResetLinkUsable: (token) => people.vault.passwords.isUsable(token),
     runnerHandler: forge.workflows.runnerHandler,
   });
   return {

@@ -22,7 +22,7 @@ import { type BinderOptions, bindRoutes } from "../http/bind.ts";
 import { createBodyBudgets } from "../http/body-memory.ts";
 import { createClientAddress } from "../http/client-address.ts";
 import { withCors } from "../http/cors.ts";
-import type { Api, Route } from "../http/handle.ts";
+import type { Api, Route, ServerRequest } from "../http/handle.ts";
 import { createRequestLimiter } from "../http/limits.ts";
 import { createMetrics } from "../http/metrics.ts";
 import { createServerRequest } from "../http/server-request.ts";
@@ -33,7 +33,7 @@ import {
   type ServicePagesDeps,
 } from "../http/service-pages.ts";
 import type { VaultCaller } from "../vault/caller.ts";
-import { createResetPage, RESET_PAGE_PATH } from "../vault/pages/reset-page.ts";
+import { createResetPage, createSpentPage, RESET_PAGE_PATH } from "../vault/pages/reset-page.ts";
 import type { ServiceDeps } from "./services.ts";
 import type { OpenObjects } from "./stores.ts";
 
@@ -50,6 +50,8 @@ export interface TransportParts {
   readonly vault: ApiParts<VaultCaller>;
   readonly objects: Pick<OpenObjects, "isReachable">;
   readonly backupState: ServicePagesDeps["backupState"];
+  /** Returns whether the token of a password reset link can still be used. */
+  readonly isResetLinkUsable: (token: string) => Promise<boolean>;
   /** Serves the paths below `/api/actions`. */
   readonly runnerHandler: ForgeActions["runnerHandler"];
   /** What the pages of the forge need beside its API. */
@@ -152,7 +154,7 @@ type BugReport = (error: unknown, request: { readonly id: string } | undefined) 
 
 function openServicePages(
   { db, input, stores, queue }: ServiceDeps,
-  { objects: { isReachable }, backupState }: TransportParts,
+  { objects: { isReachable }, backupState, isResetLinkUsable }: TransportParts,
   own: Pick<ServicePagesDeps, "metrics" | "accepts">,
 ) {
   const { version, settings } = input;
@@ -170,10 +172,19 @@ function openServicePages(
     backupState,
     ...(isReachable === undefined ? {} : { isBucketReachable: isReachable }),
     documents,
-    html: new Map([[RESET_PAGE_PATH, createResetPage(settings.instanceName)]]),
+    html: new Map([[RESET_PAGE_PATH, toResetPage(settings.instanceName, isResetLinkUsable)]]),
     // The address in the `url` of every forge error.
     redirects: new Map([["/api/swagger", documents[0].paths[0]]]),
   });
+}
+
+/** A link without a token has the form, whose script says that it is incomplete. */
+function toResetPage(instanceName: string, isUsable: (token: string) => Promise<boolean>) {
+  const [page, spent] = [createResetPage(instanceName), createSpentPage(instanceName)];
+  return async ({ query }: ServerRequest) => {
+    const token = query.get("token") ?? "";
+    return token === "" || (await isUsable(token)) ? page : spent;
+  };
 }
 
 function toDocuments(version: string): readonly [ApiDocument, ApiDocument] {

@@ -33,6 +33,8 @@ export interface Passwords {
    * `invalid_argument` for an invalid, expired or used link, and `unprocessable` for a weak or breached password.
    */
   confirmReset(token: string, next: string, client: Client): Promise<void>;
+  /** Returns whether the token of a reset link can still set a password. */
+  isUsable(token: string): Promise<boolean>;
 }
 
 export interface PasswordsDeps {
@@ -76,6 +78,12 @@ export function createPasswords(deps: PasswordsDeps): Passwords {
 
     requestReset: (email) =>
       db.transaction((tx) => deps.resetMails.request(tx, { email, reason: "asked" })),
+
+    async isUsable(token) {
+      const claims = await deps.resetTokens.read(token);
+      const user = claims && (await findVaultUser(db, claims.userId));
+      return user?.isActive === true && fingerprintOfHash(user.passwordHash) === claims?.replaces;
+    },
 
     async confirmReset(token, next, { address }) {
       const claims = await deps.resetTokens.read(token);

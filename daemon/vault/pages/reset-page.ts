@@ -33,6 +33,17 @@ ${rules.join("\n")}
   });
 }
 
+/** The page of a link that was used, has expired or was replaced by a newer one. */
+export function createSpentPage(instanceName: string): Page {
+  return createPage({
+    title: `Choose a password: ${instanceName}`,
+    // The address bar and the history must not keep the token.
+    script: `history.replaceState(null, "", location.pathname);`,
+    body: `<h1>This link no longer works</h1>
+<p>It was used, has expired, or a newer one was sent. Ask for another one: <code>croft vault password reset --email ADDRESS</code></p>`,
+  });
+}
+
 /** The rules for the page's script: the same patterns with which the API validates a password. */
 const RULES = JSON.stringify(STRENGTH_RULES.map(({ pattern }) => [pattern.source, pattern.flags]));
 

@@ -139,7 +139,11 @@ describe("resetting the password", () => {
     await register(accounts);
     const tokens = await signIn(accounts);
     const link = await linkFor(accounts);
+    expect(await accounts.passwords.isUsable(link)).toBe(true);
     await accounts.passwords.confirmReset(link, OTHER_STRONG, client());
+    // The page of the link shows no form any more.
+    expect(await accounts.passwords.isUsable(link)).toBe(false);
+    expect(await accounts.passwords.isUsable("no token")).toBe(false);
     await expect(identify(accounts, tokens)).rejects.toMatchObject({ code: "unauthenticated" });
     await expect(
       accounts.sessions.refresh(client({ refreshToken: tokens.refreshToken })),
