@@ -103,10 +103,10 @@ export function actionRoutes({
       await actions.rerun(params, caller, "failed");
       return { status: 201 };
     }),
-    handle(rerunJob, async ({ caller, params }) => {
-      await actions.rerunJob(params, caller);
-      return { status: 201 };
-    }),
+    handle(rerunJob, async ({ caller, params }) => ({
+      status: 201,
+      body: toJobView(await actions.rerunJob(params, caller), urls),
+    })),
     handle(getRunAttempt, async ({ caller, params }) => ({
       status: 200,
       body: toRunView(await actions.getAttempt(params, caller), urls),

@@ -33,7 +33,7 @@ import { isPublicOnly } from "../accounts/scopes.ts";
 import { isKnownTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
-import { notFound, userNotFound } from "../refusals.ts";
+import { notFound, orNotFound, userNotFound } from "../refusals.ts";
 import { assertReaches, findAccess } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
@@ -159,12 +159,17 @@ export function createActions(deps: ActionsDeps) {
       assertReaches(owned, "write");
       await reruns.rerun(run.id, choice, caller.user.id);
     },
-    async rerunJob(path: RunPath & JobPath, caller: ForgeCaller): Promise<void> {
+    /** Starts the next attempt with one job and those that need it. Returns the job of the new attempt. */
+    async rerunJob(path: RunPath & JobPath, caller: ForgeCaller): Promise<JobDetails> {
       const { owned, run } = await openRun(path, caller, `/jobs/${path.job_id}/rerun`);
       assertReaches(owned, "write");
       const job = await findJob(db, toJobId(path.job_id));
       if (job?.runId !== run.id || job.attempt !== run.attempt) throw notFound();
       await reruns.rerun(run.id, job.id, caller.user.id);
+      const jobs = await listRunJobs(db, run.id, run.attempt + 1);
+      const again = jobs.filter(({ key, name }) => key === job.key && name === job.name);
+      const [details] = await loadJobDetails(again);
+      return orNotFound(details);
     },
 
     /** Returns the state of a run after one of its attempts. */

@@ -75,7 +75,17 @@ jobs:
   last: { runs-on: failed, needs: [good, bad], name: "\${{ needs.good.outputs.made }}", steps: [{ run: x }] }
 `,
     });
-    const { id } = await repository.waitForRuns(1);
+    const { id, head_sha: sha } = await repository.waitForRuns(1);
+    const statuses = await people.api("GET", `/repos/mira/failed/commits/${String(sha)}/statuses`);
+    const shown = statuses.json.map(({ context, description }: Record<string, string>) => [
+      context,
+      description,
+    ]);
+    // The name of the last job has an expression.
+    expect(Object.fromEntries(shown)).toEqual({
+      "ci.yml / good (push)": "Waiting to run",
+      "ci.yml / bad (push)": "Blocked by required conditions",
+    });
     expect(await repository.work("SUCCESS", { made: "cake" })).toBe("good");
     expect(await repository.work("FAILURE")).toBe("bad");
     expect(await repository.statesOf(id)).toEqual({
@@ -101,6 +111,8 @@ jobs:
     const bad = (await repository.jobs(id)).find(({ name }) => name === "bad");
     const one = await people.by("mira", "POST", `${path}/jobs/${bad?.id}/rerun`);
     expect(one.status).toBe(201);
+    const [bad3] = (await repository.jobs(id)).filter(({ name }) => name === "bad");
+    expect(one.json).toMatchObject({ id: bad3?.id, name: "bad", run_attempt: 3, status: "queued" });
     expect(await repository.statesOf(id)).toMatchObject({ good: "success", bad: "queued" });
     expect((await people.by("mira", "POST", `${path}/jobs/${bad?.id}/rerun`)).status).toBe(404);
   });

@@ -109,7 +109,7 @@ export const rerunJob = endpoint({
   summary: "Run one job again, and those that need it",
   gate: write,
   params: runParams.extend({ job_id: pathInteger }),
-  replies: { 201: empty, 400: apiError, ...lookupReplies },
+  replies: { 201: jobShape, 400: apiError, ...lookupReplies },
 });
 
 export const getRunAttempt = endpoint({

@@ -4,8 +4,8 @@ import { apiError, optionalText, paging, signedInReplies, wireId } from "../comm
 import { repositoryParams } from "../repositories/repositories.ts";
 
 const DESCRIPTION_MAX = 4096;
-/** The value is required and may be empty. */
-const value = z.string({ error: "Required" });
+/** The value is required, and not empty. */
+const value = z.string({ error: "Required" }).min(1, "Required");
 
 /** A variable; the ids of other levels are 0. */
 export const variableShape = z.object({

@@ -22,11 +22,9 @@ import { isMapping } from "../workflows/mapping.ts";
 import type { RunReports } from "./advance-run.ts";
 import { loadRepositories } from "./run-records.ts";
 
-/**
- * The commit status of a job status; undefined for `blocked`, which has no status yet, and for `cancelling`, which
- * keeps the present one.
- */
+/** The commit status of a job status; undefined for `cancelling`, which keeps the present one. */
 const REPORTS: Partial<Record<ActionStatus, readonly [state: CommitState, text: string]>> = {
+  blocked: ["pending", "Blocked by required conditions"],
   waiting: ["pending", "Waiting to run"],
   running: ["pending", "Has started running"],
   success: ["success", "Successful in"],
@@ -53,6 +51,7 @@ export function createJobStatusReports({ urls, enqueue, publisher }: JobStatusDe
     const repository = await findRepositoryById(tx, run.repositoryId);
     const owner = repository && (await findUserById(tx, repository.ownerId));
     if (shown === undefined || repository === undefined || owner === undefined) return;
+    if (job.status === "blocked" && !hasFinalName(run, job)) return;
     const [state, text] = shown;
     const isTimed = job.status === "success" || job.status === "failure";
     const description = isTimed ? `${text} ${toDuration(job)}` : text;
@@ -73,6 +72,19 @@ export function createJobStatusReports({ urls, enqueue, publisher }: JobStatusDe
 }
 
 const CONTEXT_MAX = 255;
+
+/**
+ * Returns whether a job that waits for others keeps its name. The names of a matrix and those with expressions are known
+ * when the job is decided, and so is the definition of a job of a called workflow.
+ */
+function hasFinalName({ definition }: ActionRun, job: ActionJob): boolean {
+  if (job.isExpanded) return true;
+  if (job.parentJobId !== undefined || definition === undefined) return false;
+  const workflow: unknown = JSON.parse(definition);
+  const jobs = isMapping(workflow) && Array.isArray(workflow["jobs"]) ? workflow["jobs"] : [];
+  const found = jobs.filter(isMapping).find(({ key }) => key === job.key);
+  return found?.["matrix"] === null && !String(found["name"]).includes("${{");
+}
 
 /** Returns the time that a job has taken, such as `1h2m3s`; `0s` for a job that never began. */
 function toDuration({ startedAt, completedAt }: ActionJob): string {
