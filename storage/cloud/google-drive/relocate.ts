@@ -87,21 +87,30 @@ async function relocate(
   { id, expected, signal }: Change,
   toPlace: (file: DriveFile) => Place,
 ): Promise<ItemOutcome> {
+  let wasLost = false;
+  // A request whose response was lost may still be carried out, whatever becomes of the next one.
+  const toFailure = (found: Parameters<typeof toChangeFailure>[0]): Failure => {
+    const failure = toChangeFailure(found);
+    return wasLost && failure.kind === "offline" && !failure.sent
+      ? { kind: "unknown_outcome", note: failure.note ?? "lost" }
+      : failure;
+  };
   for (let tries = 1; ; tries++) {
     const found = await drive.lookUpWithEtag(id, signal);
-    if (found.kind !== "ok") return toChangeFailure(found);
+    if (found.kind !== "ok") return toFailure(found);
     const before = found.file;
     if (!isExpected(before, expected)) return { kind: "stale" };
     const place = toPlace(before);
     if (isAt(before, place)) return { kind: "ok", item: before.item };
 
     const free = await names.isFree(place.parent, place.name, id, signal);
-    if (free.kind !== "ok") return toChangeFailure(free);
+    if (free.kind !== "ok") return toFailure(free);
     if (!free.isFree) return { kind: "conflict", existingName: place.name };
 
     let after = await put(drive, before, place, signal);
     if (isAgain(after, tries)) continue;
     if (isLostResponse(after) && !signal.aborted) {
+      wasLost = true;
       const landed = await findOutcome(drive, before, place, signal);
       if (landed.kind === "not_there" && tries < TRIES_MAX) continue;
       after = landed.kind === "not_there" ? after : landed;
@@ -109,7 +118,7 @@ async function relocate(
     // Another client has moved the destination below the item meanwhile.
     if (after.kind === "bad_request" && place.parent !== before.item.parent)
       return { kind: "invalid_destination", reason: "descendant_destination", note: "400" };
-    if (after.kind !== "ok") return toChangeFailure(after);
+    if (after.kind !== "ok") return toFailure(after);
     if ((await names.resolveConflict(after.file, signal)) !== "theirs")
       return { kind: "ok", item: after.file.item };
     return moveBack(drive, after.file, { parent: before.item.parent, name: before.item.name });
