@@ -23,9 +23,8 @@ import { createHasher, type ServiceDeps, toAdministratorsDeps } from "./composit
 import {
   createAdministrators,
   type FirstAdministrator,
-  generatePassword,
   type Initialised,
-  isInitialised,
+  initialiseOnce,
 } from "./home/administrators.ts";
 import {
   type AdministratorRecovery,
@@ -77,9 +76,6 @@ export interface RunningDaemon {
   stop(): Promise<void>;
 }
 
-/** The administrator of a home that was not initialised by `croft init`. */
-const DEFAULT_ADMINISTRATOR = { username: "keeper", email: "keeper@croft.localhost" } as const;
-
 /**
  * Starts a daemon on its data directory. In a new home it first creates both administrators (user name `keeper`) with a
  * generated password. Refuses with `AppError` `conflict` when another daemon holds the directory, with `StorageError` or
@@ -122,7 +118,7 @@ export async function startDaemon(input: DaemonInput): Promise<RunningDaemon> {
     undo.push(() => composed.stop());
     await composed.start();
     // Last: a start that fails would not show the administrators' password.
-    const firstStart = await initialiseOnce(deps);
+    const firstStart = await initialiseOnce(deps.db, () => toAdministratorsDeps(deps));
     door.open();
     deps.log.info(
       { urls: listening.urls, ssh_port: sshPort, version: input.version },
@@ -356,20 +352,6 @@ function secretsOf(settings: Settings): string[] {
     .filter(([, setting]) => setting.secret)
     .map(([name]) => settings[name])
     .filter((value) => typeof value === "string");
-}
-
-async function initialiseOnce(deps: ServiceDeps): Promise<RunningDaemon["firstStart"]> {
-  if (await isInitialised(deps.db)) return undefined;
-  const password = generatePassword();
-  try {
-    const first = { ...DEFAULT_ADMINISTRATOR, password };
-    return { ...(await createAdministrators(toAdministratorsDeps(deps), first)), password };
-  } catch (error) {
-    // Another daemon on the same database has created them meanwhile.
-    if (error instanceof AppError && error.code === "conflict" && (await isInitialised(deps.db)))
-      return undefined;
-    throw error;
-  }
 }
 
 async function stopAll(

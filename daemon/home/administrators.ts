@@ -89,6 +89,27 @@ export async function createAdministrators(
   });
 }
 
+/** The administrator of a home that was not initialised by `croft init`. */
+const DEFAULT_ADMINISTRATOR = { username: "keeper", email: "keeper@croft.localhost" } as const;
+
+/** Creates the administrators with a generated password, which it returns; undefined on an initialised home. */
+export async function initialiseOnce(
+  db: Queries,
+  toDeps: () => AdministratorsDeps,
+): Promise<(Initialised & { readonly password: string }) | undefined> {
+  if (await isInitialised(db)) return undefined;
+  const password = generatePassword();
+  try {
+    const first = { ...DEFAULT_ADMINISTRATOR, password };
+    return { ...(await createAdministrators(toDeps(), first)), password };
+  } catch (error) {
+    // Another daemon on the same database has created them meanwhile.
+    if (error instanceof AppError && error.code === "conflict" && (await isInitialised(db)))
+      return undefined;
+    throw error;
+  }
+}
+
 /** Generates a password: five groups of letters and digits without look-alikes, and a sign. */
 export function generatePassword(): string {
   const letters = "abcdefghjkmnpqrstuvwxyz";
