@@ -5,13 +5,14 @@ import { createResultsReporter } from "./test/support/reporter.ts";
 const resultsFile = process.env["CROFT_TEST_RESULTS"];
 const oneMinuteMs = 60_000;
 /**
- * Files of a process of their own: one replaces a module of Node, which in a shared process other files have loaded already,
+ * Files of a process of their own: some replace a module of Node, which in a shared process other files have loaded already,
  * one counts the blocks of code that run, which V8 does exactly only for functions compiled after the counting began, one
  * counts open files and runs the garbage collector.
  */
 const isolated = [
   "test/unit/storage/objects/file-objects.test.ts",
   "test/unit/daemon/forge/rendering/growth.test.ts",
+  "test/unit/storage/faults.test.ts",
   "test/api/resets.test.ts",
 ];
 

@@ -23,7 +23,8 @@ export async function spool(
   } = {},
 ): Promise<Spooled> {
   await using owner = createOwner();
-  owner.own(content);
+  // The receiver of the rejection gets the error; that of the source needs a listener, or it would end the process.
+  owner.own(content.on("error", () => undefined));
   const file = owner.own(await open(path, "wx+", 0o600));
   try {
     await unlink(path);
