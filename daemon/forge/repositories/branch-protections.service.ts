@@ -42,8 +42,12 @@ const RULES_MAX = 100;
 /** Maximum number of users or teams of one list. */
 const LISTED_MAX = 100;
 
+/**
+ * A new rule keeps the branch from deletion and forced pushes. Without pull requests, a rule that also refused all pushes
+ * would leave nobody a way to change the branch.
+ */
 const noSettings: BranchProtectionSettings = {
-  flags: {},
+  flags: { enable_push: true },
   users: {},
   teams: {},
   texts: {},

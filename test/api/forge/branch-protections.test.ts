@@ -35,7 +35,7 @@ async function newRepository(): Promise<{ path: string; name: string }> {
 }
 
 const protect = (path: string, body: object) =>
-  by("mira", "POST", `${path}/branch_protections`, body);
+  by("mira", "POST", `${path}/branch_protections`, { enable_push: false, ...body });
 
 async function commit(name: string, message: string): Promise<void> {
   await git.in(name, "commit", "-q", "--allow-empty", "-m", message);
@@ -94,6 +94,21 @@ describe("rules", () => {
 });
 
 describe("pushes by git", () => {
+  test("a rule without settings lets its writers push, and refuses deletion and forced pushes", async () => {
+    const { path, name } = await newRepository();
+    const made = await by("mira", "POST", `${path}/branch_protections`, { rule_name: "main" });
+    expect(made.json).toMatchObject({ enable_push: true, enable_force_push: false });
+    await commit(name, "one");
+    expect(await git.in(name, "push", "origin", "main")).toMatchObject({ exitCode: 0 });
+    await git.in(name, "reset", "-q", "--hard", "HEAD~1");
+    await commit(name, "another");
+    for (const words of [
+      ["--force", "origin", "main"],
+      ["origin", "--delete", "main"],
+    ])
+      expect((await git.in(name, "push", ...words)).exitCode).not.toBe(0);
+  });
+
   test("a branch that allows no pushes refuses those of its owner and its deletion", async () => {
     const { path, name } = await newRepository();
     await protect(path, { rule_name: "main" });

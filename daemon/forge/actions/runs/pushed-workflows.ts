@@ -24,8 +24,8 @@ import type { WorkflowSchedules } from "./schedules.ts";
 import type { RunTrigger, StartRun } from "./start-run.ts";
 import type { TriggerRefresh } from "./trigger-refresh.ts";
 
-/** Maximum number of refs of one push that start runs. */
-const REFS_MAX = 40;
+/** Maximum number of refs of one push that start runs; more are ignored (docs/workflows.md). */
+const REFS_MAX = 200;
 /** Maximum number of commits whose paths are compared; with more, filters of paths count as matched. */
 const COMMITS_MAX = 300;
 /** Maximum number of commits in the event; `total_commits` counts all. */

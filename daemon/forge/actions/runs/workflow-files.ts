@@ -9,8 +9,8 @@ import type { RepositoryPath } from "../../repositories/repositories.service.ts"
 import { WORKFLOW_BYTES_MAX } from "../workflows/yaml-source.ts";
 import type { WorkflowParser } from "./workflow-parser.ts";
 
-/** Maximum number of workflow files of one commit. */
-const FILES_MAX = 50;
+/** Maximum number of workflow files of one commit; more are ignored (docs/workflows.md). */
+const FILES_MAX = 200;
 /** Folders of workflow files. The first one with files hides the other. */
 const FOLDERS = [".gitea/workflows", ".github/workflows"] as const;
 
