@@ -65,3 +65,37 @@ function linesWhere(accept: (line: string, path: string) => boolean): string[] {
       ),
     );
 }
+
+// A regular expression backtracks: with a pattern from a user, one match can take for ever on the event loop. Patterns of users
+// are compiled by daemon/utilities/automaton.ts. Each file here makes its expressions from constants.
+const filesWithMadeExpressions = [
+  "cli/",
+  "daemon/contract/media-type.ts",
+  "daemon/forge/instance/missing-features.ts",
+  "daemon/forge/packages/npm/names.ts",
+  "daemon/forge/rendering/html/",
+  "daemon/forge/rendering/markdown/",
+  "daemon/http/openapi.ts",
+  "daemon/settings/types.ts",
+  // Secrets, with all characters of patterns escaped.
+  "daemon/utilities/redaction.ts",
+  "daemon/vault/accounts/machine-token-secret.ts",
+  "daemon/vault/pages/reset-page.ts",
+  "daemon/vault/search/query.ts",
+  "storage/cloud/local-folder/clean-up.ts",
+  "storage/engine/sql-text.ts",
+  "storage/git/refs.ts",
+];
+
+test("a regular expression is made at run time only from constants", () => {
+  const found = linesLike(/\bRegExp\(/, /^(?:cli|daemon|storage)\/.*\.tsx?$/);
+  expect(
+    found.filter((line) => !filesWithMadeExpressions.some((path) => line.startsWith(path))),
+  ).toEqual([]);
+});
+
+test("only the files that open databases name SQLite's driver, whose calls would wait for locks", () => {
+  const found = linesLike(/from "better-sqlite3"/, /^(?:cli|daemon|storage)\/.*\.ts$/);
+  const outside = found.filter((line) => !/^storage\/(?:engine\/sqlite|instance-lock)/.test(line));
+  expect(outside).toEqual([]);
+});

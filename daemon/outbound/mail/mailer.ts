@@ -1,3 +1,5 @@
+import { connect, type Socket } from "node:net";
+import type SMTPTransport from "nodemailer/lib/smtp-transport/index.js";
 // daemon/outbound/mail: mails are enqueued in the transaction of the change that they report, and sent afterwards by a job.
 // Start here; compose.ts makes the message, outbox.ts writes it to a file where no server is configured.
 import { z } from "zod";
@@ -97,6 +99,8 @@ const rowOf = (mailId: string): string => `mail/${mailId}`;
 
 async function sendMail(url: string, mail: ComposedMail, signal: AbortSignal): Promise<void> {
   const { createTransport } = await import("nodemailer");
+  signal.throwIfAborted();
+  let socket: Socket | undefined;
   const transport = createTransport({
     url,
     connectionTimeout: CONNECT_TIMEOUT_MS,
@@ -104,8 +108,12 @@ async function sendMail(url: string, mail: ComposedMail, signal: AbortSignal): P
     socketTimeout: SILENCE_TIMEOUT_MS,
     disableFileAccess: true,
     disableUrlAccess: true,
+    getSocket: (options, done) => {
+      socket = connectTo(options, done);
+    },
   });
-  const close = () => transport.close();
+  // The transport would wait for a server that sends a byte now and then for ever.
+  const close = () => void socket?.destroy(new Error("the mail took too long to send"));
   signal.addEventListener("abort", close, { once: true });
   try {
     await transport.sendMail({ envelope: mail.envelope, raw: mail.source });
@@ -119,4 +127,31 @@ async function sendMail(url: string, mail: ComposedMail, signal: AbortSignal): P
     signal.removeEventListener("abort", close);
     close();
   }
+}
+
+/** Ports of mail servers: with TLS from the first byte, and without. */
+const SMTPS_PORT = 465;
+const SUBMISSION_PORT = 587;
+
+/** Connects to the server of a transport, which would keep the socket to itself. */
+function connectTo(
+  { host, port, secure }: SMTPTransport.Options,
+  done: (error: Error | null, options: { connection?: Socket }) => void,
+): Socket {
+  const socket = connect({
+    host: host ?? "localhost",
+    port: Number(port) || (secure === true ? SMTPS_PORT : SUBMISSION_PORT),
+  });
+  const fail = (error: Error) => done(error, {});
+  socket.once("error", fail);
+  socket.setTimeout(CONNECT_TIMEOUT_MS, () =>
+    socket.destroy(new Error("the mail server did not accept the connection in time")),
+  );
+  socket.once("connect", () => {
+    socket.off("error", fail);
+    socket.setTimeout(0);
+    socket.removeAllListeners("timeout");
+    done(null, { connection: socket });
+  });
+  return socket;
 }

@@ -1,3 +1,4 @@
+import { type AddressInfo, createServer } from "node:net";
 import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -226,6 +227,34 @@ describe("a mail server", () => {
     await server.close();
     expect(seen).toEqual([{ username: "mi@ra", password: "p/w" }]);
     expect(server.received).toHaveLength(1);
+  });
+
+  test("a mail server that sends a byte now and then loses its connection at the end of the job's time", async () => {
+    const [connected, closed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const server = createServer((socket) => {
+      // A greeting of many lines that never ends.
+      const timer = setInterval(() => socket.write("220-wait\r\n"), 5);
+      socket.once("data", () => connected.resolve());
+      socket
+        .on("error", () => undefined)
+        .once("close", () => {
+          clearInterval(timer);
+          closed.resolve();
+        });
+      connected.resolve();
+    });
+    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const mailer = makeMailer(`smtp://127.0.0.1:${port}`);
+    await send(mailer);
+    const [job] = await listJobs(db, {}, { limit: 1, offset: 0 });
+    const ended = new AbortController();
+    const sent = mailer.job.run(job?.payload, { id: 1, attempt: 1, signal: ended.signal });
+    await connected.promise;
+    ended.abort(new Error("the time is over"));
+    await expect(sent).rejects.toThrow();
+    await closed.promise;
+    await new Promise<void>((resolve) => void server.close(() => resolve()));
   });
 
   test("a mail server that is away gets the mail when it is back, under the same id", async () => {
