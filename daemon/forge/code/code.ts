@@ -70,7 +70,7 @@ export function createCode(deps: CodeServicesDeps): Code {
   const toCommitPerson = (user: ForgeUser) => toPerson(user, urls);
   const tags = createTags({ access, writeRefs, clock, toCommitPerson });
   const contents = createContents({ access });
-  const severalFiles = createSeveralFiles({ access, contents });
+  const severalFiles = createSeveralFiles({ access, compute, contents });
   const issueTemplates = createIssueTemplates({ access });
   const commits = createCommits({ db, access });
   const objects = createGitObjects({ access });

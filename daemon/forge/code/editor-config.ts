@@ -67,3 +67,16 @@ function expandRanges(pattern: string): string {
     })
     .replace(/\{([^{},]*)\}/g, String.raw`\{$1\}`);
 }
+
+/** An `.editorconfig` and the path of a file. */
+interface EditorConfigOf {
+  readonly text: string;
+  readonly path: string;
+}
+
+/** `readEditorConfig` for a worker thread: each section is a pattern from a user. */
+export const editorConfigOf = {
+  cost: ({ text, path }: EditorConfigOf) => text.length * path.length,
+  length: ({ text, path }: EditorConfigOf) => text.length + path.length,
+  run: ({ text, path }: EditorConfigOf) => readEditorConfig(text, path),
+};

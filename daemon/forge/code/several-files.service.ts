@@ -1,9 +1,9 @@
 import { readBlob } from "../../../storage/git/objects.ts";
 import { findEntries } from "../../../storage/git/trees.ts";
 import { BLOB_BYTES_MAX } from "../../contract/forge/code/objects.ts";
+import type { Compute } from "../compute/compute.ts";
 import { AppError } from "../../errors.ts";
 import type { Contents, ContentsList } from "./contents.service.ts";
-import { readEditorConfig } from "./editor-config.ts";
 import type { CodeAccess, CodeRequest } from "./open-code.ts";
 import { cleanFilePath } from "./paths.ts";
 import { getRevision } from "./revisions.ts";
@@ -19,9 +19,11 @@ export type SeveralFiles = ReturnType<typeof createSeveralFiles>;
 /** Creates the service. Every function refuses as `CodeAccess` does, and with `unprocessable` a malformed path. */
 export function createSeveralFiles({
   access,
+  compute,
   contents,
 }: {
   readonly access: CodeAccess;
+  readonly compute: Compute;
   readonly contents: Pick<Contents, "get">;
 }) {
   return {
@@ -70,7 +72,11 @@ export function createSeveralFiles({
             `object does not exist [id: , rel_path: ${EDITOR_CONFIG}]`,
           );
         const text = await readBlob(git, entry.id, { ...options, bytesMax });
-        return readEditorConfig(new TextDecoder().decode(text), path);
+        const input = { text: new TextDecoder().decode(text), path };
+        const account = String(code.owned.repository.ownerId);
+        const computed = await compute.run("editorConfigOf", input, account);
+        if (computed.kind === "done") return computed.value;
+        throw new AppError("unavailable", `The .editorconfig takes ${computed.reason}.`);
       });
     },
   };

@@ -1,4 +1,5 @@
 import { createMaskRows } from "../actions/secrets/masker.ts";
+import { editorConfigOf } from "../code/editor-config.ts";
 import { matchNames } from "../repositories/name-patterns.ts";
 import { compactNpmDocument } from "../packages/npm/compact-document.ts";
 import { evaluateInThread } from "../actions/workflows/evaluation.ts";
@@ -25,6 +26,7 @@ export function createComputeFunctions() {
   return {
     compactNpmDocument,
     evaluateRequest: evaluateInThread,
+    editorConfigOf,
     maskRows: createMaskRows(),
     matchActivity,
     matchNames,

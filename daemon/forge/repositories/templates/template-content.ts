@@ -30,8 +30,9 @@ const limits = {
   /** Maximum number of tree entries that are read. */
   entries: 200_000,
 } as const;
-/** Number of paths after which other requests are served. */
-const PATHS_AT_ONCE = 100;
+/** Characters of globs times those of paths after which other requests are served: some two milliseconds; and in all. */
+const WORK_AT_ONCE = 200_000;
+const WORK_MAX = 10_000_000_000;
 
 /** The content of a template, for a new repository. */
 export interface TemplateContent {
@@ -108,7 +109,10 @@ async function toChanges(
 
 const isRegular = ({ type, mode }: TreeEntry) => type === "blob" && mode.startsWith("100");
 
-type Glob = (path: string) => boolean;
+interface Glob {
+  readonly matches: (path: string) => boolean;
+  readonly length: number;
+}
 
 /** Reads the globs of the file. Skips empty lines, comments and malformed globs. */
 function toGlobs(text: string): readonly Glob[] {
@@ -122,7 +126,10 @@ function toGlobs(text: string): readonly Glob[] {
       "unprocessable",
       `${RULES} of the template has more than ${limits.globs} globs or ${limits.globCharacters} characters`,
     );
-  return lines.flatMap((line) => compileGlob(line, { isOfPaths: true }) ?? []);
+  return lines.flatMap((line) => {
+    const matches = compileGlob(line, { isOfPaths: true });
+    return matches === undefined ? [] : [{ matches, length: line.length }];
+  });
 }
 
 async function listMatching(
@@ -134,13 +141,22 @@ async function listMatching(
   const matching: TreeEntry[] = [];
   let bytes = 0;
   let entryCount = 0;
+  const globCharacters = globs.reduce((sum, { length }) => sum + length, 0);
+  let work = 0;
+  let workBefore = 0;
   for await (const entry of listTree(git, tree, { directory, isRecursive: true })) {
     entryCount += 1;
     if (entryCount > limits.entries) throw tooLarge();
-    if (entryCount % PATHS_AT_ONCE === 0) await setImmediate();
+    // A path without globs, or with short ones, costs at least a little.
+    work += 1_000 + globCharacters * entry.path.length;
+    if (work > WORK_MAX) throw tooLarge();
+    if (work - workBefore > WORK_AT_ONCE) {
+      workBefore = work;
+      await setImmediate();
+    }
     if (!isRegular(entry) || entry.path === RULES || entry.size > limits.fileBytes) continue;
     if (entry.path.length > limits.pathCharacters) continue;
-    if (!globs.some((matches) => matches(entry.path))) continue;
+    if (!globs.some(({ matches }) => matches(entry.path))) continue;
     bytes += entry.size;
     matching.push(entry);
     // The limit of the reader includes the headers of objects.

@@ -1,0 +1,17 @@
+import { afterAll, expect, test } from "vitest";
+import { createCompute } from "../../../../daemon/forge/compute/compute.ts";
+
+const compute = createCompute({ budgetMs: 60_000 });
+afterAll(() => compute.close());
+
+test("hard sections of an .editorconfig leave the event loop to other work", async () => {
+  const section = (at: number) => `[/${"*a".repeat(120)}${at}]\nindent_size = 2\n`;
+  const hard = Array.from({ length: 200 }, (_, at) => section(at)).join("");
+  let turns = 0;
+  const timer = setInterval(() => (turns += 1), 1);
+  const input = { text: `[*]\ncharset = utf-8\n${hard}`, path: `${"a".repeat(4_000)}b` };
+  const computed = await compute.run("editorConfigOf", input, "1");
+  clearInterval(timer);
+  expect(computed).toEqual({ kind: "done", value: { charset: "utf-8" } });
+  expect(turns).toBeGreaterThan(5);
+});
