@@ -35,6 +35,9 @@ export async function explainError(error: CliError, failed: FailedCommand): Prom
   if (error.code === "name_collision") return explainTakenName(error, leaf);
   if (error.code === "invalid_credentials" || error.code === "session_revoked")
     return explainRefusal(error, failed);
+  // A connection that does not exist yet cannot be reconnected.
+  if (error.code === "reauth_required" && lineOf(leaf) === "croft vault connection add")
+    return reword(error, error.message, { hint: "check the credentials, and repeat the command" });
   if (error.code === "rate_limited") return explainBlockedSignIn(error, leaf);
   if (/^can not \w+ the last admin user/.test(error.message))
     return reword(error, error.message, {

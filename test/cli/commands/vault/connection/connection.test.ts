@@ -227,3 +227,17 @@ test("connection list prints the items of the page", async () => {
   expect(ran.json()).toEqual([connection]);
   expect(daemon.requests[0]?.path).toBe("/api/cloud/connections?page=1&per_page=30");
 });
+
+test("a connection that could not be made is not advised to be reconnected", async () => {
+  await using home = await temporaryHome();
+  const status = 503;
+  await using daemon = await fakeDaemon({
+    "GET /api/cloud/providers": { body: providers },
+    "POST /api/cloud/connections": { status, body: { detail: "Reconnect this storage" } },
+  });
+  await signIn(home.path, { url: daemon.url, vault: {} });
+  const words = ["local_folder", "--name", "Papers", "--setting", "root=/srv"];
+  const ran = await runCli(["vault", "connection", "add", ...words, "--json"], { home: home.path });
+  expect(ran.err).toContain("reauth_required");
+  expect(ran.err).not.toContain("connection reconnect");
+});
