@@ -30,6 +30,10 @@ const executableCheck: Check = {
 /** How many skipped tests of one file are named one by one. */
 const namedMax = 5;
 
+/** Linux's disk in memory, where a test waits for no disk that syncs; small in containers. */
+const MEMORY_DISK = "/dev/shm";
+const MEMORY_DISK_BYTES_MIN = 8 * 2 ** 30;
+
 const root = join(import.meta.dirname, "..");
 const environment = testEnvironment(process.env);
 
@@ -103,10 +107,6 @@ async function runTests(args: readonly string[]): Promise<RunResults> {
     await rm(folder, { recursive: true, force: true });
   }
 }
-
-/** Linux's disk in memory, where a test waits for no disk that syncs; small in containers. */
-const MEMORY_DISK = "/dev/shm";
-const MEMORY_DISK_BYTES_MIN = 8 * 2 ** 30;
 
 async function findMemoryDisk(): Promise<string | undefined> {
   if (process.env["TMPDIR"] !== undefined) return undefined;
