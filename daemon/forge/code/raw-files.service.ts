@@ -28,7 +28,6 @@ export interface Archive {
   giveUp(): void;
 }
 
-const SYMLINK = "120000";
 const archives = [
   { ending: ".zip", format: "zip", contentType: "application/zip" },
   { ending: ".tar.gz", format: "tar.gz", contentType: "application/gzip" },
@@ -58,7 +57,8 @@ export function createRawFiles({
       const code = await access.open(request);
       try {
         const { entry, last } = await findFile(code, path, ref.trim());
-        if (entry.type !== "blob" || entry.mode === SYMLINK) throw notFound();
+        // Of a symbolic link, the text is sent: it is never followed.
+        if (entry.type !== "blob") throw notFound();
         const { stream, giveUp } = startStream(code, ["cat-file", "blob", entry.id]);
         const shown = await findShown(stream, entry.size).catch((error: unknown) => {
           giveUp();
