@@ -124,9 +124,9 @@ export function createServicePages(deps: ServicePagesDeps): Map<string, PlainRou
 /** Creates the document on first use, because most daemons never get a request for it. */
 function createDocumentRoute({ info, endpoints }: ApiDocument): PlainRoute {
   const make = async () => {
-    const { toOpenApi } = await import("./openapi.ts");
+    const { writeOpenApi } = await import("./openapi.ts");
     // Kept as text: it has two megabytes, and anonymous clients may send many requests for it at once.
-    return JSON.stringify(toOpenApi(info, endpoints()));
+    return writeOpenApi(info, endpoints());
   };
   let text: Promise<string> | undefined;
   return async (_request, response) =>

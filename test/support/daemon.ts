@@ -7,6 +7,7 @@ import { parse as parseYaml } from "yaml";
 import { resolvePaths, resolveSettings } from "../../daemon/settings/resolve.ts";
 import type { DaemonInput } from "../../daemon/home/daemon-input.ts";
 import { startDaemon, type RunningDaemon } from "../../daemon/main.ts";
+import { watchLoop } from "./loop-watch.ts";
 import { sendRequest } from "./send-request.ts";
 import { createServerDatabases, type ServerDatabases } from "./storage/postgres-server.ts";
 
@@ -82,6 +83,7 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
   const databaseUrl = await databases?.of(home);
   const env =
     databaseUrl === undefined ? options.env : { CROFT_DATABASE_URL: databaseUrl, ...options.env };
+  const loop = watchLoop();
   const running = await startDaemon(testInput(home, { ...options, ...(env && { env }) }, log));
   const [url = ""] = running.urls;
   return {
@@ -99,6 +101,11 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
         await rm(home, { recursive: true, force: true });
         await databases?.drop(home);
       }
+      const held = loop.take();
+      if (held.length > 0)
+        throw new Error(
+          `requests held the event loop:\n${held.map(({ request, cpuMs }) => `${request}: ${cpuMs} ms of processor time`).join("\n")}`,
+        );
       const unexpected = log.filter(
         (line) => isError(line) && options.expectErrors?.(line) !== true,
       );
@@ -124,6 +131,7 @@ let templateHome: Promise<TemplateHome> | undefined;
 async function makeTemplateHome(): Promise<TemplateHome> {
   const home = await mkdtemp(join(tmpdir(), "croft-test-template-"));
   process.once("exit", () => rmSync(home, { recursive: true, force: true }));
+  const loop = watchLoop();
   const running = await startDaemon(testInput(home, {}, []));
   await running.stop();
   return { home, first: running.firstStart };
