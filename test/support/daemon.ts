@@ -76,6 +76,7 @@ const isError = ({ level }: LogLine) => level === "error" || level === "fatal";
  * `CROFT_TEST_ENGINE=postgres` gives each home a database on the server that `CROFT_TEST_POSTGRES_URL` names.
  */
 export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<TestDaemon> {
+  watchLoop();
   const home = options.home ?? (await mkdtemp(join(tmpdir(), "croft-test-")));
   const template = takesTemplate(options) ? await (templateHome ??= makeTemplateHome()) : undefined;
   if (template !== undefined) await cp(template.home, home, { recursive: true });
@@ -83,7 +84,6 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
   const databaseUrl = await databases?.of(home);
   const env =
     databaseUrl === undefined ? options.env : { CROFT_DATABASE_URL: databaseUrl, ...options.env };
-  const loop = watchLoop();
   const running = await startDaemon(testInput(home, { ...options, ...(env && { env }) }, log));
   const [url = ""] = running.urls;
   return {
@@ -101,7 +101,7 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
         await rm(home, { recursive: true, force: true });
         await databases?.drop(home);
       }
-      const held = loop.take();
+      const held = watchLoop().take();
       if (held.length > 0)
         throw new Error(
           `requests held the event loop:\n${held.map(({ request, cpuMs }) => `${request}: ${cpuMs} ms of processor time`).join("\n")}`,
@@ -131,7 +131,6 @@ let templateHome: Promise<TemplateHome> | undefined;
 async function makeTemplateHome(): Promise<TemplateHome> {
   const home = await mkdtemp(join(tmpdir(), "croft-test-template-"));
   process.once("exit", () => rmSync(home, { recursive: true, force: true }));
-  const loop = watchLoop();
   const running = await startDaemon(testInput(home, {}, []));
   await running.stop();
   return { home, first: running.firstStart };

@@ -20,7 +20,7 @@ test("a request that holds the event loop is named, wherever it does so; what ot
     "/at-once": async () => burn(600),
     "/later": async () => {
       await sleep(1);
-      await null;
+      await Promise.resolve();
       burn(600);
     },
     "/in-pieces": async () => {
@@ -39,7 +39,7 @@ test("a request that holds the event loop is named, wherever it does so; what ot
       response.setHeader("Connection", "close").end(),
     );
   });
-  onTestFinished(() => void server.close().closeAllConnections());
+  onTestFinished(() => server.close().closeAllConnections());
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const visit = async (path: string) => {
