@@ -247,6 +247,7 @@ const others: Readonly<Record<string, string>> = {
   "forge.repos.transfer.reject": "only for the recipient of an offer",
   "forge.repos.collaborators.permission": "everyone may read their own",
   "forge.repos.times.user": "everyone may read their own",
+  "forge.git.large_files": "501 to every caller who may fetch; git-http.test.ts has its refusals",
   "forge.issues.times.reset": "only for times of the caller",
   "forge.issues.times.delete": "only for times of the caller",
   "forge.issues.subscriptions.add": "only for the caller",

@@ -216,7 +216,7 @@ describe("credentials of actions", () => {
     const headers = { "x-runner-uuid": runner.uuid, "x-runner-token": runner.token };
     expect(await status("/api/v1/user", { headers })).toBe(401);
     expect(await status("/api/v1/repos/mira/locked", { headers })).toBe(404);
-    expect(await status("/api/v1/repos/mira/locked/actions/secrets", { headers })).toBe(401);
+    expect(await status("/api/v1/repos/mira/locked/actions/secrets", { headers })).toBe(404);
   });
 });
 

@@ -207,8 +207,8 @@ describe("teams", () => {
         name: "support",
         description: "Answers",
         permission: "write",
-        units: ["repo.code", "repo.issues"],
-        units_map: { "repo.code": "read", "repo.issues": "write" },
+        units: ["repo.code", "repo.issues", "repo.wiki"],
+        units_map: { "repo.code": "read", "repo.issues": "write", "repo.wiki": "none" },
         includes_all_repositories: false,
         can_create_org_repo: false,
         visibility: "limited",
@@ -235,7 +235,6 @@ describe("teams", () => {
 
   test.each([
     [{ name: "none", permission: "read" }],
-    [{ name: "none", units_map: { "repo.code": "none" } }],
     [{ name: "none", units_map: { "repo.roof": "read" } }],
     [{ name: "none", units_map: { "repo.code": "all" } }],
     [{ name: "none", permission: "owner", units: ["repo.code"] }],
