@@ -3,7 +3,7 @@
 // Start here: this is `npm test`. `npm test -- test/unit/storage` runs a part, without the checks that come before the tests;
 // `npm run test:executable` builds the single executable and runs the main job on it.
 import { spawn } from "node:child_process";
-import { mkdtemp, readFile, rm, statfs } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import type { RunResults } from "./support/reporter.ts";
@@ -93,6 +93,8 @@ async function runTests(args: readonly string[]): Promise<RunResults> {
     const resultsFile = join(folder, "results.json");
     environment["CROFT_TEST_RESULTS"] = resultsFile;
     environment["TMPDIR"] = folder;
+    // Servers of the tests run as users of their own.
+    await chmod(folder, 0o755);
     const { code } = await run(["vitest", "run", ...args], "show");
     const text = await readFile(resultsFile, "utf8").catch(() => undefined);
     if (text === undefined) {

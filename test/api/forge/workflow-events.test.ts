@@ -151,8 +151,9 @@ test("events follow the default branch when another one is chosen and when it is
   await mira("POST", "/issues", { title: "Before" });
   expect((await mira("PATCH", "", { default_branch: "next" })).status).toBe(200);
   await waitForIssueRun(started, "next.yml");
+  const beforeRename = (await listRuns()).length;
   expect((await mira("PATCH", "/branches/next", { name: "later" })).status).toBe(204);
-  await repository.waitForRuns((await listRuns()).length + 1);
+  await repository.waitForRuns(beforeRename + 1);
   const before = (await listRuns()).length;
   await mira("POST", "/issues", { title: "After" });
   expect(await repository.waitForRuns(before + 1)).toMatchObject({ head_branch: "later" });
