@@ -18,6 +18,7 @@ import {
   listAttemptJobs,
   listRepositoryJobs,
   listRepositoryRuns,
+  listRepositoryTasks,
   listRunJobs,
   rerunFailedJobs,
   rerunJob,
@@ -29,7 +30,7 @@ import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { Actions, JobDetails, RunDetails } from "./actions.service.ts";
 import type { ActionLevels } from "./secrets/levels.service.ts";
-import { toJobView, toLogAnswer, toLogRange, toRunView } from "./actions.view.ts";
+import { toJobView, toLogAnswer, toLogRange, toRunView, toTaskView } from "./actions.view.ts";
 
 /** Returns the routes of runs and jobs, of the instance, of owners and of repositories. */
 export function actionRoutes({
@@ -83,6 +84,11 @@ export function actionRoutes({
     handle(listRepositoryRuns, async ({ caller, params, query }) =>
       toRuns(await actions.listRuns(params, caller, query)),
     ),
+    handle(listRepositoryTasks, async ({ caller, params, query }) => {
+      const { tasks, total } = await actions.listTasks(params, caller, query);
+      const views = tasks.map((each) => toTaskView(each, urls));
+      return { status: 200, body: { workflow_runs: views, total_count: total }, total };
+    }),
     handle(getRun, async ({ caller, params }) => ({
       status: 200,
       body: toRunView(await actions.getRun(params, caller), urls),

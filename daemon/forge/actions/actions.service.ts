@@ -26,6 +26,7 @@ import {
   type ActionTask,
   listSteps,
   listTasksOfJobs,
+  listTasksOfRepository,
 } from "../../../storage/tables/forge/actions/tasks.ts";
 import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
 import { AppError } from "../../errors.ts";
@@ -76,6 +77,9 @@ export interface JobDetails {
   readonly task: ActionTask | undefined;
   readonly steps: readonly ActionStep[];
 }
+
+/** A task with its job and run. */
+export type TaskDetails = Omit<JobDetails, "task" | "steps"> & { readonly task: ActionTask };
 
 /** The log of a job, with the name of its file. */
 export interface JobLog {
@@ -214,6 +218,20 @@ export function createActions(deps: ActionsDeps) {
       const { repository } = await openForActions(db, path, caller, "/jobs");
       const filter = { repositoryId: repository.id, statuses: toStatuses(query.status) };
       return findJobs(filter, query, false);
+    },
+
+    /** Lists the tasks of all attempts, the newest first. */
+    async listTasks(path: RepositoryPath, caller: ForgeCaller | undefined, window: PageWindow) {
+      const owned = await openForActions(db, path, caller, "/tasks");
+      const found = await listTasksOfRepository(db, owned.repository.id, toRows(window));
+      const tasks: TaskDetails[] = [];
+      for (const task of found.tasks) {
+        const job = await findJob(db, task.jobId);
+        const run = job && (await findRun(db, job.runId));
+        // They may have been deleted meanwhile.
+        if (job !== undefined && run !== undefined) tasks.push({ owned, run, job, task });
+      }
+      return { tasks, total: found.total };
     },
 
     async listJobsOfRun(

@@ -2,14 +2,19 @@ import { Readable } from "node:stream";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { ActionRun } from "../../../storage/tables/forge/actions/runs.ts";
 import { type ActionStatus } from "../../../storage/tables/forge/actions/statuses.ts";
-import type { WireJob, WireRun, WireRunner } from "../../contract/forge/actions/shapes.ts";
+import type {
+  WireJob,
+  WireRun,
+  WireRunner,
+  WireTask,
+} from "../../contract/forge/actions/shapes.ts";
 import { toEmbeddedUserView, toGhostView } from "../accounts/user.view.ts";
 import type { BytesAnswer } from "../../http/handle.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import { toRepositoryView } from "../repositories/repository.view.ts";
 import { type ForgeUrls, neverTime, toApiUrl, toUrl, toWireTime } from "../urls.ts";
 import { toContentDisposition } from "../packages/download.view.ts";
-import type { JobDetails, JobLog, RunDetails } from "./actions.service.ts";
+import type { JobDetails, JobLog, RunDetails, TaskDetails } from "./actions.service.ts";
 import type { LogRange } from "./runners/logs.service.ts";
 import type { RunnerDetails } from "./runners/runners.service.ts";
 
@@ -102,6 +107,25 @@ export function toJobView({ owned, run, job, task, steps }: JobDetails, urls: Fo
     created_at: toWireTime(job.createdAt),
     started_at: toTime(job.startedAt),
     completed_at: toTime(job.completedAt),
+  };
+}
+
+/** A task. It is created and started when its runner takes the job. */
+export function toTaskView({ owned, run, job, task }: TaskDetails, urls: ForgeUrls): WireTask {
+  return {
+    id: task.id,
+    name: job.name,
+    head_branch: toBranch(run).head_branch ?? "",
+    head_sha: run.headSha,
+    run_number: run.number,
+    event: run.event,
+    display_title: run.title,
+    status: task.status,
+    workflow_id: run.workflowFile,
+    url: toUrl(urls, `/${toHome(owned)}/actions/runs/${run.id}`),
+    created_at: toWireTime(task.startedAt),
+    updated_at: toWireTime(Math.max(task.reportedAt, task.completedAt ?? 0)),
+    run_started_at: toWireTime(task.startedAt),
   };
 }
 

@@ -69,7 +69,6 @@ const MISSING_FEATURES = (
     ["mirrors", `${REPOSITORY}/(?:mirror-sync|push_mirrors(?:-sync)?)`],
     ["protected tags", `${REPOSITORY}/tag_protections`],
     ["hooks in git", `${REPOSITORY}/hooks/git`],
-    ["lists of tasks", `${REPOSITORY}/actions/tasks`],
     ["blocked users", "(?:user|orgs/[^/?]+)/blocks"],
     ["OAuth2 applications", "user/applications/oauth2"],
     ["OpenPGP keys", "user/(?:gpg_keys|gpg_key_token|gpg_key_verify)"],

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
+import { expectWireShape } from "../../support/forge/forge-wire.ts";
 import { createGitClient, type GitClient } from "../../support/forge/git-client.ts";
 import { callRunner } from "../../support/forge/runner-client.ts";
 import {
@@ -63,6 +64,34 @@ describe("a run that has ended", () => {
       expect(
         (await people.api("GET", `${repository.api}/runs/${id}/attempts/${attempt}`)).status,
       ).toBe(404);
+
+    const tasksOf = (query = "") => people.api("GET", `${repository.api}/tasks${query}`);
+    const all = await tasksOf();
+    expectWireShape("ActionTaskResponse", all.json);
+    expect([all.json.total_count, all.headers.get("x-total-count")]).toEqual([2, "2"]);
+    expect(all.json.workflow_runs.map(({ status }: { status: string }) => status)).toEqual([
+      "failure",
+      "success",
+    ]);
+    const run = await repository.get(`/runs/${id}`);
+    expect(all.json.workflow_runs[1]).toMatchObject({
+      name: "a",
+      head_branch: "main",
+      head_sha: run["head_sha"],
+      run_number: run["run_number"],
+      event: "push",
+      display_title: run["display_title"],
+      workflow_id: "ci.yml",
+      url: run["html_url"],
+    });
+    const second = await tasksOf("?page=2&limit=1");
+    expect(second.json).toEqual({ workflow_runs: [all.json.workflow_runs[1]], total_count: 2 });
+    const anonymous = () => daemon.request(`/api/v1${repository.api}/tasks`);
+    expect((await anonymous()).status).toBe(200);
+    await people.by("mira", "PATCH", "/repos/mira/again", { private: true });
+    expect((await anonymous()).status).toBe(404);
+    expect((await people.by("noah", "GET", `${repository.api}/tasks`)).status).toBe(404);
+    expect((await people.by("mira", "GET", `${repository.api}/tasks`)).json.total_count).toBe(2);
   });
 
   test("a rerun of failed jobs includes those that need them, and the others keep outputs and log", async () => {

@@ -9,7 +9,7 @@ import {
   signedInReplies,
 } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
-import { jobShape, runShape, statusFilter } from "./shapes.ts";
+import { jobShape, runShape, statusFilter, taskShape } from "./shapes.ts";
 
 const apiOnly = "croft run jobs shows the jobs of a run";
 const lookupReplies = { ...signedInReplies, 404: apiError } as const;
@@ -40,6 +40,22 @@ export const listRepositoryRuns = endpoint({
     400: apiError,
     ...lookupReplies,
   },
+});
+
+export const listRepositoryTasks = endpoint({
+  name: "forge.repos.actions.tasks.list",
+  method: "GET",
+  path: "/api/v1/repos/:owner/:repo/actions/tasks",
+  summary: "List the jobs that runners have taken, of all attempts, the newest first",
+  gate: read,
+  params: repositoryParams,
+  query: z.object(paging),
+  paging: "link_and_total",
+  replies: {
+    200: z.object({ workflow_runs: z.array(taskShape), total_count: z.int() }),
+    ...lookupReplies,
+  },
+  apiOnly: "croft run jobs shows the jobs of a run, with their runners",
 });
 
 export const getRun = endpoint({
@@ -183,6 +199,7 @@ export const getJobLog = endpoint({
 
 export const repositoryActionEndpoints = [
   listRepositoryRuns,
+  listRepositoryTasks,
   getRun,
   getRunSummary,
   deleteRun,

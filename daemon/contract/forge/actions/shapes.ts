@@ -79,6 +79,24 @@ export const jobShape = z.object({
 });
 export type WireJob = z.output<typeof jobShape>;
 
+/** A job that a runner has taken, in one attempt of its run. The list of tasks alone shows it. */
+export const taskShape = z.object({
+  id: wireId,
+  name: z.string(),
+  head_branch: z.string(),
+  head_sha: z.string(),
+  run_number: z.int(),
+  event: z.string(),
+  display_title: z.string(),
+  status: z.string(),
+  workflow_id: z.string(),
+  url: z.string(),
+  created_at: wireTime,
+  updated_at: wireTime,
+  run_started_at: wireTime,
+});
+export type WireTask = z.output<typeof taskShape>;
+
 /** A run (forge behaviour, 7.12), and why it failed before it had a job. */
 export const runShape = z.object({
   id: wireId,

@@ -1,6 +1,6 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import { type ActionStatus, toActionStatus } from "./statuses.ts";
-import type { TaskId, RunId, JobId, RunnerId, UserId } from "../ids.ts";
+import type { TaskId, RepositoryId, RunId, JobId, RunnerId, UserId } from "../ids.ts";
 
 /** A job that a runner has taken. Times are epoch milliseconds. */
 export interface ActionTask {
@@ -151,6 +151,24 @@ export async function listTasksOfJobs(
     ...jobIds,
   );
   return rows.map(toTask);
+}
+
+/** Returns a page of the tasks of a repository, the newest first, and their total. */
+export async function listTasksOfRepository(
+  db: Queries,
+  repositoryId: RepositoryId,
+  page: { readonly limit: number; readonly offset: number },
+): Promise<{ readonly tasks: readonly ActionTask[]; readonly total: number }> {
+  const from =
+    "FROM forge_action_tasks WHERE job_id IN (SELECT id FROM forge_action_jobs WHERE repository_id = ?)";
+  const counted = await db.get<{ total: number }>(`SELECT COUNT(*) AS total ${from}`, repositoryId);
+  const rows = await db.all<TaskRow>(
+    `SELECT ${columns} ${from} ORDER BY id DESC LIMIT ? OFFSET ?`,
+    repositoryId,
+    page.limit,
+    page.offset,
+  );
+  return { tasks: rows.map(toTask), total: counted?.total ?? 0 };
 }
 
 /** Lists unfinished tasks that have not reported since `before`, or whose runner was deleted. */
