@@ -1,23 +1,24 @@
 import type { ReactNode } from "react";
-import { getCommit } from "../../contract/forge/code/commits.ts";
-import {
-  FOLDER_ENTRIES_MAX,
-  getContentsExt,
-  getRootContentsExt,
-  type WireContents,
-  type WireContentsExt,
-} from "../../contract/forge/code/contents.ts";
+import { FOLDER_ENTRIES_MAX, type WireContents } from "../../contract/forge/code/contents.ts";
 import { getBlob } from "../../contract/forge/code/objects.ts";
-import { isRefName } from "../../contract/forge/repositories/rules.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
-import { AppError } from "../../errors.ts";
 import { decodeIfText } from "../../utilities/text-encoding.ts";
 import { notFound } from "../refusals.ts";
 import { escapePath } from "../rendering/html/links.ts";
 import { Rendered, toBytesText } from "./elements.tsx";
-import { type PageContext, type PageParams, type PageRoute, toFolderPath, toPath } from "./page.ts";
+import { type PageContext, type PageParams, type PageRoute, toPath } from "./page.ts";
+import {
+  Crumbs,
+  findPlace,
+  isMissing,
+  type Place,
+  readPlace,
+  toChildPath,
+  toSourcePath,
+} from "./place.tsx";
 import { loadRepositoryActivity, RecentActivity } from "./recent-activity.tsx";
 import { loadHead, RepositoryHead, readsCode } from "./repository-head.tsx";
+import { type FollowedLink, followLink, toSubmoduleSource } from "./tree-links.ts";
 
 /** Names of files that browsers show as pictures. */
 const PICTURE = /\.(?:png|jpe?g|gif|webp|avif|svg)$/i;
@@ -25,8 +26,6 @@ const PICTURE = /\.(?:png|jpe?g|gif|webp|avif|svg)$/i;
 const FILE_BYTES_MAX = 512 * 1024;
 /** Maximum number of lines of a file that is shown with line numbers. */
 const NUMBERED_LINES_MAX = 5_000;
-/** Maximum number of segments of a branch name that is searched in an address. */
-const REF_SEGMENTS_MAX = 8;
 
 /** Files and folders of repositories. */
 export function codePages(): PageRoute[] {
@@ -66,13 +65,6 @@ async function showRepository(context: PageContext, params: PageParams) {
   return showFolder(context, repository, at, entries, recent);
 }
 
-/** A place in a repository: a branch, a tag or a commit, and a path below it. */
-export interface Place {
-  readonly kind: string;
-  readonly ref: string;
-  readonly path: string;
-}
-
 async function showSource(context: PageContext, params: PageParams) {
   const repository = await loadHead(context, params);
   if (repository.empty) throw notFound();
@@ -83,10 +75,11 @@ async function showSource(context: PageContext, params: PageParams) {
     place,
   );
   if (entry === undefined) return showFolder(context, repository, place, entries);
-  if (entry.type === "submodule")
-    return showNote(repository, place, `A submodule at commit ${entry.sha}.`);
-  if (entry.type === "symlink")
-    return showNote(repository, place, "A symbolic link. Pages do not follow it.");
+  if (entry.type === "submodule") {
+    const source = <Submodule entry={entry} repository={repository} />;
+    return showNote(repository, place, <>A {source}.</>);
+  }
+  if (entry.type === "symlink") return showLink(context, repository, place, entry);
   const raw = toSourcePath(repository, place, "raw");
   if (PICTURE.test(place.path)) {
     const picture = <img src={raw} alt={place.path} />;
@@ -147,68 +140,6 @@ function Code({ html, text }: { html: string | undefined; text: string }) {
   );
 }
 
-/**
- * Splits the rest of an address after the branch or tag at its beginning; refs cannot contain each other. Does not look
- * up a single segment, because the reading operation refuses a missing ref.
- */
-export async function findPlace(context: PageContext, params: PageParams): Promise<Place> {
-  const { kind = "", rest = "" } = params;
-  const segments = rest.split("/").filter((segment) => segment !== "");
-  const [first] = segments;
-  if (!["branch", "tag", "commit"].includes(kind) || first === undefined) throw notFound();
-  if (segments.length === 1) {
-    // `main~1` is not a branch, although the list of commits accepts it.
-    if (!isRefName(toRef({ kind, ref: first }))) throw notFound();
-    return { kind, ref: first, path: "" };
-  }
-  const longest = kind === "commit" ? 1 : Math.min(segments.length, REF_SEGMENTS_MAX);
-  for (let length = 1; length <= longest; length += 1) {
-    const ref = segments.slice(0, length).join("/");
-    if (await hasRef(context, params, { kind, ref }))
-      return { kind, ref, path: segments.slice(length).join("/") };
-  }
-  throw notFound();
-}
-
-async function hasRef(
-  { call }: PageContext,
-  params: PageParams,
-  place: Pick<Place, "kind" | "ref">,
-): Promise<boolean> {
-  const { owner = "", repo = "" } = params;
-  const query = { stat: "false", files: "false", verification: "false" };
-  try {
-    await call(getCommit, { params: { owner, repo, sha: toRef(place) }, query });
-    return true;
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
-  }
-}
-
-/** Returns the ref of a place for operations. A full ref name distinguishes a tag from a branch of the same name. */
-export function toRef({ kind, ref }: Pick<Place, "kind" | "ref">): string {
-  if (kind === "branch") return `refs/heads/${ref}`;
-  return kind === "tag" ? `refs/tags/${ref}` : ref;
-}
-
-const isMissing = (error: unknown) =>
-  error instanceof AppError &&
-  ["not_found", "invalid_argument", "unprocessable"].includes(error.code);
-
-/** Returns the file or folder at a place, without the content of files. */
-async function readPlace(
-  { call }: PageContext,
-  { owner = "", repo = "" }: PageParams,
-  place: Place,
-): Promise<WireContentsExt> {
-  const query = { ref: toRef(place) };
-  if (place.path === "")
-    return (await call(getRootContentsExt, { params: { owner, repo }, query })).body;
-  const params = { owner, repo, filepath: place.path };
-  return (await call(getContentsExt, { params, query })).body;
-}
-
 async function readFile(
   { call }: PageContext,
   { owner = "", repo = "" }: PageParams,
@@ -220,6 +151,70 @@ async function readFile(
   return decodeIfText(bytes);
 }
 
+/** Follows a symbolic link of a place within its commit. */
+async function followAt(
+  context: PageContext,
+  { owner, name }: WireRepository,
+  place: Place,
+  { target }: Pick<WireContents, "target">,
+): Promise<FollowedLink | undefined> {
+  return followLink({ path: place.path, target }, async (path) => {
+    try {
+      const params = { owner: owner.login, repo: name };
+      const { file_contents: file } = await readPlace(context, params, { ...place, path });
+      return file ?? { type: "dir", size: 0, sha: "", target: null };
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  });
+}
+
+/** The page of a symbolic link, which names its target and links to it when that is in the same commit. */
+async function showLink(
+  context: PageContext,
+  repository: WireRepository,
+  place: Place,
+  entry: WireContents,
+) {
+  const followed = await followAt(context, repository, place, entry);
+  const target = <bdi>{entry.target ?? "a target that is too long"}</bdi>;
+  const note =
+    followed === undefined ? (
+      <>A symbolic link to {target}, which is not in this commit.</>
+    ) : (
+      <>
+        A symbolic link to{" "}
+        <a href={toSourcePath(repository, { ...place, path: followed.path })}>{target}</a>.
+      </>
+    );
+  return showNote(repository, place, note, toSourcePath(repository, place, "raw"));
+}
+
+/** The source of a submodule, with its commit. */
+function Submodule({ entry, repository }: { entry: WireContents; repository: WireRepository }) {
+  const { owner, name } = repository;
+  const address = entry.submodule_git_url;
+  const source =
+    address === null ? undefined : toSubmoduleSource(address, { owner: owner.login, name });
+  const text = source && <bdi>{source.text}</bdi>;
+  return (
+    <>
+      submodule at commit <code>{entry.sha}</code>
+      {source === undefined ? null : " of "}
+      {source?.href === undefined ? (
+        text
+      ) : (
+        <a href={source.href} rel="nofollow noopener">
+          {text}
+        </a>
+      )}
+    </>
+  );
+}
+
+/** Number of files named as a README of which the first readable one is shown. */
+const READMES_MAX = 4;
 const README = /^readme(?:\.(?:md|markdown|org|txt|adoc))?$/i;
 
 async function showFolder(
@@ -231,16 +226,7 @@ async function showFolder(
   below?: ReactNode,
 ) {
   const entries = listed.toSorted((a, b) => Number(b.type === "dir") - Number(a.type === "dir"));
-  const readme = entries.find(({ name, type, size }) => {
-    return type === "file" && README.test(name) && size <= FILE_BYTES_MAX;
-  });
-  const params = { owner: repository.owner.login, repo: repository.name };
-  const text = readme && (await readFile(context, params, readme.sha));
-  const readmePlace = readme && { ...place, path: toChildPath(place, readme.name) };
-  const html =
-    readmePlace === undefined || text === undefined
-      ? undefined
-      : await renderFile(context, repository, readmePlace, text);
+  const readme = await findReadme(context, repository, place, entries);
   return {
     kind: "page",
     title: place.path === "" ? repository.full_name : `${place.path} in ${repository.full_name}`,
@@ -257,7 +243,13 @@ async function showFolder(
               >
                 <bdi>{entry.name}</bdi>
               </a>{" "}
-              <span className="quiet">{toKind(entry)}</span>
+              <span className="quiet">
+                {entry.type === "submodule" ? (
+                  <Submodule entry={entry} repository={repository} />
+                ) : (
+                  toKind(entry)
+                )}
+              </span>
             </li>
           ))}
         </ul>
@@ -266,16 +258,46 @@ async function showFolder(
             The page lists {FOLDER_ENTRIES_MAX} entries; the folder may have more.
           </p>
         )}
-        {readme === undefined || text === undefined ? null : (
+        {readme === undefined ? null : (
           <section className="card" aria-label={readme.name}>
             <p className="head">{readme.name}</p>
-            <Rendered html={html} text={text} />
+            <Rendered html={readme.html} text={readme.text} />
           </section>
         )}
         {below}
       </>
     ),
   } as const;
+}
+
+/** Returns the README of a folder, which may be a symbolic link to a file of the same commit. */
+async function findReadme(
+  context: PageContext,
+  repository: WireRepository,
+  place: Place,
+  entries: readonly WireContents[],
+) {
+  const params = { owner: repository.owner.login, repo: repository.name };
+  const named = entries.filter(({ name, type }) => {
+    return (type === "file" || type === "symlink") && README.test(name);
+  });
+  for (const readme of named.slice(0, READMES_MAX)) {
+    const own = { ...place, path: toChildPath(place, readme.name) };
+    const file =
+      readme.type === "file"
+        ? { path: own.path, entry: readme }
+        : await followAt(context, repository, own, readme);
+    if (file?.entry.type !== "file" || file.entry.size > FILE_BYTES_MAX) continue;
+    const text = await readFile(context, params, file.entry.sha);
+    if (text === undefined) continue;
+    // Relative links begin at the folder of the target; the format is that of the link when only its name tells one.
+    const path = MARKUP.test(file.path)
+      ? file.path
+      : [...file.path.split("/").slice(0, -1), readme.name].join("/");
+    const html = await renderFile(context, repository, { ...place, path }, text);
+    return { name: readme.name, text, html };
+  }
+  return undefined;
 }
 
 function CloneAddresses({ repository }: { repository: WireRepository }) {
@@ -288,42 +310,10 @@ function CloneAddresses({ repository }: { repository: WireRepository }) {
   );
 }
 
-function toKind({ type, size }: WireContents): string {
+function toKind({ type, size, target }: WireContents): string {
   if (type === "dir") return "folder";
-  if (type === "submodule") return "submodule";
-  return type === "symlink" ? "symbolic link" : toBytesText(size);
-}
-
-const toChildPath = ({ path }: Place, name: string) => (path === "" ? name : `${path}/${name}`);
-
-/** The address of a page about a place, or of the bytes of its file. */
-export function toSourcePath(
-  { owner, name }: WireRepository,
-  { kind, ref, path }: Place,
-  form: "src" | "raw" = "src",
-): string {
-  const below = path === "" ? "" : `/${toFolderPath(path)}`;
-  return `${toPath(owner.login, name)}/${form}/${kind}/${toFolderPath(ref)}${below}`;
-}
-
-export function Crumbs({ repository, place }: { repository: WireRepository; place: Place }) {
-  const segments = place.path.split("/").filter((segment) => segment !== "");
-  return (
-    <p>
-      <a href={toSourcePath(repository, { ...place, path: "" })}>{`${place.kind} ${place.ref}`}</a>
-      {segments.map((segment, at) => {
-        const path = segments.slice(0, at + 1).join("/");
-        return (
-          <span key={path}>
-            {" / "}
-            <a href={toSourcePath(repository, { ...place, path })}>
-              <bdi>{segment}</bdi>
-            </a>
-          </span>
-        );
-      })}
-    </p>
-  );
+  if (type === "symlink") return `symbolic link to ${target ?? "a target that is too long"}`;
+  return toBytesText(size);
 }
 
 /** A file that is not shown as text; `raw` is the address of its bytes. */

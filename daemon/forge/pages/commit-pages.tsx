@@ -1,7 +1,7 @@
 import { listBranches } from "../../contract/forge/code/branches.ts";
 import { getCommit, getCommitDiff, listCommits } from "../../contract/forge/code/commits.ts";
 import { notFound } from "../refusals.ts";
-import { Crumbs, findPlace, toRef, toSourcePath } from "./code-pages.tsx";
+import { Crumbs, findPlace, toRef, toSourcePath } from "./place.tsx";
 import { Pager, Time } from "./elements.tsx";
 import { type PageContext, type PageParams, type PageRoute, toPageNumber, toPath } from "./page.ts";
 import { readText } from "./read-text.ts";

@@ -1,7 +1,7 @@
 import { getArchive, getMediaFile } from "../../contract/forge/code/contents.ts";
 import type { BytesAnswer } from "../../http/handle.ts";
 import { notFound } from "../refusals.ts";
-import { findPlace, toRef } from "./code-pages.tsx";
+import { findPlace, toRef } from "./place.tsx";
 import type { PageContext, PageParams, PageRoute } from "./page.ts";
 
 /**

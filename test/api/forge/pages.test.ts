@@ -1,4 +1,4 @@
-import { symlink, writeFile } from "node:fs/promises";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { generateSync } from "otplib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -374,12 +374,16 @@ describe("a page", () => {
     const address = `${daemon.url.replace("://", `://${mira}:${people.tokenOf(mira)}@`)}${home}.git`;
     expect(await git.in("work", "push", "-q", address, "main")).toMatchObject({ exitCode: 0 });
     const source = `${home}/src/branch/main`;
-    expect((await open(`${source}/passwords`)).text).toContain("A symbolic link.");
-    expect((await open(`${home}/raw/branch/main/passwords`)).status).toBe(404);
+    const outside = (await open(`${source}/passwords`)).text;
+    expect(outside).toContain("A symbolic link to <bdi>/etc/passwd</bdi>, which is not in this");
+    const linkText = await open(`${home}/raw/branch/main/passwords`);
+    expect([linkText.status, linkText.text]).toEqual([200, "/etc/passwd"]);
     const raw = await open(`${home}/raw/branch/main/turned.txt`);
     expect([raw.status, raw.headers.get("x-frame-options")]).toEqual([200, "DENY"]);
     expect((await open(`${source}/passwords/x`)).status).toBe(404);
-    expect((await open(`${source}/module`)).text).toContain(`A submodule at commit ${commit}`);
+    expect((await open(`${source}/module`)).text).toContain(
+      `A submodule at commit <code>${commit}</code>.`,
+    );
     expect((await open(`${home}/raw/branch/main/module`)).status).toBe(404);
     const long = await open(`${source}/long.txt`);
     expect(long.text).toContain("4,194,304 bytes are too many for a page.");
@@ -399,6 +403,54 @@ describe("a page", () => {
     // oxlint-disable-next-line no-control-regex -- the page must not contain them
     expect(shown.text).not.toMatch(/[\u0007\u001b]/);
     expect(shown.text.length).toBeLessThan(1_000_000);
+  });
+
+  test("pages follow symbolic links of the commit, also that of a README, and link to submodules", async () => {
+    const mira = await newUser();
+    const name = await people.newRepository(mira);
+    const home = `/${mira}/${name}`;
+    const source = `${home}/src/branch/main`;
+    await using git = await createGitClient();
+    await git.run("init", "-q", "-b", "main", "work");
+    const folder = join(git.folder, "work");
+    await mkdir(join(folder, "docs"));
+    await writeFile(join(folder, "docs/start"), "# Linked readme\n\n[next](second.md)\n");
+    const modules = {
+      "docs/near": "../lang.git",
+      far: "https://mira:secret@forge.example.org/x/y.git",
+      ssh: "ssh://git@forge.example.org/x/y.git",
+    };
+    const sections = Object.entries(modules).map(
+      ([path, url]) => `[submodule "${path}"]\n\tpath = ${path}\n\turl = ${url}\n`,
+    );
+    await writeFile(join(folder, ".gitmodules"), sections.join(""));
+    await symlink("guide/start", join(folder, "README.md"));
+    await symlink("docs", join(folder, "guide"));
+    await symlink("../../x", join(folder, "docs/out"));
+    await symlink("loop", join(folder, "loop"));
+    await git.in("work", "add", "-A");
+    const commit = "1".repeat(40);
+    for (const path of Object.keys(modules))
+      await git.in("work", "update-index", "--add", "--cacheinfo", `160000,${commit},${path}`);
+    await git.in("work", "commit", "-q", "-m", "links");
+    const address = `${daemon.url.replace("://", `://${mira}:${people.tokenOf(mira)}@`)}${home}.git`;
+    expect(await git.in("work", "push", "-q", address, "main")).toMatchObject({ exitCode: 0 });
+    const top = (await open(home)).text;
+    expect(top).toMatch(/<h1[^>]*>.*Linked readme/);
+    expect(top).toContain(`href="${daemon.url}${source}/docs/second.md"`);
+    expect(top).toContain('href="https://forge.example.org/x/y.git"');
+    expect(top).not.toContain("secret");
+    expect(top).toContain("<bdi>ssh://git@forge.example.org/x/y.git</bdi>");
+    expect(top).not.toContain('href="ssh:');
+    const near = `<a href="/${mira}/lang" rel="nofollow noopener"><bdi>../lang.git</bdi></a>`;
+    for (const path of ["docs", "docs/near"])
+      expect((await open(`${source}/${path}`)).text).toContain(near);
+    expect((await open(`${source}/README.md`)).text).toContain(
+      `A symbolic link to <a href="${source}/docs/start"><bdi>guide/start</bdi></a>.`,
+    );
+    expect((await open(`${source}/guide`)).text).toContain(`<a href="${source}/docs"><bdi>docs`);
+    for (const path of ["loop", "docs/out"])
+      expect((await open(`${source}/${path}`)).text).toContain("which is not in this commit.");
   });
 
   test("the page of an issue accepts a comment only from a form of this session", async () => {

@@ -1,0 +1,118 @@
+import { getCommit } from "../../contract/forge/code/commits.ts";
+import {
+  getContentsExt,
+  getRootContentsExt,
+  type WireContentsExt,
+} from "../../contract/forge/code/contents.ts";
+import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
+import { isRefName } from "../../contract/forge/repositories/rules.ts";
+import { AppError } from "../../errors.ts";
+import { notFound } from "../refusals.ts";
+import { type PageContext, type PageParams, toFolderPath, toPath } from "./page.ts";
+
+/** Maximum number of segments of a branch name that is searched in an address. */
+const REF_SEGMENTS_MAX = 8;
+
+/** A place in a repository: a branch, a tag or a commit, and a path below it. */
+export interface Place {
+  readonly kind: string;
+  readonly ref: string;
+  readonly path: string;
+}
+
+/**
+ * Splits the rest of an address after the branch or tag at its beginning; refs cannot contain each other. Does not look
+ * up a single segment, because the reading operation refuses a missing ref.
+ */
+export async function findPlace(context: PageContext, params: PageParams): Promise<Place> {
+  const { kind = "", rest = "" } = params;
+  const segments = rest.split("/").filter((segment) => segment !== "");
+  const [first] = segments;
+  if (!["branch", "tag", "commit"].includes(kind) || first === undefined) throw notFound();
+  if (segments.length === 1) {
+    // `main~1` is not a branch, although the list of commits accepts it.
+    if (!isRefName(toRef({ kind, ref: first }))) throw notFound();
+    return { kind, ref: first, path: "" };
+  }
+  const longest = kind === "commit" ? 1 : Math.min(segments.length, REF_SEGMENTS_MAX);
+  for (let length = 1; length <= longest; length += 1) {
+    const ref = segments.slice(0, length).join("/");
+    if (await hasRef(context, params, { kind, ref }))
+      return { kind, ref, path: segments.slice(length).join("/") };
+  }
+  throw notFound();
+}
+
+async function hasRef(
+  { call }: PageContext,
+  params: PageParams,
+  place: Pick<Place, "kind" | "ref">,
+): Promise<boolean> {
+  const { owner = "", repo = "" } = params;
+  const query = { stat: "false", files: "false", verification: "false" };
+  try {
+    await call(getCommit, { params: { owner, repo, sha: toRef(place) }, query });
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+/** Returns the ref of a place for operations. A full ref name distinguishes a tag from a branch of the same name. */
+export function toRef({ kind, ref }: Pick<Place, "kind" | "ref">): string {
+  if (kind === "branch") return `refs/heads/${ref}`;
+  return kind === "tag" ? `refs/tags/${ref}` : ref;
+}
+
+/** Whether an operation refused because a ref or path does not exist. */
+export const isMissing = (error: unknown) =>
+  error instanceof AppError &&
+  ["not_found", "invalid_argument", "unprocessable"].includes(error.code);
+
+/** Returns the file or folder at a place, without the content of files. */
+export async function readPlace(
+  { call }: PageContext,
+  { owner = "", repo = "" }: PageParams,
+  place: Place,
+): Promise<WireContentsExt> {
+  const query = { ref: toRef(place) };
+  if (place.path === "")
+    return (await call(getRootContentsExt, { params: { owner, repo }, query })).body;
+  const params = { owner, repo, filepath: place.path };
+  return (await call(getContentsExt, { params, query })).body;
+}
+
+/** Returns the path of an entry of the folder at a place. */
+export const toChildPath = ({ path }: Place, name: string) =>
+  path === "" ? name : `${path}/${name}`;
+
+/** The address of a page about a place, or of the bytes of its file. */
+export function toSourcePath(
+  { owner, name }: WireRepository,
+  { kind, ref, path }: Place,
+  form: "src" | "raw" = "src",
+): string {
+  const below = path === "" ? "" : `/${toFolderPath(path)}`;
+  return `${toPath(owner.login, name)}/${form}/${kind}/${toFolderPath(ref)}${below}`;
+}
+
+export function Crumbs({ repository, place }: { repository: WireRepository; place: Place }) {
+  const segments = place.path.split("/").filter((segment) => segment !== "");
+  return (
+    <p>
+      <a href={toSourcePath(repository, { ...place, path: "" })}>{`${place.kind} ${place.ref}`}</a>
+      {segments.map((segment, at) => {
+        const path = segments.slice(0, at + 1).join("/");
+        return (
+          <span key={path}>
+            {" / "}
+            <a href={toSourcePath(repository, { ...place, path })}>
+              <bdi>{segment}</bdi>
+            </a>
+          </span>
+        );
+      })}
+    </p>
+  );
+}
