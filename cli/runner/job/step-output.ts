@@ -8,8 +8,6 @@ export interface CommandValues {
   readonly state: Map<string, string>;
 }
 
-/** Masks that one program may add: each is looked for in every later line. */
-const MASKS_MAX = 200;
 /** Outputs and states that one step may set by commands. */
 const VALUES_MAX = 1_000;
 
@@ -29,7 +27,6 @@ export function createStepOutput({
 }): { readonly sink: OutputSink; readonly values: CommandValues } {
   const values = { outputs: new Map<string, string>(), state: new Map<string, string>() };
   let resumeToken: string | undefined;
-  let masks = 0;
 
   const line = (text: string, dropped: number) => {
     if (resumeToken !== undefined) {
@@ -46,7 +43,8 @@ export function createStepOutput({
   const carryOut = (command: WorkflowCommand, text: string, dropped: number) => {
     const { name, properties } = command;
     const key = properties["name"] ?? "";
-    if (name === "add-mask") addMask(command.text);
+    // The value itself is not shown, also one that is masked nowhere else. After too many, the masker shows no row.
+    if (name === "add-mask") masker.add(command.text);
     else if (name === "stop-commands") stopCommands(command.text.trim());
     else if (name === "debug") {
       if (isDebug) log.writeLine(text, dropped);
@@ -61,12 +59,6 @@ export function createStepOutput({
       );
     else if (SHOWN.has(name)) log.writeLine(text.trimStart(), dropped);
     else if (!IGNORED.has(name)) log.writeLine(text, dropped);
-  };
-
-  /** The value itself is not shown, also one that is masked nowhere else. */
-  const addMask = (value: string) => {
-    const isMasked = ++masks <= MASKS_MAX && masker.add(value);
-    if (!isMasked) log.write("::warning::add-mask: the job has too many or too long masks");
   };
 
   /** Without a token no later line could resume commands, and later masks would be ignored. */

@@ -1,8 +1,17 @@
+import { createHash } from "node:crypto";
+import {
+  createSecretIndex,
+  type SecretIndex,
+  type SecretRange,
+} from "../../../daemon/forge/actions/workflows/secret-index.ts";
 import { toEncodedForms } from "../../../daemon/forge/actions/workflows/secret-forms.ts";
 
 /** Replaces secrets in texts that are sent to the daemon. */
 export interface Masker {
-  /** Masks a value from now on, with its lines and its usual encodings. Returns false when there are too many. */
+  /**
+   * Masks a value from now on, with its lines and its usual encodings. Returns false when there are too many: from then on,
+   * `mask` replaces every text by a sentence.
+   */
   add(secret: string): boolean;
   mask(text: string): string;
   /** Length of the longest masked text. A truncated line must be longer, so that a secret at its end is detected. */
@@ -12,34 +21,58 @@ export interface Masker {
 const MASK = "***";
 /** Lines of a secret that are shorter, such as the brace of a JSON document, would mask too much. */
 const LINE_CHARACTERS_MIN = 3;
-/** Maximum number of masked values, so that an action that adds one for each line does not slow down every line. */
-const VALUES_MAX = 10_000;
+/** Maximum number of masked values. */
+const VALUES_MAX = 100_000;
 /** Maximum length of all values: lines are kept as long as the longest one, and longer masks make longer lines. */
 const CHARACTERS_MAX = 4 * 1024 * 1024;
+/** Shown in place of texts that cannot be masked. */
+const NOT_SHOWN = "[not shown: the job has too many or too long masks]";
 
 export function createMasker(): Masker {
   const values = new Set<string>();
+  const indexes: ValueIndex[] = [];
+  let added: string[] = [];
+  let key: Buffer = Buffer.alloc(0);
   let longest = 0;
-  let shortest = Infinity;
   let characters = 0;
+  let isExceeded = false;
+
+  /**
+   * Indexes the added values together with the smaller indexes: there are few of them, and a value is indexed few times,
+   * also when each line of a job adds one.
+   */
+  const indexAdded = () => {
+    if (added.length === 0) return;
+    let forms = added;
+    added = [];
+    for (let last = indexes.at(-1); last !== undefined; last = indexes.at(-1)) {
+      if (last.forms.length > forms.length) break;
+      forms = [...last.forms, ...forms];
+      indexes.pop();
+    }
+    // The first values include tokens of the job, so a program that chooses masks cannot know the multiplier.
+    key = createHash("sha256").update(key).update(forms.join("\n")).digest();
+    const { find } = createSecretIndex(forms, key.readInt32LE() | 1);
+    indexes.push({ forms, find });
+  };
+
   return {
     add(secret) {
       for (const value of toValues(secret)) {
         if (values.has(value)) continue;
-        if (values.size >= VALUES_MAX || characters + value.length > CHARACTERS_MAX) return false;
+        isExceeded ||= values.size >= VALUES_MAX || characters + value.length > CHARACTERS_MAX;
+        if (isExceeded) return false;
         values.add(value);
+        added.push(value);
         characters += value.length;
         longest = Math.max(longest, value.length);
-        shortest = Math.min(shortest, value.length);
       }
       return true;
     },
     mask(text) {
-      if (text.length < shortest) return text;
-      const hidden: [from: number, to: number][] = [];
-      for (const value of values)
-        for (let at = text.indexOf(value); at !== -1; at = text.indexOf(value, at + 1))
-          hidden.push([at, at + value.length]);
+      if (isExceeded) return text === "" ? text : NOT_SHOWN;
+      indexAdded();
+      const hidden = indexes.flatMap(({ find }) => find(text));
       return hidden.length === 0 ? text : hide(text, hidden);
     },
     get longest() {
@@ -48,12 +81,15 @@ export function createMasker(): Masker {
   };
 }
 
+interface ValueIndex extends Pick<SecretIndex, "find"> {
+  readonly forms: readonly string[];
+}
+
 /** Replaces stretches of a text; those that overlap or touch are one. */
-function hide(text: string, stretches: [from: number, to: number][]): string {
-  stretches.sort(([one], [other]) => one - other);
+function hide(text: string, stretches: readonly SecretRange[]): string {
   let masked = "";
   let end = 0;
-  for (const [from, to] of stretches) {
+  for (const [from, to] of stretches.toSorted(([one], [other]) => one - other)) {
     if (from > end || end === 0) masked += text.slice(end, from) + MASK;
     end = Math.max(end, to);
   }

@@ -53,11 +53,32 @@ test("masks overlapping secrets as one", () => {
   expect(masker.mask("1abcdefghi2")).toBe("1***2");
 });
 
-test("a masker takes no more values than it can look for in every line", () => {
+test("values that are added line by line are masked at once and later", () => {
   const masker = createMasker();
-  expect(masker.add("x".repeat(5_000_000))).toBe(false);
-  let count = 0;
-  while (count < 20_000 && masker.add(`value-${count}-of-many`)) count += 1;
-  expect(count).toBeLessThan(10_000);
-  expect(masker.mask("value-7-of-many")).toBe("***");
+  const names = Array.from({ length: 300 }, (_, index) => `value-${index}-of-many`);
+  for (const name of names) {
+    masker.add(name);
+    expect(masker.mask(`<${name}>`)).toBe("<***>");
+  }
+  expect(masker.mask(names.join(" "))).toBe(names.map(() => "***").join(" "));
+  expect(masker.mask("value-300-of-many")).toBe("value-300-of-many");
+});
+
+test("a secret is masked behind twenty thousand others", () => {
+  const masker = createMasker();
+  for (let count = 0; count < 20_000; count += 1)
+    expect(masker.add(`v${count.toString(36)}`)).toBe(true);
+  masker.add("hunter2-secret");
+  expect(masker.mask("a hunter2-secret b")).toBe("a *** b");
+});
+
+test.each([
+  ["a value that is too long", ["x".repeat(5_000_000)]],
+  ["too many values", Array.from({ length: 100_001 }, (_, count) => `${count}`)],
+])("after %s no text is shown", (_, secrets) => {
+  const masker = createMasker();
+  expect(masker.mask("a text")).toBe("a text");
+  expect(secrets.map((secret) => masker.add(secret)).at(-1)).toBe(false);
+  expect(masker.mask("a text")).toBe("[not shown: the job has too many or too long masks]");
+  expect(masker.mask("")).toBe("");
 });

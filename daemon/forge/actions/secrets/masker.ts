@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { createLruCache } from "../../../utilities/lru-cache.ts";
 import { toEncodedForms } from "../workflows/secret-forms.ts";
-import { createSecretIndex, type SecretRange } from "./secret-index.ts";
+import { createSecretIndex, type SecretRange } from "../workflows/secret-index.ts";
 
 /** The text that replaces a secret in a log. */
 const MASK = "***";
