@@ -1,3 +1,4 @@
+import { findMergeBase, readChangedPaths } from "../../../storage/git/changed-paths.ts";
 import {
   type CommitWithFiles,
   countCommits,
@@ -58,6 +59,40 @@ export function createPushReader({ git, locate }: CommitReaderDeps): ReadPush {
       return { commits, total: await countCommits(git, directory, range), head };
     });
   };
+}
+
+/** Maximum number of paths that are compared with the filters of workflows. */
+const PATHS_MAX = 20_000;
+
+/**
+ * Returns the paths that a push changed in a branch: those that differ between its heads before and after; of a new branch,
+ * since it left the default branch; without such a commit, those of the commits of the push. Undefined when there are too
+ * many. @throws GitError
+ */
+export async function readPushedPaths(
+  { git, locate }: CommitReaderDeps,
+  repository: ForgeRepository,
+  { change, pushed }: { readonly change: RefChange; readonly pushed: PushCommits },
+): Promise<readonly string[] | undefined> {
+  const directory = await locate(repository);
+  const after = pushed.head?.id;
+  if (directory === undefined || after === undefined) return undefined;
+  const before = change.before ?? (await findFork(directory, after));
+  return before === undefined
+    ? toPaths(pushed)
+    : readChangedPaths(git, { before, after }, { directory, pathsMax: PATHS_MAX });
+
+  async function findFork(folder: string, head: string): Promise<string | undefined> {
+    const ref = `refs/heads/${repository.defaultBranch}`;
+    if (change.ref === ref) return undefined;
+    const main = await findCommitId(git, folder, ref);
+    return main && findMergeBase(git, { before: main, after: head }, { directory: folder });
+  }
+}
+
+function toPaths({ commits, total }: PushCommits): readonly string[] | undefined {
+  if (total > commits.length || commits.some(({ lacksFiles }) => lacksFiles)) return undefined;
+  return commits.flatMap(({ added, removed, modified }) => [...added, ...removed, ...modified]);
 }
 
 /**

@@ -47,3 +47,44 @@ test("file names with line breaks are matched by filters as one name, and can na
   );
   expect(json[0].context).toBe("two\nlines.yml / a (push)");
 });
+
+test("filters of paths look at what a push changed as a whole, of a new branch since it left the default branch", async () => {
+  const repository = createWorkflowRepository({ daemon, people, git }, "mira", "wholes");
+  await repository.create();
+  const commit = async (...args: string[]) => {
+    for (const change of args) {
+      if (change.startsWith("-")) await git.in("wholes", "rm", "-q", change.slice(1));
+      else await writeFile(join(git.folder, "wholes", change), change);
+      await git.in("wholes", "add", ".");
+      await git.in("wholes", "commit", "-q", "-m", change);
+    }
+  };
+  await repository.push({
+    "added.yml": workflow("['a.txt']").replace("lines", "wholes"),
+    "other.yml": workflow("['a.txt', b.txt]").replace("paths", "paths-ignore"),
+    "end.yml": workflow("['b.txt']"),
+  });
+  await repository.waitForRuns(1);
+  // What came and went within one push is no change.
+  await commit("a.txt", "-a.txt", "b.txt");
+  await git.in("wholes", "push", "-q", "origin", "main");
+  const names = async (count: number) => {
+    await repository.waitForRuns(count);
+    const all = await repository.runs();
+    return all.map(({ path }) => String(path)).toReversed();
+  };
+  expect(await names(2)).toEqual(["other.yml@refs/heads/main", "end.yml@refs/heads/main"]);
+  // A new branch is compared with the commit where it left the default branch, not with that branch of today.
+  await git.in("wholes", "checkout", "-q", "-b", "topic");
+  await commit("a.txt", "c.txt", "-c.txt");
+  await git.in("wholes", "checkout", "-q", "main");
+  await commit("d.txt");
+  await git.in("wholes", "push", "-q", "origin", "main");
+  expect((await names(3)).at(-1)).toBe("other.yml@refs/heads/main");
+  await git.in("wholes", "push", "-q", "origin", "topic");
+  expect((await names(4)).at(-1)).toBe("added.yml@refs/heads/topic");
+  // A forced push back is a change, although it brings no commit.
+  await git.in("wholes", "push", "-q", "-f", "origin", "topic~3:topic");
+  expect((await names(5)).at(-1)).toBe("added.yml@refs/heads/topic");
+  expect(await repository.runs()).toHaveLength(5);
+});

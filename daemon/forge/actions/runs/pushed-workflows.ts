@@ -4,7 +4,7 @@ import { findUserById } from "../../../../storage/tables/forge/accounts/users.ts
 import { listDisabledWorkflows } from "../../../../storage/tables/forge/actions/workflows.ts";
 import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import type { Enqueue } from "../../../jobs/queue.ts";
-import type { PushCommits, ReadPush } from "../../git/commit-readers.ts";
+import { type PushCommits, type ReadPush, readPushedPaths } from "../../git/commit-readers.ts";
 import { toPushDetails } from "../../hooks/payloads.view.ts";
 import { toPushedCommits } from "../../hooks/pushed-commits.ts";
 import type { Compute } from "../../compute/compute.ts";
@@ -26,7 +26,7 @@ import type { TriggerRefresh } from "./trigger-refresh.ts";
 
 /** Maximum number of refs of one push that start runs; more are ignored (docs/workflows.md). */
 const REFS_MAX = 200;
-/** Maximum number of commits whose paths are compared; with more, filters of paths count as matched. */
+/** Maximum number of commits of a new history whose paths are compared; with more, filters of paths count as matched. */
 const COMMITS_MAX = 300;
 /** Maximum number of commits in the event; `total_commits` counts all. */
 const COMMITS_SHOWN = 20;
@@ -117,6 +117,8 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
       push: toJsonMapping(details),
       ...(change.before === undefined ? { create: toCreatePayload(change) } : {}),
     };
+    const isBranch = change.ref.startsWith("refs/heads/");
+    const paths = isBranch ? await readPushedPaths(deps, repository, { change, pushed }) : [];
     for (const { name: file, text } of files.filter(({ name }) => !disabled.has(name)))
       for (const [event, payload] of Object.entries(payloads)) {
         const trigger: RunTrigger = {
@@ -131,7 +133,7 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
           folder,
           key: toKey(push, change, event, file),
         };
-        await startFile(trigger, text, toPaths(pushed));
+        await startFile(trigger, text, paths);
       }
   }
 
@@ -167,11 +169,6 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
         : starter.start(tx, trigger, resolved),
     );
   }
-}
-
-function toPaths({ commits, total }: PushCommits): readonly string[] | undefined {
-  if (total > commits.length || commits.some(({ lacksFiles }) => lacksFiles)) return undefined;
-  return commits.flatMap(({ added, removed, modified }) => [...added, ...removed, ...modified]);
 }
 
 function toCreatePayload({ ref, after }: RefChange): Mapping {
