@@ -56,8 +56,7 @@ export function createSummaries({
         throw new AppError("invalid_argument", "the address names no step of this job");
       const stored = await findTask(db, taskId);
       // The masks are deleted when the log ends, so secrets could no longer be masked.
-      if (stored?.isLogSealed !== false)
-        throw new AppError("invalid_argument", "the log of the job has ended");
+      if (stored?.isLogSealed !== false) throw logEnded();
       const rows = bytes.toString("utf8").replaceAll("\0", "\uFFFD").split("\n");
       const ownerId = await findTaskOwner(db, taskId);
       if (ownerId === undefined) throw notFound();
@@ -65,6 +64,8 @@ export function createSummaries({
       const masked = await masks.mask({ taskId, sealedMasks, ownerId }, rows);
       const content = masked.rows.join("\n");
       await db.transaction(async (tx) => {
+        // The log may have ended while the summary was masked.
+        if ((await findTask(tx, taskId))?.isLogSealed !== false) throw logEnded();
         const others = await countOtherSummaries(tx, taskId, number);
         if (others + Buffer.byteLength(content) > JOB_BYTES_MAX)
           throw uploadTooLarge(JOB_BYTES_MAX);
@@ -99,6 +100,8 @@ export function createSummaries({
     }
   }
 }
+
+const logEnded = () => new AppError("invalid_argument", "the log of the job has ended");
 
 /** Escapes characters that are markup in Markdown. */
 function toPlainMarkdown(name: string): string {

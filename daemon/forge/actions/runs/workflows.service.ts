@@ -1,7 +1,8 @@
 import { isRefName } from "../../../contract/forge/repositories/rules.ts";
-import type { Database } from "../../../../storage/engine/database.ts";
+import type { Database, Queries } from "../../../../storage/engine/database.ts";
 import { findCommitId } from "../../../../storage/git/commits.ts";
 import type { FolderFile } from "../../../../storage/git/folder-files.ts";
+import type { RepositoryId } from "../../../../storage/tables/forge/ids.ts";
 import type { ActionRun } from "../../../../storage/tables/forge/actions/runs.ts";
 import {
   listDisabledWorkflows,
@@ -97,8 +98,7 @@ export function createWorkflows(deps: WorkflowsDeps) {
       const file = files.find((each) => isNamed(each, folder, path.workflow_id));
       if (file === undefined)
         throw new AppError("not_found", `workflow ${JSON.stringify(path.workflow_id)} not found`);
-      if ((await listDisabledWorkflows(db, repository.id)).has(file.name))
-        throw new AppError("forbidden", "workflow is disabled");
+      await assertEnabled(db, repository.id, file.name);
       const ownerId = owner.id;
       const workflow = await parser.parse({ file: file.name, text: file.text, ownerId });
       if (typeof workflow === "string") throw new AppError("unprocessable", workflow);
@@ -111,8 +111,10 @@ export function createWorkflows(deps: WorkflowsDeps) {
       const source = { owned, commit: head.id, folder, file: file.name, actor };
       const resolved = await refusing(() => resolveCalls(source, workflow));
       if (typeof resolved === "string") throw new AppError("unprocessable", resolved);
-      const run = await db.transaction((tx) =>
-        starter.start(
+      const run = await db.transaction(async (tx) => {
+        // Another request may have disabled it while the files were read.
+        await assertEnabled(tx, repository.id, file.name);
+        return starter.start(
           tx,
           {
             owned: { repository, owner },
@@ -131,8 +133,8 @@ export function createWorkflows(deps: WorkflowsDeps) {
             key: `dispatch/${newUuid()}`,
           },
           resolved,
-        ),
-      );
+        );
+      });
       if (run === undefined) throw new Error("a dispatched run has the key of another one");
       return { owned, run };
     },
@@ -184,6 +186,11 @@ export function createWorkflows(deps: WorkflowsDeps) {
     }
     return undefined;
   }
+}
+
+async function assertEnabled(db: Queries, repositoryId: RepositoryId, file: string): Promise<void> {
+  if ((await listDisabledWorkflows(db, repositoryId)).has(file))
+    throw new AppError("forbidden", "workflow is disabled");
 }
 
 function isNamed({ name }: FolderFile, folder: string, id: string): boolean {
