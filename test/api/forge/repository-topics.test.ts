@@ -164,3 +164,61 @@ test("languages are counted after a push of the default branch, for those who ma
   ] as const)
     expect((await api("GET", `${path}/languages`, undefined, token)).status).toBe(status);
 });
+
+test("languages honour the attributes of each folder, also unset ones, macros and values", async () => {
+  const path = "/repos/olga/attributed";
+  await by("olga", "POST", "/user/repos", { name: "attributed", auto_init: true });
+  const files = {
+    ".gitattributes": [
+      "[attr]copied linguist-vendored",
+      "third/** copied",
+      "third/own/** -linguist-vendored",
+      "*.inc linguist-language=php",
+      "*.el2 linguist-language=Emacs-Lisp",
+      "*.odd linguist-language=Odd",
+      "gen/* linguist-generated=true",
+      "docs/* -linguist-documentation",
+      "*.sql linguist-detectable",
+      "*.rb -linguist-detectable",
+    ].join("\n"),
+    "web/.gitattributes": "*.inc !linguist-language\n*.rb linguist-detectable=true\n",
+    "third/big.js": 50,
+    "third/own/a.js": 40,
+    "page.inc": 39,
+    "web/page.inc": 1,
+    "web/a.rb": 38,
+    "a.rb": 1,
+    "b.el2": 37,
+    "c.odd": 36,
+    "gen/out.ts": 50,
+    "gen/deep/out.ts": 35,
+    "docs/tool.py": 34,
+    "examples/tool.py": 1,
+    "schema.sql": 33,
+    "data.json": 50,
+    "main.go": 32,
+  };
+  const pushed = await by("olga", "POST", `${path}/contents`, {
+    message: "Files",
+    files: Object.entries(files).map(([name, content]) => ({
+      operation: "create",
+      path: name,
+      content: Buffer.from(typeof content === "number" ? "a".repeat(content) : content).toString(
+        "base64",
+      ),
+    })),
+  });
+  expect(pushed.status).toBe(201);
+  const languages = async () => (await by("olga", "GET", `${path}/languages`)).json;
+  await expect.poll(languages).toEqual({
+    JavaScript: 40,
+    PHP: 39,
+    Ruby: 38,
+    "Emacs Lisp": 37,
+    Odd: 36,
+    TypeScript: 35,
+    Python: 34,
+    SQL: 33,
+    Go: 32,
+  });
+});

@@ -1,7 +1,4 @@
-/**
- * Programming and markup languages by the suffixes of file names. Data and prose, such as JSON and Markdown, are not
- * counted.
- */
+/** Programming and markup languages by the suffixes of file names. */
 const byExtension: Readonly<Record<string, string>> = {
   ...spread("Ada", "adb ads"),
   ...spread("Assembly", "asm s"),
@@ -77,6 +74,26 @@ const byExtension: Readonly<Record<string, string>> = {
   ...spread("Zig", "zig"),
 };
 
+/** Languages of data and prose, which are counted only where attributes say so. */
+const dataByExtension: Readonly<Record<string, string>> = {
+  ...spread("AsciiDoc", "adoc asciidoc"),
+  ...spread("CSV", "csv"),
+  ...spread("GraphQL", "graphql gql"),
+  ...spread("INI", "ini"),
+  ...spread("JSON", "json"),
+  ...spread("Jupyter Notebook", "ipynb"),
+  ...spread("Markdown", "md markdown"),
+  ...spread("Org", "org"),
+  ...spread("Protocol Buffer", "proto"),
+  ...spread("SQL", "sql"),
+  ...spread("SVG", "svg"),
+  ...spread("TOML", "toml"),
+  ...spread("Text", "txt"),
+  ...spread("XML", "xml xsd"),
+  ...spread("YAML", "yaml yml"),
+  ...spread("reStructuredText", "rst"),
+};
+
 const byName: Readonly<Record<string, string>> = {
   "cmakelists.txt": "CMake",
   dockerfile: "Dockerfile",
@@ -91,16 +108,66 @@ function spread(language: string, extensions: string): Readonly<Record<string, s
   return Object.fromEntries(extensions.split(" ").map((extension) => [extension, language]));
 }
 
-/** Folders of vendored code and of documentation. */
-const EXCLUDED =
-  /(?:^|\/)(?:node_modules|bower_components|vendor|third[_-]party|dist|docs?|examples?|samples?)\/|(?:^|\/)\.|\.min\.(?:css|js)$/i;
+const VENDORED =
+  /(?:^|\/)(?:node_modules|bower_components|vendor|third[_-]party|dist)\/|(?:^|\/)\.|\.min\.(?:css|js)$/i;
+const DOCUMENTATION = /(?:^|\/)(?:docs?|examples?|samples?)\//i;
 
-/** Returns the language of a file by its path; undefined for other files and for vendored code. */
-export function findLanguage(path: string): string | undefined {
-  if (EXCLUDED.test(path)) return undefined;
+/** The attributes of a file that say how it counts, of Linguist, and of GitLab. */
+export const LANGUAGE_ATTRIBUTES = [
+  "linguist-vendored",
+  "linguist-generated",
+  "linguist-documentation",
+  "linguist-detectable",
+  "linguist-language",
+  "gitlab-language",
+];
+
+/** Longest name of a language in an attribute. */
+const NAME_CHARACTERS_MAX = 64;
+
+/** Names of languages in small letters, with hyphens for spaces as in attributes. */
+const namesByKey = new Map(
+  [byExtension, dataByExtension, byName]
+    .flatMap((names) => Object.values(names))
+    .map((name) => [toKey(name), name]),
+);
+
+function toKey(name: string): string {
+  return name.toLowerCase().replaceAll(" ", "-");
+}
+
+/**
+ * Returns the language of a file by its path and attributes; undefined for a file that is not counted: vendored,
+ * generated, documentation, or without a known language of code.
+ */
+export function findLanguage(
+  path: string,
+  attributes: ReadonlyMap<string, boolean | string> = new Map(),
+): string | undefined {
+  const is = (name: string) => toFlag(attributes.get(`linguist-${name}`));
+  if (is("vendored") ?? VENDORED.test(path)) return undefined;
+  if (is("documentation") ?? DOCUMENTATION.test(path)) return undefined;
+  if (is("generated") === true || is("detectable") === false) return undefined;
+  const given = attributes.get("linguist-language") ?? attributes.get("gitlab-language");
+  const named = typeof given === "string" ? toLanguage(given) : "";
+  if (named !== "") return named;
   const name = path.slice(path.lastIndexOf("/") + 1).toLowerCase();
   if (Object.hasOwn(byName, name)) return byName[name];
   const dot = name.lastIndexOf(".");
   const extension = dot <= 0 ? "" : name.slice(dot + 1);
-  return Object.hasOwn(byExtension, extension) ? byExtension[extension] : undefined;
+  if (Object.hasOwn(byExtension, extension)) return byExtension[extension];
+  const isData = is("detectable") === true && Object.hasOwn(dataByExtension, extension);
+  return isData ? dataByExtension[extension] : undefined;
+}
+
+/** Other texts than `true` and `false` leave the decision to the path. */
+function toFlag(value: boolean | string | undefined): boolean | undefined {
+  if (typeof value === "boolean") return value;
+  return value === "true" || (value === "false" ? false : undefined);
+}
+
+/** Returns the known spelling of a language, or an unknown one as it is. GitLab adds parameters after `?`. */
+function toLanguage(given: string): string {
+  const name = given.split("?", 1).join().slice(0, NAME_CHARACTERS_MAX);
+  return namesByKey.get(toKey(name)) ?? name;
 }

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import type { Database, Transaction } from "../../../../storage/engine/database.ts";
-import type { Git } from "../../../../storage/git/git.ts";
-import { findObjects } from "../../../../storage/git/objects.ts";
-import { listTree } from "../../../../storage/git/trees.ts";
+import { type AttributeValue, readAttributes } from "../../../../storage/git/attributes.ts";
+import { type Git, GitError } from "../../../../storage/git/git.ts";
+import { findObjects, type ReadOptions } from "../../../../storage/git/objects.ts";
+import { listTree, type TreeEntry } from "../../../../storage/git/trees.ts";
 import type { RepositoryId } from "../../../../storage/tables/forge/ids.ts";
 import {
   findLanguages,
@@ -20,7 +21,7 @@ import type { RepositoryEvents } from "../events.ts";
 import type { FolderMoves } from "../folder-moves.ts";
 import type { RepositoryPath } from "../repositories.service.ts";
 import { workInFolder } from "../work-in-folder.ts";
-import { findLanguage } from "./language-names.ts";
+import { findLanguage, LANGUAGE_ATTRIBUTES } from "./language-names.ts";
 
 /**
  * The languages of repositories. A job counts them after each change of the default branch and stores them with the
@@ -51,6 +52,13 @@ export interface LanguagesDeps {
 const KIND = "forge.repositories.languages";
 /** Maximum number of entries of a tree that are counted. */
 const ENTRIES_MAX = 500_000;
+/** Maximum characters of the paths of these entries. */
+const PATH_CHARACTERS_MAX = 64 * 1024 * 1024;
+/** Maximum number of languages of a repository: attributes may name any. */
+const LANGUAGES_MAX = 200;
+const ATTRIBUTES_FILE = /(?:^|\/)\.gitattributes$/;
+const ATTRIBUTES_FILES_MAX = 1_000;
+const ATTRIBUTES_BYTES_MAX = 256 * 1024;
 const payloadSchema = z.object({ repositoryId: z.int().brand<"RepositoryId">() });
 
 export function createLanguages({ db, git, locate, moves, enqueue }: LanguagesDeps): Languages {
@@ -99,16 +107,48 @@ export function createLanguages({ db, git, locate, moves, enqueue }: LanguagesDe
   };
 
   async function count(directory: string, commitId: string, signal: AbortSignal) {
-    const sizes: Record<string, number> = {};
+    const options = { directory, signal };
+    const files: TreeEntry[] = [];
     let entries = 0;
-    for await (const entry of listTree(git, commitId, { directory, signal, isRecursive: true })) {
+    let characters = 0;
+    for await (const entry of listTree(git, commitId, { ...options, isRecursive: true })) {
       entries += 1;
-      if (entries > ENTRIES_MAX) break;
-      if (!entry.mode.startsWith("100") || entry.size === 0) continue;
-      const language = findLanguage(entry.path);
-      if (language !== undefined) sizes[language] = (sizes[language] ?? 0) + entry.size;
+      characters += entry.path.length;
+      if (entries > ENTRIES_MAX || characters > PATH_CHARACTERS_MAX) break;
+      if (entry.mode.startsWith("100") && entry.size > 0) files.push(entry);
     }
-    return sizes;
+    const attributes = await findAttributes(files, options);
+    const sizes = new Map<string, number>();
+    for (const { path, size } of files) {
+      const language = findLanguage(path, attributes.get(path));
+      if (language === undefined) continue;
+      if (sizes.size < LANGUAGES_MAX || sizes.has(language))
+        sizes.set(language, (sizes.get(language) ?? 0) + size);
+    }
+    return Object.fromEntries(sizes);
+  }
+
+  /** Returns the attributes of the files that have any; none when git takes too long for them. */
+  async function findAttributes(files: readonly TreeEntry[], options: ReadOptions) {
+    const found = new Map<string, ReadonlyMap<string, AttributeValue>>();
+    const sources = files
+      .filter(({ path, size }) => ATTRIBUTES_FILE.test(path) && size <= ATTRIBUTES_BYTES_MAX)
+      .slice(0, ATTRIBUTES_FILES_MAX);
+    if (sources.length === 0) return found;
+    const request = {
+      files: sources,
+      paths: files.map(({ path }) => path),
+      names: LANGUAGE_ATTRIBUTES,
+    };
+    try {
+      for await (const [path, values] of readAttributes(git, request, options))
+        found.set(path, values);
+    } catch (error) {
+      // The files that users push decide how long git takes.
+      if (error instanceof GitError && error.code === "too_long") return new Map<string, never>();
+      throw error;
+    }
+    return found;
   }
 }
 
