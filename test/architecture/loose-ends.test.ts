@@ -72,6 +72,8 @@ const filesWithMadeExpressions = [
   "cli/",
   "daemon/contract/media-type.ts",
   "daemon/forge/instance/missing-features.ts",
+  // The public address of the server, with all characters of patterns escaped.
+  "daemon/forge/issues/commit-message.ts",
   "daemon/forge/packages/npm/names.ts",
   "daemon/forge/rendering/html/",
   "daemon/forge/rendering/markdown/",

@@ -200,9 +200,10 @@ export function vaultAccountsSuite(name: string, openTwice: OpenTwice): void {
       expect(await handles("\\")).toEqual([]);
       expect(await users.list({ isActive: true, role: "user" }, page)).toMatchObject({ total: 2 });
       expect(await audit.list({ userHandle: "OTTO_100" }, page)).toMatchObject({
-        total: 1,
+        total: 2,
         records: [
           { eventType: "auth.login", userHandle: "Otto_100", metadata: { totp_used: false } },
+          { eventType: "auth.registered", userHandle: "Otto_100", metadata: { role: "user" } },
         ],
       });
       expect((await audit.list({ from: one.now, eventPrefix: "auth" }, page)).total).toBe(1);
@@ -218,7 +219,12 @@ export function vaultAccountsSuite(name: string, openTwice: OpenTwice): void {
       expect(await overview.view()).toMatchObject({
         users: 2,
         storageBytes: 42,
-        records: [{ userHandle: "mira" }, { userHandle: "Otto_100" }],
+        records: [
+          { userHandle: "mira", eventType: "auth.login" },
+          { userHandle: "Otto_100", eventType: "auth.login" },
+          { userHandle: "Otto_100", eventType: "auth.registered" },
+          { userHandle: "mira", eventType: "auth.registered" },
+        ],
       });
     });
 

@@ -1,6 +1,5 @@
 // Clone, fetch and push over HTTP. Start here: permissions and the git processes. receive-pack.ts runs pushes,
 // push-hook.ts lets git ask before refs move, push-journal.ts recovers pushes, push-commands.ts parses pkt-lines.
-import { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Git, GitProcess } from "../../../storage/git/git.ts";
@@ -29,7 +28,7 @@ import { hookConfig, type PrepareHook } from "./push-hook.ts";
 import type { PushJournal } from "./push-journal.ts";
 import type { CheckRefs } from "./ref-check.ts";
 import { createRunInFolder } from "./run-in-folder.ts";
-import { createStreamLimiter, type WatchedOutput } from "./transfer-limiter.ts";
+import { createStreamLimiter, toWatched } from "./transfer-limiter.ts";
 
 /** The services of the smart protocol: `git-upload-pack` serves fetches, `git-receive-pack` serves pushes. */
 export type GitService = "git-upload-pack" | "git-receive-pack";
@@ -335,20 +334,6 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
       throw error;
     }
   }
-}
-
-/** A git waits for its client while output is unread, and while the rest of a request's body is on its way. */
-function toWatched({ stdin, stdout, stop }: GitProcess, transfer: GitConversation): WatchedOutput {
-  const { body, isConversation } = transfer;
-  const bytesOf = (stream: unknown, name: "bytesRead" | "bytesWritten") =>
-    stream instanceof Socket ? stream[name] : 0;
-  return {
-    isWaiting: () =>
-      stdout.readableLength > 0 ||
-      (isConversation !== true && !body.readableEnded && body.readableLength === 0),
-    stop,
-    bytes: () => bytesOf(stdin, "bytesWritten") + bytesOf(stdout, "bytesRead"),
-  };
 }
 
 /**

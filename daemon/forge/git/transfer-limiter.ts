@@ -1,3 +1,6 @@
+import { Socket } from "node:net";
+import type { Readable } from "node:stream";
+import type { GitProcess } from "../../../storage/git/git.ts";
 import { AppError } from "../../errors.ts";
 import { limitAddress } from "../../http/client-address.ts";
 
@@ -225,4 +228,20 @@ function toClient({ caller, address }: TransferClient): Client {
   return caller === undefined
     ? { key: `address ${limitAddress(address)}`, isAnonymous: true }
     : { key: `user ${caller.user.id}`, isAnonymous: false };
+}
+
+/** A git waits for its client while output is unread, and while the rest of a request's body is on its way. */
+export function toWatched(
+  { stdin, stdout, stop }: GitProcess,
+  { body, isConversation }: { readonly body: Readable; readonly isConversation?: boolean },
+): WatchedOutput {
+  const bytesOf = (stream: unknown, name: "bytesRead" | "bytesWritten") =>
+    stream instanceof Socket ? stream[name] : 0;
+  return {
+    isWaiting: () =>
+      stdout.readableLength > 0 ||
+      (isConversation !== true && !body.readableEnded && body.readableLength === 0),
+    stop,
+    bytes: () => bytesOf(stdin, "bytesWritten") + bytesOf(stdout, "bytesRead"),
+  };
 }
