@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
 import { createGitClient, type GitClient } from "../../support/forge/git-client.ts";
@@ -88,3 +88,26 @@ test("filters of paths look at what a push changed as a whole, of a new branch s
   expect((await names(5)).at(-1)).toBe("added.yml@refs/heads/topic");
   expect(await repository.runs()).toHaveLength(5);
 });
+
+test("a push of sixty workflows starts sixty runs, and files beyond the maximum have a failed run that says so", async () => {
+  const repository = createWorkflowRepository({ daemon, people, git }, "mira", "many");
+  await repository.create();
+  const toFile = (index: number): [string, string] => [
+    `w${String(index).padStart(3, "0")}.yml`,
+    workflow(index < 60 ? "['**']" : "['none']"),
+  ];
+  await repository.push(
+    Object.fromEntries(Array.from({ length: 202 }, (_, index) => toFile(index))),
+  );
+  // The failed run is made last, so it is on the first page.
+  const last = await vi.waitUntil(
+    async () => (await repository.runs()).find(({ conclusion }) => conclusion === "failure"),
+    { timeout: 30_000 },
+  );
+  expect(last["path"]).toBe("w200.yml@refs/heads/main");
+  expect((await repository.get("/runs?limit=1")).total_count).toBe(61);
+  const page = await fetch(`${daemon.url}/mira/many/actions/runs/${last.id}`);
+  expect(await page.text()).toContain(
+    ".gitea/workflows has more than 200 workflow files: w200.yml and those after it by name do not run",
+  );
+}, 60_000);

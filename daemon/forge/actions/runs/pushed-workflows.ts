@@ -15,6 +15,7 @@ import { type Mapping, toJsonMapping } from "../workflows/mapping.ts";
 import type { ResolveCalls } from "./called-workflows.ts";
 import type { EventWorkflows } from "./event-workflows.ts";
 import {
+  FILES_MAX,
   hasActions,
   readWorkflowFiles,
   type WorkflowFileDeps,
@@ -103,6 +104,7 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
       pushed,
       folder,
       files,
+      beyond,
     }: WorkflowFiles & Pick<RunTrigger, "owned" | "actor"> & { readonly pushed: PushCommits },
   ): Promise<void> {
     const { head } = pushed;
@@ -119,22 +121,25 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
     };
     const isBranch = change.ref.startsWith("refs/heads/");
     const paths = isBranch ? await readPushedPaths(deps, repository, { change, pushed }) : [];
+    const toTrigger = (event: string, payload: Mapping, file: string): RunTrigger => ({
+      owned,
+      actor,
+      event,
+      payload,
+      ref: change.ref,
+      headSha: head.id,
+      title: head.message.split("\n", 1).join() || file,
+      file,
+      folder,
+      key: toKey(push, change, event, file),
+    });
     for (const { name: file, text } of files.filter(({ name }) => !disabled.has(name)))
-      for (const [event, payload] of Object.entries(payloads)) {
-        const trigger: RunTrigger = {
-          owned,
-          actor,
-          event,
-          payload,
-          ref: change.ref,
-          headSha: head.id,
-          title: head.message.split("\n", 1).join() || file,
-          file,
-          folder,
-          key: toKey(push, change, event, file),
-        };
-        await startFile(trigger, text, paths);
-      }
+      for (const [event, payload] of Object.entries(payloads))
+        await startFile(toTrigger(event, payload, file), text, paths);
+    if (beyond === undefined || disabled.has(beyond)) return;
+    const trigger = toTrigger("push", toJsonMapping(details), beyond);
+    const reason = `${folder} has more than ${FILES_MAX} workflow files: ${beyond} and those after it by name do not run`;
+    await db.transaction((tx) => starter.fail(tx, trigger, reason));
   }
 
   async function startFile(

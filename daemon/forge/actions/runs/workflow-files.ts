@@ -9,8 +9,8 @@ import type { RepositoryPath } from "../../repositories/repositories.service.ts"
 import { WORKFLOW_BYTES_MAX } from "../workflows/yaml-source.ts";
 import type { WorkflowParser } from "./workflow-parser.ts";
 
-/** Maximum number of workflow files of one commit; more are ignored (docs/workflows.md). */
-const FILES_MAX = 200;
+/** Maximum number of workflow files of one commit; a push of more has a failed run that says so (docs/workflows.md). */
+export const FILES_MAX = 200;
 /** Folders of workflow files. The first one with files hides the other. */
 const FOLDERS = [".gitea/workflows", ".github/workflows"] as const;
 
@@ -23,7 +23,10 @@ export interface WorkflowFileDeps {
 /** The workflow files of a commit, and the folder that has them. */
 export interface WorkflowFiles {
   readonly folder: string;
+  /** The first ones by name, up to the maximum. */
   readonly files: readonly FolderFile[];
+  /** The name of the first file beyond the maximum. */
+  readonly beyond: string | undefined;
 }
 
 /** Returns the workflow files of a commit. @throws GitError */
@@ -34,16 +37,17 @@ export async function readWorkflowFiles(
 ): Promise<WorkflowFiles> {
   const directory = await locate(repository);
   for (const folder of FOLDERS) {
-    const limits = { filesMax: FILES_MAX, bytesMax: WORKFLOW_BYTES_MAX };
+    const limits = { filesMax: FILES_MAX + 1, bytesMax: WORKFLOW_BYTES_MAX };
     const files = await readFolderFiles(git, directory, {
       commit,
       folder,
       name: /^[^/]+\.ya?ml$/i,
       ...limits,
     });
-    if (files.length > 0) return { folder, files };
+    if (files.length > 0)
+      return { folder, files: files.slice(0, FILES_MAX), beyond: files[FILES_MAX]?.name };
   }
-  return { folder: FOLDERS[0], files: [] };
+  return { folder: FOLDERS[0], files: [], beyond: undefined };
 }
 
 /** Returns whether a repository runs workflows. */
