@@ -49,7 +49,7 @@ async function uploadSlowly(
   request.on("error", () => resolve(0));
   request.write(body.slice(0, -8));
   // Requests that come later are answered earlier only while the upload waits for its body.
-  for (let turn = 0; turn < 5; turn += 1) await daemon.request("/api/v1/version");
+  for (let turn = 0; turn < 25; turn += 1) await daemon.request("/api/v1/version");
   await between();
   request.end(body.slice(-8));
   return promise;
