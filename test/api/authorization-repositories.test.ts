@@ -84,6 +84,7 @@ const rows: Readonly<Record<string, readonly [Unit, Level]>> = {
   "forge.repos.actions.runs.attempts.jobs": ["actions", "read"],
   "forge.repos.actions.runs.jobs": ["actions", "read"],
   "forge.repos.actions.jobs.list": ["actions", "read"],
+  "forge.repos.actions.tasks.list": ["actions", "read"],
   "forge.repos.actions.jobs.get": ["actions", "read"],
   "forge.repos.actions.workflows.list": ["actions", "read"],
   "forge.repos.actions.workflows.get": ["actions", "read"],

@@ -8,7 +8,7 @@ import { createGitClient, type GitClient } from "../../support/forge/git-client.
 import { callRunner, fetchTask, registerRunner } from "../../support/forge/runner-client.ts";
 import { createWorkflowRepository } from "../../support/forge/workflow-repository.ts";
 
-// The scheduled tasks of workflows (forge behaviour, 12.1), each started by its route.
+// The scheduled tasks of workflows, each started by its route.
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;

@@ -272,6 +272,7 @@ describe("gitea-js", () => {
     await api.orgs.deleteOrgSecret("secretive", "TOKEN");
     await api.repos.updateRepoSecret(...repo, "TOKEN", secret);
     expect((await api.repos.repoListActionsSecrets(...repo)).data).toHaveLength(1);
+    expect((await api.repos.listActionTasks(...repo)).data).toMatchObject({ total_count: 0 });
     await api.repos.deleteRepoSecret(...repo, "TOKEN");
 
     const value = { value: "one" };

@@ -314,7 +314,11 @@ describe("attributes and submodules", () => {
       target: "../../../../etc/passwd",
       content: null,
     });
-    expect((await get(`${path}/raw/link`)).status).toBe(404);
+    // The text of the link, as git stores it; it is never followed.
+    expect(await get(`${path}/raw/link`)).toMatchObject({
+      status: 200,
+      text: "../../../../etc/passwd",
+    });
     expect((await get(`${path}/contents/link/x`)).status).toBe(404);
     expect((await get(`${path}/contents/sub`)).json).toMatchObject({
       type: "submodule",

@@ -175,7 +175,7 @@ describe("marking", () => {
     const [first, pinned] = idsOf(await as(mira).get("/notifications"));
     await as(mira).patch(`/notifications/threads/${first}`);
     await as(mira).patch(`/notifications/threads/${pinned}?to-status=pinned`);
-    // `status-types` is of no account then (forge behaviour, 19.2).
+    // `status-types` is of no account then.
     const marked = await as(mira).put("/notifications?all=true&status-types=unread");
     expect(marked.headers.get("x-total-count")).toBe("3");
     expect((await as(mira).get("/notifications")).json).toEqual([]);
