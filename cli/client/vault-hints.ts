@@ -1,5 +1,6 @@
 /**
- * Hints for refusals of the vault's account routes, by the document's text. A test fails for a text that the daemon does
+ * Hints for refusals of the vault's account routes, by the document's text. A test fails for a text that the daemon
+ * does
  * not use any more.
  */
 export const vaultHints: Readonly<Record<string, string>> = {
@@ -150,7 +151,7 @@ const words: Readonly<Record<string, StorageMessage>> = {
 };
 
 /**
- * Returns the message for a typed outcome of the vault (vault API, Errors); undefined for an outcome without a message.
+ * Returns the message for a typed outcome of the vault; undefined for an outcome without a message.
  */
 export function findStorageMessage(
   kind: string | undefined,

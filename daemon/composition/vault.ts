@@ -42,7 +42,7 @@ const CACHE_MEMORY_BYTES = 32 * 1024 * 1024;
 /** How long idle connections to vendors are kept alive for the next request. */
 const VENDOR_KEEP_ALIVE_MS = 30_000;
 
-/** The limit of most routes as they are declared, which the setting replaces (vault API, Limits). */
+/** The limit of most routes as they are declared, which the setting replaces. */
 const REQUESTS_PER_MINUTE = 100;
 
 /** The vault: accounts, connected storage and administration. */

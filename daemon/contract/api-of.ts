@@ -9,8 +9,7 @@ export const ARTIFACT_SERVICE = "/twirp/github.actions.results.api.v1.ArtifactSe
 
 /**
  * Returns the surface that serves `path`, or undefined when none does. The vault serves everything below `/api/` that
- * is not the forge's, and the start page of sign-ins at vendors. Forge addresses may repeat slashes (forge behaviour,
- * 1.1).
+ * is not the forge's, and the start page of sign-ins at vendors. Forge addresses may repeat slashes.
  * @param path the path of a request or of an endpoint, without its query
  */
 export function surfaceOf(path: string): Surface | undefined {

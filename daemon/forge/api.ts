@@ -49,7 +49,7 @@ export function createForgeApi({
       "X-Frame-Options": "SAMEORIGIN",
     },
     jsonContentType: "application/json;charset=utf-8",
-    // Repeated and trailing slashes are ignored (forge behaviour, 1.1).
+    // Repeated and trailing slashes are ignored.
     normalizePath: (path) => collapseSlashes(path).replace(/(?<=.)\/$/, ""),
     headersFor: (request) =>
       (hasQuery(request) && namesToken(request.query)) || namesToken(forms.get(request)?.fields)
@@ -135,8 +135,7 @@ const queryTokenWarning =
   "Please use AuthorizationHeaderToken instead. Existing queries will continue to work but without authorization.";
 
 /**
- * Returns the first validation failure in the words of the reference; decoding failures come before rules (forge
- * behaviour, 1.2).
+ * Returns the first validation failure in Gitea's words; decoding failures come before rules.
  */
 function toValidationError(
   where: "path" | "query" | "body",

@@ -44,7 +44,7 @@ export function isSelf(user: ActingUser, id: UserId | undefined): boolean {
   return user.id === id && user.task === undefined && user.deployKey === undefined;
 }
 
-/** The authenticated caller of a forge route (forge behaviour, 2.1 to 2.4). */
+/** The authenticated caller of a forge route. */
 export interface ForgeCaller {
   /**
    * The user on whose behalf the caller acts: the owner of the credentials, or a user whom a site administrator

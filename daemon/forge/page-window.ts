@@ -1,4 +1,4 @@
-/** The requested page of a list; pages count from 1 (forge behaviour, 4.2). */
+/** The requested page of a list; pages count from 1. */
 export interface PageWindow {
   readonly page: number;
   readonly limit: number;

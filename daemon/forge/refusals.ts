@@ -26,7 +26,7 @@ export const movedTo = (location: string, names: Readonly<Record<string, string>
 export const formerUserGone = (): AppError =>
   new AppError("not_found", "user does not exist", { reason: "former_name" });
 
-/** A refusal whose body has no `url` member: account state and sudo (forge behaviour, 3). */
+/** A refusal whose body has no `url` member: account state and sudo. */
 export const bareRefusal = (message: string): AppError =>
   new AppError("forbidden", message, { reason: "account_state" });
 

@@ -10,7 +10,7 @@ const HOPS_MAX = 32;
 const UNKNOWN = "unknown";
 
 /**
- * Creates a function that returns the client's address (vault API, Authentication and sessions): the peer's, unless
+ * Creates a function that returns the client's address: the peer's, unless
  * the peer is within the `trusted` ranges; then the right-most hop of `X-Forwarded-For` that is not trusted, since
  * every hop left of it may be forged. When all hops are trusted it is the left-most one. An invalid hop is ignored
  * together with everything left of it. An IPv4-mapped address is returned as IPv4.
@@ -47,7 +47,8 @@ export function createClientAddress(
 }
 
 /**
- * Returns the key of an address for rate limits: an IPv4 address itself, also when it is mapped into IPv6; the /64 network
+ * Returns the key of an address for rate limits: an IPv4 address itself, also when it is mapped into IPv6; the /64
+ * network
  * of an IPv6 address, since a client has all addresses of its network.
  */
 export function limitAddress(address: string): string {

@@ -10,7 +10,7 @@ export interface CorsRules {
 }
 
 /**
- * Adds CORS headers for the allowed origins and answers their preflight requests (forge behaviour, 4.4). Origins are
+ * Adds CORS headers for the allowed origins and answers their preflight requests. Origins are
  * compared whole and echoed only when they are on the list. Credentials are not allowed: pages send tokens in a header,
  * and the session cookie is for its own site.
  */

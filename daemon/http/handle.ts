@@ -24,7 +24,7 @@ export interface ServerRequest {
   readonly method: string;
   /** Path and query as sent. */
   readonly target: string;
-  /** The client's address by the proxy rule (vault API, Authentication). */
+  /** The client's address by the proxy rule. */
   readonly address: string;
   readonly headers: IncomingHttpHeaders;
   /** The query, decoded; repeated names are kept. */
@@ -209,7 +209,8 @@ export interface Api<Caller> {
    */
   readonly authenticatesAfterBody?: boolean;
   /**
-   * Returns whether the credentials of a caller have not been revoked, and their account may still sign in. Called while a
+   * Returns whether the credentials of a caller have not been revoked, and their account may still sign in. Called
+   * while a
    * body arrives, and at its end: an upload may take hours and must not outlive the right to it.
    */
   isStillSignedIn?(caller: Caller, request: ServerRequest): Promise<boolean>;
@@ -223,8 +224,7 @@ export interface Api<Caller> {
   /** Returns the key of the account, for limits; undefined when the peer's address counts instead. */
   accountKey(caller: Caller | undefined): string | undefined;
   /**
-   * Looks up the resource in the path before the body is read, and refuses when it is missing (forge API, order of the
-   * checks).
+   * Looks up the resource in the path before the body is read, and refuses when it is missing.
    */
   resolve?(declared: Endpoint, rawParams: Readonly<Record<string, string>>): Promise<void>;
   /**

@@ -121,7 +121,7 @@ export interface PageDetails {
   readonly total: number;
 }
 
-/** `Link`, `X-Total-Count` and their exposure, as forge lists carry them (forge behaviour, 4.2). */
+/** `Link`, `X-Total-Count` and their exposure, as forge lists carry them. */
 export function pagingHeaders(style: "link_and_total" | "total", page: PageDetails): AnswerHeaders {
   const link = style === "total" ? undefined : linkHeader(page);
   return {

@@ -11,7 +11,7 @@ import type { VaultCaller } from "./caller.ts";
 
 /**
  * Creates the vault API as the transport sees it: bearer tokens, `{detail}` for every refusal, 422 for values that fail
- * validation (vault API, Authentication and Errors).
+ * validation.
  */
 export function createVaultApi(authentication: Authentication): Api<VaultCaller> {
   return {

@@ -3,7 +3,7 @@ import { codePoints } from "./rules.ts";
 
 const decodingMark = "a value has the wrong type, expected ";
 
-/** The body of every JSON error of the forge API (forge behaviour, 3). */
+/** The body of every JSON error of the forge API. */
 export const apiError = z.object({ message: z.string(), url: z.string().optional() });
 
 /** RFC 3339, whole seconds, UTC. */
@@ -19,7 +19,7 @@ export const signedInReplies = { 401: apiError, 403: apiError } as const;
 
 /**
  * Names of a body member that do not follow from its JSON name: `field` is used in error texts (`[Field]: Rule`),
- * `form` is the name in forms and queries (forge behaviour, 1.2).
+ * `form` is the name in forms and queries.
  */
 export const bindingNames = z.registry<{ readonly field?: string; readonly form?: string }>();
 
@@ -123,7 +123,7 @@ const pageSize = z.preprocess(
   z.int().min(1).max(MAX_PAGE_SIZE).default(DEFAULT_PAGE_SIZE),
 );
 
-/** `page` and `limit` of every list; invalid values count as absent, a larger limit as 50 (forge behaviour, 4.1). */
+/** `page` and `limit` of every list; invalid values count as absent, a larger limit as 50. */
 export const paging = { page: pageNumber, limit: pageSize };
 
 /** The first occurrence of a text; absent is empty. */
@@ -145,7 +145,7 @@ export const queryWord = (words: readonly string[]) =>
       .meta({ enum: [...words] }),
   );
 
-/** True for the words that `isTrueWord` accepts, false for all others (forge behaviour, 1.3). */
+/** True for the words that `isTrueWord` accepts, false for all others. */
 export const queryFlag = z.preprocess(
   (value: QueryValue) => isTrueWord(first(value) ?? ""),
   z.boolean(),
@@ -173,13 +173,13 @@ function assertDecimal(value: QueryValue, context: z.core.$RefinementCtx): void 
   });
 }
 
-/** A number in a path; any other text is 0, which is the id of nothing (forge behaviour, 1.1). */
+/** A number in a path; any other text is 0, which is the id of nothing. */
 export const pathInteger = z.preprocess((value: string | number) => toInteger(value) ?? 0, z.int());
 
 /** The path of a route below a user's name. */
 export const usernameParams = z.object({ username: z.string() });
 
-/** The words that mean true in forms and queries (forge behaviour, 1.3). */
+/** The words that mean true in forms and queries. */
 export function isTrueWord(word: string): boolean {
   return /^(?:1|t|T|true|True|TRUE)$/.test(word) || word.toLowerCase() === "on";
 }

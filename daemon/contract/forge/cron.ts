@@ -2,7 +2,7 @@ import { z } from "zod";
 import { empty, endpoint, siteAdmin } from "../endpoint.ts";
 import { apiError, paging, signedInReplies, wireTime } from "./common.ts";
 
-/** A scheduled task (forge behaviour, 7.4). */
+/** A scheduled task. */
 const cronShape = z.object({
   name: z.string(),
   schedule: z.string(),

@@ -15,7 +15,7 @@ import { repositoryParams, repositoryShape } from "./repositories/repositories.t
 const threadStatusWords = ["unread", "read", "pinned"] as const;
 const subjectWords = ["issue", "pull", "commit", "repository"] as const;
 
-/** The subject of a thread (forge behaviour, 7.13). */
+/** The subject of a thread. */
 const subjectShape = z.object({
   title: z.string(),
   url: z.string(),
@@ -27,8 +27,7 @@ const subjectShape = z.object({
 });
 
 /**
- * A thread; repository and subject are null for a caller who may not read the repository any more (forge behaviour,
- * 7.13).
+ * A thread; repository and subject are null for a caller who may not read the repository any more.
  */
 export const threadShape = z.object({
   id: wireId,

@@ -45,7 +45,7 @@ const replies = {
   503: apiError,
 } as const;
 
-/** A text as HTML (forge behaviour, 18.1). Member names are taken in any case. */
+/** A text as HTML. Member names are taken in any case. */
 export const renderMarkdown = endpoint({
   name: "forge.rendering.markdown",
   method: "POST",

@@ -4,10 +4,10 @@ import { apiError } from "./common.ts";
 
 const templateParams = z.object({ name: z.string() });
 
-/** An ignore file: its name and its text (forge behaviour, 17.1). */
+/** An ignore file: its name and its text. */
 export const gitignoreTemplate = z.object({ name: z.string(), source: z.string() });
 
-/** One label of a set (forge behaviour, 17.2). `color` is six hex digits in lower case. */
+/** One label of a set. `color` is six hex digits in lower case. */
 export const labelTemplate = z.object({
   name: z.string(),
   exclusive: z.boolean(),
@@ -17,7 +17,7 @@ export const labelTemplate = z.object({
 
 export const licenseListEntry = z.object({ key: z.string(), name: z.string(), url: z.string() });
 
-/** A license with its text; placeholders such as the year are not filled in (forge behaviour, 17.3). */
+/** A license with its text; placeholders such as the year are not filled in. */
 export const licenseTemplate = z.object({
   key: z.string(),
   name: z.string(),

@@ -1,6 +1,6 @@
 import type { ScopeCategory } from "../endpoint.ts";
 
-/** The categories in the order of the normal form (forge behaviour, 2.4). */
+/** The categories in the order of the normal form. */
 export const scopeCategories = [
   "activitypub",
   "admin",

@@ -22,7 +22,7 @@ import {
   uuid,
 } from "./common.ts";
 
-/** The account routes' limit per client address (vault API, Limits). */
+/** The account routes' limit per client address. */
 const tenPerMinute = perAddress(10, 60);
 const fivePerHour = perAddress(5, 3600);
 
@@ -303,7 +303,7 @@ export const deleteSession = endpoint({
   replies: { 200: message, 401: detail, 403: detail, 404: detail, 422: detail },
 });
 
-/** The account routes in the order of the document. */
+/** The account routes in Gitea's order. */
 export const accountEndpoints: readonly AnyEndpoint[] = [
   register,
   login,

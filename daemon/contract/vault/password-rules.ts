@@ -5,7 +5,7 @@ interface StrengthRule {
 }
 
 /**
- * The rules for passwords of the vault in the order in which they are checked (vault API, Passwords). Characters are code
+ * The rules for passwords of the vault in the order in which they are checked. Characters are code
  * points: an emoji is one.
  */
 export const STRENGTH_RULES: readonly StrengthRule[] = [

@@ -11,7 +11,7 @@ import type { OwnedKey } from "./keys.service.ts";
 import type { MadeToken } from "./tokens.service.ts";
 import { toUserView } from "./user.view.ts";
 
-/** An address with its owner (forge behaviour, 7.3). */
+/** An address with its owner. */
 export function toEmailView(email: OwnedEmail): WireEmail {
   return {
     email: email.email,
@@ -22,7 +22,7 @@ export function toEmailView(email: OwnedEmail): WireEmail {
   };
 }
 
-/** A badge (forge behaviour, 7.7). */
+/** A badge. */
 export function toBadgeView(badge: ForgeBadge): WireBadge {
   return {
     id: badge.id,
@@ -32,7 +32,7 @@ export function toBadgeView(badge: ForgeBadge): WireBadge {
   };
 }
 
-/** A public key with its owner (forge behaviour, 7.6). */
+/** A public key with its owner. */
 export function toPublicKeyView(
   { key, owner }: OwnedKey,
   viewer: ForgeUser,
@@ -63,7 +63,7 @@ export function toForeignKeyView(
   return mayKnow ? { ...shown, user, read_only, key_type } : shown;
 }
 
-/** A person's own address (forge behaviour, 7.3). */
+/** A person's own address. */
 export function toOwnEmailView(email: ForgeEmail, owner: Pick<ForgeUser, "name">): WireEmail {
   return {
     email: email.email,
@@ -97,7 +97,7 @@ export function toCurrentTokenView(
   return { id, name, scopes, created_at, last_used_at, user };
 }
 
-/** A new token in the response to its creation: with its secret, without times (forge behaviour, 21.3). */
+/** A new token in the response to its creation: with its secret, without times. */
 export function toMadeTokenView({ token, secret }: MadeToken): WireToken {
   return {
     ...toTokenView(token),

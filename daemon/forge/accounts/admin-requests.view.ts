@@ -27,7 +27,7 @@ export function toUserListQuery(query: QueryOf<typeof listUsers>): UserListQuery
   };
 }
 
-/** Returns the account of a creation, with the defaults of the document (forge behaviour, 8.2). */
+/** Returns the account of a creation, with Gitea's defaults. */
 export function toNewUser(body: BodyOf<typeof createUser>): NewUser {
   return {
     sourceId: body.source_id ?? 0,
@@ -46,7 +46,7 @@ export function toNewUser(body: BodyOf<typeof createUser>): NewUser {
 }
 
 /**
- * Returns the changes of an edit. Absent and null members stay unchanged, an empty text clears (forge behaviour, 8.3).
+ * Returns the changes of an edit. Absent and null members stay unchanged, an empty text clears.
  */
 export function toUserEdit(body: BodyOf<typeof editUser>): UserEdit {
   return {
@@ -74,7 +74,7 @@ export function toUserEdit(body: BodyOf<typeof editUser>): UserEdit {
   };
 }
 
-/** Returns the organization of a creation; address and team access of the body are ignored (forge behaviour, 10.2). */
+/** Returns the organization of a creation; address and team access of the body are ignored. */
 export function toNewOrganization(body: BodyOf<typeof createOrganization>): NewOrganization {
   return {
     name: body.username,

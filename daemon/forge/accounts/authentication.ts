@@ -46,7 +46,7 @@ export interface AuthenticationDeps {
 /** Authenticates requests to the forge. */
 export interface Authentication {
   /**
-   * Returns the caller that the request's credentials belong to (forge behaviour, 2.1 to 2.3), undefined without
+   * Returns the caller that the request's credentials belong to, undefined without
    * credentials. Throws `invalid_credentials` if all of them are wrong, `rate_limited` after too many wrong ones,
    * `forbidden` if the account may not use the API or may not impersonate, `not_found` for an unknown name to
    * impersonate.
@@ -248,7 +248,8 @@ function headerOf(request: ServerRequest, name: string): string {
 
 /**
  * Authenticates the caller of a long-lived response again. Returns the user on whose behalf the caller acts, undefined
- * if the credentials are no longer valid: the token was deleted, the password changed, or the account may no longer sign
+ * if the credentials are no longer valid: the token was deleted, the password changed, or the account may no longer
+ * sign
  * in or impersonate.
  */
 export async function findStillSignedIn(

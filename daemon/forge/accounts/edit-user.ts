@@ -52,8 +52,9 @@ export interface UserEdit {
 type Undefinable<T> = { readonly [K in keyof T]: T[K] | undefined };
 
 /**
- * Edits an account in one transaction (forge behaviour, 8.3). Throws `unprocessable` for an unknown login source,
- * `invalid_argument` for the password, a malformed address and the last active administrator, `conflict` for an address in use.
+ * Edits an account in one transaction. Throws `unprocessable` for an unknown login source,
+ * `invalid_argument` for the password, a malformed address and the last active administrator, `conflict` for an
+ * address in use.
  */
 export async function editUser(
   {
@@ -84,7 +85,7 @@ export async function editUser(
   }
 }
 
-/** The text of a broken rule in an edit (forge behaviour, 6.3). */
+/** The text of a broken rule in an edit. */
 function toBrokenText({ rule, text }: BrokenRule, lengthMin: number): string {
   if (rule === "length") return `password must be at least ${lengthMin} characters`;
   if (rule === "characters") return "password not complex enough";
@@ -176,7 +177,7 @@ function definedOf(changes: UserEdit["changes"]): ForgeUserChanges {
 }
 
 /**
- * Renames a user, or an organization when `kind` says so (forge behaviour, 8.6). The old name redirects, unless only its
+ * Renames a user, or an organization when `kind` says so. The old name redirects, unless only its
  * case changed. Idempotent for the present name. Throws `unprocessable` for an account of another kind, an invalid name
  * and a taken one.
  */

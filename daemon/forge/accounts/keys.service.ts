@@ -50,12 +50,12 @@ export interface PublicKeys {
   getOwn(user: ForgeUser, id: number): Promise<OwnedKey>;
   /** Deletes a key of the caller. Throws `not_found` for an unknown id and for another user's. */
   deleteOwn(user: ForgeUser, id: number): Promise<void>;
-  /** Adds a key (forge behaviour, 9.1). Throws `unprocessable` for an invalid key, a known key and a used title. */
+  /** Adds a key. Throws `unprocessable` for an invalid key, a known key and a used title. */
   add(username: string, input: { readonly title: string; readonly key: string }): Promise<OwnedKey>;
   /**
    * Deletes a key with the rights of the user in the path: site administrators may delete any key, other users their
    * own. Throws `not_found` for an unknown id and, for a public-only token, for a private user's key; `forbidden` for
-   * another user's key (forge behaviour, 9.2).
+   * another user's key.
    */
   delete(username: string, id: number, caller: Pick<ForgeCaller, "scope">): Promise<void>;
 }

@@ -44,8 +44,8 @@ const reservedNames = new Set([
 const reservedSuffixes = [".keys", ".gpg", ".rss", ".atom", ".png"];
 
 /**
- * Throws `unprocessable` for an invalid account name: illegal characters, a reserved word or a reserved suffix (forge
- * behaviour, 6.1 and 3). Does not check whether it is taken.
+ * Throws `unprocessable` for an invalid account name: illegal characters, a reserved word or a reserved suffix. Does
+ * not check whether it is taken.
  */
 export function assertUsableName(name: string): void {
   if (!isUserName(name) || Buffer.byteLength(name) > NAME_BYTES_MAX)
@@ -61,7 +61,7 @@ export function assertUsableName(name: string): void {
     throw new AppError("unprocessable", `name pattern is not allowed [pattern: *${suffix}]`);
 }
 
-/** Returns why an address cannot be used, as the error text, or undefined if it can (forge behaviour, 6.2). */
+/** Returns why an address cannot be used, as the error text, or undefined if it can. */
 export function findEmailFault(email: string): string | undefined {
   if (email === "") return "e-mail invalid [email: ]";
   const [local = "", ...rest] = email.split("@");

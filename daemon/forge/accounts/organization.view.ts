@@ -11,7 +11,7 @@ import {
 } from "../../contract/forge/accounts/orgs.ts";
 import { type ForgeUrls, toUrl } from "../urls.ts";
 
-/** An organization (forge behaviour, 7.2). */
+/** An organization. */
 export function toOrganizationView(organization: ForgeUser, urls: ForgeUrls): WireOrganization {
   return {
     id: organization.id,

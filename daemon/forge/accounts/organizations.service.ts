@@ -43,7 +43,7 @@ export interface Organizations {
     caller: ForgeCaller,
   ): Promise<{ readonly organizations: readonly ForgeUser[]; readonly total: number }>;
   /**
-   * Creates an organization that a user owns (forge behaviour, 10.2). Throws `unprocessable` for an owner that is an
+   * Creates an organization that a user owns. Throws `unprocessable` for an owner that is an
    * organization, an invalid name and a taken one, `forbidden` for a user who may not create organizations.
    * @param admit a further check in the transaction of the creation
    */

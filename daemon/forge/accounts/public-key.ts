@@ -1,7 +1,7 @@
 import { createHash, createPublicKey } from "node:crypto";
 import { type Key, parseKey } from "sshpk";
 
-/** A public key in normal form, or the error text of the reference for an invalid one (forge behaviour, 9.1). */
+/** A public key in normal form, or Gitea's error text for an invalid one. */
 export type ReadPublicKey =
   | { readonly kind: "key"; readonly content: string; readonly fingerprint: string }
   | { readonly kind: "refused"; readonly message: string };
@@ -12,7 +12,8 @@ const RSA_BITS_MIN = 3071;
 const SECURITY_KEY_BITS = 256;
 
 /**
- * Parses a key in any of the accepted forms: an OpenSSH line, bare base64, RFC 4716, PEM. Refuses keys that are too small,
+ * Parses a key in any of the accepted forms: an OpenSSH line, bare base64, RFC 4716, PEM. Refuses keys that are too
+ * small,
  * damaged or of a type that is not allowed.
  */
 export function readPublicKey(text: string): ReadPublicKey {

@@ -19,7 +19,7 @@ import type { UserId } from "../../../storage/tables/forge/ids.ts";
  * the same transaction enqueues removes files, so that a crash cannot leave a partial removal.
  */
 export interface AccountDependents {
-  /** Throws `unprocessable` if the account owns any, in the words of the document (forge behaviour, 3). */
+  /** Throws `unprocessable` if the account owns any, in Gitea's words. */
   assertNoneOwned(tx: Transaction, account: ForgeUser): Promise<void>;
   /** Removes all that the account, a user or an organization, owns. Idempotent. */
   removeAll(tx: Transaction, account: ForgeUser): Promise<void>;
@@ -39,8 +39,9 @@ export interface RemoveUserDeps {
 }
 
 /**
- * Deletes a user in one transaction (forge behaviour, 8.4). Throws `unprocessable`, in this order, for an organization, the
- * caller, the last administrator, and unless `purge` for owned repositories, memberships and owned packages. A purge also
+ * Deletes a user in one transaction. Throws `unprocessable`, in this order, for an organization, the
+ * caller, the last administrator, and unless `purge` for owned repositories, memberships and owned packages. A purge
+ * also
  * deletes those, organizations left without an owner, and the user's comments.
  */
 export async function removeUser(

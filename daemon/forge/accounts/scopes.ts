@@ -60,7 +60,7 @@ export function allows(
 }
 
 /**
- * Throws `forbidden` unless a token's scope grants `level` on a category (forge behaviour, 2.4). A password (`scope`
+ * Throws `forbidden` unless a token's scope grants `level` on a category. A password (`scope`
  * undefined) is unrestricted. Returns the parsed scope.
  */
 export function assertTokenScope(

@@ -45,7 +45,7 @@ export interface Tokens {
     window: PageWindow,
   ): Promise<{ readonly tokens: readonly ForgeToken[]; readonly total: number }>;
   /**
-   * Creates a token (forge behaviour, 21.3). Throws `invalid_argument` for a taken name or invalid scopes, `forbidden`
+   * Creates a token. Throws `invalid_argument` for a taken name or invalid scopes, `forbidden`
    * for scopes that the caller's token does not include.
    */
   create(
@@ -186,7 +186,7 @@ export function createTokens({ db, clock, random }: TokensDeps): Tokens {
 }
 
 function toScopeFor(creator: TokenCreator, words: readonly string[]): TokenScope {
-  // A word may itself be a comma list, the form in which scopes are stored (forge behaviour, 2.4).
+  // A word may itself be a comma list, the form in which scopes are stored.
   const parsed = parseScope(words.flatMap((word) => word.split(",")));
   if (parsed.kind === "invalid")
     throw new AppError(

@@ -4,7 +4,7 @@ import type { WireUser } from "../../contract/forge/accounts/users.ts";
 import { type ForgeUrls, neverTime, toDomain, toUrl, toWireTime, unfilledTime } from "../urls.ts";
 
 /**
- * Returns a user as a viewer may see it (forge behaviour, 7.1). Private members are filled for site administrators and for
+ * Returns a user as a viewer may see it. Private members are filled for site administrators and for
  * the user itself.
  * @param viewer undefined for an anonymous caller
  */

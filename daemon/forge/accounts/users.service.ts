@@ -68,8 +68,9 @@ export interface Users {
    */
   search(query: UserListQuery, window: PageWindow, caller: ForgeCaller): Promise<UserPage>;
   /**
-   * Creates a user with a verified primary address (forge behaviour, 8.2). Throws, in this order, `unprocessable` for an
-   * unknown login source, `invalid_argument` for the password, `unprocessable` for name and address, `conflict` for a taken
+   * Creates a user with a verified primary address. Throws, in this order, `unprocessable` for an
+   * unknown login source, `invalid_argument` for the password, `unprocessable` for name and address, `conflict` for
+   * a taken
    * name or address.
    */
   create(input: NewUser): Promise<ForgeUser>;
@@ -119,7 +120,7 @@ export interface UsersDeps {
   readonly packages?: AccountDependents | undefined;
 }
 
-/** The texts of broken rules at the creation of a user (forge behaviour, 6.3). */
+/** The texts of broken rules at the creation of a user. */
 const brokenTexts = {
   length: "PasswordIsRequired",
   size: "PasswordIsRequired",
@@ -244,7 +245,8 @@ export function createUsers(deps: UsersDeps): Users {
 
 /**
  * Returns whether an account's visibility lets a viewer see it: public to all, limited to signed-in users who are not
- * restricted, private to the account itself and to site administrators. Does not consider membership of an organization.
+ * restricted, private to the account itself and to site administrators. Does not consider membership of an
+ * organization.
  */
 export function isVisibleTo(account: ForgeUser, viewer: ForgeUser | undefined): boolean {
   if (account.visibility === "public") return true;

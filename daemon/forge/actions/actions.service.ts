@@ -97,7 +97,7 @@ export interface RunQuery extends PageWindow {
   readonly file?: string;
 }
 
-/** Runs and jobs as their routes show them (forge behaviour, 16.2 to 16.4). */
+/** Runs and jobs as their routes show them. */
 export type Actions = ReturnType<typeof createActions>;
 
 /**

@@ -30,7 +30,7 @@ export function toRunnerList({
   return { status: 200, body, total } as const;
 }
 
-/** A runner (forge behaviour, 7.10). The id of a label is its position. */
+/** A runner. The id of a label is its position. */
 export function toRunnerView({ runner, isOnline, isBusy }: RunnerDetails): WireRunner {
   return {
     id: runner.id,
@@ -43,7 +43,7 @@ export function toRunnerView({ runner, isOnline, isBusy }: RunnerDetails): WireR
   };
 }
 
-/** A run (forge behaviour, 7.12). */
+/** A run. */
 export function toRunView(
   { run, repository, actor, triggerActor }: RunDetails,
   urls: ForgeUrls,
@@ -78,7 +78,7 @@ export function toRunView(
   };
 }
 
-/** A job (forge behaviour, 7.11). */
+/** A job. */
 export function toJobView({ owned, run, job, task, steps }: JobDetails, urls: ForgeUrls): WireJob {
   const home = toHome(owned);
   return {
@@ -182,7 +182,7 @@ function toBranch({ ref }: ActionRun): { readonly head_branch?: string } {
   return branch === "" ? {} : { head_branch: branch };
 }
 
-/** Status and conclusion on the wire (forge behaviour, 16.4). */
+/** Status and conclusion on the wire. */
 function toState(status: ActionStatus): Pick<WireJob, "status" | "conclusion"> {
   switch (status) {
     case "waiting":

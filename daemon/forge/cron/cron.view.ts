@@ -2,7 +2,7 @@ import type { WireCron } from "../../contract/forge/cron.ts";
 import { toWireTime, unfilledTime } from "../urls.ts";
 import type { TaskStatus } from "./cron.service.ts";
 
-/** Returns a scheduled task (forge behaviour, 7.4). */
+/** Returns a scheduled task. */
 export function toCronView({ task, nextAt, record }: TaskStatus): WireCron {
   return {
     name: task.name,

@@ -13,7 +13,7 @@ export function isEnabled(task: CronTask | DisabledTask): task is CronTask {
   return "run" in task;
 }
 
-/** Gitea's tasks in its order (forge behaviour, 12.1). Most of them have nothing to do here. */
+/** Gitea's tasks in its order. Most of them have nothing to do here. */
 const GITEA_TASKS = [
   "update_mirrors",
   "repo_health_check",

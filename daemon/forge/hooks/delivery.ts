@@ -223,14 +223,14 @@ function redact(
     .reduce((clean, secret) => clean.replaceAll(secret, REDACTED), text);
 }
 
-/** Returns the name of the hook's owner type (forge behaviour, 13.4). */
+/** Returns the name of the hook's owner type. */
 async function findTargetType(db: Queries, { scope, ownerId }: ForgeHook): Promise<string> {
   if (scope !== "owner") return scope;
   const owner = ownerId === undefined ? undefined : await findUserById(db, ownerId);
   return owner?.kind === "organization" ? "organization" : "user";
 }
 
-/** Returns the headers that name the event and sign the body (forge behaviour, 13.4). */
+/** Returns the headers that name the event and sign the body. */
 function toHeaders(
   targetType: string,
   secret: string,
@@ -259,7 +259,7 @@ function toHeaders(
   };
 }
 
-/** Returns the event for the headers, which is coarser than the events that hooks select (forge behaviour, 13.3). */
+/** Returns the event for the headers, which is coarser than the events that hooks select. */
 function toEventHeader(event: string): string {
   if (/^issue_(?:assign|label|milestone)$/.test(event)) return "issues";
   if (event === "pull_request_comment") return "issue_comment";

@@ -30,7 +30,7 @@ import {
 } from "./hook-config.ts";
 import type { HookTarget, Targets } from "./targets.ts";
 
-/** A hook to be created (forge behaviour, 13.1). */
+/** A hook to be created. */
 export interface NewHook {
   readonly type: string;
   readonly config: HookConfig;

@@ -82,7 +82,7 @@ export function createForgeHooks(deps: ForgeHooksDeps): ForgeHooks {
     repositoryEvents: {
       async created(tx, { repository, owner, actor, isAdopted }) {
         await hooks.copyDefaults(tx, repository.id);
-        // Adoption publishes no event (forge behaviour, 13.5), but the repository gets its hooks.
+        // Adoption publishes no event, but the repository gets its hooks.
         if (!isAdopted) await publisher.repository(tx, "created", { repository, owner }, actor);
       },
       async edited(tx, { repository, owner, actor, former }) {

@@ -13,7 +13,7 @@ import type { BodyOf } from "../../contract/endpoint.ts";
 import { toWireTime } from "../urls.ts";
 import type { HookChanges, OpenedHook, NewHook } from "./hooks.service.ts";
 
-/** A hook (forge behaviour, 7.5). */
+/** A hook. */
 export function toHookView({ hook, url }: OpenedHook): WireHook {
   const slack = hook.slack && {
     channel: hook.slack.channel,

@@ -11,10 +11,10 @@ import type { OwnedRepository, RefChange } from "../repositories/events.ts";
 import { toRepositoryView } from "../repositories/repository.view.ts";
 import { type ForgeUrls, toUrl } from "../urls.ts";
 
-// Payloads of hooks (forge behaviour, 13.5). Users have only the members that anonymous callers see, because any person
+// Payloads of hooks. Users have only the members that anonymous callers see, because any person
 // may read the receiver.
 
-/** A published package version. daemon/forge/packages creates its view (forge behaviour, 7.8). */
+/** A published package version. daemon/forge/packages creates its view. */
 export interface PublishedPackage {
   /** The wire form of the version, with `owner` and `creator` as anonymous callers see them. */
   readonly view: object;
@@ -84,7 +84,7 @@ export async function toRefPayload(
 ) {
   const refType = ref.startsWith("refs/tags/") ? "tag" : "branch";
   const common = { ref: toShortRef(ref), ref_type: refType };
-  // Only a created ref has no permissions in its repository (forge behaviour, 13.5).
+  // Only a created ref has no permissions in its repository.
   const access = after === undefined ? "owner" : "none";
   const ends = {
     repository: await toEmbeddedRepository(db, owned, access, urls),

@@ -18,7 +18,7 @@ import { assertTaskMay } from "./task-authorization.ts";
 import { formerUserGone, movedTo, userNotFound } from "../refusals.ts";
 
 /**
- * Authorizes callers at an endpoint's gate, in the order of the document (forge behaviour, 1.1): token scope, the
+ * Authorizes callers at an endpoint's gate, in Gitea's order: token scope, the
  * repository in the path, sign-in, site administrator, the user in the path, and the rules of the token routes. Throws
  * the refusals of section 2.4.
  */

@@ -8,7 +8,7 @@ import type { ReadBody, ServerRequest } from "../../http/handle.ts";
 type Shape = Readonly<Record<string, z.ZodType>>;
 
 /**
- * Returns the value for an endpoint's body schema, decoded by the content type (forge behaviour, 1.2): JSON with
+ * Returns the value for an endpoint's body schema, decoded by the content type: JSON with
  * case-insensitive member names, a form with its form names, or the query of a PATCH or DELETE without a content type.
  * Throws `unprocessable` when the body cannot be decoded.
  */
@@ -32,8 +32,8 @@ export async function decodeBody(
 }
 
 /**
- * Reads the query of a writing operation without a body schema. Values of a form in the body take precedence (forge
- * behaviour, 1.3). Refuses with `unprocessable` a form that cannot be decoded.
+ * Reads the query of a writing operation without a body schema. Values of a form in the body take precedence.
+ * Refuses with `unprocessable` a form that cannot be decoded.
  */
 export async function readFormQuery(
   { method, body }: Endpoint,
@@ -54,7 +54,7 @@ export async function readFormQuery(
 const CREDENTIAL_FORM_BYTES_MAX = 1024 * 1024;
 
 /**
- * Returns whether the form of a request may carry credentials (forge behaviour, 2.1 and 2.3): only if the API itself
+ * Returns whether the form of a request may carry credentials: only if the API itself
  * reads the body as a form, never for an upload.
  */
 export function mayNameCaller({ method, target, headers }: ServerRequest): boolean {

@@ -4,7 +4,7 @@ import type { RenderedError } from "../../http/handle.ts";
 import { refusalHeaders, statusOfCode } from "../../http/replies.ts";
 
 /**
- * Renders a refusal as the forge does (forge behaviour, 3): `{message, url}`, with a few cases in plain text or without
+ * Renders a refusal as the forge does: `{message, url}`, with a few cases in plain text or without
  * the link.
  * @param documentation address of the API's documentation, the member `url`
  * @param path of the endpoint that refused; undefined when none was found

@@ -9,7 +9,7 @@ import { toCommentView, toIssueView } from "./issue.view.ts";
 import { loadIssueDetails } from "./issue-details.ts";
 import type { IssueChange, IssueEvents } from "./issue-events.ts";
 
-/** Publishes events of issues to hooks (forge behaviour, 13.5). */
+/** Publishes events of issues to hooks. */
 export function createIssueHooks({
   publisher,
   urls,

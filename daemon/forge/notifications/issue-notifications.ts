@@ -39,7 +39,7 @@ const payloadSchema = z.object({
 const KIND = "forge.notifications.issue";
 
 /**
- * Recipients (forge behaviour, 19.8): subscribers, watchers of the repository and participants, except users who
+ * Recipients: subscribers, watchers of the repository and participants, except users who
  * unsubscribed; and every mentioned user. Never the actor.
  */
 export function createIssueNotifications({

@@ -29,7 +29,7 @@ export interface NotificationRoutesDeps {
   readonly clock: () => number;
 }
 
-/** Routes of a user's notification threads (forge behaviour, 19). */
+/** Routes of a user's notification threads. */
 export function notificationRoutes(deps: NotificationRoutesDeps): Route[] {
   const { notifications, streams, urls, clock } = deps;
   const list = async (caller: ForgeCaller, request: ServerRequest, options: ThreadListOptions) => {

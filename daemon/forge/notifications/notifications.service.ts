@@ -22,7 +22,7 @@ import { getOwned, type RepositoryPath } from "../repositories/repositories.serv
 import { assertQueryTime, toQueryRange } from "./query-time.ts";
 import { type ThreadDetails, loadThreadDetails } from "./subjects.ts";
 
-/** The filters of a list of threads (forge behaviour, 19.1). */
+/** The filters of a list of threads. */
 export interface ThreadListOptions extends PageWindow {
   readonly repository?: RepositoryPath;
   /** Includes every status and overrides `statuses`. */
@@ -34,7 +34,7 @@ export interface ThreadListOptions extends PageWindow {
   readonly before: string;
 }
 
-/** The filters and the new status of a bulk change (forge behaviour, 19.2). */
+/** The filters and the new status of a bulk change. */
 export interface MarkAllOptions {
   readonly repository?: RepositoryPath;
   readonly all: boolean;

@@ -14,7 +14,7 @@ export type QueryTime =
     }
   | { readonly kind: "wrong"; readonly reason: string };
 
-/** Parses RFC 3339, with the error texts of the document (forge behaviour, 19.1). The year 1 means no time. */
+/** Parses RFC 3339, with Gitea's error texts. The year 1 means no time. */
 function parseQueryTime(text: string): QueryTime {
   if (text === "") return { kind: "absent" };
   let rest = text;
@@ -64,7 +64,7 @@ export function assertQueryTime(
   return time.kind === "time" ? time : undefined;
 }
 
-/** Returns the inclusive range of milliseconds that two times in whole seconds span (forge behaviour, 19.1). */
+/** Returns the inclusive range of milliseconds that two times in whole seconds span. */
 export function toQueryRange(query: { readonly since: string; readonly before: string }): {
   readonly since: number | undefined;
   readonly before: number | undefined;

@@ -4,7 +4,7 @@ import { toRepositoryView } from "../repositories/repository.view.ts";
 import { type ForgeUrls, toApiUrl, toUrl, toWireTime } from "../urls.ts";
 import type { ThreadDetails } from "./subjects.ts";
 
-/** Converts a thread (forge behaviour, 7.13). Members that its recipient may not read are null. */
+/** Converts a thread. Members that its recipient may not read are null. */
 export function toThreadView(details: ThreadDetails, urls: ForgeUrls): WireThread {
   const { thread } = details;
   const subject = toSubject(details, urls);

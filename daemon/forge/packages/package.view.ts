@@ -14,7 +14,7 @@ export interface PackageVersionDetails extends OwnedVersion {
   readonly linked: RepositoryDetails | undefined;
 }
 
-/** Converts a version of a package (forge behaviour, 7.8). Users have the members that the viewer may see. */
+/** Converts a version of a package. Users have the members that the viewer may see. */
 export function toPackageView(
   { package: { type, name }, version, owner, creator, linked }: PackageVersionDetails,
   viewer: ForgeUser | undefined,

@@ -1,4 +1,4 @@
-/** How a text is rendered (forge behaviour, 18.2). */
+/** How a text is rendered. */
 export type RenderMode = "markdown" | "gfm" | "comment" | "wiki" | "file";
 
 /** Format of a file, by its name. */
@@ -30,7 +30,7 @@ export type Rendered =
 export interface RendererOptions {
   /** Prefix that marks the renderer's own classes until the document is sanitized; authors must not know it. */
   readonly secret: string;
-  /** Whether to write the attributes that only pages need: `dir`, `loading`, marks of generated links (18.4). */
+  /** Whether to write the attributes that only pages need: `dir`, `loading`, marks of generated links. */
   readonly decorates: boolean;
 }
 
@@ -76,7 +76,7 @@ export function toFormat(filePath: string): Format | undefined {
 /** Maximum size of a text in bytes of UTF-8. */
 export const TEXT_BYTES_MAX = 2 * 1024 * 1024;
 
-/** Maximum length of the HTML in characters (forge behaviour, 18.1: three times 8 MiB). */
+/** Maximum length of the HTML in characters. */
 export const HTML_LENGTH_MAX = 3 * 8 * 1024 * 1024;
 
 /** Maximum number of characters in one document that may open markup: the parser searches for the end of each. */

@@ -146,7 +146,7 @@ function inLanguage(language: string | undefined, html: string): string {
     : `<div lang="${language}">${html}</div>`;
 }
 
-/** Escapes tags that change how a browser parses the rest, and text that resembles a tag (18.5). */
+/** Escapes tags that change how a browser parses the rest, and text that resembles a tag. */
 function escapeActiveTags(html: string): string {
   return html.replace(
     /<(?=\/?(?:script|style|html|head)\b|[?%]|\/?\w{1,60}\/\w|\/[\w ]{1,60}\/)/gi,

@@ -12,7 +12,7 @@ export interface RenderingRoutesDeps {
   readonly addressKey: (address: string) => string;
 }
 
-/** Returns the routes of rendering (forge behaviour, 18.1), open to anonymous callers, and of its pictures. */
+/** Returns the routes of rendering, open to anonymous callers, and of its pictures. */
 export function renderingRoutes({ rendering, addressKey }: RenderingRoutesDeps): Route[] {
   const toCallerKey = (caller: ForgeCaller | undefined, { address }: ServerRequest) =>
     caller === undefined ? `a:${addressKey(address)}` : `u:${caller.actor.id}`;

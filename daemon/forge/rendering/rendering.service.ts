@@ -34,7 +34,7 @@ export interface RenderRequest {
 /** Result of the renderer, or an unknown mode. */
 export type RenderOutcome = Rendered | { readonly kind: "unknown_mode"; readonly mode: string };
 
-/** Renders untrusted text as HTML that is safe to show (forge behaviour, 18). */
+/** Renders untrusted text as HTML that is safe to show. */
 export interface Rendering {
   /**
    * Renders a text in a worker thread, or returns it from the cache. Returns `over_limit` for a text that exceeds a
@@ -144,7 +144,7 @@ export function createRendering(deps: RenderingDeps): Rendering {
       const outcome = await renderInThread(input, request.caller);
       if (outcome.kind === "failed" || outcome.kind === "not_started")
         deps.reportBug(outcome.error);
-      // The reference returns the unrendered text when its engine fails (18.1).
+      // Gitea returns the unrendered text when its engine fails.
       if (outcome.kind === "failed") return { kind: "rendered", html: escapeHtml(input.text) };
       const rendered = toRendered(outcome);
       if (key !== undefined && rendered.kind === "rendered")

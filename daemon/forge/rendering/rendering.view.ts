@@ -49,7 +49,7 @@ function refuse(message: string): AppError {
 }
 
 /**
- * Returns the text of a raw body; empty for a form (forge behaviour, 18.1). Throws `unprocessable` when the body is not
+ * Returns the text of a raw body; empty for a form. Throws `unprocessable` when the body is not
  * UTF-8 or too large.
  */
 export function toText(body: Buffer, contentType: string | undefined): string {

@@ -34,7 +34,8 @@ export function assertReaches(
 
 /**
  * Returns the permission of a user, or of an anonymous caller, on a repository: `owner` for its owner, for members of a
- * team that administers it, as in Gitea, and for site administrators; the highest level of a collaborator and of the teams in an organization that have the repository, and
+ * team that administers it, as in Gitea, and for site administrators; the highest level of a collaborator and of the
+ * teams in an organization that have the repository, and
  * `read` when the repository is public and its owner visible to the viewer, or when it is offered to the viewer. To a
  * restricted user only public owners are visible. A job and a deploy key have the access of their grant.
  * @param unit the part of the repository, because a team may have a different permission on each; `any` is the highest
@@ -104,7 +105,7 @@ export function isPublic({
 
 /**
  * Throws `forbidden` when the scope of the caller's token does not allow the level of access to repositories, and
- * `not_found` when a public-only token is used for a private repository (forge behaviour, 2.4). A password (`scope` undefined) is
+ * `not_found` when a public-only token is used for a private repository. A password (`scope` undefined) is
  * unrestricted.
  */
 export function assertScope(

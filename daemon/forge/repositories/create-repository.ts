@@ -46,7 +46,7 @@ import type { FolderMoves } from "./folder-moves.ts";
 import { toNewSettings } from "./repository-settings.view.ts";
 import { toUserId } from "../../../storage/tables/forge/ids.ts";
 
-/** The request for a new repository (forge behaviour, 10.3). Texts are empty when they are absent. */
+/** The request for a new repository. Texts are empty when they are absent. */
 export interface CreateRepositoryOptions {
   readonly name: string;
   readonly description: string;

@@ -43,7 +43,7 @@ export interface RepositoryEvents {
     tx: Transaction,
     owned: OwnedRepository & { readonly former: ForgeUser; readonly actor: ForgeUser },
   ): Promise<void>;
-  /** A repository is about to be deleted. Not called when an account is purged (forge behaviour, 8.4). */
+  /** A repository is about to be deleted. Not called when an account is purged. */
   deleted?(tx: Transaction, owned: OwnedRepository & { readonly actor: ForgeUser }): Promise<void>;
   /** A push has moved refs. */
   pushed?(

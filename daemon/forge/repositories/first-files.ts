@@ -33,7 +33,7 @@ export interface InitialFiles {
 const DEFAULT_README = "Default";
 const IGNORE_FILES_MAX = 100;
 
-/** Refuses with `invalid_argument` a readme template that does not exist (forge behaviour, 10.3). */
+/** Refuses with `invalid_argument` a readme template that does not exist. */
 export function assertReadme(readme: string): void {
   if (readme !== "" && readme !== DEFAULT_README)
     throw new AppError(

@@ -4,7 +4,7 @@ const reservedNames = new Set([".", "..", "-"]);
 const reservedSuffixes = [".wiki", ".git", ".rss", ".atom"];
 const LENGTH_MAX = 100;
 
-/** Returns whether a name is valid for a repository (forge behaviour, 6.4). */
+/** Returns whether a name is valid for a repository. */
 export function isRepositoryName(name: string): boolean {
   return findNameFault(name) === undefined;
 }
@@ -24,7 +24,7 @@ function findNameFault(name: string): string | undefined {
   return suffix === undefined ? undefined : `name pattern is not allowed [pattern: *${suffix}]`;
 }
 
-/** Returns the path of a repository, relative to the folder of repositories (forge behaviour, 15). */
+/** Returns the path of a repository, relative to the folder of repositories. */
 export function toRepositoryPath(ownerName: string, name: string): string {
   return `${ownerName.toLowerCase()}/${name.toLowerCase()}.git`;
 }

@@ -20,7 +20,7 @@ type WireSettings = Pick<
 >;
 
 /**
- * Returns the settings of a repository completed with the defaults (forge behaviour, 7.9). Pull requests are off whatever
+ * Returns the settings of a repository completed with the defaults. Pull requests are off whatever
  * is stored, because this server has none: clients list them where they are on. Merge settings are shown as stored.
  */
 export function toSettings(stored: RepositorySettings): WireSettings {

@@ -33,7 +33,7 @@ export interface RepositoryDetails extends OwnedRepository {
     | undefined;
 }
 
-/** Converts a repository (forge behaviour, 7.9). Members of unsupported features have the values of that section. */
+/** Converts a repository. Members of unsupported features have the values that Gitea gives them. */
 export function toRepositoryView(details: RepositoryDetails, urls: ForgeUrls): WireRepository {
   const { repository, owner, watchers, access, isSignedIn, transfer } = details;
   const fullName = `${owner.name}/${repository.name}`;

@@ -26,7 +26,7 @@ import type { FolderMoves } from "./folder-moves.ts";
 import { toNewSettings } from "./repository-settings.view.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
-/** Repositories on disk without a row (forge behaviour, 15). */
+/** Repositories on disk without a row. */
 export interface Unadopted {
   /**
    * Returns a page of these repositories as `owner/name`, in the order of the folders, and the count of all matches.

@@ -8,7 +8,7 @@ import { toStatusView } from "./status.view.ts";
 import type { PublishStatus } from "./statuses.service.ts";
 
 /**
- * Returns the function that publishes commit statuses to hooks (forge behaviour, 13.5). Users have only the members
+ * Returns the function that publishes commit statuses to hooks. Users have only the members
  * that anonymous callers see.
  */
 export function createStatusPublisher({

@@ -23,8 +23,8 @@ const labelFile = z.object({
 });
 
 /**
- * Parses the labels of a file in their order: YAML with a list `labels`, or lines of `#rrggbb name ; description`
- * (forge behaviour, 17.2). Returns undefined for any other file, and for an invalid colour.
+ * Parses the labels of a file in their order: YAML with a list `labels`, or lines of `#rrggbb name ; description`.
+ * Returns undefined for any other file, and for an invalid colour.
  */
 export function parseLabelSet(text: string): readonly Label[] | undefined {
   return text.trimStart().startsWith("#") && /^\s*#[0-9a-f]{3,6}\s/i.test(text)

@@ -18,7 +18,7 @@ import {
   toLicenseView,
 } from "./templates.view.ts";
 
-/** Routes of templates (forge behaviour, 17): open to anonymous callers, never paged. */
+/** Routes of templates: open to anonymous callers, never paged. */
 export function templateRoutes({
   templates,
   urls,

@@ -8,7 +8,7 @@ import type {
 import { type ForgeUrls, toApiUrl } from "../urls.ts";
 import type { Label } from "./label-sets.ts";
 
-/** The same advice for every license (forge behaviour, 17.3). */
+/** The same advice for every license. */
 const implementation =
   "Create a text file (typically named LICENSE or LICENSE.txt) in the root of your source code and copy the text of the license into the file";
 

@@ -7,7 +7,7 @@ import type { VaultAccounts } from "./accounts.ts";
 import * as view from "./accounts.view.ts";
 import { toClient } from "./client.ts";
 
-/** The account routes (vault API, Account routes). */
+/** The account routes. */
 export function accountRoutes(accounts: VaultAccounts): Route[] {
   const { registration, signIn, sessions, passwords, totp, profile, machineTokens } = accounts;
   return [

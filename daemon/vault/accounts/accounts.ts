@@ -1,4 +1,4 @@
-// Registration, sign-in, sessions, passwords and the second factor (vault API, /api/auth). Start here: one factory wires
+// Registration, sign-in, sessions, passwords and the second factor. Start here: one factory wires
 // up the services of this folder. sign-in.service.ts follows the order of the document.
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Sealer } from "../../../storage/keys/keyring.ts";

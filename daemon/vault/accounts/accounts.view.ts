@@ -104,7 +104,7 @@ export function resetRequestedAnswer() {
   } as const;
 }
 
-/** The response to a password reset (vault API, Rules for /password-reset/confirm). */
+/** The response to a password reset. */
 export function passwordResetAnswer() {
   return { status: 200, body: { message: "Password updated. Please sign in." } } as const;
 }

@@ -9,7 +9,7 @@ export interface AttemptCounter {
   ): Promise<{ readonly allowed: boolean; readonly resetSeconds: number }>;
 }
 
-/** Ten attempts in 15 minutes (vault API, Limits). */
+/** Ten attempts in 15 minutes. */
 const SIGN_IN_LIMIT = { max: 10, seconds: 900 } as const;
 
 /** Counts one attempt to sign in to an e-mail address, right or wrong. Throws `rate_limited` from the eleventh on. */
@@ -22,7 +22,8 @@ export function countSignIn(attempts: AttemptCounter, email: string): Promise<vo
 }
 
 /**
- * Counts one check of a signed-in user's password, right or wrong, so that a stolen access token does not allow guessing
+ * Counts one check of a signed-in user's password, right or wrong, so that a stolen access token does not allow
+ * guessing
  * the password. Throws `rate_limited` from the eleventh in 15 minutes on.
  */
 export function countPasswordCheck(attempts: AttemptCounter, userId: AccountId): Promise<void> {

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 
-/** Number of backup codes that one enrolment creates (vault API, Limits). */
+/** Number of backup codes that one enrolment creates. */
 const CODES = 10;
 const CODE_LENGTH = 10;
 /** Crockford's base32: no i, l, o, u. */

@@ -17,8 +17,8 @@ import { endOtherSessions } from "./sessions.service.ts";
 /** Changes and resets passwords. */
 export interface Passwords {
   /**
-   * Changes the caller's password and returns how many other sessions it revoked (vault API, Rules for
-   * /change-password). Throws `invalid_credentials` for a wrong current password, `unprocessable` for a breached or weak
+   * Changes the caller's password and returns how many other sessions it revoked. Throws `invalid_credentials` for a
+   * wrong current password, `unprocessable` for a breached or weak
    * new one, and `rate_limited` after too many attempts.
    */
   change(
@@ -29,7 +29,7 @@ export interface Passwords {
   /** Mails a reset link if an account has the address. Time and result are the same for an unknown address. */
   requestReset(email: string): Promise<void>;
   /**
-   * Sets the password with the token of a reset link (vault API, Rules for /password-reset/confirm). Throws
+   * Sets the password with the token of a reset link. Throws
    * `invalid_argument` for an invalid, expired or used link, and `unprocessable` for a weak or breached password.
    */
   confirmReset(token: string, next: string, client: Client): Promise<void>;

@@ -1,4 +1,4 @@
-/** Life of the cookie of a sign-in and of every refresh, in seconds (vault API, Limits). */
+/** Life of the cookie of a sign-in and of every refresh, in seconds. */
 export const REFRESH_SECONDS = 16 * 3600;
 /** Lifetime of the first cookie of a sign-in with `remember_me`. */
 export const REMEMBERED_SECONDS = 30 * 86_400;

@@ -5,7 +5,7 @@ export function badCredentials(text: string): AppError {
   return new AppError("invalid_credentials", text);
 }
 
-/** The same refusal for every missing, invalid, expired or revoked access token (vault API, Authentication). */
+/** The same refusal for every missing, invalid, expired or revoked access token. */
 export function badAccessToken(): AppError {
   return new AppError("unauthenticated", "Invalid or expired token");
 }

@@ -26,7 +26,7 @@ export interface NewAccount {
 /** Creates accounts. */
 export interface Registration {
   /**
-   * Registers a regular user with an empty quota (vault API, Rules for /register). Throws `forbidden` when the server
+   * Registers a regular user with an empty quota. Throws `forbidden` when the server
    * takes no registrations, `unprocessable` for a weak or breached password, `conflict` when e-mail or handle is taken.
    */
   register(account: NewAccount, address?: string): Promise<VaultUser>;
@@ -90,7 +90,8 @@ export function createRegistration(deps: RegistrationDeps): Registration {
 }
 
 /**
- * Inserts the user, the quota and the rows that `also` adds, in one transaction. Throws `conflict` when e-mail or handle
+ * Inserts the user, the quota and the rows that `also` adds, in one transaction. Throws `conflict` when e-mail or
+ * handle
  * is taken.
  */
 export async function insertAccount(

@@ -16,7 +16,7 @@ export interface ResetTokens {
   read(token: string): Promise<ResetClaims | undefined>;
 }
 
-/** Lifetime of a reset token (vault API, Limits). */
+/** Lifetime of a reset token. */
 const RESET_SECONDS = 3600;
 
 /** Creates the issuer. `keys` are 32 bytes each, newest first: the first signs, all verify. */

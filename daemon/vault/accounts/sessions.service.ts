@@ -31,7 +31,7 @@ const KEPT_MS = 30 * 86_400_000;
 /** Refreshes, lists and revokes sessions. */
 export interface Sessions {
   /**
-   * Rotates the refresh token of the cookie (vault API, Rules for /refresh). Throws `invalid_credentials` with the
+   * Rotates the refresh token of the cookie. Throws `invalid_credentials` with the
    * document's text; reuse of a rotated token revokes its session.
    */
   refresh(client: Client): Promise<IssuedTokens>;

@@ -36,7 +36,7 @@ export type SignInOutcome =
   | { readonly kind: "password_change_required"; readonly userId: AccountId }
   | { readonly kind: "totp_required" };
 
-/** Sign-in to the vault (vault API, Rules for /login). */
+/** Sign-in to the vault. */
 export interface SignIn {
   /**
    * Runs the eight steps of the vault API, Rules for /login, in order. Throws `rate_limited` at step 1,

@@ -7,7 +7,7 @@ import {
 import { sumUsedBytes } from "../../../storage/tables/vault/quotas.ts";
 import { countVaultUsers } from "../../../storage/tables/vault/users.ts";
 
-/** The overview of the vault (vault API, Administration). */
+/** The overview of the vault. */
 export interface Overview {
   view(): Promise<{
     readonly users: number;

@@ -1,4 +1,4 @@
-// Administration of accounts and the audit trail (vault API, /api/admin). The gates of the routes admit administrators
+// Administration of accounts and the audit trail. The gates of the routes admit administrators
 // only; the rules here restrict the accounts that they may change. Start here, then audit.service.ts.
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import { insertAudit } from "../../../storage/tables/vault/audit.ts";
@@ -52,7 +52,8 @@ export interface UserAdministration {
 }
 
 /**
- * Collects the resources of a user's connections outside of the database. Returns a function that releases them; call it
+ * Collects the resources of a user's connections outside of the database. Returns a function that releases them;
+ * call it
  * after the user's rows are deleted.
  */
 export type ReleaseStorages = (userId: AccountId) => Promise<() => Promise<void>>;

@@ -3,7 +3,7 @@ import type { failure as failureSchema } from "../../contract/vault/cloud/shapes
 import type { Failure } from "../../../storage/cloud/outcomes.ts";
 import { assertNever } from "../../errors.ts";
 
-/** The response to a failed change (vault API, Errors): a flat body and the status of its kind. */
+/** The response to a failed change: a flat body and the status of its kind. */
 export interface FailureReply {
   readonly status: 401 | 409 | 422 | 503;
   readonly body: z.input<typeof failureSchema>;

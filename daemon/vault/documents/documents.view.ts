@@ -50,7 +50,7 @@ export function toDocumentPage(
   return { status: 200, body: toPage(items, total, page) } as const;
 }
 
-/** The answer to a deletion; a provider that failed is not an error (vault API, delete a document). */
+/** The answer to a deletion; a provider that failed is not an error. */
 export function toDeletionReply(isDeleted: boolean) {
   const body = isDeleted
     ? ({ success: true } as const)

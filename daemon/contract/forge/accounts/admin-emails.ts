@@ -2,7 +2,7 @@ import { z } from "zod";
 import { endpoint, siteAdmin } from "../../endpoint.ts";
 import { paging, signedInReplies, trimmedQueryText, wireId } from "../common.ts";
 
-/** An address of a user (forge behaviour, 7.3). */
+/** An address of a user. */
 export const emailShape = z.object({
   email: z.string(),
   verified: z.boolean(),

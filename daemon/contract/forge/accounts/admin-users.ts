@@ -47,7 +47,7 @@ export const listUsers = endpoint({
     })
     .superRefine(({ sort, order, visibility }, context) => {
       const refuse = (message: string) => context.addIssue({ code: "custom", message });
-      // `order` only counts if `sort` is given, and is validated before it (forge behaviour, 8.1).
+      // `order` only counts if `sort` is given, and is validated before it.
       if (sort !== "" && !["", "asc", "desc"].includes(order))
         refuse(`Invalid sort order: ${JSON.stringify(order)}`);
       else if (!["", ...userSortWords].includes(sort))

@@ -12,7 +12,7 @@ import {
 } from "../common.ts";
 import { isUserName, isWebUrl } from "../rules.ts";
 
-/** A badge (forge behaviour, 7.7). */
+/** A badge. */
 const badgeShape = z.object({
   id: wireId,
   slug: z.string(),

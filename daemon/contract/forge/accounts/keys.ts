@@ -14,7 +14,7 @@ import {
 } from "../common.ts";
 import { userShape } from "./users.ts";
 
-/** A public key (forge behaviour, 7.6). */
+/** A public key. */
 const publicKeyShape = z.object({
   id: wireId,
   key: z.string(),

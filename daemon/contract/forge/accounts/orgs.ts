@@ -15,7 +15,7 @@ import {
 } from "../common.ts";
 import { isUserName, isWebUrl } from "../rules.ts";
 
-/** An organization (forge behaviour, 7.2); `name` and `username` are the same. */
+/** An organization; `name` and `username` are the same. */
 export const organizationShape = z.object({
   id: wireId,
   name: z.string(),

@@ -11,7 +11,7 @@ import {
   wireTime,
 } from "../common.ts";
 
-/** An access token (forge behaviour, 21.3); `sha1` is the secret in the response to the creation, and empty afterwards. */
+/** An access token; `sha1` is the secret in the response to the creation, and empty afterwards. */
 const tokenShape = z.object({
   id: wireId,
   name: z.string(),

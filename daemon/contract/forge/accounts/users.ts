@@ -13,7 +13,7 @@ import {
   wireTime,
 } from "../common.ts";
 
-/** A user as the viewer may see it (forge behaviour, 7.1). No member is ever left out. */
+/** A user as the viewer may see it. No member is ever left out. */
 export const userShape = z.object({
   id: wireId,
   login: z.string(),

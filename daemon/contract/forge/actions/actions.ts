@@ -107,7 +107,7 @@ export const editRunner = endpoint({
   summary: "Disable or enable a runner",
   gate: siteAdminOfAll,
   params: runnerParams,
-  // The service refuses a missing value, after it has found the runner (forge behaviour, 16.1).
+  // The service refuses a missing value, after it has found the runner.
   body: z.object({ disabled: optionalFlag }),
   replies: { 200: runnerShape, ...signedInReplies, 404: apiError, 422: apiError },
 });

@@ -75,7 +75,7 @@ function declareRunners<const P extends string, const G extends Gate, S extends 
       summary: `Disable or enable a runner of ${of}`,
       gate,
       params: itemParams,
-      // The service refuses a missing value, after it has found the runner (forge behaviour, 16.1).
+      // The service refuses a missing value, after it has found the runner.
       body: z.object({ disabled: optionalFlag }),
       replies: { 200: runnerShape, ...refused, 422: apiError },
     }),

@@ -3,7 +3,7 @@ import { wireId, wireTime } from "../common.ts";
 import { userShape } from "../accounts/users.ts";
 import { repositoryShape } from "../repositories/repositories.ts";
 
-/** A runner (forge behaviour, 7.10). */
+/** A runner. */
 export const runnerShape = z.object({
   id: wireId,
   name: z.string(),
@@ -15,7 +15,7 @@ export const runnerShape = z.object({
 });
 export type WireRunner = z.output<typeof runnerShape>;
 
-/** The statuses by which jobs and runs are filtered (forge behaviour, 16.4). */
+/** The statuses by which jobs and runs are filtered. */
 export const workflowStatusWords = [
   "requested",
   "pending",
@@ -44,7 +44,7 @@ export const statusFilter = z
 const status = z.enum(["queued", "waiting", "in_progress", "completed"]);
 const conclusion = z.enum(["success", "failure", "cancelled", "skipped"]).optional();
 
-/** A job (forge behaviour, 7.11). */
+/** A job. */
 export const jobShape = z.object({
   id: wireId,
   url: z.string(),
@@ -97,7 +97,7 @@ export const taskShape = z.object({
 });
 export type WireTask = z.output<typeof taskShape>;
 
-/** A run (forge behaviour, 7.12), and why it failed before it had a job. */
+/** A run, and why it failed before it had a job. */
 export const runShape = z.object({
   id: wireId,
   url: z.string(),

@@ -18,7 +18,7 @@ import {
 } from "../common.ts";
 import { hookTypes } from "./fields.ts";
 
-/** A hook (forge behaviour, 7.5). Never contains the secret or the authorization header. */
+/** A hook. Never contains the secret or the authorization header. */
 export const hookShape = z.object({
   id: wireId,
   name: z.string(),
@@ -62,7 +62,7 @@ export const deliveryDetailsShape = deliveryShape.extend({
 });
 export type WireDeliveryDetails = z.output<typeof deliveryDetailsShape>;
 
-/** A new hook (forge behaviour, 13.1). */
+/** A new hook. */
 export const newHookShape = z.object({
   type: requiredText().meta({ enum: hookTypes }),
   config: requiredTextMap,

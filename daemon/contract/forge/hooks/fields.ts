@@ -13,7 +13,7 @@ export const hookTypes = [
   "packagist",
 ] as const;
 
-/** Every event that a hook can select (forge behaviour, 13.3), and `organization`, which is croft's own. */
+/** Every event that a hook can select, and `organization`, which is croft's own. */
 const hookEvents = [
   "create",
   "delete",

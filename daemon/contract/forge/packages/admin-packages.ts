@@ -37,7 +37,7 @@ const packageTypes = [
   "vagrant",
 ] as const;
 
-/** A version of a package (forge behaviour, 7.8). `repository` is null when the viewer may not read it, or without one. */
+/** A version of a package. `repository` is null when the viewer may not read it, or without one. */
 const packageShape = z.object({
   id: wireId,
   owner: userShape,

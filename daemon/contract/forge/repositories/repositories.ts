@@ -27,7 +27,7 @@ const permissionShape = z.object({
   pull: z.boolean(),
 });
 
-/** A repository (forge behaviour, 7.9). Members that this server never fills are left out, as specified there. */
+/** A repository. Members that this server never fills are left out. */
 export const repositoryShape = z.object({
   id: wireId,
   owner: userShape,

@@ -1,10 +1,11 @@
-/** Returns whether a name consists of letters, digits, `_`, `-` and `.` only (forge behaviour, 1.2). */
+/** Returns whether a name consists of letters, digits, `_`, `-` and `.` only. */
 export function isAlphaDashDot(name: string): boolean {
   return /^[A-Za-z0-9_.-]+$/.test(name);
 }
 
 /**
- * Returns whether a branch or tag may be created with this name. Git accepts more from a client, but would read these as
+ * Returns whether a branch or tag may be created with this name. Git accepts more from a client, but would read
+ * these as
  * something else: `HEAD`, full names of refs, and names that look like the id of a commit.
  */
 export function isNewRefName(name: string): boolean {
@@ -12,7 +13,7 @@ export function isNewRefName(name: string): boolean {
   return isRefName(name) && !/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/i.test(name);
 }
 
-/** Returns whether this is a valid name of a branch (forge behaviour, 6.5). */
+/** Returns whether this is a valid name of a branch. */
 export function isRefName(name: string): boolean {
   // oxlint-disable-next-line no-control-regex -- the pattern refuses control characters
   if (/[\u0000-\u0020\u007f\\~^:?*[]|\.\.|\/\/|@\{|\/\.|^[/.]|[/.]$|^@$/.test(name)) return false;

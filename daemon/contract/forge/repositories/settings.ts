@@ -22,7 +22,7 @@ export const externalTrackerShape = z.object({
 
 export const externalWikiShape = z.object({ external_wiki_url: z.string() });
 
-/** Settings of pull requests (forge behaviour, 7.9). */
+/** Settings of pull requests. */
 export const mergingMembers = {
   ignore_whitespace_conflicts: optionalFlag,
   allow_merge_commits: optionalFlag,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { perAccount } from "../../endpoint.ts";
 import { detail, line, time, uuid } from "../common.ts";
 
-/** The cloud routes' limit per account (vault API, Limits). */
+/** The cloud routes' limit per account. */
 export const perMinute = perAccount(100, 60);
 /** The limit of the item detail. */
 export const detailPerMinute = perAccount(120, 60);
@@ -95,7 +95,8 @@ export const provider = z.object({
 const guarantee = z.enum(["atomic", "emulated", "none"]);
 
 /**
- * Capabilities of a connection, as probed when it was connected. `atomic`: the storage compares and changes in one step;
+ * Capabilities of a connection, as probed when it was connected. `atomic`: the storage compares and changes in one
+ * step;
  * `emulated`: croft compares just before; `none`: no comparison.
  */
 const capabilities = z.object({
@@ -173,7 +174,7 @@ export const item = z.object({
   semantic_index_status: indexStatus,
 });
 
-/** Everything that is known of an item (vault API, Cloud item detail). */
+/** Everything that is known of an item. */
 export const itemDetail = item.extend({
   provider: z.string(),
   display_name: z.string(),

@@ -35,7 +35,7 @@ const STATUS_OFFLINE = 3;
 const TASKS_HEADER = "x-croft-tasks";
 const CAPABILITIES_HEADER = "X-Gitea-Actions-Capabilities";
 
-/** Adds the services of the runner protocol to a router (forge behaviour, 16.5). */
+/** Adds the services of the runner protocol to a router. */
 export function addRunnerProtocol(router: ConnectRouter, deps: RunnerProtocolDeps): void {
   const { registration, tasks, logs, stopping } = deps;
   const versions = createVersionWatch({ read: tasks.readVersion, everyMs: LOOK_EVERY_MS });

@@ -13,7 +13,7 @@ import {
   type Timestamp,
 } from "@bufbuild/protobuf/wkt";
 
-// Messages of the runner protocol (forge behaviour, 16.5 and its measurements). Field numbers are the wire format.
+// Messages of the runner protocol. Field numbers are the wire format.
 
 /** The result of a task, job or step; the numbers are those of the wire. */
 export const Result = {

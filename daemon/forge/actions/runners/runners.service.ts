@@ -31,7 +31,7 @@ export interface RunnerDetails {
 const ONLINE_MS = 60_000;
 const BUSY_MS = 10_000;
 
-/** Runners as their routes show them (forge behaviour, 16.1). */
+/** Runners as their routes show them. */
 export type Runners = ReturnType<typeof createRunners>;
 
 /**

@@ -14,9 +14,9 @@ import type { CronTask } from "../../../jobs/cron-task.ts";
 import type { RunEngine } from "../runs/advance-run.ts";
 import { finishTask } from "./tasks.service.ts";
 
-/** A task without a report for this long has lost its runner (forge behaviour, 12.1). */
+/** A task without a report for this long has lost its runner. */
 const SILENT_MS = 600_000;
-/** The longest run of a task whose job names no limit, and the longest wait for a runner (forge behaviour, 12.1). */
+/** The longest run of a task whose job names no limit, and the longest wait for a runner. */
 const DEFAULT_TIMEOUT_MS = 3 * 3_600_000;
 const ABANDONED_MS = 24 * 3_600_000;
 /** Maximum number of tasks and jobs that one run of a scheduled task ends. */
@@ -60,7 +60,8 @@ export function createTaskUpkeep({
   }
 
   /**
-   * Cancels tasks that have run longer than `timeout-minutes` of their job or three hours, and ends those whose runner has
+   * Cancels tasks that have run longer than `timeout-minutes` of their job or three hours, and ends those whose
+   * runner has
    * not stopped ten minutes after they were cancelled.
    */
   async function stopOverdue(): Promise<void> {

@@ -24,7 +24,7 @@ const DAY_MS = 86_400_000;
 const ROWS = 100;
 const LOGS = 10;
 
-/** Deletes expired artifacts, logs and workflow runs (forge behaviour, 12.1, `cleanup_actions`). */
+/** Deletes expired artifacts, logs and workflow runs. */
 export function createActionRetention({ db, clock, logDays, runDays }: ActionRetentionDeps) {
   return {
     /** Deletes until nothing has expired or `signal` aborts; the next call continues. */

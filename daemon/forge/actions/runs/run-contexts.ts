@@ -30,7 +30,7 @@ export interface RunOrigin {
   readonly urls: ForgeUrls;
 }
 
-/** Returns the `github` context of a run; numbers are texts (forge behaviour, 16.5). */
+/** Returns the `github` context of a run; numbers are texts. */
 export function toGithubContext({ run, owned, actorName, workflowName, urls }: RunOrigin): Mapping {
   const { repository, owner } = owned;
   const [, kind, refName = run.ref] = /^refs\/(heads|tags)\/(.*)$/s.exec(run.ref) ?? [];
@@ -123,7 +123,8 @@ export async function toNeeds(
 }
 
 /**
- * Returns the values of `success()` and `failure()`: a failed job anywhere before this one counts, and a skipped need as
+ * Returns the values of `success()` and `failure()`: a failed job anywhere before this one counts, and a skipped
+ * need as
  * well.
  */
 export function toConditionState(

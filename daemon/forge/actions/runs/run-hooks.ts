@@ -16,7 +16,7 @@ import { loadRepositories, toPhase } from "./run-records.ts";
 import { toWorkflowView } from "./workflow.view.ts";
 import type { UserId } from "../../../../storage/tables/forge/ids.ts";
 
-/** Publishes runs and jobs to hooks, once for each visible change (forge behaviour, 13.5). */
+/** Publishes runs and jobs to hooks, once for each visible change. */
 export function createRunHooks({
   publisher,
   urls,

@@ -57,7 +57,7 @@ export function toRunStatus(jobs: readonly ActionJob[]): ActionStatus {
   return toJointStatus(jobs.filter(({ parentJobId }) => parentJobId === undefined));
 }
 
-/** Returns the status of the jobs of one workflow together (forge behaviour, 16.4). */
+/** Returns the status of the jobs of one workflow together. */
 export function toJointStatus(jobs: readonly ActionJob[]): ActionStatus {
   const statuses = jobs.map(({ status, continueOnError }) =>
     status === "failure" && continueOnError ? "success" : status,

@@ -2,7 +2,7 @@ import type { ActionStatus } from "../../../../storage/tables/forge/actions/stat
 import { workflowStatusWords } from "../../../contract/forge/actions/shapes.ts";
 import { AppError } from "../../../errors.ts";
 
-/** Statuses by the word that a filter names them with (forge behaviour, 16.4). */
+/** Statuses by the word that a filter names them with. */
 const FILTERS: Readonly<Record<(typeof workflowStatusWords)[number], readonly ActionStatus[]>> = {
   requested: ["blocked"],
   pending: ["blocked"],

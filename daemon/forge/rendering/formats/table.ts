@@ -2,7 +2,7 @@
 // sanitize. Start here; asciidoc.ts imports a large library and is loaded only when an AsciiDoc file is shown.
 import { escapeHtml } from "../html/escape.ts";
 
-/** Maximum part of a table that is shown, with a notice about the rest (forge behaviour, 18.7). */
+/** Maximum part of a table that is shown, with a notice about the rest. */
 const ROWS_MAX = 2_500;
 const LENGTH_MAX = 512 * 1024;
 

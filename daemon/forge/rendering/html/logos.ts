@@ -15,7 +15,7 @@ export function isLogo(alias: string): boolean {
   return Object.hasOwn(badges, alias);
 }
 
-/** Returns the path of a picture below the instance's public address (forge behaviour, 18.5). */
+/** Returns the path of a picture below the instance's public address. */
 export function toLogoPath(alias: string): string {
   return `assets/img/emoji/${alias}.png`;
 }

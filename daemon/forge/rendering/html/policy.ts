@@ -1,4 +1,4 @@
-// The allowlist of forge behaviour, 18.6: elements, attributes and values that rendered HTML may contain.
+// The allowlist, equal to Gitea's: elements, attributes and values that rendered HTML may contain.
 import { withoutControls } from "./escape.ts";
 import { splitImageSet } from "./links.ts";
 

@@ -53,7 +53,7 @@ const elements: ReadonlySet<string> = new Set(allowedElements);
 
 /**
  * Resolves links, prefixes ids, converts references and emoji in running text to links and marks, and wraps images in
- * links (forge behaviour, 18.5). Accepts any HTML. Removes elements that are not allowed, so that the text around them
+ * links. Accepts any HTML. Removes elements that are not allowed, so that the text around them
  * is one text. Throws `RenderLimitError` when elements nest deeper than 400.
  */
 export function postProcess(html: string, options: PostProcessOptions): PostProcessed {

@@ -24,7 +24,7 @@ interface Match {
 }
 
 /**
- * Returns a function that renders text as HTML with links for its references (forge behaviour, 18.5): URLs of this
+ * Returns a function that renders text as HTML with links for its references: URLs of this
  * instance, `[[short links]]`, bare URLs, mentions, issues, commits and e-mail addresses, in this order. `rest` renders
  * the text between references. Takes time linear in the length of the text.
  */

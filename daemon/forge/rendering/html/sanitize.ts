@@ -23,7 +23,7 @@ export type Sanitize = (html: string, flavour: Flavour) => string;
 /** Maximum number of passes. The second one normally changes nothing, which the third verifies; more would be a bug. */
 const PASSES_MAX = 4;
 
-/** Creates a sanitizer: `sanitize-html` with the allowlist of forge behaviour, 18.6, applied to the whole document. */
+/** Creates a sanitizer: `sanitize-html` with the allowlist of policy.ts, applied to the whole document. */
 export function createSanitizer(classes: ClassPolicy): Sanitize {
   const elements: ReadonlySet<string> = new Set(allowedElements);
   let depth = 0;

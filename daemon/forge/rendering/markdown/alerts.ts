@@ -12,7 +12,7 @@ const icons = {
 
 type Alert = keyof typeof icons;
 
-/** Renders quotes that begin with a marker such as `[!NOTE]`, or with its emphasised word, as alerts (18.4). */
+/** Renders quotes that begin with a marker such as `[!NOTE]`, or with its emphasised word, as alerts. */
 export function alerts(engine: MarkdownIt): void {
   engine.core.ruler.before("inline", "alerts", markAlerts);
 

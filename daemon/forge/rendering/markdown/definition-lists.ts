@@ -1,7 +1,7 @@
 import type { MarkdownIt, StateBlock } from "markdown-it";
 
 /**
- * Parses definition lists (18.4): terms, one a line, and definitions after a colon and a blank. A definition after a
+ * Parses definition lists: terms, one a line, and definitions after a colon and a blank. A definition after a
  * blank line is rendered as paragraphs. No library: markdown-it-deflist supports only one term, and accepts `~` as a
  * marker.
  */

@@ -12,7 +12,7 @@ import { tasks } from "./tasks.ts";
 /** Maximum nesting of quotes and lists; deeper ones are omitted. */
 const NESTING_MAX = 100;
 
-/** Creates a parser and renderer of the dialect (forge behaviour, 18.4). `breaks` makes every line break a hard one. */
+/** Creates a parser and renderer of the dialect. `breaks` makes every line break a hard one. */
 export function createEngine(options: { readonly breaks: boolean }): MarkdownIt {
   const engine = new createMarkdownIt({
     html: true,

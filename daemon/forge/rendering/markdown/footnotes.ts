@@ -6,7 +6,7 @@ import { dialectOf } from "./dialect.ts";
 const UNREFERENCED = -1;
 
 /**
- * Renders `[^1]` and `[^1]: text` (18.4); the texts follow the document in the order of their first reference. No
+ * Renders `[^1]` and `[^1]: text`; the texts follow the document in the order of their first reference. No
  * library: markdown-it-footnote searches the end of each label in the whole paragraph, which is quadratic for
  * `[^[^[^…`.
  */

@@ -71,7 +71,7 @@ export function createHighlighting(): Highlighting {
 }
 
 /**
- * Returns code as HTML, with `<span class="…">` of the reference's short classes (forge behaviour, 18.4) when the
+ * Returns code as HTML, with `<span class="…">` of Gitea's short classes when the
  * language is known. The text content is the unchanged code.
  */
 export function highlight(code: string, language: string, budget: Highlighting): string {

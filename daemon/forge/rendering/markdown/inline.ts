@@ -55,7 +55,7 @@ function toElement(
   token.content = "";
 }
 
-/** Prevents `_` inside a bare URL from opening emphasis: `https://example.com/__init__.py` (18.4). */
+/** Prevents `_` inside a bare URL from opening emphasis: `https://example.com/__init__.py`. */
 export function bareUrls(engine: MarkdownIt): void {
   engine.inline.ruler.before("emphasis", "bare_url", (state, silent) => {
     if (state.src.charCodeAt(state.pos) !== 0x5f /* _ */) return false;

@@ -4,7 +4,7 @@ import { dialectOf } from "./dialect.ts";
 
 const DOLLAR = 0x24;
 
-/** Renders `$a$`, `` $`a`$ ``, `$$a$$` and `$$` blocks as marked source, which the page typesets (18.4). */
+/** Renders `$a$`, `` $`a`$ ``, `$$a$$` and `$$` blocks as marked source, which the page typesets. */
 export function math(engine: MarkdownIt): void {
   engine.inline.ruler.before("escape", "math", inline);
   engine.block.ruler.after("fence", "math_block", block, {

@@ -1,7 +1,7 @@
 import type { MarkdownIt } from "markdown-it";
 import { dialectOf } from "./dialect.ts";
 
-/** Renders `- [ ]` and `- [x]` at the start of a list item as a checkbox with its byte offset in the source (18.4). */
+/** Renders `- [ ]` and `- [x]` at the start of a list item as a checkbox with its byte offset in the source. */
 export function tasks(engine: MarkdownIt): void {
   const boxes = new WeakMap<object, { readonly isChecked: boolean; readonly position: number }>();
 

@@ -11,7 +11,7 @@ import { toEssence } from "./previewable.ts";
 
 const UNAVAILABLE = "The provider is temporarily unavailable. Try again later.";
 
-/** The bytes as a download, or the refusal of a failed one (vault API, download). */
+/** The bytes as a download, or the refusal of a failed one. */
 export type ToDownloadAnswer = (result: DownloadResult) => BytesAnswer;
 
 /**

@@ -1,4 +1,4 @@
-/** Types that may be shown in place (vault API, preview). SVG and HTML are excluded, because they can run scripts. */
+/** Types that may be shown in place. SVG and HTML are excluded, because they can run scripts. */
 const previewable: ReadonlySet<string> = new Set([
   "application/json",
   "application/pdf",

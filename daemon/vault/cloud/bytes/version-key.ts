@@ -12,7 +12,7 @@ export interface ItemVersion {
 }
 
 /**
- * Returns the version key of an item (vault API, preview), which differs if any of these values differs. Never shown.
+ * Returns the version key of an item, which differs if any of these values differs. Never shown.
  */
 function toVersionKey(item: ItemVersion): string {
   const { providerItemId, version, etag, size, modifiedAt, contentType } = item;

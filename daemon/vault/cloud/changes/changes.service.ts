@@ -63,7 +63,8 @@ export interface CloudChanges {
     input: { readonly parent_ref?: string | null | undefined; readonly name: string },
   ): Promise<CreateFolderResult>;
   /**
-   * Creates a folder under exactly this name, or returns the folder that has it, as the provider lists it. A file of the
+   * Creates a folder under exactly this name, or returns the folder that has it, as the provider lists it. A file of
+   * the
    * name is a conflict. Calls for different names run at the same time.
    */
   ensureFolder(
@@ -91,7 +92,7 @@ export interface CloudChanges {
   delete(caller: VaultCaller, place: ItemPlace, ifMatch?: string): Promise<DeleteResult>;
 }
 
-/** Maximum number of counters that are tried when a folder's name is taken (vault API, create folder). */
+/** Maximum number of counters that are tried when a folder's name is taken. */
 const NAME_RETRIES = 5;
 
 export interface ChangesDeps {
@@ -340,7 +341,7 @@ async function findDestinationFault(
   return isBelow ? "descendant_destination" : undefined;
 }
 
-/** The name with its counter; the stem is shortened where both would be too long (vault API, create folder). */
+/** The name with its counter; the stem is shortened where both would be too long. */
 function withCounter(name: string, counter: number): string {
   if (counter === 0) return name;
   const suffix = ` (${counter})`;

@@ -9,7 +9,7 @@ import type { ReplaceInput } from "./replacements.service.ts";
 import type { Upload } from "./uploads.service.ts";
 
 /**
- * The file of an upload form. Its name is the field `filename`, else the file's own, else `upload` (vault API, upload).
+ * The file of an upload form. Its name is the field `filename`, else the file's own, else `upload`.
  * Refuses with `unprocessable` a form without a file in `file`, and a name that breaks the rules.
  */
 export function readUpload(

@@ -37,7 +37,7 @@ export interface Adapters {
   /** Returns whether a connection is open with the credentials of this generation. If so, `open` does not refuse it. */
   isOpen(connectionId: ConnectionId, generation: number): boolean;
   /**
-   * Opens the provider of a connection. Throws `AppError` when it cannot be opened (vault API, Adapter construction):
+   * Opens the provider of a connection. Throws `AppError` when it cannot be opened:
    * 401 and 422.
    */
   open(connection: Connection): Promise<CloudProvider>;
@@ -270,7 +270,8 @@ const REFUSED_MS = 30_000;
 const REFUSED_MS_MAX = 3_600_000;
 
 /**
- * Remembers which credentials were refused, and when. A server that refuses them by mistake, such as one whose own directory
+ * Remembers which credentials were refused, and when. A server that refuses them by mistake, such as one whose own
+ * directory
  * is away, is tried again; a password that is wrong is sent seldom enough not to lock its account.
  */
 function createRefusals(clock: () => number) {

@@ -5,7 +5,7 @@ import type { Connection } from "../../../../storage/tables/vault/connections.ts
 import { AppError } from "../../../errors.ts";
 import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
-/** The text of 401 when credentials cannot be unsealed (vault API, Adapter construction). */
+/** The text of 401 when credentials cannot be unsealed. */
 const UNREADABLE_CREDENTIALS = "Credential decryption failed — reconnect this connection";
 const SEAL_PURPOSE = "cloud-credentials";
 const credentialsSchema = z.record(z.string(), z.string());

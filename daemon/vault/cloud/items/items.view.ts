@@ -30,8 +30,7 @@ export function toItemView(item: CloudItem): WireItem {
 }
 
 /**
- * The detail of an item on the wire. An allowlist of members: no credentials, keys or addresses of the provider
- * (vault API, Cloud item detail).
+ * The detail of an item on the wire. An allowlist of members: no credentials, keys or addresses of the provider.
  */
 export function toDetailView(detail: ItemDetail): z.input<typeof detailSchema> {
   const { item, analysis, connection, folders } = detail;

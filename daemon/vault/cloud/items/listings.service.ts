@@ -43,8 +43,10 @@ export interface BrowseRequest {
 /** Listings of folders: kept in the database, fetched again when they are due. */
 export interface CloudListings {
   /**
-   * Returns a page of a folder. The first page lists the folder at the provider if it was never listed, is stale or older
-   * than the configured age, or if `refresh` is set. A failed listing keeps the recorded items and sets the state. Refuses
+   * Returns a page of a folder. The first page lists the folder at the provider if it was never listed, is stale or
+   * older
+   * than the configured age, or if `refresh` is set. A failed listing keeps the recorded items and sets the state.
+   * Refuses
    * an unknown folder with `not_found`.
    */
   browse(
@@ -185,7 +187,7 @@ export function createListings(deps: ListingsDeps, adapters: Adapters): CloudLis
   };
 }
 
-/** The state of a folder after a failed listing (vault API, refresh_state). */
+/** The state of a folder after a failed listing. */
 function errorOf(failure: Failure): readonly [code: string, text: string] {
   switch (failure.kind) {
     case "offline":

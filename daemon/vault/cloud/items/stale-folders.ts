@@ -2,7 +2,7 @@ import type { Transaction } from "../../../../storage/engine/database.ts";
 import type { Connection } from "../../../../storage/tables/vault/connections.ts";
 import { markFolder } from "../../../../storage/tables/vault/folders.ts";
 
-/** Why the listing of a folder is stale (vault API, States). */
+/** Why the listing of a folder is stale. */
 export type StaleReason =
   | "create_folder_mutated"
   | "rename_mutated"

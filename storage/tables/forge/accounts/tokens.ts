@@ -11,7 +11,7 @@ export interface ForgeToken {
   readonly salt: string;
   /** Lower-case hex. */
   readonly hash: string;
-  /** In normal form (forge behaviour, 2.4). */
+  /** In normal form. */
   readonly scope: string;
   readonly createdAt: number;
   readonly lastUsedAt: number;

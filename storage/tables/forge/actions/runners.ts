@@ -119,7 +119,7 @@ export async function deleteRunner(tx: Transaction, id: RunnerId): Promise<boole
 
 /**
  * Returns a page of runners and the count of all that fit: active, idle, offline; enabled before disabled; the last
- * contact first (forge behaviour, 16.1).
+ * contact first.
  * @param filter.level runners of this level alone; those of every level when absent
  * @param activity times since which a runner counts as online and as active
  */

@@ -103,7 +103,7 @@ async function openScene(options: Parameters<typeof openTestCloud>[0] = {}): Pro
   };
 }
 
-/** The document's table of failed changes: the provider's failure, status, body (vault API, Errors). */
+/** The document's table of failed changes: the provider's failure, status, body. */
 const failures: [Failure, number, object][] = [
   [{ kind: "stale" }, 409, { kind: "stale", reason: "item_changed" }],
   [{ kind: "conflict" }, 409, { kind: "conflict", reason: "name_collision" }],
