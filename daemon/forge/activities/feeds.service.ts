@@ -16,7 +16,7 @@ import { findRepositoriesByIds } from "../../../storage/tables/forge/repositorie
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { isPublicOnly, toReader } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { openRepository } from "../issues/issue-access.ts";
+import { openRepository } from "../repositories/open-repository.ts";
 import { type CommentDetails, findPeople } from "../issues/issue-details.ts";
 import { openOrganization, openTeam } from "../organizations/organization-access.ts";
 import { type PageWindow, toRows } from "../page-window.ts";

@@ -8,7 +8,7 @@ import {
   assertNotArchived,
   openRepository,
   type OpenedRepository,
-} from "../issues/issue-access.ts";
+} from "../repositories/open-repository.ts";
 import { notFound } from "../refusals.ts";
 import { reaches } from "../repositories/access.ts";
 import { refusing } from "../repositories/git-refusals.ts";

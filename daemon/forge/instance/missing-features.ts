@@ -2,7 +2,7 @@ import type { Database } from "../../../storage/engine/database.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { FILE_BYTES_MAX, FILES_OF_PARENT_MAX } from "../issues/attachments.service.ts";
-import { openRepository } from "../issues/issue-access.ts";
+import { openRepository } from "../repositories/open-repository.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 
 const MEBIBYTE = 1024 * 1024;

@@ -8,7 +8,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
-import { openRepository } from "./issue-access.ts";
+import { openRepository } from "../repositories/open-repository.ts";
 import { findPeople } from "./issue-details.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
 

@@ -7,13 +7,8 @@ import { notFound } from "../refusals.ts";
 import { reaches } from "../repositories/access.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { findAssignees, isAssignable, listAssignableUsers } from "./assignable-users.ts";
-import {
-  assertMayWrite,
-  openIssue,
-  openIssues,
-  openIssuesToChange,
-  openRepository,
-} from "./issue-access.ts";
+import { assertMayWrite, openIssue, openIssues, openIssuesToChange } from "./issue-access.ts";
+import { openRepository } from "../repositories/open-repository.ts";
 import type { IssueChanges } from "./issue-changes.ts";
 import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
 import type { IssuePath } from "./issue-requests.ts";

@@ -26,14 +26,8 @@ import { notFound, orNotFound } from "../refusals.ts";
 import { findAccess, isPublic, reaches } from "../repositories/access.ts";
 import { keepsIssues } from "../repositories/repository-settings.view.ts";
 import { findShownType, SNIFFED_BYTES } from "../shown-type.ts";
-import {
-  assertMayChange,
-  assertNotArchived,
-  assertUnlocked,
-  openIssue,
-  openIssues,
-  type OpenedRepository,
-} from "./issue-access.ts";
+import { assertMayChange, assertUnlocked, openIssue, openIssues } from "./issue-access.ts";
+import { assertNotArchived, type OpenedRepository } from "../repositories/open-repository.ts";
 import type { CommentPath, IssuePath } from "./issue-requests.ts";
 import {
   type UserId,

@@ -13,13 +13,8 @@ import type { ForgeCaller } from "../caller.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { hasDependencies } from "../repositories/repository-settings.view.ts";
-import {
-  assertNotArchived,
-  canWrite,
-  openIssue,
-  openIssues,
-  type OpenedRepository,
-} from "./issue-access.ts";
+import { canWrite, openIssue, openIssues } from "./issue-access.ts";
+import { assertNotArchived, type OpenedRepository } from "../repositories/open-repository.ts";
 import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
 import type { IssuePath } from "./issue-requests.ts";
 import { createIssueReader } from "./readable-issues.ts";

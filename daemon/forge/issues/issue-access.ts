@@ -1,46 +1,18 @@
 import type { Queries, Transaction } from "../../../storage/engine/database.ts";
 import { findIssue, type ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
-import type { UnitOrAny } from "../../../storage/tables/forge/accounts/team-access.ts";
 import { AppError } from "../../errors.ts";
-import { isPublicOnly } from "../accounts/scopes.ts";
 import { type ActingUser, type ForgeCaller, isSelf } from "../caller.ts";
-import { isArchived, notFound } from "../refusals.ts";
-import { type AccessLevel, findAccess, isPublic, reaches } from "../repositories/access.ts";
+import { notFound } from "../refusals.ts";
+import { reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
+import { noAdministrator, type RepositoryPath } from "../repositories/repositories.service.ts";
 import {
-  getOwned,
-  noAdministrator,
-  type RepositoryPath,
-} from "../repositories/repositories.service.ts";
+  assertNotArchived,
+  type OpenedRepository,
+  openRepository,
+} from "../repositories/open-repository.ts";
 import { keepsIssues } from "../repositories/repository-settings.view.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
-
-/** The repository of a path, with the permission of the caller. */
-export interface OpenedRepository extends OwnedRepository {
-  readonly access: AccessLevel;
-}
-
-/**
- * Finds a repository if the caller may read a unit of it. Refuses with `not_found`; redirects a former name to the
- * current one. The access of the result is the access to that unit.
- */
-export async function openRepository(
-  db: Queries,
-  path: RepositoryPath,
-  caller: ForgeCaller | undefined,
-  rest: string,
-  unit: UnitOrAny = "repo.code",
-): Promise<OpenedRepository> {
-  const owned = await getOwned(
-    db,
-    path,
-    caller?.user,
-    (current) => `/api/v1/repos/${current.owner}/${current.repo}${rest}`,
-  );
-  const access = await findAccess(db, owned, caller?.user, unit);
-  if (!reaches(access, "read") || (isPublicOnly(caller) && !isPublic(owned))) throw notFound();
-  return { ...owned, access };
-}
 
 /** Finds a repository as `openRepository` does, and refuses with `not_found` when its issues are disabled. */
 export async function openIssues(
@@ -67,11 +39,6 @@ export async function openIssuesToChange(
   const opened = await openIssues(tx, path, caller, rest);
   assertNotArchived(opened);
   return opened;
-}
-
-/** Refuses a change of an archived repository with `archived`. */
-export function assertNotArchived({ repository, owner }: OwnedRepository): void {
-  if (repository.archivedAt !== undefined) throw isArchived(`${owner.name}/${repository.name}`);
 }
 
 /** Finds an issue of a repository by number. Refuses with `not_found`. */

@@ -9,13 +9,8 @@ import { insertEvents } from "../../../storage/tables/forge/issues/timeline.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
-import {
-  assertAdministers,
-  openIssue,
-  openIssues,
-  openIssuesToChange,
-  type OpenedRepository,
-} from "./issue-access.ts";
+import { assertAdministers, openIssue, openIssues, openIssuesToChange } from "./issue-access.ts";
+import { type OpenedRepository } from "../repositories/open-repository.ts";
 import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
 import type { IssueEvents } from "./issue-events.ts";
 import type { IssuePath } from "./issue-requests.ts";

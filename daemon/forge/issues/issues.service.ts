@@ -51,14 +51,13 @@ import {
 import {
   assertMayChange,
   assertMayWrite,
-  assertNotArchived,
   assertUnlocked,
   canWrite,
   openIssue,
   openIssues,
   openIssuesToChange,
-  type OpenedRepository,
 } from "./issue-access.ts";
+import { assertNotArchived, type OpenedRepository } from "../repositories/open-repository.ts";
 
 /**
  * Limits of a list of comments: the reference has no pages here, and many concurrent responses must fit into memory.

@@ -18,7 +18,8 @@ import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound, orNotFound } from "../refusals.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
-import { assertMayWrite, openIssues, assertNotArchived } from "./issue-access.ts";
+import { assertMayWrite, openIssues } from "./issue-access.ts";
+import { assertNotArchived } from "../repositories/open-repository.ts";
 import { toLabelId } from "../../../storage/tables/forge/ids.ts";
 
 /** Maximum number of labels of one repository or organization. */

@@ -19,7 +19,7 @@ import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { keepsIssues } from "../repositories/repository-settings.view.ts";
-import { openRepository } from "./issue-access.ts";
+import { openRepository } from "../repositories/open-repository.ts";
 import { loadIssueDetails, type IssueDetails } from "./issue-details.ts";
 
 /** The filters of a list of issues, as in the query; an empty text does not filter. */

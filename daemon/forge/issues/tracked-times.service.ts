@@ -22,13 +22,8 @@ import { type PageWindow, toRows } from "../page-window.ts";
 import { reaches } from "../repositories/access.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { findTimeTracking } from "../repositories/repository-settings.view.ts";
-import {
-  assertNotArchived,
-  canWrite,
-  openIssue,
-  openIssues,
-  type OpenedRepository,
-} from "./issue-access.ts";
+import { canWrite, openIssue, openIssues } from "./issue-access.ts";
+import { assertNotArchived, type OpenedRepository } from "../repositories/open-repository.ts";
 import { findPeople, loadIssueDetails, type IssueDetails } from "./issue-details.ts";
 import type { IssuePath } from "./issue-requests.ts";
 import { createIssueReader } from "./readable-issues.ts";

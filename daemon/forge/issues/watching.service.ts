@@ -17,7 +17,8 @@ import { notFound } from "../refusals.ts";
 import { assertScope } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
-import { openIssue, openIssues, openRepository } from "./issue-access.ts";
+import { openIssue, openIssues } from "./issue-access.ts";
+import { openRepository } from "../repositories/open-repository.ts";
 import type { IssuePath } from "./issue-requests.ts";
 
 /** Whether a user is subscribed to a repository or an issue, and since when (epoch milliseconds). */

@@ -12,11 +12,7 @@ import {
 } from "../../../storage/tables/forge/repositories/deploy-keys.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
-import {
-  assertNotArchived,
-  openRepository,
-  type OpenedRepository,
-} from "../issues/issue-access.ts";
+import { assertNotArchived, openRepository, type OpenedRepository } from "./open-repository.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { reaches } from "./access.ts";

@@ -7,7 +7,7 @@ import {
 } from "../../../storage/tables/forge/repositories/topics.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { assertNotArchived, openRepository } from "../issues/issue-access.ts";
+import { assertNotArchived, openRepository } from "./open-repository.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { reaches } from "./access.ts";

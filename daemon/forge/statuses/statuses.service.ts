@@ -23,7 +23,7 @@ import {
   assertNotArchived,
   openRepository,
   type OpenedRepository,
-} from "../issues/issue-access.ts";
+} from "../repositories/open-repository.ts";
 import { notifyUsers } from "../notifications/notify.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";

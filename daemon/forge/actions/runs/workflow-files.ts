@@ -3,7 +3,7 @@ import type { Database } from "../../../../storage/engine/database.ts";
 import type { Git } from "../../../../storage/git/git.ts";
 import type { ForgeRepository } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import type { ForgeCaller } from "../../caller.ts";
-import { openRepository, type OpenedRepository } from "../../issues/issue-access.ts";
+import { openRepository, type OpenedRepository } from "../../repositories/open-repository.ts";
 import { notFound } from "../../refusals.ts";
 import type { RepositoryPath } from "../../repositories/repositories.service.ts";
 import { WORKFLOW_BYTES_MAX } from "../workflows/yaml-source.ts";

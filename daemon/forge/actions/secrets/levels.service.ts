@@ -7,7 +7,7 @@ import type { ForgeRepository } from "../../../../storage/tables/forge/repositor
 import { AppError } from "../../../errors.ts";
 import { isPublicOnly } from "../../accounts/scopes.ts";
 import type { ForgeCaller } from "../../caller.ts";
-import { openRepository } from "../../issues/issue-access.ts";
+import { openRepository } from "../../repositories/open-repository.ts";
 import { openAsOwner, openOrganization } from "../../organizations/organization-access.ts";
 import { notFound } from "../../refusals.ts";
 import { reaches } from "../../repositories/access.ts";

@@ -16,7 +16,7 @@ import {
 import { type JobKind, parsePayload } from "../../../jobs/job-kind.ts";
 import type { Enqueue } from "../../../jobs/queue.ts";
 import type { ForgeCaller } from "../../caller.ts";
-import { openRepository } from "../../issues/issue-access.ts";
+import { openRepository } from "../open-repository.ts";
 import type { RepositoryEvents } from "../events.ts";
 import type { FolderMoves } from "../folder-moves.ts";
 import type { RepositoryPath } from "../repositories.service.ts";

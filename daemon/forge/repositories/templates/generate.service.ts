@@ -16,7 +16,7 @@ import { listRepositoryMakers } from "../../../../storage/tables/forge/repositor
 import { AppError } from "../../../errors.ts";
 import type { ForgeCaller } from "../../caller.ts";
 import { createTransferLimiter } from "../../git/transfer-limiter.ts";
-import { openRepository, type OpenedRepository } from "../../issues/issue-access.ts";
+import { openRepository, type OpenedRepository } from "../open-repository.ts";
 import type { ForgeUrls } from "../../urls.ts";
 import { findAccess, reaches } from "../access.ts";
 import {
