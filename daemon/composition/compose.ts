@@ -51,10 +51,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
   const mailer = openMailer(deps);
   const { queueMail } = mailer;
   const forge = await openForge({ ...deps, objects: objects.store, queueMail });
-  const people = createPeople(
-    { ...deps, publishOrganization: forge.hooks.publisher.organizationCreated },
-    mailer,
-  );
+  const people = createPeople(deps, mailer);
   const vault = await openVault({ ...deps, accounts: people.vault, objects: objects.store });
   queue.register(mailer.job);
   queue.register(people.forge.passwordResets.job);

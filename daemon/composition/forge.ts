@@ -32,10 +32,12 @@ import {
 } from "../forge/notifications/notifications.ts";
 import { notificationRoutes } from "../forge/notifications/notifications.routes.ts";
 import { createThreadStreams } from "../forge/notifications/thread-streams.ts";
+import { createForgeOrganizationRoutes } from "../forge/organizations/organizations.ts";
 import { createTeamRepositories } from "../forge/organizations/team-repositories.service.ts";
 import { teamRepositoryRoutes } from "../forge/organizations/teams.routes.ts";
 import { createPackageEvents } from "../forge/packages/package-hooks.ts";
-import { createForgePackages } from "../forge/packages/packages.ts";
+import { createForgePackages, createPackageDependents } from "../forge/packages/packages.ts";
+import { createRepositoryDependents } from "../forge/repositories/dependents.ts";
 import { createRepositoryTasks } from "../forge/repositories/maintenance.ts";
 import type { RepositoryEvents } from "../forge/repositories/events.ts";
 import {
@@ -243,6 +245,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     clock,
     uploadBytesMax: settings.maxUploadBytes,
   });
+  const avatars = createAvatars({ db, store: deps.objects });
   const statuses = createStatuses({
     db,
     findCommit: createCommitFinder({ git, locate }),
@@ -284,7 +287,15 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
       ...code.routes,
       ...collaboratorRoutes(repositories),
       ...starRoutes(repositories),
-      ...avatarRoutes(createAvatars({ db, store: deps.objects })),
+      ...avatarRoutes(avatars),
+      ...createForgeOrganizationRoutes({
+        db,
+        random: randomBytes,
+        publishOrganization: hooks.publisher.organizationCreated,
+        avatars,
+        dependents: [createRepositoryDependents(queue.enqueue), createPackageDependents()],
+        urls,
+      }),
       ...branchProtectionRoutes(repositories.protections),
       ...deployKeyRoutes(repositories),
       ...topicRoutes({ ...repositories, languages }),

@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
 import type { Database } from "../../storage/engine/database.ts";
 import { toUserId } from "../../storage/tables/forge/ids.ts";
-import { createForgeAccounts, type ForgeAccountsDeps } from "../forge/accounts/accounts.ts";
+import { findTaskCaller } from "../forge/actions/secrets/task-tokens.ts";
+import { createForgeAccounts } from "../forge/accounts/accounts.ts";
 import { createPasswordRules } from "../forge/accounts/password-rules.ts";
 import { isReaderAt } from "../forge/notifications/notify.ts";
 import { createPackageDependents } from "../forge/packages/packages.ts";
@@ -37,8 +38,6 @@ export interface ServiceDeps {
   readonly addresses: Addresses;
   readonly queue: JobQueue;
   readonly log: Log;
-  /** Publishes the creation of an organization to webhooks; absent where there are no webhooks. */
-  readonly publishOrganization?: ForgeAccountsDeps["publishOrganization"];
 }
 
 /** Creates the hasher of the process: both APIs share its bound on memory. */
@@ -90,7 +89,6 @@ function createBreaches(
 /** Creates the account services of both APIs on a database: the daemon's own, or a transaction of it. */
 export function createPeople(deps: ServiceDeps, { queueMail }: Pick<Mailer, "queueMail">) {
   const { input, stores, db, hasher, limiter, newId, addresses, queue } = deps;
-  const { publishOrganization } = deps;
   const { settings, clock } = input;
   const breaches = createBreaches(deps);
   const forge = createForgeAccounts({
@@ -103,13 +101,13 @@ export function createPeople(deps: ServiceDeps, { queueMail }: Pick<Mailer, "que
       breaches: settings.passwordCheckPwn ? breaches : undefined,
     }),
     enqueue: queue.enqueue,
+    findTaskCaller: (token) => findTaskCaller(db, token),
     publicUrl: addresses.publicUrl,
     sealer: stores.keyring,
     instanceName: settings.instanceName,
     attempts: limiter,
     queueMail,
     repositories: createRepositoryDependents(queue.enqueue),
-    ...(publishOrganization === undefined ? {} : { publishOrganization }),
     packages: createPackageDependents(),
   });
   const vault = createVaultAccounts({
@@ -133,7 +131,7 @@ function toForgeRules({ input: { settings } }: Pick<ServiceDeps, "input">) {
   return { lengthMin: settings.minPasswordLength, characters: settings.passwordComplexity };
 }
 
-/** Returns what the creation of the first administrators needs: account services on its transaction, without webhooks. */
+/** Returns what the creation of the first administrators needs: account services on its transaction. */
 export function toAdministratorsDeps(deps: ServiceDeps): AdministratorsDeps {
   const { db, hasher, input } = deps;
   return {

@@ -26,7 +26,6 @@ import {
   listUserGpgKeys,
   listUserKeys,
 } from "../../contract/forge/accounts/keys.ts";
-import { listOwnOrganizations } from "../../contract/forge/accounts/orgs.ts";
 import {
   confirmUserPasswordReset,
   requestUserPasswordReset,
@@ -54,8 +53,6 @@ import {
   toTokenView,
 } from "./accounts.view.ts";
 import type { PublicKeys } from "./keys.service.ts";
-import { toOrganizationView } from "./organization.view.ts";
-import type { Organizations } from "./organizations.service.ts";
 import type { Tokens } from "./tokens.service.ts";
 import { toUserView } from "./user.view.ts";
 import type { Users } from "./users.service.ts";
@@ -69,7 +66,6 @@ interface AccountServices {
   readonly tokens: Tokens;
   readonly secondFactors: SecondFactors;
   readonly publicKeys: PublicKeys;
-  readonly organizations: Organizations;
   readonly ownPassword: OwnPassword;
   readonly passwordResets: PasswordResets;
   readonly urls: ForgeUrls;
@@ -81,7 +77,6 @@ export function accountRoutes(services: AccountServices): Route[] {
     ...userRoutes(services),
     ...emailRoutes(services),
     ...keyRoutes(services),
-    ...organizationRoutes(services),
     ...tokenRoutes(services),
     ...twoFactorRoutes(services),
   ];
@@ -171,15 +166,6 @@ function keyRoutes({ publicKeys, users, urls }: AccountServices): Route[] {
     handle(deleteOwnKey, async ({ caller, params }) => {
       await publicKeys.deleteOwn(caller.user, params.id);
       return { status: 204 };
-    }),
-  ];
-}
-
-function organizationRoutes({ organizations, urls }: AccountServices): Route[] {
-  return [
-    handle(listOwnOrganizations, async ({ caller, query }) => {
-      const { organizations: page, total } = await organizations.listOwn(query, caller);
-      return { status: 200, body: page.map((each) => toOrganizationView(each, urls)), total };
     }),
   ];
 }

@@ -1,6 +1,6 @@
-// daemon/forge/accounts: users, organizations, their tokens, second factors, keys, addresses and badges, and how requests authenticate.
+// daemon/forge/accounts: users, their tokens, second factors, keys, addresses and badges, and how requests authenticate.
 // Start here: the factory of the services. accounts.routes.ts has the callers' own routes, admin.routes.ts the administrators'.
-import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import type { Database } from "../../../storage/engine/database.ts";
 import type { Sealer } from "../../../storage/keys/keyring.ts";
 import { createKeysetCursors } from "../../../storage/tables/forge/accounts/keyset-cursors.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
@@ -8,33 +8,27 @@ import { AppError } from "../../errors.ts";
 import type { Route } from "../../http/handle.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { PasswordHasher } from "../../utilities/password-hasher.ts";
-import { findTaskCaller } from "../actions/secrets/task-tokens.ts";
 import { adminRoutes } from "./admin.routes.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { accountRoutes } from "./accounts.routes.ts";
 import { createFollowers, type Followers } from "./followers.service.ts";
 import { profileRoutes } from "./profile.routes.ts";
 import { createOwnSettings, type OwnSettings } from "./settings.service.ts";
-import { type Authentication, createAuthentication } from "./authentication.ts";
+import {
+  type Authentication,
+  type AuthenticationDeps,
+  createAuthentication,
+} from "./authentication.ts";
 import { type Badges, createBadges } from "./badges.service.ts";
 import type { AccountDependents } from "./remove-user.ts";
 import { createPublicKeys, type PublicKeys } from "./keys.service.ts";
 import { createOwnEmails, type OwnEmails } from "./emails.service.ts";
-import { createOrganizations, type Organizations } from "./organizations.service.ts";
 import { createOwnPassword, type OwnPassword } from "./own-password.service.ts";
 import { createPasswordResets, type PasswordResets } from "./password-reset.service.ts";
 import type { PasswordRules } from "./password-rules.ts";
 import { createSecondFactors, type SecondFactors } from "./second-factors.service.ts";
 import { type AttemptCounter, createSignInAttempts } from "./sign-in-attempts.ts";
 import { createTokens, type Tokens } from "./tokens.service.ts";
-import { createMembers, type Members } from "../organizations/members.service.ts";
-import { ownOrganizationRoutes } from "../organizations/organizations.routes.ts";
-import {
-  createOwnOrganizations,
-  type OwnOrganizations,
-} from "../organizations/own-organizations.service.ts";
-import { teamRoutes } from "../organizations/teams.routes.ts";
-import { createTeams, type Teams } from "../organizations/teams.service.ts";
 import { createUsers, type Users } from "./users.service.ts";
 import { createWelcomeMail, type QueueMail } from "./welcome-mail.ts";
 
@@ -55,14 +49,9 @@ export interface ForgeAccountsDeps {
   /** Counts sign-ins. */
   readonly attempts: AttemptCounter;
   readonly enqueue: Enqueue;
+  readonly findTaskCaller: AuthenticationDeps["findTaskCaller"];
   /** Adds a mail to the queue in the caller's transaction. */
   readonly queueMail: QueueMail;
-  /** Publishes a new organization to hooks, in the transaction that creates it. */
-  readonly publishOrganization?: (
-    tx: Transaction,
-    organization: ForgeUser,
-    owner: ForgeUser,
-  ) => Promise<void>;
   /** The repositories of accounts. */
   readonly repositories?: AccountDependents;
   /** The packages of accounts. */
@@ -75,10 +64,6 @@ export interface ForgeAccounts {
   readonly emails: OwnEmails;
   readonly settings: OwnSettings;
   readonly followers: Followers;
-  readonly organizations: Organizations;
-  readonly ownOrganizations: OwnOrganizations;
-  readonly members: Members;
-  readonly teams: Teams;
   readonly tokens: Tokens;
   readonly secondFactors: SecondFactors;
   readonly ownPassword: OwnPassword;
@@ -114,19 +99,12 @@ export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
     secondFactors,
     attempts,
     urls,
-    findTaskCaller: (token) => findTaskCaller(deps.db, token),
   });
-  const organizations = createOrganizations({ ...deps, cursors });
-  const dependents = [deps.repositories, deps.packages].filter((each) => each !== undefined);
   return {
     users,
     emails: createOwnEmails(deps.db),
     settings: createOwnSettings(deps),
     followers: createFollowers(deps),
-    organizations,
-    ownOrganizations: createOwnOrganizations({ ...deps, cursors, organizations, dependents }),
-    members: createMembers(deps),
-    teams: createTeams(deps),
     tokens,
     secondFactors,
     ownPassword: createOwnPassword({ ...deps, attempts }),
@@ -164,14 +142,8 @@ export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
 }
 
 /**
- * Returns every route of users, organizations, tokens and their administration, except the pictures in `avatarRoutes`.
+ * Returns every route of users, tokens and their administration, except the pictures in `avatarRoutes`.
  */
 export function peopleRoutes(accounts: ForgeAccounts): Route[] {
-  return [
-    ...accountRoutes(accounts),
-    ...profileRoutes(accounts),
-    ...adminRoutes(accounts),
-    ...ownOrganizationRoutes(accounts),
-    ...teamRoutes(accounts),
-  ];
+  return [...accountRoutes(accounts), ...profileRoutes(accounts), ...adminRoutes(accounts)];
 }

@@ -1,12 +1,10 @@
 import type { UserListQuery, UserSort } from "../../../storage/tables/forge/accounts/user-lists.ts";
 import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/user-facets.ts";
 import type { BodyOf, QueryOf } from "../../contract/endpoint.ts";
-import type { createOrganization } from "../../contract/forge/accounts/orgs.ts";
 import type { createUser, editUser, listUsers } from "../../contract/forge/accounts/admin-users.ts";
 import { isVisibility } from "../../contract/forge/common.ts";
 import { toRequestTime } from "../urls.ts";
 import type { UserEdit } from "./edit-user.ts";
-import type { NewOrganization } from "./organizations.service.ts";
 import type { NewUser } from "./users.service.ts";
 
 /** Returns the list query of a search; empty words mean the default. */
@@ -71,20 +69,6 @@ export function toUserEdit(body: BodyOf<typeof editUser>): UserEdit {
       isRestricted: body.restricted ?? undefined,
       visibility: toVisibility(body.visibility),
     },
-  };
-}
-
-/** Returns the organization of a creation; address and team access of the body are ignored. */
-export function toNewOrganization(body: BodyOf<typeof createOrganization>): NewOrganization {
-  return {
-    name: body.username,
-    fullName: body.full_name ?? "",
-    email: "",
-    repoAdminChangeTeamAccess: false,
-    description: body.description ?? "",
-    website: body.website ?? "",
-    location: body.location ?? "",
-    visibility: toVisibility(body.visibility) ?? "public",
   };
 }
 

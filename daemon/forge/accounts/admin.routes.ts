@@ -15,42 +15,28 @@ import {
 } from "../../contract/forge/accounts/badges.ts";
 import { listEmails, searchEmails } from "../../contract/forge/accounts/admin-emails.ts";
 import { addUserKey, deleteUserKey } from "../../contract/forge/accounts/keys.ts";
-import {
-  createOrganization,
-  getOrganization,
-  listOrganizations,
-} from "../../contract/forge/accounts/orgs.ts";
 import type { Route } from "../../http/handle.ts";
 import type { Badges } from "./badges.service.ts";
 import type { PublicKeys } from "./keys.service.ts";
-import { toOrganizationView } from "./organization.view.ts";
-import type { Organizations } from "./organizations.service.ts";
 import type { Users } from "./users.service.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toBadgeView, toEmailView, toPublicKeyView } from "./accounts.view.ts";
-import {
-  toUserEdit,
-  toUserListQuery,
-  toNewOrganization,
-  toNewUser,
-} from "./admin-requests.view.ts";
+import { toUserEdit, toUserListQuery, toNewUser } from "./admin-requests.view.ts";
 import { toUserView } from "./user.view.ts";
 
 interface AdminServices {
   readonly users: Users;
-  readonly organizations: Organizations;
   readonly publicKeys: PublicKeys;
   readonly badges: Badges;
   readonly urls: ForgeUrls;
 }
 
-/** Returns the administrators' routes of users, e-mail addresses, organizations, public keys and badges. */
+/** Returns the administrators' routes of users, e-mail addresses, public keys and badges. */
 export function adminRoutes(services: AdminServices): Route[] {
   return [
     ...userRoutes(services),
     ...emailRoutes(services),
-    ...organizationRoutes(services),
     ...keyRoutes(services),
     ...badgeRoutes(services),
   ];
@@ -91,26 +77,6 @@ function emailRoutes({ users }: AdminServices): Route[] {
       const { emails, total } = await users.searchEmails(query.q, query, caller);
       return { status: 200, body: emails.map(toEmailView), total };
     }),
-  ];
-}
-
-function organizationRoutes({ organizations, urls }: AdminServices): Route[] {
-  return [
-    handle(listOrganizations, async ({ caller, query }) => {
-      const { users: found, total } = await organizations.list(query, caller);
-      return { status: 200, body: found.map((each) => toOrganizationView(each, urls)), total };
-    }),
-    handle(createOrganization, async ({ params, body }) => ({
-      status: 201,
-      body: toOrganizationView(
-        await organizations.create(params.username, toNewOrganization(body)),
-        urls,
-      ),
-    })),
-    handle(getOrganization, async ({ caller, params }) => ({
-      status: 200,
-      body: toOrganizationView(await organizations.get(params.org, caller), urls),
-    })),
   ];
 }
 

@@ -15,7 +15,6 @@ import {
 import { AppError } from "../../errors.ts";
 import { receiveBody } from "../../utilities/receive-body.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { openAsOwner } from "../organizations/organization-access.ts";
 import { notFound } from "../refusals.ts";
 import { PICTURE_BYTES_MAX, readPicture } from "./picture.ts";
 import { toAvatarHash } from "./user.view.ts";
@@ -45,17 +44,11 @@ export function createAvatars({
     /** Restores the picture that is drawn from the e-mail address. */
     removeOwn: (caller: ForgeCaller): Promise<void> => remove(caller.user),
 
-    /** Throws `forbidden` unless the caller owns the organization, else as `setOwn`. */
-    async setOfOrganization(name: string, image: string, caller: ForgeCaller): Promise<void> {
-      const { organization } = await openAsOwner(db, name, caller, "/avatar");
-      await set(organization, image);
-    },
+    /** Sets the picture of an account that the caller may edit. Throws as `setOwn` does. */
+    set,
 
-    /** Throws `forbidden` unless the caller owns the organization. */
-    async removeOfOrganization(name: string, caller: ForgeCaller): Promise<void> {
-      const { organization } = await openAsOwner(db, name, caller, "/avatar");
-      await remove(organization);
-    },
+    /** Restores the drawn picture of an account that the caller may edit. */
+    remove,
 
     /** Finds an uploaded picture by the hash in its address; undefined when the picture must be drawn. */
     async find(hash: string): Promise<OpenedAvatar | undefined> {

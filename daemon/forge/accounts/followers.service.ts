@@ -13,7 +13,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { toReader } from "./scopes.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
-import { getVisibleAccount } from "../repositories/repository-lists.service.ts";
+import { getVisibleAccount } from "./users.service.ts";
 
 /** Most accounts that one user follows. */
 const FOLLOWED_MAX = 10_000;

@@ -1,10 +1,4 @@
-import {
-  deleteOrganizationAvatar,
-  deleteOwnAvatar,
-  getAvatar,
-  setOrganizationAvatar,
-  setOwnAvatar,
-} from "../../contract/forge/accounts/avatars.ts";
+import { deleteOwnAvatar, getAvatar, setOwnAvatar } from "../../contract/forge/accounts/avatars.ts";
 import {
   checkFollow,
   checkOwnFollow,
@@ -91,14 +85,6 @@ export function avatarRoutes(avatars: Avatars): Route[] {
     handle(deleteOwnAvatar, async ({ caller }) => {
       assertNotPublicOnly(caller);
       await avatars.removeOwn(caller);
-      return { status: 204 };
-    }),
-    handle(setOrganizationAvatar, async ({ caller, params, body }) => {
-      await avatars.setOfOrganization(params.org, body.image, caller);
-      return { status: 204 };
-    }),
-    handle(deleteOrganizationAvatar, async ({ caller, params }) => {
-      await avatars.removeOfOrganization(params.org, caller);
       return { status: 204 };
     }),
   ];

@@ -265,3 +265,20 @@ export async function isKnownTo(
   if (viewer === undefined || account.kind !== "organization") return false;
   return isMember(db, account.id, viewer.id);
 }
+
+/**
+ * Returns the account of a name. Throws `not_found` if it is hidden from the caller, `forbidden` if it is not public
+ * and the caller's token is public-only.
+ */
+export async function getVisibleAccount(
+  db: Database,
+  name: string,
+  caller: ForgeCaller | undefined,
+): Promise<ForgeUser> {
+  const account = await findUserByName(db, name);
+  if (account === undefined || !(await isKnownTo(db, account, caller?.user)))
+    throw userNotFound(name);
+  if (isPublicOnly(caller) && account.visibility !== "public")
+    throw new AppError("forbidden", "token scope is limited to public users");
+  return account;
+}

@@ -21,10 +21,8 @@ import { type CommentDetails, findPeople } from "../issues/issue-details.ts";
 import { openOrganization, openTeam } from "../organizations/organization-access.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
-import {
-  createRepositoryLists,
-  getVisibleAccount,
-} from "../repositories/repository-lists.service.ts";
+import { createRepositoryLists } from "../repositories/repository-lists.service.ts";
+import { getVisibleAccount } from "../accounts/users.service.ts";
 import type { RepositoryDetails } from "../repositories/repository.view.ts";
 import {
   type UserId,

@@ -8,7 +8,7 @@ import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts"
 import type { Route } from "../../http/handle.ts";
 import type { Compute } from "../compute/compute.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
-import { createStreamLimiter } from "../git/transfer-limiter.ts";
+import { createStreamLimiter } from "../repositories/transfer-limiter.ts";
 import type { WriteRefs } from "../git/write-refs.ts";
 import type { Repositories } from "../repositories/repositories.service.ts";
 import type { ForgeUrls } from "../urls.ts";

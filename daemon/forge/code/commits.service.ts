@@ -17,7 +17,7 @@ import type { OwnedRepository } from "../repositories/events.ts";
 import { type Authors, findAuthors } from "./authors.ts";
 import { type CodeStream, streamGit } from "./code-stream.ts";
 import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
-import { cleanPath } from "./paths.ts";
+import { cleanPath } from "../repositories/paths.ts";
 import { findRevision, getCommitId } from "./revisions.ts";
 
 /** The parts of a commit that a response includes. */

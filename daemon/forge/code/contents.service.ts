@@ -14,7 +14,7 @@ import { BLOB_BYTES_MAX } from "../../contract/forge/code/objects.ts";
 import { AppError } from "../../errors.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
-import { cleanPath } from "./paths.ts";
+import { cleanPath } from "../repositories/paths.ts";
 import { getRevision, type Revision } from "./revisions.ts";
 
 /** An entry of a folder with the details that a response shows. */

@@ -2,7 +2,7 @@ import { findEntries, type TreeEntry } from "../../../storage/git/trees.ts";
 import type { TreeChange } from "../../../storage/git/write-commit.ts";
 import { AppError } from "../../errors.ts";
 import type { OpenedCode } from "./open-code.ts";
-import { cleanFilePath, cleanNewPath } from "./paths.ts";
+import { cleanFilePath, cleanNewPath } from "../repositories/paths.ts";
 
 /** One change of a file, with clean paths. */
 export interface FileOperation {

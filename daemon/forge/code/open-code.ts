@@ -3,7 +3,7 @@ import type { Git } from "../../../storage/git/git.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
-import type { StreamLimiter, StreamSlot } from "../git/transfer-limiter.ts";
+import type { StreamLimiter, StreamSlot } from "../repositories/transfer-limiter.ts";
 import {
   assertNotArchived,
   openRepository,

@@ -5,7 +5,7 @@ import { findShownType, type ShownType, SNIFFED_BYTES } from "../shown-type.ts";
 import { startStream } from "./code-stream.ts";
 import type { Contents } from "./contents.service.ts";
 import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
-import { cleanFilePath } from "./paths.ts";
+import { cleanFilePath } from "../repositories/paths.ts";
 import { findRevision, findRevisionInPath, getRevision } from "./revisions.ts";
 
 /** A file that is sent as bytes. */

@@ -5,7 +5,7 @@ import type { Compute } from "../compute/compute.ts";
 import { AppError } from "../../errors.ts";
 import type { Contents, ContentsList } from "./contents.service.ts";
 import type { CodeAccess, CodeRequest } from "./open-code.ts";
-import { cleanFilePath } from "./paths.ts";
+import { cleanFilePath } from "../repositories/paths.ts";
 import { getRevision } from "./revisions.ts";
 
 const SYMLINK = "120000";

@@ -28,7 +28,7 @@ import { hookConfig, type PrepareHook } from "./push-hook.ts";
 import type { PushJournal } from "./push-journal.ts";
 import type { CheckRefs } from "./ref-check.ts";
 import { createRunInFolder } from "./run-in-folder.ts";
-import { createStreamLimiter, toWatched } from "./transfer-limiter.ts";
+import { createStreamLimiter, toWatched } from "../repositories/transfer-limiter.ts";
 
 /** The services of the smart protocol: `git-upload-pack` serves fetches, `git-receive-pack` serves pushes. */
 export type GitService = "git-upload-pack" | "git-receive-pack";

@@ -1,5 +1,3 @@
-// daemon/forge/organizations: organizations that users run, with members, teams and the repositories of teams.
-// Start here: the rules for seeing and owning an organization or a team.
 import type { Queries } from "../../../storage/engine/database.ts";
 import { isMember, isOwner } from "../../../storage/tables/forge/accounts/orgs.ts";
 import { findRedirect } from "../../../storage/tables/forge/accounts/redirects.ts";

@@ -1,4 +1,14 @@
 import type { BodyOf } from "../../contract/endpoint.ts";
+import {
+  deleteOrganizationAvatar,
+  setOrganizationAvatar,
+} from "../../contract/forge/accounts/avatars.ts";
+import {
+  createOrganization,
+  getOrganization,
+  listOrganizations,
+  listOwnOrganizations,
+} from "../../contract/forge/accounts/orgs.ts";
 import { isVisibility } from "../../contract/forge/common.ts";
 import {
   concealMember,
@@ -20,7 +30,7 @@ import {
 } from "../../contract/forge/organizations/organizations.ts";
 import type { Route } from "../../http/handle.ts";
 import { toOrganizationView } from "../accounts/organization.view.ts";
-import type { NewOrganization } from "../accounts/organizations.service.ts";
+import type { NewOrganization, Organizations } from "./organizations.service.ts";
 import { toUserView } from "../accounts/user.view.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
@@ -31,16 +41,50 @@ import {
   toPermissionsView,
 } from "./own-organizations.service.ts";
 
-/** Routes of organizations that users run, and of their members. */
-export function ownOrganizationRoutes(services: {
+/** Routes of organizations, of both administrators and owners, and of their members. */
+export function organizationRoutes(services: {
+  readonly organizations: Organizations;
   readonly ownOrganizations: OwnOrganizations;
   readonly members: Members;
   readonly urls: ForgeUrls;
 }): Route[] {
-  return [...organizationRoutes(services), ...memberRoutes(services)];
+  return [
+    ...allOrganizationRoutes(services),
+    ...ownOrganizationRoutes(services),
+    ...memberRoutes(services),
+  ];
 }
 
-function organizationRoutes({
+function allOrganizationRoutes({
+  organizations,
+  urls,
+}: {
+  readonly organizations: Organizations;
+  readonly urls: ForgeUrls;
+}): Route[] {
+  return [
+    handle(listOrganizations, async ({ caller, query }) => {
+      const { users: found, total } = await organizations.list(query, caller);
+      return { status: 200, body: found.map((each) => toOrganizationView(each, urls)), total };
+    }),
+    handle(listOwnOrganizations, async ({ caller, query }) => {
+      const { organizations: page, total } = await organizations.listOwn(query, caller);
+      return { status: 200, body: page.map((each) => toOrganizationView(each, urls)), total };
+    }),
+    handle(createOrganization, async ({ params, body }) => {
+      // The administrators' request has neither an address nor the access of teams.
+      const input = { ...toNewOrganization(body), email: "", repoAdminChangeTeamAccess: false };
+      const made = await organizations.create(params.username, input);
+      return { status: 201, body: toOrganizationView(made, urls) };
+    }),
+    handle(getOrganization, async ({ caller, params }) => ({
+      status: 200,
+      body: toOrganizationView(await organizations.get(params.org, caller), urls),
+    })),
+  ];
+}
+
+function ownOrganizationRoutes({
   ownOrganizations,
   urls,
 }: {
@@ -66,6 +110,14 @@ function organizationRoutes({
     }),
     handle(renameOrganization, async ({ caller, params, body }) => {
       await ownOrganizations.rename(params.org, body.new_name, caller);
+      return { status: 204 };
+    }),
+    handle(setOrganizationAvatar, async ({ caller, params, body }) => {
+      await ownOrganizations.setAvatar(params.org, body.image, caller);
+      return { status: 204 };
+    }),
+    handle(deleteOrganizationAvatar, async ({ caller, params }) => {
+      await ownOrganizations.removeAvatar(params.org, caller);
       return { status: 204 };
     }),
     handle(listOrganizationsOfUser, async ({ caller, params, query }) => {

@@ -17,7 +17,8 @@ import { listRepositoryMakers } from "../../../storage/tables/forge/repositories
 import { endUnreadable } from "../../../storage/tables/forge/repositories/unreadable.ts";
 import { AppError } from "../../errors.ts";
 import { findEmailFault } from "../accounts/names.ts";
-import type { NewOrganization, Organizations } from "../accounts/organizations.service.ts";
+import type { NewOrganization, Organizations } from "./organizations.service.ts";
+import type { Avatars } from "../accounts/avatars.service.ts";
 import { renameUser } from "../accounts/edit-user.ts";
 import type { AccountDependents } from "../accounts/remove-user.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
@@ -55,6 +56,7 @@ export interface OwnOrganizationsDeps {
   readonly db: Database;
   readonly cursors: KeysetCursors;
   readonly organizations: Organizations;
+  readonly avatars: Pick<Avatars, "set" | "remove">;
   /** The repositories and packages of organizations. */
   readonly dependents: readonly AccountDependents[];
 }
@@ -63,7 +65,7 @@ export type OwnOrganizations = ReturnType<typeof createOwnOrganizations>;
 
 /** Organizations that users create and run. Changes throw `forbidden` unless the caller owns the organization. */
 export function createOwnOrganizations(deps: OwnOrganizationsDeps) {
-  const { db, cursors, organizations, dependents } = deps;
+  const { db, cursors, organizations, avatars, dependents } = deps;
   return {
     /** Returns a page of the organizations that the caller may see by their visibility, by name, and their count. */
     async listVisible(window: PageWindow, caller: ForgeCaller | undefined): Promise<UserPage> {
@@ -124,6 +126,18 @@ export function createOwnOrganizations(deps: OwnOrganizationsDeps) {
     async rename(name: string, newName: string, caller: ForgeCaller): Promise<void> {
       const { organization } = await openAsOwner(db, name, caller, "/rename");
       await renameUser({ db, dependents, kind: "organization" }, organization.name, newName);
+    },
+
+    /** Sets the picture of an organization. Throws as `Avatars.set` does. */
+    async setAvatar(name: string, image: string, caller: ForgeCaller): Promise<void> {
+      const { organization } = await openAsOwner(db, name, caller, "/avatar");
+      await avatars.set(organization, image);
+    },
+
+    /** Restores the drawn picture of an organization. */
+    async removeAvatar(name: string, caller: ForgeCaller): Promise<void> {
+      const { organization } = await openAsOwner(db, name, caller, "/avatar");
+      await avatars.remove(organization);
     },
 
     /**

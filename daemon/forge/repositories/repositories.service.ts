@@ -35,7 +35,7 @@ import {
 } from "./edit-repository.ts";
 import type { OwnedRepository } from "./events.ts";
 import { enqueueCleanup } from "./folder-moves.ts";
-import { getVisibleAccount } from "./repository-lists.service.ts";
+import { getVisibleAccount } from "../accounts/users.service.ts";
 import type { RepositoryDetails } from "./repository.view.ts";
 import { findPendingTransfer } from "./pending-transfer.ts";
 

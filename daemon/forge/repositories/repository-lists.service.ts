@@ -1,9 +1,5 @@
 import type { Database } from "../../../storage/engine/database.ts";
-import {
-  findUserByName,
-  type ForgeUser,
-  listUsersByIds,
-} from "../../../storage/tables/forge/accounts/users.ts";
+import { type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/accounts/users.ts";
 import { listRepositoriesOfMember } from "../../../storage/tables/forge/repositories/lists.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import {
@@ -11,12 +7,11 @@ import {
   searchRepositories,
 } from "../../../storage/tables/forge/repositories/search.ts";
 import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
-import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
-import { isKnownTo } from "../accounts/users.service.ts";
+import { getVisibleAccount } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
-import { notFound, userNotFound } from "../refusals.ts";
+import { notFound } from "../refusals.ts";
 import { findAccess } from "./access.ts";
 import type { RepositoryDetails } from "./repository.view.ts";
 
@@ -137,21 +132,4 @@ export function createRepositoryLists({ db }: { readonly db: Database }): Reposi
     }
     return repositories;
   }
-}
-
-/**
- * Returns the account of a name. Throws `not_found` if it is hidden from the caller, `forbidden` if it is not public
- * and the caller's token is public-only.
- */
-export async function getVisibleAccount(
-  db: Database,
-  name: string,
-  caller: ForgeCaller | undefined,
-): Promise<ForgeUser> {
-  const account = await findUserByName(db, name);
-  if (account === undefined || !(await isKnownTo(db, account, caller?.user)))
-    throw userNotFound(name);
-  if (isPublicOnly(caller) && account.visibility !== "public")
-    throw new AppError("forbidden", "token scope is limited to public users");
-  return account;
 }

@@ -17,11 +17,8 @@ import { notFound } from "../refusals.ts";
 import { assertScope, findAccess, reaches } from "./access.ts";
 import type { OwnedRepository } from "./events.ts";
 import { getOwned, type RepositoryPath } from "./repositories.service.ts";
-import {
-  getVisibleAccount,
-  type RepositoryLists,
-  type RepositoryPage,
-} from "./repository-lists.service.ts";
+import { type RepositoryLists, type RepositoryPage } from "./repository-lists.service.ts";
+import { getVisibleAccount } from "../accounts/users.service.ts";
 
 /** Maximum number of repositories that one user can star. */
 const STARS_MAX = 10_000;

@@ -10,6 +10,7 @@ import {
   peopleRoutes,
 } from "../../../daemon/forge/accounts/accounts.ts";
 import { createPasswordRules } from "../../../daemon/forge/accounts/password-rules.ts";
+import { createForgeOrganizationRoutes } from "../../../daemon/forge/organizations/organizations.ts";
 import { createForgeApi } from "../../../daemon/forge/api.ts";
 import { createBodyBudgets } from "../../../daemon/http/body-memory.ts";
 import { bindRoutes, type RequestReport } from "../../../daemon/http/bind.ts";
@@ -60,6 +61,10 @@ export interface ForgeApp extends AsyncDisposable {
 
 export const START = Date.parse("2026-03-01T12:00:00Z");
 
+const storeNoPicture = async () => {
+  throw new Error("the people of the tests have no pictures");
+};
+
 /** Starts it; `await using` stops it. `deps` replaces dependencies. */
 export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Promise<ForgeApp> {
   let now = START;
@@ -83,11 +88,19 @@ export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Prom
     instanceName: "croft",
     attempts: createLimiter({ db, clock }),
     queueMail: async (_tx, mail) => mails.push(mail),
+    findTaskCaller: async () => undefined,
     ...deps,
   });
   const reports: RequestReport[] = [];
   const api = createForgeApi({ db, authentication: accounts.authentication, urls: accounts.urls });
-  const app = bindRoutes(api, peopleRoutes(accounts), {
+  const organizations = createForgeOrganizationRoutes({
+    db,
+    random,
+    avatars: { set: storeNoPicture, remove: storeNoPicture },
+    dependents: [deps.repositories, deps.packages].filter((each) => each !== undefined),
+    urls: accounts.urls,
+  });
+  const app = bindRoutes(api, [...peopleRoutes(accounts), ...organizations], {
     limiter: {
       counts: true,
       consume: async (_key, { max, seconds }) => ({

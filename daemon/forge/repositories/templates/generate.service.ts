@@ -15,7 +15,7 @@ import {
 import { listRepositoryMakers } from "../../../../storage/tables/forge/repositories/transfers.ts";
 import { AppError } from "../../../errors.ts";
 import type { ForgeCaller } from "../../caller.ts";
-import { createTransferLimiter } from "../../git/transfer-limiter.ts";
+import { createTransferLimiter } from "../transfer-limiter.ts";
 import { openRepository, type OpenedRepository } from "../open-repository.ts";
 import type { ForgeUrls } from "../../urls.ts";
 import { findAccess, reaches } from "../access.ts";
@@ -25,7 +25,7 @@ import {
   type CreateRepositoryOptions,
 } from "../create-repository.ts";
 import { assertMayBePrivate, type RepositoryPath } from "../repositories.service.ts";
-import { getVisibleAccount } from "../repository-lists.service.ts";
+import { getVisibleAccount } from "../../accounts/users.service.ts";
 import type { RepositoryDetails } from "../repository.view.ts";
 import { keepsCode } from "../repository-settings.view.ts";
 import { createExpansion } from "./expansion.ts";

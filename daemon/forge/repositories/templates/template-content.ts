@@ -10,7 +10,7 @@ import {
   writeCommit,
 } from "../../../../storage/git/write-commit.ts";
 import { AppError } from "../../../errors.ts";
-import { cleanNewPath } from "../../code/paths.ts";
+import { cleanNewPath } from "../paths.ts";
 import { compileGlob } from "../../../utilities/glob.ts";
 import { type Expand, toSafePath } from "./expansion.ts";
 

@@ -3,7 +3,7 @@ import {
   createStreamLimiter,
   createTransferLimiter,
   type TransferClient,
-} from "../../../../../daemon/forge/git/transfer-limiter.ts";
+} from "../../../../../daemon/forge/repositories/transfer-limiter.ts";
 import type { AppError } from "../../../../../daemon/errors.ts";
 
 const unused = () => undefined;

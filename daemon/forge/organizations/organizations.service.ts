@@ -14,11 +14,11 @@ import {
 import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/user-facets.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { openOrganization } from "../organizations/organization-access.ts";
+import { openOrganization } from "./organization-access.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { nameTakenText, targetIsOrganization, userNotFound } from "../refusals.ts";
-import { assertUsableName } from "./names.ts";
-import { isPublicOnly } from "./scopes.ts";
+import { assertUsableName } from "../accounts/names.ts";
+import { isPublicOnly } from "../accounts/scopes.ts";
 
 /** An organization to be created. A text that the request omits is empty. */
 export interface NewOrganization {
