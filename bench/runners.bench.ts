@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { clientEnvironment } from "../test/support/forge/git-client.ts";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { runnerService } from "../daemon/forge/actions/protocol/schema.ts";
+import { runnerService } from "../daemon/workflows/runner-messages.ts";
 import { makeHome } from "./daemon.ts";
 import { atMost, median, report } from "./measure.ts";
 

@@ -7,7 +7,7 @@ import {
   type MessageShape,
   toBinary,
 } from "@bufbuild/protobuf";
-import { runnerService } from "../../daemon/forge/actions/protocol/schema.ts";
+import { runnerService } from "../../daemon/workflows/runner-messages.ts";
 import { clientHeaders } from "../client/client.ts";
 import type { Transport } from "../client/transport.ts";
 import { CliError } from "../errors.ts";

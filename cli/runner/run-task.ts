@@ -1,7 +1,7 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { Result, type WireTask } from "../../daemon/forge/actions/protocol/schema.ts";
-import { toText } from "../../daemon/forge/actions/workflows/expressions/values.ts";
-import { evaluateDeep, isMapping } from "../../daemon/forge/actions/workflows/mapping.ts";
+import { Result, type WireTask } from "../../daemon/workflows/runner-messages.ts";
+import { toText } from "../../daemon/workflows/expressions/values.ts";
+import { evaluateDeep, isMapping } from "../../daemon/workflows/mapping.ts";
 import type { System } from "../system.ts";
 import { createJobLog, type JobLog } from "./job/job-log.ts";
 import { type JobPayload, parsePayload, toMapping } from "./job/payload.ts";

@@ -3,7 +3,7 @@
 // here.
 import { join } from "node:path";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { type WireTask, Result } from "../../daemon/forge/actions/protocol/schema.ts";
+import { type WireTask, Result } from "../../daemon/workflows/runner-messages.ts";
 import { CliError, toCliError } from "../errors.ts";
 import type { System } from "../system.ts";
 import { toGithub } from "./job/task-contexts.ts";

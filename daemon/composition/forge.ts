@@ -10,7 +10,7 @@ import { avatarRoutes } from "../forge/accounts/profile.routes.ts";
 import { createForgeActions, type ForgeActions } from "../forge/actions/actions.ts";
 import { createForgeActivities } from "../forge/activities/activities.ts";
 import { createCode } from "../forge/code/code.ts";
-import { createCompute } from "../forge/compute/compute.ts";
+import { createCompute } from "../forge/compute.ts";
 import { createCommitFinder, createPushReader } from "../forge/git/commit-readers.ts";
 import { gitRoutes } from "../forge/git/git.routes.ts";
 import { createPushHook } from "../forge/git/push-hook.ts";
@@ -106,7 +106,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
   const folders = createRepositoryFolders({ db, git, files, newId, log, isAlone, jobs: queue });
   const { locate } = folders;
 
-  const compute = createCompute();
+  const compute = createCompute({ workerUrl: new URL("./compute.worker.ts", import.meta.url) });
   const dispatcher = openGuardedDispatcher(deps);
   const readPush = createPushReader({ git, locate });
   const hooks = createForgeHooks({

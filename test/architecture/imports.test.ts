@@ -106,9 +106,9 @@ const rules: readonly Rule[] = [
   },
   {
     name: "what runs workflows on both sides of the wire is pure",
-    of: /^daemon\/forge\/actions\/(workflows\/|protocol\/schema\.ts$)/,
+    of: /^daemon\/workflows\//,
     refuses: ({ target }) =>
-      !/^(yaml|@bufbuild\/protobuf.*|daemon\/forge\/actions\/workflows\/.+|daemon\/utilities\/automaton\.ts)$/.test(
+      !/^(yaml|@bufbuild\/protobuf.*|daemon\/workflows\/.+|daemon\/utilities\/automaton\.ts)$/.test(
         target,
       ),
     because:
@@ -119,9 +119,7 @@ const rules: readonly Rule[] = [
     of: /^cli\/runner\//,
     refuses: ({ target }) =>
       isOurs(target) &&
-      !/^(cli\/|storage\/start-process\.ts$|daemon\/settings\/|daemon\/forge\/actions\/(workflows\/|protocol\/schema\.ts$))/.test(
-        target,
-      ),
+      !/^(cli\/|storage\/start-process\.ts$|daemon\/(settings|workflows)\/)/.test(target),
     because: "it talks to daemons over the wire as any runner does, of other versions too",
   },
   {

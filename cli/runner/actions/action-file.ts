@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { ExpressionValue } from "../../../daemon/forge/actions/workflows/expressions/values.ts";
-import { isMapping, type Mapping } from "../../../daemon/forge/actions/workflows/mapping.ts";
+import type { ExpressionValue } from "../../../daemon/workflows/expressions/values.ts";
+import { isMapping, type Mapping } from "../../../daemon/workflows/mapping.ts";
 import {
   parseYaml,
   PayloadError,

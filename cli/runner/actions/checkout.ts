@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import type { Mapping } from "../../../daemon/forge/actions/workflows/mapping.ts";
+import type { Mapping } from "../../../daemon/workflows/mapping.ts";
 import { removeFolder } from "../files/job-folders.ts";
 import { type Performed, StepError, type StepRun } from "../job/step-run.ts";
 

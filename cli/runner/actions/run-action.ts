@@ -1,5 +1,5 @@
 import { join, posix } from "node:path";
-import type { ExpressionValue } from "../../../daemon/forge/actions/workflows/expressions/values.ts";
+import type { ExpressionValue } from "../../../daemon/workflows/expressions/values.ts";
 import { toToolkitVariables } from "../job/environment.ts";
 import {
   type Performed,

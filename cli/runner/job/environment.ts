@@ -1,4 +1,4 @@
-import type { Mapping } from "../../../daemon/forge/actions/workflows/mapping.ts";
+import type { Mapping } from "../../../daemon/workflows/mapping.ts";
 import type { CommandFiles } from "./command-files.ts";
 import type { Contexts } from "./evaluation.ts";
 import type { JobSession } from "./session.ts";

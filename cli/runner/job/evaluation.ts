@@ -2,19 +2,15 @@ import {
   evaluateCondition,
   evaluateTemplate,
   type Scope,
-} from "../../../daemon/forge/actions/workflows/expressions/evaluate.ts";
+} from "../../../daemon/workflows/expressions/evaluate.ts";
 import {
   type ConditionState,
   ExpressionError,
   type ExpressionValue,
   isTruthy,
   toText,
-} from "../../../daemon/forge/actions/workflows/expressions/values.ts";
-import {
-  evaluateDeep,
-  isMapping,
-  type Mapping,
-} from "../../../daemon/forge/actions/workflows/mapping.ts";
+} from "../../../daemon/workflows/expressions/values.ts";
+import { evaluateDeep, isMapping, type Mapping } from "../../../daemon/workflows/mapping.ts";
 import type { Sleep } from "../retry.ts";
 import { hashFiles } from "./hash-files.ts";
 

@@ -1,7 +1,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { isAbsolute, join, relative, sep } from "node:path";
-import { ExpressionError } from "../../../daemon/forge/actions/workflows/expressions/values.ts";
-import { compileFilter } from "../../../daemon/forge/actions/workflows/filter-patterns.ts";
+import { ExpressionError } from "../../../daemon/workflows/expressions/values.ts";
+import { compileFilter } from "../../../daemon/workflows/filter-patterns.ts";
 import {
   findRealPath,
   JobFileError,

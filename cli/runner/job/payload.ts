@@ -1,6 +1,6 @@
 import { parse } from "yaml";
-import type { ExpressionValue } from "../../../daemon/forge/actions/workflows/expressions/values.ts";
-import { isMapping, type Mapping } from "../../../daemon/forge/actions/workflows/mapping.ts";
+import type { ExpressionValue } from "../../../daemon/workflows/expressions/values.ts";
+import { isMapping, type Mapping } from "../../../daemon/workflows/mapping.ts";
 
 /** A job as the daemon assigns it: a workflow with only this job. Values may be expressions. */
 export interface JobPayload {

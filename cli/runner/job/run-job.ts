@@ -1,4 +1,4 @@
-import type { WireTask } from "../../../daemon/forge/actions/protocol/schema.ts";
+import type { WireTask } from "../../../daemon/workflows/runner-messages.ts";
 import { runPosts } from "../actions/run-action.ts";
 import { createRepositories } from "../actions/repositories.ts";
 import type { JobProcesses } from "../places/job-processes.ts";

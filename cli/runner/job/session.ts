@@ -1,8 +1,8 @@
 import type {
   ConditionState,
   ExpressionValue,
-} from "../../../daemon/forge/actions/workflows/expressions/values.ts";
-import type { Mapping } from "../../../daemon/forge/actions/workflows/mapping.ts";
+} from "../../../daemon/workflows/expressions/values.ts";
+import type { Mapping } from "../../../daemon/workflows/mapping.ts";
 import type { Repositories } from "../actions/repositories.ts";
 import type { JobFolders, Place } from "../places/place.ts";
 import type { Masker } from "../report/masker.ts";

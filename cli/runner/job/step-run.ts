@@ -1,4 +1,4 @@
-import { ExpressionError } from "../../../daemon/forge/actions/workflows/expressions/values.ts";
+import { ExpressionError } from "../../../daemon/workflows/expressions/values.ts";
 import { JobFileError } from "../files/job-files.ts";
 import { PlaceError } from "../places/place.ts";
 import {

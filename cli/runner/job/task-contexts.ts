@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import type { WireTask } from "../../../daemon/forge/actions/protocol/schema.ts";
-import { Result } from "../../../daemon/forge/actions/protocol/schema.ts";
-import { toTypedInput } from "../../../daemon/forge/actions/workflows/dispatch-inputs.ts";
-import { isMapping, type Mapping } from "../../../daemon/forge/actions/workflows/mapping.ts";
+import type { WireTask } from "../../../daemon/workflows/runner-messages.ts";
+import { Result } from "../../../daemon/workflows/runner-messages.ts";
+import { toTypedInput } from "../../../daemon/workflows/dispatch-inputs.ts";
+import { isMapping, type Mapping } from "../../../daemon/workflows/mapping.ts";
 import { createJobFile } from "../files/job-files.ts";
 import type { JobFolders, Place } from "../places/place.ts";
 import type { Contexts } from "./evaluation.ts";

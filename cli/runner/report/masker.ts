@@ -3,8 +3,8 @@ import {
   createSecretIndex,
   type SecretIndex,
   type SecretRange,
-} from "../../../daemon/forge/actions/workflows/secret-index.ts";
-import { toEncodedForms } from "../../../daemon/forge/actions/workflows/secret-forms.ts";
+} from "../../../daemon/workflows/secret-index.ts";
+import { toEncodedForms } from "../../../daemon/workflows/secret-forms.ts";
 
 /** Replaces secrets in texts that are sent to the daemon. */
 export interface Masker {

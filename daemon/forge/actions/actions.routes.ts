@@ -1,5 +1,5 @@
 // daemon/forge/actions: workflows. Pushes make runs, runners take their jobs and report.
-// Start here: every route. actions.ts wires up the room: workflows/ parses files, runs/ decides jobs, runners/ hands
+// Start here: every route. actions.ts wires up the room: runs/ decides jobs, runners/ hands
 // them out, protocol/ implements the protocol of the runners.
 import { listJobs, listRuns } from "../../contract/forge/actions/actions.ts";
 import {

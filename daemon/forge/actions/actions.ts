@@ -12,7 +12,7 @@ import type { PublishStatus } from "../statuses/statuses.service.ts";
 import type { RepositoryEvents } from "../repositories/events.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { actionRoutes } from "./actions.routes.ts";
-import type { Compute } from "../compute/compute.ts";
+import type { Compute } from "../compute.ts";
 import { createActions } from "./actions.service.ts";
 import type { ActingUser } from "../caller.ts";
 import { createArtifactAddresses } from "./artifacts/artifact-addresses.ts";

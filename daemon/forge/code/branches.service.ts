@@ -9,7 +9,7 @@ import {
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { WriteRefs, WriteRefsOutcome } from "../git/write-refs.ts";
-import type { Compute } from "../compute/compute.ts";
+import type { Compute } from "../compute.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { reaches } from "../repositories/access.ts";

@@ -6,7 +6,7 @@ import type { Git } from "../../../storage/git/git.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { Route } from "../../http/handle.ts";
-import type { Compute } from "../compute/compute.ts";
+import type { Compute } from "../compute.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import { createStreamLimiter } from "../repositories/transfer-limiter.ts";
 import type { WriteRefs } from "../git/write-refs.ts";

@@ -76,6 +76,7 @@ interface EditorConfigOf {
 
 /** `readEditorConfig` for a worker thread: each section is a pattern from a user. */
 export const editorConfigOf = {
+  name: "editorConfigOf",
   cost: ({ text, path }: EditorConfigOf) => text.length * path.length,
   length: ({ text, path }: EditorConfigOf) => text.length + path.length,
   run: ({ text, path }: EditorConfigOf) => readEditorConfig(text, path),

@@ -1,7 +1,8 @@
+import { editorConfigOf } from "./editor-config.ts";
 import { readBlob } from "../../../storage/git/objects.ts";
 import { findEntries } from "../../../storage/git/trees.ts";
 import { BLOB_BYTES_MAX } from "../../contract/forge/code/objects.ts";
-import type { Compute } from "../compute/compute.ts";
+import type { Compute } from "../compute.ts";
 import { AppError } from "../../errors.ts";
 import type { Contents, ContentsList } from "./contents.service.ts";
 import type { CodeAccess, CodeRequest } from "./open-code.ts";
@@ -74,7 +75,7 @@ export function createSeveralFiles({
         const text = await readBlob(git, entry.id, { ...options, bytesMax });
         const input = { text: new TextDecoder().decode(text), path };
         const account = String(code.owned.repository.ownerId);
-        const computed = await compute.run("editorConfigOf", input, account);
+        const computed = await compute.run(editorConfigOf, input, account);
         if (computed.kind === "done") return computed.value;
         throw new AppError("unavailable", `The .editorconfig takes ${computed.reason}.`);
       });

@@ -4,7 +4,7 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Sealer } from "../../../storage/keys/keyring.ts";
 import type { CronTask } from "../../jobs/cron-task.ts";
-import type { Compute } from "../compute/compute.ts";
+import type { Compute } from "../compute.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
 import type { GuardedRequest } from "../../outbound/guarded-request.ts";
 import type { ReadPush } from "../git/commit-readers.ts";

@@ -1,3 +1,4 @@
+import { matchNames } from "../repositories/name-patterns.ts";
 import type { Queries, Transaction } from "../../../storage/engine/database.ts";
 import { insertDelivery } from "../../../storage/tables/forge/hooks/deliveries.ts";
 import { type ForgeHook, listFiringHooks } from "../../../storage/tables/forge/hooks/hooks.ts";
@@ -7,7 +8,7 @@ import type { HookEvent } from "../../contract/forge/hooks/fields.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { ActingUser } from "../caller.ts";
-import type { Compute } from "../compute/compute.ts";
+import type { Compute } from "../compute.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { enqueueDelivery } from "./delivery.ts";
@@ -118,7 +119,7 @@ export function createHookPublisher({
       const patterns = [...filters].filter((filter) => !passesEveryRef(filter));
       const names = toFilteredNames(ref);
       const input = { kind: "filters", patterns, names } as const;
-      const computed = await compute.run("matchNames", input, String(ownerId));
+      const computed = await compute.run(matchNames, input, String(ownerId));
       if (computed.kind === "exceeded")
         throw new Error(`the branch filters of the hooks take ${computed.reason}`);
       const passing = new Set(computed.value.flat());

@@ -4,7 +4,7 @@ import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Route } from "../../http/handle.ts";
 import type { ForgeUrls } from "../urls.ts";
-import type { Compute } from "../compute/compute.ts";
+import type { Compute } from "../compute.ts";
 import type { PackageEvents } from "./events.ts";
 import { genericPackageRoutes } from "./generic.routes.ts";
 import { createGenericPackages } from "./generic.service.ts";

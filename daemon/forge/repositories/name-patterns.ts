@@ -10,6 +10,7 @@ export interface NamesToMatch {
 
 /** Matches many patterns with many names: returns the positions of the matching patterns of each name, in order. */
 export const matchNames = {
+  name: "matchNames",
   // Names of rules without wildcards are compared as a whole.
   cost: ({ kind, patterns, names }: NamesToMatch) =>
     lengthOf(kind === "rules" ? patterns.filter(isPattern) : patterns) * lengthOf(names),

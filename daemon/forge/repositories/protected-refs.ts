@@ -7,7 +7,7 @@ import {
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { AppError } from "../../errors.ts";
 import type { ActingUser } from "../caller.ts";
-import type { Compute } from "../compute/compute.ts";
+import type { Compute } from "../compute.ts";
 import type { RefChange } from "./events.ts";
 import { matchNames } from "./name-patterns.ts";
 import type { UserId, TeamId } from "../../../storage/tables/forge/ids.ts";
@@ -89,7 +89,7 @@ export async function findRules(
   const found = new Map<string, BranchProtection>();
   for (const names of rules.length === 0 ? [] : toBatches(patterns, branches)) {
     const input = { kind: "rules", patterns, names } as const;
-    const computed = await compute.run("matchNames", input, String(ownerId));
+    const computed = await compute.run(matchNames, input, String(ownerId));
     if (computed.kind === "exceeded")
       throw new AppError("unavailable", `The rules of the branches take ${computed.reason}.`);
     for (const [index, positions] of computed.value.entries()) {

@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
-import { runnerService, Result } from "../../../daemon/forge/actions/protocol/schema.ts";
+import { runnerService, Result } from "../../../daemon/workflows/runner-messages.ts";
 import { CliError } from "../../../cli/errors.ts";
 import { runRunner } from "../../../cli/runner/runner.ts";
 import type { RunnerClient } from "../../../cli/runner/protocol-client.ts";

@@ -1,5 +1,5 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { runnerService } from "../../../daemon/forge/actions/protocol/schema.ts";
+import { runnerService } from "../../../daemon/workflows/runner-messages.ts";
 import type { TestAnswer, TestDaemon } from "../daemon.ts";
 
 /** The credentials of a runner's calls. */

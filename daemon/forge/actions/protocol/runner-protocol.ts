@@ -7,9 +7,14 @@ import { AppError } from "../../../errors.ts";
 import type { Logs } from "../runners/logs.service.ts";
 import { type Registration, RunnerRefusal } from "../runners/registration.service.ts";
 import type { AssignedTask, Tasks } from "../runners/tasks.service.ts";
-import { STEPS_MAX } from "../workflows/workflow.ts";
+import { STEPS_MAX } from "../../../workflows/workflow.ts";
 import { createVersionWatch } from "./version-watch.ts";
-import { pingService, Result, runnerService, type TaskState } from "./schema.ts";
+import {
+  pingService,
+  Result,
+  runnerService,
+  type TaskState,
+} from "../../../workflows/runner-messages.ts";
 import { toTaskId } from "../../../../storage/tables/forge/ids.ts";
 
 export interface RunnerProtocolDeps {

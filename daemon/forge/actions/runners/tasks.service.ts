@@ -39,10 +39,10 @@ import type { Secrets } from "../secrets/secrets.service.ts";
 import { hashTaskToken } from "../secrets/task-tokens.ts";
 import { toScopedPermissions, toScopedSecrets } from "../secrets/call-grants.ts";
 import { readVariables } from "../secrets/variables.service.ts";
-import type { Need } from "../workflows/evaluation.ts";
-import { toPayload } from "../workflows/payload.ts";
-import { isMapping, type Mapping } from "../workflows/mapping.ts";
-import type { JobDefinition } from "../workflows/workflow.ts";
+import type { Need } from "../../../workflows/evaluation.ts";
+import { toPayload } from "../../../workflows/payload.ts";
+import { isMapping, type Mapping } from "../../../workflows/mapping.ts";
+import type { JobDefinition } from "../../../workflows/workflow.ts";
 import { RunnerRefusal } from "./registration.service.ts";
 import type { TaskId, JobId, RunnerId } from "../../../../storage/tables/forge/ids.ts";
 

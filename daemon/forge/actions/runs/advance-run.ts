@@ -21,7 +21,7 @@ import {
   listTasksOfJobs,
   updateTask,
 } from "../../../../storage/tables/forge/actions/tasks.ts";
-import { type ExpandedJob, toExpandable } from "../workflows/expand-job.ts";
+import { type ExpandedJob, toExpandable } from "../../../workflows/expand-job.ts";
 import { createCalls } from "./calls.ts";
 import { findCalled, findScope, type JobScope } from "./job-scopes.ts";
 import { RUN_JOBS_MAX, toJobName } from "./new-jobs.ts";

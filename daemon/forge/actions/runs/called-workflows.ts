@@ -11,9 +11,9 @@ import type { FindCommit } from "../../git/commit-readers.ts";
 import { findAccess, isPublic, reaches } from "../../repositories/access.ts";
 import type { OwnedRepository } from "../../repositories/events.ts";
 import { type ForgeUrls, toUrl } from "../../urls.ts";
-import { findCallError, type JobCall, parseUses } from "../workflows/workflow-call.ts";
-import type { JobDefinition, Workflow } from "../workflows/workflow.ts";
-import { WORKFLOW_BYTES_MAX } from "../workflows/yaml-source.ts";
+import { findCallError, type JobCall, parseUses } from "../../../workflows/workflow-call.ts";
+import type { JobDefinition, Workflow } from "../../../workflows/workflow.ts";
+import { WORKFLOW_BYTES_MAX } from "../../../workflows/yaml-source.ts";
 import type { WorkflowFileDeps } from "./workflow-files.ts";
 
 export interface CalledWorkflowsDeps extends WorkflowFileDeps {

@@ -1,3 +1,4 @@
+import { evaluateInThread } from "../../../workflows/evaluation.ts";
 import { z } from "zod";
 import type { Database, Transaction } from "../../../../storage/engine/database.ts";
 import { findRun } from "../../../../storage/tables/forge/actions/runs.ts";
@@ -5,13 +6,13 @@ import { type RunId, toRunId } from "../../../../storage/tables/forge/ids.ts";
 import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import { type JobKind, parsePayload } from "../../../jobs/job-kind.ts";
 import type { Enqueue } from "../../../jobs/queue.ts";
-import type { Compute } from "../../compute/compute.ts";
+import type { Compute } from "../../compute.ts";
 import {
   type EvaluationRequest,
   type EvaluationResult,
   evaluateRequest,
-} from "../workflows/evaluation.ts";
-import { createWork, type Work, WorkExceeded } from "../workflows/expressions/work.ts";
+} from "../../../workflows/evaluation.ts";
+import { createWork, type Work, WorkExceeded } from "../../../workflows/expressions/work.ts";
 
 /** An evaluation that a transaction needs. */
 export interface Evaluation {
@@ -113,7 +114,7 @@ export function createEvaluator({
         });
         const results = new Map<string, EvaluationResult>();
         for (const [key, request] of deferred)
-          results.set(key, await evaluateInThread(request, String(repository.ownerId)));
+          results.set(key, await evaluate(request, String(repository.ownerId)));
         if (results.size === 0) return;
         await db.transaction(async (tx) => {
           begin(tx, { results, deferred: undefined });
@@ -123,11 +124,8 @@ export function createEvaluator({
     }),
   };
 
-  async function evaluateInThread(
-    request: EvaluationRequest,
-    account: string,
-  ): Promise<EvaluationResult> {
-    const computed = await compute.run("evaluateRequest", request, account);
+  async function evaluate(request: EvaluationRequest, account: string): Promise<EvaluationResult> {
+    const computed = await compute.run(evaluateInThread, request, account);
     return computed.kind === "done"
       ? computed.value
       : { kind: "failed", reason: `evaluating the expressions takes ${computed.reason}` };

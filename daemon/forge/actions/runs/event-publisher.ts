@@ -7,7 +7,7 @@ import type { Enqueue } from "../../../jobs/queue.ts";
 import { toPackagePayload } from "../../hooks/payloads.view.ts";
 import type { HookPublisher, PublishedEvent } from "../../hooks/publisher.ts";
 import type { ForgeUrls } from "../../urls.ts";
-import { isMapping, type Mapping, toJsonMapping } from "../workflows/mapping.ts";
+import { isMapping, type Mapping, toJsonMapping } from "../../../workflows/mapping.ts";
 
 /** Maps events of hooks to events in `on`. Pushes, created and deleted refs come from the push itself. */
 const WORKFLOW_EVENTS: Partial<Record<HookEvent, string>> = {

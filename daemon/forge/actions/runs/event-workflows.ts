@@ -1,3 +1,4 @@
+import { matchActivity } from "../../../workflows/triggers.ts";
 import { createHash } from "node:crypto";
 import type { Database } from "../../../../storage/engine/database.ts";
 import { findUserById, type ForgeUser } from "../../../../storage/tables/forge/accounts/users.ts";
@@ -7,10 +8,10 @@ import { listDisabledWorkflows } from "../../../../storage/tables/forge/actions/
 import { type RepositoryId, toUserId, toRunId } from "../../../../storage/tables/forge/ids.ts";
 import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import { type JobKind, parsePayload } from "../../../jobs/job-kind.ts";
-import type { Compute } from "../../compute/compute.ts";
+import type { Compute } from "../../compute.ts";
 import type { FindCommit } from "../../git/commit-readers.ts";
-import { isMapping, type Mapping } from "../workflows/mapping.ts";
-import { toActivity } from "../workflows/triggers.ts";
+import { isMapping, type Mapping } from "../../../workflows/mapping.ts";
+import { toActivity } from "../../../workflows/triggers.ts";
 import type { ResolveCalls } from "./called-workflows.ts";
 import { EVENT_JOB, eventJobSchema } from "./event-publisher.ts";
 import type { StartRun } from "./start-run.ts";
@@ -76,7 +77,7 @@ export function createEventWorkflows(deps: EventWorkflowsDeps) {
       const filters = workflow.triggers[event];
       if (filters === undefined) continue;
       const activity = toActivity(event, payload);
-      const matched = await compute.run("matchActivity", { filters, activity }, String(owner.id));
+      const matched = await compute.run(matchActivity, { filters, activity }, String(owner.id));
       if (matched.kind === "done" && !matched.value) continue;
       const source = { owned, commit: head.id, folder, file, actor };
       const resolved =

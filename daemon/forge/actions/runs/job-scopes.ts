@@ -1,6 +1,6 @@
 import type { ActionJob } from "../../../../storage/tables/forge/actions/jobs.ts";
-import { isMapping, type Mapping } from "../workflows/mapping.ts";
-import type { JobDefinition, Workflow } from "../workflows/workflow.ts";
+import { isMapping, type Mapping } from "../../../workflows/mapping.ts";
+import type { JobDefinition, Workflow } from "../../../workflows/workflow.ts";
 import type { OpenRun } from "./open-run.ts";
 
 /** The definition of a run's job, and the contexts of its expressions. */

@@ -18,7 +18,7 @@ import type { FindCommit } from "../../git/commit-readers.ts";
 import type { HookPublisher } from "../../hooks/publisher.ts";
 import type { PublishStatus } from "../../statuses/statuses.service.ts";
 import { type ForgeUrls, toUrl } from "../../urls.ts";
-import { isMapping } from "../workflows/mapping.ts";
+import { isMapping } from "../../../workflows/mapping.ts";
 import type { RunReports } from "./advance-run.ts";
 import { loadRepositories } from "./run-records.ts";
 

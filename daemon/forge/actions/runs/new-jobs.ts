@@ -1,8 +1,8 @@
 import type { Transaction } from "../../../../storage/engine/database.ts";
 import { type ActionJob, insertJob } from "../../../../storage/tables/forge/actions/jobs.ts";
 import type { ActionRun } from "../../../../storage/tables/forge/actions/runs.ts";
-import type { ExpressionValue } from "../workflows/expressions/values.ts";
-import type { JobDefinition } from "../workflows/workflow.ts";
+import type { ExpressionValue } from "../../../workflows/expressions/values.ts";
+import type { JobDefinition } from "../../../workflows/workflow.ts";
 
 /**
  * Maximum number of jobs of one attempt, with each combination of a matrix counted, as in Gitea: every decision reads

@@ -7,10 +7,10 @@ import { findRepositoryById } from "../../../../storage/tables/forge/repositorie
 import { readVariables } from "../secrets/variables.service.ts";
 import type { OwnedRepository } from "../../repositories/events.ts";
 import type { ForgeUrls } from "../../urls.ts";
-import type { ExpressionValue } from "../workflows/expressions/values.ts";
-import { toInputsContext } from "../workflows/dispatch-inputs.ts";
-import { isMapping, type Mapping } from "../workflows/mapping.ts";
-import type { Workflow } from "../workflows/workflow.ts";
+import type { ExpressionValue } from "../../../workflows/expressions/values.ts";
+import { toInputsContext } from "../../../workflows/dispatch-inputs.ts";
+import { isMapping, type Mapping } from "../../../workflows/mapping.ts";
+import type { Workflow } from "../../../workflows/workflow.ts";
 import { toGithubContext } from "./run-contexts.ts";
 import type { UserId, RunId } from "../../../../storage/tables/forge/ids.ts";
 

@@ -1,3 +1,4 @@
+import { matchPush } from "../../../workflows/triggers.ts";
 import { createHash } from "node:crypto";
 import type { Database } from "../../../../storage/engine/database.ts";
 import { findUserById } from "../../../../storage/tables/forge/accounts/users.ts";
@@ -7,11 +8,11 @@ import type { Enqueue } from "../../../jobs/queue.ts";
 import { type PushCommits, type ReadPush, readPushedPaths } from "../../git/commit-readers.ts";
 import { toPushDetails } from "../../hooks/payloads.view.ts";
 import { toPushedCommits } from "../../hooks/pushed-commits.ts";
-import type { Compute } from "../../compute/compute.ts";
+import type { Compute } from "../../compute.ts";
 import { createPushJob, type PublishedPush } from "../../git/push-jobs.ts";
 import type { RefChange } from "../../repositories/events.ts";
 import type { ForgeUrls } from "../../urls.ts";
-import { type Mapping, toJsonMapping } from "../workflows/mapping.ts";
+import { type Mapping, toJsonMapping } from "../../../workflows/mapping.ts";
 import type { ResolveCalls } from "./called-workflows.ts";
 import type { EventWorkflows } from "./event-workflows.ts";
 import {
@@ -159,7 +160,7 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
     if (filters === undefined) return;
     if (trigger.event === "push") {
       const pushed = { ref: trigger.ref, paths };
-      const matched = await compute.run("matchPush", { filters, pushed }, String(owned.owner.id));
+      const matched = await compute.run(matchPush, { filters, pushed }, String(owned.owner.id));
       if (matched.kind === "exceeded") {
         const reason = `${file}: matching the filters of on.push takes ${matched.reason}`;
         await db.transaction((tx) => starter.fail(tx, trigger, reason));

@@ -16,7 +16,7 @@ import { isFinal } from "../../../../storage/tables/forge/actions/statuses.ts";
 import { listDisabledWorkflows } from "../../../../storage/tables/forge/actions/workflows.ts";
 import { AppError } from "../../../errors.ts";
 import { orNotFound } from "../../refusals.ts";
-import type { Workflow } from "../workflows/workflow.ts";
+import type { Workflow } from "../../../workflows/workflow.ts";
 import type { RunEngine } from "./advance-run.ts";
 import { findCalled, findScope } from "./job-scopes.ts";
 import { insertBlockedJob } from "./new-jobs.ts";

@@ -12,10 +12,10 @@ import {
   type Need,
   type NeedResult,
   type StoredNeed,
-} from "../workflows/evaluation.ts";
-import type { ConditionState } from "../workflows/expressions/values.ts";
-import { isMapping, type Mapping } from "../workflows/mapping.ts";
-import type { JobDefinition, Workflow } from "../workflows/workflow.ts";
+} from "../../../workflows/evaluation.ts";
+import type { ConditionState } from "../../../workflows/expressions/values.ts";
+import { isMapping, type Mapping } from "../../../workflows/mapping.ts";
+import type { JobDefinition, Workflow } from "../../../workflows/workflow.ts";
 
 /** The values from which the contexts of a run are created. */
 export interface RunOrigin {

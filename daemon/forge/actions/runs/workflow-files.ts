@@ -6,7 +6,7 @@ import type { ForgeCaller } from "../../caller.ts";
 import { openRepository, type OpenedRepository } from "../../repositories/open-repository.ts";
 import { notFound } from "../../refusals.ts";
 import type { RepositoryPath } from "../../repositories/repositories.service.ts";
-import { WORKFLOW_BYTES_MAX } from "../workflows/yaml-source.ts";
+import { WORKFLOW_BYTES_MAX } from "../../../workflows/yaml-source.ts";
 import type { WorkflowParser } from "./workflow-parser.ts";
 
 /** Maximum number of workflow files of one commit; a push of more has a failed run that says so (docs/workflows.md). */

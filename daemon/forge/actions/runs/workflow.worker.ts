@@ -1,6 +1,6 @@
 import { serveThread } from "../../../jobs/serve-thread.ts";
-import { parseWorkflow, type Workflow } from "../workflows/workflow.ts";
-import { WorkflowError } from "../workflows/yaml-source.ts";
+import { parseWorkflow, type Workflow } from "../../../workflows/workflow.ts";
+import { WorkflowError } from "../../../workflows/yaml-source.ts";
 import { nextCronTime } from "./cron-times.ts";
 
 /** Why a file is invalid, and the line, which counts from 1. */

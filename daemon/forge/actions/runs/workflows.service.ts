@@ -16,7 +16,7 @@ import { assertReaches } from "../../repositories/access.ts";
 import type { OwnedRepository } from "../../repositories/events.ts";
 import { refusing } from "../../repositories/git-refusals.ts";
 import type { RepositoryPath } from "../../repositories/repositories.service.ts";
-import { readDispatchInputs } from "../workflows/dispatch-inputs.ts";
+import { readDispatchInputs } from "../../../workflows/dispatch-inputs.ts";
 import type { ResolveCalls } from "./called-workflows.ts";
 import { openForActions, readWorkflowFiles, type WorkflowFileDeps } from "./workflow-files.ts";
 import type { StartRun } from "./start-run.ts";

@@ -1,5 +1,5 @@
 import type { JobScope } from "../runs/job-scopes.ts";
-import { passSecrets } from "../workflows/workflow-call.ts";
+import { passSecrets } from "../../../workflows/workflow-call.ts";
 import {
   limitPermissions,
   type TokenPermissions,

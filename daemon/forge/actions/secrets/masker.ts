@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { createLruCache } from "../../../utilities/lru-cache.ts";
-import { toEncodedForms } from "../workflows/secret-forms.ts";
-import { createSecretIndex, type SecretRange } from "../workflows/secret-index.ts";
+import { toEncodedForms } from "../../../workflows/secret-forms.ts";
+import { createSecretIndex, type SecretRange } from "../../../workflows/secret-index.ts";
 
 /** The text that replaces a secret in a log. */
 const MASK = "***";
@@ -38,6 +38,7 @@ export function createMaskRows() {
     lengthMax: CACHED_CHARACTERS_MAX,
   });
   return {
+    name: "maskRows",
     cost: ({ secrets, rows }: MaskRequest) =>
       STEPS_PER_SECRET_CHARACTER * sumLengths(secrets) + STEPS_PER_ROW_CHARACTER * sumLengths(rows),
     length: ({ secrets, rows }: MaskRequest) => sumLengths(secrets) + sumLengths(rows),

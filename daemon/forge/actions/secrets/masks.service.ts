@@ -1,7 +1,8 @@
+import { createMaskRows } from "./masker.ts";
 import { z } from "zod";
 import { parseColumn } from "../../../../storage/engine/json-column.ts";
 import type { SealAgain, Sealer } from "../../../../storage/keys/keyring.ts";
-import type { Compute } from "../../compute/compute.ts";
+import type { Compute } from "../../compute.ts";
 import { type TaskId, toTaskId, type UserId } from "../../../../storage/tables/forge/ids.ts";
 
 /**
@@ -43,6 +44,8 @@ export function createMasks({
   const seal = (taskId: TaskId, masks: StoredMasks) =>
     sealer.seal(PURPOSE, JSON.stringify(masks), toRow(taskId));
 
+  const maskRows = createMaskRows();
+
   return {
     /** Seals the secrets of a task. With more than the maximum, the log of the task is withheld. */
     seal: (taskId: TaskId, secrets: readonly string[]): string =>
@@ -65,7 +68,7 @@ export function createMasks({
         return { rows: rows.map(() => TOO_MANY), sealedMasks: seal(taskId, masks) };
       const { secrets } = masks;
       const request = { secrets, rows, pending: stored.pending };
-      const masked = await compute.run("maskRows", request, String(ownerId));
+      const masked = await compute.run(maskRows, request, String(ownerId));
       const { rows: shown, pending } =
         masked.kind === "done"
           ? masked.value

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { ExpressionValue } from "../workflows/expressions/values.ts";
-import { isMapping } from "../workflows/mapping.ts";
+import type { ExpressionValue } from "../../../workflows/expressions/values.ts";
+import { isMapping } from "../../../workflows/mapping.ts";
 
 /** The units that a workflow may grant its jobs. Other units of the public documentation have no effect. */
 export const tokenUnits = [

@@ -2,9 +2,9 @@ import type {
   WireIssueConfig,
   WireIssueTemplate,
 } from "../../../contract/forge/code/issue-templates.ts";
-import type { ExpressionValue } from "../../actions/workflows/expressions/values.ts";
-import { isMapping, type Mapping } from "../../actions/workflows/mapping.ts";
-import { parseYaml, WorkflowError } from "../../actions/workflows/yaml-source.ts";
+import type { ExpressionValue } from "../../../workflows/expressions/values.ts";
+import { isMapping, type Mapping } from "../../../workflows/mapping.ts";
+import { parseYaml, WorkflowError } from "../../../workflows/yaml-source.ts";
 import { findFieldFault } from "./template-fields.ts";
 
 /** A file of a folder of templates. */

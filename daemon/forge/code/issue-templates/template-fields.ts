@@ -1,6 +1,6 @@
 import type { WireIssueTemplate } from "../../../contract/forge/code/issue-templates.ts";
-import type { ExpressionValue } from "../../actions/workflows/expressions/values.ts";
-import { isMapping, type Mapping } from "../../actions/workflows/mapping.ts";
+import type { ExpressionValue } from "../../../workflows/expressions/values.ts";
+import { isMapping, type Mapping } from "../../../workflows/mapping.ts";
 
 type Field = NonNullable<WireIssueTemplate["body"]>[number];
 

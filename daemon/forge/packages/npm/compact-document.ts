@@ -18,6 +18,7 @@ const ATTACHMENTS_KEPT = 2;
  * several versions only the names and deprecations are left.
  */
 export const compactNpmDocument = {
+  name: "compactNpmDocument",
   cost: (text: string) => text.length,
   length: (text: string) => text.length,
   run(text: string): CompactDocument {

@@ -27,7 +27,7 @@ import {
 import type { ForgeUser } from "../../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../../errors.ts";
 import type { ForgeCaller } from "../../caller.ts";
-import type { Compute } from "../../compute/compute.ts";
+import type { Compute } from "../../compute.ts";
 import { notFound } from "../../refusals.ts";
 import type { ForgeUrls } from "../../urls.ts";
 import { toRepositoryName } from "../repository-links.ts";

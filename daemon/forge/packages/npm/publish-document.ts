@@ -1,3 +1,4 @@
+import { compactNpmDocument } from "./compact-document.ts";
 import type { Readable } from "node:stream";
 import type {
   ObjectDigests,
@@ -5,7 +6,7 @@ import type {
   ObjectWriter,
 } from "../../../../storage/objects/object-store.ts";
 import { AppError, assertNever } from "../../../errors.ts";
-import type { Compute } from "../../compute/compute.ts";
+import type { Compute } from "../../compute.ts";
 import {
   readChunks,
   type Received,
@@ -76,7 +77,7 @@ export async function readNpmUpload(
 }
 
 async function compact(compute: Compute, text: string, account: string): Promise<unknown> {
-  const computed = await compute.run("compactNpmDocument", text, account);
+  const computed = await compute.run(compactNpmDocument, text, account);
   if (computed.kind === "exceeded")
     throw new AppError("too_large", `The document takes ${computed.reason}.`);
   const document = computed.value;

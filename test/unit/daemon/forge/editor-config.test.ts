@@ -1,7 +1,8 @@
 import { afterAll, expect, test } from "vitest";
-import { createCompute } from "../../../../daemon/forge/compute/compute.ts";
+import { editorConfigOf } from "../../../../daemon/forge/code/editor-config.ts";
+import { createTestCompute } from "../../../support/forge/compute.ts";
 
-const compute = createCompute({ budgetMs: 60_000 });
+const compute = createTestCompute();
 afterAll(() => compute.close());
 
 test("hard sections of an .editorconfig leave the event loop to other work", async () => {
@@ -10,7 +11,7 @@ test("hard sections of an .editorconfig leave the event loop to other work", asy
   let turns = 0;
   const timer = setInterval(() => (turns += 1), 1);
   const input = { text: `[*]\ncharset = utf-8\n${hard}`, path: `${"a".repeat(4_000)}b` };
-  const computed = await compute.run("editorConfigOf", input, "1");
+  const computed = await compute.run(editorConfigOf, input, "1");
   clearInterval(timer);
   expect(computed).toEqual({ kind: "done", value: { charset: "utf-8" } });
   expect(turns).toBeGreaterThan(5);

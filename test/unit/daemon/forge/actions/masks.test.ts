@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createMasks } from "../../../../../daemon/forge/actions/secrets/masks.service.ts";
-import { type Compute, createCompute } from "../../../../../daemon/forge/compute/compute.ts";
+import type { Compute } from "../../../../../daemon/forge/compute.ts";
+import { createTestCompute } from "../../../../support/forge/compute.ts";
 import type { Sealer } from "../../../../../storage/keys/keyring.ts";
 import { toTaskId, toUserId } from "../../../../../storage/tables/forge/ids.ts";
 
 let compute: Compute;
 beforeAll(() => {
-  compute = createCompute({ budgetMs: 60_000 });
+  compute = createTestCompute();
 });
 afterAll(() => compute.close());
 

@@ -3,7 +3,7 @@ import {
   createWorkflowParser,
   type WorkflowParser,
 } from "../../../../../daemon/forge/actions/runs/workflow-parser.ts";
-import { WORKFLOW_BYTES_MAX } from "../../../../../daemon/forge/actions/workflows/yaml-source.ts";
+import { WORKFLOW_BYTES_MAX } from "../../../../../daemon/workflows/yaml-source.ts";
 import { AppError } from "../../../../../daemon/errors.ts";
 import { toUserId } from "../../../../../storage/tables/forge/ids.ts";
 

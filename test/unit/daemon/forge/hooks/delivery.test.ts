@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createCompute } from "../../../../../daemon/forge/compute/compute.ts";
+import { createTestCompute } from "../../../../support/forge/compute.ts";
 import { createForgeHooks, type ForgeHooks } from "../../../../../daemon/forge/hooks/hooks.ts";
 import { createJobQueue, type JobQueue } from "../../../../../daemon/jobs/queue.ts";
 import type { Log } from "../../../../../daemon/utilities/logging.ts";
@@ -21,7 +21,7 @@ let sent: OutboundRequest[];
 let answers: OutboundOutcome[];
 let queue: JobQueue;
 let forge: ForgeHooks;
-const compute = createCompute();
+const compute = createTestCompute();
 afterAll(() => compute.close());
 
 const answered = (status: number, headers: Record<string, string> = {}): OutboundOutcome => ({

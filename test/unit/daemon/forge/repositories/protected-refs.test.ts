@@ -1,11 +1,11 @@
 import { afterAll, expect, test } from "vitest";
-import { createCompute } from "../../../../../daemon/forge/compute/compute.ts";
+import { createTestCompute } from "../../../../support/forge/compute.ts";
 import { matchNames } from "../../../../../daemon/forge/repositories/name-patterns.ts";
 import { findRules } from "../../../../../daemon/forge/repositories/protected-refs.ts";
 import type { BranchProtection } from "../../../../../storage/tables/forge/repositories/branch-protections.ts";
 import { toUserId } from "../../../../../storage/tables/forge/ids.ts";
 
-const compute = createCompute({ budgetMs: 60_000 });
+const compute = createTestCompute();
 afterAll(() => compute.close());
 
 const repository = { ownerId: toUserId(1) };

@@ -1,13 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import {
-  expandJob,
-  toExpandable,
-} from "../../../../../daemon/forge/actions/workflows/expand-job.ts";
-import { toPayload } from "../../../../../daemon/forge/actions/workflows/payload.ts";
-import { matchesPush } from "../../../../../daemon/forge/actions/workflows/triggers.ts";
-import { parseWorkflow } from "../../../../../daemon/forge/actions/workflows/workflow.ts";
-import { WorkflowError } from "../../../../../daemon/forge/actions/workflows/yaml-source.ts";
+import { expandJob, toExpandable } from "../../../../daemon/workflows/expand-job.ts";
+import { toPayload } from "../../../../daemon/workflows/payload.ts";
+import { matchesPush } from "../../../../daemon/workflows/triggers.ts";
+import { parseWorkflow } from "../../../../daemon/workflows/workflow.ts";
+import { WorkflowError } from "../../../../daemon/workflows/yaml-source.ts";
 import { corpus, refused } from "./workflow-corpus.ts";
 
 const contexts = {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { compileFilter } from "../../../../../daemon/forge/actions/workflows/filter-patterns.ts";
+import { compileFilter } from "../../../../daemon/workflows/filter-patterns.ts";
 
 test.each([
   [["main"], "main", true],

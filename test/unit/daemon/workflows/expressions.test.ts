@@ -3,8 +3,8 @@ import {
   evaluate,
   evaluateCondition,
   evaluateTemplate,
-} from "../../../../../daemon/forge/actions/workflows/expressions/evaluate.ts";
-import type { ExpressionValue } from "../../../../../daemon/forge/actions/workflows/expressions/values.ts";
+} from "../../../../daemon/workflows/expressions/evaluate.ts";
+import type { ExpressionValue } from "../../../../daemon/workflows/expressions/values.ts";
 
 const contexts = {
   github: { ref: "refs/heads/main", event_name: "push", actor: "Mira" },

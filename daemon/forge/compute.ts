@@ -1,18 +1,25 @@
-import { assertNever } from "../../errors.ts";
-import { createThreadPool } from "../../jobs/thread-pool.ts";
-import { threadsUnavailable } from "../refusals.ts";
-import {
-  type ComputeFunction,
-  type ComputeFunctions as Functions,
-  createComputeFunctions,
-} from "./functions.ts";
+import { assertNever } from "../errors.ts";
+import { createThreadPool } from "../jobs/thread-pool.ts";
+import { threadsUnavailable } from "./refusals.ts";
 
-type InputOf<Name extends keyof Functions> = Parameters<Functions[Name]["run"]>[0];
-type OutputOf<Name extends keyof Functions> = ReturnType<Functions[Name]["run"]>;
+/** A pure function over values from users, with an estimate of its work. */
+export interface ComputeFunction<Input, Output> {
+  /** The threads find the function by its name; daemon/composition/compute.worker.ts lists all. */
+  readonly name: string;
+  /**
+   * Returns an upper bound of the work of one call in steps, such as compared characters, without doing that work. A step
+   * takes at most some 10 ns.
+   */
+  readonly cost: (input: Input) => number;
+  /** Returns the characters of the input, which is in memory while it waits for a thread. */
+  readonly length: (input: Input) => number;
+  /** `postMessage` must be able to copy the input and the result. */
+  readonly run: (input: Input) => Output;
+}
 
 /** The input of a thread. */
 export interface ComputeRequest {
-  readonly name: keyof Functions;
+  readonly name: string;
   readonly input: unknown;
 }
 
@@ -29,22 +36,24 @@ export type Computed<Output> =
  */
 export interface Compute {
   /**
-   * Runs one of the `ComputeFunctions`. Throws what the function throws, and `unavailable` with `Retry-After` when too
+   * Runs a function. Throws what the function throws, and `unavailable` with `Retry-After` when too
    * many calls wait or no thread can start. Must not be awaited in a transaction: compute before it, and check in it that
    * the values which were read are still the same.
    * @param account the account that the work is done for, such as `String(owner.id)`. One account uses one thread at a
    * time, and waiting calls are served in turns between accounts
    */
-  run<Name extends keyof Functions>(
-    name: Name,
-    input: InputOf<Name>,
+  run<Input, Output>(
+    called: ComputeFunction<Input, Output>,
+    input: Input,
     account: string,
-  ): Promise<Computed<OutputOf<Name>>>;
+  ): Promise<Computed<Output>>;
   /** Terminates the threads. */
   close(): Promise<void>;
 }
 
 export interface ComputeOptions {
+  /** The entry of the threads: daemon/composition/compute.worker.ts. */
+  readonly workerUrl: URL;
   /** Processor time of one call in a thread. */
   readonly budgetMs?: number;
   /** Calls of at most this cost run on the calling thread: some 2 ms. */
@@ -61,12 +70,12 @@ const WAITING_LENGTH_MAX = 64 * 1024 * 1024;
 
 /** Creates the threads, which start with the first call that needs one. */
 export function createCompute({
+  workerUrl,
   budgetMs = BUDGET_MS,
   inlineCostMax = INLINE_COST_MAX,
-}: ComputeOptions = {}): Compute {
-  const functions = createComputeFunctions();
+}: ComputeOptions): Compute {
   const threads = createThreadPool<ComputeRequest, unknown>({
-    workerUrl: new URL("./compute.worker.ts", import.meta.url),
+    workerUrl,
     workerData: undefined,
     threadsMax: THREADS_MAX,
     runningPerCallerMax: 1,
@@ -79,20 +88,19 @@ export function createCompute({
     resourceLimits: { maxOldGenerationSizeMb: 256 },
   });
   return {
-    async run<Name extends keyof Functions>(
-      name: Name,
-      input: InputOf<Name>,
+    async run<Input, Output>(
+      called: ComputeFunction<Input, Output>,
+      input: Input,
       account: string,
-    ): Promise<Computed<OutputOf<Name>>> {
-      const called = functions[name] as ComputeFunction<InputOf<Name>, OutputOf<Name>>;
+    ): Promise<Computed<Output>> {
       if (called.cost(input) <= inlineCostMax) return { kind: "done", value: called.run(input) };
       const outcome = await threads.run(
-        { name, input },
+        { name: called.name, input },
         { budgetMs, caller: account, size: called.length(input) },
       );
       switch (outcome.kind) {
         case "done":
-          return { kind: "done", value: outcome.value as OutputOf<Name> };
+          return { kind: "done", value: outcome.value as Output };
         case "timed_out":
           return { kind: "exceeded", reason: "too much time" };
         case "out_of_memory":

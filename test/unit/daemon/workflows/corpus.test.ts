@@ -1,20 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { evaluateRequest } from "../../../../../daemon/forge/actions/workflows/evaluation.ts";
-import {
-  expandJob,
-  toExpandable,
-} from "../../../../../daemon/forge/actions/workflows/expand-job.ts";
-import { createWork } from "../../../../../daemon/forge/actions/workflows/expressions/work.ts";
-import { toPayload } from "../../../../../daemon/forge/actions/workflows/payload.ts";
-import { matchesPush } from "../../../../../daemon/forge/actions/workflows/triggers.ts";
-import { parseWorkflow } from "../../../../../daemon/forge/actions/workflows/workflow.ts";
+import { evaluateRequest } from "../../../../daemon/workflows/evaluation.ts";
+import { expandJob, toExpandable } from "../../../../daemon/workflows/expand-job.ts";
+import { createWork } from "../../../../daemon/workflows/expressions/work.ts";
+import { toPayload } from "../../../../daemon/workflows/payload.ts";
+import { matchesPush } from "../../../../daemon/workflows/triggers.ts";
+import { parseWorkflow } from "../../../../daemon/workflows/workflow.ts";
 import {
   type EndedJob,
   toConditionState,
   toNeedResult,
-} from "../../../../../daemon/forge/actions/runs/run-contexts.ts";
-import { toJobId } from "../../../../../storage/tables/forge/ids.ts";
+} from "../../../../daemon/forge/actions/runs/run-contexts.ts";
+import { toJobId } from "../../../../storage/tables/forge/ids.ts";
 import { matrixCorpus } from "./matrix-corpus.ts";
 import { runCorpus, type RunCase } from "./run-corpus.ts";
 import { settingCorpus } from "./setting-corpus.ts";

@@ -139,6 +139,7 @@ interface ActivityMatch {
 
 /** `matchesPush` for `Compute`: 200 patterns against thousands of paths take seconds. */
 export const matchPush = {
+  name: "matchPush",
   cost: ({ filters, pushed }: PushMatch) => toCost(filters, toTexts(pushed)),
   length: ({ pushed }: PushMatch) => sumLengths(toTexts(pushed)),
   run: ({ filters, pushed }: PushMatch) => matchesPush(filters, pushed),
@@ -146,6 +147,7 @@ export const matchPush = {
 
 /** `matchesActivity` for `Compute`. */
 export const matchActivity = {
+  name: "matchActivity",
   cost: ({ filters, activity }: ActivityMatch) => toCost(filters, [activity.branch]),
   length: ({ activity }: ActivityMatch) => activity.branch.length,
   run: ({ filters, activity }: ActivityMatch) => matchesActivity(filters, activity),

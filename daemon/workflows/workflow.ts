@@ -1,3 +1,5 @@
+// daemon/workflows: the engine of workflows, which the forge and the built-in runner share: files, expressions, matrices, and the
+// messages of the runner protocol. Pure. Start here (the parsed file), then evaluation.ts; runner-messages.ts has the wire format.
 import { listExpressions } from "./expressions/evaluate.ts";
 import { parseExpression } from "./expressions/parse.ts";
 import { ExpressionError, type ExpressionValue } from "./expressions/values.ts";

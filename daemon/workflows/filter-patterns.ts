@@ -3,7 +3,7 @@ import {
   isCharacter,
   type PatternState,
   toCharacterSet,
-} from "../../../utilities/automaton.ts";
+} from "../utilities/automaton.ts";
 
 /** Longest pattern in characters. */
 const PATTERN_CHARACTERS_MAX = 255;

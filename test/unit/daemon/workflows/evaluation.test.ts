@@ -3,16 +3,13 @@ import { parse } from "yaml";
 import {
   type EvaluationRequest,
   evaluateRequest,
-} from "../../../../../daemon/forge/actions/workflows/evaluation.ts";
-import { toExpandable } from "../../../../../daemon/forge/actions/workflows/expand-job.ts";
-import {
-  createWork,
-  WorkExceeded,
-} from "../../../../../daemon/forge/actions/workflows/expressions/work.ts";
-import type { Mapping } from "../../../../../daemon/forge/actions/workflows/mapping.ts";
-import { expandMatrix } from "../../../../../daemon/forge/actions/workflows/matrix.ts";
-import { toOwnParts, toPayload } from "../../../../../daemon/forge/actions/workflows/payload.ts";
-import { parseWorkflow } from "../../../../../daemon/forge/actions/workflows/workflow.ts";
+} from "../../../../daemon/workflows/evaluation.ts";
+import { toExpandable } from "../../../../daemon/workflows/expand-job.ts";
+import { createWork, WorkExceeded } from "../../../../daemon/workflows/expressions/work.ts";
+import type { Mapping } from "../../../../daemon/workflows/mapping.ts";
+import { expandMatrix } from "../../../../daemon/workflows/matrix.ts";
+import { toOwnParts, toPayload } from "../../../../daemon/workflows/payload.ts";
+import { parseWorkflow } from "../../../../daemon/workflows/workflow.ts";
 
 /** The evaluation of a job with a condition, which needs a job with one output. */
 function requestOf(condition: string, output: string, rest = ""): EvaluationRequest {

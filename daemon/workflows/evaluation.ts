@@ -96,6 +96,7 @@ export function evaluateRequest(request: EvaluationRequest, work: Work): Evaluat
 
 /** `evaluateRequest` for `Compute`: its work is not known before. */
 export const evaluateInThread = {
+  name: "evaluateInThread",
   cost: () => Number.POSITIVE_INFINITY,
   length: ({ needs }: EvaluationRequest) =>
     needs.reduce((sum, { outputs }) => outputs.reduce((all, { length }) => all + length, sum), 0),

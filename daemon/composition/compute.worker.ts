@@ -1,0 +1,25 @@
+import { createMaskRows } from "../forge/actions/secrets/masker.ts";
+import { editorConfigOf } from "../forge/code/editor-config.ts";
+import type { ComputeFunction, ComputeRequest } from "../forge/compute.ts";
+import { compactNpmDocument } from "../forge/packages/npm/compact-document.ts";
+import { matchNames } from "../forge/repositories/name-patterns.ts";
+import { serveThread } from "../jobs/serve-thread.ts";
+import { evaluateInThread } from "../workflows/evaluation.ts";
+import { matchActivity, matchPush } from "../workflows/triggers.ts";
+
+// Entry of a worker thread that runs functions over values from users. A feature adds its functions here.
+const functions: readonly ComputeFunction<never, unknown>[] = [
+  compactNpmDocument,
+  editorConfigOf,
+  evaluateInThread,
+  createMaskRows(),
+  matchActivity,
+  matchNames,
+  matchPush,
+];
+
+serveThread(async ({ name, input }: ComputeRequest): Promise<unknown> => {
+  const called = functions.find((each) => each.name === name);
+  if (called === undefined) throw new Error(`the threads have no function ${name}`);
+  return called.run(input as never);
+});
