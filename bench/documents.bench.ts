@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseQuery } from "../daemon/vault/search/query.ts";
+import { parseQuery } from "../daemon/vault/documents/query.ts";
 import { migrate, readMigrations } from "../storage/engine/migrate.ts";
 import { openSqlite, type SqliteDatabase } from "../storage/engine/sqlite.ts";
 import {

@@ -28,10 +28,15 @@ import { createEmbedder } from "../vault/ai/embedder.ts";
 import { createModelClassifier } from "../vault/ai/model-classifier.ts";
 import { createAiClient } from "../vault/ai/provider-client.ts";
 import { cloudRoutes, createCloud } from "../vault/cloud/cloud.ts";
-import { createDocumentProcessing } from "../vault/analysis/document-processing.ts";
+import {
+  createDocumentProcessing,
+  createProcessingRequest,
+} from "../vault/analysis/document-processing.ts";
 import { createItemProcessing } from "../vault/analysis/item-processing.ts";
 import { createTextExtractor } from "../vault/analysis/text-extractor.ts";
 import { createTopicChooser } from "../vault/analysis/topic-chooser.ts";
+import { searchRoutes } from "../vault/search/search.routes.ts";
+import { createSearch } from "../vault/search/search.service.ts";
 import { createIndexRebuild, createSemanticIndex } from "../vault/search/semantic-index.ts";
 import { createSemanticSearch } from "../vault/search/semantic-search.ts";
 import { createVaultDocuments, type VaultDocuments } from "../vault/documents/documents.ts";
@@ -143,8 +148,7 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
     store: deps.objects,
     storedFiles: cloud.storedFiles,
     uploadBytesMax: settings.maxUploadBytes,
-    enqueue: queue.enqueue,
-    semantic: createSemanticSearch({ db, embedder }),
+    enqueueProcessing: createProcessingRequest(queue.enqueue),
     publicUrl: addresses.publicUrl,
     log,
   });
@@ -176,6 +180,7 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
         ...adminRoutes(administration),
         ...cloudRoutes(cloud),
         ...documents.routes,
+        ...searchRoutes(createSearch({ db, semantic: createSemanticSearch({ db, embedder }) })),
         ...aiRoutes(aiConfig),
         ...jobRoutes(createJobAdministration({ db, queue })),
       ],

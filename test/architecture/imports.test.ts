@@ -190,6 +190,17 @@ test("no files import each other in a cycle, neither by value nor by type", () =
   expect(findCycles(graph)).toEqual([]);
 });
 
+test("rooms of the daemon and of storage depend on each other in one direction", () => {
+  const graph = new Map<string, string[]>();
+  for (const { path, imports } of sources.filter((source) => !source.path.startsWith("cli/"))) {
+    const targets = imports
+      .map(({ target }) => toRoom(target))
+      .filter((target) => isOurs(target) && target !== toRoom(path));
+    graph.set(toRoom(path), [...(graph.get(toRoom(path)) ?? []), ...targets]);
+  }
+  expect(findCycles(graph)).toEqual([]);
+});
+
 test("imports of the project's own files are relative and carry the extension", () => {
   const wrong = sources.flatMap(({ path, imports }) =>
     imports
@@ -233,6 +244,16 @@ function findCycles(graph: ReadonlyMap<string, readonly string[]>): string[][] {
   };
   for (const path of graph.keys()) visit(path, []);
   return cycles;
+}
+
+/** The folders that hold several rooms; each of their other files is a room of its own. */
+const HALLS = ["daemon", "daemon/forge", "daemon/vault", "storage", "storage/cloud"];
+
+/** Returns the room of a file: a folder with all below it, or a file between rooms. */
+function toRoom(path: string): string {
+  const folders = path.split("/").slice(0, -1);
+  const depth = folders.findIndex((_, at) => !HALLS.includes(folders.slice(0, at + 1).join("/")));
+  return depth === -1 ? path : folders.slice(0, depth + 1).join("/");
 }
 
 function isOurs(target: string): boolean {

@@ -83,7 +83,7 @@ const filesWithMadeExpressions = [
   "daemon/utilities/redaction.ts",
   "daemon/vault/accounts/machine-token-secret.ts",
   "daemon/vault/pages/reset-page.ts",
-  "daemon/vault/search/query.ts",
+  "daemon/vault/documents/query.ts",
   "storage/cloud/local-folder/clean-up.ts",
   "storage/engine/sql-text.ts",
   "storage/git/refs.ts",

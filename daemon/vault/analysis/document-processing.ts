@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { contentTypeOf } from "../../../storage/cloud/content-type.ts";
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import { insertAudit } from "../../../storage/tables/vault/audit.ts";
 import {
@@ -17,6 +17,7 @@ import { findTopic, setDocumentTopics } from "../../../storage/tables/vault/docu
 import { putSearchEntry } from "../../../storage/tables/vault/search.ts";
 import { AppError } from "../../errors.ts";
 import { type JobContext, type JobKind, parsePayload } from "../../jobs/job-kind.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
 import type { StoredFiles } from "../cloud/stored-files/stored-files.service.ts";
 import type { SemanticIndex } from "../search/semantic-index.ts";
 import type { Extraction, UnreadableReason } from "./extraction/outcome.ts";
@@ -24,7 +25,15 @@ import { EXTRACT_BYTES_MAX, type TextExtractor } from "./text-extractor.ts";
 import type { TopicChooser } from "./topic-chooser.ts";
 
 /** The job that extracts a document's text and classifies it. */
-export const PROCESS_JOB = "vault.documents.process";
+const PROCESS_JOB = "vault.documents.process";
+
+/** Returns a function that queues the processing of a document, in the transaction that records its bytes. */
+export function createProcessingRequest(enqueue: Enqueue) {
+  return async (tx: Transaction, { id, userId }: VaultDocument): Promise<void> => {
+    const payload = { document_id: id };
+    await enqueue(tx, { kind: PROCESS_JOB, key: id, account: userId, payload });
+  };
+}
 const ATTEMPTS_MAX = 4;
 /**
  * The extractor reads one text at a time; the rest of a job waits for the AI provider or connected storage. With one job at a

@@ -32,7 +32,7 @@ import { AppError } from "../../errors.ts";
 import { toAudit, type VaultCaller } from "../caller.ts";
 import type { StoredFiles } from "../cloud/stored-files/stored-files.service.ts";
 import type { PageRequest } from "../page.ts";
-import { parseQuery, toSnippet } from "../search/query.ts";
+import { parseQuery, toSnippet } from "./query.ts";
 import type { DocumentFiles } from "./document-files.ts";
 import { type Topics, toTopicKey } from "./topics.service.ts";
 import { openObject } from "../../utilities/open-object.ts";

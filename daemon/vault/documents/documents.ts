@@ -1,9 +1,6 @@
-// daemon/vault/documents: files that users keep in the vault, with upload addresses, topics, shares and search.
-import type { Transaction } from "../../../storage/engine/database.ts";
-import type { VaultDocument } from "../../../storage/tables/vault/documents/documents.ts";
+// daemon/vault/documents: files that users keep in the vault, with upload addresses, topics and shares.
 import type { Route } from "../../http/handle.ts";
 import type { CronTask } from "../../jobs/cron-task.ts";
-import type { Enqueue } from "../../jobs/queue.ts";
 import type { Log } from "../../utilities/logging.ts";
 import { isPreviewable } from "../cloud/bytes/previewable.ts";
 import type { StoredFiles } from "../cloud/stored-files/stored-files.service.ts";
@@ -15,10 +12,6 @@ import {
   type DocumentsDeps,
   type ReconcileReport,
 } from "./documents.service.ts";
-import { searchRoutes } from "../search/search.routes.ts";
-import type { SemanticSearch } from "../search/semantic-search.ts";
-import { createSearch } from "../search/search.service.ts";
-import { PROCESS_JOB } from "../analysis/document-processing.ts";
 import { createShares } from "./shares.service.ts";
 import { shareRoutes, topicRoutes } from "./sharing.routes.ts";
 import { createTopics } from "./topics.service.ts";
@@ -38,35 +31,27 @@ export interface VaultDocuments {
 
 export type VaultDocumentsDeps = Omit<
   DocumentsDeps & DocumentUploadsDeps,
-  "enqueueProcessing" | "documents" | "topics" | "isPreviewable" | "files"
+  "documents" | "topics" | "isPreviewable" | "files"
 > & {
   readonly storedFiles: StoredFiles;
-  readonly enqueue: Enqueue;
-  readonly semantic: SemanticSearch;
   /** Base of every link, without a trailing slash. */
   readonly publicUrl: () => string;
   readonly log: Pick<Log, "warn">;
 };
 
 export function createVaultDocuments(deps: VaultDocumentsDeps): VaultDocuments {
-  const enqueueProcessing = async (tx: Transaction, { id, userId }: VaultDocument) => {
-    const payload = { document_id: id };
-    await deps.enqueue(tx, { kind: PROCESS_JOB, key: id, account: userId, payload });
-  };
   const topics = createTopics(deps);
   const { storedFiles } = deps;
   const { store, open } = createDocumentFiles(storedFiles, deps.uploadBytesMax);
   const { remove, discardAbandoned } = storedFiles;
   const documents = createDocuments({
     ...deps,
-    enqueueProcessing,
     topics,
     isPreviewable,
     files: { open, remove, discardAbandoned },
   });
   const uploads = createDocumentUploads({
     ...deps,
-    enqueueProcessing,
     documents,
     files: { store },
   });
@@ -75,7 +60,6 @@ export function createVaultDocuments(deps: VaultDocumentsDeps): VaultDocuments {
       ...documentRoutes({ documents, uploads, publicUrl: deps.publicUrl }),
       ...shareRoutes(createShares(deps)),
       ...topicRoutes(topics),
-      ...searchRoutes(createSearch(deps)),
     ],
     documents,
     uploads,

@@ -14,7 +14,7 @@ import type { DocumentDetail } from "../documents/documents.service.ts";
 import { toTopicKey } from "../documents/topics.service.ts";
 import type { PageRequest } from "../page.ts";
 import { fuseRanks, type SemanticSearch } from "./semantic-search.ts";
-import { parseQuery, type Snippet, toSnippet } from "./query.ts";
+import { parseQuery, type Snippet, toSnippet } from "../documents/query.ts";
 import type { AccountId, ConnectionId } from "../../../storage/tables/vault/ids.ts";
 
 export type SearchResult = { readonly snippet: Snippet; readonly score: number } & (

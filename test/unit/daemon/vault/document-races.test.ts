@@ -23,7 +23,7 @@ import {
 import { toAccountId, toDocumentId } from "../../../../storage/tables/vault/ids.ts";
 import { searchEntries } from "../../../../storage/tables/vault/search.ts";
 import { insertVaultUser } from "../../../../storage/tables/vault/users.ts";
-import { parseQuery } from "../../../../daemon/vault/search/query.ts";
+import { parseQuery } from "../../../../daemon/vault/documents/query.ts";
 import { openTestDatabase } from "../../../support/storage/database.ts";
 
 const mira = toAccountId("mira");

@@ -42,8 +42,7 @@ async function openScene(wrapDatabase?: (db: Database) => Database) {
     store: {} as ObjectStore,
     storedFiles: t.cloud.storedFiles,
     uploadBytesMax: 1000,
-    enqueue: async () => 1,
-    semantic: { find: async () => [] },
+    enqueueProcessing: async () => undefined,
     publicUrl: () => "http://127.0.0.1",
     log: { warn: () => undefined },
   });

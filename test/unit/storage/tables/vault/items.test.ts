@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { parseQuery } from "../../../../../daemon/vault/search/query.ts";
+import { parseQuery } from "../../../../../daemon/vault/documents/query.ts";
 import type { Transaction } from "../../../../../storage/engine/database.ts";
 import {
   type MigratableDatabase,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parseQuery, toSnippet } from "../../../../../daemon/vault/search/query.ts";
+import { parseQuery, toSnippet } from "../../../../../daemon/vault/documents/query.ts";
 import type { Database } from "../../../../../storage/engine/database.ts";
 import {
   deleteDocument,
