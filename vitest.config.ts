@@ -11,7 +11,7 @@ const oneMinuteMs = 60_000;
  */
 const isolated = [
   "test/unit/storage/objects/file-objects.test.ts",
-  "test/unit/daemon/forge/rendering/growth.test.ts",
+  "test/unit/daemon/rendering/growth.test.ts",
   "test/unit/storage/faults.test.ts",
   "test/api/resets.test.ts",
 ];

@@ -1,12 +1,9 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import createMarkdownIt from "markdown-it";
-import type { RenderMode } from "../daemon/forge/rendering/document.ts";
-import { createHighlighting, highlight } from "../daemon/forge/rendering/markdown/highlight.ts";
-import { createRenderer } from "../daemon/forge/rendering/renderer.ts";
-import {
-  createRendering,
-  createRenderingThreads,
-} from "../daemon/forge/rendering/rendering.service.ts";
+import type { RenderMode } from "../daemon/rendering/document.ts";
+import { createHighlighting, highlight } from "../daemon/rendering/markdown/highlight.ts";
+import { createRenderer } from "../daemon/rendering/renderer.ts";
+import { createRendering, createRenderingThreads } from "../daemon/rendering/rendering.service.ts";
 import { floods, longRuns } from "../test/support/floods.ts";
 import { atLeast, atMost, report } from "./measure.ts";
 

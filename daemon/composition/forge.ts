@@ -53,7 +53,7 @@ import { collaboratorRoutes } from "../forge/repositories/collaborators.routes.t
 import { starRoutes } from "../forge/repositories/stars.routes.ts";
 import { topicRoutes } from "../forge/repositories/topics.routes.ts";
 import { repositoryRoutes } from "../forge/repositories/repositories.routes.ts";
-import type { Rendering } from "../forge/rendering/rendering.service.ts";
+import type { Rendering } from "../rendering/rendering.service.ts";
 import { createStatusPublisher } from "../forge/statuses/status-hooks.ts";
 import { statusRoutes } from "../forge/statuses/statuses.routes.ts";
 import { createStatuses } from "../forge/statuses/statuses.service.ts";

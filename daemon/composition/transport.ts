@@ -15,7 +15,7 @@ import { createPageHandler } from "../forge/pages/page-handler.ts";
 import { createPageServer, isPage } from "../forge/pages/page-server.ts";
 import { forgePages } from "../forge/pages/pages.ts";
 import type { Sessions } from "../forge/pages/sessions.ts";
-import type { Rendering } from "../forge/rendering/rendering.service.ts";
+import type { Rendering } from "../rendering/rendering.service.ts";
 import { isInitialised } from "../home/administrators.ts";
 import { createAccessLog } from "../http/access-log.ts";
 import { type BinderOptions, bindRoutes } from "../http/bind.ts";

@@ -1,6 +1,5 @@
 import { assertNever } from "../errors.ts";
-import { createThreadPool } from "../jobs/thread-pool.ts";
-import { threadsUnavailable } from "./refusals.ts";
+import { createThreadPool, threadsUnavailable } from "../jobs/thread-pool.ts";
 
 /** A pure function over values from users, with an estimate of its work. */
 export interface ComputeFunction<Input, Output> {

@@ -1,5 +1,4 @@
 import { AppError } from "../errors.ts";
-import type { ThreadOutcome } from "../jobs/thread-pool.ts";
 import type { UserId } from "../../storage/tables/forge/ids.ts";
 
 /** 404 `not found`. */
@@ -50,17 +49,3 @@ export const targetIsOrganization = (): AppError =>
 
 export const emailTaken = (email: string): AppError =>
   new AppError("conflict", `e-mail already in use [email: ${email}]`);
-
-const THREADS_RETRY_AFTER_SECONDS = 5;
-
-/**
- * Returns the refusal of a job that worker threads did not start, because the queue is full or no thread could start.
- */
-export function threadsUnavailable(
-  outcome: Extract<ThreadOutcome<unknown>, { kind: "queue_full" | "not_started" }>,
-): AppError {
-  return new AppError("unavailable", "The server is busy. Try again in a moment.", {
-    cause: outcome.kind === "not_started" ? outcome.error : undefined,
-    retryAfterSeconds: THREADS_RETRY_AFTER_SECONDS,
-  });
-}

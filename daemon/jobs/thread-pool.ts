@@ -1,4 +1,5 @@
 import { Worker, type ResourceLimits } from "node:worker_threads";
+import { AppError } from "../errors.ts";
 import { createFairQueue, type FairQueueBounds } from "./fair-queue.ts";
 
 /** Result of one job. */
@@ -272,4 +273,18 @@ async function processorMs(worker: Worker): Promise<number | undefined> {
     ({ user, system }) => (user + system) / 1_000,
     () => undefined,
   );
+}
+
+const THREADS_RETRY_AFTER_SECONDS = 5;
+
+/**
+ * Returns the refusal of a job that worker threads did not start, because the queue is full or no thread could start.
+ */
+export function threadsUnavailable(
+  outcome: Extract<ThreadOutcome<unknown>, { kind: "queue_full" | "not_started" }>,
+): AppError {
+  return new AppError("unavailable", "The server is busy. Try again in a moment.", {
+    cause: outcome.kind === "not_started" ? outcome.error : undefined,
+    retryAfterSeconds: THREADS_RETRY_AFTER_SECONDS,
+  });
 }

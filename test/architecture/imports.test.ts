@@ -57,6 +57,12 @@ const rules: readonly Rule[] = [
     because: "the two APIs share nothing, users included; what both need lies beside them",
   },
   {
+    name: "what both APIs show pages with knows neither",
+    of: /^daemon\/(pages|rendering)\//,
+    refuses: ({ target }) => /^(daemon\/(forge|vault|composition)|storage)\//.test(target),
+    because: "forge and vault hand it their callers, texts and operations",
+  },
+  {
     name: "services know no HTTP",
     of: /^daemon\/.*\.service\.ts$/,
     refuses: ({ target }) => target.startsWith("daemon/http/") || target === "h3",

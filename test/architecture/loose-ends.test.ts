@@ -75,8 +75,8 @@ const filesWithMadeExpressions = [
   // The public address of the server, with all characters of patterns escaped.
   "daemon/forge/issues/commit-message.ts",
   "daemon/forge/packages/npm/names.ts",
-  "daemon/forge/rendering/html/",
-  "daemon/forge/rendering/markdown/",
+  "daemon/rendering/html/",
+  "daemon/rendering/markdown/",
   "daemon/http/openapi.ts",
   "daemon/settings/types.ts",
   // Secrets, with all characters of patterns escaped.

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { chromium, type Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { allowedElements } from "../../daemon/forge/rendering/html/policy.ts";
-import { createSanitizer } from "../../daemon/forge/rendering/html/sanitize.ts";
-import type { RenderMode } from "../../daemon/forge/rendering/document.ts";
-import { createRenderer } from "../../daemon/forge/rendering/renderer.ts";
+import { allowedElements } from "../../daemon/rendering/html/policy.ts";
+import { createSanitizer } from "../../daemon/rendering/html/sanitize.ts";
+import type { RenderMode } from "../../daemon/rendering/document.ts";
+import { createRenderer } from "../../daemon/rendering/renderer.ts";
 import { findChromium } from "../support/browser.ts";
 import { skipUnless } from "../support/skip.ts";
 import { canary, corpus } from "./xss-corpus.ts";

@@ -8,7 +8,7 @@ import {
   createRendering,
   createRenderingThreads,
   type Rendering,
-} from "../rendering/rendering.service.ts";
+} from "../../rendering/rendering.service.ts";
 import { renderingRoutes } from "../rendering/rendering.routes.ts";
 import { createTemplates, type Templates } from "../templates/templates.service.ts";
 import { templateRoutes } from "../templates/templates.routes.ts";

@@ -8,7 +8,7 @@ import {
   type ForgeUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
 import type { UserId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
-import { findMentions } from "../rendering/html/references.ts";
+import { findMentions } from "../../rendering/html/references.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 

@@ -4,7 +4,7 @@ import { getBlob } from "../../contract/forge/code/objects.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
 import { decodeIfText } from "../../utilities/text-encoding.ts";
 import { notFound } from "../refusals.ts";
-import { escapePath } from "../rendering/html/links.ts";
+import { escapePath } from "../../rendering/html/links.ts";
 import { Rendered, toBytesText } from "./elements.tsx";
 import { type PageContext, type PageParams, type PageRoute, toPath } from "./page.ts";
 import {

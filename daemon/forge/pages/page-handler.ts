@@ -4,7 +4,7 @@ import type { RateLimiter } from "../../http/bind.ts";
 import type { BytesAnswer, ServerRequest } from "../../http/handle.ts";
 import { statusOfCode, toRefusal } from "../../http/replies.ts";
 import type { ForgeCaller } from "../caller.ts";
-import type { Rendering } from "../rendering/rendering.service.ts";
+import type { Rendering } from "../../rendering/rendering.service.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toErrorPage } from "./error-page.tsx";
 import { toBasePath, toDocument } from "./layout.tsx";

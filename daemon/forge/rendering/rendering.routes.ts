@@ -3,7 +3,7 @@ import { renderMarkdown, renderMarkdownRaw, renderMarkup } from "../../contract/
 import type { Route, ServerRequest } from "../../http/handle.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { handle } from "../handle.ts";
-import type { Rendering } from "./rendering.service.ts";
+import type { Rendering } from "../../rendering/rendering.service.ts";
 import { toPicture, toReply, toRequest, toText } from "./rendering.view.ts";
 
 export interface RenderingRoutesDeps {

@@ -2,9 +2,9 @@ import { Readable } from "node:stream";
 import { AppError, assertNever } from "../../errors.ts";
 import type { BytesAnswer } from "../../http/handle.ts";
 import { orNotFound } from "../refusals.ts";
-import { TEXT_BYTES_MAX } from "./document.ts";
-import { findLogo } from "./html/logos.ts";
-import type { RenderOutcome } from "./rendering.service.ts";
+import { TEXT_BYTES_MAX } from "../../rendering/document.ts";
+import { findLogo } from "../../rendering/html/logos.ts";
+import type { RenderOutcome } from "../../rendering/rendering.service.ts";
 
 const DAY_SECONDS = 86_400;
 

@@ -1,8 +1,11 @@
 import { createHash } from "node:crypto";
 import { assertNever } from "../../../errors.ts";
-import { createThreadPool, type ThreadOutcome } from "../../../jobs/thread-pool.ts";
+import {
+  createThreadPool,
+  type ThreadOutcome,
+  threadsUnavailable,
+} from "../../../jobs/thread-pool.ts";
 import { createLruCache } from "../../../utilities/lru-cache.ts";
-import { threadsUnavailable } from "../../refusals.ts";
 import type { Workflow } from "../../../workflows/workflow.ts";
 import { WORKFLOW_BYTES_MAX } from "../../../workflows/yaml-source.ts";
 import type { InvalidWorkflow, ParsedWorkflow } from "./workflow.worker.ts";

@@ -1,7 +1,10 @@
 import { readFolderFiles } from "../../../../storage/git/folder-files.ts";
 import { assertNever, AppError } from "../../../errors.ts";
-import { createThreadPool, type ThreadOutcome } from "../../../jobs/thread-pool.ts";
-import { threadsUnavailable } from "../../refusals.ts";
+import {
+  createThreadPool,
+  type ThreadOutcome,
+  threadsUnavailable,
+} from "../../../jobs/thread-pool.ts";
 import type { CodeAccess, CodeRequest, OpenedCode } from "../open-code.ts";
 import { findRevision } from "../revisions.ts";
 import { defaultConfig, type ParsedConfig, type ParsedTemplates } from "./issue-template.ts";

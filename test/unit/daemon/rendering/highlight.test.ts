@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { escapeHtml } from "../../../../../daemon/forge/rendering/html/escape.ts";
+import { escapeHtml } from "../../../../daemon/rendering/html/escape.ts";
 import {
   createHighlighting,
   HIGHLIGHTED_BLOCK_MAX,
   HIGHLIGHTED_LINE_MAX,
   highlight,
   languages,
-} from "../../../../../daemon/forge/rendering/markdown/highlight.ts";
-import { cases } from "../../../../support/property.ts";
+} from "../../../../daemon/rendering/markdown/highlight.ts";
+import { cases } from "../../../support/property.ts";
 
 const span = (className: string, text: string) => `<span class="${className}">${text}</span>`;
 const colour = (code: string, language: string) => highlight(code, language, createHighlighting());

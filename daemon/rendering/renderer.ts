@@ -1,3 +1,5 @@
+// daemon/rendering: texts of users as safe HTML. Start here (one text), then rendering.service.ts, which runs renderers in worker
+// threads; html/ cleans and links, markdown/ and formats/ read.
 import type { MarkdownIt } from "markdown-it";
 import {
   assertHtmlLength,

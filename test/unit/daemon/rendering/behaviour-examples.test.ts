@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { RenderInput } from "../../../../../daemon/forge/rendering/document.ts";
+import type { RenderInput } from "../../../../daemon/rendering/document.ts";
 import { pageRenderer, render, root, withoutIcons } from "./support.ts";
 
 const hash40 = "0123456789012345678901234567890123456789";

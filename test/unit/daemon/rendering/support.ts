@@ -1,5 +1,5 @@
-import type { RenderInput } from "../../../../../daemon/forge/rendering/document.ts";
-import { createRenderer } from "../../../../../daemon/forge/rendering/renderer.ts";
+import type { RenderInput } from "../../../../daemon/rendering/document.ts";
+import { createRenderer } from "../../../../daemon/rendering/renderer.ts";
 
 export const root = "http://localhost:3000/";
 

@@ -1,9 +1,13 @@
 import { createHash } from "node:crypto";
 import { availableParallelism } from "node:os";
-import { assertNever } from "../../errors.ts";
-import { createThreadPool, type ThreadOutcome, type ThreadPool } from "../../jobs/thread-pool.ts";
-import { createLruCache } from "../../utilities/lru-cache.ts";
-import { threadsUnavailable } from "../refusals.ts";
+import { assertNever } from "../errors.ts";
+import {
+  createThreadPool,
+  type ThreadOutcome,
+  type ThreadPool,
+  threadsUnavailable,
+} from "../jobs/thread-pool.ts";
+import { createLruCache } from "../utilities/lru-cache.ts";
 import {
   toFormat,
   toMode,

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { RenderInput } from "../../../../../daemon/forge/rendering/document.ts";
+import type { RenderInput } from "../../../../daemon/rendering/document.ts";
 import {
   HIGHLIGHTED_DOCUMENT_MAX,
   languages,
-} from "../../../../../daemon/forge/rendering/markdown/highlight.ts";
-import { floods, longRuns } from "../../../../support/floods.ts";
-import { createStepCounter, type StepCounter } from "../../../../support/steps.ts";
+} from "../../../../daemon/rendering/markdown/highlight.ts";
+import { floods, longRuns } from "../../../support/floods.ts";
+import { createStepCounter, type StepCounter } from "../../../support/steps.ts";
 import { plainRenderer, root } from "./support.ts";
 
 const repeat = (unit: string, length: number) =>

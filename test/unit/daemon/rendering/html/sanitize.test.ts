@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { createSanitizer } from "../../../../../../daemon/forge/rendering/html/sanitize.ts";
-import { allowedElements } from "../../../../../../daemon/forge/rendering/html/policy.ts";
-import { cases } from "../../../../../support/property.ts";
+import { createSanitizer } from "../../../../../daemon/rendering/html/sanitize.ts";
+import { allowedElements } from "../../../../../daemon/rendering/html/policy.ts";
+import { cases } from "../../../../support/property.ts";
 
 const author = createSanitizer({ kind: "author" });
 const clean = (html: string) => author(html, "html");

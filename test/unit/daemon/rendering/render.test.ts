@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createSanitizer } from "../../../../../daemon/forge/rendering/html/sanitize.ts";
-import type { RenderMode } from "../../../../../daemon/forge/rendering/document.ts";
+import { createSanitizer } from "../../../../daemon/rendering/html/sanitize.ts";
+import type { RenderMode } from "../../../../daemon/rendering/document.ts";
 import { pageRenderer, plainRenderer, render, root } from "./support.ts";
-import { cases } from "../../../../support/property.ts";
+import { cases } from "../../../support/property.ts";
 
 const again = createSanitizer({ kind: "rendered" });
 const modes: readonly RenderMode[] = ["markdown", "gfm", "comment", "wiki", "file"];

@@ -1,5 +1,5 @@
 import { workerData } from "node:worker_threads";
-import { serveThread } from "../../jobs/serve-thread.ts";
+import { serveThread } from "../jobs/serve-thread.ts";
 import type { RendererOptions, RenderInput } from "./document.ts";
 import { createRenderer } from "./renderer.ts";
 

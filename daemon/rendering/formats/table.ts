@@ -1,4 +1,4 @@
-// daemon/forge/rendering/formats: renderers of formats other than Markdown. Each returns HTML that the caller must
+// daemon/rendering/formats: renderers of formats other than Markdown. Each returns HTML that the caller must
 // sanitize. Start here; asciidoc.ts imports a large library and is loaded only when an AsciiDoc file is shown.
 import { escapeHtml } from "../html/escape.ts";
 

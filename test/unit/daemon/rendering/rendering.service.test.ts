@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, test } from "vitest";
-import type { JobOptions, ThreadOutcome } from "../../../../../daemon/jobs/thread-pool.ts";
-import type { Rendered, RenderInput } from "../../../../../daemon/forge/rendering/document.ts";
+import type { JobOptions, ThreadOutcome } from "../../../../daemon/jobs/thread-pool.ts";
+import type { Rendered, RenderInput } from "../../../../daemon/rendering/document.ts";
 import {
   createRendering,
   createRenderingThreads,
   type Rendering,
   type RenderingDeps,
-} from "../../../../../daemon/forge/rendering/rendering.service.ts";
-import { floods } from "../../../../support/floods.ts";
+} from "../../../../daemon/rendering/rendering.service.ts";
+import { floods } from "../../../support/floods.ts";
 
 function createHarness(outcome?: ThreadOutcome<Rendered>) {
   const jobs: { readonly input: RenderInput; readonly options: JobOptions }[] = [];

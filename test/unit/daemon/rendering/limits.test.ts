@@ -1,8 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  MARKUP_CHARACTERS_MAX,
-  TEXT_BYTES_MAX,
-} from "../../../../../daemon/forge/rendering/document.ts";
+import { MARKUP_CHARACTERS_MAX, TEXT_BYTES_MAX } from "../../../../daemon/rendering/document.ts";
 import { plainRenderer, root } from "./support.ts";
 
 describe("documented limits", () => {
