@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { collectDefaultMetrics, Gauge, register, Registry } from "prom-client";
 
 /** Metrics of the transport in the text format of Prometheus. */
 export interface Metrics {
@@ -27,7 +27,7 @@ interface RouteFigures {
  */
 export function createMetrics(version: string, jobsStalledMs: () => number): Metrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry, prefix: "croft_" });
+  collectProcessMetrics();
   const registers = [registry];
   let running = 0;
   new Gauge({
@@ -81,9 +81,25 @@ export function createMetrics(version: string, jobsStalledMs: () => number): Met
     },
     render: async () => ({
       contentType: registry.contentType,
-      text: [await registry.metrics(), toRequestText(routes), toTimingText(routes)].join("\n"),
+      text: [
+        await register.metrics(),
+        await registry.metrics(),
+        toRequestText(routes),
+        toTimingText(routes),
+      ].join("\n"),
     }),
   };
+}
+
+/**
+ * Registers the library's metrics of the process, once, in the registry that the library keeps for the process. Their
+ * observers of the event loop and of garbage collections have no end: those of each daemon would hold it in memory after
+ * it has stopped.
+ */
+function collectProcessMetrics(): void {
+  const prefix = "croft_";
+  if (register.getSingleMetric(`${prefix}process_cpu_seconds_total`) === undefined)
+    collectDefaultMetrics({ register, prefix });
 }
 
 function toRequestText(routes: ReadonlyMap<string, RouteFigures>): string {

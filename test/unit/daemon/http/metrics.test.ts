@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { createMetrics } from "../../../../daemon/http/metrics.ts";
 
@@ -31,3 +33,29 @@ test("requests are counted by route, method and status, and timed in buckets tha
   // Every line is a comment, a sample or the empty line between two metrics.
   for (const line of lines) expect(line).toMatch(/^(?:#.*|\w+(?:\{.*\})? \S+|)$/);
 });
+
+test("the metrics of the process are shared, and those of a stopped daemon leave the memory", async () => {
+  setFlagsFromString("--expose-gc");
+  const collectGarbage = runInNewContext("gc") as () => void;
+  const stopped = await renderOnce();
+  await expect
+    .poll(
+      () => {
+        collectGarbage();
+        return stopped.deref() === undefined;
+      },
+      { interval: 1 },
+    )
+    .toBe(true);
+  const { text } = await createMetrics("2.0.0", () => 0).render();
+  expect(text.match(/^# TYPE croft_nodejs_eventloop_lag_seconds /gm)).toHaveLength(1);
+  expect(text).toContain('croft_build_info{version="2.0.0"} 1');
+  expect(text).not.toContain('version="1.0.0"');
+});
+
+/** A function of its own, so that no variable of the test holds what it made. */
+async function renderOnce(): Promise<WeakRef<() => number>> {
+  const jobsStalledMs = () => 0;
+  await createMetrics("1.0.0", jobsStalledMs).render();
+  return new WeakRef(jobsStalledMs);
+}
