@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { startS3Server, type S3Server } from "../stand-ins/s3-server.ts";
 import { croftJson, serveCroft, type CroftCommand } from "../support/croft.ts";
+import { createGitClient } from "../support/forge/git-client.ts";
 import { createNpmClient, findNpm } from "../support/forge/npm-client.ts";
 import { createServerDatabases } from "../support/storage/postgres-server.ts";
 import { skipUnless } from "../support/skip.ts";
@@ -190,6 +191,47 @@ onServer.describe("two daemons on one database and one bucket", () => {
         expect(swept.status).toBe(204);
       }
       expect(new Set(inBucket(bucket))).toEqual(new Set([digest(mine), digest(theirs)]));
+      for (const daemon of [first, second]) expect(await daemon.end("SIGTERM")).toBe(0);
+    },
+    SLOW_MS,
+  );
+
+  onServer(
+    "count the branches that are pushed to both at once",
+    async () => {
+      await using bucket = await startS3Server();
+      await using one = await makeHome(bucket, {
+        CROFT_DATABASE_URL: await databases.create(),
+        CROFT_MASTER_KEY: "07".repeat(32),
+      });
+      await using two = await makeHome(bucket, {
+        ...one.env,
+        CROFT_REPOSITORIES_DIR: join(one.home, "repositories"),
+      });
+      const token = await one.initialise();
+      const headers = { Authorization: `token ${token}`, "Content-Type": "application/json" };
+      await using first = await one.serve();
+      await using second = await two.serve();
+      const made = await fetch(`${first.url}/api/v1/user/repos`, {
+        method: "POST",
+        headers,
+        body: JSON.stringify({ name: "cabin" }),
+      });
+      expect(made.status).toBe(201);
+      await using git = await createGitClient();
+      await git.run("init", "--quiet", ".");
+      await git.run("commit", "--quiet", "--allow-empty", "-m", "one");
+      const names = Array.from({ length: 12 }, (_, index) => `branch-${index}`);
+      const pushes = names.map((name, index) => {
+        const { url } = index % 2 === 0 ? first : second;
+        const address = `${url.replace("://", `://keeper:${token}@`)}/keeper/cabin.git`;
+        return git.run("push", "--quiet", address, `HEAD:refs/heads/${name}`);
+      });
+      for (const push of await Promise.all(pushes)) expect(push.errors).toBe("");
+      for (const { url } of [first, second]) {
+        const shown = await fetch(`${url}/api/v1/repos/keeper/cabin`, { headers });
+        expect(await shown.json()).toMatchObject({ branch_count: names.length, empty: false });
+      }
       for (const daemon of [first, second]) expect(await daemon.end("SIGTERM")).toBe(0);
     },
     SLOW_MS,

@@ -271,7 +271,7 @@ export async function isKnownTo(
  * and the caller's token is public-only.
  */
 export async function getVisibleAccount(
-  db: Database,
+  db: Queries,
   name: string,
   caller: ForgeCaller | undefined,
 ): Promise<ForgeUser> {

@@ -12,6 +12,8 @@ import {
   updateRepository,
 } from "../../../storage/tables/forge/repositories/repositories.ts";
 import {
+  countRecordedPush,
+  countRecordedPushes,
   deletePush,
   listPushes,
   updatePushChanges,
@@ -56,43 +58,71 @@ export function createPushRecorder({
   const { withLocks } = createLocks();
   return async (push) => {
     if (push.changes.length === 0) await deletePush(db, push.noteId);
-    // Of two pushes at once the one that is recorded last counts the branches after both.
+    // Pushes of one daemon take turns. Those of another daemon are seen in the transaction.
     else await withLocks([String(push.repository.id)], () => record(push));
   };
 
-  async function record({ noteId, repository, pusher, changes, options }: CompletedPush) {
+  /** Of two pushes at once the one that is recorded last counts the branches after both. */
+  async function record(push: CompletedPush): Promise<void> {
+    for (let isFirst = true; ; isFirst = false) {
+      const seen = await countRecordedPushes(db, push.repository.id);
+      const current = await findRepositoryById(db, push.repository.id);
+      // Deleted in the meantime.
+      if (seen === undefined || current === undefined)
+        return void (await deletePush(db, push.noteId));
+      const state = await readState(current, isFirst);
+      if (await db.transaction((tx) => write(tx, push, seen, state))) return;
+    }
+  }
+
+  /** Reads what a push changes of a repository's record. */
+  async function readState(repository: ForgeRepository, isFirst: boolean): Promise<RefState> {
     const directory = await locate(repository);
-    const [branchList, sizeKib] = await allEnded([
+    const [{ branches, head }, sizeKib] = await allEnded([
       readBranches(git, directory),
       readSizeKib(git, directory),
     ]);
-    const isNew = branchList.head === undefined || !branchList.branches.includes(branchList.head);
-    const chosen = isNew ? chooseDefaultBranch(branchList, [repository.defaultBranch]) : undefined;
+    const state = { isEmpty: branches.length === 0, branchCount: branches.length, sizeKib };
+    const { defaultBranch, isEmpty } = repository;
+    // The push that another one overtook has pointed HEAD to its own branch.
+    const isOvertaken = !isFirst && !isEmpty && head !== defaultBranch;
+    if (isOvertaken && branches.includes(defaultBranch))
+      await writeHead(git, directory, defaultBranch);
     // The first branch pushed to an empty repository becomes its default when the configured one is missing.
-    if (repository.isEmpty && chosen !== undefined) await writeHead(git, directory, chosen);
-    const defaultBranch =
-      repository.isEmpty && chosen !== undefined ? { defaultBranch: chosen } : {};
-    await db.transaction(async (tx) => {
-      if (!(await deletePush(tx, noteId))) return;
-      await markFormer(tx, { noteId, repositoryId: repository.id, changes });
-      await updateRepository(tx, repository.id, {
-        isEmpty: branchList.branches.length === 0,
-        branchCount: branchList.branches.length,
-        sizeKib,
-        updatedAt: tx.now,
-        ...defaultBranch,
-      });
-      const former = await findRepositoryById(tx, repository.id);
-      const owner = former && (await findUserById(tx, former.ownerId));
-      if (former === undefined || owner === undefined) return;
-      const edited = await applyOptions(tx, { repository: former, owner }, pusher, options);
-      const current = edited ?? former;
-      await events.pushed?.(tx, { repository: current, owner, pusher, changes });
-      if (edited !== undefined)
-        await events.edited?.(tx, { repository: edited, owner, actor: pusher, former });
-    });
+    const chosen = isEmpty ? chooseDefaultBranch({ branches, head }, [defaultBranch]) : undefined;
+    if (chosen === undefined) return state;
+    if (chosen !== head) await writeHead(git, directory, chosen);
+    return { ...state, defaultBranch: chosen };
+  }
+
+  /** Returns false, and writes nothing, when another push has been recorded since the refs were read. */
+  async function write(
+    tx: Transaction,
+    { noteId, repository: { id }, pusher, changes, options }: CompletedPush,
+    seen: number,
+    state: RefState,
+  ): Promise<boolean> {
+    if (!(await countRecordedPush(tx, id, seen))) return false;
+    // Recorded before: the journal may be read by two daemons.
+    if (!(await deletePush(tx, noteId))) return true;
+    await markFormer(tx, { noteId, repositoryId: id, changes });
+    await updateRepository(tx, id, { ...state, updatedAt: tx.now });
+    const former = await findRepositoryById(tx, id);
+    const owner = former && (await findUserById(tx, former.ownerId));
+    if (former === undefined || owner === undefined) return true;
+    const edited = await applyOptions(tx, { repository: former, owner }, pusher, options);
+    const current = edited ?? former;
+    await events.pushed?.(tx, { repository: current, owner, pusher, changes });
+    if (edited !== undefined)
+      await events.edited?.(tx, { repository: edited, owner, actor: pusher, former });
+    return true;
   }
 }
+
+/** What git says of the refs of a repository. */
+type RefState = Pick<ForgeRepository, "isEmpty" | "branchCount" | "sizeKib"> & {
+  readonly defaultBranch?: string;
+};
 
 /**
  * Marks the changes of earlier pushes at whose ends these changes began, and which are not recorded yet: afterwards the

@@ -35,7 +35,7 @@ export function hookRoutes({
     }),
     handle(createHook, async ({ body }) => ({
       status: 201,
-      body: toHookView(await hooks.create("instance", toNewHook(body))),
+      body: toHookView(await hooks.create(ofInstance, toNewHook(body))),
     })),
     handle(getHook, async ({ params }) => ({
       status: 200,
@@ -45,14 +45,14 @@ export function hookRoutes({
       status: 200,
       body: toHookView(
         await hooks.edit(
-          "instance",
+          ofInstance,
           params.id,
           toHookChanges(body, query.keep_authorization_header),
         ),
       ),
     })),
     handle(deleteHook, async ({ params }) => {
-      await hooks.remove("instance", params.id);
+      await hooks.remove(ofInstance, params.id);
       return { status: 204 };
     }),
     handle(listDeliveries, async ({ params, query }) => {
@@ -69,3 +69,5 @@ export function hookRoutes({
     })),
   ];
 }
+
+const ofInstance = () => "instance" as const;

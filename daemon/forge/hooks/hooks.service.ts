@@ -1,4 +1,4 @@
-import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
 import {
   countHooksOf,
   deleteHook,
@@ -54,13 +54,19 @@ export interface HookChanges {
 /** The owner of hooks: a repository, a user or organization, or the instance with its system and default hooks. */
 export type HookHome = "instance" | HookPlace;
 
+/**
+ * Returns the home of a request, and throws when the caller may not change its hooks. Called in the transaction of the
+ * change, so that a right that ends meanwhile does not count.
+ */
+export type OpenHome = (db: Queries) => Promise<HookHome> | HookHome;
+
 /** A hook with its URL, which is sealed in the record. */
 export interface OpenedHook {
   readonly hook: ForgeHook;
   readonly url: string;
 }
 
-/** Creates, changes and deletes hooks. The caller of these functions must authorize access to `home`. */
+/** Creates, changes and deletes hooks. Whoever calls these functions authorizes access to `home`, or by `open`. */
 export interface Hooks {
   /**
    * Returns a page of the instance's hooks by id, and their count. `type` is `default` or `all`; any other text means
@@ -79,16 +85,16 @@ export interface Hooks {
    * Creates a hook. Throws `unprocessable` or `invalid_argument` in the order and words of section 13.1, and
    * `unprocessable` if a repository or an owner has `HOOKS_MAX` hooks.
    */
-  create(home: HookHome, input: NewHook): Promise<OpenedHook>;
+  create(open: OpenHome, input: NewHook): Promise<OpenedHook>;
   /** Throws `not_found`, also for a hook of another home. */
   get(home: HookHome, id: HookId): Promise<OpenedHook>;
   /**
    * Changes a hook, except its secret and kind. Throws as `create` and `get` do, and `unprocessable` if a hook that is
    * not the instance's would keep its authorization header for another URL.
    */
-  edit(home: HookHome, id: HookId, changes: HookChanges): Promise<OpenedHook>;
+  edit(open: OpenHome, id: HookId, changes: HookChanges): Promise<OpenedHook>;
   /** Deletes a hook with its deliveries. Throws `not_found`. */
-  remove(home: HookHome, id: HookId): Promise<void>;
+  remove(open: OpenHome, id: HookId): Promise<void>;
   /** Copies all default hooks, with their secrets, to a new repository. */
   copyDefaults(tx: Transaction, repositoryId: RepositoryId): Promise<void>;
   /** Copies the hooks of a repository, with their secrets, to a new one. */
@@ -121,19 +127,21 @@ export function createHooks({
       return { hooks: hooks.map(open), total };
     },
 
-    async create(home, input) {
+    async create(openHome, input) {
+      await openHome(db);
       const { config } = input;
       assertBranchFilter(input.branchFilter);
       assertHookType(input.type);
       const url = getOption(config, "url");
       const contentType = toContentType(getOption(config, "content_type"));
       assertHookUrl(url);
-      const scope = home === "instance" ? toInstanceScope(config) : home.kind;
       const slack = input.type === "slack" ? toSlackOptions(config) : undefined;
       const secret = Object.hasOwn(config, "secret") ? (config["secret"] ?? "") : "";
       assertSendable(secret, input.authorizationHeader);
       const target = { url, secret, authorizationHeader: input.authorizationHeader };
       const hook = await db.transaction(async (tx) => {
+        const home = await openHome(tx);
+        const scope = home === "instance" ? toInstanceScope(config) : home.kind;
         if (home !== "instance" && (await countHooksOf(tx, home)) >= HOOKS_MAX)
           throw new AppError("unprocessable", `${NAMES[home.kind]} has at most ${HOOKS_MAX} hooks`);
         return insertHook(
@@ -158,8 +166,9 @@ export function createHooks({
 
     get: async (home, id) => open(await getHook(db, home, id)),
 
-    edit: (home, id, changes) =>
+    edit: (openHome, id, changes) =>
       db.transaction(async (tx) => {
+        const home = await openHome(tx);
         const hook = await getHook(tx, home, id);
         const present = targets.open(hook);
         const target = toTarget(present, changes);
@@ -190,9 +199,9 @@ export function createHooks({
         return { hook: changed, url: target.url };
       }),
 
-    remove: (home, id) =>
+    remove: (openHome, id) =>
       db.transaction(async (tx) => {
-        await getHook(tx, home, id);
+        await getHook(tx, await openHome(tx), id);
         await deleteHook(tx, id);
       }),
 

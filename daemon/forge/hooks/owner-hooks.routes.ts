@@ -3,6 +3,7 @@ import type { Route } from "../../http/handle.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { handle } from "../handle.ts";
 import type { ForgeHooks } from "./hooks.ts";
+import type { OpenHome } from "./hooks.service.ts";
 import {
   toDeliveryDetailsView,
   toDeliveryView,
@@ -17,13 +18,15 @@ type HookPlace = ReturnType<ForgeHooks["ofOwners"]["ofUser"]>;
 type OpenHooks = (
   params: { readonly org?: string; readonly id?: unknown },
   caller: ForgeCaller,
+  /** The transaction of a change; a read needs none. */
+  db?: Parameters<OpenHome>[0],
 ) => HookPlace | Promise<HookPlace>;
 
 /** Returns the routes of the hooks of organizations and users, and of their deliveries. */
 export function ownerHookRoutes({ hooks, log, ofOwners }: ForgeHooks): Route[] {
   return [
-    ...routesOf(organizationHooks, ({ org = "" }, caller) =>
-      ofOwners.ofOrganization({ org }, caller),
+    ...routesOf(organizationHooks, ({ org = "" }, caller, queries) =>
+      ofOwners.ofOrganization({ org }, caller, queries),
     ),
     ...routesOf(ownHooks, (_params, caller) => ofOwners.ofUser(caller)),
   ];
@@ -36,7 +39,7 @@ export function ownerHookRoutes({ hooks, log, ofOwners }: ForgeHooks): Route[] {
       }),
       handle(at.create, async ({ caller, params, body }) => ({
         status: 201,
-        body: toHookView(await hooks.create(await open(params, caller), toNewHook(body))),
+        body: toHookView(await hooks.create((db) => open(params, caller, db), toNewHook(body))),
       })),
       handle(at.get, async ({ caller, params }) => ({
         status: 200,
@@ -44,11 +47,11 @@ export function ownerHookRoutes({ hooks, log, ofOwners }: ForgeHooks): Route[] {
       })),
       handle(at.edit, async ({ caller, params, query, body }) => {
         const changes = toHookChanges(body, query.keep_authorization_header);
-        const hook = await hooks.edit(await open(params, caller), params.id, changes);
+        const hook = await hooks.edit((db) => open(params, caller, db), params.id, changes);
         return { status: 200, body: toHookView(hook) };
       }),
       handle(at.delete, async ({ caller, params }) => {
-        await hooks.remove(await open(params, caller), params.id);
+        await hooks.remove((db) => open(params, caller, db), params.id);
         return { status: 204 };
       }),
       handle(at.listDeliveries, async ({ caller, params, query }) => {

@@ -1,4 +1,4 @@
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Queries } from "../../../storage/engine/database.ts";
 import type { HookPlace } from "../../../storage/tables/forge/hooks/hooks.ts";
 import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
@@ -13,12 +13,14 @@ export function createOwnerHooks({ db }: { readonly db: Database }) {
     /**
      * Returns the home of an organization's hooks. Throws `not_found` for a hidden organization, `forbidden` for a caller who
      * does not own it.
+     * @param queries the transaction of a change
      */
     async ofOrganization(
       { org }: { readonly org: string },
       caller: ForgeCaller,
+      queries: Queries = db,
     ): Promise<HookPlace> {
-      const { organization } = await openAsOwner(db, org, caller, "/hooks");
+      const { organization } = await openAsOwner(queries, org, caller, "/hooks");
       return { kind: "owner", id: organization.id };
     },
 

@@ -12,6 +12,7 @@ import {
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeHooks } from "./hooks.ts";
+import type { OpenHome } from "./hooks.service.ts";
 import {
   toDeliveryDetailsView,
   toDeliveryView,
@@ -31,7 +32,9 @@ export function repositoryHookRoutes({ hooks, log, ofRepositories }: ForgeHooks)
     }),
     handle(createRepositoryHook, async ({ caller, params, body }) => ({
       status: 201,
-      body: toHookView(await hooks.create(await open(params, caller, "/hooks"), toNewHook(body))),
+      body: toHookView(
+        await hooks.create((db) => open(params, caller, "/hooks", db), toNewHook(body)),
+      ),
     })),
     handle(getRepositoryHook, async ({ caller, params }) => ({
       status: 200,
@@ -40,12 +43,12 @@ export function repositoryHookRoutes({ hooks, log, ofRepositories }: ForgeHooks)
       ),
     })),
     handle(editRepositoryHook, async ({ caller, params, query, body }) => {
-      const id = await open(params, caller, `/hooks/${params.id}`);
+      const home: OpenHome = (db) => open(params, caller, `/hooks/${params.id}`, db);
       const changes = toHookChanges(body, query.keep_authorization_header);
-      return { status: 200, body: toHookView(await hooks.edit(id, params.id, changes)) };
+      return { status: 200, body: toHookView(await hooks.edit(home, params.id, changes)) };
     }),
     handle(deleteRepositoryHook, async ({ caller, params }) => {
-      await hooks.remove(await open(params, caller, `/hooks/${params.id}`), params.id);
+      await hooks.remove((db) => open(params, caller, `/hooks/${params.id}`, db), params.id);
       return { status: 204 };
     }),
     handle(testRepositoryHook, async ({ caller, params, query }) => {

@@ -1,4 +1,4 @@
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Queries } from "../../../storage/engine/database.ts";
 import { insertDelivery } from "../../../storage/tables/forge/hooks/deliveries.ts";
 import { findHook, type HookPlace } from "../../../storage/tables/forge/hooks/hooks.ts";
 import type { HookId } from "../../../storage/tables/forge/ids.ts";
@@ -23,8 +23,14 @@ export interface RepositoryHooks {
    * Returns the home of the hooks of a repository if the caller administers it. Throws `not_found` if the caller may not see
    * it, `forbidden` if the caller does not administer it or the token does not grant it.
    * @param rest the part of the address after the repository, for redirects from a former name
+   * @param queries the transaction of a change
    */
-  open(path: RepositoryPath, caller: ForgeCaller, rest: string): Promise<HookPlace>;
+  open(
+    path: RepositoryPath,
+    caller: ForgeCaller,
+    rest: string,
+    queries?: Queries,
+  ): Promise<HookPlace>;
   /**
    * Sends a test delivery: a push of a branch's latest commit, even if the hook is inactive or does not select pushes.
    * An empty `ref` is the default branch. An empty repository has no delivery. Throws `not_found` for an unknown ref.
@@ -47,7 +53,7 @@ export interface RepositoryHooksDeps {
 export function createRepositoryHooks(deps: RepositoryHooksDeps): RepositoryHooks {
   const { db, hooks, enqueue, newUuid, describeHead } = deps;
   return {
-    open: async (path, caller, rest) => toHome(await open(path, caller, rest)),
+    open: async (path, caller, rest, queries) => toHome(await open(path, caller, rest, queries)),
 
     async test(path, requestedRef, caller) {
       const owned = await open(path, caller, `/hooks/${path.id}/tests`);
@@ -77,14 +83,15 @@ export function createRepositoryHooks(deps: RepositoryHooksDeps): RepositoryHook
     path: RepositoryPath,
     caller: ForgeCaller,
     rest: string,
+    queries: Queries = db,
   ): Promise<OwnedRepository> {
     const owned = await getOwned(
-      db,
+      queries,
       path,
       caller.user,
       (current) => `/api/v1/repos/${current.owner}/${current.repo}${rest}`,
     );
-    const access = await findAccess(db, owned, caller.user, "any");
+    const access = await findAccess(queries, owned, caller.user, "any");
     if (!reaches(access, "read")) throw notFound();
     assertScope(caller.scope, "read", owned);
     if (!reaches(access, "admin")) throw noAdministrator();

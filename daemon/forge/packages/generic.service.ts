@@ -79,14 +79,12 @@ export function createGenericPackages(deps: GenericPackagesDeps): GenericPackage
         assertChecksums(headers, digests);
         if ((await findGenericFile(db, key)) !== undefined) throw fileExists();
         await received.publish();
-        await db.transaction((tx) =>
-          recordFile(
-            tx,
-            events,
-            { ...key, metadata: "{}", digests },
-            { actor: caller.user, mustBeNew: false },
-          ),
-        );
+        await db.transaction(async (tx) => {
+          // The right may have ended while the bytes arrived.
+          const { id: ownerId } = await getWritableOwner(tx, at.owner, caller);
+          const file = { ...key, ownerId, metadata: "{}", digests };
+          await recordFile(tx, events, file, { actor: caller.user, mustBeNew: false });
+        });
       } finally {
         await received.discard();
       }
@@ -94,8 +92,8 @@ export function createGenericPackages(deps: GenericPackagesDeps): GenericPackage
 
     async removeFile(at, caller) {
       assertGenericNames(at);
-      const owner = await getWritableOwner(db, at.owner, caller);
       await db.transaction(async (tx) => {
+        const owner = await getWritableOwner(tx, at.owner, caller);
         const found = await getFile(tx, { ...at, ownerId: owner.id });
         const files = await listFiles(tx, found.version.id);
         if (files.length === 1) {
@@ -109,8 +107,8 @@ export function createGenericPackages(deps: GenericPackagesDeps): GenericPackage
 
     async removeVersion(at, caller) {
       assertGenericNames(at);
-      const owner = await getWritableOwner(db, at.owner, caller);
       await db.transaction(async (tx) => {
+        const owner = await getWritableOwner(tx, at.owner, caller);
         const found = await findGenericVersion(tx, { ...at, ownerId: owner.id });
         if (found === undefined) throw notFound();
         await touchPackage(tx, found.package.id);

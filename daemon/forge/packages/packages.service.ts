@@ -124,8 +124,8 @@ export function createPackages({ db, events }: PackagesDeps): Packages {
     },
 
     async remove(at, caller) {
-      const owner = await getWritableOwner(db, at.owner, caller);
       await db.transaction(async (tx) => {
+        const owner = await getWritableOwner(tx, at.owner, caller);
         const found = await getVersion(tx, owner, at);
         await touchPackage(tx, found.package.id);
         await removeVersion(tx, events, { ...found, actor: caller.user });
@@ -134,8 +134,8 @@ export function createPackages({ db, events }: PackagesDeps): Packages {
     },
 
     async removeAll(at, caller) {
-      const owner = await getWritableOwner(db, at.owner, caller);
       await db.transaction(async (tx) => {
+        const owner = await getWritableOwner(tx, at.owner, caller);
         const found = await findPackage(tx, { ownerId: owner.id, type: at.type, name: at.name });
         if (found === undefined) throw notFound();
         for (const version of await listVersions(tx, found.id))
@@ -144,8 +144,8 @@ export function createPackages({ db, events }: PackagesDeps): Packages {
     },
 
     async link(at, repositoryName, caller) {
-      const owner = await getWritableOwner(db, at.owner, caller);
       await db.transaction(async (tx) => {
+        const owner = await getWritableOwner(tx, at.owner, caller);
         const found = await findPackage(tx, { ownerId: owner.id, type: at.type, name: at.name });
         if (found === undefined) throw notFound();
         const repository =

@@ -74,8 +74,13 @@ export interface CreateRepositoryDeps {
   readonly commitEmail: (user: ForgeUser) => string;
 }
 
-/** Additional content of a new repository. */
+/** Additional content and checks of a new repository. */
 export interface RepositoryExtras {
+  /**
+   * Throws unless the creator may create it. Called before the files are created, and again in the transaction that
+   * records the repository.
+   */
+  readonly admit?: (db: Queries, owner: ForgeUser) => Promise<void>;
   /** Writes the first commit of the default branch to the folder. Returns whether the branch exists. */
   readonly fill?: (directory: string, author: CommitPerson) => Promise<boolean>;
   /** Called in the transaction that records the repository, before its creation is published. */
@@ -106,6 +111,7 @@ export async function createRepository(
   const objectFormat = toObjectFormat(options.objectFormat);
   const owner = await findUserByName(db, ownerName);
   if (owner === undefined) throw userNotFound(ownerName);
+  await extras.admit?.(db, owner);
   await assertRoom(db, owner, actor);
   if ((await findRepositoryByName(db, owner.id, options.name)) !== undefined) throw nameTaken();
   const labels =
@@ -132,6 +138,7 @@ export async function createRepository(
         // The owner may have been renamed or deleted while the files were created.
         const current = await findUserById(tx, ownerId);
         if (current === undefined) throw userNotFound(ownerName);
+        await extras.admit?.(tx, current);
         await assertRoom(tx, current, actor);
         return recordRepository(
           tx,

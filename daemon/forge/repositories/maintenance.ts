@@ -7,6 +7,7 @@ import {
   listRepositoriesAfter,
   updateRepository,
 } from "../../../storage/tables/forge/repositories/repositories.ts";
+import { countRecordedPushes } from "../../../storage/tables/forge/repositories/pushes.ts";
 import type { CronTask } from "../../jobs/cron-task.ts";
 import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 
@@ -101,10 +102,14 @@ function createMaintenance({ db, git, locate }: RepositoryTasksDeps): Repository
   }
 
   async function count(directory: string, { id }: ForgeRepository): Promise<void> {
+    const seen = await countRecordedPushes(db, id);
     const { branches } = await readBranches(git, directory);
     const sizeKib = await readSizeKib(git, directory);
     const changes = { sizeKib, branchCount: branches.length, isEmpty: branches.length === 0 };
-    await db.transaction((tx) => updateRepository(tx, id, changes));
+    await db.transaction(async (tx) => {
+      // A push that was recorded in the meantime has counted, after this.
+      if ((await countRecordedPushes(tx, id)) === seen) await updateRepository(tx, id, changes);
+    });
   }
 
   /** Runs git without a deadline until it ends or `signal` is aborted. @throws Error when it fails */

@@ -27,6 +27,7 @@ import {
   createRepository,
   type CreateRepositoryDeps,
   type CreateRepositoryOptions,
+  type RepositoryExtras,
 } from "./create-repository.ts";
 import {
   editRepository,
@@ -93,21 +94,22 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
     create,
 
     async createOwn(options, caller) {
-      assertMayBePrivate(options, caller.user, caller);
-      return create(caller.user.name, options, caller.user);
+      return create(caller.user.name, options, caller.user, async (_db, owner) =>
+        assertMayBePrivate(options, owner, caller),
+      );
     },
 
     async createInOrganization(name, options, caller) {
       const organization = await getVisibleAccount(db, name, caller);
       if (organization.kind !== "organization") throw notFound();
-      const { user } = caller;
-      if (!user.isAdmin && !(await listRepositoryMakers(db, organization.id)).includes(user.id))
-        throw new AppError(
-          "forbidden",
-          "Given user is not allowed to create repository in organization.",
-        );
-      assertMayBePrivate(options, organization, caller);
-      return create(organization.name, options, user);
+      return create(organization.name, options, caller.user, async (queries, owner) => {
+        if (owner.id !== organization.id || !(await mayCreateIn(queries, owner, caller.user)))
+          throw new AppError(
+            "forbidden",
+            "Given user is not allowed to create repository in organization.",
+          );
+        assertMayBePrivate(options, owner, caller);
+      });
     },
 
     get,
@@ -149,8 +151,10 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
     ownerName: string,
     options: CreateRepositoryOptions,
     actor: ForgeUser,
+    admit?: RepositoryExtras["admit"],
   ): Promise<RepositoryDetails> {
-    const made = await createRepository(deps, ownerName, options, actor);
+    const extras = admit === undefined ? {} : { admit };
+    const made = await createRepository(deps, ownerName, options, actor, extras);
     const watchers = (await countWatchers(db, [made.repository.id])).get(made.repository.id) ?? 0;
     const access = await findAccess(db, made, actor);
     return { ...made, watchers, access, isSignedIn: true };
@@ -190,6 +194,15 @@ async function getFrom(
       ? await findPendingTransfer(db, repository.id)
       : undefined;
   return { repository, owner, watchers, access, isSignedIn, transfer };
+}
+
+/** Returns whether a user is a site administrator or belongs to a team that may create repositories of an organization. */
+export async function mayCreateIn(
+  db: Queries,
+  organization: ForgeUser,
+  user: ForgeUser,
+): Promise<boolean> {
+  return user.isAdmin || (await listRepositoryMakers(db, organization.id)).includes(user.id);
 }
 
 /** Throws for a public-only token, which could not read the private repository that it creates. */

@@ -50,3 +50,25 @@ async function openOnPostgres(clock: () => number): Promise<PostgresDatabase> {
   await migrate(db, readMigrations());
   return db;
 }
+
+/**
+ * A database whose next transaction begins after `work`, as when another request commits between what a request reads
+ * and what it writes.
+ */
+export function interruptOnce(db: Database, work: () => Promise<unknown>): Database {
+  let isDone = false;
+  return {
+    dialect: db.dialect,
+    get: (sql, ...values) => db.get(sql, ...values),
+    all: (sql, ...values) => db.all(sql, ...values),
+    run: (sql, ...values) => db.run(sql, ...values),
+    async transaction(body) {
+      if (!isDone) {
+        isDone = true;
+        await work();
+      }
+      return db.transaction(body);
+    },
+    close: () => db.close(),
+  };
+}

@@ -1,12 +1,14 @@
-import type { Database } from "../../../../storage/engine/database.ts";
+import type { Database, Queries, Transaction } from "../../../../storage/engine/database.ts";
 import { listRunJobs } from "../../../../storage/tables/forge/actions/jobs.ts";
 import { findRun } from "../../../../storage/tables/forge/actions/runs.ts";
 import {
   countOtherSummaries,
   findNextSummary,
   putSummary,
+  type StepSummary,
 } from "../../../../storage/tables/forge/actions/summaries.ts";
 import {
+  type ActionTask,
   findTask,
   findTaskOwner,
   listSteps,
@@ -20,7 +22,7 @@ import type { RepositoryPath } from "../../repositories/repositories.service.ts"
 import { openForActions } from "../runs/workflow-files.ts";
 import type { Masks } from "../secrets/masks.service.ts";
 import type { RunningTask } from "./running-tasks.ts";
-import { type RunId, toRunId } from "../../../../storage/tables/forge/ids.ts";
+import { type RunId, type TaskId, toRunId } from "../../../../storage/tables/forge/ids.ts";
 
 /** The step that a job names in the address of a summary. */
 interface SummaryPath {
@@ -31,6 +33,9 @@ interface SummaryPath {
 
 /** Maximum bytes of all summaries of a job. */
 const JOB_BYTES_MAX = 4 * 1024 * 1024;
+
+/** How often a summary is masked again because the log got further masks. */
+const TRIES = 10;
 
 /** Summaries of steps (`GITHUB_STEP_SUMMARY`): stored by jobs, read by users. */
 export type Summaries = ReturnType<typeof createSummaries>;
@@ -45,7 +50,8 @@ export function createSummaries({
   return {
     /**
      * Stores the summary of a step with the secrets of the job masked, and replaces an earlier summary. Throws
-     * `invalid_argument` for the step of another job and once the log has ended, and `too_large`.
+     * `invalid_argument` for the step of another job and once the log has ended, `too_large`, and `unavailable` when the
+     * masks of the log never stay the same.
      */
     async put(task: RunningTask, path: SummaryPath, bytes: Buffer): Promise<void> {
       const { taskId } = task;
@@ -54,23 +60,18 @@ export function createSummaries({
       const isOwn = path.run === task.runId && path.job === task.jobId;
       if (!isOwn || !steps.some((step) => step.number === number))
         throw new AppError("invalid_argument", "the address names no step of this job");
-      const stored = await findTask(db, taskId);
-      // The masks are deleted when the log ends, so secrets could no longer be masked.
-      if (stored?.isLogSealed !== false) throw logEnded();
       const rows = bytes.toString("utf8").replaceAll("\0", "\uFFFD").split("\n");
       const ownerId = await findTaskOwner(db, taskId);
       if (ownerId === undefined) throw notFound();
-      const { sealedMasks } = stored;
-      const masked = await masks.mask({ taskId, sealedMasks, ownerId }, rows);
-      const content = masked.rows.join("\n");
-      await db.transaction(async (tx) => {
-        // The log may have ended while the summary was masked.
-        if ((await findTask(tx, taskId))?.isLogSealed !== false) throw logEnded();
-        const others = await countOtherSummaries(tx, taskId, number);
-        if (others + Buffer.byteLength(content) > JOB_BYTES_MAX)
-          throw uploadTooLarge(JOB_BYTES_MAX);
-        await putSummary(tx, { taskId, number, content });
-      });
+      // The log may get further masks while the summary is masked.
+      for (let tries = 0; tries < TRIES; tries += 1) {
+        const { sealedMasks } = await getOpenTask(db, taskId);
+        const masked = await masks.mask({ taskId, sealedMasks, ownerId }, rows);
+        const content = masked.rows.join("\n");
+        if (await db.transaction((tx) => store(tx, { taskId, number, content }, sealedMasks)))
+          return;
+      }
+      throw new AppError("unavailable", "the masks of the log change while the summary is masked");
     },
 
     /** Finds the summaries of the last attempt of a run, in Markdown, one after the other. Throws `not_found`. */
@@ -85,6 +86,20 @@ export function createSummaries({
       return read(run.id, run.attempt);
     },
   };
+
+  /** Returns false, and stores nothing, when the masks of the task are others. Throws as `put` does. */
+  async function store(
+    tx: Transaction,
+    summary: StepSummary,
+    sealedMasks: string | undefined,
+  ): Promise<boolean> {
+    const { taskId, number, content } = summary;
+    if ((await getOpenTask(tx, taskId)).sealedMasks !== sealedMasks) return false;
+    const others = await countOtherSummaries(tx, taskId, number);
+    if (others + Buffer.byteLength(content) > JOB_BYTES_MAX) throw uploadTooLarge(JOB_BYTES_MAX);
+    await putSummary(tx, summary);
+    return true;
+  }
 
   async function* read(runId: RunId, attempt: number): AsyncGenerator<string> {
     for (const job of await listRunJobs(db, runId, attempt)) {
@@ -101,7 +116,12 @@ export function createSummaries({
   }
 }
 
-const logEnded = () => new AppError("invalid_argument", "the log of the job has ended");
+/** Returns a task whose log has not ended: the masks are deleted then, so secrets could no longer be masked. */
+async function getOpenTask(db: Queries, taskId: TaskId): Promise<ActionTask> {
+  const task = await findTask(db, taskId);
+  if (task?.isLogSealed === false) return task;
+  throw new AppError("invalid_argument", "the log of the job has ended");
+}
 
 /** Escapes characters that are markup in Markdown. */
 function toPlainMarkdown(name: string): string {

@@ -104,7 +104,8 @@ export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
       return;
     }
     if (found === undefined) {
-      await deleteSchedule(db, schedule.id);
+      // The push that took it out of the file deletes it. A push that puts it back in this moment must not lose it.
+      await db.transaction((tx) => moveSchedule(tx, schedule, next));
       return;
     }
     const { head, workflow, folder } = found;
@@ -124,6 +125,9 @@ export function createWorkflowSchedules(deps: WorkflowSchedulesDeps) {
         .digest("hex"),
     };
     await db.transaction(async (tx) => {
+      const current = await findRepositoryById(tx, repository.id);
+      // Of another default branch: the schedule stays due, if that branch has it.
+      if (current?.defaultBranch !== repository.defaultBranch) return;
       if (!(await moveSchedule(tx, schedule, next))) return;
       if (typeof workflow === "string") await starter.fail(tx, trigger, workflow);
       else await starter.start(tx, trigger, workflow);

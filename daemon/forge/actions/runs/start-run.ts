@@ -5,7 +5,9 @@ import {
   listGroup,
   updateRun,
 } from "../../../../storage/tables/forge/actions/runs.ts";
-import type { ForgeUser } from "../../../../storage/tables/forge/accounts/users.ts";
+import { listDisabledWorkflows } from "../../../../storage/tables/forge/actions/workflows.ts";
+import { findUserById, type ForgeUser } from "../../../../storage/tables/forge/accounts/users.ts";
+import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import { countWatchers } from "../../../../storage/tables/forge/repositories/watches.ts";
 import { toOrganizationView } from "../../accounts/organization.view.ts";
 import { toEmbeddedUserView, toGhostView } from "../../accounts/user.view.ts";
@@ -22,6 +24,7 @@ import type { Workflow } from "../../../workflows/workflow.ts";
 import type { RunEngine } from "./advance-run.ts";
 import { insertBlockedJob } from "./new-jobs.ts";
 import { toGithubContext } from "./run-contexts.ts";
+import { hasActions } from "./workflow-files.ts";
 
 /** The trigger of a run. */
 export interface RunTrigger {
@@ -57,7 +60,7 @@ export function createRunStarter({
   return {
     /**
      * Creates a run with its jobs and decides those that need no other; undefined when the trigger has created it
-     * before. A concurrency group allows one active run: others are cancelled, or the new run waits in place of one
+     * before, and when the workflow was disabled or the repository archived or deleted in the meantime. A concurrency group allows one active run: others are cancelled, or the new run waits in place of one
      * that waited.
      */
     async start(
@@ -66,6 +69,7 @@ export function createRunStarter({
       workflow: Workflow,
     ): Promise<ActionRun | undefined> {
       const trigger = await complete(tx, requestedTrigger);
+      if (trigger === undefined) return undefined;
       const vars = await readVariables(tx, trigger.owned.repository);
       const run = await insertRun(tx, {
         ...toRow(trigger),
@@ -95,9 +99,15 @@ export function createRunStarter({
       return { ...run, ...changes };
     },
 
-    /** Creates a run that failed before it had jobs, such as the run of an invalid file. */
-    fail: async (tx: Transaction, trigger: RunTrigger, error: string) =>
-      insertFailed(tx, await complete(tx, trigger), error),
+    /** Creates a run that failed before it had jobs, such as the run of an invalid file; undefined as `start` does. */
+    async fail(
+      tx: Transaction,
+      requestedTrigger: RunTrigger,
+      error: string,
+    ): Promise<ActionRun | undefined> {
+      const trigger = await complete(tx, requestedTrigger);
+      return trigger && insertFailed(tx, trigger, error);
+    },
   };
 
   async function insertFailed(
@@ -129,10 +139,19 @@ export function createRunStarter({
     return { ...run, ...changes };
   }
 
-  /** Adds the subjects that every event has, as hooks receive them: actions read them from `github.event`. */
-  async function complete(tx: Transaction, trigger: RunTrigger): Promise<RunTrigger> {
-    const { owned, actor, event, payload } = trigger;
-    const { id } = owned.repository;
+  /**
+   * Adds the subjects that every event has, as hooks receive them: actions read them from `github.event`. Returns undefined
+   * when the repository no longer runs the workflow: its files were read before the transaction.
+   */
+  async function complete(tx: Transaction, trigger: RunTrigger): Promise<RunTrigger | undefined> {
+    const { actor, event, payload, file } = trigger;
+    const { id } = trigger.owned.repository;
+    const repository = await findRepositoryById(tx, id);
+    const owner = repository && (await findUserById(tx, repository.ownerId));
+    if (repository === undefined || owner === undefined || !hasActions(repository))
+      return undefined;
+    if ((await listDisabledWorkflows(tx, id)).has(file)) return undefined;
+    const owned = { repository, owner };
     const watchers = (await countWatchers(tx, [id])).get(id) ?? 0;
     const details = { ...owned, watchers, access: "owner", isSignedIn: false } as const;
     const sender = actor === undefined ? toGhostView(urls) : toEmbeddedUserView(actor, false, urls);
@@ -147,6 +166,7 @@ export function createRunStarter({
     // Serialized as the runner will get it: JSON omits some members of the views.
     return {
       ...trigger,
+      owned,
       payload: { ...payload, ...toJsonMapping(subjects) },
     };
   }

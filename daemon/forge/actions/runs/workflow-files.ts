@@ -1,5 +1,5 @@
 import { type FolderFile, readFolderFiles } from "../../../../storage/git/folder-files.ts";
-import type { Database } from "../../../../storage/engine/database.ts";
+import type { Queries } from "../../../../storage/engine/database.ts";
 import type { Git } from "../../../../storage/git/git.ts";
 import type { ForgeRepository } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import type { ForgeCaller } from "../../caller.ts";
@@ -61,7 +61,7 @@ export function hasActions({ settings, archivedAt }: ForgeRepository): boolean {
  * @param below the rest of the path that a redirect of a renamed repository leads to
  */
 export async function openForActions(
-  db: Database,
+  db: Queries,
   path: RepositoryPath,
   caller: ForgeCaller | undefined,
   below: string,

@@ -14,6 +14,7 @@ import type { CommitWithFiles } from "../../../../storage/git/commits.ts";
 import type { FindCommit } from "../../git/commit-readers.ts";
 import { assertReaches } from "../../repositories/access.ts";
 import type { OwnedRepository } from "../../repositories/events.ts";
+import { notFound } from "../../refusals.ts";
 import { refusing } from "../../repositories/git-refusals.ts";
 import type { RepositoryPath } from "../../repositories/repositories.service.ts";
 import { readDispatchInputs } from "../../../workflows/dispatch-inputs.ts";
@@ -71,7 +72,11 @@ export function createWorkflows(deps: WorkflowsDeps) {
       const owned = await openForActions(db, path, caller, "/workflows");
       assertReaches(owned, "write");
       const { file } = await getDetails(owned, path.workflow_id);
-      await db.transaction((tx) => setWorkflowDisabled(tx, owned.repository.id, file, isDisabled));
+      await db.transaction(async (tx) => {
+        const current = await openForActions(tx, path, caller, "/workflows");
+        assertReaches(current, "write");
+        await setWorkflowDisabled(tx, current.repository.id, file, isDisabled);
+      });
     },
 
     /**
@@ -112,7 +117,10 @@ export function createWorkflows(deps: WorkflowsDeps) {
       const resolved = await refusing(() => resolveCalls(source, workflow));
       if (typeof resolved === "string") throw new AppError("unprocessable", resolved);
       const run = await db.transaction(async (tx) => {
-        // Another request may have disabled it while the files were read.
+        // Another request may have disabled it, or ended the right to start it, while the files were read.
+        const current = await openForActions(tx, path, caller, "/workflows");
+        assertReaches(current, "write");
+        if (current.repository.id !== repository.id) throw notFound();
         await assertEnabled(tx, repository.id, file.name);
         return starter.start(
           tx,

@@ -117,8 +117,12 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
       await assertRoom(db, await findPackage(db, { ownerId: owner.id, type: NPM, name }), 0);
       const upload = await receive(body, caller, uploadBytesMax);
       try {
-        if (upload.attachment === undefined) await deprecate(owner, name, upload);
-        else await publishVersion(owner, name, upload, upload.attachment, caller);
+        const admit = async (tx: Transaction) => {
+          // The right may have ended while the bytes arrived.
+          if ((await getWritableOwner(tx, at.owner, caller)).id !== owner.id) throw notFound();
+        };
+        if (upload.attachment === undefined) await deprecate(owner, name, upload, admit);
+        else await publishVersion(owner, name, upload, upload.attachment, caller, admit);
       } finally {
         await upload.discard();
       }
@@ -132,6 +136,7 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
       if (known === undefined) throw notFound();
       const deprecations = await findDeprecations(db, await listVersions(db, known.id), document);
       await db.transaction(async (tx) => {
+        await getWritableOwner(tx, at.owner, caller);
         // Of the revision, so the deprecations are those of its manifests.
         const found = await getChangeable(tx, owner, name, at.revision);
         const versions = await listVersions(tx, found.id);
@@ -151,8 +156,8 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
 
     async unpublish(at, caller) {
       const name = toNpmName(at);
-      const owner = await getWritableOwner(db, at.owner, caller);
       await db.transaction(async (tx) => {
+        const owner = await getWritableOwner(tx, at.owner, caller);
         const found = await getChangeable(tx, owner, name, at.revision);
         for (const version of await listVersions(tx, found.id))
           await removeVersion(tx, events, { package: found, version, owner, actor: caller.user });
@@ -161,8 +166,8 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
 
     async removeTarball(at, caller) {
       const name = toNpmName(at);
-      const owner = await getWritableOwner(db, at.owner, caller);
       await db.transaction(async (tx) => {
+        const owner = await getWritableOwner(tx, at.owner, caller);
         const found = await getChangeable(tx, owner, name, undefined);
         const tarball = await findTarball(tx, found, at.filename);
         if (tarball === undefined) return;
@@ -180,9 +185,10 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
     async setTag(at, body, caller) {
       const name = toNpmName(at);
       assertNpmTag(at.tag);
-      const owner = await getWritableOwner(db, at.owner, caller);
+      await getWritableOwner(db, at.owner, caller);
       const version = await readVersion(body, caller);
       await db.transaction(async (tx) => {
+        const owner = await getWritableOwner(tx, at.owner, caller);
         const found = await getChangeable(tx, owner, name, undefined);
         const record = await findVersion(tx, found.id, version);
         if (record === undefined) throw notFound();
@@ -193,10 +199,10 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
     async deleteTag(at, caller) {
       const name = toNpmName(at);
       assertNpmTag(at.tag);
-      const owner = await getWritableOwner(db, at.owner, caller);
-      if (at.tag === "latest")
-        throw new AppError("invalid_argument", "latest can be moved but not removed");
       await db.transaction(async (tx) => {
+        const owner = await getWritableOwner(tx, at.owner, caller);
+        if (at.tag === "latest")
+          throw new AppError("invalid_argument", "latest can be moved but not removed");
         const found = await getChangeable(tx, owner, name, undefined);
         if (!(await deleteTag(tx, found.id, at.tag))) throw notFound();
       });
@@ -261,6 +267,7 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
     upload: NpmUpload,
     { name: attachmentName, received }: NonNullable<NpmUpload["attachment"]>,
     caller: ForgeCaller,
+    admit: (tx: Transaction) => Promise<void>,
   ): Promise<void> {
     const document = toNpmDocument(upload.document, name);
     const { digests } = received;
@@ -272,6 +279,7 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
     await assertRoom(db, known, stored.forms.manifestLength);
     await received.publish();
     await db.transaction(async (tx) => {
+      await admit(tx);
       const recorded = await recordFile(
         tx,
         events,
@@ -299,7 +307,12 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
   }
 
   /** `npm deprecate` sends the package with changed texts and without an attachment. */
-  async function deprecate(owner: ForgeUser, name: string, upload: NpmUpload): Promise<void> {
+  async function deprecate(
+    owner: ForgeUser,
+    name: string,
+    upload: NpmUpload,
+    admit: (tx: Transaction) => Promise<void>,
+  ): Promise<void> {
     const document = toNpmDocument(upload.document, name);
     const found = await findPackage(db, { ownerId: owner.id, type: NPM, name });
     const versions = found === undefined ? [] : await listVersions(db, found.id);
@@ -309,6 +322,7 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
       throw new AppError("invalid_argument", "the document has no attachment");
     const deprecations = await findDeprecations(db, versions, document);
     await db.transaction(async (tx) => {
+      await admit(tx);
       await getChangeable(tx, owner, name, toRevision(found));
       await applyDeprecations(tx, deprecations);
     });

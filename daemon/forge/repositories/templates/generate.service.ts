@@ -1,4 +1,4 @@
-import type { Database, Transaction } from "../../../../storage/engine/database.ts";
+import type { Database, Queries, Transaction } from "../../../../storage/engine/database.ts";
 import type { Git } from "../../../../storage/git/git.ts";
 import type { ForgeUser } from "../../../../storage/tables/forge/accounts/users.ts";
 import type { RepositoryId } from "../../../../storage/tables/forge/ids.ts";
@@ -12,9 +12,9 @@ import {
   listTopicsOf,
   replaceTopics,
 } from "../../../../storage/tables/forge/repositories/topics.ts";
-import { listRepositoryMakers } from "../../../../storage/tables/forge/repositories/transfers.ts";
 import { AppError } from "../../../errors.ts";
 import type { ForgeCaller } from "../../caller.ts";
+import { notFound } from "../../refusals.ts";
 import { createTransferLimiter } from "../transfer-limiter.ts";
 import { openRepository, type OpenedRepository } from "../open-repository.ts";
 import type { ForgeUrls } from "../../urls.ts";
@@ -23,8 +23,9 @@ import {
   createRepository,
   type CreateRepositoryDeps,
   type CreateRepositoryOptions,
+  type RepositoryExtras,
 } from "../create-repository.ts";
-import { assertMayBePrivate, type RepositoryPath } from "../repositories.service.ts";
+import { assertMayBePrivate, mayCreateIn, type RepositoryPath } from "../repositories.service.ts";
 import { getVisibleAccount } from "../../accounts/users.service.ts";
 import type { RepositoryDetails } from "../repository.view.ts";
 import { keepsCode } from "../repository-settings.view.ts";
@@ -90,28 +91,42 @@ export function createGenerator(deps: GenerateRepositoryDeps): GenerateRepositor
   const limiter = createTransferLimiter(limits);
 
   return async (path, options, caller, signal) => {
-    const template = await openRepository(db, path, caller, "/generate");
+    const template = await openTemplate(db, path, options, caller);
     const { takes } = options;
-    if (!template.repository.isTemplate)
-      throw new AppError("unprocessable", "this is not a template repo");
     if (!Object.values(takes).includes(true))
       throw new AppError("unprocessable", "must select at least one template item");
-    assertMayTake(template, takes);
-    const owner = await findOwner(options.owner, caller);
-    assertMayBePrivate(options, owner, caller);
+    const owner = await getNewOwner(db, options, caller);
     const release = await limiter.acquire({ caller, address: "" }, signal);
     try {
-      return await generate(template, owner, options, caller.user);
+      return await generate(template, owner, options, caller.user, async (queries) => {
+        const current = await openTemplate(queries, path, options, caller);
+        const { id } = await getNewOwner(queries, options, caller);
+        if (current.repository.id !== template.repository.id || id !== owner.id) throw notFound();
+      });
     } finally {
       release();
     }
   };
+
+  async function openTemplate(
+    queries: Queries,
+    path: RepositoryPath,
+    { takes }: GenerateOptions,
+    caller: ForgeCaller,
+  ): Promise<OpenedRepository> {
+    const template = await openRepository(queries, path, caller, "/generate");
+    if (!template.repository.isTemplate)
+      throw new AppError("unprocessable", "this is not a template repo");
+    assertMayTake(template, takes);
+    return template;
+  }
 
   async function generate(
     template: OpenedRepository,
     owner: ForgeUser,
     options: GenerateOptions,
     actor: ForgeUser,
+    admit: NonNullable<RepositoryExtras["admit"]>,
   ): Promise<RepositoryDetails> {
     const source = template.repository;
     const { takes, name, description } = options;
@@ -125,6 +140,7 @@ export function createGenerator(deps: GenerateRepositoryDeps): GenerateRepositor
       toOptions(source, options, defaultBranch),
       actor,
       {
+        admit,
         ...(hasContent
           ? {
               fill: async (directory: string, person) =>
@@ -169,25 +185,35 @@ export function createGenerator(deps: GenerateRepositoryDeps): GenerateRepositor
         await insertBranchProtection(tx, to, rule);
   }
 
-  async function findOwner(name: string, caller: ForgeCaller): Promise<ForgeUser> {
+  /** Returns the new owner. Throws unless the caller may create a repository for it. */
+  async function getNewOwner(
+    queries: Queries,
+    options: GenerateOptions,
+    caller: ForgeCaller,
+  ): Promise<ForgeUser> {
     const { user } = caller;
-    const owner = name === "" ? undefined : await findVisible(name, caller);
+    const { owner: name } = options;
+    const owner = name === "" ? undefined : await findVisible(queries, name, caller);
     if (owner === undefined)
       throw new AppError("not_found", `request owner \`${name}\` does not exist`);
-    if (owner.id === user.id || user.isAdmin) return owner;
-    if (owner.kind !== "organization")
+    if (owner.kind !== "organization" && owner.id !== user.id && !user.isAdmin)
       throw new AppError("forbidden", "Only admin can generate repository for other user.");
-    if (!(await listRepositoryMakers(db, owner.id)).includes(user.id))
+    if (owner.kind === "organization" && !(await mayCreateIn(queries, owner, user)))
       throw new AppError(
         "forbidden",
         "Given user is not allowed to create repository in organization.",
       );
+    assertMayBePrivate(options, owner, caller);
     return owner;
   }
 
-  async function findVisible(name: string, caller: ForgeCaller): Promise<ForgeUser | undefined> {
+  async function findVisible(
+    queries: Queries,
+    name: string,
+    caller: ForgeCaller,
+  ): Promise<ForgeUser | undefined> {
     try {
-      return await getVisibleAccount(db, name, caller);
+      return await getVisibleAccount(queries, name, caller);
     } catch (error) {
       if (error instanceof AppError && error.code === "not_found") return undefined;
       throw error;

@@ -98,3 +98,29 @@ export async function updatePushChanges(
 ): Promise<void> {
   await tx.run("UPDATE forge_pushes SET changes = ? WHERE id = ?", JSON.stringify(changes), id);
 }
+
+/** Returns how many pushes of a repository have been recorded; undefined when it does not exist. */
+export async function countRecordedPushes(
+  db: Queries,
+  repositoryId: RepositoryId,
+): Promise<number | undefined> {
+  const row = await db.get<{ recorded_pushes: number }>(
+    "SELECT recorded_pushes FROM forge_repositories WHERE id = ?",
+    repositoryId,
+  );
+  return row?.recorded_pushes;
+}
+
+/** Counts a recorded push. Returns false, and counts nothing, when others have been recorded since `seen` was read. */
+export async function countRecordedPush(
+  tx: Transaction,
+  repositoryId: RepositoryId,
+  seen: number,
+): Promise<boolean> {
+  const { changes } = await tx.run(
+    "UPDATE forge_repositories SET recorded_pushes = recorded_pushes + 1 WHERE id = ? AND recorded_pushes = ?",
+    repositoryId,
+    seen,
+  );
+  return changes === 1;
+}

@@ -6,16 +6,19 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { createPushReader } from "../../../../../daemon/forge/git/commit-readers.ts";
 import { createPushJournal } from "../../../../../daemon/forge/git/push-journal.ts";
 import { createPushRecorder } from "../../../../../daemon/forge/git/record-push.ts";
+import { createRepositoryTasks } from "../../../../../daemon/forge/repositories/maintenance.ts";
 import type { Log } from "../../../../../daemon/utilities/logging.ts";
 import type { Database } from "../../../../../storage/engine/database.ts";
 import { createGit, type Git, GitError } from "../../../../../storage/git/git.ts";
 import { type ForgeUser, insertUser } from "../../../../../storage/tables/forge/accounts/users.ts";
+import { listPushes } from "../../../../../storage/tables/forge/repositories/pushes.ts";
 import {
+  findRepositoryById,
   type ForgeRepository,
   insertRepository,
 } from "../../../../../storage/tables/forge/repositories/repositories.ts";
 import { newRepositoryRow, newUserRow } from "../../../../support/forge/forge-rows.ts";
-import { openTestDatabase } from "../../../../support/storage/database.ts";
+import { interruptOnce, openTestDatabase } from "../../../../support/storage/database.ts";
 
 const quiet = () => undefined;
 const log: Log = {
@@ -104,7 +107,7 @@ function openJournal() {
   };
   const recover = () =>
     journal.job.run(null, { id: 1, attempt: 1, signal: new AbortController().signal });
-  return { push, recover };
+  return { push, recover, begin: journal.begin };
 }
 
 test("a push that could not be recorded is recorded before the next one to its ref", async () => {
@@ -124,6 +127,46 @@ test("a push of a process that died is recorded although later pushes to its ref
   now += 100_000;
   await openJournal().recover();
   expect(published).toEqual([ids[2], ids[1]]);
+});
+
+test("of two pushes by two daemons at once the record has the branches of both, and HEAD", async () => {
+  const locate = async () => directory;
+  const recorderOn = (database: Database) =>
+    createPushRecorder({ db: database, git, locate, events: {} });
+  const journal = openJournal().begin;
+  const push = async (name: string, record: ReturnType<typeof recorderOn>) => {
+    const changes = [{ ref: `refs/heads/${name}`, before: undefined, after: ids[0] }];
+    const note = await journal(repository, mira.id, changes);
+    gitIn("update-ref", `refs/heads/${name}`, ids[0] ?? "");
+    await record({ noteId: note.id, repository, pusher: mira, changes });
+    note.end();
+  };
+  // The other daemon moves and records a branch after this one has read the refs.
+  const other = () => push("alpha", recorderOn(db));
+  await push("beta", recorderOn(interruptOnce(db, other)));
+  expect(await findRepositoryById(db, repository.id)).toMatchObject({
+    branchCount: 2,
+    isEmpty: false,
+    defaultBranch: "beta",
+  });
+  expect(gitIn("symbolic-ref", "HEAD")).toBe("refs/heads/beta");
+  expect(await listPushes(db)).toEqual([]);
+});
+
+test("the nightly count of branches does not undo that of a push meanwhile", async () => {
+  const locate = async () => directory;
+  const recordPush = createPushRecorder({ db, git, locate, events: {} });
+  const push = async () => {
+    const changes = [{ ref, before: undefined, after: ids[0] }];
+    const note = await openJournal().begin(repository, mira.id, changes);
+    gitIn("update-ref", ref, ids[0] ?? "");
+    await recordPush({ noteId: note.id, repository, pusher: mira, changes });
+    note.end();
+  };
+  const tasks = createRepositoryTasks({ db: interruptOnce(db, push), git, locate });
+  const count = tasks.find(({ name }) => name === "check_repo_stats");
+  await count?.run(new AbortController().signal);
+  expect(await findRepositoryById(db, repository.id)).toMatchObject({ branchCount: 1 });
 });
 
 test("the next check of a push is at a whole millisecond", async () => {

@@ -80,7 +80,7 @@ afterEach(async () => {
 });
 
 async function addHook(changes: Record<string, unknown> = {}): Promise<HookId> {
-  const { hook } = await forge.hooks.create("instance", {
+  const { hook } = await forge.hooks.create(() => "instance", {
     type: "gitea",
     config: { url: "http://receiver.example/", content_type: "json", is_system_webhook: "true" },
     events: ["package"],
@@ -300,7 +300,7 @@ describe("recipients of events", () => {
   test("a hook that was deactivated in the meantime gets only requested deliveries", async () => {
     const id = await addHook();
     await happen();
-    await forge.hooks.edit("instance", id, {
+    await forge.hooks.edit(() => "instance", id, {
       config: {},
       events: ["package"],
       branchFilter: "",
@@ -319,7 +319,7 @@ describe("recipients of events", () => {
   test("deleting a hook deletes its deliveries", async () => {
     const id = await addHook();
     await happen();
-    await forge.hooks.remove("instance", id);
+    await forge.hooks.remove(() => "instance", id);
     await queue.runDue();
     expect(sent).toEqual([]);
   });
