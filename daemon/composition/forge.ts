@@ -10,6 +10,7 @@ import { avatarRoutes } from "../forge/accounts/profile.routes.ts";
 import { createForgeActions, type ForgeActions } from "../forge/actions/actions.ts";
 import { createForgeActivities } from "../forge/activities/activities.ts";
 import { createCode } from "../forge/code/code.ts";
+import { createFolderListings } from "../forge/code/folder-listings.ts";
 import { createCompute } from "../forge/compute.ts";
 import { createCommitFinder, createPushReader } from "../forge/git/commit-readers.ts";
 import { gitRoutes } from "../forge/git/git.routes.ts";
@@ -170,6 +171,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     enqueue: queue.enqueue,
   });
   queue.register(languages.job);
+  const listings = createFolderListings(git);
   const commitGraphs = createCommitGraphs({
     db,
     git,
@@ -177,6 +179,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     enqueue: queue.enqueue,
     moves: folders.moves,
     clock,
+    searchLastCommits: listings.prepare,
   });
   queue.register(commitGraphs.job);
   const issues = createForgeIssues({
@@ -230,6 +233,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     jobs: queue,
     templates: miscellaneous.templates,
     copyHooks: hooks.hooks.copyOf,
+    commitGraphs,
   });
   await folders.recover();
   await git.run(["--version"], { directory: settings.repositoriesDir }).catch((error: unknown) => {
@@ -280,6 +284,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     writeRefs,
     urls,
     repositories: repositories.repositories,
+    listings,
   });
   return {
     routes: [

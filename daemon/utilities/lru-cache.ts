@@ -2,7 +2,7 @@
 export interface LruCache<T> {
   get(key: string): T | undefined;
   /**
-   * Keeps a value unless its length exceeds the limit or the key has one already.
+   * Keeps a value unless its length exceeds the limit. Replaces the former value of the key.
    * @param length of the value, such as its characters
    */
   set(key: string, value: T, length: number): void;
@@ -25,7 +25,9 @@ export function createLruCache<T>(limits: {
       return entry.value;
     },
     set(key, value, length) {
-      if (length > limits.valueLengthMax || entries.has(key)) return;
+      if (length > limits.valueLengthMax) return;
+      total -= entries.get(key)?.length ?? 0;
+      entries.delete(key);
       entries.set(key, { value, length });
       total += length;
       for (const [oldest, { length: freed }] of entries) {

@@ -6,10 +6,20 @@ export interface HistoryObjects {
   /** @throws GitError `SearchLimit` */
   readCommit(id: string): Promise<{ readonly tree: string; readonly parents: readonly string[] }>;
   /**
-   * Returns the names of the folder's entries that differ between two trees. A missing tree, or a tree without the
-   * folder, counts as empty. @throws GitError `SearchLimit`
+   * Returns the names of the folder's entries that differ between two trees, for each pair. A missing tree, or a tree
+   * without the folder, counts as empty. All trees are read with one query. @throws GitError `SearchLimit`
    */
-  readChanges(tree: string, other: string | undefined): Promise<ReadonlySet<string>>;
+  readChanges(pairs: readonly TreePair[]): Promise<ReadonlySet<string>[]>;
+}
+
+/** The trees of a commit and of its parent; undefined for a commit without parents. */
+export type TreePair = readonly [tree: string, other: string | undefined];
+
+/** The entries of a folder, `mode name NUL id` each. */
+interface Tree {
+  readonly bytes: Buffer;
+  /** Where each entry starts, and the end of the last one. */
+  readonly offsets: readonly number[];
 }
 
 /** Thrown when a search would have to read too much. */
@@ -21,20 +31,26 @@ const READS_MAX = 50_000;
 const TREE_BYTES_MAX = 64 * 1024 * 1024;
 /** Maximum number of cached trees: enough for a commit, its parents, and the commits around them. */
 const TREES_CACHED = 32;
+/** Maximum number of cached ids of folders. */
+const FOLDERS_CACHED = 1_000;
 
-const NO_ENTRIES: ReadonlySet<string> = new Set();
+const NO_ENTRIES: Tree = { bytes: Buffer.alloc(0), offsets: [0] };
 
-export function openHistoryObjects(objects: ObjectSession, folder: string): HistoryObjects {
+export function openHistoryObjects(
+  objects: ObjectSession,
+  folder: string,
+  readsMax = READS_MAX,
+): HistoryObjects {
   const commits = new Map<string, { readonly tree: string; readonly parents: readonly string[] }>();
   /** Ids of the folder by the ids of trees; undefined where a tree lacks it. */
   const folders = new Map<string, string | undefined>();
-  const entries = new Map<string, ReadonlySet<string>>();
+  const entries = new Map<string, Tree>();
   let reads = 0;
   let bytes = 0;
 
   const countReads = (count: number) => {
     reads += count;
-    if (reads > READS_MAX) throw new SearchLimit();
+    if (reads > readsMax) throw new SearchLimit();
   };
 
   /** Reads whole objects. */
@@ -58,15 +74,15 @@ export function openHistoryObjects(objects: ObjectSession, folder: string): Hist
     }
   }
 
-  async function readEntries(ids: readonly (string | undefined)[]): Promise<ReadonlySet<string>[]> {
-    const present = ids.filter((id) => id !== undefined);
-    const unknown = present.filter((id) => !entries.has(id));
+  async function readEntries(ids: readonly (string | undefined)[]): Promise<Tree[]> {
+    const present = new Set(ids.filter((id) => id !== undefined));
+    const unknown = [...present].filter((id) => !entries.has(id));
     const contents = unknown.length === 0 ? [] : await readWhole(unknown);
     for (const [at, id] of unknown.entries()) {
       const content = contents[at] ?? Buffer.alloc(0);
       bytes += content.byteLength;
       if (bytes > TREE_BYTES_MAX) throw new SearchLimit();
-      entries.set(id, splitTree(content, id.length / 2));
+      entries.set(id, toTree(content, id.length / 2));
     }
     const found = ids.map((id) => (id === undefined ? undefined : entries.get(id)) ?? NO_ENTRIES);
     while (entries.size > TREES_CACHED) entries.delete(entries.keys().next().value ?? "");
@@ -88,46 +104,82 @@ export function openHistoryObjects(objects: ObjectSession, folder: string): Hist
       return commit;
     },
 
-    async readChanges(tree, other) {
-      await findFolders(other === undefined ? [tree] : [tree, other]);
-      const folderId = folders.get(tree);
-      const otherFolderId = other === undefined ? undefined : folders.get(other);
-      if (folderId === otherFolderId) return new Set();
-      const [before = NO_ENTRIES, after = NO_ENTRIES] = await readEntries([
-        otherFolderId,
-        folderId,
-      ]);
-      return compareEntries(before, after);
+    async readChanges(pairs) {
+      await findFolders(pairs.flat().filter((tree) => tree !== undefined));
+      const toFolder = (tree: string | undefined) =>
+        tree === undefined ? undefined : folders.get(tree);
+      const ids = pairs.map(([tree, other]) => [toFolder(tree), toFolder(other)] as const);
+      const trees = await readEntries(
+        ids.flatMap(([id, other]) => (id === other ? [] : [other, id])),
+      );
+      // Only neighbours in history are compared again.
+      while (folders.size > FOLDERS_CACHED) folders.delete(folders.keys().next().value ?? "");
+      let at = 0;
+      return ids.map(([id, other]) => {
+        if (id === other) return new Set<string>();
+        at += 2;
+        return compareTrees(trees[at - 2] ?? NO_ENTRIES, trees[at - 1] ?? NO_ENTRIES);
+      });
     },
   };
 }
 
-/** Splits a tree object into its entries, `mode name NUL id` each, as Latin-1 characters. */
-function splitTree(tree: Buffer, idBytes: number): Set<string> {
-  const text = tree.toString("latin1");
-  const entries = new Set<string>();
-  for (let at = 0; at < text.length;) {
-    const end = text.indexOf("\0", at);
-    if (end === -1) throw new GitError("failed", "git cat-file: corrupt tree");
-    const next = end + 1 + idBytes;
-    entries.add(text.slice(at, next));
-    at = next;
+function toTree(bytes: Buffer, idBytes: number): Tree {
+  const offsets = [0];
+  for (let at = 0; at < bytes.byteLength;) {
+    // Names are short: a call of `indexOf` for each would take longer.
+    while (at < bytes.byteLength && bytes[at] !== 0) at += 1;
+    if (at === bytes.byteLength) throw new GitError("failed", "git cat-file: corrupt tree");
+    at += 1 + idBytes;
+    offsets.push(at);
   }
-  return entries;
+  return { bytes, offsets };
 }
 
 /** Returns the names of entries that only one of two trees has. */
-function compareEntries(before: ReadonlySet<string>, after: ReadonlySet<string>): Set<string> {
-  const [removed, added] = [before.difference(after), after.difference(before)].map(toModesAndIds);
+function compareTrees(before: Tree, after: Tree): Set<string> {
+  const [removed, added] = withoutCommonEnds(before, after).map(toModesAndIds);
   const names = new Set([...(removed?.keys() ?? []), ...(added?.keys() ?? [])]);
   return new Set([...names].filter((name) => removed?.get(name) !== added?.get(name)));
+}
+
+/**
+ * Returns the entries of two trees, as Latin-1 characters, without those that both begin and end with: most commits
+ * change one entry, and texts of all others would cost more than reading them.
+ */
+function withoutCommonEnds(one: Tree, other: Tree): readonly [string[], string[]] {
+  const [a, b] = [one.bytes, other.bytes];
+  const [length, otherLength] = [a.byteLength, b.byteLength];
+  const shorter = Math.min(length, otherLength);
+  let head = 0;
+  while (head < shorter && a[head] === b[head]) head += 1;
+  let tail = 0;
+  while (tail < shorter - head && a[length - 1 - tail] === b[otherLength - 1 - tail]) tail += 1;
+  const start = Math.max(
+    one.offsets.findLastIndex((offset) => offset <= head),
+    0,
+  );
+  let [end, otherEnd] = [one.offsets.length - 1, other.offsets.length - 1];
+  while (end > start && otherEnd > start) {
+    const size = length - (one.offsets[end - 1] ?? 0);
+    if (size > tail || size !== otherLength - (other.offsets[otherEnd - 1] ?? 0)) break;
+    end -= 1;
+    otherEnd -= 1;
+  }
+  return [toTexts(one, start, end), toTexts(other, start, otherEnd)];
+}
+
+function toTexts({ bytes, offsets }: Tree, start: number, end: number): string[] {
+  return offsets
+    .slice(start, end)
+    .map((from, index) => bytes.toString("latin1", from, offsets[start + index + 1]));
 }
 
 /**
  * Returns mode and id of entries by their names. Different names that are not UTF-8 may decode to the same text;
  * their modes and ids are concatenated.
  */
-function toModesAndIds(entries: ReadonlySet<string>): ReadonlyMap<string, string> {
+function toModesAndIds(entries: readonly string[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const entry of entries) {
     const space = entry.indexOf(" ");

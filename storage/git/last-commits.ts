@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { CommitGraphReader } from "./commit-graph.ts";
 import { readCommitsIn } from "./commit-objects.ts";
 import type { Git } from "./git.ts";
-import { searchLastCommits } from "./last-commit-search.ts";
+import { type FoundCommits, searchLastCommits } from "./last-commit-search.ts";
 import type { ObjectSession } from "./object-session.ts";
 import type { ReadOptions } from "./objects.ts";
 
@@ -21,13 +21,31 @@ export interface LastCommitsQuery extends ReadOptions {
   /** Empty for the top folder. */
   readonly folder: string;
   readonly names: readonly string[];
+  readonly known?: KnownLastCommits | undefined;
+  /** Maximum number of objects that the search reads. */
+  readonly readsMax?: number;
+}
+
+/** Results of earlier searches of one folder. */
+export interface KnownLastCommits {
+  find(commitId: string): FoundCommits | undefined;
+  /** Keeps the result for the tip, also one with a rest, from which the next search continues. */
+  keep(found: FoundCommits): void;
+}
+
+/** Last commits of entries. */
+export interface LastCommits {
+  /** The commits by the names of the entries. */
+  readonly commits: ReadonlyMap<string, LastCommit>;
+  /** False when the search met its limit: some of many names are missing. */
+  readonly isComplete: boolean;
 }
 
 /** Maximum number of entries for which git is started after the search: each run may read the whole history. */
 const LOGS_MAX = 3;
 
 /**
- * Returns the commits that `git log -1 -- path` prints for entries of a folder, by their names. In long histories without a
+ * Returns the commits that `git log -1 -- path` prints for entries of a folder. In long histories, above all without a
  * commit-graph, some of many names may be missing. @throws GitError
  */
 export async function readLastCommits(
@@ -40,16 +58,19 @@ export async function readLastCommits(
     readonly objects: ObjectSession;
     readonly graphs: CommitGraphReader;
   },
-  { tip, folder, names, ...options }: LastCommitsQuery,
-): Promise<Map<string, LastCommit>> {
-  const ids = await search();
+  { tip, folder, names, known, readsMax, ...options }: LastCommitsQuery,
+): Promise<LastCommits> {
+  const searched = await search();
+  const ids = new Map(searched?.found);
   const prefix = folder === "" ? "" : `${folder}/`;
   const missing = names.filter((name) => !ids.has(name));
+  const isComplete = missing.length <= LOGS_MAX || searched?.rest.size === 0;
   if (missing.length <= LOGS_MAX)
     for (const name of missing) {
       const id = await findLastCommitId(git, { ...options, tip, path: prefix + name });
       if (id !== undefined) ids.set(name, id);
     }
+  if (searched !== undefined) known?.keep(isComplete ? { found: ids, rest: new Map() } : searched);
   const commits = await readCommitsIn(objects, [...new Set(ids.values())]);
   const byId = new Map(
     commits.map(({ id, author, committer }) => [
@@ -62,18 +83,27 @@ export async function readLastCommits(
     const commit = byId.get(id);
     if (commit !== undefined) found.set(name, commit);
   }
-  return found;
+  return { commits: found, isComplete };
 
-  async function search(): Promise<Map<string, string>> {
+  /** Undefined for what only git itself finds. */
+  async function search(): Promise<FoundCommits | undefined> {
     const { directory } = options;
     // Git reads such a folder as relative to a working tree, and invalid bytes are lost in its text.
-    if (names.length === 0 || /\n|\ufffd|^\.{1,2}(?:\/|$)/.test(folder)) return new Map();
-    if (await exists(join(directory, "info/grafts"))) return new Map();
+    if (names.length === 0 || /\n|\ufffd|^\.{1,2}(?:\/|$)/.test(folder)) return undefined;
+    if (await exists(join(directory, "info/grafts"))) return undefined;
     const [shallow, graph] = await Promise.all([
       readShallow(join(directory, "shallow")),
       graphs.read(directory),
     ]);
-    return searchLastCommits(objects, { tip, folder, names, shallow, graph });
+    return searchLastCommits(objects, {
+      tip,
+      folder,
+      names,
+      shallow,
+      graph,
+      findKnown: known?.find,
+      readsMax,
+    });
   }
 }
 

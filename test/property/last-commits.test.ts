@@ -8,6 +8,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createCommitGraphReader } from "../../storage/git/commit-graph.ts";
 import { createGit } from "../../storage/git/git.ts";
+import type { FoundCommits } from "../../storage/git/last-commit-search.ts";
 import { readLastCommits } from "../../storage/git/last-commits.ts";
 import { type ObjectSession, withObjectSession } from "../../storage/git/object-session.ts";
 import { clientEnvironment } from "../support/forge/git-client.ts";
@@ -63,6 +64,8 @@ interface History {
   readonly directory: string;
   /** The ids of the commits, the oldest first. */
   readonly ids: readonly string[];
+  /** The results of earlier searches, by commit and folder. */
+  readonly searched: Map<string, FoundCommits>;
 }
 
 /** Makes a repository, and its commit-graph of the commits up to those steps that write one. */
@@ -123,11 +126,11 @@ async function makeHistory(folder: string, steps: readonly Step[], format: strin
     writing.child.stdin?.end(`${ids.slice(0, index + 1).join("\n")}\n`);
     await writing;
   }
-  return { directory, ids };
+  return { directory, ids, searched: new Map() };
 }
 
 /** Compares the entries of every folder of a commit, together and alone, with git's own answers. */
-async function compareWithGit({ directory }: History, tip: string): Promise<void> {
+async function compareWithGit({ directory, searched }: History, tip: string): Promise<void> {
   const options = { cwd: directory, env: { ...process.env, GIT_LITERAL_PATHSPECS: "1" } };
   const { stdout } = await run("git", ["ls-tree", "-r", "-t", "-z", "--name-only", tip], options);
   const folders = new Map<string, string[]>();
@@ -147,13 +150,23 @@ async function compareWithGit({ directory }: History, tip: string): Promise<void
       const log = await run("git", ["log", "-1", "--format=%H", tip, "--", path], options);
       expected.set(name, log.stdout.trim());
     }
+    const tools = { git: { ...git, run: failing }, objects, graphs: reader };
+    const known = {
+      find: (id: string) => searched.get(`${id} ${folder}`),
+      keep: (result: FoundCommits) => searched.set(`${tip} ${folder}`, result),
+    };
+    // A search that meets its limit continues at the next look, and a later commit uses what an earlier one found.
+    for (let isComplete = false; !isComplete;) {
+      const part = { directory, tip, folder, names, known, readsMax: 16 };
+      const result = await readLastCommits({ ...tools, git }, part);
+      isComplete = searched.get(`${tip} ${folder}`)?.rest.size === 0;
+      for (const name of isComplete ? names : result.commits.keys())
+        expect(result.commits.get(name)?.id, `${name} in ${folder}`).toBe(expected.get(name));
+    }
     for (const wanted of [names, ...names.map((name) => [name])]) {
-      const found = await readLastCommits(
-        { git: { ...git, run: failing }, objects, graphs: reader },
-        { directory, tip, folder, names: wanted },
-      );
+      const found = await readLastCommits(tools, { directory, tip, folder, names: wanted });
       for (const name of wanted)
-        expect(found.get(name)?.id, `${name} in ${folder}`).toBe(expected.get(name));
+        expect(found.commits.get(name)?.id, `${name} in ${folder}`).toBe(expected.get(name));
     }
   }
 }
@@ -204,12 +217,12 @@ test("a shallow history, grafts and replaced commits give the answers of git", a
       withObjectSession(git, { directory }, (objects) =>
         readLastCommits({ git, objects, graphs: reader }, { directory, tip, folder: "", names }),
       );
-    expect((await search(["b"])).get("b")?.id).toBe(tip);
+    expect((await search(["b"])).commits.get("b")?.id).toBe(tip);
     await rm(join(directory, "info/grafts"));
     // A ref that replaces a commit for git's own commands is no more than a ref here.
     await run("git", ["replace", tip, first], { cwd: directory });
-    expect((await search(["a"])).get("a")?.id).toBe(ids[4]);
-    expect((await search(["b"])).get("b")?.id).toBe(ids[3]);
+    expect((await search(["a"])).commits.get("a")?.id).toBe(ids[4]);
+    expect((await search(["b"])).commits.get("b")?.id).toBe(ids[3]);
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -17,7 +17,7 @@ import type { WriteRefs } from "../git/write-refs.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
 import { toRequestTime } from "../urls.ts";
 import { assertWritten } from "./branches.service.ts";
-import type { ContentsEntry } from "./contents.service.ts";
+import type { ContentsEntry } from "./folder-listings.ts";
 import { type FileOperation, planChanges } from "./file-operations.ts";
 import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
 import { findRevision, type Revision } from "./revisions.ts";

@@ -18,6 +18,7 @@ import { commitRoutes } from "./commits.routes.ts";
 import { createCommits } from "./commits.service.ts";
 import { contentsRoutes } from "./contents.routes.ts";
 import { createContents } from "./contents.service.ts";
+import type { FolderListings } from "./folder-listings.ts";
 import { createIssueTemplates } from "./issue-templates/issue-templates.service.ts";
 import { createGitObjects } from "./objects.service.ts";
 import { createCodeAccess } from "./open-code.ts";
@@ -38,6 +39,7 @@ export interface CodeServicesDeps {
   readonly writeRefs: WriteRefs;
   readonly urls: ForgeUrls;
   readonly compute: Compute;
+  readonly listings: FolderListings;
 }
 
 const limits = {
@@ -55,7 +57,7 @@ export interface Code {
 }
 
 export function createCode(deps: CodeServicesDeps): Code {
-  const { db, clock, newId, git, locate, repositories, writeRefs, urls, compute } = deps;
+  const { db, clock, newId, git, locate, repositories, writeRefs, urls, compute, listings } = deps;
   const limiter = createStreamLimiter(limits);
   const access = createCodeAccess({ db, git, locate, limiter });
   const branches = createBranches({
@@ -69,7 +71,7 @@ export function createCode(deps: CodeServicesDeps): Code {
   });
   const toCommitPerson = (user: ForgeUser) => toPerson(user, urls);
   const tags = createTags({ access, writeRefs, clock, toCommitPerson });
-  const contents = createContents({ access });
+  const contents = createContents({ access, listings });
   const severalFiles = createSeveralFiles({ access, compute, contents });
   const issueTemplates = createIssueTemplates({ access });
   const commits = createCommits({ db, access });

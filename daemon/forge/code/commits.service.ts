@@ -11,6 +11,7 @@ import {
 import { type ObjectSession, withObjectSession } from "../../../storage/git/object-session.ts";
 import { COMPARED_COMMITS_MAX } from "../../contract/forge/code/commits.ts";
 import { AppError } from "../../errors.ts";
+import { createLruCache } from "../../utilities/lru-cache.ts";
 import { notFound } from "../refusals.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
@@ -59,6 +60,8 @@ interface Comparison {
 
 /** Maximum number of files that one commit lists; its statistics count all. */
 const FILES_MAX = 3_000;
+/** Number of cached counts, at most a few kilobytes each for the paths in their keys. */
+const COUNTS_CACHED = 2_000;
 
 /** Commits, their diffs, and comparisons. */
 export type Commits = ReturnType<typeof createCommits>;
@@ -74,6 +77,7 @@ export function createCommits({
   readonly db: Database;
   readonly access: CodeAccess;
 }) {
+  const counts = createLruCache<number>({ valueLengthMax: 1, lengthMax: COUNTS_CACHED });
   return {
     /** Refuses with `conflict` an empty repository, with `unprocessable` a malformed time or path. */
     async list(
@@ -94,7 +98,7 @@ export function createCommits({
         const query = { ...toReadOptions(code), tip, path, not, since, until };
         const [ids, total] = await allEnded([
           listHistory(code.git, query, toRows(window)),
-          countHistory(code.git, query),
+          count(code, query),
         ]);
         if (total === 0 && path !== undefined)
           await assertKnownPath(code, { ...query, not: undefined });
@@ -135,7 +139,7 @@ export function createCommits({
         const query = { ...toReadOptions(code), tip: head, not: base };
         const [ids, total] = await allEnded([
           listHistory(code.git, query, { limit: COMPARED_COMMITS_MAX, offset: 0 }),
-          countHistory(code.git, query),
+          count(code, query),
         ]);
         return toList(code, objects, ids, total, parts);
       });
@@ -156,6 +160,17 @@ export function createCommits({
       });
     },
   };
+
+  /** Counts the commits of a query, and remembers the count: the history of a commit never changes. */
+  async function count(code: OpenedCode, query: HistoryQuery): Promise<number> {
+    const { tip, path, not, since, until } = query;
+    const key = JSON.stringify([code.owned.repository.id, tip, path, not, since, until]);
+    const known = counts.get(key);
+    if (known !== undefined) return known;
+    const total = await countHistory(code.git, query);
+    counts.set(key, total, 1);
+    return total;
+  }
 
   /** Runs `work` with one git for all names and commits that it reads. */
   async function read<T>(

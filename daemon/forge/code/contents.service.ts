@@ -1,34 +1,12 @@
-import { createCommitGraphReader } from "../../../storage/git/commit-graph.ts";
-import { type LastCommit, readLastCommits } from "../../../storage/git/last-commits.ts";
 import { type ObjectSession, withObjectSession } from "../../../storage/git/object-session.ts";
-import { readBeginnings } from "../../../storage/git/objects.ts";
-import { readSubmodules } from "../../../storage/git/submodules.ts";
-import {
-  findDecodedEntry,
-  findEntries,
-  listTree,
-  type TreeEntry,
-} from "../../../storage/git/trees.ts";
-import { FOLDER_ENTRIES_MAX } from "../../contract/forge/code/contents.ts";
+import { findDecodedEntry, findEntries, type TreeEntry } from "../../../storage/git/trees.ts";
 import { BLOB_BYTES_MAX } from "../../contract/forge/code/objects.ts";
 import { AppError } from "../../errors.ts";
 import type { OwnedRepository } from "../repositories/events.ts";
+import { addDetails, type ContentsEntry, type FolderListings, SYMLINK } from "./folder-listings.ts";
 import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
 import { cleanPath } from "../repositories/paths.ts";
 import { getRevision, type Revision } from "./revisions.ts";
-
-/** An entry of a folder with the details that a response shows. */
-export interface ContentsEntry {
-  readonly entry: TreeEntry;
-  /** Undefined when searching the history would take too long. */
-  readonly last: LastCommit | undefined;
-  /** The bytes of a single file that is not too large. */
-  readonly content?: Buffer | undefined;
-  /** The target of a symbolic link. */
-  readonly target?: string | undefined;
-  /** The address of a submodule. */
-  readonly submoduleUrl?: string | undefined;
-}
 
 /** A file, or the entries of a folder, of a revision. */
 export interface ContentsList {
@@ -56,17 +34,19 @@ const ALL_PARTS: ContentParts = { withContent: true, withLast: true };
  * the newest commit.
  */
 const ENTRIES_CACHED = 2_000;
-/** Maximum bytes of a link: that of a path. */
-const LINK_BYTES_MAX = 4_096;
-const SYMLINK = "120000";
 
 /** Files and folders of repositories. */
 export type Contents = ReturnType<typeof createContents>;
 
 /** Creates the service. It refuses as `CodeAccess` does, with `not_found` a missing path, with `unprocessable` a malformed one. */
-export function createContents({ access }: { readonly access: CodeAccess }) {
+export function createContents({
+  access,
+  listings,
+}: {
+  readonly access: CodeAccess;
+  readonly listings: FolderListings;
+}) {
   const cached = new Map<string, Pick<ContentsEntry, "entry" | "last">>();
-  const graphs = createCommitGraphReader();
   return {
     async get(
       request: CodeRequest,
@@ -139,7 +119,10 @@ export function createContents({ access }: { readonly access: CodeAccess }) {
       const folder = await listFolder(code, objects, revision, place, parts);
       return { ...target, revision, isFolder: true, ...folder };
     }
-    const entries = await addDetails(code, commitId, [found]);
+    const entries = await addDetails(code.git, commitId, [found], {
+      directory: code.directory,
+      signal: code.signal,
+    });
     return {
       ...target,
       revision,
@@ -157,19 +140,19 @@ export function createContents({ access }: { readonly access: CodeAccess }) {
     path: string,
     readContent: (entry: TreeEntry) => Promise<Buffer | undefined>,
   ): Promise<Pick<ContentsEntry, "entry" | "last" | "content">> {
-    const { git, directory, signal, owned } = code;
-    const key = `${owned.repository.id} ${commitId} ${path}`;
+    const { directory, signal, owned } = code;
+    const repositoryId = owned.repository.id;
+    const key = `${repositoryId} ${commitId} ${path}`;
     const known = cached.get(key);
     if (known !== undefined) return { ...known, content: await readContent(known.entry) };
     const slash = path.lastIndexOf("/");
     const folder = path.slice(0, Math.max(slash, 0));
     const name = path.slice(slash + 1);
     const { entry, content } = await readEntry(code, objects, commitId, path, readContent);
-    const lasts = await readLastCommits(
-      { git, objects, graphs },
-      { directory, signal, tip: commitId, folder, names: [name] },
-    );
-    const found = { entry, last: lasts.get(name) };
+    const last = await listings.findLast(objects, {
+      ...{ repositoryId, directory, signal, commitId, path: folder, name },
+    });
+    const found = { entry, last };
     if (cached.size >= ENTRIES_CACHED) cached.delete(cached.keys().next().value ?? "");
     cached.set(key, found);
     return { ...found, content };
@@ -188,32 +171,15 @@ export function createContents({ access }: { readonly access: CodeAccess }) {
   }
 
   async function listFolder(
-    code: OpenedCode,
+    { owned, directory, signal }: OpenedCode,
     objects: ObjectSession,
     { commitId }: Revision,
-    { path: folder, tree }: { readonly path: string; readonly tree: string },
+    { path, tree }: { readonly path: string; readonly tree: string },
     { withLast }: ContentParts,
   ): Promise<Pick<ContentsList, "entries" | "total">> {
-    const { git, directory, signal } = code;
-    const options = { directory, signal };
-    const listed: TreeEntry[] = [];
-    let total = 0;
-    for await (const entry of listTree(git, tree, options)) {
-      if (listed.length < FOLDER_ENTRIES_MAX) listed.push(entry);
-      total += 1;
-    }
-    const names = listed.map(({ path }) => path);
-    const lasts: ReadonlyMap<string, LastCommit> = withLast
-      ? await readLastCommits(
-          { git, objects, graphs },
-          { ...options, tip: commitId, folder, names },
-        )
-      : new Map();
-    const entries = listed.map((entry) => ({
-      entry: { ...entry, path: folder === "" ? entry.path : `${folder}/${entry.path}` },
-      last: lasts.get(entry.path),
-    }));
-    return { entries: await addDetails(code, commitId, entries), total };
+    const query = { repositoryId: owned.repository.id, commitId, path, tree, directory, signal };
+    const { entries, total } = await listings.list(objects, query, withLast);
+    return { entries, total };
   }
 }
 
@@ -230,31 +196,4 @@ async function getEntry(
   if (entry === undefined)
     throw new AppError("not_found", `object does not exist [id: , rel_path: ${path}]`);
   return entry;
-}
-
-/** Reads the targets of links and the addresses of submodules. */
-async function addDetails(
-  { git, directory, signal }: OpenedCode,
-  commitId: string,
-  entries: readonly Pick<ContentsEntry, "entry" | "last">[],
-): Promise<ContentsEntry[]> {
-  const options = { directory, signal };
-  const links = entries
-    .map(({ entry }) => entry)
-    .filter(({ mode, size }) => mode === SYMLINK && size <= LINK_BYTES_MAX);
-  const targets = await readBeginnings(
-    git,
-    links.map(({ id }) => id),
-    options,
-  );
-  const targetOf = new Map(
-    links.map(({ id }, index) => [id, targets[index]?.bytes.toString("utf8")]),
-  );
-  const hasSubmodules = entries.some(({ entry }) => entry.type === "commit");
-  const submodules = hasSubmodules ? await readSubmodules(git, commitId, options) : undefined;
-  return entries.map((each) => ({
-    ...each,
-    target: each.entry.mode === SYMLINK ? targetOf.get(each.entry.id) : undefined,
-    submoduleUrl: each.entry.type === "commit" ? submodules?.get(each.entry.path) : undefined,
-  }));
 }

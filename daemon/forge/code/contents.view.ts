@@ -8,7 +8,8 @@ import type { OwnedRepository } from "../repositories/events.ts";
 import { type ForgeUrls, unfilledTime } from "../urls.ts";
 import { toCodeAddresses, toRevisionSegments, toSegments } from "./code-addresses.ts";
 import { toCommitUserView, toParentsView } from "./commit.view.ts";
-import type { ContentsEntry, ContentsList } from "./contents.service.ts";
+import type { ContentsList } from "./contents.service.ts";
+import type { ContentsEntry } from "./folder-listings.ts";
 import type { Revision } from "./revisions.ts";
 
 /** Returns a file as an object, a folder as a list. */

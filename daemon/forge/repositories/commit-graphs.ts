@@ -2,7 +2,7 @@ import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
-import type { Git } from "../../../storage/git/git.ts";
+import { type Git, GitError } from "../../../storage/git/git.ts";
 import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import {
   findRepositoryById,
@@ -22,33 +22,46 @@ export interface CommitGraphDeps {
   readonly moves: Pick<FolderMoves, "complete">;
   /** Epoch milliseconds. */
   readonly clock: () => number;
+  /** Searches the last commits of the top folder, so that the first request need not wait. @throws GitError */
+  readonly searchLastCommits: (
+    repository: ForgeRepository,
+    options: { readonly directory: string; readonly signal: AbortSignal },
+  ) => Promise<void>;
 }
 
 /** Updates the commit-graphs of repositories. */
 export interface CommitGraphs {
   /** Enqueues the job. */
   readonly events: RepositoryEvents;
-  /** Adds the new commits to the commit-graph, with the paths that they change. Idempotent. */
+  /**
+   * Adds the new commits to the commit-graph, with the paths that they change, and searches the last commits of the top
+   * folder. Idempotent.
+   */
   readonly job: JobKind;
+  /**
+   * Writes the graph of a folder that is adopted, in place of the one that it may have without changed paths. Ends
+   * after 20 s, or when git finds a fault in the folder: then the job writes the graph, or reports the fault.
+   */
+  writeFirst(directory: string): Promise<void>;
+  /** Searches the last commits of the top folder for at most 20 s. */
+  searchFirst(repository: ForgeRepository, directory: string): Promise<void>;
 }
 
 const KIND = "forge.repositories.commit-graph";
 /** Time limit; the first graph of a large history takes long. */
 const TIMEOUT_MS = 30 * 60_000;
+/** Time limit while the request that adopts a repository waits: half a million commits, when nothing else is done. */
+const ADOPTION_TIMEOUT_MS = 20_000;
 const payloadSchema = z.object({ repositoryId: z.int().brand<"RepositoryId">() });
-/** `--split` adds a file for a few new commits; git merges the files when there are many. */
-const WRITE = [
-  "commit-graph",
-  "write",
-  "--reachable",
-  "--changed-paths",
-  "--split",
-  "--no-progress",
-];
+const WRITE = ["commit-graph", "write", "--reachable", "--changed-paths", "--no-progress"];
+/** Adds a file for a few new commits; git merges the files when there are many. */
+const ADD = [...WRITE, "--split"];
+/** Replaces all files. */
+const REPLACE = [...WRITE, "--split=replace"];
 
 /** Without a commit-graph git reads every commit and tree to count a history or to find the last commit of a file. */
 export function createCommitGraphs(deps: CommitGraphDeps): CommitGraphs {
-  const { db, git, locate, enqueue, moves, clock } = deps;
+  const { db, git, locate, enqueue, moves, clock, searchLastCommits } = deps;
   const { complete } = moves;
   const folders = { find: (id: RepositoryId) => findRepositoryById(db, id), complete, locate };
   const writeSoon = (tx: Transaction, { id }: ForgeRepository) =>
@@ -68,13 +81,35 @@ export function createCommitGraphs(deps: CommitGraphDeps): CommitGraphs {
       async run(payload, { signal }) {
         const { repositoryId } = parsePayload(payloadSchema, payload);
         // git would leave its lock behind in a folder that is moved while it runs.
-        await workInFolder(folders, repositoryId, async (directory) => {
+        await workInFolder(folders, repositoryId, async (directory, repository) => {
           await removeOldLock(directory, clock());
-          await git.run(WRITE, { directory, signal, timeoutMs: TIMEOUT_MS });
+          await git.run(ADD, { directory, signal, timeoutMs: TIMEOUT_MS });
+          await searchLastCommits(repository, { directory, signal });
         });
       },
     },
+
+    writeFirst: (directory) =>
+      unlessGitFails(git.run(REPLACE, { directory, timeoutMs: ADOPTION_TIMEOUT_MS })),
+
+    searchFirst: (repository, directory) =>
+      unlessGitFails(
+        searchLastCommits(repository, {
+          directory,
+          signal: AbortSignal.timeout(ADOPTION_TIMEOUT_MS),
+        }),
+      ),
   };
+}
+
+/** Waits for work that the job does again, and reports. */
+async function unlessGitFails(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    const isTimeout = error instanceof DOMException && error.name === "TimeoutError";
+    if (!(error instanceof GitError) && !isTimeout) throw error;
+  }
 }
 
 /**

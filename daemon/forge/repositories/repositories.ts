@@ -31,6 +31,7 @@ import { createStars, type Stars } from "./stars.service.ts";
 import { createTopics, type Topics } from "./topics.service.ts";
 import { createGenerator, type GenerateRepository } from "./templates/generate.service.ts";
 import { createTransfers, type Transfers } from "./transfers.service.ts";
+import type { CommitGraphs } from "./commit-graphs.ts";
 import { createUnadopted, type Unadopted } from "./unadopted.service.ts";
 
 export interface ForgeRepositoriesDeps {
@@ -48,6 +49,7 @@ export interface ForgeRepositoriesDeps {
   readonly folders: RepositoryFolders;
   /** Copies the hooks of a repository, with their secrets, to another one. */
   readonly copyHooks: (tx: Transaction, from: RepositoryId, to: RepositoryId) => Promise<void>;
+  readonly commitGraphs: CommitGraphs;
 }
 
 /** The forge's repositories. */

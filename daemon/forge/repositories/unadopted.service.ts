@@ -6,6 +6,7 @@ import { chooseDefaultBranch, writeHead } from "../../../storage/git/refs.ts";
 import type { RepositoryFiles } from "../../../storage/git/repository-files.ts";
 import {
   findRepositoryByName,
+  type ForgeRepository,
   listRepositoryNames,
 } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { isPathInUse, listPathsIn } from "../../../storage/tables/forge/repositories/moves.ts";
@@ -17,6 +18,7 @@ import {
 import { AppError } from "../../errors.ts";
 import type { PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
+import type { CommitGraphs } from "./commit-graphs.ts";
 import { DEFAULT_BRANCH, recordRepository } from "./create-repository.ts";
 import type { RepositoryEvents } from "./events.ts";
 import { refusing } from "./git-refusals.ts";
@@ -55,13 +57,14 @@ export interface UnadoptedDeps {
   readonly events: RepositoryEvents;
   /** Enqueues the deletion of the folders that `remove` moved aside. */
   readonly sweepSoon: () => Promise<void>;
+  readonly commitGraphs: Pick<CommitGraphs, "writeFirst" | "searchFirst">;
 }
 
 /** Preferred default branches when the branch of HEAD does not exist. */
 const PREFERRED_BRANCHES = [DEFAULT_BRANCH, "master", "main"];
 
 export function createUnadopted(deps: UnadoptedDeps): Unadopted {
-  const { db, git, files, moves, newId, events, sweepSoon } = deps;
+  const { db, git, files, moves, newId, events, sweepSoon, commitGraphs } = deps;
   const { withLocks } = createLocks();
   return {
     async list(query, { page, limit }) {
@@ -110,7 +113,8 @@ export function createUnadopted(deps: UnadoptedDeps): Unadopted {
     const branch = chooseDefaultBranch(found, PREFERRED_BRANCHES);
     const defaultBranch = branch ?? found.head ?? DEFAULT_BRANCH;
     if (branch !== undefined && branch !== found.head) await writeHead(git, directory, branch);
-    await record(owner.id, actor, {
+    await commitGraphs.writeFirst(directory);
+    const repository = await record(owner.id, actor, {
       name,
       description: "",
       isPrivate: true,
@@ -126,6 +130,7 @@ export function createUnadopted(deps: UnadoptedDeps): Unadopted {
       path,
       needsMove: false,
     });
+    if (!repository.needsMove) await commitGraphs.searchFirst(repository, directory);
   }
 
   async function listOf(owner: ForgeUser, fitsName: (name: string) => boolean): Promise<string[]> {
@@ -174,14 +179,14 @@ export function createUnadopted(deps: UnadoptedDeps): Unadopted {
     ownerId: UserId,
     actor: ForgeUser,
     repository: Parameters<typeof recordRepository>[1]["repository"],
-  ): Promise<void> {
+  ): Promise<ForgeRepository> {
     try {
-      await db.transaction(async (tx) => {
+      return await db.transaction(async (tx) => {
         const owner = await findUserById(tx, ownerId);
         if (owner === undefined) throw notFound();
         // The owner may have been renamed in the meantime, which moves the folder as well.
         const needsMove = toRepositoryPath(owner.name, repository.name) !== repository.path;
-        await recordRepository(
+        return recordRepository(
           tx,
           { owner, actor, isAdopted: true, labels: [], repository: { ...repository, needsMove } },
           events,

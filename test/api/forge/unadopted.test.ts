@@ -131,6 +131,18 @@ describe("adopting", () => {
     await forget("nora/bar");
   });
 
+  test("adoption writes a commit-graph with changed paths, also in place of one without them", async () => {
+    const folder = await put("mira/graph.git");
+    await git.run("-C", folder, "commit-graph", "write", "--reachable");
+    expect((await adopt("mira/graph")).status).toBe(204);
+    const info = join(folder, "objects/info");
+    const chain = await readFile(join(info, "commit-graphs/commit-graph-chain"), "utf8");
+    const graph = await readFile(join(info, `commit-graphs/graph-${chain.trim()}.graph`), "latin1");
+    expect(graph.slice(0, 200)).toContain("BIDX");
+    expect(existsSync(join(info, "commit-graph"))).toBe(false);
+    await forget("mira/graph");
+  });
+
   test("adoption accepts an empty repository, SHA-256, a HEAD without a branch, and an organization's", async () => {
     await git.run(
       "init",
