@@ -81,11 +81,8 @@ import { shareEndpoints } from "./vault/shares.ts";
 import { tokenEndpoints as machineTokenEndpoints } from "./vault/tokens.ts";
 import { topicEndpoints } from "./vault/topics.ts";
 
-/**
- * Every operation that the daemon serves, in the order of the API documents. Tests, OpenAPI and the command line read
- * this list.
- */
-export const allEndpoints: readonly AnyEndpoint[] = [
+/** The operations of the forge, in the order of its document. */
+export const forge = {
   ...adminActionEndpoints,
   ...adminCronEndpoints,
   ...adminEmailEndpoints,
@@ -155,6 +152,10 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...workflowEndpoints,
   ...genericPackageEndpoints,
   ...npmPackageEndpoints,
+};
+
+/** The operations of the vault, in the order of its document. */
+export const vault = {
   ...accountEndpoints,
   ...machineTokenEndpoints,
   ...vaultAdminEndpoints,
@@ -168,4 +169,10 @@ export const allEndpoints: readonly AnyEndpoint[] = [
   ...shareEndpoints,
   ...topicEndpoints,
   ...searchEndpoints,
+};
+
+/** Every operation that the daemon serves. */
+export const allEndpoints: readonly AnyEndpoint[] = [
+  ...Object.values(forge),
+  ...Object.values(vault),
 ];

@@ -1,6 +1,7 @@
 // daemon/contract: endpoints and wire schemas that daemon and command line share. Pure values without I/O.
 // An endpoint is declared once and read by the binder, the 405 table, OpenAPI, the command line's client and the tests.
 import type { z } from "zod";
+import type { Permission } from "./permission.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -175,6 +176,7 @@ export interface Endpoint<
   Query extends z.ZodObject | undefined = z.ZodObject | undefined,
   Body extends BodySpec | undefined = BodySpec | undefined,
   Replies extends Readonly<Record<number, Reply>> = Readonly<Record<number, Reply>>,
+  On extends Permission | undefined = Permission | undefined,
 > {
   /** Unique over both APIs: `<area>.<noun>.<verb>`. */
   readonly name: string;
@@ -183,6 +185,8 @@ export interface Endpoint<
   /** One line for OpenAPI and the generated reference. */
   readonly summary: string;
   readonly gate: G;
+  /** What the caller needs on the resource in the path, which the binder opens. */
+  readonly on?: On;
   readonly limit?: Limit;
   readonly params?: Params;
   readonly query?: Query;
@@ -207,7 +211,7 @@ export interface Endpoint<
 
 /** An endpoint of any shape. */
 // oxlint-disable-next-line typescript/no-explicit-any -- existential: every endpoint is assignable to it
-export type AnyEndpoint = Endpoint<string, any, any, any, any, any>;
+export type AnyEndpoint = Endpoint<string, any, any, any, any, any, any>;
 
 /** Declares an operation; checks the shape and keeps the literal types. */
 export function endpoint<
@@ -217,9 +221,10 @@ export function endpoint<
   Params extends z.ZodObject | undefined = undefined,
   Query extends z.ZodObject | undefined = undefined,
   Body extends BodySpec | undefined = undefined,
+  On extends Permission | undefined = undefined,
 >(
-  declaration: Endpoint<Path, G, Params, Query, Body, Replies>,
-): Endpoint<Path, G, Params, Query, Body, Replies> {
+  declaration: Endpoint<Path, G, Params, Query, Body, Replies, On>,
+): Endpoint<Path, G, Params, Query, Body, Replies, On> {
   return declaration;
 }
 
@@ -230,6 +235,7 @@ export type ParamsOf<E extends AnyEndpoint> = Parsed<NonNullable<E["params"]>>;
 export type QueryOf<E extends AnyEndpoint> = Parsed<NonNullable<E["query"]>>;
 export type BodyOf<E extends AnyEndpoint> = Parsed<NonNullable<E["body"]>>;
 export type GateOf<E extends AnyEndpoint> = E["gate"];
+export type PermissionOf<E extends AnyEndpoint> = NonNullable<E["on"]>;
 
 /** Input of a client that calls `E`. */
 export interface InputOf<E extends AnyEndpoint> {

@@ -1,15 +1,38 @@
 import type { AnyEndpoint, GateOf } from "../contract/endpoint.ts";
 import type { AdmitInput, FormLimit, Route, RouteAnswer, RouteInput } from "../http/handle.ts";
+import { type HandlerResult, type Serving, toRoutes } from "../http/serve.ts";
 import type { ForgeCaller } from "./caller.ts";
+import type { OpenedOf } from "./http/open-resource.ts";
 
 type CallerOf<E extends AnyEndpoint> =
   GateOf<E> extends { admits: "anyone" } ? ForgeCaller | undefined : ForgeCaller;
 
+type Input<E extends AnyEndpoint> = RouteInput<E, CallerOf<E>, OpenedOf<E>>;
+type Admit<E extends AnyEndpoint> = (
+  input: AdmitInput<E, CallerOf<E>, OpenedOf<E>>,
+) => Promise<FormLimit | undefined>;
+
+/**
+ * Serves a resource of the forge. The gate of each endpoint determines the type of the caller, and its permission what
+ * the handler gets as `opened`.
+ */
+export function serve<Endpoints extends Readonly<Record<string, AnyEndpoint>>>(
+  resource: Endpoints,
+  handlers: {
+    readonly [K in keyof Endpoints]: Serving<
+      (input: Input<Endpoints[K]>) => Promise<HandlerResult<Endpoints[K]>>,
+      Admit<Endpoints[K]>
+    >;
+  },
+): Route[] {
+  return toRoutes(resource, handlers as Parameters<typeof toRoutes>[1]);
+}
+
 /** Binds a forge endpoint to its handler; the endpoint's gate determines the type of the caller. */
 export function handle<E extends AnyEndpoint>(
   declared: E,
-  handler: (input: RouteInput<E, CallerOf<E>>) => Promise<RouteAnswer<E>>,
-  admit?: (input: AdmitInput<E, CallerOf<E>>) => Promise<FormLimit | undefined>,
+  handler: (input: Input<E>) => Promise<RouteAnswer<E>>,
+  admit?: Admit<E>,
 ): Route {
   return { endpoint: declared, handler, admit };
 }

@@ -105,7 +105,7 @@ interface Exchange {
 
 /**
  * Makes an h3 app of an API's routes. Every request takes the same steps: limit by address, authentication, limit by
- * account, gate, lookup of the resource in the path, validation, handler, response. A wrong method is 405 and an
+ * account, gate with the resource in the path, validation, handler, response. A wrong method is 405 and an
  * unknown address 404, both from the endpoint table and rendered by the API.
  */
 export function bindRoutes<Caller>(
@@ -225,14 +225,13 @@ export function bindRoutes<Caller>(
     }
     if (wrong !== undefined) throw wrong.error;
     const authorizing = api.authorize(caller, declared, request, rawParams);
-    if (authorizing !== undefined) await authorizing;
-    if (api.resolve !== undefined) await api.resolve(declared, rawParams);
+    let opened = authorizing === undefined ? undefined : await authorizing;
     const account = api.accountKey(caller);
     const readBody = toReader(exchange, account);
     const params = input.params(declared, rawParams);
     const query = declared.query && (await input.query(declared, request, readBody));
     const isHeldBack = caller !== undefined && !message.complete;
-    const formLimit = await route.admit?.({ caller, params, query, request });
+    const formLimit = await route.admit?.({ caller, opened, params, query, request });
     const spooled = spoolBudget(account ?? addressKey());
     exchange.memory.push(spooled);
     const form = { limit: formLimit, spooled };
@@ -242,10 +241,14 @@ export function bindRoutes<Caller>(
     if (isHeldBack && isReadWhole(declared.body)) {
       if (api.authenticatesAfterBody === true) {
         caller = await api.authenticate(request, gate, readAnonymously);
-        await api.authorize(caller, declared, request, rawParams);
-      } else if (!(await isStillSignedIn(caller, request))) throw revokedMeanwhile();
+        opened = await api.authorize(caller, declared, request, rawParams);
+      } else {
+        if (!(await isStillSignedIn(caller, request))) throw revokedMeanwhile();
+        if (declared.on !== undefined)
+          opened = await api.authorize(caller, declared, request, rawParams);
+      }
     }
-    const answer = () => route.handler({ caller, params, query, body, request });
+    const answer = () => route.handler({ caller, opened, params, query, body, request });
     const isForm =
       declared.body !== undefined && "kind" in declared.body && declared.body.kind === "multipart";
     return isForm ? closingFile(body as MultipartForm<unknown>, answer) : answer();

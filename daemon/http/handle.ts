@@ -76,8 +76,10 @@ type BodyInput<E extends AnyEndpoint> =
           : BodyOf<E>;
 
 /** The parsed and typed input of a handler. */
-export interface RouteInput<E extends AnyEndpoint, Caller> {
+export interface RouteInput<E extends AnyEndpoint, Caller, Opened = unknown> {
   readonly caller: Caller;
+  /** The resource in the path, if the endpoint declares a permission on it. */
+  readonly opened: Opened;
   readonly params: ParamsOf<E>;
   readonly query: QueryOf<E>;
   readonly body: BodyInput<E>;
@@ -121,7 +123,7 @@ export interface BytesAnswer {
   readonly headers?: AnswerHeaders;
 }
 
-interface AnswerExtras {
+export interface AnswerExtras {
   readonly headers?: AnswerHeaders;
   /** Forge lists: the count of all matches, for the paging headers. */
   readonly total?: number;
@@ -129,7 +131,7 @@ interface AnswerExtras {
   readonly validators?: Validators;
 }
 
-type BodyOfReply<R> = R extends z.ZodType
+export type BodyOfReply<R> = R extends z.ZodType
   ? z.input<R>
   : R extends { kind: "json_or_bytes"; schema: infer S extends z.ZodType }
     ? z.input<S>
@@ -161,7 +163,7 @@ export type AnyAnswer =
 export interface Route {
   readonly endpoint: AnyEndpoint;
   // oxlint-disable-next-line typescript/no-explicit-any -- existential: the typed input was checked where the route was made
-  readonly handler: (input: RouteInput<any, any>) => Promise<AnyAnswer>;
+  readonly handler: (input: RouteInput<any, any, any>) => Promise<AnyAnswer>;
   /**
    * Checks an upload before its form is read, which may fill the disk: refuses a caller without the right, and returns
    * the limits of its file. The handler checks again.
@@ -171,7 +173,10 @@ export interface Route {
 }
 
 /** The input of `Route.admit`. */
-export type AdmitInput<E extends AnyEndpoint, Caller> = Omit<RouteInput<E, Caller>, "body">;
+export type AdmitInput<E extends AnyEndpoint, Caller, Opened = unknown> = Omit<
+  RouteInput<E, Caller, Opened>,
+  "body"
+>;
 
 /** A refusal or failure as a response. */
 export interface RenderedError {
@@ -214,19 +219,18 @@ export interface Api<Caller> {
    * body arrives, and at its end: an upload may take hours and must not outlive the right to it.
    */
   isStillSignedIn?(caller: Caller, request: ServerRequest): Promise<boolean>;
-  /** Refuses a caller whom the gate does not let through. */
+  /**
+   * Refuses a caller whom the gate does not let through, or who lacks the permission on the resource in the path.
+   * Returns that resource.
+   */
   authorize(
     caller: Caller | undefined,
     declared: Endpoint,
     request: ServerRequest,
     rawParams: Readonly<Record<string, string>>,
-  ): Promise<void> | undefined;
+  ): Promise<unknown> | undefined;
   /** Returns the key of the account, for limits; undefined when the peer's address counts instead. */
   accountKey(caller: Caller | undefined): string | undefined;
-  /**
-   * Looks up the resource in the path before the body is read, and refuses when it is missing.
-   */
-  resolve?(declared: Endpoint, rawParams: Readonly<Record<string, string>>): Promise<void>;
   /**
    * Returns the values for the query's schema, which may also come from a form. Without this function, the query is
    * used.

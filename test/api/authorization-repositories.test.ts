@@ -451,6 +451,13 @@ test("each route below a repository has a row", () => {
   expect(known.toSorted()).toEqual(routes.map(({ name }) => name).toSorted());
 });
 
+test("a declared permission is that of the row", () => {
+  const declared = routes.flatMap(({ name, on }) =>
+    on?.kind === "repository" ? [[name, [on.part, on.level]] as const] : [],
+  );
+  for (const [name, permission] of declared) expect([name, permission]).toEqual([name, rows[name]]);
+});
+
 const withRows = named.flatMap(([name, declared]) => {
   const row = rows[name];
   return row === undefined ? [] : [[name, declared, row] as const];

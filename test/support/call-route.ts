@@ -31,6 +31,7 @@ export async function callRoute(
   try {
     const answer = await route.handler({
       caller,
+      opened: undefined,
       params: parse(declared.params, input.params ?? {}),
       query: parse(declared.query, input.query ?? {}),
       body: isSchema ? parse(declared.body as z.ZodType, input.body) : input.body,

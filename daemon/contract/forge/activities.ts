@@ -110,9 +110,9 @@ export const listTeamActivities = endpoint({
   replies,
 });
 
-export const activityEndpoints = [
+export const activityEndpoints = {
   listUserActivities,
   listRepositoryActivities,
   listOrganizationActivities,
   listTeamActivities,
-];
+};

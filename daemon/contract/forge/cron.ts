@@ -35,4 +35,4 @@ export const runCronTask = endpoint({
   replies: { 204: empty, ...signedInReplies, 404: apiError },
 });
 
-export const adminCronEndpoints = [listCronTasks, runCronTask];
+export const adminCronEndpoints = { listCronTasks, runCronTask };

@@ -142,7 +142,7 @@ export const migrateRepository = endpoint({
   apiOnly: "git clone --mirror and croft repo create with a push import a repository",
 });
 
-export const instanceSettingsEndpoints = [
+export const instanceSettingsEndpoints = {
   getApiSettings,
   getRepositorySettings,
   getUiSettings,
@@ -152,4 +152,4 @@ export const instanceSettingsEndpoints = [
   getRepositorySigningKey,
   getRepositorySshSigningKey,
   migrateRepository,
-];
+};

@@ -13,4 +13,4 @@ export const getLogo = endpoint({
   apiOnly: "rendered text shows these pictures",
 });
 
-export const logoEndpoints = [getLogo];
+export const logoEndpoints = { getLogo };

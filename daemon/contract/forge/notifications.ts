@@ -77,7 +77,6 @@ const markQuery = z.object({
 
 /** The number of unread threads: the response of the count, and an event of the stream. */
 const unreadCountShape = z.object({ new: z.int() });
-export type WireUnreadCount = z.output<typeof unreadCountShape>;
 
 /** Names of the stream's events; each carries JSON: a thread, or an unread count. */
 export const streamEventWords = ["thread", "count"] as const;
@@ -175,7 +174,7 @@ export const markRepositoryNotifications = endpoint({
   replies: { ...markNotifications.replies, 404: apiError },
 });
 
-export const notificationEndpoints = [
+export const notificationEndpoints = {
   listNotifications,
   markNotifications,
   countNotifications,
@@ -184,4 +183,4 @@ export const notificationEndpoints = [
   markNotification,
   listRepositoryNotifications,
   markRepositoryNotifications,
-];
+};

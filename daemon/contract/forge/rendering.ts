@@ -92,4 +92,4 @@ export const renderMarkup = endpoint({
   replies,
 });
 
-export const renderingEndpoints = [renderMarkdown, renderMarkdownRaw, renderMarkup];
+export const renderingEndpoints = { renderMarkdown, renderMarkdownRaw, renderMarkup };

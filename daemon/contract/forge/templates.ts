@@ -86,11 +86,11 @@ export const getLicenseTemplate = endpoint({
   replies: { 200: licenseTemplate, 401: apiError, 404: apiError },
 });
 
-export const templateEndpoints = [
+export const templateEndpoints = {
   listGitignoreTemplates,
   getGitignoreTemplate,
   listLabelTemplates,
   getLabelTemplate,
   listLicenseTemplates,
   getLicenseTemplate,
-];
+};

@@ -11,4 +11,4 @@ export const forgeVersion = endpoint({
   replies: { 200: z.object({ version: z.string() }), 401: apiError },
 });
 
-export const versionEndpoints = [forgeVersion];
+export const versionEndpoints = { forgeVersion };

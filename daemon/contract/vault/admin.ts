@@ -1,11 +1,5 @@
 import { z } from "zod";
-import {
-  bytesOf,
-  endpoint,
-  vaultAdministrator,
-  vaultAdministratorInSession,
-  type AnyEndpoint,
-} from "../endpoint.ts";
+import { bytesOf, endpoint, vaultAdministrator, vaultAdministratorInSession } from "../endpoint.ts";
 import { quota, role, user } from "./auth.ts";
 import {
   detail,
@@ -241,7 +235,7 @@ export const viewOverview = endpoint({
 });
 
 /** The administration of accounts and the audit trail. */
-export const vaultAdminEndpoints: readonly AnyEndpoint[] = [
+export const vaultAdminEndpoints = {
   listUsers,
   createUser,
   setUserStatus,
@@ -256,4 +250,4 @@ export const vaultAdminEndpoints: readonly AnyEndpoint[] = [
   listDailyExports,
   downloadDailyExport,
   viewOverview,
-];
+};

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { endpoint, vaultAdministrator, type AnyEndpoint } from "../endpoint.ts";
+import { endpoint, vaultAdministrator } from "../endpoint.ts";
 import { detail, line, oneOf, time } from "./common.ts";
 
 const refusals = { 401: detail, 403: detail, 422: detail } as const;
@@ -109,12 +109,12 @@ export const testAiConnection = endpoint({
 });
 
 /** The AI configuration. */
-export const aiConfigEndpoints: readonly AnyEndpoint[] = [
+export const aiConfigEndpoints = {
   viewAiConfig,
   setAiConfig,
   listAiModels,
   testAiConnection,
-];
+};
 
 function isBaseUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;

@@ -1,12 +1,5 @@
 import { z } from "zod";
-import {
-  anyone,
-  endpoint,
-  perAddress,
-  vaultAccount,
-  vaultAccountInSession,
-  type AnyEndpoint,
-} from "../endpoint.ts";
+import { anyone, endpoint, perAddress, vaultAccount, vaultAccountInSession } from "../endpoint.ts";
 import {
   detail,
   email,
@@ -304,7 +297,7 @@ export const deleteSession = endpoint({
 });
 
 /** The account routes in Gitea's order. */
-export const accountEndpoints: readonly AnyEndpoint[] = [
+export const accountEndpoints = {
   register,
   login,
   refresh,
@@ -323,4 +316,4 @@ export const accountEndpoints: readonly AnyEndpoint[] = [
   setDefaultStorage,
   listSessions,
   deleteSession,
-];
+};

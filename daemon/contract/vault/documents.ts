@@ -10,7 +10,6 @@ import {
   stream,
   uploadAddress,
   vaultUser,
-  type AnyEndpoint,
 } from "../endpoint.ts";
 import { detail, line, oneOf, pageOf, paging, queryFlag, text, time, uuid } from "./common.ts";
 
@@ -242,7 +241,7 @@ export const getDocumentContent = endpoint({
 });
 
 /** Operations on documents, in the order of the document. */
-export const documentEndpoints: readonly AnyEndpoint[] = [
+export const documentEndpoints = {
   createUploadAddress,
   putUpload,
   confirmUpload,
@@ -253,4 +252,4 @@ export const documentEndpoints: readonly AnyEndpoint[] = [
   deleteDocument,
   classifyDocument,
   getDocumentContent,
-];
+};

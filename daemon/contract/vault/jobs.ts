@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { empty, endpoint, vaultAdministrator, type AnyEndpoint } from "../endpoint.ts";
+import { empty, endpoint, vaultAdministrator } from "../endpoint.ts";
 import { detail, line, oneOf, pageOf, paging, time, uuid } from "./common.ts";
 
 const refusals = { 401: detail, 403: detail, 422: detail } as const;
@@ -75,4 +75,4 @@ export const cancelJob = endpoint({
 });
 
 /** Background jobs. */
-export const jobEndpoints: readonly AnyEndpoint[] = [listJobs, viewJob, retryJob, cancelJob];
+export const jobEndpoints = { listJobs, viewJob, retryJob, cancelJob };

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { endpoint, perAccount, vaultUser, type AnyEndpoint } from "../endpoint.ts";
+import { endpoint, perAccount, vaultUser } from "../endpoint.ts";
 import { item } from "./cloud/shapes.ts";
 import { detail, oneOf, pageOf, paging, queryFlag, text, time, uuid } from "./common.ts";
 import { document } from "./documents.ts";
@@ -49,4 +49,4 @@ export const search = endpoint({
 });
 
 /** The search over documents and items. */
-export const searchEndpoints: readonly AnyEndpoint[] = [search];
+export const searchEndpoints = { search };

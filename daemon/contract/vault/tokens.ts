@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { endpoint, vaultAccountInSession, type AnyEndpoint } from "../endpoint.ts";
+import { endpoint, vaultAccountInSession } from "../endpoint.ts";
 import { detail, line, message, oneOf, pageOf, paging, time, uuid } from "./common.ts";
 
 const refusals = { 401: detail, 403: detail, 422: detail } as const;
@@ -52,4 +52,4 @@ export const deleteToken = endpoint({
 });
 
 /** Tokens for scripts. */
-export const tokenEndpoints: readonly AnyEndpoint[] = [createToken, listTokens, deleteToken];
+export const tokenEndpoints = { createToken, listTokens, deleteToken };

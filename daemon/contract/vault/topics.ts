@@ -6,7 +6,6 @@ import {
   vaultAccount,
   vaultAdministrator,
   vaultUser,
-  type AnyEndpoint,
 } from "../endpoint.ts";
 import { detail, line, text, time, uuid } from "./common.ts";
 
@@ -83,10 +82,10 @@ export const deleteTopic = endpoint({
 });
 
 /** Operations on topics. */
-export const topicEndpoints: readonly AnyEndpoint[] = [
+export const topicEndpoints = {
   listTopics,
   createTopic,
   createSystemTopic,
   updateTopic,
   deleteTopic,
-];
+};

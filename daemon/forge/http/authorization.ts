@@ -8,10 +8,12 @@ import {
 } from "../../../storage/tables/forge/accounts/users.ts";
 import type { Endpoint, Gate } from "../../contract/endpoint.ts";
 import { AppError } from "../../errors.ts";
+import type { Permission } from "../../contract/permission.ts";
 import type { ServerRequest } from "../../http/handle.ts";
 import { assertTokenScope, type TokenScope } from "../accounts/scopes.ts";
 import { isKnownTo, isVisibleTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
+import { openResource } from "./open-resource.ts";
 import { toMovedPath } from "./render-error.ts";
 import { assertRepositoryOpen } from "./repository-gate.ts";
 import { assertTaskMay } from "./task-authorization.ts";
@@ -19,8 +21,8 @@ import { formerUserGone, movedTo, userNotFound } from "../refusals.ts";
 
 /**
  * Authorizes callers at an endpoint's gate, in Gitea's order: token scope, the
- * repository in the path, sign-in, site administrator, the user in the path, and the rules of the token routes. Throws
- * the refusals of section 2.4.
+ * repository in the path, sign-in, site administrator, the user in the path, the rules of the token routes, and the
+ * declared permission. Returns the resource that the permission is on.
  */
 export function createAuthorization(db: Database) {
   return (
@@ -28,11 +30,18 @@ export function createAuthorization(db: Database) {
     declared: Endpoint,
     request: ServerRequest,
     rawParams: Readonly<Record<string, string>>,
-  ): Promise<void> | undefined => {
-    const { gate } = declared;
+  ): Promise<unknown> | undefined => {
+    const { gate, on } = declared;
     const scope = assertScope(caller, gate, declared);
     const opening = assertRepositoryOpen(db, caller, declared, rawParams);
+    if (on !== undefined) return open(on);
     return opening === undefined ? assertCaller() : opening.then(assertCaller);
+
+    async function open(permission: Permission) {
+      const found = await opening;
+      await assertCaller();
+      return openResource(db, { caller, declared, permission, params: rawParams, found });
+    }
 
     function assertCaller(): Promise<void> | undefined {
       if (

@@ -4,7 +4,11 @@ import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { isArchived, notFound } from "../refusals.ts";
 import { findAccess, isPublic, reaches } from "../repositories/access.ts";
-import { findOwned, repositoryMoved } from "../repositories/repositories.service.ts";
+import {
+  findOwned,
+  type FoundRepository,
+  repositoryMoved,
+} from "../repositories/repositories.service.ts";
 
 /** The part of a path up to the repository. */
 const REPOSITORY = "/api/v1/repos/:owner/:repo";
@@ -23,8 +27,9 @@ const ACCEPTED_WHEN_ARCHIVED: readonly RegExp[] = [
 ];
 
 /** Returns whether an endpoint changes something that an archived repository keeps as it is. */
-function needsOpenRepository({ method, path }: Endpoint, rest: string): boolean {
+export function needsOpenRepository({ method, path }: Endpoint): boolean {
   if (method === "GET") return false;
+  const rest = path.slice(REPOSITORY.length);
   // Removing a key ends an access, as the removal of a collaborator does.
   if (method === "DELETE" && path.endsWith("/keys/:id")) return false;
   return !ACCEPTED_WHEN_ARCHIVED.some((pattern) => pattern.test(rest));
@@ -33,33 +38,34 @@ function needsOpenRepository({ method, path }: Endpoint, rest: string): boolean 
 /**
  * Authorizes the repository in the path of an endpoint, before any other rule of the endpoint. Throws `not_found` for
  * one that an anonymous caller or a public-only token may not read, whatever the endpoint does there, `moved` for a
- * change by a former name, and `archived` when the endpoint changes an archived one. Returns undefined when there is
- * nothing to check.
+ * change by a former name, and `archived` when the endpoint changes an archived one. Returns the repository, or
+ * undefined when there is nothing to check.
  */
 export function assertRepositoryOpen(
   db: Database,
   caller: ForgeCaller | undefined,
   declared: Endpoint,
   params: Readonly<Record<string, string>>,
-): Promise<void> | undefined {
+): Promise<FoundRepository> | undefined {
   const { path, gate } = declared;
   if (!path.startsWith(REPOSITORY)) return undefined;
   const rest = path.slice(REPOSITORY.length);
   if (rest !== "" && !rest.startsWith("/")) return undefined;
   const isNarrow = isPublicOnly(caller) || (caller === undefined && gate.admits !== "anyone");
-  const isChange = needsOpenRepository(declared, rest);
+  const isChange = needsOpenRepository(declared);
   return isNarrow || declared.method !== "GET" ? check() : undefined;
 
-  async function check(): Promise<void> {
+  async function check(): Promise<FoundRepository> {
     const owner = decodeURIComponent(params["owner"] ?? "");
     const repo = decodeURIComponent(params["repo"] ?? "");
     const found = await findOwned(db, { owner, repo });
     if (found === undefined) throw notFound();
     const isClosed = isChange && found.repository.archivedAt !== undefined;
-    if (!isNarrow && !isClosed && !found.isFormer) return;
+    if (!isNarrow && !isClosed && !found.isFormer) return found;
     const isReadable = reaches(await findAccess(db, found, caller?.user, "any"), "read");
     if (!isReadable || (isPublicOnly(caller) && !isPublic(found))) throw notFound();
     if (found.isFormer) throw repositoryMoved(found);
     if (isClosed) throw isArchived(`${found.owner.name}/${found.repository.name}`);
+    return found;
   }
 }

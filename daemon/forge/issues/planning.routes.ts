@@ -1,17 +1,16 @@
 // Labels and milestones, and the labels that issues have.
-import * as labelContract from "../../contract/forge/issues/labels.ts";
-import {
-  createMilestone,
-  deleteMilestone,
-  editMilestone,
-  getMilestone,
-  listMilestones,
-} from "../../contract/forge/issues/milestones.ts";
+import type { BodyOf } from "../../contract/endpoint.ts";
+import { labelEndpoints } from "../../contract/forge/issues/labels.ts";
+import { milestoneEndpoints } from "../../contract/forge/issues/milestones.ts";
 import type { Route } from "../../http/handle.ts";
-import { handle } from "../handle.ts";
+import { page } from "../../http/serve.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { serve } from "../handle.ts";
+import type { PageWindow } from "../page-window.ts";
+import type { GrantedRepository } from "../repositories/open-repository.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { IssueLabels } from "./issue-labels.service.ts";
-import type { LabelDetails, Labels } from "./labels.service.ts";
+import type { LabelDetails, LabelPlace, Labels } from "./labels.service.ts";
 import type { Milestones } from "./milestones.service.ts";
 import {
   toLabelEdit,
@@ -34,76 +33,80 @@ export function planningRoutes({
   readonly urls: ForgeUrls;
 }): Route[] {
   const show = (details: LabelDetails) => toLabelView(details, urls);
+  const showAll = (details: readonly LabelDetails[]) => details.map(show);
+  const ofPlace = {
+    list: async ({ opened, query }: { opened: LabelPlace; query: PageWindow }) => {
+      const { labels: found, total } = await labels.list(opened, query);
+      return page(showAll(found), total);
+    },
+    create: async ({ opened, body }: { opened: LabelPlace; body: NewLabelBody }) =>
+      show(await labels.create(opened, toNewLabel(body))),
+    get: async ({ opened, params }: { opened: LabelPlace; params: { id: number } }) =>
+      show(await labels.get(opened, params.id)),
+    edit: async ({
+      opened,
+      params,
+      body,
+    }: {
+      opened: LabelPlace;
+      params: { id: number };
+      body: LabelEditBody;
+    }) => show(await labels.edit(opened, params.id, toLabelEdit(body))),
+    remove: ({ opened, params }: { opened: LabelPlace; params: { id: number } }) =>
+      labels.remove(opened, params.id),
+  };
+  const toIssue = ({ opened, params, caller }: IssueInput) => ({
+    opened,
+    number: params.index,
+    caller,
+  });
   return [
-    ...([labelContract.listLabels, labelContract.listOrgLabels] as const).map((declared) =>
-      handle(declared, async ({ caller, params, query }) => {
-        const { labels: page, total } = await labels.list(params, caller, query);
-        return { status: 200, body: page.map(show), total };
-      }),
-    ),
-    ...([labelContract.createLabel, labelContract.createOrgLabel] as const).map((declared) =>
-      handle(declared, async ({ caller, params, body }) => ({
-        status: 201,
-        body: show(await labels.create(params, caller, toNewLabel(body))),
-      })),
-    ),
-    ...([labelContract.getLabel, labelContract.getOrgLabel] as const).map((declared) =>
-      handle(declared, async ({ caller, params }) => ({
-        status: 200,
-        body: show(await labels.get(params, params.id, caller)),
-      })),
-    ),
-    ...([labelContract.editLabel, labelContract.editOrgLabel] as const).map((declared) =>
-      handle(declared, async ({ caller, params, body }) => ({
-        status: 200,
-        body: show(await labels.edit(params, params.id, caller, toLabelEdit(body))),
-      })),
-    ),
-    ...([labelContract.deleteLabel, labelContract.deleteOrgLabel] as const).map((declared) =>
-      handle(declared, async ({ caller, params }) => {
-        await labels.remove(params, params.id, caller);
-        return { status: 204 };
-      }),
-    ),
-    handle(labelContract.listIssueLabels, async ({ caller, params }) => ({
-      status: 200,
-      body: (await issueLabels.list(params, caller)).map(show),
-    })),
-    handle(labelContract.addIssueLabels, async ({ caller, params, body }) => ({
-      status: 200,
-      body: (await issueLabels.add(params, caller, body.labels ?? [])).map(show),
-    })),
-    handle(labelContract.replaceIssueLabels, async ({ caller, params, body }) => ({
-      status: 200,
-      body: (await issueLabels.replace(params, caller, body.labels ?? [])).map(show),
-    })),
-    handle(labelContract.clearIssueLabels, async ({ caller, params }) => {
-      await issueLabels.replace(params, caller, []);
-      return { status: 204 };
+    ...serve(labelEndpoints, {
+      listLabels: ofPlace.list,
+      createLabel: ofPlace.create,
+      getLabel: ofPlace.get,
+      editLabel: ofPlace.edit,
+      deleteLabel: ofPlace.remove,
+      listOrgLabels: ofPlace.list,
+      createOrgLabel: ofPlace.create,
+      getOrgLabel: ofPlace.get,
+      editOrgLabel: ofPlace.edit,
+      deleteOrgLabel: ofPlace.remove,
+      listIssueLabels: async ({ opened, params }) =>
+        showAll(await issueLabels.list(opened, params.index)),
+      addIssueLabels: async (input) =>
+        showAll(await issueLabels.add(toIssue(input), input.body.labels ?? [])),
+      replaceIssueLabels: async (input) =>
+        showAll(await issueLabels.replace(toIssue(input), input.body.labels ?? [])),
+      clearIssueLabels: async (input) => {
+        await issueLabels.replace(toIssue(input), []);
+      },
+      removeIssueLabel: async (input) => {
+        await issueLabels.remove(toIssue(input), input.params.id);
+      },
     }),
-    handle(labelContract.removeIssueLabel, async ({ caller, params }) => {
-      await issueLabels.remove(params, caller, params.id);
-      return { status: 204 };
-    }),
-    handle(listMilestones, async ({ caller, params, query }) => {
-      const { milestones: page, total } = await milestones.list(params, caller, query);
-      return { status: 200, body: page.map(toMilestoneView), total };
-    }),
-    handle(createMilestone, async ({ caller, params, body }) => ({
-      status: 201,
-      body: toMilestoneView(await milestones.create(params, caller, toNewMilestone(body))),
-    })),
-    handle(getMilestone, async ({ caller, params }) => ({
-      status: 200,
-      body: toMilestoneView(await milestones.get(params, caller)),
-    })),
-    handle(editMilestone, async ({ caller, params, body }) => ({
-      status: 200,
-      body: toMilestoneView(await milestones.edit(params, caller, toMilestoneEdit(body))),
-    })),
-    handle(deleteMilestone, async ({ caller, params }) => {
-      await milestones.remove(params, caller);
-      return { status: 204 };
+    ...serve(milestoneEndpoints, {
+      listMilestones: async ({ opened, query }) => {
+        const { milestones: found, total } = await milestones.list(opened, query);
+        return page(found.map(toMilestoneView), total);
+      },
+      createMilestone: async ({ opened, body }) =>
+        toMilestoneView(await milestones.create(opened, toNewMilestone(body))),
+      getMilestone: async ({ opened, params }) =>
+        toMilestoneView(await milestones.get(opened, params.id)),
+      editMilestone: async ({ opened, params, body }) =>
+        toMilestoneView(await milestones.edit(opened, params.id, toMilestoneEdit(body))),
+      deleteMilestone: ({ opened, params }) => milestones.remove(opened, params.id),
     }),
   ];
+}
+
+type NewLabelBody = BodyOf<typeof labelEndpoints.createLabel>;
+type LabelEditBody = BodyOf<typeof labelEndpoints.editLabel>;
+
+/** The input of a change of an issue's labels. */
+interface IssueInput {
+  readonly opened: GrantedRepository;
+  readonly params: { readonly index: number };
+  readonly caller: ForgeCaller;
 }

@@ -1,12 +1,8 @@
 import type { ForgeMilestone } from "../../../storage/tables/forge/issues/milestones.ts";
 import type { MilestoneFields } from "../../../storage/tables/forge/issues/milestones.ts";
 import type { BodyOf } from "../../contract/endpoint.ts";
-import type { createLabel, editLabel, WireLabel } from "../../contract/forge/issues/labels.ts";
-import type {
-  createMilestone,
-  editMilestone,
-  WireMilestone,
-} from "../../contract/forge/issues/milestones.ts";
+import type { labelEndpoints, WireLabel } from "../../contract/forge/issues/labels.ts";
+import type { milestoneEndpoints, WireMilestone } from "../../contract/forge/issues/milestones.ts";
 import { AppError } from "../../errors.ts";
 import { type ForgeUrls, toApiUrl, toWireTime } from "../urls.ts";
 import type { LabelDetails, LabelEdit, LabelFields } from "./labels.service.ts";
@@ -15,7 +11,10 @@ import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 /** Converts a label. Its address is below its organization or its repository. */
 export function toLabelView({ label, place }: LabelDetails, urls: ForgeUrls): WireLabel {
-  const home = "org" in place ? `/orgs/${place.org.name}` : toRepositoryHome(label.orgId, place);
+  const home =
+    "organization" in place
+      ? `/orgs/${place.organization.name}`
+      : toRepositoryHome(label.orgId, place);
   return {
     id: label.id,
     name: label.name,
@@ -29,12 +28,12 @@ export function toLabelView({ label, place }: LabelDetails, urls: ForgeUrls): Wi
 
 function toRepositoryHome(
   orgId: UserId | undefined,
-  { repository, owner }: Exclude<LabelDetails["place"], { readonly org: object }>,
+  { repository, owner }: Exclude<LabelDetails["place"], { readonly organization: object }>,
 ): string {
   return orgId === undefined ? `/repos/${owner.name}/${repository.name}` : `/orgs/${owner.name}`;
 }
 
-export function toNewLabel(body: BodyOf<typeof createLabel>): LabelFields {
+export function toNewLabel(body: BodyOf<typeof labelEndpoints.createLabel>): LabelFields {
   return {
     name: body.name,
     color: toColor(body.color),
@@ -44,7 +43,7 @@ export function toNewLabel(body: BodyOf<typeof createLabel>): LabelFields {
   };
 }
 
-export function toLabelEdit(body: BodyOf<typeof editLabel>): LabelEdit {
+export function toLabelEdit(body: BodyOf<typeof labelEndpoints.editLabel>): LabelEdit {
   return {
     name: body.name || undefined,
     color: body.color == null ? undefined : toColor(body.color),
@@ -78,7 +77,9 @@ export function toMilestoneView(milestone: ForgeMilestone): WireMilestone {
   };
 }
 
-export function toNewMilestone(body: BodyOf<typeof createMilestone>): MilestoneFields {
+export function toNewMilestone(
+  body: BodyOf<typeof milestoneEndpoints.createMilestone>,
+): MilestoneFields {
   return {
     title: body.title,
     description: body.description ?? "",
@@ -87,7 +88,9 @@ export function toNewMilestone(body: BodyOf<typeof createMilestone>): MilestoneF
   };
 }
 
-export function toMilestoneEdit(body: BodyOf<typeof editMilestone>): MilestoneEdit {
+export function toMilestoneEdit(
+  body: BodyOf<typeof milestoneEndpoints.editMilestone>,
+): MilestoneEdit {
   return {
     title: body.title || undefined,
     description: body.description ?? undefined,

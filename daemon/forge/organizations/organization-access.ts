@@ -1,4 +1,4 @@
-import type { Queries } from "../../../storage/engine/database.ts";
+import type { Queries, Transaction } from "../../../storage/engine/database.ts";
 import { isMember, isOwner } from "../../../storage/tables/forge/accounts/orgs.ts";
 import { findRedirect } from "../../../storage/tables/forge/accounts/redirects.ts";
 import {
@@ -13,6 +13,7 @@ import {
   type ForgeUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
 import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/user-facets.ts";
+import type { OrganizationPermission } from "../../contract/permission.ts";
 import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
 import { isVisibleTo } from "../accounts/users.service.ts";
@@ -25,6 +26,45 @@ export interface OpenedOrganization {
   readonly organization: ForgeUser;
   readonly isMember: boolean;
   readonly isOwner: boolean;
+}
+
+/** An organization that an operation has opened, with the right to it, which a transaction can check again. */
+export interface GrantedOrganization extends OpenedOrganization {
+  readonly grant: {
+    readonly caller: ForgeCaller | undefined;
+    readonly permission: OrganizationPermission;
+  };
+}
+
+/**
+ * Grants an operation on the organization of a name. Refuses as `openOrganization` does, and with `forbidden` a caller
+ * below the role.
+ */
+export async function grantOrganization(
+  db: Queries,
+  name: string,
+  grant: GrantedOrganization["grant"],
+): Promise<GrantedOrganization> {
+  return toGranted(await openOrganization(db, name, grant.caller), grant);
+}
+
+/** Opens an organization again in the transaction of a change, so that the change is refused when a right changed since. */
+export async function reopenOrganization(
+  tx: Transaction,
+  { organization: { id }, grant }: GrantedOrganization,
+): Promise<GrantedOrganization> {
+  const found = await findUserById(tx, id);
+  if (found === undefined) throw notFound();
+  return toGranted(await open(tx, found, grant.caller), grant);
+}
+
+function toGranted(
+  opened: OpenedOrganization,
+  grant: GrantedOrganization["grant"],
+): GrantedOrganization {
+  const { role } = grant.permission;
+  if (role === "owner" && !opened.isOwner) throw notAnOwner();
+  return { ...opened, grant };
 }
 
 /**

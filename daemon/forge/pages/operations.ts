@@ -40,9 +40,10 @@ export function createOperations(
       const raw = Object.fromEntries(
         Object.entries(params).map(([name, value]) => [name, encodeURIComponent(value)]),
       );
-      await api.authorize(caller, declared as Endpoint, request, raw);
+      const opened = await api.authorize(caller, declared as Endpoint, request, raw);
       const answer = await route.handler({
         caller,
+        opened,
         params: parse(declared.params, params),
         query: parse(declared.query, query),
         body: parse(declared.body, body),

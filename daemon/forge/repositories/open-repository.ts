@@ -1,15 +1,92 @@
-import type { Queries } from "../../../storage/engine/database.ts";
+import type { Queries, Transaction } from "../../../storage/engine/database.ts";
 import type { UnitOrAny } from "../../../storage/tables/forge/accounts/team-access.ts";
+import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
+import {
+  findRepositoryById,
+  type RepositorySettings,
+} from "../../../storage/tables/forge/repositories/repositories.ts";
+import type { RepositoryPart, RepositoryPermission } from "../../contract/permission.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { isArchived, notFound } from "../refusals.ts";
-import { type AccessLevel, findAccess, isPublic, reaches } from "./access.ts";
+import { type AccessLevel, assertReaches, findAccess, isPublic, reaches } from "./access.ts";
 import type { OwnedRepository } from "./events.ts";
-import { getOwned, type RepositoryPath } from "./repositories.service.ts";
+import {
+  getOwned,
+  noAdministrator,
+  noWriter,
+  type RepositoryPath,
+} from "./repositories.service.ts";
+import { keepsCode, keepsIssues } from "./repository-settings.view.ts";
 
 /** The repository of a path, with the permission of the caller. */
 export interface OpenedRepository extends OwnedRepository {
   readonly access: AccessLevel;
+}
+
+/** A caller's right to an operation on a repository. */
+interface RepositoryGrant {
+  readonly caller: ForgeCaller | undefined;
+  readonly permission: RepositoryPermission;
+  /** Whether the operation changes something that an archived repository keeps as it is. */
+  readonly isChange: boolean;
+}
+
+/** A repository that an operation has opened, with the right to it, which a transaction can check again. */
+export interface GrantedRepository extends OpenedRepository {
+  readonly grant: RepositoryGrant;
+}
+
+const UNITS: Readonly<Record<RepositoryPart, UnitOrAny>> = {
+  code: "repo.code",
+  issues: "repo.issues",
+  actions: "repo.actions",
+  any: "any",
+};
+
+/** Whether a part is in use. A part without a function always is. */
+const KEEPS: Partial<Record<RepositoryPart, (settings: RepositorySettings) => boolean>> = {
+  code: keepsCode,
+  issues: keepsIssues,
+};
+
+/**
+ * Grants an operation on a repository. Refuses with `not_found` a caller who may not read the part, and when that part
+ * is disabled; with `forbidden` a caller below the level; with `archived` a change of an archived repository.
+ */
+export async function grantRepository(
+  db: Queries,
+  { repository, owner }: OwnedRepository,
+  grant: RepositoryGrant,
+): Promise<GrantedRepository> {
+  const { caller, permission, isChange } = grant;
+  const { part, level } = permission;
+  const owned = { repository, owner };
+  const access = await findAccess(db, owned, caller?.user, UNITS[part]);
+  if (!reaches(access, "read") || (isPublicOnly(caller) && !isPublic(owned))) throw notFound();
+  if (KEEPS[part]?.(repository.settings) === false) throw notFound();
+  const opened = { ...owned, access, grant };
+  if (!reaches(access, level)) {
+    if (level === "admin") throw noAdministrator();
+    if (level === "write" && part !== "actions") throw noWriter();
+    assertReaches(opened, level);
+  }
+  if (isChange) assertNotArchived(opened);
+  return opened;
+}
+
+/**
+ * Opens a repository again in the transaction of a change, so that the change is refused when a right or the
+ * repository's state changed since. Refuses as `grantRepository` does.
+ */
+export async function reopenRepository(
+  tx: Transaction,
+  { repository: { id }, grant }: GrantedRepository,
+): Promise<GrantedRepository> {
+  const repository = await findRepositoryById(tx, id);
+  const owner = repository && (await findUserById(tx, repository.ownerId));
+  if (repository === undefined || owner === undefined) throw notFound();
+  return grantRepository(tx, { repository, owner }, grant);
 }
 
 /**

@@ -215,6 +215,10 @@ export function assertMayBePrivate(
     throw new AppError("forbidden", "token scope is limited to public repos");
 }
 
+/** The refusal of a caller who may read a part of a repository but not write to it. */
+export const noWriter = (): AppError =>
+  new AppError("forbidden", "user should have a permission to write to a repo");
+
 /** The refusal of a caller who may read a repository but does not administer it. */
 export const noAdministrator = (): AppError =>
   new AppError(
@@ -256,11 +260,16 @@ export interface RepositoryPath {
   readonly repo: string;
 }
 
+/** A repository, and whether it was found by a former name. */
+export interface FoundRepository extends OwnedRepository {
+  readonly isFormer: boolean;
+}
+
 /** Finds a repository by its current name or a former one, without checking permissions. */
 export async function findOwned(
   db: Queries,
   { owner: ownerName, repo }: RepositoryPath,
-): Promise<(OwnedRepository & { readonly isFormer: boolean }) | undefined> {
+): Promise<FoundRepository | undefined> {
   const named = await findUserByName(db, ownerName);
   const formerId = named === undefined ? await findRedirect(db, ownerName) : undefined;
   const owner = named ?? (formerId === undefined ? undefined : await findUserById(db, formerId));

@@ -1,10 +1,4 @@
-import {
-  createShare,
-  listReceivedShares,
-  listShares,
-  revokeShare,
-  updateShare,
-} from "../../contract/vault/shares.ts";
+import { shareEndpoints } from "../../contract/vault/shares.ts";
 import {
   createSystemTopic,
   createTopic,
@@ -13,35 +7,28 @@ import {
   updateTopic,
 } from "../../contract/vault/topics.ts";
 import type { Route } from "../../http/handle.ts";
-import { handle } from "../handle.ts";
+import { handle, serve } from "../handle.ts";
 import { toPageRequest } from "../page.ts";
 import { toSharePage, toShareView, toTopicView } from "./sharing.view.ts";
 import type { Shares } from "./shares.service.ts";
 import type { Topics } from "./topics.service.ts";
 
 /** Routes of `/api/shares`. */
-export const shareRoutes = (shares: Shares): Route[] => [
-  handle(createShare, async ({ caller, body }) => ({
-    status: 201,
-    body: toShareView(await shares.create(caller, body)),
-  })),
-  handle(listShares, async ({ caller, query }) => {
-    const page = toPageRequest(query);
-    return toSharePage(await shares.list(caller, "given", page), page);
-  }),
-  handle(listReceivedShares, async ({ caller, query }) => {
-    const page = toPageRequest(query);
-    return toSharePage(await shares.list(caller, "received", page), page);
-  }),
-  handle(updateShare, async ({ caller, params, body }) => ({
-    status: 200,
-    body: toShareView(await shares.setPermission(caller, params.share_id, body.permission)),
-  })),
-  handle(revokeShare, async ({ caller, params }) => {
-    await shares.revoke(caller, params.share_id);
-    return { status: 204 };
-  }),
-];
+export const shareRoutes = (shares: Shares): Route[] =>
+  serve(shareEndpoints, {
+    createShare: async ({ caller, body }) => toShareView(await shares.create(caller, body)),
+    listShares: async ({ caller, query }) => {
+      const page = toPageRequest(query);
+      return toSharePage(await shares.list(caller, "given", page), page);
+    },
+    listReceivedShares: async ({ caller, query }) => {
+      const page = toPageRequest(query);
+      return toSharePage(await shares.list(caller, "received", page), page);
+    },
+    updateShare: async ({ caller, params, body }) =>
+      toShareView(await shares.setPermission(caller, params.share_id, body.permission)),
+    revokeShare: ({ caller, params }) => shares.revoke(caller, params.share_id),
+  });
 
 /** Routes of `/api/topics` and `/api/admin/topics`. */
 export const topicRoutes = (topics: Topics): Route[] => [

@@ -22,7 +22,7 @@ export function toSharePage(
   { shares, total }: { readonly shares: readonly VaultShare[]; readonly total: number },
   page: PageRequest,
 ) {
-  return { status: 200, body: toPage(shares.map(toShareView), total, page) } as const;
+  return toPage(shares.map(toShareView), total, page);
 }
 
 /** A topic as recipients of a share see it. */

@@ -34,4 +34,4 @@ export const searchEmails = endpoint({
   replies: { 200: z.array(emailShape), ...signedInReplies },
 });
 
-export const adminEmailEndpoints = [listEmails, searchEmails];
+export const adminEmailEndpoints = { listEmails, searchEmails };

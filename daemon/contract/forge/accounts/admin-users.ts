@@ -141,4 +141,4 @@ export const renameUser = endpoint({
   replies: { 204: empty, ...signedInReplies, 404: apiError, 422: apiError },
 });
 
-export const adminUserEndpoints = [listUsers, createUser, deleteUser, editUser, renameUser];
+export const adminUserEndpoints = { listUsers, createUser, deleteUser, editUser, renameUser };

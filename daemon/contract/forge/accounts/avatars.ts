@@ -69,10 +69,10 @@ export const deleteOrganizationAvatar = endpoint({
   replies: { 204: empty, ...signedInReplies, 404: apiError },
 });
 
-export const avatarEndpoints = [
+export const avatarEndpoints = {
   getAvatar,
   setOwnAvatar,
   deleteOwnAvatar,
   setOrganizationAvatar,
   deleteOrganizationAvatar,
-];
+};

@@ -91,11 +91,11 @@ export const deleteBadge = endpoint({
   replies: { 204: empty, ...signedInReplies, 404: apiError },
 });
 
-export const adminBadgeEndpoints = [
+export const adminBadgeEndpoints = {
   listUserBadges,
   addUserBadges,
   removeUserBadges,
   listBadges,
   createBadge,
   deleteBadge,
-];
+};

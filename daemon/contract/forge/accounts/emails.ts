@@ -36,4 +36,4 @@ export const deleteOwnEmails = endpoint({
   replies: { 204: empty, ...signedInReplies, 404: apiError, 422: apiError },
 });
 
-export const userEmailEndpoints = [listOwnEmails, addOwnEmails, deleteOwnEmails];
+export const userEmailEndpoints = { listOwnEmails, addOwnEmails, deleteOwnEmails };

@@ -98,7 +98,7 @@ export const checkFollow = endpoint({
   apiOnly: '"croft user following" lists them',
 });
 
-export const followerEndpoints = [
+export const followerEndpoints = {
   listOwnFollowers,
   listOwnFollowed,
   checkOwnFollow,
@@ -107,4 +107,4 @@ export const followerEndpoints = [
   listUserFollowers,
   listUserFollowed,
   checkFollow,
-];
+};

@@ -52,7 +52,7 @@ export const deleteUserKey = endpoint({
   replies: { 204: empty, ...signedInReplies, 404: apiError },
 });
 
-export const adminKeyEndpoints = [addUserKey, deleteUserKey];
+export const adminKeyEndpoints = { addUserKey, deleteUserKey };
 
 const keyParams = z.object({ id: pathInteger });
 
@@ -138,7 +138,7 @@ export const listUserGpgKeys = endpoint({
   apiOnly: noSignatures,
 });
 
-export const ownKeyEndpoints = [
+export const ownKeyEndpoints = {
   listOwnKeys,
   getOwnKey,
   addOwnKey,
@@ -146,4 +146,4 @@ export const ownKeyEndpoints = [
   listUserKeys,
   listOwnGpgKeys,
   listUserGpgKeys,
-];
+};

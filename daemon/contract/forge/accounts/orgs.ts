@@ -116,9 +116,9 @@ export const listOwnOrganizations = endpoint({
   replies: { 200: z.array(organizationShape), ...signedInReplies },
 });
 
-export const adminOrgEndpoints = [
+export const adminOrgEndpoints = {
   listOrganizations,
   createOrganization,
   getOrganization,
   listOwnOrganizations,
-];
+};

@@ -26,4 +26,4 @@ export const confirmUserPasswordReset = endpoint({
   replies: { 204: empty, 400: apiError, ...refusals },
 });
 
-export const passwordResetEndpoints = [requestUserPasswordReset, confirmUserPasswordReset];
+export const passwordResetEndpoints = { requestUserPasswordReset, confirmUserPasswordReset };

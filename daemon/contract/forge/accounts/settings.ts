@@ -51,7 +51,7 @@ export const editUserSettings = endpoint({
   replies: { 200: userSettingsShape, ...signedInReplies, 404: apiError, 422: apiError },
 });
 
-export const userSettingsEndpoints = [getUserSettings, editUserSettings];
+export const userSettingsEndpoints = { getUserSettings, editUserSettings };
 
 function isEmailNotificationWord(word: string): boolean {
   return (emailNotificationWords as readonly string[]).includes(word);

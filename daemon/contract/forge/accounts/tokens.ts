@@ -90,10 +90,10 @@ export const deleteCurrentToken = endpoint({
   replies: { 204: empty, ...signedInReplies, 404: apiError },
 });
 
-export const tokenEndpoints = [
+export const tokenEndpoints = {
   listTokens,
   createToken,
   deleteToken,
   getCurrentToken,
   deleteCurrentToken,
-];
+};

@@ -56,10 +56,10 @@ export const resetUserTwoFactor = endpoint({
   replies: { 204: empty, ...signedInReplies, 404: apiError },
 });
 
-export const twoFactorEndpoints = [
+export const twoFactorEndpoints = {
   getTwoFactor,
   startTwoFactor,
   confirmTwoFactor,
   disableTwoFactor,
   resetUserTwoFactor,
-];
+};

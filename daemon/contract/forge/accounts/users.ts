@@ -99,10 +99,10 @@ export const changeOwnPassword = endpoint({
   replies: { 204: empty, ...signedInReplies, 422: apiError, 429: apiError },
 });
 
-export const userEndpoints = [
+export const userEndpoints = {
   getCurrentUser,
   searchUsers,
   getUser,
   getUserHeatmap,
   changeOwnPassword,
-];
+};

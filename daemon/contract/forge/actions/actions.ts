@@ -122,7 +122,7 @@ export const deleteRunner = endpoint({
   replies: { 204: empty, ...signedInReplies, 404: apiError },
 });
 
-export const adminActionEndpoints = [
+export const adminActionEndpoints = {
   listJobs,
   listRuns,
   listRunners,
@@ -130,4 +130,4 @@ export const adminActionEndpoints = [
   getRunner,
   editRunner,
   deleteRunner,
-];
+};

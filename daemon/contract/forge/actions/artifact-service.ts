@@ -197,7 +197,7 @@ export const putStepSummary = endpoint({
   apiOnly: "runners send the summaries that steps write to GITHUB_STEP_SUMMARY",
 });
 
-export const artifactServiceEndpoints = [
+export const artifactServiceEndpoints = {
   putStepSummary,
   createArtifact,
   finalizeArtifact,
@@ -206,4 +206,4 @@ export const artifactServiceEndpoints = [
   deleteJobArtifact,
   uploadArtifactPart,
   downloadArtifactBytes,
-];
+};

@@ -96,10 +96,10 @@ export const openArtifact = endpoint({
   replies: { 302: empty, ...lookupReplies },
 });
 
-export const artifactEndpoints = [
+export const artifactEndpoints = {
   listArtifacts,
   listRunArtifacts,
   getArtifact,
   deleteArtifact,
   openArtifact,
-];
+};

@@ -73,9 +73,9 @@ export const listOrganizationJobs = endpoint({
   apiOnly: "croft run list --org and croft run jobs show them",
 });
 
-export const ownerActionEndpoints = [
+export const ownerActionEndpoints = {
   listOwnRuns,
   listOwnJobs,
   listOrganizationRuns,
   listOrganizationJobs,
-];
+};

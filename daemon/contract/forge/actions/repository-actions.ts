@@ -197,7 +197,7 @@ export const getJobLog = endpoint({
   replies: { 200: bytesOf("text/plain; charset=utf-8"), ...lookupReplies },
 });
 
-export const repositoryActionEndpoints = [
+export const repositoryActionEndpoints = {
   listRepositoryRuns,
   listRepositoryTasks,
   getRun,
@@ -213,4 +213,4 @@ export const repositoryActionEndpoints = [
   listRepositoryJobs,
   getJob,
   getJobLog,
-];
+};

@@ -133,7 +133,7 @@ export const {
   of: "your own repositories",
 });
 
-export const runnerEndpoints = [
+export const runnerEndpoints = {
   listRepositoryRunners,
   getRepositoryRegistrationToken,
   getRepositoryRunner,
@@ -149,4 +149,4 @@ export const runnerEndpoints = [
   getOwnRunner,
   editOwnRunner,
   deleteOwnRunner,
-];
+};

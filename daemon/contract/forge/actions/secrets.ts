@@ -130,7 +130,7 @@ export const {
   of: "the instance",
 });
 
-export const secretEndpoints = [
+export const secretEndpoints = {
   listRepositorySecrets,
   putRepositorySecret,
   deleteRepositorySecret,
@@ -143,4 +143,4 @@ export const secretEndpoints = [
   listInstanceSecrets,
   putInstanceSecret,
   deleteInstanceSecret,
-];
+};

@@ -155,7 +155,7 @@ export const {
   of: "the instance",
 });
 
-export const variableEndpoints = [
+export const variableEndpoints = {
   listRepositoryVariables,
   getRepositoryVariable,
   createRepositoryVariable,
@@ -176,4 +176,4 @@ export const variableEndpoints = [
   createInstanceVariable,
   editInstanceVariable,
   deleteInstanceVariable,
-];
+};

@@ -117,11 +117,11 @@ export const dispatchWorkflow = endpoint({
   },
 });
 
-export const workflowEndpoints = [
+export const workflowEndpoints = {
   listWorkflows,
   getWorkflow,
   listWorkflowRuns,
   enableWorkflow,
   disableWorkflow,
   dispatchWorkflow,
-];
+};

@@ -118,11 +118,11 @@ export const deleteBranch = endpoint({
   replies: { 204: empty, ...refusedWriteReplies },
 });
 
-export const branchEndpoints = [
+export const branchEndpoints = {
   listBranches,
   getBranch,
   createBranch,
   updateBranch,
   renameBranch,
   deleteBranch,
-];
+};

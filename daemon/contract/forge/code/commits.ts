@@ -96,4 +96,4 @@ export const compare = endpoint({
   },
 });
 
-export const commitEndpoints = [listCommits, getCommit, getCommitDiff, getCommitPatch, compare];
+export const commitEndpoints = { listCommits, getCommit, getCommitDiff, getCommitPatch, compare };

@@ -176,7 +176,6 @@ const filesShape = z.object({
   commit: fileCommitShape,
   verification: verificationShape,
 });
-export type WireFilesChange = z.output<typeof filesShape>;
 
 const write = {
   gate: forgeUser("repository"),
@@ -288,7 +287,7 @@ export const getArchive = endpoint({
   replies: { 200: bytes, ...refusedReadReplies, 400: apiError },
 });
 
-export const contentsEndpoints = [
+export const contentsEndpoints = {
   getRootContents,
   getContents,
   getRootContentsExt,
@@ -300,4 +299,4 @@ export const contentsEndpoints = [
   getRawFile,
   getMediaFile,
   getArchive,
-];
+};

@@ -73,4 +73,4 @@ export const validateIssueConfig = endpoint({
   apiOnly: "for editors of the file",
 });
 
-export const issueTemplateEndpoints = [listIssueTemplates, getIssueConfig, validateIssueConfig];
+export const issueTemplateEndpoints = { listIssueTemplates, getIssueConfig, validateIssueConfig };

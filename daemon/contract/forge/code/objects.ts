@@ -105,4 +105,4 @@ export const getBlob = endpoint({
   apiOnly: '"croft repo cat" prints a file by its path',
 });
 
-export const objectEndpoints = [listGitRefs, getGitRefs, getTree, getBlob];
+export const objectEndpoints = { listGitRefs, getGitRefs, getTree, getBlob };

@@ -95,4 +95,4 @@ export const getNote = endpoint({
   apiOnly: "git notes shows them in a clone",
 });
 
-export const severalFilesEndpoints = [getFiles, readFiles, getEditorConfig, getNote];
+export const severalFilesEndpoints = { getFiles, readFiles, getEditorConfig, getNote };

@@ -104,4 +104,4 @@ export const getAnnotatedTag = endpoint({
   apiOnly: '"croft repo tag view" shows a tag by name',
 });
 
-export const tagEndpoints = [listTags, getTag, createTag, deleteTag, getAnnotatedTag];
+export const tagEndpoints = { listTags, getTag, createTag, deleteTag, getAnnotatedTag };

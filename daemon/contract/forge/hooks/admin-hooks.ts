@@ -178,7 +178,7 @@ export const redeliver = endpoint({
   replies: { 201: deliveryShape, ...signedInReplies, 404: apiError },
 });
 
-export const adminHookEndpoints = [
+export const adminHookEndpoints = {
   listHooks,
   createHook,
   getHook,
@@ -187,4 +187,4 @@ export const adminHookEndpoints = [
   listDeliveries,
   getDelivery,
   redeliver,
-];
+};

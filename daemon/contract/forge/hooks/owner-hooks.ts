@@ -42,4 +42,21 @@ export const {
   redeliver: redeliverOwn,
 } = ownHooks;
 
-export const ownerHookEndpoints = [...Object.values(organizationHooks), ...Object.values(ownHooks)];
+export const ownerHookEndpoints = {
+  listOrganizationHooks,
+  createOrganizationHook,
+  getOrganizationHook,
+  editOrganizationHook,
+  deleteOrganizationHook,
+  listOrganizationDeliveries,
+  getOrganizationDelivery,
+  redeliverOfOrganization,
+  listOwnHooks,
+  createOwnHook,
+  getOwnHook,
+  editOwnHook,
+  deleteOwnHook,
+  listOwnDeliveries,
+  getOwnDelivery,
+  redeliverOwn,
+};

@@ -37,7 +37,7 @@ export const testRepositoryHook = endpoint({
   replies: { 204: empty, ...signedInReplies, 404: apiError },
 });
 
-export const repositoryHookEndpoints = [
+export const repositoryHookEndpoints = {
   listRepositoryHooks,
   createRepositoryHook,
   getRepositoryHook,
@@ -47,4 +47,4 @@ export const repositoryHookEndpoints = [
   listRepositoryDeliveries,
   getRepositoryDelivery,
   redeliverOfRepository,
-];
+};

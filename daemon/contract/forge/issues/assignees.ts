@@ -83,11 +83,11 @@ export const listReviewers = endpoint({
   apiOnly: "there are no pull requests to review",
 });
 
-export const assigneeEndpoints = [
+export const assigneeEndpoints = {
   listAssignableUsers,
   checkAssignableUser,
   checkIssueAssignee,
   addIssueAssignees,
   removeIssueAssignees,
   listReviewers,
-];
+};

@@ -153,7 +153,7 @@ export const downloadAttachment = endpoint({
   replies: { 200: bytes, ...lookupReplies, 503: apiError },
 });
 
-export const attachmentEndpoints = [
+export const attachmentEndpoints = {
   listIssueAttachments,
   createIssueAttachment,
   getIssueAttachment,
@@ -165,4 +165,4 @@ export const attachmentEndpoints = [
   editCommentAttachment,
   deleteCommentAttachment,
   downloadAttachment,
-];
+};

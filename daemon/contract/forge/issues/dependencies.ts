@@ -90,11 +90,11 @@ export const unblockIssue = endpoint({
   apiOnly: "croft issue dependency remove names the two issues the other way round",
 });
 
-export const issueDependencyEndpoints = [
+export const issueDependencyEndpoints = {
   listIssueDependencies,
   addIssueDependency,
   removeIssueDependency,
   listBlockedIssues,
   blockIssue,
   unblockIssue,
-];
+};

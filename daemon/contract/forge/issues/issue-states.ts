@@ -248,7 +248,7 @@ export const deleteCommentOfIssue = endpoint({
   apiOnly: "older clients use this address",
 });
 
-export const issueStateEndpoints = [
+export const issueStateEndpoints = {
   searchIssues,
   deleteIssue,
   setIssueDeadline,
@@ -264,4 +264,4 @@ export const issueStateEndpoints = [
   deleteIssueComment,
   editCommentOfIssue,
   deleteCommentOfIssue,
-];
+};

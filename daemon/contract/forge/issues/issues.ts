@@ -306,7 +306,7 @@ export const unwatchRepository = endpoint({
   replies: { 204: empty, ...lookupReplies },
 });
 
-export const issueEndpoints = [
+export const issueEndpoints = {
   listIssues,
   createIssue,
   getIssue,
@@ -322,4 +322,4 @@ export const issueEndpoints = [
   getWatch,
   watchRepository,
   unwatchRepository,
-];
+};

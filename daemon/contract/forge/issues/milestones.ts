@@ -1,18 +1,16 @@
 import { z } from "zod";
-import { anyoneWithin, empty, endpoint, forgeUser } from "../../endpoint.ts";
+import { repository } from "../../permission.ts";
 import {
-  apiError,
   optionalText,
   optionalTime,
-  paging,
   queryText,
   queryWord,
   requiredText,
-  signedInReplies,
   wireId,
   wireTime,
 } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
+import { openTo, resource } from "../resource.ts";
 
 /** Characters of a title and of a description. */
 const TITLE_MAX = 255;
@@ -32,84 +30,42 @@ export const milestoneShape = z.object({
 });
 export type WireMilestone = z.output<typeof milestoneShape>;
 
-/** `id` is the id of a milestone, or its title. */
-const milestoneParams = repositoryParams.extend({ id: z.string() });
 const state = optionalText({ rules: [["In", (word) => word === "open" || word === "closed"]] });
-const lookupReplies = { ...signedInReplies, 404: apiError } as const;
-const changed = { ...lookupReplies, 422: apiError } as const;
 
-export const listMilestones = endpoint({
-  name: "forge.repos.milestones.list",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/milestones",
-  summary: "Milestones of a repository, the next due first",
-  gate: anyoneWithin("issue"),
-  params: repositoryParams,
-  query: z.object({
-    state: queryWord(["open", "closed", "all"]),
-    name: queryText,
-    ...paging,
+/** Milestones of repositories; `id` is the id of a milestone, or its title. */
+export const milestoneEndpoints = resource(
+  {
+    name: "forge.repos.milestones",
+    path: "/api/v1/repos/:owner/:repo/milestones",
+    params: repositoryParams,
+    id: { id: z.string() },
+    shape: milestoneShape,
+    gate: openTo("issue"),
+    on: { read: repository("issues", "read"), change: repository("issues", "write") },
+  },
+  ({ list, create, get, edit, remove }) => ({
+    listMilestones: list("Milestones of a repository, the next due first", {
+      filters: { state: queryWord(["open", "closed", "all"]), name: queryText },
+    }),
+    createMilestone: create(
+      "Create a milestone",
+      z.object({
+        title: requiredText({ max: TITLE_MAX }),
+        description: optionalText({ max: DESCRIPTION_MAX }),
+        due_on: optionalTime,
+        state,
+      }),
+    ),
+    getMilestone: get("A milestone by its id or title"),
+    editMilestone: edit(
+      "Change a milestone, close or reopen it",
+      z.object({
+        title: optionalText({ max: TITLE_MAX }),
+        description: optionalText({ max: DESCRIPTION_MAX }),
+        due_on: optionalTime,
+        state,
+      }),
+    ),
+    deleteMilestone: remove("Delete a milestone; its issues stay"),
   }),
-  paging: "link_and_total",
-  replies: { 200: z.array(milestoneShape), ...lookupReplies },
-});
-
-export const createMilestone = endpoint({
-  name: "forge.repos.milestones.create",
-  method: "POST",
-  path: "/api/v1/repos/:owner/:repo/milestones",
-  summary: "Create a milestone",
-  gate: forgeUser("issue"),
-  params: repositoryParams,
-  body: z.object({
-    title: requiredText({ max: TITLE_MAX }),
-    description: optionalText({ max: DESCRIPTION_MAX }),
-    due_on: optionalTime,
-    state,
-  }),
-  replies: { 201: milestoneShape, ...changed },
-});
-
-export const getMilestone = endpoint({
-  name: "forge.repos.milestones.get",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/milestones/:id",
-  summary: "A milestone by its id or title",
-  gate: anyoneWithin("issue"),
-  params: milestoneParams,
-  replies: { 200: milestoneShape, ...lookupReplies },
-});
-
-export const editMilestone = endpoint({
-  name: "forge.repos.milestones.edit",
-  method: "PATCH",
-  path: "/api/v1/repos/:owner/:repo/milestones/:id",
-  summary: "Change a milestone, close or reopen it",
-  gate: forgeUser("issue"),
-  params: milestoneParams,
-  body: z.object({
-    title: optionalText({ max: TITLE_MAX }),
-    description: optionalText({ max: DESCRIPTION_MAX }),
-    due_on: optionalTime,
-    state,
-  }),
-  replies: { 200: milestoneShape, ...changed },
-});
-
-export const deleteMilestone = endpoint({
-  name: "forge.repos.milestones.delete",
-  method: "DELETE",
-  path: "/api/v1/repos/:owner/:repo/milestones/:id",
-  summary: "Delete a milestone; its issues stay",
-  gate: forgeUser("issue"),
-  params: milestoneParams,
-  replies: { 204: empty, ...lookupReplies },
-});
-
-export const milestoneEndpoints = [
-  listMilestones,
-  createMilestone,
-  getMilestone,
-  editMilestone,
-  deleteMilestone,
-];
+);

@@ -107,11 +107,11 @@ export const removeCommentReaction = endpoint({
   replies: { 200: empty, ...changed },
 });
 
-export const reactionEndpoints = [
+export const reactionEndpoints = {
   listIssueReactions,
   addIssueReaction,
   removeIssueReaction,
   listCommentReactions,
   addCommentReaction,
   removeCommentReaction,
-];
+};

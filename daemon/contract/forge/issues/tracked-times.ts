@@ -174,7 +174,7 @@ export const listStopwatches = endpoint({
   replies: { 200: z.array(stopwatchShape), ...signedInReplies },
 });
 
-export const trackedTimeEndpoints = [
+export const trackedTimeEndpoints = {
   listIssueTimes,
   addIssueTime,
   resetIssueTimes,
@@ -186,4 +186,4 @@ export const trackedTimeEndpoints = [
   stopStopwatch,
   cancelStopwatch,
   listStopwatches,
-];
+};

@@ -82,7 +82,7 @@ export const concealMember = endpoint({
   replies: { 204: empty, ...belowOrganization },
 });
 
-export const memberEndpoints = [
+export const memberEndpoints = {
   listMembers,
   getMember,
   deleteMember,
@@ -90,4 +90,4 @@ export const memberEndpoints = [
   getPublicMember,
   publicizeMember,
   concealMember,
-];
+};

@@ -92,7 +92,7 @@ export const getOrganizationPermissions = endpoint({
   replies: { 200: permissionsShape, ...belowOrganization },
 });
 
-export const organizationEndpoints = [
+export const organizationEndpoints = {
   listVisibleOrganizations,
   createOwnOrganization,
   editOrganization,
@@ -100,4 +100,4 @@ export const organizationEndpoints = [
   renameOrganization,
   listOrganizationsOfUser,
   getOrganizationPermissions,
-];
+};

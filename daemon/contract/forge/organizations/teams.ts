@@ -257,7 +257,7 @@ export const removeRepositoryTeam = endpoint({
   apiOnly: '"croft team repo remove" does the same',
 });
 
-export const teamEndpoints = [
+export const teamEndpoints = {
   listTeams,
   searchTeams,
   createTeam,
@@ -277,4 +277,4 @@ export const teamEndpoints = [
   getRepositoryTeam,
   addRepositoryTeam,
   removeRepositoryTeam,
-];
+};

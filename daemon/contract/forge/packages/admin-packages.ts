@@ -189,7 +189,7 @@ export const unlinkPackage = endpoint({
   replies: { 201: empty, ...signedInReplies, 404: apiError },
 });
 
-export const packageEndpoints = [
+export const packageEndpoints = {
   listPackages,
   listOwnerPackages,
   listPackageVersions,
@@ -200,4 +200,4 @@ export const packageEndpoints = [
   listPackageFiles,
   linkPackage,
   unlinkPackage,
-];
+};

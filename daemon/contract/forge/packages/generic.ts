@@ -55,9 +55,9 @@ export const deleteGenericVersion = endpoint({
   apiOnly: spokenByTools,
 });
 
-export const genericPackageEndpoints = [
+export const genericPackageEndpoints = {
   downloadGenericFile,
   uploadGenericFile,
   deleteGenericFile,
   deleteGenericVersion,
-];
+};

@@ -147,10 +147,10 @@ export const deleteBranchProtection = endpoint({
   replies: { 204: empty, ...changed },
 });
 
-export const branchProtectionEndpoints = [
+export const branchProtectionEndpoints = {
   listBranchProtections,
   getBranchProtection,
   createBranchProtection,
   editBranchProtection,
   deleteBranchProtection,
-];
+};

@@ -72,10 +72,10 @@ export const getCollaboratorPermission = endpoint({
   replies: { 200: collaboratorPermissionShape, ...lookupReplies },
 });
 
-export const collaboratorEndpoints = [
+export const collaboratorEndpoints = {
   listCollaborators,
   getCollaborator,
   putCollaborator,
   deleteCollaborator,
   getCollaboratorPermission,
-];
+};

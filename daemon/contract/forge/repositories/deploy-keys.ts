@@ -76,4 +76,4 @@ export const deleteDeployKey = endpoint({
   replies: { 204: empty, ...replies },
 });
 
-export const deployKeyEndpoints = [listDeployKeys, getDeployKey, addDeployKey, deleteDeployKey];
+export const deployKeyEndpoints = { listDeployKeys, getDeployKey, addDeployKey, deleteDeployKey };

@@ -57,4 +57,4 @@ export const listLargeFiles = endpoint({
   apiOnly: "Git LFS itself speaks it",
 });
 
-export const gitEndpoints = [advertiseRefs, uploadPack, receivePack, listLargeFiles];
+export const gitEndpoints = { advertiseRefs, uploadPack, receivePack, listLargeFiles };

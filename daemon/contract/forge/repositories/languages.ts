@@ -13,4 +13,4 @@ export const listLanguages = endpoint({
   replies: { 200: z.record(z.string(), z.int()), ...signedInReplies, 404: apiError },
 });
 
-export const languageEndpoints = [listLanguages];
+export const languageEndpoints = { listLanguages };

@@ -96,9 +96,9 @@ export const searchRepositories = endpoint({
   },
 });
 
-export const repositoryListEndpoints = [
+export const repositoryListEndpoints = {
   listOwnRepositories,
   listUserRepositories,
   listOrganizationRepositories,
   searchRepositories,
-];
+};

@@ -106,10 +106,10 @@ export const generateRepository = endpoint({
   replies: { ...replies, 503: apiError },
 });
 
-export const newRepositoryEndpoints = [
+export const newRepositoryEndpoints = {
   createRepository,
   createOwnRepository,
   createOrganizationRepository,
   generateRepository,
   createOrganizationRepositoryFormerly,
-];
+};

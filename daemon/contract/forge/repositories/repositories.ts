@@ -160,9 +160,9 @@ export const deleteRepository = endpoint({
   replies: { 204: empty, ...signedInReplies, 404: apiError },
 });
 
-export const repositoryEndpoints = [
+export const repositoryEndpoints = {
   getRepository,
   getRepositoryById,
   editRepository,
   deleteRepository,
-];
+};

@@ -116,7 +116,7 @@ export const listSubscribers = endpoint({
   replies: users,
 });
 
-export const starEndpoints = [
+export const starEndpoints = {
   listOwnStars,
   checkStar,
   starRepository,
@@ -126,4 +126,4 @@ export const starEndpoints = [
   listUserWatched,
   listStargazers,
   listSubscribers,
-];
+};

@@ -119,9 +119,9 @@ export const getCombinedStatus = endpoint({
   replies: { 200: combinedStatusShape, ...lookupReplies },
 });
 
-export const statusEndpoints = [
+export const statusEndpoints = {
   createCommitStatus,
   listCommitStatuses,
   listRefStatuses,
   getCombinedStatus,
-];
+};

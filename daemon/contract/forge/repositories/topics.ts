@@ -89,10 +89,10 @@ export const searchTopics = endpoint({
   },
 });
 
-export const repositoryTopicEndpoints = [
+export const repositoryTopicEndpoints = {
   listTopics,
   replaceTopics,
   addTopic,
   deleteTopic,
   searchTopics,
-];
+};

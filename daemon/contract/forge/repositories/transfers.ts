@@ -48,4 +48,4 @@ export const rejectTransfer = endpoint({
   replies: { 200: repositoryShape, ...lookupReplies },
 });
 
-export const transferEndpoints = [transferRepository, acceptTransfer, rejectTransfer];
+export const transferEndpoints = { transferRepository, acceptTransfer, rejectTransfer };

@@ -34,4 +34,4 @@ export const deleteUnadopted = endpoint({
   replies: { 204: empty, ...signedInReplies, 404: apiError },
 });
 
-export const unadoptedEndpoints = [listUnadopted, adoptRepository, deleteUnadopted];
+export const unadoptedEndpoints = { listUnadopted, adoptRepository, deleteUnadopted };

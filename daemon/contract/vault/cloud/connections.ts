@@ -8,7 +8,6 @@ import {
   text,
   vaultUser,
   vaultUserInSession,
-  type AnyEndpoint,
 } from "../../endpoint.ts";
 import {
   analysisSettings,
@@ -221,7 +220,7 @@ export const updateAnalysisSettings = endpoint({
 });
 
 /** Operations on connections, in the order of the document. */
-export const cloudConnectionEndpoints: readonly AnyEndpoint[] = [
+export const cloudConnectionEndpoints = {
   listProviders,
   createConnection,
   listConnections,
@@ -235,4 +234,4 @@ export const cloudConnectionEndpoints: readonly AnyEndpoint[] = [
   confirmAuthorization,
   getAnalysisSettings,
   updateAnalysisSettings,
-];
+};

@@ -7,7 +7,6 @@ import {
   multipart,
   stream,
   vaultUser,
-  type AnyEndpoint,
 } from "../../endpoint.ts";
 import {
   connectionParams,
@@ -340,7 +339,7 @@ export const analyzeItem = endpoint({
 });
 
 /** Operations on items, in the order of the document. */
-export const cloudItemEndpoints: readonly AnyEndpoint[] = [
+export const cloudItemEndpoints = {
   listItems,
   openItem,
   getItemDetail,
@@ -358,4 +357,4 @@ export const cloudItemEndpoints: readonly AnyEndpoint[] = [
   downloadBatch,
   listBatch,
   analyzeItem,
-];
+};

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { endpoint, vaultUser, type AnyEndpoint } from "../../endpoint.ts";
+import { endpoint, vaultUser } from "../../endpoint.ts";
 import { connectionParams, lookRefusals, perMinute, refusals, failure } from "./shapes.ts";
 import { detail, time } from "../common.ts";
 
@@ -82,4 +82,4 @@ export const emptyTrash = endpoint({
 });
 
 /** The trash of a connection. */
-export const cloudTrashEndpoints: readonly AnyEndpoint[] = [listTrash, restoreTrashed, emptyTrash];
+export const cloudTrashEndpoints = { listTrash, restoreTrashed, emptyTrash };

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { endpoint, stream, vaultUser, type AnyEndpoint } from "../../endpoint.ts";
+import { endpoint, stream, vaultUser } from "../../endpoint.ts";
 import { time, uuid } from "../common.ts";
 import { connectionParams, folderRef, itemName, perMinute, refusals } from "./shapes.ts";
 import { nameTaken, uploaded } from "./items.ts";
@@ -74,9 +74,9 @@ export const cancelUpload = endpoint({
 });
 
 /** Uploads in parts. */
-export const cloudUploadEndpoints: readonly AnyEndpoint[] = [
+export const cloudUploadEndpoints = {
   beginUpload,
   appendUpload,
   completeUpload,
   cancelUpload,
-];
+};

@@ -1,0 +1,58 @@
+import { z } from "zod";
+import {
+  anyoneWithin,
+  type AnyEndpoint,
+  type Endpoint,
+  forgeUser,
+  type ScopeCategory,
+} from "../endpoint.ts";
+import {
+  createVerbs,
+  type ListQuery,
+  type ListDetails,
+  type ListEndpoint,
+  type ResourceBase,
+  type Verbs,
+} from "../resource.ts";
+import { apiError, paging } from "./common.ts";
+
+/** Anyone may read; changes need a sign-in. Tokens need the scope for both. */
+export const openTo = <S extends ScopeCategory>(scope: S) =>
+  ({ read: anyoneWithin(scope), change: forgeUser(scope) }) as const;
+
+interface ForgeVerbs<B extends ResourceBase> extends Verbs<B> {
+  /** Lists items in pages, which the headers of the response describe. */
+  list<const D extends ListDetails = object>(
+    summary: string,
+    details?: D,
+  ): ListEndpoint<B, D, ListQuery<D, typeof paging>, z.ZodArray<NonNullable<B["shape"]>>>;
+}
+
+/** Declares the operations of a resource of the forge, under the names of the command line's client. */
+export function resource<
+  const B extends ResourceBase,
+  const Endpoints extends Readonly<Record<string, AnyEndpoint>>,
+>(base: B, declare: (verbs: ForgeVerbs<B>) => Endpoints): Endpoints {
+  const { verbs, make, shape } = createVerbs(base, { refusal: apiError, refusalsOf });
+  const list = (summary: string, { filters, ...details }: ListDetails = {}) =>
+    make("list", {
+      method: "GET",
+      summary,
+      query: z.object({ ...filters, ...paging }),
+      paging: "link_and_total",
+      ...details,
+      replies: { 200: z.array(shape()) },
+    });
+  return declare({ ...verbs, list } as unknown as ForgeVerbs<B>);
+}
+
+/** Wrong credentials are refused everywhere, the scope of a token wherever one is needed. */
+function refusalsOf({ gate, params, body, limit }: Omit<Endpoint, "replies">): number[] {
+  return [
+    401,
+    ...(gate.admits === "anyone" && gate.scope === undefined ? [] : [403]),
+    ...(params === undefined ? [] : [404]),
+    ...(body === undefined ? [] : [422]),
+    ...(limit === undefined ? [] : [429]),
+  ];
+}

@@ -1,0 +1,40 @@
+/** The parts of a repository that have permissions of their own; `any`: a permission on one part is enough. */
+export type RepositoryPart = "code" | "issues" | "actions" | "any";
+
+/** The permissions on a repository; each includes those before it. */
+export type RepositoryLevel = "read" | "write" | "admin" | "owner";
+
+/** The roles in an organization: whoever may see it, and its owners. */
+export type OrganizationRole = "viewer" | "owner";
+
+/**
+ * What a caller needs on the resource in the path of an operation. The binder opens the resource before it reads the
+ * body, refuses the caller without the permission, and hands the handler what it opened.
+ */
+export type Permission = RepositoryPermission | OrganizationPermission;
+
+/** A permission on one part of the repository in the path. */
+export interface RepositoryPermission {
+  readonly kind: "repository";
+  readonly part: RepositoryPart;
+  readonly level: RepositoryLevel;
+}
+
+/** A role in the organization in the path. */
+export interface OrganizationPermission {
+  readonly kind: "organization";
+  readonly role: OrganizationRole;
+}
+
+/** The permission `level` on a part of the repository in the path. An operation other than GET refuses an archived repository. */
+export const repository = (part: RepositoryPart, level: RepositoryLevel): RepositoryPermission => ({
+  kind: "repository",
+  part,
+  level,
+});
+
+/** A role in the organization in the path. */
+export const organization = (role: OrganizationRole): OrganizationPermission => ({
+  kind: "organization",
+  role,
+});

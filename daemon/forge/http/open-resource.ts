@@ -1,0 +1,65 @@
+import type { Queries } from "../../../storage/engine/database.ts";
+import type { AnyEndpoint, Endpoint, PermissionOf } from "../../contract/endpoint.ts";
+import type {
+  OrganizationPermission,
+  Permission,
+  RepositoryPermission,
+} from "../../contract/permission.ts";
+import type { ForgeCaller } from "../caller.ts";
+import {
+  type GrantedOrganization,
+  grantOrganization,
+} from "../organizations/organization-access.ts";
+import { notFound } from "../refusals.ts";
+import { findAccess, reaches } from "../repositories/access.ts";
+import { type GrantedRepository, grantRepository } from "../repositories/open-repository.ts";
+import {
+  findOwned,
+  type FoundRepository,
+  repositoryMoved,
+} from "../repositories/repositories.service.ts";
+import { needsOpenRepository } from "./repository-gate.ts";
+
+/** What the binder opens for a permission. */
+type Granted<P extends Permission> = P extends RepositoryPermission
+  ? GrantedRepository
+  : P extends OrganizationPermission
+    ? GrantedOrganization
+    : never;
+
+/** What the binder opens for an endpoint, which its handler gets as `opened`. */
+export type OpenedOf<E extends AnyEndpoint> = Granted<PermissionOf<E>>;
+
+/**
+ * Opens the resource in the path of an endpoint for a caller with a permission. A former name redirects to the current
+ * one if the caller may read the resource.
+ */
+export async function openResource(
+  db: Queries,
+  {
+    caller,
+    declared,
+    permission,
+    params,
+    found,
+  }: {
+    readonly caller: ForgeCaller | undefined;
+    readonly declared: Endpoint;
+    readonly permission: Permission;
+    readonly params: Readonly<Record<string, string>>;
+    /** The repository in the path, if it was found already. */
+    readonly found: FoundRepository | undefined;
+  },
+): Promise<Granted<Permission>> {
+  const decode = (name: string) => decodeURIComponent(params[name] ?? "");
+  if (permission.kind === "organization")
+    return grantOrganization(db, decode("org"), { caller, permission });
+  const owned = found ?? (await findOwned(db, { owner: decode("owner"), repo: decode("repo") }));
+  if (owned === undefined) throw notFound();
+  if (owned.isFormer) {
+    if (!reaches(await findAccess(db, owned, caller?.user, "any"), "read")) throw notFound();
+    throw repositoryMoved(owned);
+  }
+  const isChange = needsOpenRepository(declared);
+  return grantRepository(db, owned, { caller, permission, isChange });
+}
