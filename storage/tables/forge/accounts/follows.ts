@@ -1,9 +1,10 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
-import type { Condition } from "../../condition.ts";
+import { type Condition, sql } from "../../condition.ts";
 import type { Reader } from "../repositories/readable.ts";
 import { addFollow } from "./user-counts.ts";
-import type { UserPage, Window } from "./user-lists.ts";
-import { toUser, toUserColumns, type UserRow } from "./users.ts";
+import type { Window } from "../../table.ts";
+import type { UserPage } from "./user-lists.ts";
+import { users } from "./users.ts";
 import type { UserId } from "../ids.ts";
 
 interface Follow {
@@ -69,21 +70,11 @@ export async function listVisibleUsers(
   db: Queries,
   from: Condition,
   reader: Reader,
-  { limit, offset }: Window,
+  window: Window,
 ): Promise<UserPage> {
-  const visible = toVisible(reader);
-  const clause = `FROM ${from.sql} AND (${visible.sql})`;
-  const values = [...from.values, ...visible.values];
-  const counted = await db.get<{ total: number }>(`SELECT COUNT(*) AS total ${clause}`, ...values);
-  const total = counted?.total ?? 0;
-  if (offset >= total) return { users: [], total };
-  const rows = await db.all<UserRow>(
-    `SELECT ${toUserColumns("u.")} ${clause} ORDER BY u.id LIMIT ? OFFSET ?`,
-    ...values,
-    limit,
-    offset,
-  );
-  return { users: rows.map(toUser), total };
+  const seen = sql`${from} AND (${toVisible(reader)})`;
+  const { records, total } = await users.as("u").page(db, seen, { ...window, order: "u.id" });
+  return { users: records, total };
 }
 
 /** Returns the condition for the accounts `u` that a reader may see: by their visibility, or as a member. */

@@ -1,8 +1,9 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
+import { all, raw, sql } from "../../condition.ts";
 import type { Reader } from "../repositories/readable.ts";
 import { toVisible } from "./follows.ts";
 import { insertTeam, insertTeamMember, OWNER_ACCESS } from "./teams.ts";
-import { type ForgeUser, toUser, toUserColumns, type UserRow } from "./users.ts";
+import { type ForgeUser, users } from "./users.ts";
 import type { UserId } from "../ids.ts";
 
 /** An id that no user has. */
@@ -52,23 +53,19 @@ export async function listOrganizationsOf(
   },
 ): Promise<{ readonly organizations: readonly ForgeUser[]; readonly total: number }> {
   const { shownTo } = window;
-  const visibilities = shownTo === null ? "0" : "0, 1";
-  const visibility =
-    shownTo === undefined
-      ? ""
-      : ` AND ((m.is_public = 1 AND u.visibility IN (${visibilities}))
-          OR m.org_id IN (SELECT c.org_id FROM forge_org_members c WHERE c.user_id = ?))`;
-  const from = `FROM forge_org_members m JOIN forge_users u ON u.id = m.org_id
-     WHERE m.user_id = ?${window.isPublicOnly ? " AND u.visibility = 0" : ""}${visibility}`;
-  const values = [userId, ...(shownTo === undefined ? [] : [shownTo ?? NO_USER])];
-  const counted = await db.get<{ total: number }>(`SELECT COUNT(*) AS total ${from}`, ...values);
-  const rows = await db.all<UserRow>(
-    `SELECT ${toUserColumns("u.")} ${from} ORDER BY u.lower_name LIMIT ? OFFSET ?`,
-    ...values,
-    window.limit,
-    window.offset,
-  );
-  return { organizations: rows.map(toUser), total: counted?.total ?? 0 };
+  const visibilities = raw(shownTo === null ? "0" : "0, 1");
+  const conditions = [sql`m.user_id = ${userId}`];
+  if (window.isPublicOnly) conditions.push(sql`u.visibility = 0`);
+  if (shownTo !== undefined)
+    conditions.push(
+      sql`((m.is_public = 1 AND u.visibility IN (${visibilities}))
+           OR m.org_id IN (SELECT c.org_id FROM forge_org_members c WHERE c.user_id = ${shownTo ?? NO_USER}))`,
+    );
+  const from = sql`forge_org_members m JOIN forge_users u ON u.id = m.org_id WHERE ${all(conditions)}`;
+  const { records, total } = await users
+    .as("u")
+    .page(db, from, { ...window, order: "u.lower_name" });
+  return { organizations: records, total };
 }
 
 /** Returns the organizations that would have no owner without this person. */
@@ -76,8 +73,9 @@ export async function listOrganizationsOnlyOwnedBy(
   db: Queries,
   userId: UserId,
 ): Promise<ForgeUser[]> {
-  const rows = await db.all<UserRow>(
-    `SELECT ${toUserColumns("u.")} FROM forge_users u
+  return users.readAll(
+    db,
+    `SELECT ${users.as("u").columns} FROM forge_users u
      WHERE u.id IN (SELECT m.org_id FROM forge_team_members m JOIN forge_teams t ON t.id = m.team_id
                     WHERE m.user_id = ? AND t.access = ?)
        AND NOT EXISTS (SELECT 1 FROM forge_team_members m JOIN forge_teams t ON t.id = m.team_id
@@ -88,7 +86,6 @@ export async function listOrganizationsOnlyOwnedBy(
     OWNER_ACCESS,
     userId,
   );
-  return rows.map(toUser);
 }
 
 /** Returns whether a person belongs to an organization. */
@@ -137,18 +134,16 @@ export async function listMembers(
     readonly shownTo?: { readonly reader: Reader };
   },
 ): Promise<{ readonly users: readonly ForgeUser[]; readonly total: number }> {
-  const visible = window.shownTo && toVisible(window.shownTo.reader);
-  const from = `FROM forge_org_members m JOIN forge_users u ON u.id = m.user_id
-     WHERE m.org_id = ?${visible === undefined ? "" : ` AND m.is_public = 1 AND (${visible.sql})`}`;
-  const values = [orgId, ...(visible?.values ?? [])];
-  const counted = await db.get<{ total: number }>(`SELECT COUNT(*) AS total ${from}`, ...values);
-  const rows = await db.all<UserRow>(
-    `SELECT ${toUserColumns("u.")} ${from} ORDER BY u.lower_name LIMIT ? OFFSET ?`,
-    ...values,
-    window.limit,
-    window.offset,
-  );
-  return { users: rows.map(toUser), total: counted?.total ?? 0 };
+  const visible =
+    window.shownTo === undefined
+      ? sql``
+      : sql` AND m.is_public = 1 AND (${toVisible(window.shownTo.reader)})`;
+  const from = sql`forge_org_members m JOIN forge_users u ON u.id = m.user_id
+    WHERE m.org_id = ${orgId}${visible}`;
+  const { records, total } = await users
+    .as("u")
+    .page(db, from, { ...window, order: "u.lower_name" });
+  return { users: records, total };
 }
 
 export async function isPublicMember(db: Queries, orgId: UserId, userId: UserId): Promise<boolean> {

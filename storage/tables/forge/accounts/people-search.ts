@@ -1,9 +1,11 @@
-import type { Database, SqlValue } from "../../../engine/database.ts";
+import type { Database } from "../../../engine/database.ts";
+import { all, sql } from "../../condition.ts";
+import type { Window } from "../../table.ts";
 import type { Reader } from "../repositories/readable.ts";
 import { toVisible } from "./follows.ts";
 import { isOverlongTerm, toLikePattern, toSearchCondition } from "./user-search.ts";
 import type { UserPage } from "./user-lists.ts";
-import { toUser, toUserColumns, type UserRow } from "./users.ts";
+import { users } from "./users.ts";
 import type { UserId } from "../ids.ts";
 
 /** A search for people as any user may make it. */
@@ -21,41 +23,23 @@ export interface PeopleSearch {
 export async function searchPeople(
   db: Database,
   { term, id, viewer, isPublicOnly }: PeopleSearch,
-  window: { readonly limit: number; readonly offset: number },
+  window: Window,
 ): Promise<UserPage> {
   if (isOverlongTerm(term)) return { users: [], total: 0 };
-  const conditions = ["u.kind = 0"];
-  const values: SqlValue[] = [];
-  const visible = toVisible(isPublicOnly ? undefined : viewer);
-  conditions.push(`(${visible.sql})`);
-  values.push(...visible.values);
-  if (id !== 0) {
-    conditions.push("u.id = ?");
-    values.push(id);
-  }
+  const conditions = [sql`u.kind = 0`, sql`(${toVisible(isPublicOnly ? undefined : viewer)})`];
+  if (id !== 0) conditions.push(sql`u.id = ${id}`);
   if (term !== "") {
-    const found = toSearchCondition(db.dialect, term);
-    conditions.push(`u.id IN (${found.sql})`);
-    values.push(...found.values);
-    if (viewer?.isAdmin !== true) {
-      // An account must not be found by a hidden address alone.
+    conditions.push(sql`u.id IN (${toSearchCondition(db.dialect, term)})`);
+    // An account must not be found by a hidden address alone.
+    if (viewer?.isAdmin !== true)
       conditions.push(
-        String.raw`(u.keep_email_private = 0 OR u.id = ?
-          OR u.id IN (SELECT user_id FROM forge_user_search WHERE names LIKE ? ESCAPE '\'))`,
+        sql`(u.keep_email_private = 0 OR u.id = ${viewer?.id ?? 0} OR u.id IN (
+              SELECT user_id FROM forge_user_search WHERE names LIKE ${toLikePattern(term)} ESCAPE '\\'))`,
       );
-      values.push(viewer?.id ?? 0, toLikePattern(term));
-    }
   }
-  const where = conditions.join(" AND ");
-  const counted = await db.get<{ total: number }>(
-    `SELECT COUNT(*) AS total FROM forge_users u WHERE ${where}`,
-    ...values,
-  );
-  const rows = await db.all<UserRow>(
-    `SELECT ${toUserColumns("u.")} FROM forge_users u WHERE ${where} ORDER BY u.lower_name LIMIT ? OFFSET ?`,
-    ...values,
-    window.limit,
-    window.offset,
-  );
-  return { users: rows.map(toUser), total: counted?.total ?? 0 };
+  const from = sql`forge_users u WHERE ${all(conditions)}`;
+  const { records, total } = await users
+    .as("u")
+    .page(db, from, { ...window, order: "u.lower_name" });
+  return { users: records, total };
 }

@@ -1,8 +1,10 @@
 import type { Database, Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+import { sql } from "../../condition.ts";
 import { toContains } from "../../contains.ts";
+import type { Window } from "../../table.ts";
 import type { UserId, TeamId, RepositoryId } from "../ids.ts";
 import type { ForgeVisibility } from "./user-facets.ts";
-import { type ForgeUser, toUser, toUserColumns, type UserRow } from "./users.ts";
+import { type ForgeUser, users } from "./users.ts";
 
 /** The parts of a repository that a team may have different permissions on. */
 export const repositoryUnits = [
@@ -264,20 +266,13 @@ export async function isTeamMember(db: Queries, teamId: TeamId, userId: UserId):
 export async function listMembersOfTeam(
   db: Queries,
   teamId: TeamId,
-  { limit, offset }: { readonly limit: number; readonly offset: number },
+  window: Window,
 ): Promise<{ readonly users: readonly ForgeUser[]; readonly total: number }> {
-  const counted = await db.get<{ total: number }>(
-    "SELECT COUNT(*) AS total FROM forge_team_members WHERE team_id = ?",
-    teamId,
-  );
-  const rows = await db.all<UserRow>(
-    `SELECT ${toUserColumns("u.")} FROM forge_team_members m JOIN forge_users u ON u.id = m.user_id
-     WHERE m.team_id = ? ORDER BY u.lower_name LIMIT ? OFFSET ?`,
-    teamId,
-    limit,
-    offset,
-  );
-  return { users: rows.map(toUser), total: counted?.total ?? 0 };
+  const from = sql`forge_team_members m JOIN forge_users u ON u.id = m.user_id WHERE m.team_id = ${teamId}`;
+  const { records, total } = await users
+    .as("u")
+    .page(db, from, { ...window, order: "u.lower_name" });
+  return { users: records, total };
 }
 
 interface TeamRow {

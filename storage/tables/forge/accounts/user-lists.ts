@@ -7,7 +7,8 @@ import {
   selectFacets,
 } from "./user-facets.ts";
 import { toSearchCondition } from "./user-search.ts";
-import { type ForgeUser, toUser, toUserColumns, type UserRow } from "./users.ts";
+import { type ForgeUser, users } from "./users.ts";
+import type { Window } from "../../table.ts";
 import type { UserId } from "../ids.ts";
 
 export type UserSort = "name" | "created" | "updated" | "id";
@@ -26,12 +27,6 @@ export interface UserPage {
   readonly users: readonly ForgeUser[];
   /** Count of all matches. */
   readonly total: number;
-}
-
-/** Which rows of a list. */
-export interface Window {
-  readonly limit: number;
-  readonly offset: number;
 }
 
 /** The text and values of a statement. */
@@ -67,18 +62,18 @@ export async function listUsers(
   const backwards = fromEnd < window.offset;
   const order = { ...query, descending: query.descending !== backwards };
   const offset = backwards ? fromEnd : window.offset;
-  const found = isWhole
+  const start = isWhole
     ? await findCursor(db, order, selection, offset, generation, cursors)
     : undefined;
   const page = toPageStatement(
     db.dialect,
     order,
     selection,
-    { limit, offset: offset - (found?.place ?? 0) },
-    found?.cursor,
+    { limit, offset: offset - (start?.place ?? 0) },
+    start?.cursor,
   );
-  const rows = await db.all<UserRow>(page.sql, ...page.values);
-  return { users: rows.map(toUser).sort(toComparison(query)), total };
+  const found = await users.readAll(db, page.sql, ...page.values);
+  return { users: found.sort(toComparison(query)), total };
 }
 
 /**
@@ -95,7 +90,7 @@ export function toPageStatement(
   const ids = toIdsStatement(dialect, query, selection, from);
   return {
     sql:
-      `SELECT ${toUserColumns("u.")} FROM (${ids.sql} ORDER BY ${toOrder(query)} LIMIT ? OFFSET ?) page ` +
+      `SELECT ${users.as("u").columns} FROM (${ids.sql} ORDER BY ${toOrder(query)} LIMIT ? OFFSET ?) page ` +
       "JOIN forge_users u ON u.id = page.id",
     values: [...ids.values, window.limit, window.offset],
   };

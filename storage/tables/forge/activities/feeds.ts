@@ -1,7 +1,7 @@
 import type { Database, SqlValue } from "../../../engine/database.ts";
 import type { Condition } from "../../condition.ts";
 import { toVisible } from "../accounts/follows.ts";
-import type { Window } from "../accounts/user-lists.ts";
+import type { Window } from "../../table.ts";
 import type { TeamId, ActivityId, RepositoryId } from "../ids.ts";
 import { keepsIssues } from "../issues/lists.ts";
 import { type Reader, toReadable } from "../repositories/readable.ts";

@@ -1,10 +1,6 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
-import {
-  type ForgeLabel,
-  joinedLabelColumns,
-  type LabelRow,
-  toLabel,
-} from "../repositories/labels.ts";
+import { sql } from "../../condition.ts";
+import { type ForgeLabel, labels } from "../repositories/labels.ts";
 import type { IssueId, LabelId } from "../ids.ts";
 
 /** Adds labels to an issue. Idempotent. */
@@ -37,11 +33,11 @@ export async function deleteIssueLabels(
 }
 
 /** Returns the labels of an issue, by name. */
-export async function listIssueLabels(db: Queries, issueId: IssueId): Promise<ForgeLabel[]> {
-  const rows = await db.all<LabelRow>(
-    `SELECT ${joinedLabelColumns}
-     FROM forge_issue_labels i JOIN forge_labels l ON l.id = i.label_id WHERE i.issue_id = ? ORDER BY l.name, l.id`,
-    issueId,
-  );
-  return rows.map(toLabel);
-}
+export const listIssueLabels = (db: Queries, issueId: IssueId): Promise<ForgeLabel[]> =>
+  labels
+    .as("l")
+    .list(
+      db,
+      sql`forge_issue_labels i JOIN forge_labels l ON l.id = i.label_id WHERE i.issue_id = ${issueId}`,
+      { order: "l.name, l.id" },
+    );

@@ -1,7 +1,8 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import { listVisibleUsers } from "../accounts/follows.ts";
 import { emptyMailboxesOf } from "../accounts/mailboxes.ts";
-import type { UserPage, Window } from "../accounts/user-lists.ts";
+import type { Window } from "../../table.ts";
+import type { UserPage } from "../accounts/user-lists.ts";
 import type { UserId, IssueId, RepositoryId, MilestoneId } from "../ids.ts";
 import type { Reader } from "../repositories/readable.ts";
 

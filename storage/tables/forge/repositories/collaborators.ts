@@ -1,6 +1,8 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import { toVisible } from "../accounts/follows.ts";
-import { type ForgeUser, toUser, toUserColumns, type UserRow } from "../accounts/users.ts";
+import { sql } from "../../condition.ts";
+import type { Window } from "../../table.ts";
+import { type ForgeUser, users } from "../accounts/users.ts";
 import type { UserId, RepositoryId } from "../ids.ts";
 import type { Reader } from "./readable.ts";
 
@@ -60,28 +62,15 @@ export async function deleteCollaborator(
 export async function listCollaborators(
   db: Queries,
   repositoryId: RepositoryId,
-  {
-    limit,
-    offset,
-    shownTo,
-  }: {
-    readonly limit: number;
-    readonly offset: number;
-    readonly shownTo?: { readonly reader: Reader };
-  },
+  window: Window & { readonly shownTo?: { readonly reader: Reader } },
 ): Promise<{ readonly users: readonly ForgeUser[]; readonly total: number }> {
-  const visible = shownTo && toVisible(shownTo.reader);
-  const from = `FROM forge_collaborators c JOIN forge_users u ON u.id = c.user_id
-     WHERE c.repository_id = ?${visible === undefined ? "" : ` AND (${visible.sql})`}`;
-  const values = [repositoryId, ...(visible?.values ?? [])];
-  const counted = await db.get<{ total: number }>(`SELECT COUNT(*) AS total ${from}`, ...values);
-  const rows = await db.all<UserRow>(
-    `SELECT ${toUserColumns("u.")} ${from} ORDER BY c.created_at, c.user_id LIMIT ? OFFSET ?`,
-    ...values,
-    limit,
-    offset,
-  );
-  return { users: rows.map(toUser), total: counted?.total ?? 0 };
+  const visible =
+    window.shownTo === undefined ? sql`` : sql` AND (${toVisible(window.shownTo.reader)})`;
+  const from = sql`forge_collaborators c JOIN forge_users u ON u.id = c.user_id
+    WHERE c.repository_id = ${repositoryId}${visible}`;
+  const order = "c.created_at, c.user_id";
+  const { records, total } = await users.as("u").page(db, from, { ...window, order });
+  return { users: records, total };
 }
 
 export async function countCollaborators(db: Queries, repositoryId: RepositoryId): Promise<number> {

@@ -1,7 +1,8 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import { listVisibleUsers } from "../accounts/follows.ts";
 import { addStar } from "../accounts/user-counts.ts";
-import type { UserPage, Window } from "../accounts/user-lists.ts";
+import type { Window } from "../../table.ts";
+import type { UserPage } from "../accounts/user-lists.ts";
 import type { UserId, RepositoryId } from "../ids.ts";
 import { type Reader, toReadable } from "./readable.ts";
 import { findRepositoriesByIds, type ForgeRepository } from "./repositories.ts";
