@@ -6,7 +6,7 @@ import { toTaskList } from "../forge/cron/gitea-tasks.ts";
 import { createCronTasks } from "../forge/cron/cron.service.ts";
 import { createGitApi, createPackagesApi } from "../forge/http/tool-apis.ts";
 import type { SshServer } from "../forge/git/ssh/ssh-server.ts";
-import { findSessionCaller } from "../forge/pages/page-handler.ts";
+import { findSessionCaller } from "../forge/pages/site.tsx";
 import { createSessions } from "../forge/pages/sessions.ts";
 import type { NodeHandler } from "../http/server.ts";
 import { createVaultApi } from "../vault/api.ts";

@@ -10,10 +10,10 @@ import type { SmartHttp } from "../forge/git/smart-http.service.ts";
 import { openHostKeys } from "../forge/git/ssh/host-keys.ts";
 import { createSshAuthentication } from "../forge/git/ssh/ssh-authentication.ts";
 import type { SshServer } from "../forge/git/ssh/ssh-server.ts";
-import { createOperations } from "../forge/pages/operations.ts";
-import { createPageHandler } from "../forge/pages/page-handler.ts";
-import { createPageServer, isPage } from "../forge/pages/page-server.ts";
-import { forgePages } from "../forge/pages/pages.ts";
+import { createOperations } from "../pages/operations.ts";
+import { createPageHandler } from "../pages/page-handler.ts";
+import { createPageServer, isPage } from "../pages/page-server.ts";
+import { createForgeSite } from "../forge/pages/site.tsx";
 import type { Sessions } from "../forge/pages/sessions.ts";
 import type { Rendering } from "../rendering/rendering.service.ts";
 import { isInitialised } from "../home/administrators.ts";
@@ -33,7 +33,7 @@ import {
   type ServicePagesDeps,
 } from "../http/service-pages.ts";
 import type { VaultCaller } from "../vault/caller.ts";
-import { createResetPage, createSpentPage, RESET_PAGE_PATH } from "../vault/pages/reset-page.ts";
+import { createResetPage, createSpentPage, RESET_PAGE_PATH } from "../vault/pages/reset-page.tsx";
 import type { ServiceDeps } from "./services.ts";
 import type { OpenObjects } from "./stores.ts";
 
@@ -95,14 +95,17 @@ export function createTransport(
   const reportBug: BugReport = (error, request) =>
     log.error({ err: error, request_id: request?.id }, "a page failed");
   const servicePages = openServicePages(deps, parts, { metrics, accepts: () => accepts });
+  const site = createForgeSite({
+    ...parts.pages,
+    urls: { publicUrl: addresses.publicUrl },
+    operations: createOperations(parts.forge.api, parts.forge.routes),
+  });
   const pageServer = createPageServer({
+    siteName: site.name,
     answerPage: createPageHandler({
-      pages: forgePages(parts.pages.sessions, parts.pages.publicKeys),
-      sessions: parts.pages.sessions,
-      rendering: parts.pages.rendering,
-      urls: { publicUrl: addresses.publicUrl },
+      site,
+      publicUrl: addresses.publicUrl,
       instanceName: settings.instanceName,
-      operations: createOperations(parts.forge.api, parts.forge.routes),
       limiter,
       reportBug,
     }),
@@ -180,10 +183,10 @@ function openServicePages(
 
 /** A link without a token has the form, whose script says that it is incomplete. */
 function toResetPage(instanceName: string, isUsable: (token: string) => Promise<boolean>) {
-  const [page, spent] = [createResetPage(instanceName), createSpentPage(instanceName)];
   return async ({ query }: ServerRequest) => {
     const token = query.get("token") ?? "";
-    return token === "" || (await isUsable(token)) ? page : spent;
+    const hasForm = token === "" || (await isUsable(token));
+    return hasForm ? createResetPage(instanceName) : createSpentPage(instanceName);
   };
 }
 

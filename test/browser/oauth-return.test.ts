@@ -137,7 +137,7 @@ skipUnless(chromium, "Chromium is not installed").describe(
       });
       expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(320);
       expect(await page.evaluate("getComputedStyle(document.body).backgroundColor")).toBe(
-        "rgb(13, 17, 23)",
+        "rgb(20, 23, 26)",
       );
       expect(await page.content()).not.toContain("alert(1)");
     });

@@ -2,8 +2,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Browser, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createOauthPage } from "../../daemon/vault/pages/oauth-pages.ts";
-import { createResetPage } from "../../daemon/vault/pages/reset-page.ts";
+import { createOauthPage } from "../../daemon/vault/pages/oauth-pages.tsx";
+import { createResetPage } from "../../daemon/vault/pages/reset-page.tsx";
 import { findChromium, launchChromium, watchPages } from "../support/browser.ts";
 import { skipUnless } from "../support/skip.ts";
 
@@ -24,7 +24,7 @@ interface Confirmation {
 async function serve(confirm: Confirmation, base = "") {
   const sent: unknown[] = [];
   const paths: string[] = [];
-  const page = createResetPage('croft & <b>"friends"</b>');
+  const page = await createResetPage('croft & <b>"friends"</b>');
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? "", "http://x");
     paths.push(pathname);
@@ -260,7 +260,7 @@ withChromium.describe("the page of a reset link", () => {
       buttonBack: getComputedStyle(document.querySelector("button")).backgroundColor,
     })`);
     const { back = "", button = "", buttonBack = "", ...texts } = colors;
-    expect(back).toBe(colorScheme === "light" ? "rgb(255, 255, 255)" : "rgb(13, 17, 23)");
+    expect(back).toBe(colorScheme === "light" ? "rgb(255, 255, 255)" : "rgb(20, 23, 26)");
     expect(contrast(button, buttonBack)).toBeGreaterThan(4.5);
     const faint = Object.entries(texts).filter(([, color]) => contrast(color, back) <= 4.5);
     expect(faint).toEqual([]);
@@ -289,7 +289,7 @@ withChromium.describe("the page to come back to from a provider", () => {
     await using context = await browser.newContext();
     const events = watchPages(context);
     const page = await context.newPage();
-    const { html, headers } = createOauthPage({
+    const { html, headers } = await createOauthPage({
       kind: "connected",
       providerName: "Dropbox",
       displayName: "<script>alert(1)</script>",

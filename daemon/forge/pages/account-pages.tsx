@@ -1,101 +1,117 @@
-import { AppError } from "../../errors.ts";
-import { Form } from "./elements.tsx";
-import { type PageAnswer, type PageContext, type PageRoute, toLocalPath } from "./page.ts";
+import type { AppError } from "../../errors.ts";
+import { declareForm, type FormFailure } from "../../pages/form.tsx";
+import { get, post, toLocalPath } from "../../pages/page.ts";
+import {
+  CHANGE_PASSWORD,
+  findRefusal,
+  type ForgePageAnswer,
+  type ForgePageContext,
+  type ForgePageRoute,
+  type ForgeSession,
+  SIGN_IN,
+  toSignIn,
+} from "./forge-page.ts";
+import { FORGOT_PASSWORD, passwordField } from "./password-reset-pages.tsx";
 import type { Sessions } from "./sessions.ts";
 
-const SIGN_IN = "/user/login";
-const FORGOT_PASSWORD = "/user/forgot_password";
-const CHANGE_PASSWORD = "/user/settings/change_password";
+export const SIGN_OUT = "/user/logout";
 
-/** Pages for sign-in, sign-out and a change of the password. */
-export function accountPages(sessions: Sessions): PageRoute[] {
+/** Pages for sign-in, sign-out and a change of the password. They open before a password that must be changed is. */
+export function accountPages(sessions: Sessions): ForgePageRoute[] {
+  const open = { skipsRequiredPage: true } as const;
   return [
-    {
-      method: "GET",
-      path: SIGN_IN,
-      beforePasswordChange: true,
-      run: async ({ request, viewer }) => {
+    get(
+      SIGN_IN,
+      async ({ request, session }) => {
         const to = toLocalPath(request.query.get("redirect_to"));
-        return viewer === undefined ? showSignIn(to) : { kind: "redirect", to };
+        return session === undefined ? showSignIn({ redirect_to: to }) : { kind: "redirect", to };
       },
-    },
-    {
-      method: "POST",
-      path: SIGN_IN,
-      beforePasswordChange: true,
-      run: async ({ request, form }) => {
-        const to = toLocalPath(form.get("redirect_to"));
-        const name = (form.get("user_name") ?? "").trim();
-        const [password, code] = [form.get("password") ?? "", form.get("code") ?? ""];
-        try {
-          const session = await sessions.signIn(request, { name, password, code: code.trim() });
-          const mustChange = session.caller.user.mustChangePassword;
-          return { kind: "redirect", to: mustChange ? CHANGE_PASSWORD : to, session };
-        } catch (error) {
-          if (!isExpected(error)) throw error;
-          // The API's text for wrong credentials mentions tokens, which pages do not accept.
-          const text =
-            error.code === "invalid_credentials"
-              ? "The name, the password or the code is wrong."
-              : error.message;
-          return showSignIn(to, { name, text, status: error.code === "rate_limited" ? 429 : 401 });
-        }
-      },
-    },
-    {
-      method: "POST",
-      path: "/user/logout",
-      beforePasswordChange: true,
-      run: async ({ session }) => {
+      open,
+    ),
+    post(SIGN_IN, (context) => signIn(sessions, context), open),
+    post(
+      SIGN_OUT,
+      async ({ session }) => {
         if (session !== undefined) await sessions.signOut(session);
         return { kind: "redirect", to: "/", session: null };
       },
-    },
-    {
-      method: "GET",
-      path: CHANGE_PASSWORD,
-      beforePasswordChange: true,
-      run: async (context) => showPasswordChange(context),
-    },
-    {
-      method: "POST",
-      path: CHANGE_PASSWORD,
-      beforePasswordChange: true,
-      run: async (context) => {
-        const { session, form, request } = context;
-        if (session === undefined) return toSignIn(CHANGE_PASSWORD);
-        const [current, next] = [form.get("current") ?? "", form.get("password") ?? ""];
-        if (next !== form.get("retype"))
-          return showPasswordChange(context, "The two new passwords differ.");
-        try {
-          const renewed = await sessions.changePassword(
-            session,
-            { current, next },
-            request.address,
-          );
-          return { kind: "redirect", to: "/", session: renewed };
-        } catch (error) {
-          if (!isExpected(error)) throw error;
-          return showPasswordChange(context, error.message);
-        }
-      },
-    },
+      open,
+    ),
+    get(CHANGE_PASSWORD, async ({ session }) => showPasswordChange(session), open),
+    post(CHANGE_PASSWORD, (context) => changePassword(sessions, context), open),
   ];
 }
 
-const expected = ["invalid_credentials", "forbidden", "unprocessable", "rate_limited"];
-const isExpected = (error: unknown): error is AppError =>
-  error instanceof AppError && expected.includes(error.code);
+const signInForm = declareForm({
+  action: SIGN_IN,
+  submit: "Sign in",
+  fields: {
+    redirect_to: { type: "hidden" },
+    user_name: {
+      label: "User name or e-mail address",
+      type: "text",
+      lengthMax: 255,
+      autoComplete: "username",
+      autoCapitalize: "none",
+      isTrimmed: true,
+    },
+    password: passwordField("Password", "current-password"),
+    code: {
+      label: "Code of your second factor, if you have one",
+      type: "text",
+      isOptional: true,
+      lengthMax: 32,
+      autoComplete: "one-time-code",
+      isTrimmed: true,
+    },
+  },
+});
 
-/** Returns the response of a page that only a signed-in user may open. */
-export function toSignIn(back: string): PageAnswer {
-  return { kind: "redirect", to: `${SIGN_IN}?redirect_to=${encodeURIComponent(back)}` };
+const changeForm = declareForm({
+  action: CHANGE_PASSWORD,
+  submit: "Change password",
+  fields: {
+    current: passwordField("Current password", "current-password"),
+    password: passwordField("New password", "new-password"),
+    retype: passwordField("New password again", "new-password"),
+  },
+});
+
+const expected: readonly AppError["code"][] = [
+  "invalid_credentials",
+  "forbidden",
+  "unprocessable",
+  "rate_limited",
+];
+
+async function signIn(
+  sessions: Sessions,
+  { request, form }: ForgePageContext,
+): Promise<ForgePageAnswer> {
+  const values = signInForm.read(form);
+  const { user_name: name, password, code } = values;
+  const to = toLocalPath(values.redirect_to);
+  let session: ForgeSession | undefined;
+  const refusal = await findRefusal(expected, async () => {
+    session = await sessions.signIn(request, { name, password, code });
+  });
+  if (session !== undefined) {
+    const mustChange = session.caller.user.mustChangePassword;
+    return { kind: "redirect", to: mustChange ? CHANGE_PASSWORD : to, session };
+  }
+  // The API's text for wrong credentials mentions tokens, which pages do not accept.
+  const text =
+    refusal?.code === "invalid_credentials"
+      ? "The name, the password or the code is wrong."
+      : (refusal?.message ?? "");
+  const status = refusal?.code === "rate_limited" ? 429 : 401;
+  return showSignIn({ redirect_to: to, user_name: name }, { text, status });
 }
 
 function showSignIn(
-  back: string,
-  failed?: { readonly name: string; readonly text: string; readonly status: number },
-): PageAnswer {
+  values: { readonly redirect_to: string; readonly user_name?: string },
+  failed?: FormFailure<never> & { readonly status: number },
+): ForgePageAnswer {
   return {
     kind: "page",
     title: "Sign in",
@@ -103,42 +119,7 @@ function showSignIn(
     body: (
       <>
         <h1>Sign in</h1>
-        {failed === undefined ? null : (
-          <p className="error" role="alert">
-            {failed.text}
-          </p>
-        )}
-        <Form action={SIGN_IN} token={undefined} className="stack">
-          <input type="hidden" name="redirect_to" value={back} />
-          <label>
-            User name or e-mail address
-            <input
-              name="user_name"
-              required
-              maxLength={255}
-              autoComplete="username"
-              autoCapitalize="none"
-              defaultValue={failed?.name}
-            />
-          </label>
-          <label>
-            Password
-            <input
-              name="password"
-              type="password"
-              required
-              maxLength={4096}
-              autoComplete="current-password"
-            />
-          </label>
-          <label>
-            Code of your second factor, if you have one
-            <input name="code" maxLength={32} autoComplete="one-time-code" />
-          </label>
-          <div>
-            <button type="submit">Sign in</button>
-          </div>
-        </Form>
+        <signInForm.Form token={undefined} values={values} failed={failed} />
         <p>
           <a href={FORGOT_PASSWORD}>Forgot your password?</a>
         </p>
@@ -147,7 +128,27 @@ function showSignIn(
   };
 }
 
-function showPasswordChange({ session, viewer }: PageContext, failed?: string): PageAnswer {
+async function changePassword(
+  sessions: Sessions,
+  { session, form, request }: ForgePageContext,
+): Promise<ForgePageAnswer> {
+  if (session === undefined) return toSignIn(CHANGE_PASSWORD);
+  const { current, password: next, retype } = changeForm.read(form);
+  if (next !== retype)
+    return showPasswordChange(session, { text: "The two new passwords differ.", field: "retype" });
+  let renewed: ForgeSession | undefined;
+  const refusal = await findRefusal(expected, async () => {
+    renewed = await sessions.changePassword(session, { current, next }, request.address);
+  });
+  return renewed === undefined
+    ? showPasswordChange(session, { text: refusal?.message ?? "" })
+    : { kind: "redirect", to: "/", session: renewed };
+}
+
+function showPasswordChange(
+  session: ForgeSession | undefined,
+  failed?: FormFailure<"retype">,
+): ForgePageAnswer {
   if (session === undefined) return toSignIn(CHANGE_PASSWORD);
   return {
     kind: "page",
@@ -156,37 +157,10 @@ function showPasswordChange({ session, viewer }: PageContext, failed?: string): 
     body: (
       <>
         <h1>Change your password</h1>
-        {viewer?.mustChangePassword ? (
+        {session.caller.user.mustChangePassword ? (
           <p>You must change your password before you can continue.</p>
         ) : null}
-        {failed === undefined ? null : (
-          <p className="error" role="alert">
-            {failed}
-          </p>
-        )}
-        <Form action={CHANGE_PASSWORD} token={session.formToken} className="stack">
-          {(
-            [
-              ["current", "Current password", "current-password"],
-              ["password", "New password", "new-password"],
-              ["retype", "New password again", "new-password"],
-            ] as const
-          ).map(([name, text, complete]) => (
-            <label key={name}>
-              {text}
-              <input
-                name={name}
-                type="password"
-                required
-                maxLength={4096}
-                autoComplete={complete}
-              />
-            </label>
-          ))}
-          <div>
-            <button type="submit">Change password</button>
-          </div>
-        </Form>
+        <changeForm.Form token={session.formToken} failed={failed} />
         <p className="quiet">All other sessions end. Access tokens stay valid.</p>
       </>
     ),

@@ -5,8 +5,9 @@ import type { WireRepository } from "../../contract/forge/repositories/repositor
 import { decodeIfText } from "../../utilities/text-encoding.ts";
 import { notFound } from "../refusals.ts";
 import { escapePath } from "../../rendering/html/links.ts";
-import { Rendered, toBytesText } from "./elements.tsx";
-import { type PageContext, type PageParams, type PageRoute, toPath } from "./page.ts";
+import { Code, FileList, Menu, Rendered, toBytesText } from "../../pages/elements.tsx";
+import { get, toPath } from "../../pages/page.ts";
+import { type ForgePageContext, type ForgePageRoute, type RepositoryParams } from "./forge-page.ts";
 import {
   Crumbs,
   findPlace,
@@ -15,6 +16,7 @@ import {
   readPlace,
   toChildPath,
   toSourcePath,
+  type PlaceParams,
 } from "./place.tsx";
 import { loadRepositoryActivity, RecentActivity } from "./recent-activity.tsx";
 import { loadHead, RepositoryHead, readsCode } from "./repository-head.tsx";
@@ -24,18 +26,13 @@ import { type FollowedLink, followLink, toSubmoduleSource } from "./tree-links.t
 const PICTURE = /\.(?:png|jpe?g|gif|webp|avif|svg)$/i;
 /** The largest file that a page shows, in bytes; the command line shows larger ones. */
 const FILE_BYTES_MAX = 512 * 1024;
-/** Maximum number of lines of a file that is shown with line numbers. */
-const NUMBERED_LINES_MAX = 5_000;
 
 /** Files and folders of repositories. */
-export function codePages(): PageRoute[] {
-  return [
-    { method: "GET", path: "/:owner/:repo", run: showRepository },
-    { method: "GET", path: "/:owner/:repo/src/:kind/**:rest", run: showSource },
-  ];
+export function codePages(): ForgePageRoute[] {
+  return [get("/:owner/:repo", showRepository), get("/:owner/:repo/src/:kind/**:rest", showSource)];
 }
 
-async function showRepository(context: PageContext, params: PageParams) {
+async function showRepository(context: ForgePageContext, params: RepositoryParams) {
   const repository = await loadHead(context, params);
   if (!readsCode(repository) && repository.has_issues)
     return {
@@ -65,7 +62,7 @@ async function showRepository(context: PageContext, params: PageParams) {
   return showFolder(context, repository, at, entries, recent);
 }
 
-async function showSource(context: PageContext, params: PageParams) {
+async function showSource(context: ForgePageContext, params: PlaceParams) {
   const repository = await loadHead(context, params);
   if (repository.empty) throw notFound();
   const place = await findPlace(context, params);
@@ -114,35 +111,9 @@ async function showSource(context: PageContext, params: PageParams) {
   } as const;
 }
 
-/** A text with line numbers, which are link targets as in Gitea: `#L12`. */
-function Code({ html, text }: { html: string | undefined; text: string }) {
-  const count = text.replace(/\n$/, "").split("\n").length;
-  const numbers = Array.from(
-    { length: count <= NUMBERED_LINES_MAX ? count : 0 },
-    (_, at) => at + 1,
-  );
-  return (
-    <div className="code">
-      {numbers.length === 0 ? null : (
-        <pre className="lines" aria-hidden="true">
-          {numbers.map((number) => (
-            <span key={number}>
-              <a id={`L${number}`} href={`#L${number}`} tabIndex={-1}>
-                {number}
-              </a>
-              {"\n"}
-            </span>
-          ))}
-        </pre>
-      )}
-      <Rendered html={html} text={text} />
-    </div>
-  );
-}
-
 async function readFile(
-  { call }: PageContext,
-  { owner = "", repo = "" }: PageParams,
+  { call }: ForgePageContext,
+  { owner, repo }: RepositoryParams,
   sha: string,
 ): Promise<string | undefined> {
   const { body: blob } = await call(getBlob, { params: { owner, repo, sha } });
@@ -153,7 +124,7 @@ async function readFile(
 
 /** Follows a symbolic link of a place within its commit. */
 async function followAt(
-  context: PageContext,
+  context: ForgePageContext,
   { owner, name }: WireRepository,
   place: Place,
   { target }: Pick<WireContents, "target">,
@@ -172,7 +143,7 @@ async function followAt(
 
 /** The page of a symbolic link, which names its target and links to it when that is in the same commit. */
 async function showLink(
-  context: PageContext,
+  context: ForgePageContext,
   repository: WireRepository,
   place: Place,
   entry: WireContents,
@@ -218,7 +189,7 @@ const READMES_MAX = 4;
 const README = /^readme(?:\.(?:md|markdown|org|txt|adoc))?$/i;
 
 async function showFolder(
-  context: PageContext,
+  context: ForgePageContext,
   repository: WireRepository,
   place: Place,
   listed: readonly WireContents[],
@@ -235,24 +206,18 @@ async function showFolder(
         <RepositoryHead repository={repository} current="files" />
         <Crumbs repository={repository} place={place} />
         <CloneAddresses repository={repository} />
-        <ul className="list">
-          {entries.map((entry) => (
-            <li key={entry.path}>
-              <a
-                href={toSourcePath(repository, { ...place, path: toChildPath(place, entry.name) })}
-              >
-                <bdi>{entry.name}</bdi>
-              </a>{" "}
-              <span className="quiet">
-                {entry.type === "submodule" ? (
-                  <Submodule entry={entry} repository={repository} />
-                ) : (
-                  toKind(entry)
-                )}
-              </span>
-            </li>
-          ))}
-        </ul>
+        <FileList
+          entries={entries.map((entry) => ({
+            name: entry.name,
+            href: toSourcePath(repository, { ...place, path: toChildPath(place, entry.name) }),
+            note:
+              entry.type === "submodule" ? (
+                <Submodule entry={entry} repository={repository} />
+              ) : (
+                toKind(entry)
+              ),
+          }))}
+        />
         {entries.length < FOLDER_ENTRIES_MAX ? null : (
           <p className="quiet">
             The page lists {FOLDER_ENTRIES_MAX} entries; the folder may have more.
@@ -272,7 +237,7 @@ async function showFolder(
 
 /** Returns the README of a folder, which may be a symbolic link to a file of the same commit. */
 async function findReadme(
-  context: PageContext,
+  context: ForgePageContext,
   repository: WireRepository,
   place: Place,
   entries: readonly WireContents[],
@@ -303,10 +268,9 @@ async function findReadme(
 function CloneAddresses({ repository }: { repository: WireRepository }) {
   const addresses = [repository.clone_url, repository.ssh_url].filter((address) => address !== "");
   return (
-    <details>
-      <summary>Clone</summary>
+    <Menu name="Clone">
       <pre tabIndex={0}>{addresses.map((address) => `git clone ${address}\n`).join("")}</pre>
-    </details>
+    </Menu>
   );
 }
 
@@ -340,7 +304,7 @@ const MARKUP = /\.(?:md|markdown|mdown|mkd|livemd|org|csv|tsv|adoc|asciidoc|ipyn
 
 /** Renders markup to HTML, and other text as highlighted code. */
 async function renderFile(
-  { render }: PageContext,
+  { render }: ForgePageContext,
   repository: WireRepository,
   { kind, ref, path }: Place,
   text: string,

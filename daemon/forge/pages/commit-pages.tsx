@@ -1,10 +1,11 @@
 import { listBranches } from "../../contract/forge/code/branches.ts";
 import { getCommit, getCommitDiff, listCommits } from "../../contract/forge/code/commits.ts";
 import { notFound } from "../refusals.ts";
-import { Crumbs, findPlace, toRef, toSourcePath } from "./place.tsx";
-import { Pager, Time } from "./elements.tsx";
-import { type PageContext, type PageParams, type PageRoute, toPageNumber, toPath } from "./page.ts";
-import { readText } from "./read-text.ts";
+import { Crumbs, findPlace, toRef, toSourcePath, type PlaceParams } from "./place.tsx";
+import { Facts, Pager, Time } from "../../pages/elements.tsx";
+import { get, toPageNumber, toPath } from "../../pages/page.ts";
+import { type ForgePageContext, type ForgePageRoute, type RepositoryParams } from "./forge-page.ts";
+import { readText } from "../../pages/operations.ts";
 import { loadHead, RepositoryHead } from "./repository-head.tsx";
 
 /** Commits and branches on one page. */
@@ -13,15 +14,15 @@ const LIMIT = 30;
 const DIFF_BYTES_MAX = 512 * 1024;
 
 /** Branches and commits of repositories. */
-export function commitPages(): PageRoute[] {
+export function commitPages(): ForgePageRoute[] {
   return [
-    { method: "GET", path: "/:owner/:repo/branches", run: showBranches },
-    { method: "GET", path: "/:owner/:repo/commits/:kind/**:rest", run: showCommits },
-    { method: "GET", path: "/:owner/:repo/commit/:sha", run: showCommit },
+    get("/:owner/:repo/branches", showBranches),
+    get("/:owner/:repo/commits/:kind/**:rest", showCommits),
+    get("/:owner/:repo/commit/:sha", showCommit),
   ];
 }
 
-async function showBranches(context: PageContext, params: PageParams) {
+async function showBranches(context: ForgePageContext, params: RepositoryParams) {
   const { call, request } = context;
   const repository = await loadHead(context, params);
   const page = toPageNumber(request);
@@ -52,7 +53,7 @@ async function showBranches(context: PageContext, params: PageParams) {
 
 const firstLine = (message: string) => message.split("\n", 1)[0] ?? "";
 
-async function showCommits(context: PageContext, params: PageParams) {
+async function showCommits(context: ForgePageContext, params: PlaceParams) {
   const { call, request } = context;
   const repository = await loadHead(context, params);
   if (repository.empty) throw notFound();
@@ -67,7 +68,7 @@ async function showCommits(context: PageContext, params: PageParams) {
     page: String(page),
     limit: String(LIMIT),
   };
-  const { owner = "", repo = "" } = params;
+  const { owner, repo } = params;
   const { body: commits, total = 0 } = await call(listCommits, { params: { owner, repo }, query });
   return {
     kind: "page",
@@ -95,10 +96,10 @@ async function showCommits(context: PageContext, params: PageParams) {
   } as const;
 }
 
-async function showCommit(context: PageContext, params: PageParams) {
+async function showCommit(context: ForgePageContext, params: RepositoryParams) {
   const { call } = context;
   const repository = await loadHead(context, params);
-  const { owner = "", repo = "" } = params;
+  const { owner, repo } = params;
   const { body: shown } = await call(getCommit, { params, query: { verification: "false" } });
   const id = { owner, repo, sha: shown.sha };
   const diff = await readText(call, getCommitDiff, { params: id }, DIFF_BYTES_MAX);
@@ -112,23 +113,32 @@ async function showCommit(context: PageContext, params: PageParams) {
         <RepositoryHead repository={repository} current="commits" />
         <h2>{firstLine(commit.message)}</h2>
         {details === "" ? null : <pre className="plain">{details}</pre>}
-        <dl>
-          <dt>Author</dt>
-          <dd>
-            {commit.author.name} <Time at={commit.author.date} />
-          </dd>
-          <dt>Commit</dt>
-          <dd>
-            <code>{shown.sha}</code>
-          </dd>
-          {parents.map(({ sha }) => (
-            <ParentCommit key={sha} href={toPath(owner, repo, "commit", sha)} sha={sha} />
-          ))}
-          <dt>Changes</dt>
-          <dd>
-            {stats === null ? "" : `${stats.additions} added, ${stats.deletions} removed lines`}
-          </dd>
-        </dl>
+        <Facts
+          rows={[
+            [
+              "Author",
+              <>
+                {commit.author.name} <Time at={commit.author.date} />
+              </>,
+            ],
+            ["Commit", <code key="commit">{shown.sha}</code>],
+            ...parents.map(
+              ({ sha }) =>
+                [
+                  "Parent",
+                  <a key={sha} href={toPath(owner, repo, "commit", sha)}>
+                    <code>{sha.slice(0, 10)}</code>
+                  </a>,
+                ] as const,
+            ),
+            [
+              "Changes",
+              stats === null
+                ? undefined
+                : `${stats.additions} added, ${stats.deletions} removed lines`,
+            ],
+          ]}
+        />
         {splitDiff(diff.text).map((file, at) => (
           <div key={at} className="card">
             <h3 className="head">
@@ -144,19 +154,6 @@ async function showCommit(context: PageContext, params: PageParams) {
       </>
     ),
   } as const;
-}
-
-function ParentCommit({ href, sha }: { href: string; sha: string }) {
-  return (
-    <>
-      <dt>Parent</dt>
-      <dd>
-        <a href={href}>
-          <code>{sha.slice(0, 10)}</code>
-        </a>
-      </dd>
-    </>
-  );
 }
 
 interface FileDiff {

@@ -1,23 +1,24 @@
 import { getArchive, getMediaFile } from "../../contract/forge/code/contents.ts";
 import type { BytesAnswer } from "../../http/handle.ts";
 import { notFound } from "../refusals.ts";
-import { findPlace, toRef } from "./place.tsx";
-import type { PageContext, PageParams, PageRoute } from "./page.ts";
+import { findPlace, type PlaceParams, toRef } from "./place.tsx";
+import { get } from "../../pages/page.ts";
+import { type ForgePageContext, type ForgePageRoute, type RepositoryParams } from "./forge-page.ts";
 
 /**
  * Serves raw files and archives: the targets of `download_url`, of pictures in a README, and of the links of tags. The
  * API authorizes the reader, and sends a content security policy that disables active content.
  */
-export function filePages(): PageRoute[] {
+export function filePages(): ForgePageRoute[] {
   return [
-    { method: "GET", path: "/:owner/:repo/raw/:kind/**:rest", run: sendFile },
-    { method: "GET", path: "/:owner/:repo/media/:kind/**:rest", run: sendFile },
-    { method: "GET", path: "/:owner/:repo/archive/**:archive", run: sendArchive },
+    get("/:owner/:repo/raw/:kind/**:rest", sendFile),
+    get("/:owner/:repo/media/:kind/**:rest", sendFile),
+    get("/:owner/:repo/archive/**:archive", sendArchive),
   ];
 }
 
-async function sendFile(context: PageContext, params: PageParams) {
-  const { owner = "", repo = "" } = params;
+async function sendFile(context: ForgePageContext, params: PlaceParams) {
+  const { owner, repo } = params;
   const place = await findPlace(context, params);
   const { path } = place;
   if (path === "") throw notFound();
@@ -43,8 +44,11 @@ function toVectorPicture({ bytes, headers, ...answer }: BytesAnswer): BytesAnswe
   };
 }
 
-async function sendArchive({ call }: PageContext, params: PageParams) {
-  const { owner = "", repo = "", archive = "" } = params;
+async function sendArchive(
+  { call }: ForgePageContext,
+  params: RepositoryParams & { readonly archive: string },
+) {
+  const { owner, repo, archive } = params;
   const answer = toBytes(await call(getArchive, { params: { owner, repo, archive } }));
   return { kind: "file", answer } as const;
 }

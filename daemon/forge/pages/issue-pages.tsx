@@ -1,3 +1,4 @@
+import { AppError } from "../../errors.ts";
 import { listCommentAttachments } from "../../contract/forge/issues/attachments.ts";
 import {
   listBlockedIssues,
@@ -11,30 +12,45 @@ import {
   type WireIssue,
 } from "../../contract/forge/issues/issues.ts";
 import { listIssueReactions } from "../../contract/forge/issues/reactions.ts";
-import { AppError } from "../../errors.ts";
-import { toSignIn } from "./account-pages.tsx";
-import { Form, Label, Pager, Rendered, State, Time, UserLink } from "./elements.tsx";
-import { type PageContext, type PageParams, type PageRoute, toPageNumber, toPath } from "./page.ts";
+import { Label, UserLink } from "./elements.tsx";
+import {
+  EmptyState,
+  Facts,
+  FileList,
+  Pager,
+  Rendered,
+  State,
+  Tabs,
+  Time,
+} from "../../pages/elements.tsx";
+import { declareForm, SearchForm } from "../../pages/form.tsx";
+import { get, post, toPageNumber, toPath } from "../../pages/page.ts";
+import {
+  findRefusal,
+  type ForgePageAnswer,
+  type ForgePageContext,
+  type ForgePageRoute,
+  type RepositoryParams,
+  toSignIn,
+} from "./forge-page.ts";
 import { loadHead, RepositoryHead } from "./repository-head.tsx";
 import { CommitLink, toEventText, toReference } from "./issue-event.tsx";
+
+type IssueParams = RepositoryParams & { readonly index: string };
 
 /** Number of entries of a list and of a timeline on one page. */
 const LIMIT = 30;
 
 /** The issues of a repository, and one issue with its timeline. */
-export function issuePages(): PageRoute[] {
+export function issuePages(): ForgePageRoute[] {
   return [
-    { method: "GET", path: "/:owner/:repo/issues", run: showIssues },
-    {
-      method: "GET",
-      path: "/:owner/:repo/issues/:index",
-      run: (context, params) => showIssue(context, params),
-    },
-    { method: "POST", path: "/:owner/:repo/issues/:index/comments", run: addComment },
+    get("/:owner/:repo/issues", showIssues),
+    get("/:owner/:repo/issues/:index", (context, params) => showIssue(context, params)),
+    post("/:owner/:repo/issues/:index/comments", addComment),
   ];
 }
 
-async function showIssues(context: PageContext, params: PageParams) {
+async function showIssues(context: ForgePageContext, params: RepositoryParams) {
   const { call, request } = context;
   const head = await loadHead(context, params);
   const page = toPageNumber(request);
@@ -48,22 +64,16 @@ async function showIssues(context: PageContext, params: PageParams) {
     body: (
       <>
         <RepositoryHead repository={head} current="issues" />
-        <form method="get" className="row" role="search">
-          <input type="hidden" name="state" value={state} />
-          <input name="q" defaultValue={q} maxLength={200} aria-label="Search issues" />
-          <button type="submit">Search</button>
-        </form>
-        <nav className="tabs" aria-label="State">
-          {["open", "closed", "all"].map((word) => (
-            <a
-              key={word}
-              href={`?${new URLSearchParams({ state: word, q })}`}
-              aria-current={word === state ? "page" : undefined}
-            >
-              {word}
-            </a>
-          ))}
-        </nav>
+        <SearchForm label="Search issues" query={q} kept={{ state }} />
+        <Tabs
+          label="State"
+          tabs={["open", "closed", "all"].map((word) => ({
+            key: word,
+            text: word,
+            href: `?${new URLSearchParams({ state: word, q })}`,
+          }))}
+          current={state}
+        />
         <IssueList issues={issues} />
         <Pager page={page} limit={LIMIT} total={total} query={request.query} />
       </>
@@ -72,7 +82,7 @@ async function showIssues(context: PageContext, params: PageParams) {
 }
 
 function IssueList({ issues }: { issues: readonly WireIssue[] }) {
-  if (issues.length === 0) return <p className="quiet">No issues.</p>;
+  if (issues.length === 0) return <EmptyState>No issues.</EmptyState>;
   return (
     <ul className="list">
       {issues.map((issue) => (
@@ -99,21 +109,21 @@ function IssueList({ issues }: { issues: readonly WireIssue[] }) {
 function Files({ files }: { files: WireIssue["assets"] }) {
   if (files.length === 0) return null;
   return (
-    <ul className="list" aria-label="Files">
-      {files.map(({ id, uuid, name, size }) => (
-        <li key={id}>
-          <a href={`/attachments/${uuid}`}>{name}</a>{" "}
-          <span className="quiet">{`${size} bytes`}</span>
-        </li>
-      ))}
-    </ul>
+    <FileList
+      label="Files"
+      entries={files.map(({ uuid, name, size }) => ({
+        name,
+        href: `/attachments/${uuid}`,
+        note: `${size} bytes`,
+      }))}
+    />
   );
 }
 
 const toIssuePath = ({ repository, number }: WireIssue) =>
   toPath(repository.owner, repository.name, "issues", String(number));
 
-async function showIssue(context: PageContext, params: PageParams, failed?: string) {
+async function showIssue(context: ForgePageContext, params: IssueParams, failed?: string) {
   const { call, render, request, session } = context;
   const { body: issue } = await call(getIssue, { params });
   const head = await loadHead(context, params);
@@ -125,7 +135,7 @@ async function showIssue(context: PageContext, params: PageParams, failed?: stri
   const entries = await Promise.all(
     timeline.body.map(async (entry) => {
       if (entry.type !== "comment") return { entry, html: undefined, files: [] };
-      const { owner = "", repo = "" } = params;
+      const { owner, repo } = params;
       const id = String(entry.id);
       return {
         entry,
@@ -175,31 +185,18 @@ async function showIssue(context: PageContext, params: PageParams, failed?: stri
           ),
         )}
         <Pager page={page} limit={LIMIT} total={timeline.total ?? 0} query={request.query} />
-        {failed === undefined ? null : (
-          <p className="error" role="alert">
-            {failed}
-          </p>
-        )}
         {session === undefined ? (
           <p>
             <a href={`/user/login?redirect_to=${encodeURIComponent(request.target)}`}>Sign in</a> to
             comment.
           </p>
         ) : (
-          <Form action={action} token={session.formToken} className="stack">
-            <label>
-              Comment, in Markdown
-              <textarea
-                name="body"
-                required
-                maxLength={65_536}
-                defaultValue={failed === undefined ? undefined : (context.form.get("body") ?? "")}
-              />
-            </label>
-            <div>
-              <button type="submit">Comment</button>
-            </div>
-          </Form>
+          <commentForm.Form
+            action={action}
+            token={session.formToken}
+            values={failed === undefined ? undefined : commentForm.read(context.form)}
+            failed={failed === undefined ? undefined : { text: failed }}
+          />
         )}
       </>
     ),
@@ -210,7 +207,7 @@ async function showIssue(context: PageContext, params: PageParams, failed?: stri
 const DEPENDENCIES_SHOWN = "50";
 
 /** Loads the dependencies of an issue; empty when the repository has them disabled. */
-async function loadDependencies({ call }: PageContext, params: PageParams) {
+async function loadDependencies({ call }: ForgePageContext, params: IssueParams) {
   const input = { params, query: { limit: DEPENDENCIES_SHOWN } };
   try {
     const { body: blockers } = await call(listIssueDependencies, input);
@@ -252,47 +249,35 @@ function Dependencies({
 function IssueProperties({ issue }: { issue: WireIssue }) {
   const assignees = issue.assignees ?? [];
   return (
-    <dl>
-      <dt>State</dt>
-      <dd>
-        <State word={issue.state} />
-        {issue.is_locked ? " locked" : null}
-      </dd>
-      {issue.labels.length === 0 ? null : (
-        <>
-          <dt>Labels</dt>
-          <dd>
-            {issue.labels.map((label) => (
-              <Label key={label.id} label={label} />
-            ))}
-          </dd>
-        </>
-      )}
-      {assignees.length === 0 ? null : (
-        <>
-          <dt>Assignees</dt>
-          <dd>
-            {assignees.map((user) => (
-              <span key={user.id}>
-                <UserLink user={user} />{" "}
-              </span>
-            ))}
-          </dd>
-        </>
-      )}
-      {issue.milestone === null ? null : (
-        <>
-          <dt>Milestone</dt>
-          <dd>{issue.milestone.title}</dd>
-        </>
-      )}
-      {issue.due_date === null ? null : (
-        <>
-          <dt>Due</dt>
-          <dd>{issue.due_date.slice(0, 10)}</dd>
-        </>
-      )}
-    </dl>
+    <Facts
+      rows={[
+        [
+          "State",
+          <>
+            <State word={issue.state} />
+            {issue.is_locked ? " locked" : null}
+          </>,
+        ],
+        [
+          "Labels",
+          issue.labels.length === 0
+            ? undefined
+            : issue.labels.map((label) => <Label key={label.id} label={label} />),
+        ],
+        [
+          "Assignees",
+          assignees.length === 0
+            ? undefined
+            : assignees.map((user) => (
+                <span key={user.id}>
+                  <UserLink user={user} />{" "}
+                </span>
+              )),
+        ],
+        ["Milestone", issue.milestone?.title],
+        ["Due", issue.due_date?.slice(0, 10)],
+      ]}
+    />
   );
 }
 
@@ -326,24 +311,27 @@ const reactionEmoji: Readonly<Record<string, string>> = {
   eyes: "👀",
 };
 
-async function addComment(context: PageContext, params: PageParams) {
+const commentForm = declareForm({
+  submit: "Comment",
+  fields: { body: { label: "Comment, in Markdown", type: "multiline", lengthMax: 65_536 } },
+});
+
+async function addComment(
+  context: ForgePageContext,
+  params: IssueParams,
+): Promise<ForgePageAnswer> {
   const { call, form, session } = context;
-  const back = toPath(params["owner"] ?? "", params["repo"] ?? "", "issues", params["index"] ?? "");
-  if (session === undefined) return toSignIn(back);
-  const body = (form.get("body") ?? "").replaceAll("\r\n", "\n");
-  try {
-    const { body: comment } = await call(createIssueComment, { params, body: { body } });
-    const { body: issue } = await call(getIssue, { params });
-    const { total = 1 } = await call(listIssueTimeline, { params, query: { limit: "1" } });
-    const page = Math.max(1, Math.ceil(total / LIMIT));
-    return {
-      kind: "redirect",
-      to: `${toIssuePath(issue)}?page=${page}#issuecomment-${comment.id}`,
-    } as const;
-  } catch (error) {
-    const isExpected =
-      error instanceof AppError && ["forbidden", "unprocessable", "archived"].includes(error.code);
-    if (!isExpected) throw error;
-    return showIssue(context, params, error.message);
-  }
+  if (session === undefined)
+    return toSignIn(toPath(params.owner, params.repo, "issues", params.index));
+  const body = commentForm.read(form).body.replaceAll("\r\n", "\n");
+  let commentId = 0;
+  const refusal = await findRefusal(["forbidden", "unprocessable", "archived"], async () => {
+    commentId = (await call(createIssueComment, { params, body: { body } })).body.id;
+  });
+  if (refusal !== undefined) return showIssue(context, params, refusal.message);
+  const { body: issue } = await call(getIssue, { params });
+  const { total = 1 } = await call(listIssueTimeline, { params, query: { limit: "1" } });
+  const page = Math.max(1, Math.ceil(total / LIMIT));
+  const to = `${toIssuePath(issue)}?page=${page}#issuecomment-${commentId}`;
+  return { kind: "redirect", to };
 }

@@ -3,21 +3,22 @@ import {
   listOwnerPackages,
   listPackageFiles,
 } from "../../contract/forge/packages/admin-packages.ts";
-import { Pager, Time, toBytesText, UserLink } from "./elements.tsx";
-import { type PageContext, type PageParams, type PageRoute, toPageNumber, toPath } from "./page.ts";
+import { UserLink } from "./elements.tsx";
+import { EmptyState, Facts, Pager, Table, Time, toBytesText } from "../../pages/elements.tsx";
+import { get, type PathParams, toPageNumber, toPath } from "../../pages/page.ts";
+import { type ForgePageContext, type ForgePageRoute } from "./forge-page.ts";
 
 const LIMIT = 50;
+const LIST = "/:owner/-/packages";
+const VERSION = "/:owner/-/packages/:type/:name/:version";
 
 /** Packages of an owner and their versions. */
-export function packagePages(): PageRoute[] {
-  return [
-    { method: "GET", path: "/:owner/-/packages", run: showPackages },
-    { method: "GET", path: "/:owner/-/packages/:type/:name/:version", run: showVersion },
-  ];
+export function packagePages(): ForgePageRoute[] {
+  return [get(LIST, showPackages), get(VERSION, showVersion)];
 }
 
-async function showPackages({ call, request }: PageContext, params: PageParams) {
-  const { owner = "" } = params;
+async function showPackages({ call, request }: ForgePageContext, params: PathParams<typeof LIST>) {
+  const { owner } = params;
   const page = toPageNumber(request);
   const query = { page: String(page), limit: String(LIMIT) };
   const { body: versions, total = 0 } = await call(listOwnerPackages, { params: { owner }, query });
@@ -30,7 +31,7 @@ async function showPackages({ call, request }: PageContext, params: PageParams) 
           Packages of <a href={toPath(owner)}>{owner}</a>
         </h1>
         {versions.length === 0 ? (
-          <p className="quiet">No packages.</p>
+          <EmptyState>No packages.</EmptyState>
         ) : (
           <ul className="list">
             {versions.map((version) => (
@@ -53,7 +54,7 @@ async function showPackages({ call, request }: PageContext, params: PageParams) 
   } as const;
 }
 
-async function showVersion({ call }: PageContext, params: PageParams) {
+async function showVersion({ call }: ForgePageContext, params: PathParams<typeof VERSION>) {
   const { body: version } = await call(getPackageVersion, { params });
   const { body: files } = await call(listPackageFiles, { params });
   const { repository } = version;
@@ -63,49 +64,33 @@ async function showVersion({ call }: PageContext, params: PageParams) {
     body: (
       <>
         <h1>{`${version.name} ${version.version}`}</h1>
-        <dl>
-          <dt>Type</dt>
-          <dd>{version.type}</dd>
-          <dt>Owner</dt>
-          <dd>
-            <UserLink user={version.owner} />
-          </dd>
-          <dt>Published</dt>
-          <dd>
-            <Time at={version.created_at} /> by <UserLink user={version.creator} />
-          </dd>
-          {repository === null ? null : (
-            <>
-              <dt>Repository</dt>
-              <dd>
+        <Facts
+          rows={[
+            ["Type", version.type],
+            ["Owner", <UserLink key="owner" user={version.owner} />],
+            [
+              "Published",
+              <>
+                <Time at={version.created_at} /> by <UserLink user={version.creator} />
+              </>,
+            ],
+            [
+              "Repository",
+              repository === null ? undefined : (
                 <a href={toPath(repository.owner.login, repository.name)}>{repository.full_name}</a>
-              </dd>
-            </>
-          )}
-        </dl>
+              ),
+            ],
+          ]}
+        />
         <h2>Files</h2>
-        <div className="scroll" tabIndex={0} role="region" aria-label="Files">
-          <table>
-            <thead>
-              <tr>
-                <th>Name</th>
-                <th>Size</th>
-                <th>SHA-256</th>
-              </tr>
-            </thead>
-            <tbody>
-              {files.map((file) => (
-                <tr key={file.id}>
-                  <td>{file.name}</td>
-                  <td>{toBytesText(file.size)}</td>
-                  <td>
-                    <code>{file.sha256}</code>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          label="Files"
+          columns={["Name", "Size", "SHA-256"]}
+          rows={files.map((file) => ({
+            key: String(file.id),
+            cells: [file.name, toBytesText(file.size), <code key="hash">{file.sha256}</code>],
+          }))}
+        />
       </>
     ),
   } as const;

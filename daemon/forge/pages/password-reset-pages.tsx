@@ -2,95 +2,99 @@ import {
   confirmUserPasswordReset,
   requestUserPasswordReset,
 } from "../../contract/forge/accounts/password-reset.ts";
-import { AppError } from "../../errors.ts";
-import { Form } from "./elements.tsx";
-import type { PageAnswer, PageContext, PageRoute } from "./page.ts";
+import type { AppError } from "../../errors.ts";
+import { statusOfCode } from "../../http/replies.ts";
+import { declareForm, type Field, type FormFailure } from "../../pages/form.tsx";
+import { get, post } from "../../pages/page.ts";
+import {
+  findRefusal,
+  type ForgePageAnswer,
+  type ForgePageContext,
+  type ForgePageRoute,
+  SIGN_IN,
+} from "./forge-page.ts";
 
-const FORGOT_PASSWORD = "/user/forgot_password";
+export const FORGOT_PASSWORD = "/user/forgot_password";
 /** The address in the mail, as in the reference. */
 const RECOVER_ACCOUNT = "/user/recover_account";
 
+/** Declares the field of a password. */
+export function passwordField(
+  label: string,
+  autoComplete: "current-password" | "new-password",
+): Field {
+  return { label, type: "password", lengthMax: 4096, autoComplete };
+}
+
 /** Pages for a forgotten password: requesting a link, and choosing a new password with it. */
-export function passwordResetPages(): PageRoute[] {
+export function passwordResetPages(): ForgePageRoute[] {
+  const open = { skipsRequiredPage: true } as const;
   return [
-    {
-      method: "GET",
-      path: FORGOT_PASSWORD,
-      beforePasswordChange: true,
-      run: async (context) => showRequest(context),
-    },
-    {
-      method: "POST",
-      path: FORGOT_PASSWORD,
-      beforePasswordChange: true,
-      run: async (context) => {
-        const email = (context.form.get("email") ?? "").trim();
-        const failed = await findRefusal(() =>
-          context.call(requestUserPasswordReset, { body: { email } }),
-        );
-        return failed === undefined ? requested : showRequest(context, failed);
-      },
-    },
-    {
-      method: "GET",
-      path: RECOVER_ACCOUNT,
-      beforePasswordChange: true,
-      run: async (context) => showChoice(context, context.request.query.get("code") ?? ""),
-    },
-    {
-      method: "POST",
-      path: RECOVER_ACCOUNT,
-      beforePasswordChange: true,
-      run: async (context) => {
-        const { form, call } = context;
-        const token = form.get("code") ?? "";
-        const next = form.get("password") ?? "";
-        if (next !== form.get("retype"))
-          return showChoice(context, token, {
-            text: "The two passwords differ.",
-            status: 422,
-          });
-        const failed = await findRefusal(() =>
-          call(confirmUserPasswordReset, { body: { token, new_password: next } }),
-        );
-        return failed === undefined ? changed : showChoice(context, token, failed);
-      },
-    },
+    get(FORGOT_PASSWORD, async (context) => showRequest(context), open),
+    post(FORGOT_PASSWORD, requestLink, open),
+    get(
+      RECOVER_ACCOUNT,
+      async (context) => showChoice(context, context.request.query.get("code") ?? ""),
+      open,
+    ),
+    post(RECOVER_ACCOUNT, choosePassword, open),
   ];
 }
 
-interface Refusal {
-  readonly text: string;
-  readonly status: number;
-}
+const requestForm = declareForm({
+  action: FORGOT_PASSWORD,
+  submit: "Send the link",
+  fields: {
+    email: {
+      label: "E-mail address",
+      type: "email",
+      lengthMax: 254,
+      autoComplete: "email",
+      isTrimmed: true,
+    },
+  },
+});
 
-const statuses: Readonly<Partial<Record<string, number>>> = {
-  invalid_argument: 400,
-  unprocessable: 422,
-  rate_limited: 429,
-};
+const choiceForm = declareForm({
+  action: RECOVER_ACCOUNT,
+  submit: "Set password",
+  fields: {
+    code: { type: "hidden" },
+    password: passwordField("New password", "new-password"),
+    retype: passwordField("New password again", "new-password"),
+  },
+});
 
-async function findRefusal(work: () => Promise<unknown>): Promise<Refusal | undefined> {
-  try {
-    await work();
-    return undefined;
-  } catch (error) {
-    const status = error instanceof AppError ? statuses[error.code] : undefined;
-    if (!(error instanceof AppError) || status === undefined) throw error;
-    return { text: error.message, status };
-  }
-}
+const expected: readonly AppError["code"][] = ["invalid_argument", "unprocessable", "rate_limited"];
 
-function Failure({ failed }: { readonly failed: Refusal | undefined }) {
-  if (failed === undefined) return null;
-  return (
-    <p className="error" role="alert">
-      {failed.text}
-    </p>
+async function requestLink(context: ForgePageContext): Promise<ForgePageAnswer> {
+  const body = requestForm.read(context.form);
+  const refusal = await findRefusal(expected, () =>
+    context.call(requestUserPasswordReset, { body }),
   );
+  return refusal === undefined ? requested : showRequest(context, toFailure(refusal));
 }
 
-function showRequest({ session }: PageContext, failed?: Refusal): PageAnswer {
+async function choosePassword(context: ForgePageContext): Promise<ForgePageAnswer> {
+  const { code: token, password: next, retype } = choiceForm.read(context.form);
+  if (next !== retype) {
+    const text = "The two passwords differ.";
+    return showChoice(context, token, { text, field: "retype", status: 422 });
+  }
+  const refusal = await findRefusal(expected, () =>
+    context.call(confirmUserPasswordReset, { body: { token, new_password: next } }),
+  );
+  return refusal === undefined ? changed : showChoice(context, token, toFailure(refusal));
+}
+
+type Failure<Name extends string = never> = FormFailure<Name> & { readonly status: number };
+
+const toFailure = ({ code, message }: AppError): Failure => ({
+  text: message,
+  status: statusOfCode[code],
+});
+
+function showRequest({ session }: ForgePageContext, failed?: Failure): ForgePageAnswer {
   return {
     kind: "page",
     title: "Forgot your password?",
@@ -99,22 +103,13 @@ function showRequest({ session }: PageContext, failed?: Refusal): PageAnswer {
       <>
         <h1>Forgot your password?</h1>
         <p>Enter the e-mail address of your account. A mail with a link will be sent to it.</p>
-        <Failure failed={failed} />
-        <Form action={FORGOT_PASSWORD} token={session?.formToken} className="stack">
-          <label>
-            E-mail address
-            <input name="email" type="email" required maxLength={254} autoComplete="email" />
-          </label>
-          <div>
-            <button type="submit">Send the link</button>
-          </div>
-        </Form>
+        <requestForm.Form token={session?.formToken} failed={failed} />
       </>
     ),
   };
 }
 
-const requested: PageAnswer = {
+const requested: ForgePageAnswer = {
   kind: "page",
   title: "Forgot your password?",
   body: (
@@ -128,7 +123,11 @@ const requested: PageAnswer = {
   ),
 };
 
-function showChoice({ session }: PageContext, token: string, failed?: Refusal): PageAnswer {
+function showChoice(
+  { session }: ForgePageContext,
+  code: string,
+  failed?: Failure<"retype">,
+): ForgePageAnswer {
   return {
     kind: "page",
     title: "Choose a password",
@@ -136,44 +135,21 @@ function showChoice({ session }: PageContext, token: string, failed?: Refusal): 
     body: (
       <>
         <h1>Choose a password</h1>
-        <Failure failed={failed} />
-        <Form action={RECOVER_ACCOUNT} token={session?.formToken} className="stack">
-          <input type="hidden" name="code" value={token} />
-          {(
-            [
-              ["password", "New password"],
-              ["retype", "New password again"],
-            ] as const
-          ).map(([name, text]) => (
-            <label key={name}>
-              {text}
-              <input
-                name={name}
-                type="password"
-                required
-                maxLength={4096}
-                autoComplete="new-password"
-              />
-            </label>
-          ))}
-          <div>
-            <button type="submit">Set password</button>
-          </div>
-        </Form>
+        <choiceForm.Form token={session?.formToken} values={{ code }} failed={failed} />
         <p className="quiet">All sessions of your account end. Access tokens stay valid.</p>
       </>
     ),
   };
 }
 
-const changed: PageAnswer = {
+const changed: ForgePageAnswer = {
   kind: "page",
   title: "Choose a password",
   body: (
     <>
       <h1>Your password has changed</h1>
       <p>
-        <a href="/user/login">Sign in</a> with it.
+        <a href={SIGN_IN}>Sign in</a> with it.
       </p>
     </>
   ),

@@ -10,26 +10,27 @@ import {
   searchRepositories,
 } from "../../contract/forge/repositories/lists.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
-import { toSignIn } from "./account-pages.tsx";
-import { Form, Pager, Time } from "./elements.tsx";
-import { type PageContext, type PageParams, type PageRoute, toPageNumber, toPath } from "./page.ts";
+import { EmptyState, Facts, Pager, Tabs, Time } from "../../pages/elements.tsx";
+import { Form, SearchForm } from "../../pages/form.tsx";
+import { get, post, toPageNumber, toPath } from "../../pages/page.ts";
+import { type ForgePageContext, type ForgePageRoute, toSignIn } from "./forge-page.ts";
 import { loadAccountActivity, RecentActivity } from "./recent-activity.tsx";
 import { TopicList } from "./repository-head.tsx";
 
 const LIMIT = 30;
-const NOTIFICATIONS = "/notifications";
+export const NOTIFICATIONS = "/notifications";
 
 /** The start page, users and organizations, and the inbox. */
-export function peoplePages(): PageRoute[] {
+export function peoplePages(): ForgePageRoute[] {
   return [
-    { method: "GET", path: "/", run: showStart },
-    { method: "GET", path: NOTIFICATIONS, run: showInbox },
-    { method: "POST", path: NOTIFICATIONS, run: markInbox },
-    { method: "GET", path: "/:username", run: showAccount },
+    get("/", showStart),
+    get(NOTIFICATIONS, showInbox),
+    post(NOTIFICATIONS, markInbox),
+    get("/:username", showAccount),
   ];
 }
 
-async function showStart({ call, request, instanceName }: PageContext) {
+async function showStart({ call, request, instanceName }: ForgePageContext) {
   const page = toPageNumber(request);
   const q = request.query.get("q") ?? "";
   const topic = request.query.get("topic") ?? "";
@@ -42,10 +43,7 @@ async function showStart({ call, request, instanceName }: PageContext) {
     body: (
       <>
         <h1>{`Repositories of ${instanceName}`}</h1>
-        <form method="get" className="row" role="search">
-          <input name="q" defaultValue={q} maxLength={200} aria-label="Search repositories" />
-          <button type="submit">Search</button>
-        </form>
+        <SearchForm label="Search repositories" query={q} />
         <RepositoryList repositories={body.data} />
         <Pager page={page} limit={LIMIT} total={total} query={request.query} />
       </>
@@ -54,7 +52,7 @@ async function showStart({ call, request, instanceName }: PageContext) {
 }
 
 function RepositoryList({ repositories }: { repositories: readonly WireRepository[] }) {
-  if (repositories.length === 0) return <p className="quiet">No repositories.</p>;
+  if (repositories.length === 0) return <EmptyState>No repositories.</EmptyState>;
   return (
     <ul className="list">
       {repositories.map((repository) => (
@@ -72,9 +70,8 @@ function RepositoryList({ repositories }: { repositories: readonly WireRepositor
   );
 }
 
-async function showAccount(context: PageContext, params: PageParams) {
+async function showAccount(context: ForgePageContext, { username }: { readonly username: string }) {
   const { call, request } = context;
-  const { username = "" } = params;
   const account = await findAccount(context, username);
   const page = toPageNumber(request);
   const window = { page: String(page), limit: String(LIMIT) };
@@ -91,32 +88,28 @@ async function showAccount(context: PageContext, params: PageParams) {
         <h1>{account.name}</h1>
         {account.fullName === "" ? null : <p>{account.fullName}</p>}
         {account.description === "" ? null : <p>{account.description}</p>}
-        <dl>
-          <dt>Kind</dt>
-          <dd>{account.kind}</dd>
-          {account.location === "" ? null : (
-            <>
-              <dt>Location</dt>
-              <dd>{account.location}</dd>
-            </>
-          )}
-          {/^https?:\/\//.test(account.website) ? (
-            <>
-              <dt>Website</dt>
-              <dd>
+        <Facts
+          rows={[
+            ["Kind", account.kind],
+            ["Location", account.location],
+            [
+              "Website",
+              /^https?:\/\//.test(account.website) ? (
                 <a href={account.website} rel="nofollow noopener">
                   {account.website}
                 </a>
-              </dd>
-            </>
-          ) : null}
-        </dl>
-        <nav className="tabs" aria-label="Owner">
-          <a href={toPath(account.name)} aria-current="page">
-            Repositories
-          </a>
-          <a href={toPath(account.name, "-", "packages")}>Packages</a>
-        </nav>
+              ) : undefined,
+            ],
+          ]}
+        />
+        <Tabs
+          label="Owner"
+          tabs={[
+            { key: "repositories", text: "Repositories", href: toPath(account.name) },
+            { key: "packages", text: "Packages", href: toPath(account.name, "-", "packages") },
+          ]}
+          current="repositories"
+        />
         <RepositoryList repositories={repositories} />
         <Pager page={page} limit={LIMIT} total={total} query={request.query} />
         <RecentActivity activities={activities} isOfOneRepository={false} />
@@ -126,7 +119,7 @@ async function showAccount(context: PageContext, params: PageParams) {
 }
 
 /** The account as a user. The additional fields of an organization come from another operation. */
-async function findAccount({ call }: PageContext, username: string) {
+async function findAccount({ call }: ForgePageContext, username: string) {
   const { body: user } = await call(getUser, { params: { username } });
   const shown = {
     name: user.login,
@@ -148,7 +141,7 @@ async function findAccount({ call }: PageContext, username: string) {
 const isNotFound = (error: unknown) =>
   error instanceof Error && "code" in error && error.code === "not_found";
 
-async function showInbox({ call, request, session }: PageContext) {
+async function showInbox({ call, request, session }: ForgePageContext) {
   if (session === undefined) return toSignIn(NOTIFICATIONS);
   const page = toPageNumber(request);
   const all = request.query.get("all") === "true";
@@ -160,16 +153,16 @@ async function showInbox({ call, request, session }: PageContext) {
     body: (
       <>
         <h1>Notifications</h1>
-        <nav className="tabs" aria-label="Which">
-          <a href="?" aria-current={all ? undefined : "page"}>
-            Unread and pinned
-          </a>
-          <a href="?all=true" aria-current={all ? "page" : undefined}>
-            All
-          </a>
-        </nav>
+        <Tabs
+          label="Which"
+          tabs={[
+            { key: "unread", text: "Unread and pinned", href: "?" },
+            { key: "all", text: "All", href: "?all=true" },
+          ]}
+          current={all ? "all" : "unread"}
+        />
         {threads.length === 0 ? (
-          <p className="quiet">Nothing to read.</p>
+          <EmptyState>Nothing to read.</EmptyState>
         ) : (
           <>
             <Form action={NOTIFICATIONS} token={session.formToken} className="inline">
@@ -218,7 +211,7 @@ function toTarget(address: string): string {
   return `${pathname}${hash}`;
 }
 
-async function markInbox({ call, session, form }: PageContext) {
+async function markInbox({ call, session, form }: ForgePageContext) {
   if (session === undefined) return toSignIn(NOTIFICATIONS);
   const id = form.get("id");
   if (id === null) {

@@ -8,10 +8,14 @@ import type { WireRepository } from "../../contract/forge/repositories/repositor
 import { isRefName } from "../../contract/forge/repositories/rules.ts";
 import { AppError } from "../../errors.ts";
 import { notFound } from "../refusals.ts";
-import { type PageContext, type PageParams, toFolderPath, toPath } from "./page.ts";
+import { toFolderPath, toPath } from "../../pages/page.ts";
+import { type ForgePageContext, type RepositoryParams } from "./forge-page.ts";
 
 /** Maximum number of segments of a branch name that is searched in an address. */
 const REF_SEGMENTS_MAX = 8;
+
+/** The parameters of an address that names a place. */
+export type PlaceParams = RepositoryParams & { readonly kind: string; readonly rest: string };
 
 /** A place in a repository: a branch, a tag or a commit, and a path below it. */
 export interface Place {
@@ -24,8 +28,8 @@ export interface Place {
  * Splits the rest of an address after the branch or tag at its beginning; refs cannot contain each other. Does not look
  * up a single segment, because the reading operation refuses a missing ref.
  */
-export async function findPlace(context: PageContext, params: PageParams): Promise<Place> {
-  const { kind = "", rest = "" } = params;
+export async function findPlace(context: ForgePageContext, params: PlaceParams): Promise<Place> {
+  const { kind, rest } = params;
   const segments = rest.split("/").filter((segment) => segment !== "");
   const [first] = segments;
   if (!["branch", "tag", "commit"].includes(kind) || first === undefined) throw notFound();
@@ -44,11 +48,11 @@ export async function findPlace(context: PageContext, params: PageParams): Promi
 }
 
 async function hasRef(
-  { call }: PageContext,
-  params: PageParams,
+  { call }: ForgePageContext,
+  params: RepositoryParams,
   place: Pick<Place, "kind" | "ref">,
 ): Promise<boolean> {
-  const { owner = "", repo = "" } = params;
+  const { owner, repo } = params;
   const query = { stat: "false", files: "false", verification: "false" };
   try {
     await call(getCommit, { params: { owner, repo, sha: toRef(place) }, query });
@@ -72,8 +76,8 @@ export const isMissing = (error: unknown) =>
 
 /** Returns the file or folder at a place, without the content of files. */
 export async function readPlace(
-  { call }: PageContext,
-  { owner = "", repo = "" }: PageParams,
+  { call }: ForgePageContext,
+  { owner, repo }: RepositoryParams,
   place: Place,
 ): Promise<WireContentsExt> {
   const query = { ref: toRef(place) };

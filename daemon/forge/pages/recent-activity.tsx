@@ -6,8 +6,10 @@ import {
 } from "../../contract/forge/activities.ts";
 import { describeActivity } from "../../contract/forge/activity-text.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
-import { Time, UserLink } from "./elements.tsx";
-import { type PageContext, toPath } from "./page.ts";
+import { UserLink } from "./elements.tsx";
+import { Time } from "../../pages/elements.tsx";
+import { toPath } from "../../pages/page.ts";
+import { type ForgePageContext } from "./forge-page.ts";
 
 /** Maximum number of activities in the section; the API has all of them. */
 const query = { limit: "10" };
@@ -18,7 +20,7 @@ const ID_CHARACTERS = 10;
 
 /** Loads the activities of an account, or for an organization those in its repositories. */
 export async function loadAccountActivity(
-  { call }: PageContext,
+  { call }: ForgePageContext,
   { name, kind }: { readonly name: string; readonly kind: string },
 ): Promise<readonly WireActivity[]> {
   if (kind === "organization")
@@ -29,7 +31,7 @@ export async function loadAccountActivity(
 
 /** Loads the activities in a repository. */
 export async function loadRepositoryActivity(
-  { call }: PageContext,
+  { call }: ForgePageContext,
   { owner, name }: WireRepository,
 ): Promise<readonly WireActivity[]> {
   const params = { owner: owner.login, repo: name };

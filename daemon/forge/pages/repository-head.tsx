@@ -1,12 +1,17 @@
+import { Tabs } from "../../pages/elements.tsx";
 import {
   getRepository,
   type WireRepository,
 } from "../../contract/forge/repositories/repositories.ts";
-import { type PageContext, type PageParams, toPath } from "./page.ts";
+import { toFolderPath, toPath } from "../../pages/page.ts";
+import { type ForgePageContext, type RepositoryParams } from "./forge-page.ts";
 
 /** Loads the repository of a page. Throws `not_found` when the caller may not read it. */
-export async function loadHead({ call }: PageContext, params: PageParams): Promise<WireRepository> {
-  const { owner = "", repo = "" } = params;
+export async function loadHead(
+  { call }: ForgePageContext,
+  params: RepositoryParams,
+): Promise<WireRepository> {
+  const { owner, repo } = params;
   return (await call(getRepository, { params: { owner, repo } })).body;
 }
 
@@ -42,15 +47,11 @@ export function RepositoryHead({
   const { owner, name, default_branch: branch } = repository;
   const home = toPath(owner.login, name);
   const tabs = [
-    ["files", "Files", home],
-    [
-      "commits",
-      "Commits",
-      `${home}/commits/branch/${branch.split("/").map(encodeURIComponent).join("/")}`,
-    ],
-    ["branches", "Branches", `${home}/branches`],
-    ["issues", "Issues", `${home}/issues`],
-    ["runs", "Runs", `${home}/actions`],
+    { key: "files", text: "Files", href: home },
+    { key: "commits", text: "Commits", href: `${home}/commits/branch/${toFolderPath(branch)}` },
+    { key: "branches", text: "Branches", href: `${home}/branches` },
+    { key: "issues", text: "Issues", href: `${home}/issues` },
+    { key: "runs", text: "Runs", href: `${home}/actions` },
   ] as const;
   const isShown = {
     files: readsCode(repository),
@@ -68,15 +69,7 @@ export function RepositoryHead({
       </h1>
       {repository.description === "" ? null : <p>{repository.description}</p>}
       <TopicList topics={repository.topics} />
-      <nav className="tabs" aria-label="Repository">
-        {tabs
-          .filter(([key]) => isShown[key])
-          .map(([key, text, to]) => (
-            <a key={key} href={to} aria-current={key === current ? "page" : undefined}>
-              {text}
-            </a>
-          ))}
-      </nav>
+      <Tabs label="Repository" tabs={tabs.filter(({ key }) => isShown[key])} current={current} />
     </>
   );
 }

@@ -14,10 +14,20 @@ import {
 } from "../../contract/forge/actions/repository-actions.ts";
 import type { WireRun } from "../../contract/forge/actions/shapes.ts";
 import { notFound } from "../refusals.ts";
-import { Pager, Rendered, State, Time, toBytesText, UserLink } from "./elements.tsx";
-import { toBasePath } from "./layout.tsx";
-import { type PageContext, type PageParams, type PageRoute, toPageNumber, toPath } from "./page.ts";
-import { readText } from "./read-text.ts";
+import { UserLink } from "./elements.tsx";
+import {
+  EmptyState,
+  Facts,
+  Pager,
+  Rendered,
+  State,
+  Time,
+  toBytesText,
+} from "../../pages/elements.tsx";
+import { toBasePath } from "../../pages/document.tsx";
+import { get, toPageNumber, toPath } from "../../pages/page.ts";
+import { type ForgePageContext, type ForgePageRoute, type RepositoryParams } from "./forge-page.ts";
+import { readText } from "../../pages/operations.ts";
 import { loadHead, RepositoryHead } from "./repository-head.tsx";
 
 /** Maximum part at the end of a log that a page shows. */
@@ -29,20 +39,16 @@ const ARTIFACTS_MAX = 50;
 const RUNS_LIMIT = 30;
 
 /** Runs of workflows with their jobs and artifacts. */
-export function runPages(): PageRoute[] {
+export function runPages(): ForgePageRoute[] {
   return [
-    { method: "GET", path: "/:owner/:repo/actions", run: showRuns },
-    { method: "GET", path: "/:owner/:repo/actions/runs/:run", run: showRun },
-    { method: "GET", path: "/:owner/:repo/actions/runs/:run/jobs/:job", run: showJob },
-    {
-      method: "GET",
-      path: "/:owner/:repo/actions/runs/:run/artifacts/:artifact_id",
-      run: sendArtifact,
-    },
+    get("/:owner/:repo/actions", showRuns),
+    get("/:owner/:repo/actions/runs/:run", showRun),
+    get("/:owner/:repo/actions/runs/:run/jobs/:job", showJob),
+    get("/:owner/:repo/actions/runs/:run/artifacts/:artifact_id", sendArtifact),
   ];
 }
 
-async function showRuns(context: PageContext, params: PageParams) {
+async function showRuns(context: ForgePageContext, params: RepositoryParams) {
   const { call, request } = context;
   const repository = await loadHead(context, params);
   const page = toPageNumber(request);
@@ -50,7 +56,7 @@ async function showRuns(context: PageContext, params: PageParams) {
     params,
     query: { page: String(page), limit: String(RUNS_LIMIT) },
   });
-  const home = toPath(params["owner"] ?? "", params["repo"] ?? "");
+  const home = toPath(params.owner, params.repo);
   return {
     kind: "page",
     title: `Runs in ${repository.full_name}`,
@@ -58,7 +64,7 @@ async function showRuns(context: PageContext, params: PageParams) {
       <>
         <RepositoryHead repository={repository} current="runs" />
         {body.workflow_runs.length === 0 ? (
-          <p className="quiet">No runs. Workflows in .gitea/workflows start them.</p>
+          <EmptyState>No runs. Workflows in .gitea/workflows start them.</EmptyState>
         ) : (
           <ul className="list">
             {body.workflow_runs.map((run) => (
@@ -84,7 +90,7 @@ async function showRuns(context: PageContext, params: PageParams) {
 /** On the wire, a run that has not started has the year 1970. */
 const hasStarted = ({ started_at: at }: WireRun) => !at.startsWith("1970-");
 
-async function showRun(context: PageContext, params: PageParams) {
+async function showRun(context: ForgePageContext, params: RepositoryParams) {
   const { call, render } = context;
   const repository = await loadHead(context, params);
   const { body: run } = await call(getRun, { params });
@@ -93,7 +99,7 @@ async function showRun(context: PageContext, params: PageParams) {
     params,
     query: { limit: String(ARTIFACTS_MAX) },
   });
-  const home = toPath(params["owner"] ?? "", params["repo"] ?? "");
+  const home = toPath(params.owner, params.repo);
   const summary = await readText(call, getRunSummary, { params }, SUMMARY_BYTES_MAX);
   const html =
     summary.text === ""
@@ -106,32 +112,21 @@ async function showRun(context: PageContext, params: PageParams) {
       <>
         <RepositoryHead repository={repository} current="runs" />
         <h2>{run.display_title}</h2>
-        <dl>
-          <dt>State</dt>
-          <dd>
-            <State word={run.conclusion ?? run.status} />
-          </dd>
-          {run.error === undefined ? null : (
-            <>
-              <dt>Error</dt>
-              <dd>{run.error}</dd>
-            </>
-          )}
-          <dt>Workflow</dt>
-          <dd>{run.path}</dd>
-          <dt>Event</dt>
-          <dd>{run.event}</dd>
-          <dt>Commit</dt>
-          <dd>
-            <a href={`${home}/commit/${encodeURIComponent(run.head_sha)}`}>
-              <code>{run.head_sha.slice(0, 10)}</code>
-            </a>
-          </dd>
-          <dt>Started by</dt>
-          <dd>
-            <UserLink user={run.actor} />
-          </dd>
-        </dl>
+        <Facts
+          rows={[
+            ["State", <State key="state" word={run.conclusion ?? run.status} />],
+            ["Error", run.error],
+            ["Workflow", run.path],
+            ["Event", run.event],
+            [
+              "Commit",
+              <a key="commit" href={`${home}/commit/${encodeURIComponent(run.head_sha)}`}>
+                <code>{run.head_sha.slice(0, 10)}</code>
+              </a>,
+            ],
+            ["Started by", <UserLink key="actor" user={run.actor} />],
+          ]}
+        />
         <h2>Jobs</h2>
         <ul className="list">
           {jobs.jobs.map((job) => (
@@ -195,19 +190,22 @@ function ArtifactList({
 
 /** Redirects to the download address of the artifact, as a path, so that it works at every address of the server. */
 async function sendArtifact(
-  { call, urls }: PageContext,
-  { owner = "", repo = "", artifact_id = "" }: PageParams,
+  { call, publicUrl }: ForgePageContext,
+  { owner, repo, artifact_id }: RepositoryParams & { readonly artifact_id: string },
 ) {
   const { headers } = await call(openArtifact, { params: { owner, repo, artifact_id } });
   const { pathname, search } = new URL(headers?.["Location"] ?? "");
-  const path = pathname.slice(toBasePath(urls).length);
+  const path = pathname.slice(toBasePath(publicUrl).length);
   return { kind: "redirect", to: `${path}${search}` } as const;
 }
 
-async function showJob(context: PageContext, params: PageParams) {
+async function showJob(
+  context: ForgePageContext,
+  params: RepositoryParams & { readonly job: string },
+) {
   const { call } = context;
   const repository = await loadHead(context, params);
-  const { owner = "", repo = "", job: id = "" } = params;
+  const { owner, repo, job: id } = params;
   const { body: run } = await call(getRun, { params });
   const { body: job } = await call(getJob, { params: { owner, repo, job_id: id } });
   if (job.run_id !== run.id) throw notFound();

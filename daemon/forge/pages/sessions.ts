@@ -9,30 +9,22 @@ import {
 } from "../../../storage/tables/forge/accounts/web-sessions.ts";
 import { AppError } from "../../errors.ts";
 import type { ServerRequest } from "../../http/handle.ts";
+import { createSecret, toSession, toSessionId } from "../../pages/sessions.ts";
 import type { OwnPassword } from "../accounts/own-password.service.ts";
 import type { Authentication } from "../accounts/authentication.ts";
 import type { ForgeCaller } from "../caller.ts";
+import type { ForgeSession } from "./forge-page.ts";
 
 const DAY_MS = 24 * 3_600_000;
 /** Lifetime of a session. */
 export const SESSION_MS = 14 * DAY_MS;
 /** Maximum number of sessions of one user: a new one ends the oldest. */
 const SESSIONS_MAX = 20;
-const SECRET_BYTES = 32;
-
-/** A signed-in browser. */
-export interface Session {
-  /** The value of the cookie. */
-  readonly secret: string;
-  /** The token in the forms of this session's pages, against cross-site requests. */
-  readonly formToken: string;
-  readonly caller: ForgeCaller;
-}
 
 /** Browser sessions of the pages. */
 export interface Sessions {
   /** Returns the session of a cookie; undefined when it is unknown or expired, or when the account may not sign in. */
-  find(secret: string): Promise<Session | undefined>;
+  find(secret: string): Promise<ForgeSession | undefined>;
   /**
    * Signs in by name or e-mail address, password and, if the account has a second factor, a code. Throws
    * `invalid_credentials` if one of them is wrong, `forbidden` for an account that may not sign in, `rate_limited`.
@@ -40,15 +32,15 @@ export interface Sessions {
   signIn(
     request: ServerRequest,
     credentials: { readonly name: string; readonly password: string; readonly code: string },
-  ): Promise<Session>;
+  ): Promise<ForgeSession>;
   /** Ends a session. Idempotent. */
-  signOut(session: Session): Promise<void>;
+  signOut(session: ForgeSession): Promise<void>;
   /** Changes the password and ends all sessions of the user; returns a new one. Throws as `OwnPassword.change`. */
   changePassword(
-    session: Session,
+    session: ForgeSession,
     passwords: { readonly current: string; readonly next: string },
     address: string,
-  ): Promise<Session>;
+  ): Promise<ForgeSession>;
   /** Deletes expired sessions. Returns how many. */
   deleteExpired(): Promise<number>;
 }
@@ -65,11 +57,11 @@ export function createSessions(deps: SessionsDeps): Sessions {
   const { db, clock, random, authentication, ownPassword } = deps;
   return {
     async find(secret) {
-      const found = await findWebSession(db, toId(secret));
+      const found = await findWebSession(db, toSessionId(secret));
       if (found === undefined || found.expiresAt <= clock()) return undefined;
       const user = await findUserById(db, found.userId);
       if (user === undefined || !user.isActive || user.prohibitLogin) return undefined;
-      return toMark(user) === found.passwordMark ? toSession(secret, user) : undefined;
+      return toMark(user) === found.passwordMark ? toSession(secret, toCaller(user)) : undefined;
     },
 
     async signIn(request, { name, password, code }) {
@@ -88,7 +80,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       return begin(caller.user);
     },
 
-    signOut: ({ secret }) => deleteWebSession(db, toId(secret)),
+    signOut: ({ secret }) => deleteWebSession(db, toSessionId(secret)),
 
     async changePassword({ caller }, passwords, address) {
       await ownPassword.change(caller, passwords, address);
@@ -100,28 +92,24 @@ export function createSessions(deps: SessionsDeps): Sessions {
     deleteExpired: () => deleteExpiredWebSessions(db, clock()),
   };
 
-  async function begin(user: ForgeUser): Promise<Session> {
-    const secret = Buffer.from(random(SECRET_BYTES)).toString("base64url");
+  async function begin(user: ForgeUser): Promise<ForgeSession> {
+    const secret = createSecret(random);
     const session = {
-      id: toId(secret),
+      id: toSessionId(secret),
       userId: user.id,
       passwordMark: toMark(user),
       expiresAt: clock() + SESSION_MS,
     };
     await db.transaction((tx) => insertWebSession(tx, session, SESSIONS_MAX));
-    return toSession(secret, user);
+    return toSession(secret, toCaller(user));
   }
 }
 
-function toSession(secret: string, user: ForgeUser): Session {
-  return {
-    secret,
-    formToken: hash("sha256", `form\n${secret}`, "base64url"),
-    caller: { user, actor: user, method: "basic_password", scope: undefined },
-  };
-}
-
-/** Hashes the secret, so that the database contains no valid cookie. */
-const toId = (secret: string): string => hash("sha256", `session\n${secret}`, "hex");
+const toCaller = (user: ForgeUser): ForgeCaller => ({
+  user,
+  actor: user,
+  method: "basic_password",
+  scope: undefined,
+});
 
 const toMark = ({ passwordHash }: ForgeUser): string => hash("sha256", passwordHash, "hex");

@@ -2,23 +2,25 @@ import { getUser } from "../../contract/forge/accounts/users.ts";
 import type { ServerRequest } from "../../http/handle.ts";
 import type { PublicKeys } from "../accounts/keys.service.ts";
 import { type ForgeUrls, toUrl } from "../urls.ts";
-import type { PageAnswer, PageContext, PageParams, PageRoute } from "./page.ts";
+import { get } from "../../pages/page.ts";
+import { type ForgePageContext, type ForgePageRoute, type ForgePageAnswer } from "./forge-page.ts";
+
+interface AccountParams {
+  readonly username: string;
+}
 
 /** The keys of a user as plain text, at the addresses that tools such as `ssh-import-id` read. */
-export function keyPages(keys: Pick<PublicKeys, "listLines">): PageRoute[] {
-  const showKeys = async ({ call }: PageContext, { username = "" }: PageParams) => {
+export function keyPages(keys: Pick<PublicKeys, "listLines">): ForgePageRoute[] {
+  const showKeys = async ({ call }: ForgePageContext, { username }: AccountParams) => {
     // The API authorizes the caller to see the user.
     await call(getUser, { params: { username } });
     const lines = await keys.listLines(username);
     return toText(lines.map((line) => `${line}\n`).join(""));
   };
-  return [
-    { method: "GET", path: "/:username.keys", run: showKeys },
-    { method: "GET", path: "/:username.gpg", run: showNoGpgKeys },
-  ];
+  return [get("/:username.keys", showKeys), get("/:username.gpg", showNoGpgKeys)];
 }
 
-async function showNoGpgKeys({ call }: PageContext, { username = "" }: PageParams) {
+async function showNoGpgKeys({ call }: ForgePageContext, { username }: AccountParams) {
   await call(getUser, { params: { username } });
   return toText(NO_GPG_KEYS);
 }
@@ -47,7 +49,7 @@ export function answerGoCommand(
   { method, query }: Pick<ServerRequest, "method" | "query">,
   path: string,
   urls: ForgeUrls,
-): PageAnswer | undefined {
+): ForgePageAnswer | undefined {
   if (method !== "GET" || query.get("go-get") !== "1") return undefined;
   const [, owner = "", name = ""] = path.split("/");
   const repository = name.replace(/\.git$/, "");

@@ -2,7 +2,7 @@ import {
   createOauthConfirmPage,
   createOauthPage,
   type OauthOutcome,
-} from "../../pages/oauth-pages.ts";
+} from "../../pages/oauth-pages.tsx";
 import type { BoundSignIn } from "./authorization.service.ts";
 
 export function toStartReply({
@@ -19,9 +19,9 @@ export function toStartReply({
 }
 
 /** The redirect to the vendor with the cookie that binds the sign-in to this browser. */
-export function toOpenedReply(bound: BoundSignIn | undefined) {
+export async function toOpenedReply(bound: BoundSignIn | undefined) {
   if (bound === undefined) {
-    const page = createOauthPage({ kind: "expired", providerName: "Your storage" });
+    const page = await createOauthPage({ kind: "expired", providerName: "Your storage" });
     return { status: 400, body: page.html, headers: page.headers } as const;
   }
   const { name, value, path, isSecure, maxAgeSeconds } = bound.cookie;
@@ -35,9 +35,10 @@ export function toOpenedReply(bound: BoundSignIn | undefined) {
 }
 
 /** The final page of a sign-in, or the one with the button that connects. It shows nothing from the address. */
-export function toCallbackReply(outcome: OauthOutcome) {
+export async function toCallbackReply(outcome: OauthOutcome) {
   const isGood = outcome.kind === "connected" || outcome.kind === "confirm";
-  const page =
-    outcome.kind === "confirm" ? createOauthConfirmPage(outcome) : createOauthPage(outcome);
+  const page = await (outcome.kind === "confirm"
+    ? createOauthConfirmPage(outcome)
+    : createOauthPage(outcome));
   return { status: isGood ? 200 : 400, body: page.html, headers: page.headers } as const;
 }

@@ -1,16 +1,16 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { surfaceOf } from "../../contract/api-of.ts";
-import type { RequestReport } from "../../http/bind.ts";
-import type { BodyBudgets } from "../../http/body-memory.ts";
-import { createByteSender } from "../../http/bytes.ts";
-import type { BytesAnswer, ServerRequest } from "../../http/handle.ts";
-import { writeAnswer } from "../../http/replies.ts";
-import { closeAfterUnreadBody, readWholeBody } from "../../http/request-body.ts";
-import type { PartHandler } from "../../http/server.ts";
+import { surfaceOf } from "../contract/api-of.ts";
+import type { RequestReport } from "../http/bind.ts";
+import type { BodyBudgets } from "../http/body-memory.ts";
+import { createByteSender } from "../http/bytes.ts";
+import type { BytesAnswer, ServerRequest } from "../http/handle.ts";
+import { writeAnswer } from "../http/replies.ts";
+import { closeAfterUnreadBody, readWholeBody } from "../http/request-body.ts";
+import type { PartHandler } from "../http/server.ts";
 import type { AnswerPage } from "./page-handler.ts";
 
 /**
- * Returns whether a request is for a page of the forge: any address that is neither an API's nor a page of its own. The
+ * Returns whether a request is for a page: any address that is neither an API's nor a page of its own. The
  * start page shows repositories to browsers only.
  */
 export function isPage(
@@ -24,14 +24,17 @@ export function isPage(
 
 const wantsHtml = (accept = ""): boolean => accept.includes("text/html");
 
-/** Serves pages; a client that wants no HTML gets a plain text for an unknown address. */
+/** Serves the pages of a site; a client that wants no HTML gets a plain text for an unknown address. */
 export function createPageServer({
+  siteName,
   answerPage,
   toServerRequest,
   bodies,
   addressKey,
   report,
 }: {
+  /** Names the site in the log. */
+  readonly siteName: string;
   readonly answerPage: AnswerPage;
   readonly toServerRequest: (message: IncomingMessage, response: ServerResponse) => ServerRequest;
   readonly bodies: BodyBudgets;
@@ -50,7 +53,7 @@ export function createPageServer({
     memory.release();
     if (response.destroyed) {
       if (typeof page.body === "object") page.body.bytes.release?.();
-      report({ request, route: "forge.pages", status: page.status, error: undefined });
+      report({ request, route: siteName, status: page.status, error: undefined });
       return;
     }
     closeAfterUnreadBody(message, response);
@@ -62,7 +65,7 @@ export function createPageServer({
     const body = isPlain ? "404 page not found\n" : page.body;
     const headers = { ...page.headers, "X-Request-Id": request.id, ...(isPlain ? PLAIN : {}) };
     writeAnswer(response, page.status, headers, body, "");
-    report({ request, route: "forge.pages", status: page.status, error: undefined });
+    report({ request, route: siteName, status: page.status, error: undefined });
   }
 
   async function sendFile(
@@ -74,10 +77,10 @@ export function createPageServer({
     const headers = { ...common, ...answer.headers, "X-Request-Id": request.id };
     try {
       const status = await sendBytes(request, response, { ...answer, headers });
-      report({ request, route: "forge.pages", status, error: undefined });
+      report({ request, route: siteName, status, error: undefined });
     } catch (error) {
       response.destroy();
-      report({ request, route: "forge.pages", status: 500, error });
+      report({ request, route: siteName, status: 500, error });
     }
   }
 }

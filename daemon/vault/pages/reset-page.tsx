@@ -1,5 +1,5 @@
 import { STRENGTH_RULES } from "../../contract/vault/password-rules.ts";
-import { createPage, escapeHtml, type Page } from "./page.ts";
+import { createStandalonePage, type StandalonePage } from "../../pages/standalone-page.tsx";
 
 /** Path of reset links below the frontend's address. */
 export const RESET_PAGE_PATH = "/password-reset/confirm";
@@ -8,39 +8,88 @@ export const RESET_PAGE_PATH = "/password-reset/confirm";
  * The page that a reset link opens: it takes a password twice, shows which rules it meets, and hands it to the API
  * with the token of the link. The token is removed from the address bar at once and sent to the API only.
  */
-export function createResetPage(instanceName: string): Page {
-  const rules = STRENGTH_RULES.map(
-    ({ wish }) => `<li data-met="no">${escapeHtml(wish)}<span hidden>, met</span></li>`,
-  );
-  return createPage({
+export async function createResetPage(instanceName: string): Promise<StandalonePage> {
+  return createStandalonePage({
     title: `Choose a password: ${instanceName}`,
     script: SCRIPT,
-    body: `<h1>Choose a password for ${escapeHtml(instanceName)}</h1>
-<noscript><p>This page needs JavaScript to hand your password over. Without it, use the command line: <code>croft vault password confirm</code></p></noscript>
-<p id="done" role="status" tabindex="-1" hidden></p>
-<form id="form" method="post" action="../api/auth/password-reset/confirm" novalidate>
-<label for="password">New password</label>
-<input id="password" name="new_password" type="password" autocomplete="new-password" required aria-describedby="rules problem">
-<div id="rules"><ul aria-label="A password has">
-${rules.join("\n")}
-</ul></div>
-<label for="again">New password again</label>
-<input id="again" type="password" autocomplete="new-password" required aria-describedby="problem">
-<label class="check"><input id="show" type="checkbox"> Show passwords</label>
-<p id="problem" role="alert"></p>
-<button id="send" type="submit" disabled>Set password</button>
-</form>`,
+    body: (
+      <>
+        <h1>{`Choose a password for ${instanceName}`}</h1>
+        <noscript>
+          <p>
+            This page needs JavaScript to hand your password over. Without it, use the command line:{" "}
+            <code>croft vault password confirm</code>
+          </p>
+        </noscript>
+        <p id="done" className="success" role="status" tabIndex={-1} hidden />
+        <form
+          id="form"
+          className="stack"
+          method="post"
+          action="../api/auth/password-reset/confirm"
+          noValidate
+        >
+          <label>
+            New password
+            <input
+              id="password"
+              name="new_password"
+              type="password"
+              autoComplete="new-password"
+              required
+              aria-describedby="rules problem"
+            />
+          </label>
+          <div id="rules">
+            <ul className="rules" aria-label="A password has">
+              {STRENGTH_RULES.map(({ wish }) => (
+                <li key={wish} data-met="no">
+                  {wish}
+                  <span hidden>, met</span>
+                </li>
+              ))}
+            </ul>
+          </div>
+          <label>
+            New password again
+            <input
+              id="again"
+              type="password"
+              autoComplete="new-password"
+              required
+              aria-describedby="problem"
+            />
+          </label>
+          <label className="check">
+            <input id="show" type="checkbox" /> Show passwords
+          </label>
+          <p id="problem" className="error" role="alert" />
+          <div>
+            <button id="send" type="submit" className="primary" disabled>
+              Set password
+            </button>
+          </div>
+        </form>
+      </>
+    ),
   });
 }
 
 /** The page of a link that was used, has expired or was replaced by a newer one. */
-export function createSpentPage(instanceName: string): Page {
-  return createPage({
+export async function createSpentPage(instanceName: string): Promise<StandalonePage> {
+  return createStandalonePage({
     title: `Choose a password: ${instanceName}`,
     // The address bar and the history must not keep the token.
     script: `history.replaceState(null, "", location.pathname);`,
-    body: `<h1>This link no longer works</h1>
-<p>It was used, has expired, or a newer one was sent. Ask for another one: <code>croft vault password reset --email ADDRESS</code></p>`,
+    body: (
+      <>
+        <h1>This link no longer works</h1>
+        <p>
+          It was used, has expired, or a newer one was sent. Ask for another one:{" "}
+          <code>croft vault password reset --email ADDRESS</code>
+        </p>
+      </>
+    ),
   });
 }
 

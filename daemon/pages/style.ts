@@ -82,9 +82,21 @@ input, textarea, button { font: inherit; color: inherit; background: var(--back)
 input[type=checkbox] { width: auto; }
 textarea { min-height: 7rem; }
 button { width: auto; background: var(--raised); cursor: pointer; min-height: 2rem; }
+button.primary { background: var(--link); border-color: var(--link); color: var(--back); font-weight: 600; padding: .5rem 1rem; }
+button:disabled { opacity: .6; cursor: default; }
 button.link { border: 0; background: none; padding: 0; color: var(--link); text-decoration: underline; }
 .row input { width: auto; flex: 1; min-width: 10rem; }
 .error { border: 1px solid var(--bad); color: var(--bad); border-radius: .4rem; padding: .6rem .8rem; }
+.error:empty { display: none; }
+.narrow { max-width: 28rem; margin: 8vh auto 0; }
+.narrow h1 { font-size: 1.4rem; margin-bottom: 1rem; }
+label.check { display: flex; gap: .5rem; align-items: center; font-weight: 400; }
+.rules { margin: 0; padding: 0; list-style: none; color: var(--quiet); }
+.rules li::before { content: "\u25cb\u00a0"; }
+.rules [data-met=yes] { color: var(--good); }
+.rules [data-met=yes]::before { content: "\u2713\u00a0"; }
+.success { color: var(--good); font-weight: 600; }
+[hidden] { display: none !important; }
 .pager { display: flex; gap: 1rem; margin: 1rem 0; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; }
 dt { color: var(--quiet); }

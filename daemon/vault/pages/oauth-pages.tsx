@@ -1,4 +1,6 @@
-import { createPage, escapeHtml, type Page } from "./page.ts";
+// daemon/vault/pages: the pages of the vault that people open in a browser: choosing a password, and returning from a vendor's
+// sign-in. daemon/pages has the kit.
+import { createStandalonePage, type StandalonePage } from "../../pages/standalone-page.tsx";
 
 /** A sign-in with working credentials that waits for the user's confirmation. */
 export interface OauthConfirm {
@@ -39,38 +41,63 @@ export type OauthEnd =
 export type OauthOutcome = OauthConfirm | OauthEnd;
 
 /** Creates the confirmation page, which names both accounts and connects with its button. */
-export function createOauthConfirmPage(confirm: OauthConfirm): Page {
+export async function createOauthConfirmPage(confirm: OauthConfirm): Promise<StandalonePage> {
   const { providerName, vendorAccount, displayName, handle, isReconnect } = confirm;
-  const strong = (text: string) => `<strong>${escapeHtml(text)}</strong>`;
-  const account = vendorAccount === "" ? "" : ` ${strong(vendorAccount)}`;
-  const sentence = isReconnect
-    ? `The ${escapeHtml(providerName)} account${account} is about to be connected again to the croft account ${strong(handle)}.`
-    : `The ${escapeHtml(providerName)} account${account} is about to be connected to the croft account ${strong(handle)}, as ${strong(displayName)}.`;
   const heading = `Connect ${providerName}?`;
-  const field = (name: string, value: string) =>
-    `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`;
-  return createPage({
+  const hidden = ["state", "token", "grant"] as const;
+  return createStandalonePage({
     title: heading,
     // Browsers send the form of a page without a referrer with the origin "null", which the daemon refuses.
     referrerPolicy: "same-origin",
-    body: `<h1>${escapeHtml(heading)}</h1>
-<p>${sentence}</p>
-<p>Everyone who signs in to ${strong(handle)} can then read, change and delete the files of this storage. Connect only if both accounts are yours. Otherwise close this window: nothing is stored.</p>
-<form method="post" action="callback" enctype="multipart/form-data">
-${field("state", confirm.state)}
-${field("token", confirm.token)}
-${field("grant", confirm.grant)}
-<button type="submit">Connect</button>
-</form>`,
+    body: (
+      <>
+        <h1>{heading}</h1>
+        <p>
+          The {providerName} account
+          {vendorAccount === "" ? null : (
+            <>
+              {" "}
+              <strong>{vendorAccount}</strong>
+            </>
+          )}{" "}
+          is about to be connected {isReconnect ? "again " : ""}to the croft account{" "}
+          <strong>{handle}</strong>
+          {isReconnect ? null : (
+            <>
+              , as <strong>{displayName}</strong>
+            </>
+          )}
+          .
+        </p>
+        <p>
+          Everyone who signs in to <strong>{handle}</strong> can then read, change and delete the
+          files of this storage. Connect only if both accounts are yours. Otherwise close this
+          window: nothing is stored.
+        </p>
+        <form method="post" action="callback" encType="multipart/form-data">
+          {hidden.map((name) => (
+            <input key={name} type="hidden" name={name} value={confirm[name]} />
+          ))}
+          <button type="submit" className="primary">
+            Connect
+          </button>
+        </form>
+      </>
+    ),
   });
 }
 
 /** Creates the final page of a sign-in, which states the next step. */
-export function createOauthPage(outcome: OauthEnd): Page {
+export async function createOauthPage(outcome: OauthEnd): Promise<StandalonePage> {
   const { heading, next } = toWords(outcome);
-  return createPage({
+  return createStandalonePage({
     title: heading,
-    body: `<h1>${escapeHtml(heading)}</h1>\n<p>${escapeHtml(next)}</p>`,
+    body: (
+      <>
+        <h1>{heading}</h1>
+        <p>{next}</p>
+      </>
+    ),
   });
 }
 

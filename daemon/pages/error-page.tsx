@@ -16,8 +16,9 @@ const titles: Readonly<Record<number, string>> = {
 export function toErrorPage(
   status: number,
   message: string | undefined,
-  isSignedIn: boolean,
-): Extract<PageAnswer, { kind: "page" }> {
+  /** The page on which an anonymous caller signs in. */
+  signInPath: string | undefined,
+): Extract<PageAnswer<never>, { kind: "page" }> {
   const title = titles[status] ?? `Error ${status}`;
   const isMissing = status === 404;
   return {
@@ -32,9 +33,9 @@ export function toErrorPage(
             ? "There is no such page, or you may not see it."
             : (message ?? "The server failed. Its log has the details.")}
         </p>
-        {isMissing && !isSignedIn ? (
+        {isMissing && signInPath !== undefined ? (
           <p>
-            <a href="/user/login">Sign in</a> to see private pages.
+            <a href={signInPath}>Sign in</a> to see private pages.
           </p>
         ) : null}
       </>

@@ -1,18 +1,14 @@
 import { addRoute, createRouter, findRoute } from "rou3";
-import { AppError } from "../../errors.ts";
-import type { RateLimiter } from "../../http/bind.ts";
-import type { BytesAnswer, ServerRequest } from "../../http/handle.ts";
-import { statusOfCode, toRefusal } from "../../http/replies.ts";
-import type { ForgeCaller } from "../caller.ts";
-import type { Rendering } from "../../rendering/rendering.service.ts";
-import type { ForgeUrls } from "../urls.ts";
+import { AppError, assertNever } from "../errors.ts";
+import type { RateLimiter } from "../http/bind.ts";
+import type { BytesAnswer, ServerRequest } from "../http/handle.ts";
+import { statusOfCode, toRefusal } from "../http/replies.ts";
+import { renderDocument, toBasePath } from "./document.tsx";
 import { toErrorPage } from "./error-page.tsx";
-import { toBasePath, toDocument } from "./layout.tsx";
-import type { CallOperation } from "./operations.ts";
 import type { PageAnswer, PageContext, PageRoute, RenderText } from "./page.ts";
-import { SESSION_MS, type Session, type Sessions } from "./sessions.ts";
+import { readSessionCookie, type Session, toSetCookie } from "./sessions.ts";
+import type { Site } from "./site.ts";
 import { ICON, ICON_PATH, STYLE, STYLE_PATH } from "./style.ts";
-import { answerGoCommand } from "./tool-pages.ts";
 
 /** A page as it goes to the browser. */
 export interface SentPage {
@@ -21,19 +17,15 @@ export interface SentPage {
   readonly body: string | BytesAnswer | undefined;
 }
 
-export interface PageHandlerDeps {
-  readonly pages: readonly PageRoute[];
-  readonly sessions: Sessions;
-  readonly rendering: Rendering;
-  readonly urls: ForgeUrls;
+export interface PageHandlerDeps<Caller> {
+  readonly site: Site<Caller>;
+  /** The public address of the server, without a trailing slash. */
+  readonly publicUrl: () => string;
   readonly instanceName: string;
-  /** Returns calls of the API's operations on behalf of a request. */
-  readonly operations: (request: ServerRequest, caller: ForgeCaller | undefined) => CallOperation;
   readonly limiter: Pick<RateLimiter, "consume" | "addressKey">;
   readonly reportBug: (error: unknown, request: ServerRequest) => void;
 }
 
-const COOKIE = "croft_session";
 /** A comment of the largest size, percent-encoded. */
 const FORM_BYTES_MAX = 256 * 1024;
 const SIGN_IN_BYTES_MAX = 16 * 1024;
@@ -66,34 +58,39 @@ export type ReadFormBody = (bytesMax: number) => Promise<Buffer>;
 /** Answers a request for a page. Never rejects. */
 export type AnswerPage = (request: ServerRequest, readBody: ReadFormBody) => Promise<SentPage>;
 
-export function createPageHandler(deps: PageHandlerDeps): AnswerPage {
-  const { pages, sessions, rendering, urls, instanceName, limiter } = deps;
-  const table = createRouter<PageRoute>();
-  for (const page of pages) addRoute(table, page.method, page.path, page);
+/** Creates the handler of a site's pages. */
+export function createPageHandler<Caller>(deps: PageHandlerDeps<Caller>): AnswerPage {
+  const { site, publicUrl, instanceName, limiter } = deps;
+  const table = createRouter<PageRoute<Caller>>();
+  for (const page of site.pages) addRoute(table, page.method, page.path, page);
 
   return async function answer(request, readBody) {
     const path = request.target.split("?", 1).join();
     const asset = assets[path];
     if (asset !== undefined) return asset;
-    const secret = readCookie(request);
-    let session: Session | undefined;
+    const secret = readSessionCookie(request, site.cookie);
+    let session: Session<Caller> | undefined;
     try {
-      session = secret === undefined ? undefined : await sessions.find(secret);
+      session = secret === undefined ? undefined : await site.findSession(secret);
       const found = await run(request, readBody, session);
-      return send(found, request, session);
+      return await send(found, request, session);
     } catch (error) {
       if (request.signal.aborted && isAbort(error)) return unsent;
       const refusal = toRefusal(error);
       if (refusal === undefined) deps.reportBug(error, request);
-      if (refusal?.code === "moved") return moved(refusal, toBasePath(urls), request.target);
+      if (refusal?.code === "moved") return moved(refusal, request.target);
       const status = refusal === undefined ? 500 : statusOfCode[refusal.code];
-      const page = toErrorPage(status, refusal?.message, session !== undefined);
+      const signInPath = session === undefined ? site.signInPath : undefined;
+      const page = toErrorPage(status, refusal?.message, signInPath);
       return send(page, request, session);
     }
   };
 
   async function count(key: string): Promise<void> {
-    const { allowed, resetSeconds } = await limiter.consume(`forge.pages:${key}`, PAGES_PER_MINUTE);
+    const { allowed, resetSeconds } = await limiter.consume(
+      `${site.name}:${key}`,
+      PAGES_PER_MINUTE,
+    );
     if (allowed) return;
     const text = `too many pages, try again in ${resetSeconds} seconds`;
     throw new AppError("rate_limited", text, { retryAfterSeconds: resetSeconds });
@@ -102,11 +99,13 @@ export function createPageHandler(deps: PageHandlerDeps): AnswerPage {
   async function run(
     request: ServerRequest,
     readBody: ReadFormBody,
-    session: Session | undefined,
-  ): Promise<PageAnswer> {
+    session: Session<Caller> | undefined,
+  ): Promise<PageAnswer<Caller>> {
     const caller = session?.caller;
     const key =
-      caller === undefined ? `a:${limiter.addressKey(request.address)}` : `u:${caller.actor.id}`;
+      caller === undefined
+        ? `a:${limiter.addressKey(request.address)}`
+        : `u:${site.toAccount(caller)}`;
     await count(key);
     const path = request.target
       .split("?", 1)
@@ -114,8 +113,8 @@ export function createPageHandler(deps: PageHandlerDeps): AnswerPage {
       .replace(/(?<=.)\/+$/, "");
     const method = request.method === "HEAD" ? "GET" : request.method;
     if (hasDotSegment(path)) throw new AppError("not_found", "not found");
-    const forGo = answerGoCommand(request, path, urls);
-    if (forGo !== undefined) return forGo;
+    const first = site.answerFirst?.(request, path);
+    if (first !== undefined) return first;
     const match = findRoute(table, method, path);
     if (match === undefined) throw new AppError("not_found", "not found");
     const page = match.data;
@@ -123,15 +122,15 @@ export function createPageHandler(deps: PageHandlerDeps): AnswerPage {
     const form =
       page.method === "POST" ? await readForm(request, session, readBody) : new URLSearchParams();
     if (page.method === "POST") assertOwnForm(request, session, form);
-    if (caller?.user.mustChangePassword && page.beforePasswordChange !== true)
-      return { kind: "redirect", to: "/user/settings/change_password" };
-    const context: PageContext = {
+    const required = caller === undefined ? undefined : site.requiredPage?.(caller);
+    if (required !== undefined && page.skipsRequiredPage !== true)
+      return { kind: "redirect", to: required };
+    const context: PageContext<Caller> = {
       request,
       session,
-      viewer: caller?.user,
-      urls,
+      publicUrl,
       instanceName,
-      call: deps.operations(request, caller),
+      call: site.operations(request, caller),
       render: (text) => render(text, key),
       form,
     };
@@ -141,17 +140,17 @@ export function createPageHandler(deps: PageHandlerDeps): AnswerPage {
   /** A text that takes too long to render is shown as it is; so is one of a busy server. */
   async function render(
     { text, mode, context, filePath = "" }: RenderText,
-    caller: string,
+    account: string,
   ): Promise<string | undefined> {
     try {
-      const outcome = await rendering.render({
+      const outcome = await site.rendering.render({
         text,
         mode,
         context,
         filePath,
         isWiki: false,
         hasUniqueIds: true,
-        caller,
+        caller: account,
       });
       return outcome.kind === "rendered" ? outcome.html : undefined;
     } catch (error) {
@@ -162,7 +161,7 @@ export function createPageHandler(deps: PageHandlerDeps): AnswerPage {
 
   async function readForm(
     { headers }: ServerRequest,
-    session: Session | undefined,
+    session: Session<Caller> | undefined,
     readBody: ReadFormBody,
   ): Promise<URLSearchParams> {
     const type = headers["content-type"] ?? "";
@@ -172,43 +171,44 @@ export function createPageHandler(deps: PageHandlerDeps): AnswerPage {
     return new URLSearchParams(bytes.toString("utf8").replaceAll("%00", ""));
   }
 
-  function send(
-    answered: PageAnswer,
+  async function send(
+    answered: PageAnswer<Caller>,
     request: ServerRequest,
-    session: Session | undefined,
-  ): SentPage {
-    if (answered.kind === "redirect") {
-      const cookie = toCookie(answered.session);
-      return {
-        status: 303,
-        headers: {
-          ...HEADERS,
-          Location: toBasePath(urls) + answered.to,
-          ...(cookie === undefined ? {} : { "Set-Cookie": cookie }),
-        },
-        body: undefined,
-      };
+    session: Session<Caller> | undefined,
+  ): Promise<SentPage> {
+    switch (answered.kind) {
+      case "redirect":
+        return { status: 303, headers: toRedirectHeaders(answered), body: undefined };
+      case "file":
+        return { status: 200, headers: FILE_HEADERS, body: answered.answer };
+      case "text":
+        return {
+          status: 200,
+          headers: { ...HEADERS, "Content-Type": answered.contentType },
+          body: answered.text,
+        };
+      case "page": {
+        const { title, body, status = 200 } = answered;
+        const header = site.header(request, session);
+        const document = await renderDocument({ title, body, header, instanceName, publicUrl });
+        return { status, headers: HEADERS, body: document };
+      }
+      default:
+        return assertNever(answered);
     }
-    if (answered.kind === "file")
-      return { status: 200, headers: FILE_HEADERS, body: answered.answer };
-    if (answered.kind === "text")
-      return {
-        status: 200,
-        headers: { ...HEADERS, "Content-Type": answered.contentType },
-        body: answered.text,
-      };
-    const viewer = session?.caller.user;
-    const document = toDocument({ request, session, viewer, urls, instanceName }, answered);
-    return { status: answered.status ?? 200, headers: HEADERS, body: document };
   }
 
-  function toCookie(session: Session | null | undefined): string | undefined {
-    if (session === undefined) return undefined;
-    const secure = urls.publicUrl().startsWith("https:") ? "; Secure" : "";
-    const common = `; Path=/; HttpOnly; SameSite=Strict${secure}`;
-    return session === null
-      ? `${COOKIE}=${common}; Max-Age=0`
-      : `${COOKIE}=${session.secret}${common}; Max-Age=${SESSION_MS / 1000}`;
+  function toRedirectHeaders({ to, session }: Extract<PageAnswer<Caller>, { kind: "redirect" }>) {
+    const headers = { ...HEADERS, Location: toBasePath(publicUrl) + to };
+    if (session === undefined) return headers;
+    const isSecure = publicUrl().startsWith("https:");
+    return { ...headers, "Set-Cookie": toSetCookie(session, site.cookie, isSecure) };
+  }
+
+  /** A renamed resource: the same page under its current names. */
+  function moved(refusal: AppError, target: string): SentPage {
+    const Location = toBasePath(publicUrl) + (site.toMovedPage?.(refusal, target) ?? "/");
+    return { status: 307, headers: { ...HEADERS, Location }, body: undefined };
   }
 }
 
@@ -234,30 +234,10 @@ function toAsset(type: string, body: string): SentPage {
   };
 }
 
-/** A renamed user or repository: the same page under the current names, which the address in the API contains. */
-function moved({ data }: AppError, basePath: string, target: string): SentPage {
-  const Location = basePath + toMovedPage(data.location ?? "/", target);
-  return { status: 307, headers: { ...HEADERS, Location }, body: undefined };
-}
-
-/** Replaces the owner, and the repository if the address in the API has one, at the beginning of a page's address. */
-export function toMovedPage(location: string, target: string): string {
-  const [, owner, repo] =
-    /^\/api\/v1\/(?:(?:users|orgs)\/([^/?]+)|repos\/([^/]+)\/([^/?]+))/
-      .exec(location)
-      ?.filter((part) => part !== undefined) ?? [];
-  if (owner === undefined) return "/";
-  const [, formerOwner = "", formerRepo = "", rest = ""] =
-    /^\/([^/?]*)((?:\/[^/?]*)?)(.*)$/s.exec(target) ?? [];
-  // Public keys of an account have its name and an ending.
-  const ending = repo === undefined ? (/\.(?:keys|gpg)$/.exec(formerOwner)?.[0] ?? "") : "";
-  return `/${owner}${ending}${repo === undefined ? formerRepo : `/${repo}`}${rest}`;
-}
-
 /** Refuses a form that no page of this session sent. The sign-in form has no session yet: only a page here may send it. */
 function assertOwnForm(
   { headers }: ServerRequest,
-  session: Session | undefined,
+  session: Session<unknown> | undefined,
   form: URLSearchParams,
 ): void {
   const site = headers["sec-fetch-site"];
@@ -268,25 +248,6 @@ function assertOwnForm(
     "forbidden",
     "The form is out of date. Go back, reload the page and try again.",
   );
-}
-
-/** Returns the caller of the session that a request names; undefined while its password must be changed. */
-export async function findSessionCaller(
-  sessions: Sessions,
-  request: ServerRequest,
-): Promise<ForgeCaller | undefined> {
-  const secret = readCookie(request);
-  const session = secret === undefined ? undefined : await sessions.find(secret);
-  return session?.caller.user.mustChangePassword ? undefined : session?.caller;
-}
-
-/** Returns the secret of the session that a request names. */
-function readCookie({ headers }: ServerRequest): string | undefined {
-  for (const part of (headers.cookie ?? "").split(";")) {
-    const [name, value] = part.trim().split("=");
-    if (name === COOKIE && value !== undefined && /^[\w-]{43}$/.test(value)) return value;
-  }
-  return undefined;
 }
 
 const hasDotSegment = (path: string) => /\/(?:\.|%2e){1,2}(?:\/|$)/i.test(path);

@@ -1,7 +1,6 @@
-import type { AnyEndpoint, AnswerOf, Endpoint } from "../../contract/endpoint.ts";
-import { AppError } from "../../errors.ts";
-import type { Api, Route, ServerRequest } from "../../http/handle.ts";
-import type { ForgeCaller } from "../caller.ts";
+import type { AnyEndpoint, AnswerOf, Endpoint } from "../contract/endpoint.ts";
+import { AppError } from "../errors.ts";
+import type { Api, BytesAnswer, Route, ServerRequest } from "../http/handle.ts";
 
 /** The input of an operation. Values are text, as in a query. */
 export interface OperationInput {
@@ -18,7 +17,7 @@ export type OperationAnswer<E extends AnyEndpoint> = SuccessOf<AnswerOf<E>> & {
 
 type SuccessOf<A> = A extends { status: 200 | 201 | 204 | 205 | 302 } ? A : never;
 
-/** Calls an operation of the forge API on behalf of one request. Throws the refusals of the operation. */
+/** Calls an operation of the API on behalf of one request. Throws the refusals of the operation. */
 export type CallOperation = <E extends AnyEndpoint>(
   declared: E,
   input?: OperationInput,
@@ -28,10 +27,10 @@ export type CallOperation = <E extends AnyEndpoint>(
  * Returns a function that calls the handlers of the API behind its gates. A page shows exactly what the API returns to
  * the same caller, so authorization exists in one place.
  */
-export function createOperations(
-  api: Pick<Api<ForgeCaller>, "authorize">,
+export function createOperations<Caller>(
+  api: Pick<Api<Caller>, "authorize">,
   routes: readonly Route[],
-): (request: ServerRequest, caller: ForgeCaller | undefined) => CallOperation {
+): (request: ServerRequest, caller: Caller | undefined) => CallOperation {
   const byName = new Map(routes.map((route) => [route.endpoint.name, route]));
   return (request, caller) =>
     async (declared, { params = {}, query = {}, body } = {}) => {
@@ -51,6 +50,31 @@ export function createOperations(
       });
       return answer as OperationAnswer<typeof declared>;
     };
+}
+
+/** Reads the beginning of an operation's bytes as UTF-8. */
+export async function readText(
+  call: CallOperation,
+  declared: AnyEndpoint,
+  input: OperationInput,
+  bytesMax: number,
+): Promise<{ readonly text: string; readonly isWhole: boolean }> {
+  const { bytes: source } = (await call(declared, input)) as unknown as BytesAnswer;
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    const stream = await source.open();
+    // Leaving the loop early destroys the stream, which stops git.
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      size += chunk.byteLength;
+      if (size > bytesMax) break;
+    }
+  } finally {
+    source.release?.();
+  }
+  const text = Buffer.concat(chunks).subarray(0, bytesMax).toString("utf8");
+  return { text, isWhole: size <= bytesMax };
 }
 
 function parse(schema: unknown, value: unknown): unknown {

@@ -1,0 +1,111 @@
+// daemon/forge/pages: the pages that html_url names. Start here: the list of pages and what they share; daemon/pages has the kit. A
+// page reads through the operations of the API.
+import type { AppError } from "../../errors.ts";
+import type { ServerRequest } from "../../http/handle.ts";
+import { Form } from "../../pages/form.tsx";
+import { toPath } from "../../pages/page.ts";
+import { readSessionCookie } from "../../pages/sessions.ts";
+import type { Site } from "../../pages/site.ts";
+import type { PublicKeys } from "../accounts/keys.service.ts";
+import type { ForgeCaller } from "../caller.ts";
+import type { ForgeUrls } from "../urls.ts";
+import { accountPages, SIGN_OUT } from "./account-pages.tsx";
+import { codePages } from "./code-pages.tsx";
+import { commitPages } from "./commit-pages.tsx";
+import { filePages } from "./file-pages.ts";
+import { CHANGE_PASSWORD, type ForgeSession, SIGN_IN } from "./forge-page.ts";
+import { issuePages } from "./issue-pages.tsx";
+import { packagePages } from "./package-pages.tsx";
+import { passwordResetPages } from "./password-reset-pages.tsx";
+import { NOTIFICATIONS, peoplePages } from "./people-pages.tsx";
+import { runPages } from "./run-pages.tsx";
+import { SESSION_MS, type Sessions } from "./sessions.ts";
+import { answerGoCommand, keyPages } from "./tool-pages.ts";
+
+const COOKIE = { name: "croft_session", lifetimeMs: SESSION_MS };
+
+export interface ForgeSiteDeps extends Pick<Site<ForgeCaller>, "rendering" | "operations"> {
+  readonly sessions: Sessions;
+  readonly publicKeys: Pick<PublicKeys, "listLines">;
+  readonly urls: ForgeUrls;
+}
+
+/** Returns the pages of the forge, and what they share. */
+export function createForgeSite(deps: ForgeSiteDeps): Site<ForgeCaller> {
+  const { sessions, rendering, operations } = deps;
+  return {
+    name: "forge.pages",
+    pages: [
+      ...keyPages(deps.publicKeys),
+      ...accountPages(sessions),
+      ...passwordResetPages(),
+      ...peoplePages(),
+      ...packagePages(),
+      ...runPages(),
+      ...issuePages(),
+      ...commitPages(),
+      ...codePages(),
+      ...filePages(),
+    ],
+    cookie: COOKIE,
+    findSession: sessions.find,
+    toAccount: ({ actor }) => String(actor.id),
+    operations,
+    rendering,
+    header: (request, session) => <AccountLinks request={request} session={session} />,
+    signInPath: SIGN_IN,
+    requiredPage: ({ user }) => (user.mustChangePassword ? CHANGE_PASSWORD : undefined),
+    answerFirst: (request, path) => answerGoCommand(request, path, deps.urls),
+    toMovedPage: ({ data }: AppError, target) => toMovedPage(data.location ?? "/", target),
+  };
+}
+
+function AccountLinks({
+  request,
+  session,
+}: {
+  request: ServerRequest;
+  session: ForgeSession | undefined;
+}) {
+  if (session === undefined) {
+    const back = request.target.startsWith("/user/") ? "/" : request.target;
+    return <a href={`${SIGN_IN}?redirect_to=${encodeURIComponent(back)}`}>Sign in</a>;
+  }
+  const { name } = session.caller.user;
+  return (
+    <>
+      <a href={NOTIFICATIONS}>Notifications</a>
+      <a href={toPath(name)}>{name}</a>
+      <a href={CHANGE_PASSWORD}>Password</a>
+      <Form action={SIGN_OUT} token={session.formToken} className="inline">
+        <button type="submit" className="link">
+          Sign out
+        </button>
+      </Form>
+    </>
+  );
+}
+
+/** Returns the caller of the session that a request names; undefined while its password must be changed. */
+export async function findSessionCaller(
+  sessions: Sessions,
+  request: ServerRequest,
+): Promise<ForgeCaller | undefined> {
+  const secret = readSessionCookie(request, COOKIE);
+  const session = secret === undefined ? undefined : await sessions.find(secret);
+  return session?.caller.user.mustChangePassword ? undefined : session?.caller;
+}
+
+/** Replaces the owner, and the repository if the address in the API has one, at the beginning of a page's address. */
+export function toMovedPage(location: string, target: string): string {
+  const [, owner, repo] =
+    /^\/api\/v1\/(?:(?:users|orgs)\/([^/?]+)|repos\/([^/]+)\/([^/?]+))/
+      .exec(location)
+      ?.filter((part) => part !== undefined) ?? [];
+  if (owner === undefined) return "/";
+  const [, formerOwner = "", formerRepo = "", rest = ""] =
+    /^\/([^/?]*)((?:\/[^/?]*)?)(.*)$/s.exec(target) ?? [];
+  // Public keys of an account have its name and an ending.
+  const ending = repo === undefined ? (/\.(?:keys|gpg)$/.exec(formerOwner)?.[0] ?? "") : "";
+  return `/${owner}${ending}${repo === undefined ? formerRepo : `/${repo}`}${rest}`;
+}
