@@ -15,6 +15,10 @@ import { createCompute } from "../forge/compute.ts";
 import { createCommitFinder, createPushReader } from "../forge/git/commit-readers.ts";
 import { gitRoutes } from "../forge/git/git.routes.ts";
 import { createPushHook } from "../forge/git/push-hook.ts";
+import { createPushNotice } from "../forge/git/push-notice.ts";
+import { WORKFLOW_REFS_MAX } from "../forge/actions/runs/pushed-workflows.ts";
+import { HOOK_REFS_MAX } from "../forge/hooks/pushes.ts";
+import { ACTIVITY_REFS_MAX } from "../forge/activities/push-activities.ts";
 import { createPushJournal, type PushJournal } from "../forge/git/push-journal.ts";
 import { createPushRecorder, type RecordPush } from "../forge/git/record-push.ts";
 import { createRefCheck } from "../forge/git/ref-check.ts";
@@ -271,6 +275,11 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     ...pushes,
     checkPush,
     checkRefs,
+    describePush: createPushNotice([
+      { text: "Workflows run for", refsMax: WORKFLOW_REFS_MAX },
+      { text: "Webhooks are called for", refsMax: HOOK_REFS_MAX },
+      { text: "Activities show", refsMax: ACTIVITY_REFS_MAX },
+    ]),
     prepareHook: createPushHook(join(stores.directory.tmp, "git-hooks")),
     pushBytesMax: settings.maxUploadBytes,
   });

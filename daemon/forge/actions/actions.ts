@@ -144,7 +144,7 @@ export function createForgeActions(deps: ForgeActionsDeps) {
   const resolveCalls = createCallResolver(files);
   const schedules = createWorkflowSchedules({ ...files, starter, resolveCalls });
   const events = createEventWorkflows({ ...files, starter, resolveCalls });
-  const triggers = createTriggerRefresh({ ...files, enqueue: jobs.enqueue, schedules });
+  const triggers = createTriggerRefresh({ ...files, enqueue: jobs.enqueue, schedules, starter });
   const pushes = createPushedWorkflows({
     ...files,
     events,

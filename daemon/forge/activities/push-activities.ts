@@ -12,11 +12,12 @@ import {
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { PushCommits, ReadPush } from "../git/commit-readers.ts";
 import { createPushJob, type PublishedPush } from "../git/push-jobs.ts";
+import { isBranchOrTag } from "../git/push-notice.ts";
 import type { OwnedRepository, RefChange, RepositoryEvents } from "../repositories/events.ts";
 import type { RecordActivities } from "./recorder.ts";
 
 /** Maximum number of refs of one push that become activities: a push of a mirror may move any number. */
-const REFS_MAX = 50;
+export const ACTIVITY_REFS_MAX = 50;
 /** Maximum number of commits of one activity, Gitea's default. */
 const COMMITS_MAX = 5;
 /** Maximum characters of a message, because activities are stored in rows. */
@@ -39,14 +40,14 @@ export function createPushActivities({ db, enqueue, record, readPush }: PushActi
     kind: "forge.activities.push",
     enqueue,
     select: ({ after }) => after !== undefined,
-    refsMax: REFS_MAX,
+    refsMax: ACTIVITY_REFS_MAX,
     publish,
   });
   return {
     job: commits.job,
 
     async pushed(tx, { repository, owner, pusher, changes }) {
-      const recorded = changes.filter(({ ref }) => isRecorded(ref)).slice(0, REFS_MAX);
+      const recorded = changes.filter(({ ref }) => isBranchOrTag(ref)).slice(0, ACTIVITY_REFS_MAX);
       await record(tx, { repository, owner, actor: pusher }, recorded.map(toActivity));
       await commits.enqueuePush(tx, { repository, pusherId: pusher.id }, recorded);
     },
@@ -65,8 +66,6 @@ export function createPushActivities({ db, enqueue, record, readPush }: PushActi
     await setPushContent(db, push, toPushContent({ repository, owner }, change, pushed));
   }
 }
-
-const isRecorded = (ref: string) => /^refs\/(?:heads|tags)\//.test(ref);
 
 function toActivity({ ref, after }: RefChange): Omit<NewActivity, "actorId" | "repositoryId"> {
   const isTag = ref.startsWith("refs/tags/");

@@ -214,6 +214,11 @@ export function toRefusal({ commands, capabilities }: PushCommands, reason: stri
   return Buffer.from(bands.join("") + FLUSH);
 }
 
+/** Returns the packet whose lines a client prints after `remote: `; the client accepts `side-band-64k`. */
+export function toRemoteMessage(text: string): Buffer {
+  return Buffer.from(toPktLine(`\u0002${text}\n`));
+}
+
 /** Returns a message that git prints before it exits with an error, in place of a report. */
 export function toFatalMessage(capabilities: ReadonlySet<string>, reason: string): Buffer {
   return Buffer.from(

@@ -15,9 +15,11 @@ import {
   readReport,
   toFatalMessage,
   toRefusal,
+  toRemoteMessage,
 } from "./push-commands.ts";
 import { answerHook, type HookRequest } from "./push-hook.ts";
 import type { PushJournal, PushNote } from "./push-journal.ts";
+import { createPacketInserter, type DescribePush } from "./push-notice.ts";
 import type { CheckRefs } from "./ref-check.ts";
 import type { RunInFolder } from "./run-in-folder.ts";
 
@@ -30,6 +32,8 @@ export interface ReceivePackDeps {
   readonly checkPush: CheckPush;
   /** Evaluates them again, with the objects, before git moves the refs. */
   readonly checkRefs: CheckRefs;
+  /** Returns what an accepted push leaves out, which its client is told. */
+  readonly describePush: DescribePush;
   readonly log: Log;
   readonly pushBytesMax: number;
 }
@@ -50,7 +54,17 @@ const ALLOWANCE_BYTES = COMMANDS_BYTES_MAX;
 
 /** Runs pushes and records the refs that they moved. */
 export function createReceivePack(deps: ReceivePackDeps) {
-  const { git, runInFolder, journal, recordPush, checkPush, checkRefs, log, pushBytesMax } = deps;
+  const {
+    git,
+    runInFolder,
+    journal,
+    recordPush,
+    checkPush,
+    checkRefs,
+    describePush,
+    log,
+    pushBytesMax,
+  } = deps;
   return {
     /**
      * Pipes a push into `git receive-pack` and returns its response, which ends after the push was recorded. The list of
@@ -74,6 +88,7 @@ export function createReceivePack(deps: ReceivePackDeps) {
       const list = createCommandsReader(COMMANDS_BYTES_MAX);
       let accepted: { readonly request: HookRequest; readonly note: PushNote } | undefined;
       const response = new PassThrough();
+      const packets = createPacketInserter();
       const isWhole = pipeBody({ body, contentEncoding }, child, {
         bytesMax: pushBytesMax + ALLOWANCE_BYTES,
         admit(chunk) {
@@ -112,6 +127,9 @@ export function createReceivePack(deps: ReceivePackDeps) {
             const changes = toChanges(request.commands);
             const refused = await checkRefs(repository, pusher, changes);
             if (refused !== undefined) return refused.gitReason;
+            const notice = describePush(changes);
+            if (notice !== undefined && list.capabilities().has("side-band-64k"))
+              packets.insert(toRemoteMessage(notice));
             accepted = { request, note: await journal.begin(repository, pusher.id, changes) };
             return undefined;
           },
@@ -127,7 +145,8 @@ export function createReceivePack(deps: ReceivePackDeps) {
       const report = createCollector(REPORT_BYTES_MAX);
       child.stdout.on("data", (chunk: Buffer) => {
         report.add(chunk);
-        if (response.writable && !response.write(chunk)) child.stdout.pause();
+        const packet = packets.pass(chunk);
+        if (response.writable && !response.write(packet)) child.stdout.pause();
       });
       response.on("drain", () => child.stdout.resume());
       // A client that disconnects must not block git.

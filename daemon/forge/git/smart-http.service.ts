@@ -25,6 +25,7 @@ import { FLUSH, toPktLine } from "./push-commands.ts";
 import type { CheckPush } from "../repositories/protected-refs.ts";
 import { createReceivePack } from "./receive-pack.ts";
 import { hookConfig, type PrepareHook } from "./push-hook.ts";
+import type { DescribePush } from "./push-notice.ts";
 import type { PushJournal } from "./push-journal.ts";
 import type { CheckRefs } from "./ref-check.ts";
 import { createRunInFolder } from "./run-in-folder.ts";
@@ -109,6 +110,7 @@ export interface SmartHttpDeps {
   /** Evaluates it again, with the objects, before git moves the refs. */
   readonly checkRefs: CheckRefs;
   readonly prepareHook: PrepareHook;
+  readonly describePush: DescribePush;
   readonly log: Log;
   /** Largest push, in bytes. */
   readonly pushBytesMax: number;

@@ -7,6 +7,7 @@ import { findUserById, type ForgeUser } from "../../../storage/tables/forge/acco
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { ReadPush } from "../git/commit-readers.ts";
 import { createPushJob, type PublishedPush } from "../git/push-jobs.ts";
+import { isBranchOrTag } from "../git/push-notice.ts";
 import type { OwnedRepository, RefChange } from "../repositories/events.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { HookPublisher } from "./publisher.ts";
@@ -35,15 +36,15 @@ export type DescribeHead = (
 /** Maximum number of commits in a payload; `total_commits` counts all. */
 const COMMITS_MAX = 20;
 /** Maximum number of refs of one push that are published to hooks. */
-const REFS_MAX = 500;
+export const HOOK_REFS_MAX = 500;
 
 /** Publishes pushes to hooks. */
 export function createPushHooks({ db, enqueue, publisher, urls, readPush }: PushHooksDeps) {
   const pushes = createPushJob({
     kind: "forge.hooks.push",
     enqueue,
-    select: ({ ref }) => /^refs\/(?:heads|tags)\//.test(ref),
-    refsMax: REFS_MAX,
+    select: ({ ref }) => isBranchOrTag(ref),
+    refsMax: HOOK_REFS_MAX,
     publish,
   });
   const read = async (

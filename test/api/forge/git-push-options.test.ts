@@ -64,6 +64,19 @@ describe("options of a push", () => {
   });
 });
 
+test("a push says which effects only its first branches and tags have", async () => {
+  await cloneNew("tags");
+  for (let index = 0; index < 50; index += 1) await git.in("tags", "tag", `t${index}`);
+  const push = await git.in("tags", "push", "--tags", "origin", "main");
+  expect(push.exitCode).toBe(0);
+  expect(push.errors).toMatch(
+    /^remote: This push changes 51 branches and tags\. *\nremote: Activities show the first 50\. *\n/m,
+  );
+  expect(push.errors).not.toContain("Workflows");
+  await git.in("tags", "commit", "-q", "--allow-empty", "-m", "again");
+  expect((await git.in("tags", "push", "origin", "main")).errors).not.toContain("remote:");
+});
+
 describe("protocols 0 to 2", () => {
   test.each(["0", "1", "2"])(
     "a commit that is not the tip of a branch can be fetched with %s",

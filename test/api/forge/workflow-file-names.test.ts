@@ -94,7 +94,10 @@ test("a push of sixty workflows starts sixty runs, and files beyond the maximum 
   await repository.create();
   const toFile = (index: number): [string, string] => [
     `w${String(index).padStart(3, "0")}.yml`,
-    workflow(index < 60 ? "['**']" : "['none']"),
+    workflow(index < 60 ? "['**']" : "['none']").replace(
+      "on: {",
+      index === 100 ? "on: { issues: , " : "on: {",
+    ),
   ];
   await repository.push(
     Object.fromEntries(Array.from({ length: 202 }, (_, index) => toFile(index))),
@@ -110,4 +113,15 @@ test("a push of sixty workflows starts sixty runs, and files beyond the maximum 
   expect(await page.text()).toContain(
     ".gitea/workflows has more than 200 workflow files: w200.yml and those after it by name do not run",
   );
+  // Another event says it as well, and reading the files without a push does.
+  const failedFor = async (event: string) => {
+    const runs = (await repository.get("/runs?status=failure&limit=50")).workflow_runs;
+    const found: { readonly event: string; readonly path: string }[] = runs;
+    return found.filter((each) => each.event === event && each.path.startsWith("w200.yml")).length;
+  };
+  await people.api("POST", "/repos/mira/many/issues", { title: "One" });
+  await vi.waitUntil(async () => (await failedFor("issues")) === 1, { timeout: 30_000 });
+  for (const has_actions of [false, true])
+    await people.api("PATCH", "/repos/mira/many", { has_actions });
+  await vi.waitUntil(async () => (await failedFor("push")) === 2, { timeout: 30_000 });
 }, 60_000);

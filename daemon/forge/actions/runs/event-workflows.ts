@@ -14,8 +14,13 @@ import { isMapping, type Mapping } from "../../../workflows/mapping.ts";
 import { toActivity } from "../../../workflows/triggers.ts";
 import type { ResolveCalls } from "./called-workflows.ts";
 import { EVENT_JOB, eventJobSchema } from "./event-publisher.ts";
-import type { StartRun } from "./start-run.ts";
-import { hasActions, readWorkflowFiles, type WorkflowFileDeps } from "./workflow-files.ts";
+import type { RunTrigger, StartRun } from "./start-run.ts";
+import {
+  hasActions,
+  readWorkflowFiles,
+  toExcessReason,
+  type WorkflowFileDeps,
+} from "./workflow-files.ts";
 
 /** Maximum number of runs of `workflow_run` that trigger each other. */
 const FOLLOWING_MAX = 5;
@@ -68,8 +73,22 @@ export function createEventWorkflows(deps: EventWorkflowsDeps) {
     const head = await findCommit(repository, repository.defaultBranch);
     if (head === undefined) return;
     const owned = { repository, owner };
-    const { folder, files } = await readWorkflowFiles(deps, repository, head.id);
+    const { folder, files, beyond } = await readWorkflowFiles(deps, repository, head.id);
     const disabled = await listDisabledWorkflows(db, repositoryId);
+    const toTrigger = (file: string): RunTrigger => ({
+      owned,
+      actor,
+      event,
+      payload,
+      ref: `refs/heads/${repository.defaultBranch}`,
+      headSha: head.id,
+      title: head.message.split("\n", 1).join() || file,
+      file,
+      folder,
+      key: createHash("sha256")
+        .update(JSON.stringify([event, key, file]))
+        .digest("hex"),
+    });
     for (const { name: file, text } of files.filter(({ name }) => !disabled.has(name))) {
       const workflow = await parser.parse({ file, text, ownerId: owner.id });
       // An invalid file was shown as a failed run of its push.
@@ -84,26 +103,15 @@ export function createEventWorkflows(deps: EventWorkflowsDeps) {
         matched.kind === "done"
           ? await resolveCalls(source, workflow)
           : `${file}: matching the filters of on.${event} takes ${matched.reason}`;
-      const trigger = {
-        owned,
-        actor,
-        event,
-        payload,
-        ref: `refs/heads/${repository.defaultBranch}`,
-        headSha: head.id,
-        title: head.message.split("\n", 1).join() || file,
-        file,
-        folder,
-        key: createHash("sha256")
-          .update(JSON.stringify([event, key, file]))
-          .digest("hex"),
-      };
       await db.transaction((tx) =>
         typeof resolved === "string"
-          ? starter.fail(tx, trigger, resolved)
-          : starter.start(tx, trigger, resolved),
+          ? starter.fail(tx, toTrigger(file), resolved)
+          : starter.start(tx, toTrigger(file), resolved),
       );
     }
+    if (beyond === undefined || disabled.has(beyond)) return;
+    const reason = toExcessReason(folder, beyond);
+    await db.transaction((tx) => starter.fail(tx, toTrigger(beyond), reason));
   }
 
   /** Two workflows that start each other would loop forever. */

@@ -10,15 +10,16 @@ import { toPushDetails } from "../../hooks/payloads.view.ts";
 import { toPushedCommits } from "../../hooks/pushed-commits.ts";
 import type { Compute } from "../../compute.ts";
 import { createPushJob, type PublishedPush } from "../../git/push-jobs.ts";
+import { isBranchOrTag } from "../../git/push-notice.ts";
 import type { RefChange } from "../../repositories/events.ts";
 import type { ForgeUrls } from "../../urls.ts";
 import { type Mapping, toJsonMapping } from "../../../workflows/mapping.ts";
 import type { ResolveCalls } from "./called-workflows.ts";
 import type { EventWorkflows } from "./event-workflows.ts";
 import {
-  FILES_MAX,
   hasActions,
   readWorkflowFiles,
+  toExcessReason,
   type WorkflowFileDeps,
   type WorkflowFiles,
 } from "./workflow-files.ts";
@@ -27,7 +28,7 @@ import type { RunTrigger, StartRun } from "./start-run.ts";
 import type { TriggerRefresh } from "./trigger-refresh.ts";
 
 /** Maximum number of refs of one push that start runs; more are ignored (docs/workflows.md). */
-const REFS_MAX = 200;
+export const WORKFLOW_REFS_MAX = 200;
 /** Maximum number of commits of a new history whose paths are compared; with more, filters of paths count as matched. */
 const COMMITS_MAX = 300;
 /** Maximum number of commits in the event; `total_commits` counts all. */
@@ -69,8 +70,8 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
   return createPushJob({
     kind: "forge.actions.push",
     enqueue,
-    select: ({ ref }) => /^refs\/(?:heads|tags)\//.test(ref),
-    refsMax: REFS_MAX,
+    select: ({ ref }) => isBranchOrTag(ref),
+    refsMax: WORKFLOW_REFS_MAX,
     publish,
   });
 
@@ -139,8 +140,7 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
         await startFile(toTrigger(event, payload, file), text, paths);
     if (beyond === undefined || disabled.has(beyond)) return;
     const trigger = toTrigger("push", toJsonMapping(details), beyond);
-    const reason = `${folder} has more than ${FILES_MAX} workflow files: ${beyond} and those after it by name do not run`;
-    await db.transaction((tx) => starter.fail(tx, trigger, reason));
+    await db.transaction((tx) => starter.fail(tx, trigger, toExcessReason(folder, beyond)));
   }
 
   async function startFile(

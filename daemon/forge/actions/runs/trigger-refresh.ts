@@ -1,5 +1,7 @@
+import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Database, Transaction } from "../../../../storage/engine/database.ts";
+import { findUserById } from "../../../../storage/tables/forge/accounts/users.ts";
 import type { RepositoryId } from "../../../../storage/tables/forge/ids.ts";
 import {
   findRepositoryById,
@@ -11,7 +13,13 @@ import type { Enqueue } from "../../../jobs/queue.ts";
 import type { FindCommit } from "../../git/commit-readers.ts";
 import type { RepositoryEvents } from "../../repositories/events.ts";
 import type { WorkflowSchedules } from "./schedules.ts";
-import { hasActions, readWorkflowFiles, type WorkflowFileDeps } from "./workflow-files.ts";
+import type { StartRun } from "./start-run.ts";
+import {
+  hasActions,
+  readWorkflowFiles,
+  toExcessReason,
+  type WorkflowFileDeps,
+} from "./workflow-files.ts";
 
 const KIND = "forge.actions.triggers";
 /** Migration 0041 enqueues the first job of this kind. */
@@ -29,6 +37,7 @@ export interface TriggerRefreshDeps extends WorkflowFileDeps {
   readonly enqueue: Enqueue;
   readonly findCommit: FindCommit;
   readonly schedules: Pick<WorkflowSchedules, "replace">;
+  readonly starter: Pick<StartRun, "fail">;
 }
 
 /**
@@ -38,7 +47,7 @@ export interface TriggerRefreshDeps extends WorkflowFileDeps {
 export type TriggerRefresh = ReturnType<typeof createTriggerRefresh>;
 
 export function createTriggerRefresh(deps: TriggerRefreshDeps) {
-  const { db, enqueue, findCommit, schedules } = deps;
+  const { db, enqueue, findCommit, schedules, starter } = deps;
   return {
     enqueueRefresh,
 
@@ -93,17 +102,52 @@ export function createTriggerRefresh(deps: TriggerRefreshDeps) {
     return (await findCommit(repository, repository.defaultBranch))?.id;
   }
 
+  /** Adds a failed run that says which files are left out, once for a commit: no push has said it. */
+  async function reportExcess(
+    repository: ForgeRepository,
+    { id, message }: { readonly id: string; readonly message: string },
+    folder: string,
+    file: string,
+  ): Promise<void> {
+    const key = createHash("sha256")
+      .update(JSON.stringify(["beyond", id, file]))
+      .digest("hex");
+    await db.transaction(async (tx) => {
+      const owner = await findUserById(tx, repository.ownerId);
+      if (owner === undefined) return;
+      const trigger = {
+        owned: { repository, owner },
+        actor: undefined,
+        event: "push",
+        payload: {},
+        ref: `refs/heads/${repository.defaultBranch}`,
+        headSha: id,
+        title: message.split("\n", 1).join() || file,
+        file,
+        folder,
+        key,
+      };
+      await starter.fail(tx, trigger, toExcessReason(folder, file));
+    });
+  }
+
   /** @throws GitError when the repository's files are missing */
   async function refresh(repositoryId: RepositoryId): Promise<void> {
     for (let reads = 0; reads < READS_MAX; reads += 1) {
       const repository = await findRepositoryById(db, repositoryId);
       if (repository === undefined || !hasActions(repository)) return;
-      const commit = await findHead(repository);
-      const { files } =
-        commit === undefined ? { files: [] } : await readWorkflowFiles(deps, repository, commit);
+      const head = await findCommit(repository, repository.defaultBranch);
+      const commit = head?.id;
+      const { folder, files, beyond } =
+        commit === undefined
+          ? { folder: "", files: [], beyond: undefined }
+          : await readWorkflowFiles(deps, repository, commit);
       const isWritten = await schedules.replace(repository, files);
       // The job of a concurrent push may have written newer triggers before this one.
-      if (isWritten && (await findHead(repository)) === commit) return;
+      if (!isWritten || (await findHead(repository)) !== commit) continue;
+      if (head !== undefined && beyond !== undefined)
+        await reportExcess(repository, head, folder, beyond);
+      return;
     }
     throw new Error(`the default branch of repository ${repositoryId} moves while it is read`);
   }

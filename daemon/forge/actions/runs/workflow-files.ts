@@ -10,7 +10,7 @@ import { WORKFLOW_BYTES_MAX } from "../../../workflows/yaml-source.ts";
 import type { WorkflowParser } from "./workflow-parser.ts";
 
 /** Maximum number of workflow files of one commit; a push of more has a failed run that says so (docs/workflows.md). */
-export const FILES_MAX = 200;
+const FILES_MAX = 200;
 /** Folders of workflow files. The first one with files hides the other. */
 const FOLDERS = [".gitea/workflows", ".github/workflows"] as const;
 
@@ -48,6 +48,11 @@ export async function readWorkflowFiles(
       return { folder, files: files.slice(0, FILES_MAX), beyond: files[FILES_MAX]?.name };
   }
   return { folder: FOLDERS[0], files: [], beyond: undefined };
+}
+
+/** Returns why the first file beyond the maximum does not run. */
+export function toExcessReason(folder: string, beyond: string): string {
+  return `${folder} has more than ${FILES_MAX} workflow files: ${beyond} and those after it by name do not run`;
 }
 
 /** Returns whether a repository runs workflows. */

@@ -67,6 +67,7 @@ async function open(renames: number): Promise<void> {
   transfers = createSmartHttp({
     db,
     git: createGit({ searchPath: process.env["PATH"] ?? "" }),
+    describePush: () => undefined,
     async locate({ path }) {
       const found = join(root, path);
       if (moves === renames) return found;

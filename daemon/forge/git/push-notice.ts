@@ -1,0 +1,77 @@
+import type { RefChange } from "../repositories/events.ts";
+
+/** An effect of pushes that only the first branches and tags of a push have. */
+export interface BoundedEffect {
+  /** What happens to refs, before `the first 200`: `Workflows run for`. */
+  readonly text: string;
+  readonly refsMax: number;
+}
+
+/** Returns what a push of these changes leaves out, for the output of `git push`; undefined when nothing. */
+export type DescribePush = (changes: readonly RefChange[]) => string | undefined;
+
+/** Creates a function that says which effects some of the refs of a push do not have. */
+export function createPushNotice(effects: readonly BoundedEffect[]): DescribePush {
+  return (changes) => {
+    const count = changes.filter(({ ref }) => isBranchOrTag(ref)).length;
+    const exceeded = effects.filter(({ refsMax }) => count > refsMax);
+    if (exceeded.length === 0) return undefined;
+    const lines = exceeded.map(({ text, refsMax }) => `${text} the first ${refsMax}.`);
+    return [`This push changes ${count} branches and tags.`, ...lines].join("\n");
+  };
+}
+
+export const isBranchOrTag = (ref: string) => /^refs\/(?:heads|tags)\//.test(ref);
+
+const HEADER_BYTES = 4;
+
+/** Inserts bytes between two packets of a stream of pkt-lines. */
+export interface PacketInserter {
+  /** Sets the bytes to insert before the next packet that begins. */
+  insert(bytes: Buffer): void;
+  /** Returns what to send for the next bytes of the stream. */
+  pass(chunk: Buffer): Buffer;
+}
+
+export function createPacketInserter(): PacketInserter {
+  /** The first characters of the current packet, until its length is known. */
+  let header = "";
+  /** Bytes of the current packet that are still to come. */
+  let left = 0;
+  let pending: Buffer | undefined;
+
+  /** Moves to the end of a chunk. Returns where the first packet begins in it. */
+  function scan(chunk: Buffer): number | undefined {
+    let first: number | undefined;
+    let at = 0;
+    while (at < chunk.byteLength) {
+      if (left > 0) {
+        const step = Math.min(left, chunk.byteLength - at);
+        left -= step;
+        at += step;
+        continue;
+      }
+      if (header === "") first ??= at;
+      header += chunk.toString("latin1", at, at + 1);
+      at += 1;
+      if (header.length < HEADER_BYTES) continue;
+      // `0000` and other special packets have no content.
+      left = Math.max(Number.parseInt(header, 16) - HEADER_BYTES, 0) || 0;
+      header = "";
+    }
+    return first;
+  }
+
+  return {
+    insert(bytes) {
+      pending = bytes;
+    },
+    pass(chunk) {
+      const at = scan(chunk);
+      if (pending === undefined || at === undefined) return chunk;
+      const joined = Buffer.concat([chunk.subarray(0, at), pending, chunk.subarray(at)]);
+      pending = undefined;
+      return joined;
+    },
+  };
+}
