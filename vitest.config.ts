@@ -25,6 +25,7 @@ export default defineConfig({
     // Vitest leaves one core free, which on a machine with two means one file at a time: 27 minutes instead of 20.
     maxWorkers: availableParallelism(),
     slowTestThreshold: 1_000,
+    globalSetup: "test/support/storage/postgres-server.ts",
     expect: { poll: { timeout: 30_000 } },
     // The default reporter talks to the developer; the other one tells `npm test` what to count.
     reporters:

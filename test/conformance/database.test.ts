@@ -6,8 +6,7 @@ import { migrate } from "../../storage/engine/migrate.ts";
 import type { MigratableDatabase, Migration } from "../../storage/engine/migrate.ts";
 import { openPostgres } from "../../storage/engine/postgres.ts";
 import { openSqlite } from "../../storage/engine/sqlite.ts";
-import { createPgliteServer } from "../support/storage/pglite.ts";
-import type { PgliteServer } from "../support/storage/pglite.ts";
+import { createPostgresPool } from "../support/storage/postgres.ts";
 import { createServerDatabases } from "../support/storage/postgres-server.ts";
 import { skipUnless } from "../support/skip.ts";
 import { databaseSuite } from "./database.suite.ts";
@@ -30,18 +29,14 @@ describe("SQLite", () => {
 });
 
 describe("PostgreSQL", () => {
-  let server: Promise<PgliteServer> | undefined;
-
-  databaseSuite("PGlite", {
-    async open(options, tables) {
-      server ??= createPgliteServer();
-      const url = await (await server).createPool();
-      return withTables(await openPostgres({ ...options, url }), tables);
-    },
-    isSingle: true,
-  });
-
   const serverUrl = process.env["CROFT_TEST_POSTGRES_URL"];
+  if (serverUrl === undefined)
+    databaseSuite("PGlite", {
+      open: async (options, tables) =>
+        withTables(await openPostgres({ ...options, url: await createPostgresPool() }), tables),
+      isSingle: true,
+    });
+
   skipUnless(serverUrl, "CROFT_TEST_POSTGRES_URL names no PostgreSQL server").describe(
     "a server",
     () => {

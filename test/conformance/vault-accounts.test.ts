@@ -5,7 +5,7 @@ import { afterAll } from "vitest";
 import { migrate, readMigrations } from "../../storage/engine/migrate.ts";
 import { openPostgres } from "../../storage/engine/postgres.ts";
 import { openSqlite } from "../../storage/engine/sqlite.ts";
-import { createPgliteServer, type PgliteServer } from "../support/storage/pglite.ts";
+import { openMigratedPostgres } from "../support/storage/postgres.ts";
 import { createServerDatabases } from "../support/storage/postgres-server.ts";
 import { skipUnless } from "../support/skip.ts";
 import { vaultAccountsSuite } from "./vault-accounts.suite.ts";
@@ -20,15 +20,13 @@ vaultAccountsSuite("SQLite in a file", async (clock) => {
   return [db, db];
 });
 
-let pglite: Promise<PgliteServer> | undefined;
-vaultAccountsSuite("PGlite", async (clock) => {
-  pglite ??= createPgliteServer();
-  const db = await openPostgres({ url: await (await pglite).createPool(), clock });
-  await migrate(db, readMigrations());
-  return [db, db];
-});
-
 const serverUrl = process.env["CROFT_TEST_POSTGRES_URL"];
+if (serverUrl === undefined)
+  vaultAccountsSuite("PGlite", async (clock) => {
+    const db = await openMigratedPostgres(clock);
+    return [db, db];
+  });
+
 skipUnless(serverUrl, "CROFT_TEST_POSTGRES_URL names no PostgreSQL server").describe(
   "two daemons",
   () => {

@@ -1,18 +1,15 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import { migrate, readMigrations } from "../../../storage/engine/migrate.ts";
-import { openPostgres } from "../../../storage/engine/postgres.ts";
-import type { PostgresDatabase } from "../../../storage/engine/postgres.ts";
 import { openSqlite } from "../../../storage/engine/sqlite.ts";
 import type { SqliteDatabase } from "../../../storage/engine/sqlite.ts";
-import type { PgliteServer } from "./pglite.ts";
+import { openMigratedPostgres } from "./postgres.ts";
 
 export interface TestDatabaseOptions {
   /** Epoch milliseconds; the machine's clock by default. */
   readonly clock?: () => number;
   /**
    * `sqlite` by default, or the value of `CROFT_TEST_ENGINE`: `CROFT_TEST_ENGINE=postgres npx vitest run
-   * test/unit/storage/tables` runs the same tests on PostgreSQL. There is one embedded server per worker, and a schema
-   * of it per call.
+   * test/unit/storage/tables` runs the same tests on PostgreSQL.
    */
   readonly engine?: Database["dialect"];
 }
@@ -25,7 +22,7 @@ export function openTestDatabase(options?: TestDatabaseOptions): Promise<Databas
 export async function openTestDatabase(options: TestDatabaseOptions = {}): Promise<Database> {
   const clock = options.clock ?? Date.now;
   const engine = options.engine ?? process.env["CROFT_TEST_ENGINE"];
-  if (engine === "postgres") return openOnPostgres(clock);
+  if (engine === "postgres") return openMigratedPostgres(clock);
   template ??= makeTemplate();
   return openSqlite({ path: ":memory:", clock, image: await template });
 }
@@ -40,17 +37,6 @@ async function makeTemplate(): Promise<Uint8Array> {
   await db.close();
   return image;
 }
-
-let server: Promise<PgliteServer> | undefined;
-
-async function openOnPostgres(clock: () => number): Promise<PostgresDatabase> {
-  server ??= import("./pglite.ts").then((module) => module.createPgliteServer());
-  const { createPool } = await server;
-  const db = await openPostgres({ url: await createPool(), clock });
-  await migrate(db, readMigrations());
-  return db;
-}
-
 /**
  * A database whose next transaction begins after `work`, as when another request commits between what a request reads
  * and what it writes.

@@ -12,7 +12,7 @@ import { openPostgres } from "../../../../storage/engine/postgres.ts";
 import { openSqlite } from "../../../../storage/engine/sqlite.ts";
 import { listJobs } from "../../../../storage/tables/common/jobs.ts";
 import { openTestDatabase } from "../../../support/storage/database.ts";
-import { createPgliteServer } from "../../../support/storage/pglite.ts";
+import { createPostgresPool } from "../../../support/storage/postgres.ts";
 
 let now = 1_000_000;
 const clock = () => now;
@@ -60,7 +60,7 @@ async function openLockable() {
 
 /** A database on PostgreSQL whose server refuses connections between `leave` and `comeBack`. */
 async function openLosable() {
-  const pool = await (await createPgliteServer()).createPool();
+  const pool = await createPostgresPool();
   let isAway = false;
   const refused = () => Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
   const url = { ...pool, connect: () => (isAway ? Promise.reject(refused()) : pool.connect()) };

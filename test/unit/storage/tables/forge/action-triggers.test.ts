@@ -9,13 +9,13 @@ import { openSqlite } from "../../../../../storage/engine/sqlite.ts";
 import { insertUser } from "../../../../../storage/tables/forge/accounts/users.ts";
 import { insertRepository } from "../../../../../storage/tables/forge/repositories/repositories.ts";
 import { newRepositoryRow, newUserRow } from "../../../../support/forge/forge-rows.ts";
-import { createPgliteServer } from "../../../../support/storage/pglite.ts";
+import { createPostgresPool } from "../../../../support/storage/postgres.ts";
 
 const clock = () => 9_000;
 const open = {
   sqlite: async (): Promise<MigratableDatabase> => openSqlite({ path: ":memory:", clock }),
   postgres: async (): Promise<MigratableDatabase> =>
-    openPostgres({ url: await (await createPgliteServer()).createPool(), clock }),
+    openPostgres({ url: await createPostgresPool(), clock }),
 };
 
 describe.each(["sqlite", "postgres"] as const)(

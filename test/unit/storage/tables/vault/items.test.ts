@@ -18,13 +18,13 @@ import { replaceFolderItems, softDeleteItem } from "../../../../../storage/table
 import { putSearchEntry, searchEntries } from "../../../../../storage/tables/vault/search.ts";
 import { insertVaultUser } from "../../../../../storage/tables/vault/users.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
-import { createPgliteServer } from "../../../../support/storage/pglite.ts";
+import { createPostgresPool } from "../../../../support/storage/postgres.ts";
 
 const clock = () => 9_000;
 const openEmpty = {
   sqlite: async (): Promise<MigratableDatabase> => openSqlite({ path: ":memory:", clock }),
   postgres: async (): Promise<MigratableDatabase> =>
-    openPostgres({ url: await (await createPgliteServer()).createPool(), clock }),
+    openPostgres({ url: await createPostgresPool(), clock }),
 };
 
 test("items below a folder are found by their parents, without a scan of the connection", async () => {
