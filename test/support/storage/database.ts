@@ -23,8 +23,12 @@ export async function openTestDatabase(options: TestDatabaseOptions = {}): Promi
   const clock = options.clock ?? Date.now;
   const engine = options.engine ?? process.env["CROFT_TEST_ENGINE"];
   if (engine === "postgres") return openMigratedPostgres(clock);
-  template ??= makeTemplate();
-  return openSqlite({ path: ":memory:", clock, image: await template });
+  return openSqlite({ path: ":memory:", clock, image: await migratedImage() });
+}
+
+/** Returns the bytes of a file of SQLite with all migrations. */
+export function migratedImage(): Promise<Uint8Array> {
+  return (template ??= makeTemplate());
 }
 
 // Copying the bytes of a migrated database is thirty times faster than migrating again.

@@ -3,7 +3,7 @@ import type { PostgresDatabase } from "../../../storage/engine/postgres.ts";
 import { createPool, type PostgresPool } from "../../../storage/engine/postgres-pool.ts";
 import { migrate, readMigrations } from "../../../storage/engine/migrate.ts";
 import type { PgliteServer } from "./pglite.ts";
-import { createServerDatabases, withTemplate } from "./postgres-server.ts";
+import { createServerDatabases, type ServerDatabases, withTemplate } from "./postgres-server.ts";
 
 const serverUrl = process.env["CROFT_TEST_POSTGRES_URL"];
 
@@ -18,8 +18,16 @@ export async function openMigratedPostgres(clock: () => number): Promise<Postgre
     return db;
   }
   const databases = createServerDatabases(serverUrl);
-  const url = await databases.create(await migratedTemplate(serverUrl));
+  const url = await createMigrated(databases, serverUrl);
   return openPostgres({ url: await toPool(url, databases.dropAll), clock });
+}
+
+/** Creates a migrated database on the server `serverUrl` and returns its address. */
+export async function createMigrated(
+  databases: ServerDatabases,
+  serverUrl: string,
+): Promise<string> {
+  return databases.create(await migratedTemplate(serverUrl));
 }
 
 /** Creates an empty database of its own on PostgreSQL, which is dropped at the pool's end. */
