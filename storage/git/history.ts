@@ -130,9 +130,11 @@ export async function isAncestor(
   directory: string,
   ancestor: string,
   descendant: string,
+  quarantine?: string,
 ): Promise<boolean> {
   const text = await git.run(["rev-list", "--count", "--max-count=1", ancestor, `^${descendant}`], {
     directory,
+    ...(quarantine === undefined ? {} : { env: { GIT_ALTERNATE_OBJECT_DIRECTORIES: quarantine } }),
   });
   return text.toString("latin1").trim() === "0";
 }

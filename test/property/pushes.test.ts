@@ -6,7 +6,12 @@ import { promisify } from "node:util";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createCommandsReader, type PushCommands } from "../../daemon/forge/git/push-commands.ts";
-import { answerHook, createPushHook, hookConfig } from "../../daemon/forge/git/push-hook.ts";
+import {
+  answerHook,
+  createPushHook,
+  hookConfig,
+  type HookRequest,
+} from "../../daemon/forge/git/push-hook.ts";
 import { createGit } from "../../storage/git/git.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { createForgePeople } from "../support/forge/forge-people.ts";
@@ -134,13 +139,16 @@ async function readAsGit(bytes: Buffer) {
     config: { "core.hooksPath": hooks, ...hookConfig },
     hasHookSocket: true,
   });
-  let asked: Parameters<Parameters<typeof answerHook>[1]>[0] | undefined;
+  let asked: HookRequest | undefined;
   if (child.hookSocket === undefined) throw new Error("git has no socket");
   const answered = answerHook(
     child.hookSocket,
-    async (request) => {
-      asked = request;
-      return "no";
+    {
+      judge: async () => undefined,
+      async accept(request) {
+        asked = request;
+        return "no";
+      },
     },
     (error) => {
       throw error;
@@ -168,7 +176,7 @@ test("what croft reads of a push is what git reads, or it is refused", async () 
         expect(known).toContain(`${before} ${after} ${ref}`);
       expect(asked.options).toEqual(croft.options);
     }),
-    cases(150),
+    cases(200),
   );
   expect(agreed).toBeGreaterThan(10);
 });

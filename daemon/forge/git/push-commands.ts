@@ -202,7 +202,10 @@ function* readLines(bytes: Buffer): Generator<Buffer> {
 }
 
 /** Returns git's report that refuses a whole push; empty for a client that does not support reports. */
-export function toRefusal({ commands, capabilities }: PushCommands, reason: string): Buffer {
+export function toRefusal(
+  { commands, capabilities }: Pick<PushCommands, "commands" | "capabilities">,
+  reason: string,
+): Buffer {
   if (!capabilities.has("report-status") && !capabilities.has("report-status-v2"))
     return Buffer.alloc(0);
   const lines = commands.map(({ ref }) => toPktLine(`ng ${ref} ${reason}\n`));

@@ -25,10 +25,12 @@ export const isBranchOrTag = (ref: string) => /^refs\/(?:heads|tags)\//.test(ref
 
 const HEADER_BYTES = 4;
 
-/** Inserts bytes between two packets of a stream of pkt-lines. */
+/** Changes a stream of pkt-lines between two packets. */
 export interface PacketInserter {
   /** Sets the bytes to insert before the next packet that begins. */
   insert(bytes: Buffer): void;
+  /** Sets the bytes that replace the next packet that begins and all later ones. */
+  replaceRest(bytes: Buffer): void;
   /** Returns what to send for the next bytes of the stream. */
   pass(chunk: Buffer): Buffer;
 }
@@ -39,6 +41,8 @@ export function createPacketInserter(): PacketInserter {
   /** Bytes of the current packet that are still to come. */
   let left = 0;
   let pending: Buffer | undefined;
+  let rest: Buffer | undefined;
+  let isReplaced = false;
 
   /** Moves to the end of a chunk. Returns where the first packet begins in it. */
   function scan(chunk: Buffer): number | undefined {
@@ -66,8 +70,16 @@ export function createPacketInserter(): PacketInserter {
     insert(bytes) {
       pending = bytes;
     },
+    replaceRest(bytes) {
+      rest = bytes;
+    },
     pass(chunk) {
+      if (isReplaced) return Buffer.alloc(0);
       const at = scan(chunk);
+      if (rest !== undefined && at !== undefined) {
+        isReplaced = true;
+        return Buffer.concat([chunk.subarray(0, at), rest]);
+      }
       if (pending === undefined || at === undefined) return chunk;
       const joined = Buffer.concat([chunk.subarray(0, at), pending, chunk.subarray(at)]);
       pending = undefined;

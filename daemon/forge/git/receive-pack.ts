@@ -17,7 +17,7 @@ import {
   toRefusal,
   toRemoteMessage,
 } from "./push-commands.ts";
-import { answerHook, type HookRequest } from "./push-hook.ts";
+import { answerHook, type HookRequest, type PushJudge, UNCHECKED } from "./push-hook.ts";
 import type { PushJournal, PushNote } from "./push-journal.ts";
 import { createPacketInserter, type DescribePush } from "./push-notice.ts";
 import type { CheckRefs } from "./ref-check.ts";
@@ -69,8 +69,8 @@ export function createReceivePack(deps: ReceivePackDeps) {
     /**
      * Pipes a push into `git receive-pack` and returns its response, which ends after the push was recorded. The list of
      * refs is checked twice: as the client sends it, before git receives any byte and the client sends its objects; and as
-     * git has it, when git's hook asks. Git moves refs only after the second check and the journal entry, so every
-     * moved ref is allowed and gets published.
+     * git has it, when git's first hook asks with the objects, which git drops when the push is refused. Git moves refs
+     * only after the second check and the journal entry, so every moved ref is allowed and gets published.
      */
     run(
       child: GitProcess,
@@ -117,25 +117,44 @@ export function createReceivePack(deps: ReceivePackDeps) {
         const { refused } = await checkPush(repository, pusher, toChanges(commands));
         return refused?.gitReason;
       }
-      const answered =
-        child.hookSocket &&
-        answerHook(
-          child.hookSocket,
-          async (request) => {
-            const refusal = await owned.findRefusal();
-            if (refusal !== undefined) return refusal;
-            const changes = toChanges(request.commands);
-            const refused = await checkRefs(repository, pusher, changes);
-            if (refused !== undefined) return refused.gitReason;
-            const notice = describePush(changes);
-            if (notice !== undefined && list.capabilities().has("side-band-64k"))
-              packets.insert(toRemoteMessage(notice));
-            accepted = { request, note: await journal.begin(repository, pusher.id, changes) };
-            return undefined;
-          },
-          (error) =>
-            log.error({ err: error, repository_id: repository.id }, "failed to check a push"),
-        );
+      /** The commands that were judged; none while the push is not allowed. */
+      let judged: ReadonlySet<string> = new Set();
+      const judge: PushJudge = {
+        async judge({ commands, quarantine }) {
+          const reason = await findRefusedReason(commands, quarantine).catch((error: unknown) => {
+            logFailure(error);
+            return UNCHECKED;
+          });
+          if (reason === undefined) judged = new Set(commands.map(toKey));
+          else {
+            // In place of git's report, which would only name the hook.
+            const report = toRefusal({ commands, capabilities: list.capabilities() }, reason);
+            packets.replaceRest(report);
+          }
+          return reason;
+        },
+        async accept(request) {
+          if (!request.commands.every((command) => judged.has(toKey(command)))) return UNCHECKED;
+          const changes = toChanges(request.commands);
+          const notice = describePush(changes);
+          if (notice !== undefined && list.capabilities().has("side-band-64k"))
+            packets.insert(toRemoteMessage(notice));
+          accepted = { request, note: await journal.begin(repository, pusher.id, changes) };
+          return undefined;
+        },
+      };
+      async function findRefusedReason(
+        commands: readonly PushCommand[],
+        quarantine: string | undefined,
+      ): Promise<string | undefined> {
+        const refusal = await owned.findRefusal();
+        if (refusal !== undefined) return refusal;
+        const refused = await checkRefs(repository, pusher, toChanges(commands), quarantine);
+        return refused?.gitReason;
+      }
+      const logFailure = (error: unknown) =>
+        log.error({ err: error, repository_id: repository.id }, "failed to check a push");
+      const answered = child.hookSocket && answerHook(child.hookSocket, judge, logFailure);
       // A push that has arrived completely is carried out, because git may have moved refs already.
       const stopUnlessWhole = () => {
         if (!isWhole()) child.stop();
@@ -219,6 +238,8 @@ function toPushOptions(options: readonly string[]): PushOptions {
   };
   return { isPrivate: flag("repo.private"), isTemplate: flag("repo.template") };
 }
+
+const toKey = ({ ref, before, after }: PushCommand) => `${before} ${after} ${ref}`;
 
 function toId(id: string): string | undefined {
   return /^0+$/.test(id) ? undefined : id;

@@ -10,11 +10,13 @@ import type { RunInFolder } from "./run-in-folder.ts";
 /**
  * Checks changes of refs whose objects exist, right before git makes them. Returns the first that is refused: by a
  * branch protection, or because its ref is symbolic, which would change a ref of another name.
+ * @param quarantine the folder of objects that git has not taken in yet, relative to the repository
  */
 export type CheckRefs = (
   repository: ForgeRepository,
   pusher: ActingUser,
   changes: readonly RefChange[],
+  quarantine?: string,
 ) => Promise<RefusedChange | undefined>;
 
 export function createRefCheck({
@@ -26,7 +28,7 @@ export function createRefCheck({
   readonly runInFolder: RunInFolder;
   readonly checkPush: CheckPush;
 }): CheckRefs {
-  return async (repository, pusher, changes) => {
+  return async (repository, pusher, changes, quarantine) => {
     const { refused, forwardOnly } = await checkPush(repository, pusher, changes);
     if (refused !== undefined) return refused;
     const inFolder = <T>(work: (directory: string) => Promise<T>) => runInFolder(repository, work);
@@ -36,7 +38,7 @@ export function createRefCheck({
     const limited = new Set(forwardOnly);
     for (const { ref, before, after } of changes) {
       if (!limited.has(ref) || before === undefined || after === undefined) continue;
-      if (!(await inFolder((directory) => isAncestor(git, directory, before, after))))
+      if (!(await inFolder((directory) => isAncestor(git, directory, before, after, quarantine))))
         return refuse(ref, `branch ${ref.replace("refs/heads/", "")} is protected from force push`);
     }
     return undefined;

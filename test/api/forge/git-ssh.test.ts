@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { join } from "node:path";
 import ssh2, { type Client } from "ssh2";
@@ -94,6 +94,37 @@ describe("clone and push", () => {
     expect(pushed).toMatchObject({ exitCode: 0 });
     const listed = await client.git("mira", "ls-remote", "--heads", addressOf("mira/refs"));
     expect(listed.stdout.trim().split("\n")).toHaveLength(1_000);
+  });
+
+  test.each(["HTTP", "SSH"])("a push that is refused over %s leaves no objects", async (way) => {
+    const name = `clean-${way.toLowerCase()}`;
+    await by("mira", "POST", "/user/repos", { name, auto_init: true });
+    const rule = { rule_name: "main", enable_push: true };
+    await by("mira", "POST", `/repos/mira/${name}/branch_protections`, rule);
+    const web = daemon.url.replace("://", `://mira:${people.tokenOf("mira")}@`);
+    const address = way === "SSH" ? addressOf(`mira/${name}`) : `${web}/mira/${name}.git`;
+    const run = (...args: string[]) => client.git("mira", "-C", name, ...args);
+    expect(await client.git("mira", "clone", "-q", address, name)).toMatchObject({ exitCode: 0 });
+    const objects = join(daemon.home, "repositories/mira", `${name}.git/objects`);
+    const list = () => readdir(objects, { recursive: true });
+    const before = await list();
+    await run("commit", "-q", "--amend", "-m", "Another beginning");
+    await writeFile(join(client.folder, name, "large.bin"), randomBytes(300_000));
+    await run("add", ".");
+    await run("commit", "-q", "-m", "More than unpackLimit does not matter");
+    const refused = await run("push", "--force", "origin", "HEAD:main", "HEAD:refs/heads/other");
+    expect(refused.exitCode).not.toBe(0);
+    expect(refused.stderr).toContain(
+      "[remote rejected] HEAD -> main (branch main is protected from force push)",
+    );
+    expect(await list()).toEqual(before);
+    expect((await by("mira", "GET", `/repos/mira/${name}/branches`)).json).toHaveLength(1);
+    expect(await run("push", "-q", "origin", "HEAD:refs/heads/other")).toMatchObject({
+      exitCode: 0,
+      stderr: "",
+    });
+    expect((await list()).length).toBeGreaterThan(before.length);
+    expect((await by("mira", "GET", `/repos/mira/${name}/branches`)).json).toHaveLength(2);
   });
 
   test("keys of every accepted type sign in", async () => {

@@ -55,3 +55,22 @@ test("a packet is inserted between two others, however the stream is cut into ch
     cases(200),
   );
 });
+
+test("the rest of a stream is replaced between two packets, however it is cut into chunks", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 12 }), fc.nat({ max: 8 }), (size, replaceAt) => {
+      const packets = ["one", "three", "seventeen"].map(toPktLine);
+      const stream = Buffer.from(packets.join(""));
+      const inserter = createPacketInserter();
+      let output = "";
+      for (let at = 0, index = 0; at < stream.byteLength; at += size, index += 1) {
+        if (index === replaceAt) inserter.replaceRest(Buffer.from("0000"));
+        output += inserter.pass(stream.subarray(at, at + size)).toString("latin1");
+      }
+      const cut = packets.map((_, index) => `${packets.slice(0, index).join("")}0000`);
+      expect([...cut, packets.join("")]).toContain(output);
+      if (replaceAt === 0) expect(output).toBe("0000");
+    }),
+    cases(100),
+  );
+});
