@@ -20,6 +20,7 @@ import { WORKFLOW_REFS_MAX } from "../forge/actions/runs/pushed-workflows.ts";
 import { HOOK_REFS_MAX } from "../forge/hooks/pushes.ts";
 import { ACTIVITY_REFS_MAX } from "../forge/activities/push-activities.ts";
 import { createPushJournal, type PushJournal } from "../forge/git/push-journal.ts";
+import { createPushes } from "../forge/git/pushes.ts";
 import { createPushRecorder, type RecordPush } from "../forge/git/record-push.ts";
 import { createRefCheck } from "../forge/git/ref-check.ts";
 import { createRunInFolder } from "../forge/git/run-in-folder.ts";
@@ -31,20 +32,16 @@ import { ownerHookRoutes } from "../forge/hooks/owner-hooks.routes.ts";
 import { repositoryHookRoutes } from "../forge/hooks/repository-hooks.routes.ts";
 import { createForgeIssues } from "../forge/issues/issues.ts";
 import { createMiscellaneous } from "../forge/instance/miscellaneous.ts";
-import {
-  createForgeNotifications,
-  joinRepositoryEvents,
-} from "../forge/notifications/notifications.ts";
+import { createForgeNotifications } from "../forge/notifications/notifications.ts";
 import { notificationRoutes } from "../forge/notifications/notifications.routes.ts";
 import { createThreadStreams } from "../forge/notifications/thread-streams.ts";
 import { createForgeOrganizationRoutes } from "../forge/organizations/organizations.ts";
 import { createTeamRepositories } from "../forge/organizations/team-repositories.service.ts";
 import { teamRepositoryRoutes } from "../forge/organizations/teams.routes.ts";
-import { createPackageEvents } from "../forge/packages/package-hooks.ts";
 import { createForgePackages, createPackageDependents } from "../forge/packages/packages.ts";
 import { createRepositoryDependents } from "../forge/repositories/dependents.ts";
 import { createRepositoryTasks } from "../forge/repositories/maintenance.ts";
-import type { RepositoryEvents } from "../forge/repositories/events.ts";
+import { createEvents, type Emit } from "../forge/events.ts";
 import {
   createForgeRepositories,
   createRepositoryFolders,
@@ -59,7 +56,10 @@ import { starRoutes } from "../forge/repositories/stars.routes.ts";
 import { topicRoutes } from "../forge/repositories/topics.routes.ts";
 import { repositoryRoutes } from "../forge/repositories/repositories.routes.ts";
 import type { Rendering } from "../rendering/rendering.service.ts";
-import { createStatusPublisher } from "../forge/statuses/status-hooks.ts";
+import { createActivitySubscribers } from "../forge/subscribers/activities.ts";
+import { createHookSubscribers } from "../forge/subscribers/hooks.ts";
+import { createNotificationSubscribers } from "../forge/subscribers/notifications.ts";
+import { createWorkflowSubscribers } from "../forge/subscribers/workflows.ts";
 import { statusRoutes } from "../forge/statuses/statuses.routes.ts";
 import { createStatuses } from "../forge/statuses/statuses.service.ts";
 import type { Route } from "../http/handle.ts";
@@ -114,6 +114,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
   const compute = createCompute({ workerUrl: new URL("./compute.worker.ts", import.meta.url) });
   const dispatcher = openGuardedDispatcher(deps);
   const readPush = createPushReader({ git, locate });
+  const { emit, subscribe } = createEvents();
   const hooks = createForgeHooks({
     compute,
     db,
@@ -126,20 +127,14 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     request: createGuardedRequest(dispatcher),
     readPush,
   });
-  const { notifications, repositoryEvents, notifyIssue } = createForgeNotifications({
-    db,
-    jobs: queue,
-    readPush,
-  });
+  const notifications = createForgeNotifications({ db, jobs: queue });
   const activities = createForgeActivities({
     db,
     clock,
     jobs: queue,
-    readPush,
     urls,
     retentionDays: settings.activityDays,
   });
-  const publishStatus = createStatusPublisher({ publisher: hooks.publisher, urls });
   const workflows = createForgeActions({
     db,
     clock,
@@ -148,12 +143,11 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     keyring: stores.keyring,
     git,
     locate,
-    readPush,
     compute,
     jobs: queue,
     urls,
+    emit,
     publisher: hooks.publisher,
-    publishStatus,
     // Without a mail server the outbox is for links that an administrator hands on.
     queueMail: settings.smtpUrl === undefined ? undefined : deps.queueMail,
     instanceName: settings.instanceName,
@@ -190,24 +184,26 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     db,
     clock,
     urls,
-    notify: notifyIssue,
-    publisher: workflows.publisher,
-    activities: activities.issueEvents,
-    jobs: queue,
-    readPush,
+    emit,
     store: deps.objects,
     newUuid: randomUUID,
     uploadBytesMax: settings.maxUploadBytes,
   });
-  const events = joinRepositoryEvents(
-    hooks.repositoryEvents,
-    repositoryEvents,
-    activities.repositoryEvents,
-    issues.repositoryEvents,
-    workflows.repositoryEvents,
-    languages.events,
-    commitGraphs.events,
-  );
+  const pushes = createPushes({
+    db,
+    enqueue: queue.enqueue,
+    readPush,
+    log,
+    subscribers: [hooks, notifications, activities, issues, workflows].map(
+      ({ pushSubscriber }) => pushSubscriber,
+    ),
+  });
+  for (const job of pushes.jobs) queue.register(job);
+  subscribe(createHookSubscribers({ ...hooks, urls }));
+  subscribe(createNotificationSubscribers({ ...notifications, ...workflows }));
+  subscribe(createActivitySubscribers(activities));
+  subscribe(createWorkflowSubscribers(workflows, urls));
+  for (const { subscribers } of [languages, commitGraphs, pushes]) subscribe(subscribers);
   const streams = createThreadStreams({
     db,
     warn: (message, cause) => log.warn({ err: cause }, message),
@@ -233,7 +229,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     log,
     clock,
     newId,
-    events,
+    emit,
     jobs: queue,
     templates: miscellaneous.templates,
     copyHooks: hooks.hooks.copyOf,
@@ -248,7 +244,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     db,
     compute,
     store: deps.objects,
-    events: createPackageEvents(workflows.publisher, urls),
+    emit,
     urls,
     clock,
     uploadBytesMax: settings.maxUploadBytes,
@@ -257,22 +253,22 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
   const statuses = createStatuses({
     db,
     findCommit: createCommitFinder({ git, locate }),
-    publishToHooks: publishStatus,
+    emit,
   });
-  const pushes = await openPushes({ ...deps, git, locate, events, isAlone });
+  const records = await openPushes({ ...deps, git, locate, emit, isAlone });
   const checkPush = createPushCheck(db, compute);
   const checkRefs = createRefCheck({
     git,
     runInFolder: createRunInFolder({ db, locate }),
     checkPush,
   });
-  const writeRefs = createRefWriter({ git, locate, checkRefs, ...pushes });
+  const writeRefs = createRefWriter({ git, locate, checkRefs, ...records });
   const transfers = createSmartHttp({
     db,
     git,
     locate,
     log,
-    ...pushes,
+    ...records,
     checkPush,
     checkRefs,
     describePush: createPushNotice([
@@ -305,7 +301,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
       ...createForgeOrganizationRoutes({
         db,
         random: randomBytes,
-        publishOrganization: hooks.publisher.organizationCreated,
+        emit,
         avatars,
         dependents: [createRepositoryDependents(queue.enqueue), createPackageDependents()],
         urls,
@@ -321,7 +317,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
       ...hookRoutes(hooks),
       ...repositoryHookRoutes(hooks),
       ...ownerHookRoutes(hooks),
-      ...notificationRoutes({ notifications, streams, urls, clock }),
+      ...notificationRoutes({ ...notifications, streams, urls, clock }),
       ...issues.routes,
       ...activities.routes,
       ...statusRoutes({ statuses, urls }),
@@ -356,7 +352,7 @@ async function openPushes({
   db,
   git,
   locate,
-  events,
+  emit,
   log,
   queue,
   input,
@@ -364,10 +360,10 @@ async function openPushes({
 }: ForgeDeps & {
   readonly git: Git;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
-  readonly events: RepositoryEvents;
+  readonly emit: Emit;
   readonly isAlone: boolean;
 }): Promise<{ readonly journal: PushJournal; readonly recordPush: RecordPush }> {
-  const recordPush = createPushRecorder({ db, git, locate, events });
+  const recordPush = createPushRecorder({ db, git, locate, emit });
   const journal = createPushJournal({
     db,
     clock: input.clock,

@@ -36,7 +36,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound, orNotFound, userNotFound } from "../refusals.ts";
 import { assertReaches, findAccess } from "../repositories/access.ts";
-import type { OwnedRepository } from "../repositories/events.ts";
+import type { OwnedRepository } from "../events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import type { RepositoryDetails } from "../repositories/repository.view.ts";
 import type { LogRange, Logs } from "./runners/logs.service.ts";

@@ -6,15 +6,12 @@ import type { ForgeRepository } from "../../../storage/tables/forge/repositories
 import type { CronTask } from "../../jobs/cron-task.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
 import type { QueueMail } from "../accounts/welcome-mail.ts";
-import type { ReadPush } from "../git/commit-readers.ts";
 import type { HookPublisher } from "../hooks/publisher.ts";
-import type { PublishStatus } from "../statuses/statuses.service.ts";
-import type { RepositoryEvents } from "../repositories/events.ts";
+import type { Emit } from "../events.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { actionRoutes } from "./actions.routes.ts";
 import type { Compute } from "../compute.ts";
 import { createActions } from "./actions.service.ts";
-import type { ActingUser } from "../caller.ts";
 import { createArtifactAddresses } from "./artifacts/artifact-addresses.ts";
 import { createArtifactUploads } from "./artifacts/artifact-uploads.service.ts";
 import { createArtifactsApi } from "./artifacts/artifacts-api.ts";
@@ -38,11 +35,10 @@ import { createCommitFinder } from "../git/commit-readers.ts";
 import { createActionRetention } from "./runs/retention.ts";
 import { createReruns } from "./runs/rerun.ts";
 import { createEvaluator } from "./runs/evaluator.ts";
-import { createEventPublisher } from "./runs/event-publisher.ts";
+import { createStartWorkflows } from "./runs/start-workflows.ts";
 import { createEventWorkflows } from "./runs/event-workflows.ts";
 import { createWorkflowSchedules } from "./runs/schedules.ts";
 import { createTriggerRefresh } from "./runs/trigger-refresh.ts";
-import { createRunHooks, joinRunReports } from "./runs/run-hooks.ts";
 import { createRunMails } from "./runs/run-mails.ts";
 import { createRunNotifications } from "./runs/run-notifications.ts";
 import { workflowRoutes } from "./runs/workflows.routes.ts";
@@ -68,13 +64,11 @@ export interface ForgeActionsDeps {
   readonly keyring: Keyring;
   readonly git: Git;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
-  readonly readPush: ReadPush;
   readonly compute: Compute;
   readonly jobs: Pick<JobQueue, "enqueue" | "register">;
   readonly urls: ForgeUrls;
-  readonly publisher: HookPublisher;
-  /** Publishes commit statuses to hooks. */
-  readonly publishStatus: PublishStatus;
+  readonly emit: Emit;
+  readonly publisher: Pick<HookPublisher, "hasSubscribers">;
   /** Queues mails about runs; undefined without a mail server. */
   readonly queueMail: QueueMail | undefined;
   readonly instanceName: string;
@@ -100,21 +94,21 @@ const DAY_MS = 86_400_000;
 export type ForgeActions = ReturnType<typeof createForgeActions>;
 
 export function createForgeActions(deps: ForgeActionsDeps) {
-  const { db, clock, random, jobs, urls, keyring } = deps;
+  const { db, clock, random, jobs, urls, keyring, emit } = deps;
   const sealer = keyring;
   const stop = new AbortController();
-  const publisher = createEventPublisher({ ...deps, enqueue: jobs.enqueue });
   const evaluator = createEvaluator({ db, enqueue: jobs.enqueue, compute: deps.compute });
+  const reportStatus = createJobStatusReports({ ...deps, enqueue: jobs.enqueue });
   const engine = createRunEngine({
     evaluator,
     open: (tx, runId) => openRun(tx, urls, runId),
-    reports: joinRunReports(
-      createJobStatusReports({ urls, enqueue: jobs.enqueue, publisher }),
-      createRunHooks({ publisher, urls }),
-      createRunNotifications(
-        deps.queueMail && createRunMails({ ...deps, queueMail: deps.queueMail }),
-      ),
-    ),
+    reports: {
+      run: (tx, run) => emit(tx, "run", { run }),
+      async job(tx, run, job) {
+        await reportStatus(tx, run, job);
+        await emit(tx, "run_job", { run, job });
+      },
+    },
   });
   const starter = createRunStarter({ engine, urls });
   const registration = createRegistration({ ...deps, sealer });
@@ -149,32 +143,22 @@ export function createForgeActions(deps: ForgeActionsDeps) {
     ...files,
     events,
     triggers,
-    enqueue: jobs.enqueue,
     starter,
     schedules,
     resolveCalls,
   });
   jobs.register(evaluator.createJob(engine.advance));
-  jobs.register(pushes.job);
   jobs.register(events.job);
   for (const job of triggers.jobs) jobs.register(job);
   jobs.register(createStatusJob({ ...deps, findCommit }));
-  const repositoryEvents: RepositoryEvents = {
-    ...triggers.repositoryEvents,
-    async pushed(tx, { repository, pusher, changes }) {
-      const user: ActingUser = pusher;
-      // A push by a job starts no run, because runs could trigger each other endlessly.
-      if (user.task === undefined)
-        await pushes.enqueuePush(tx, { repository, pusherId: pusher.id }, changes);
-      else if (changes.some(({ ref }) => ref === `refs/heads/${repository.defaultBranch}`))
-        await triggers.enqueueRefresh(tx, repository);
-    },
-  };
   const retention = createActionRetention({ db, clock, ...deps.limits });
   return {
-    repositoryEvents,
-    /** Publishes events to hooks and to the workflows that name them. */
-    publisher,
+    pushSubscriber: pushes,
+    triggers,
+    startWorkflows: createStartWorkflows({ ...deps, enqueue: jobs.enqueue }),
+    notifyOfRun: createRunNotifications(
+      deps.queueMail && createRunMails({ ...deps, queueMail: deps.queueMail }),
+    ),
     routes: [
       ...actionRoutes({
         actions: createActions({ db, logs, engine, reruns }),

@@ -10,7 +10,7 @@ import type {
 } from "../../contract/forge/actions/shapes.ts";
 import { toEmbeddedUserView, toGhostView } from "../accounts/user.view.ts";
 import type { BytesAnswer } from "../../http/handle.ts";
-import type { OwnedRepository } from "../repositories/events.ts";
+import type { OwnedRepository } from "../events.ts";
 import { toRepositoryView } from "../repositories/repository.view.ts";
 import { type ForgeUrls, neverTime, toApiUrl, toUrl, toWireTime } from "../urls.ts";
 import { toContentDisposition } from "../packages/download.view.ts";

@@ -17,7 +17,8 @@ import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts"
 import { isPublicOnly, toReader } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { openRepository } from "../repositories/open-repository.ts";
-import { type CommentDetails, findPeople } from "../issues/issue-details.ts";
+import { findPeople } from "../issues/issue-details.ts";
+import type { CommentDetails } from "../events.ts";
 import { openOrganization, openTeam } from "../organizations/organization-access.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";

@@ -9,11 +9,10 @@ import {
   findRepositoryById,
   type ForgeRepository,
 } from "../../../storage/tables/forge/repositories/repositories.ts";
-import type { Enqueue } from "../../jobs/queue.ts";
-import type { PushCommits, ReadPush } from "../git/commit-readers.ts";
-import { createPushJob, type PublishedPush } from "../git/push-jobs.ts";
+import type { PushCommits } from "../git/commit-readers.ts";
+import type { PublishedPush, PushSubscriber } from "../git/pushes.ts";
 import { isBranchOrTag } from "../git/push-notice.ts";
-import type { OwnedRepository, RefChange, RepositoryEvents } from "../repositories/events.ts";
+import type { OwnedRepository, RefChange, Subscribers } from "../events.ts";
 import type { RecordActivities } from "./recorder.ts";
 
 /** Maximum number of refs of one push that become activities: a push of a mirror may move any number. */
@@ -25,47 +24,44 @@ const MESSAGE_CHARACTERS_MAX = 4_096;
 
 export interface PushActivitiesDeps {
   readonly db: Database;
-  readonly enqueue: Enqueue;
   readonly record: RecordActivities;
-  /** Called by the job only. */
-  readonly readPush: ReadPush;
 }
 
 /**
  * Records pushes. The activities are written in the transaction that deletes the push from the journal, so each push is
  * recorded exactly once. A job adds the commits, because git must not run within a transaction.
  */
-export function createPushActivities({ db, enqueue, record, readPush }: PushActivitiesDeps) {
-  const commits = createPushJob({
-    kind: "forge.activities.push",
-    enqueue,
-    select: ({ after }) => after !== undefined,
-    refsMax: ACTIVITY_REFS_MAX,
-    publish,
-  });
+export function createPushActivities({ db, record }: PushActivitiesDeps) {
   return {
-    job: commits.job,
-
-    async pushed(tx, { repository, owner, pusher, changes }) {
-      const recorded = changes.filter(({ ref }) => isBranchOrTag(ref)).slice(0, ACTIVITY_REFS_MAX);
-      await record(tx, { repository, owner, actor: pusher }, recorded.map(toActivity));
-      await commits.enqueuePush(tx, { repository, pusherId: pusher.id }, recorded);
+    async push(tx, { repository, owner, pusher, changes }) {
+      const recorded = toRecorded(changes).map(toActivity);
+      await record(tx, { repository, owner, actor: pusher }, recorded);
     },
-  } satisfies Pick<RepositoryEvents, "pushed"> & { job: unknown };
+
+    pushSubscriber: {
+      kind: "forge.activities.push",
+      commitsMax: COMMITS_MAX,
+      select: (_tx, { changes }) => toRecorded(changes).filter(({ after }) => after !== undefined),
+      publish,
+    },
+  } satisfies Pick<Subscribers, "push"> & { readonly pushSubscriber: PushSubscriber };
 
   async function publish(
     { repositoryId, pusherId, pushedAt }: PublishedPush,
     change: RefChange,
+    pushed: PushCommits | undefined,
   ): Promise<void> {
     const repository = await findRepositoryById(db, repositoryId);
     const owner = repository && (await findUserById(db, repository.ownerId));
-    const pushed = repository && (await readPush(repository, change, COMMITS_MAX));
     if (repository === undefined || owner === undefined || pushed === undefined) return;
     const { ref, after: objectId = "" } = change;
     const push = { repositoryId, actorId: pusherId, ref, objectId, createdAt: pushedAt };
     await setPushContent(db, push, toPushContent({ repository, owner }, change, pushed));
   }
 }
+
+const toRecorded = (changes: readonly RefChange[]) =>
+  changes.filter(({ ref }) => isBranchOrTag(ref)).slice(0, ACTIVITY_REFS_MAX);
 
 function toActivity({ ref, after }: RefChange): Omit<NewActivity, "actorId" | "repositoryId"> {
   const isTag = ref.startsWith("refs/tags/");

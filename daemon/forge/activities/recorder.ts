@@ -8,7 +8,7 @@ import {
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
-import type { OwnedRepository } from "../repositories/events.ts";
+import type { OwnedRepository } from "../events.ts";
 import type { ActivityId } from "../../../storage/tables/forge/ids.ts";
 
 /**

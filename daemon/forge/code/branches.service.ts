@@ -13,7 +13,7 @@ import type { Compute } from "../compute.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { reaches } from "../repositories/access.ts";
-import type { OwnedRepository, RefChange } from "../repositories/events.ts";
+import type { OwnedRepository, RefChange } from "../events.ts";
 import { findRules, mayPush } from "../repositories/protected-refs.ts";
 import { type Authors, findAuthors } from "./authors.ts";
 import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";

@@ -14,7 +14,7 @@ import { BLOB_BYTES_MAX } from "../../contract/forge/code/objects.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { WriteRefs } from "../git/write-refs.ts";
-import type { OwnedRepository } from "../repositories/events.ts";
+import type { OwnedRepository } from "../events.ts";
 import { toRequestTime } from "../urls.ts";
 import { assertWritten } from "./branches.service.ts";
 import type { ContentsEntry } from "./folder-listings.ts";

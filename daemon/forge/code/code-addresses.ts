@@ -1,4 +1,4 @@
-import type { OwnedRepository } from "../repositories/events.ts";
+import type { OwnedRepository } from "../events.ts";
 import { type ForgeUrls, toApiUrl, toUrl } from "../urls.ts";
 import type { Revision } from "./revisions.ts";
 

@@ -14,7 +14,7 @@ import { AppError } from "../../errors.ts";
 import { createLruCache } from "../../utilities/lru-cache.ts";
 import { notFound } from "../refusals.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
-import type { OwnedRepository } from "../repositories/events.ts";
+import type { OwnedRepository } from "../events.ts";
 import { type Authors, findAuthors } from "./authors.ts";
 import { type CodeStream, streamGit } from "./code-stream.ts";
 import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";

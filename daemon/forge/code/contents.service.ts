@@ -2,7 +2,7 @@ import { type ObjectSession, withObjectSession } from "../../../storage/git/obje
 import { findDecodedEntry, findEntries, type TreeEntry } from "../../../storage/git/trees.ts";
 import { BLOB_BYTES_MAX } from "../../contract/forge/code/objects.ts";
 import { AppError } from "../../errors.ts";
-import type { OwnedRepository } from "../repositories/events.ts";
+import type { OwnedRepository } from "../events.ts";
 import { addDetails, type ContentsEntry, type FolderListings, SYMLINK } from "./folder-listings.ts";
 import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
 import { cleanPath } from "../repositories/paths.ts";

@@ -4,7 +4,7 @@ import type {
   WireContentsExt,
   WireFileChange,
 } from "../../contract/forge/code/contents.ts";
-import type { OwnedRepository } from "../repositories/events.ts";
+import type { OwnedRepository } from "../events.ts";
 import { type ForgeUrls, unfilledTime } from "../urls.ts";
 import { toCodeAddresses, toRevisionSegments, toSegments } from "./code-addresses.ts";
 import { toCommitUserView, toParentsView } from "./commit.view.ts";

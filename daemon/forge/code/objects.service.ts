@@ -6,7 +6,7 @@ import { BLOB_BYTES_MAX, REFS_MAX } from "../../contract/forge/code/objects.ts";
 import { isRefName } from "../../contract/forge/repositories/rules.ts";
 import { AppError } from "../../errors.ts";
 import { notFound } from "../refusals.ts";
-import type { OwnedRepository } from "../repositories/events.ts";
+import type { OwnedRepository } from "../events.ts";
 import type { PageWindow } from "../page-window.ts";
 import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
 import { findRevision, getCommitId } from "./revisions.ts";

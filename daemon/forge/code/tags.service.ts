@@ -14,7 +14,7 @@ import type { ForgeCaller } from "../caller.ts";
 import type { WriteRefs } from "../git/write-refs.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
-import type { OwnedRepository } from "../repositories/events.ts";
+import type { OwnedRepository } from "../events.ts";
 import { unfilledTime } from "../urls.ts";
 import { assertWritten } from "./branches.service.ts";
 import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";

@@ -8,7 +8,7 @@ import {
 import { type Git, GitError } from "../../../storage/git/git.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { isRefName } from "../../contract/forge/repositories/rules.ts";
-import type { RefChange } from "../repositories/events.ts";
+import type { RefChange } from "../events.ts";
 
 export interface CommitReaderDeps {
   readonly git: Git;

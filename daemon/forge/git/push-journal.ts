@@ -19,7 +19,7 @@ import type { PushId, UserId, RepositoryId } from "../../../storage/tables/forge
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { JobKind } from "../../jobs/job-kind.ts";
 import type { Log } from "../../utilities/logging.ts";
-import type { RefChange } from "../repositories/events.ts";
+import type { RefChange } from "../events.ts";
 import type { RecordPush } from "./record-push.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { RefChange } from "../repositories/events.ts";
+import type { RefChange } from "../events.ts";
 
 /** An effect of pushes that only the first branches and tags of a push have. */
 export interface BoundedEffect {

@@ -4,7 +4,7 @@ import { readRefs } from "../../../storage/git/refs.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { Log } from "../../utilities/logging.ts";
 import type { ActingUser } from "../caller.ts";
-import type { OwnedRepository, RefChange } from "../repositories/events.ts";
+import type { OwnedRepository, RefChange } from "../events.ts";
 import type { CheckPush } from "../repositories/protected-refs.ts";
 import { pipeBody } from "./request-body.ts";
 import type { RecordPush, PushOptions } from "./record-push.ts";

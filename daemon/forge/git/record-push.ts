@@ -22,7 +22,7 @@ import { findUserById, type ForgeUser } from "../../../storage/tables/forge/acco
 import type { PushId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import { createLocks } from "../../../storage/locks.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
-import type { OwnedRepository, RefChange, RepositoryEvents } from "../repositories/events.ts";
+import type { OwnedRepository, RefChange, Emit } from "../events.ts";
 
 /** A push that git has carried out. */
 export interface CompletedPush {
@@ -48,12 +48,12 @@ export function createPushRecorder({
   db,
   git,
   locate,
-  events,
+  emit,
 }: {
   readonly db: Database;
   readonly git: Git;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
-  readonly events: RepositoryEvents;
+  readonly emit: Emit;
 }): RecordPush {
   const { withLocks } = createLocks();
   return async (push) => {
@@ -112,9 +112,9 @@ export function createPushRecorder({
     if (former === undefined || owner === undefined) return true;
     const edited = await applyOptions(tx, { repository: former, owner }, pusher, options);
     const current = edited ?? former;
-    await events.pushed?.(tx, { repository: current, owner, pusher, changes });
+    await emit(tx, "push", { repository: current, owner, pusher, changes });
     if (edited !== undefined)
-      await events.edited?.(tx, { repository: edited, owner, actor: pusher, former });
+      await emit(tx, "repository.edited", { repository: edited, owner, actor: pusher, former });
     return true;
   }
 }

@@ -3,7 +3,7 @@ import { isAncestor } from "../../../storage/git/history.ts";
 import { findSymbolicRef } from "../../../storage/git/refs.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { ActingUser } from "../caller.ts";
-import type { RefChange } from "../repositories/events.ts";
+import type { RefChange } from "../events.ts";
 import type { CheckPush, RefusedChange } from "../repositories/protected-refs.ts";
 import type { RunInFolder } from "./run-in-folder.ts";
 

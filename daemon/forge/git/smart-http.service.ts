@@ -15,7 +15,7 @@ import { isStillSignedIn } from "../accounts/authentication.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 import { assertScope, findAccess, reaches, isPublic } from "../repositories/access.ts";
-import type { OwnedRepository } from "../repositories/events.ts";
+import type { OwnedRepository } from "../events.ts";
 import type { OpenedRepository } from "../repositories/open-repository.ts";
 import { findOwned, getOwned } from "../repositories/repositories.service.ts";
 import { keepsCode } from "../repositories/repository-settings.view.ts";

@@ -3,7 +3,7 @@ import { GitError } from "../../../storage/git/git.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
-import type { OwnedRepository, RefChange } from "../repositories/events.ts";
+import type { OwnedRepository, RefChange } from "../events.ts";
 import type { PushJournal } from "./push-journal.ts";
 import type { RecordPush } from "./record-push.ts";
 import type { CheckRefs } from "./ref-check.ts";

@@ -8,7 +8,7 @@ import type { Compute } from "../compute.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
 import type { GuardedRequest } from "../../outbound/guarded-request.ts";
 import type { ReadPush } from "../git/commit-readers.ts";
-import type { RepositoryEvents } from "../repositories/events.ts";
+import type { PushSubscriber } from "../git/pushes.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { type HookPublisher, createHookPublisher } from "./publisher.ts";
 import { createDelivery } from "./delivery.ts";
@@ -46,8 +46,7 @@ export interface ForgeHooks {
   readonly ofOwners: OwnerHooks;
   /** Publishes events of other rooms, each inside the transaction of the change. */
   readonly publisher: HookPublisher;
-  /** The publisher as the subscriber to events of repositories. */
-  readonly repositoryEvents: RepositoryEvents;
+  readonly pushSubscriber: PushSubscriber;
 }
 
 const DELIVERIES_KEPT_MS = 7 * 86_400_000;
@@ -56,10 +55,9 @@ export function createForgeHooks(deps: ForgeHooksDeps): ForgeHooks {
   const targets = createTargets(deps.sealer);
   const { enqueue } = deps.jobs;
   const publisher = createHookPublisher({ ...deps, enqueue });
-  const pushes = createPushHooks({ ...deps, enqueue, publisher });
+  const pushes = createPushHooks({ ...deps, publisher });
   const hooks = createHooks({ db: deps.db, targets });
   deps.jobs.register(createDelivery({ ...deps, enqueue, targets }));
-  deps.jobs.register(pushes.job);
   const log = createDeliveryLog({ db: deps.db, enqueue, newUuid: deps.newUuid });
   return {
     hooks,
@@ -79,20 +77,6 @@ export function createForgeHooks(deps: ForgeHooksDeps): ForgeHooks {
     }),
     ofOwners: createOwnerHooks(deps),
     publisher,
-    repositoryEvents: {
-      async created(tx, { repository, owner, actor, isAdopted }) {
-        await hooks.copyDefaults(tx, repository.id);
-        // Adoption publishes no event, but the repository gets its hooks.
-        if (!isAdopted) await publisher.repository(tx, "created", { repository, owner }, actor);
-      },
-      async edited(tx, { repository, owner, actor, former }) {
-        if (repository.name === former.name) return;
-        await publisher.repository(tx, "renamed", { repository, owner }, actor, former.name);
-      },
-      deleted: (tx, { repository, owner, actor }) =>
-        publisher.repository(tx, "deleted", { repository, owner }, actor),
-      pushed: (tx, { repository, pusher, changes }) =>
-        pushes.enqueuePush(tx, { repository, pusherId: pusher.id }, changes),
-    },
+    pushSubscriber: pushes.pushSubscriber,
   };
 }

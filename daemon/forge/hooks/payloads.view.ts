@@ -7,7 +7,7 @@ import { toOrganizationView } from "../accounts/organization.view.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import type { PushCommits } from "../git/commit-readers.ts";
 import type { AccessLevel } from "../repositories/access.ts";
-import type { OwnedRepository, RefChange } from "../repositories/events.ts";
+import type { OwnedRepository, RefChange } from "../events.ts";
 import { toRepositoryView } from "../repositories/repository.view.ts";
 import { type ForgeUrls, toUrl } from "../urls.ts";
 

@@ -2,23 +2,14 @@ import { matchNames } from "../repositories/name-patterns.ts";
 import type { Queries, Transaction } from "../../../storage/engine/database.ts";
 import { insertDelivery } from "../../../storage/tables/forge/hooks/deliveries.ts";
 import { type ForgeHook, listFiringHooks } from "../../../storage/tables/forge/hooks/hooks.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { UserId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import type { HookEvent } from "../../contract/forge/hooks/fields.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { ActingUser } from "../caller.ts";
 import type { Compute } from "../compute.ts";
-import type { OwnedRepository } from "../repositories/events.ts";
-import type { ForgeUrls } from "../urls.ts";
 import { enqueueDelivery } from "./delivery.ts";
 import { passesBranchFilter, passesEveryRef, toFilteredNames } from "./hook-config.ts";
-import {
-  type PublishedPackage,
-  toOrganizationPayload,
-  toPackagePayload,
-  toRepositoryPayload,
-} from "./payloads.view.ts";
 
 /** An event with the payload that hooks receive. */
 export interface PublishedEvent {
@@ -46,17 +37,6 @@ export type PassesFilter = (filter: string) => boolean | undefined;
  * with it. They are sent after the commit.
  */
 export interface HookPublisher {
-  /** @param formerName the name before a rename */
-  repository(
-    tx: Transaction,
-    action: "created" | "deleted" | "renamed",
-    subject: OwnedRepository,
-    sender: ForgeUser,
-    formerName?: string,
-  ): Promise<void>;
-  organizationCreated(tx: Transaction, organization: ForgeUser, sender: ForgeUser): Promise<void>;
-  /** A version of a package was published (`created`) or removed. */
-  package(tx: Transaction, action: "created" | "deleted", subject: PublishedPackage): Promise<void>;
   /**
    * Matches the branch filters of a repository's hooks with a ref, before the transaction that publishes. Rejects when that
    * takes too long.
@@ -66,7 +46,7 @@ export interface HookPublisher {
     repository: Pick<ForgeRepository, "id" | "ownerId">,
     ref: string,
   ): Promise<PassesFilter>;
-  /** Publishes any other event, such as an event of an issue, with a payload that the caller creates. */
+  /** Publishes an event with a payload that the caller creates. */
   publish(tx: Transaction, subject: PublishedEvent): Promise<void>;
   /** Returns whether a hook subscribes to any of these events. It is cheap: call it before creating a payload. */
   hasSubscribers(
@@ -79,7 +59,6 @@ export interface HookPublisher {
 export interface HookPublisherDeps {
   readonly enqueue: Enqueue;
   readonly newUuid: () => string;
-  readonly urls: ForgeUrls;
   readonly compute: Compute;
 }
 
@@ -89,7 +68,6 @@ const plainKinds = new Set(["gitea", "gogs"]);
 export function createHookPublisher({
   enqueue,
   newUuid,
-  urls,
   compute,
 }: HookPublisherDeps): HookPublisher {
   const publish: HookPublisher["publish"] = async (tx, subject) => {
@@ -130,27 +108,6 @@ export function createHookPublisher({
     async hasSubscribers(tx, repositoryId, events) {
       const hooks = await listFiringHooks(tx, { repositoryId });
       return hooks.some((hook) => events.some((event) => hook.events.includes(event)));
-    },
-
-    async repository(tx, action, subject, sender, formerName) {
-      const made = await toRepositoryPayload(tx, action, subject, sender, urls);
-      // The reference has no `changes`; the form is that of other forges.
-      const changes = { repository: { name: { from: formerName } } };
-      const payload = formerName === undefined ? made : { ...made, changes };
-      await publish(tx, { event: "repository", repositoryId: subject.repository.id, payload });
-    },
-
-    organizationCreated: (tx, organization, sender) =>
-      publish(tx, {
-        event: "organization",
-        repositoryId: undefined,
-        payload: toOrganizationPayload("created", organization, sender, urls),
-      }),
-
-    async package(tx, action, subject) {
-      const payload = await toPackagePayload(tx, action, subject, urls);
-      const repositoryId = subject.linked?.repository.id;
-      await publish(tx, { event: "package", repositoryId, ownerId: subject.owner.id, payload });
     },
   };
 }

@@ -1,23 +1,17 @@
-import type { Database, Transaction } from "../../../storage/engine/database.ts";
-import {
-  findRepositoryById,
-  type ForgeRepository,
-} from "../../../storage/tables/forge/repositories/repositories.ts";
+import type { Database } from "../../../storage/engine/database.ts";
+import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
-import type { Enqueue } from "../../jobs/queue.ts";
-import type { ReadPush } from "../git/commit-readers.ts";
-import { createPushJob, type PublishedPush } from "../git/push-jobs.ts";
+import type { PushCommits, ReadPush } from "../git/commit-readers.ts";
+import type { PublishedPush, PushSubscriber } from "../git/pushes.ts";
 import { isBranchOrTag } from "../git/push-notice.ts";
-import type { OwnedRepository, RefChange } from "../repositories/events.ts";
+import type { OwnedRepository, RefChange } from "../events.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { HookPublisher } from "./publisher.ts";
 import { toPushPayload, toRefPayload } from "./payloads.view.ts";
 import { toPushedCommits } from "./pushed-commits.ts";
-import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 export interface PushHooksDeps {
   readonly db: Database;
-  readonly enqueue: Enqueue;
   readonly publisher: HookPublisher;
   readonly urls: ForgeUrls;
   readonly readPush: ReadPush;
@@ -39,24 +33,11 @@ const COMMITS_MAX = 20;
 export const HOOK_REFS_MAX = 500;
 
 /** Publishes pushes to hooks. */
-export function createPushHooks({ db, enqueue, publisher, urls, readPush }: PushHooksDeps) {
-  const pushes = createPushJob({
-    kind: "forge.hooks.push",
-    enqueue,
-    select: ({ ref }) => isBranchOrTag(ref),
-    refsMax: HOOK_REFS_MAX,
-    publish,
-  });
-  const read = async (
-    repository: ForgeRepository,
-    change: RefChange,
-    viewer: ForgeUser | undefined,
-  ) => {
-    const found = await readPush(repository, change, COMMITS_MAX);
-    return found && toPushedCommits(db, found, viewer);
-  };
+export function createPushHooks({ db, publisher, urls, readPush }: PushHooksDeps) {
   const describeHead: DescribeHead = async (owned, ref, sender) => {
-    const found = await read(owned.repository, { ref, before: undefined, after: ref }, sender);
+    const created = { ref, before: undefined, after: ref };
+    const read = await readPush(owned.repository, created, COMMITS_MAX);
+    const found = read && (await toPushedCommits(db, read, sender));
     const head = found?.head;
     if (found === undefined || head === undefined) return undefined;
     const change = { ref, before: head.id, after: head.id };
@@ -66,29 +47,29 @@ export function createPushHooks({ db, enqueue, publisher, urls, readPush }: Push
   return {
     describeHead,
 
-    job: pushes.job,
-
-    /** Enqueues the deliveries of a push if a hook subscribes to them. */
-    async enqueuePush(
-      tx: Transaction,
-      owned: { readonly repository: ForgeRepository; readonly pusherId: UserId },
-      changes: readonly RefChange[],
-    ): Promise<void> {
-      if (await publisher.hasSubscribers(tx, owned.repository.id, ["push", "create", "delete"]))
-        await pushes.enqueuePush(tx, owned, changes);
-    },
+    pushSubscriber: {
+      kind: "forge.hooks.push",
+      commitsMax: COMMITS_MAX,
+      async select(tx, { repository, changes }) {
+        const events = ["push", "create", "delete"] as const;
+        if (!(await publisher.hasSubscribers(tx, repository.id, events))) return [];
+        return changes.filter(({ ref }) => isBranchOrTag(ref)).slice(0, HOOK_REFS_MAX);
+      },
+      publish,
+    } satisfies PushSubscriber as PushSubscriber,
   };
 
   async function publish(
     { repositoryId, pusherId }: PublishedPush,
     change: RefChange,
+    read: PushCommits | undefined,
   ): Promise<void> {
     const repository = await findRepositoryById(db, repositoryId);
     if (repository === undefined) return;
     const isDeleted = change.after === undefined;
     const viewer = await findUserById(db, pusherId);
-    const pushed = isDeleted ? undefined : await read(repository, change, viewer);
-    if (!isDeleted && pushed === undefined) return;
+    if (!isDeleted && read === undefined) return;
+    const pushed = read && (await toPushedCommits(db, read, viewer));
     const { ref } = change;
     const passes = await publisher.matchFilters(db, repository, ref);
     await db.transaction(async (tx) => {

@@ -7,7 +7,7 @@ import type { Enqueue } from "../../jobs/queue.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 import { assertScope, findAccess, reaches } from "../repositories/access.ts";
-import type { OwnedRepository } from "../repositories/events.ts";
+import type { OwnedRepository } from "../events.ts";
 import {
   getOwned,
   noAdministrator,

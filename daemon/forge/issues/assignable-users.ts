@@ -6,7 +6,7 @@ import { AppError } from "../../errors.ts";
 import { isVisibleTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
-import type { OwnedRepository } from "../repositories/events.ts";
+import type { OwnedRepository } from "../events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { openRepository } from "../repositories/open-repository.ts";
 import { findPeople } from "./issue-details.ts";

@@ -9,19 +9,17 @@ import {
 import { hasOpenBlocker } from "../../../storage/tables/forge/issues/dependencies.ts";
 import { hasCommitEvent, insertEvents } from "../../../storage/tables/forge/issues/timeline.ts";
 import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
-import type { Enqueue } from "../../jobs/queue.ts";
 import type { ActingUser } from "../caller.ts";
-import type { ReadPush } from "../git/commit-readers.ts";
-import { createPushJob, type PublishedPush } from "../git/push-jobs.ts";
-import type { NotifyIssue } from "../notifications/issue-notifications.ts";
+import type { PushCommits } from "../git/commit-readers.ts";
+import type { PublishedPush, PushSubscriber } from "../git/pushes.ts";
 import { findAccess, isPublic, reaches } from "../repositories/access.ts";
-import type { OwnedRepository, RefChange, RepositoryEvents } from "../repositories/events.ts";
+import type { OwnedRepository, RefChange } from "../events.ts";
 import { findOwned } from "../repositories/repositories.service.ts";
 import { hasDependencies, keepsIssues } from "../repositories/repository-settings.view.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { finishStopwatch } from "./tracked-times.service.ts";
 import { type CommitReference, findReferences } from "./commit-message.ts";
-import type { IssueEvents } from "./issue-events.ts";
+import type { Emit } from "../events.ts";
 
 /** Maximum number of branches of one push, and of new commits of a branch, whose messages are read. */
 const BRANCHES_MAX = 100;
@@ -29,10 +27,7 @@ const COMMITS_MAX = 500;
 
 export interface CommitReferencesDeps {
   readonly db: Database;
-  readonly enqueue: Enqueue;
-  readonly readPush: ReadPush;
-  readonly notify: NotifyIssue;
-  readonly events: IssueEvents;
+  readonly emit: Emit;
   readonly urls: ForgeUrls;
 }
 
@@ -41,37 +36,28 @@ export interface CommitReferencesDeps {
  * message says so of, when the commit reaches the default branch (of an issue with a branch of its own: that branch).
  * Users who may push may close issues of the repository; those of others need write access there.
  */
-export function createCommitReferences({
-  db,
-  enqueue,
-  readPush,
-  notify,
-  events,
-  urls,
-}: CommitReferencesDeps) {
-  const { enqueuePush, job } = createPushJob({
-    kind: "forge.issues.push",
-    enqueue,
-    select: ({ ref, after }) => ref.startsWith("refs/heads/") && after !== undefined,
-    refsMax: BRANCHES_MAX,
-    publish,
-  });
+export function createCommitReferences({ db, emit, urls }: CommitReferencesDeps): PushSubscriber {
   return {
-    job,
-    repositoryEvents: {
-      async pushed(tx, { repository, pusher, changes }) {
-        if (mayReference(pusher))
-          await enqueuePush(tx, { repository, pusherId: pusher.id }, changes);
-      },
-    } satisfies RepositoryEvents,
+    kind: "forge.issues.push",
+    commitsMax: COMMITS_MAX,
+    select(_tx, { pusher, changes }) {
+      if (!mayReference(pusher)) return [];
+      return changes
+        .filter(({ ref, after }) => ref.startsWith(HEADS) && after !== undefined)
+        .slice(0, BRANCHES_MAX);
+    },
+    publish,
   };
 
-  async function publish(push: PublishedPush, change: RefChange): Promise<void> {
+  async function publish(
+    push: PublishedPush,
+    change: RefChange,
+    pushed: PushCommits | undefined,
+  ): Promise<void> {
     const repository = await findRepositoryById(db, push.repositoryId);
     const owner = repository && (await findUserById(db, repository.ownerId));
     const pusher = await findUserById(db, push.pusherId);
     if (repository === undefined || owner === undefined || pusher === undefined) return;
-    const pushed = await readPush(repository, change, COMMITS_MAX);
     const source = { repository, owner };
     for (const commit of pushed?.commits.toReversed() ?? [])
       for (const reference of findReferences(commit.message, urls.publicUrl()))
@@ -131,9 +117,8 @@ export function createCommitReferences({
     if (current === undefined) return;
     await insertEvents(tx, issue.id, pusher.id, [{ kind: action, details: { commitId } }]);
     if (isClosed) await finishStopwatch(tx, pusher.id, issue.id);
-    await notify(tx, { issue: current, actorId: pusher.id });
     const change = { owned: target, issue: current, actor: pusher };
-    await events.issue(tx, "issues", isClosed ? "closed" : "reopened", change);
+    await emit(tx, "issue", { ...change, action: isClosed ? "closed" : "reopened" });
   }
 }
 

@@ -4,7 +4,7 @@ import { AppError } from "../../errors.ts";
 import { type ActingUser, type ForgeCaller, isSelf } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 import { reaches } from "../repositories/access.ts";
-import type { OwnedRepository } from "../repositories/events.ts";
+import type { OwnedRepository } from "../events.ts";
 import { noAdministrator, type RepositoryPath } from "../repositories/repositories.service.ts";
 import {
   assertNotArchived,

@@ -15,9 +15,8 @@ import {
 import { insertEvents, type NewEvent } from "../../../storage/tables/forge/issues/timeline.ts";
 import type { ForgeLabel } from "../../../storage/tables/forge/repositories/labels.ts";
 import { AppError } from "../../errors.ts";
-import type { NotifyIssue } from "../notifications/issue-notifications.ts";
 import { notFound } from "../refusals.ts";
-import type { IssueChange, IssueEvents } from "./issue-events.ts";
+import type { Emit, IssueChange } from "../events.ts";
 import type { IssueEdit } from "./issue-requests.ts";
 
 /** Maximum number of labels of one issue. */
@@ -26,13 +25,7 @@ const LABELS_MAX = 100;
 /** Changes of issues within a transaction. Each change records its events and publishes them. */
 export type IssueChanges = ReturnType<typeof createIssueChanges>;
 
-export function createIssueChanges({
-  notify,
-  events,
-}: {
-  readonly notify: NotifyIssue;
-  readonly events: IssueEvents;
-}) {
+export function createIssueChanges({ emit }: { readonly emit: Emit }) {
   return { changeLabels, changeMilestone, assign };
 
   /**
@@ -61,7 +54,7 @@ export function createIssueChanges({
     ]);
     const current = (await updateIssue(tx, issue.id, {})) ?? issue;
     const action = labels.length === 0 ? "label_cleared" : "label_updated";
-    await events.issue(tx, "issue_label", action, { ...change, issue: current });
+    await emit(tx, "issue", { action, ...change, issue: current });
   }
 
   /** Moves an issue to a milestone, or out of its milestone. Returns the updated issue. */
@@ -80,7 +73,7 @@ export function createIssueChanges({
     };
     await insertEvents(tx, issue.id, actor.id, [{ kind: "milestone", details }]);
     const action = milestoneId === undefined ? "demilestoned" : "milestoned";
-    await events.issue(tx, "issue_milestone", action, { ...change, issue: current });
+    await emit(tx, "issue", { action, ...change, issue: current });
     return current;
   }
 
@@ -103,9 +96,8 @@ export function createIssueChanges({
     ]);
     for (const id of added) await setSubscription(tx, issue.id, id, true);
     if (added.length > 0) {
-      await notify(tx, { issue, actorId: actor.id, onlyTo: added });
-      await events.issue(tx, "issue_assign", "assigned", change);
-    } else if (removed.length > 0) await events.issue(tx, "issue_assign", "unassigned", change);
+      await emit(tx, "issue", { ...change, action: "assigned", assigned: added });
+    } else if (removed.length > 0) await emit(tx, "issue", { ...change, action: "unassigned" });
   }
 }
 

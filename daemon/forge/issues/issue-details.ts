@@ -1,4 +1,3 @@
-import type { ForgeComment } from "../../../storage/tables/forge/issues/comments.ts";
 import {
   type ForgeAttachment,
   listAttachmentsOfIssue,
@@ -12,7 +11,7 @@ import {
 } from "../../../storage/tables/forge/issues/milestones.ts";
 import type { ForgeLabel } from "../../../storage/tables/forge/repositories/labels.ts";
 import { type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/accounts/users.ts";
-import type { OwnedRepository } from "../repositories/events.ts";
+import type { OwnedRepository } from "../events.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 /** An issue with the records that its view shows. */
@@ -61,13 +60,4 @@ export async function findPeople(
     ids.filter((id) => id !== undefined),
   );
   return new Map(users.map((user) => [user.id, user]));
-}
-
-/** A comment with the records that its view shows; the author is undefined once the account is deleted. */
-export interface CommentDetails {
-  readonly owned: OwnedRepository;
-  readonly issue: ForgeIssue;
-  readonly comment: ForgeComment;
-  readonly author: ForgeUser | undefined;
-  readonly attachments: readonly ForgeAttachment[];
 }

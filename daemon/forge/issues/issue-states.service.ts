@@ -12,7 +12,7 @@ import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { assertAdministers, openIssue, openIssues, openIssuesToChange } from "./issue-access.ts";
 import { type OpenedRepository } from "../repositories/open-repository.ts";
 import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
-import type { IssueEvents } from "./issue-events.ts";
+import type { Emit } from "../events.ts";
 import type { IssuePath } from "./issue-requests.ts";
 import type { IssueId } from "../../../storage/tables/forge/ids.ts";
 
@@ -23,13 +23,7 @@ const PINS_MAX = 3;
 export type IssueStates = ReturnType<typeof createIssueStates>;
 
 /** Creates the service. Every function throws `not_found` when the caller may not read the issue. */
-export function createIssueStates({
-  db,
-  events,
-}: {
-  readonly db: Database;
-  readonly events: IssueEvents;
-}) {
+export function createIssueStates({ db, emit }: { readonly db: Database; readonly emit: Emit }) {
   return {
     /** Locks an issue; idempotent. Refuses with `forbidden` a caller who does not administer the repository. */
     async lock(path: IssuePath, caller: ForgeCaller, reason: string): Promise<void> {
@@ -104,7 +98,7 @@ export function createIssueStates({
     async remove(path: IssuePath, caller: ForgeCaller): Promise<void> {
       await db.transaction(async (tx) => {
         const { owned, ...issue } = await openToAdminister(tx, path, caller, "");
-        await events.issue(tx, "issues", "deleted", { owned, issue, actor: caller.user });
+        await emit(tx, "issue", { action: "deleted", owned, issue, actor: caller.user });
         await deleteIssue(tx, issue);
         const pinned = await listPinnedIssues(tx, issue.repositoryId);
         if (issue.pinOrder > 0) await writePins(tx, issue.repositoryId, idsOf(pinned));

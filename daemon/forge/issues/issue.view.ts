@@ -8,10 +8,10 @@ import type {
 } from "../../contract/forge/issues/issues.ts";
 import { toAttachmentView } from "./attachment.view.ts";
 import { toEmbeddedUserView, toGhostView, toUserView } from "../accounts/user.view.ts";
-import type { OwnedRepository } from "../repositories/events.ts";
+import type { OwnedRepository } from "../events.ts";
 import { type ForgeUrls, toApiUrl, toUrl, toWireTime } from "../urls.ts";
 import type { IssueEdit, NewIssue } from "./issue-requests.ts";
-import type { CommentDetails } from "./issue-details.ts";
+import type { CommentDetails } from "../events.ts";
 import type { IssueDetails } from "./issue-details.ts";
 import { toEndOfDay, toLabelView, toMilestoneView } from "./planning.view.ts";
 import type { Watch } from "./watching.service.ts";

@@ -28,26 +28,20 @@ import { insertEvents } from "../../../storage/tables/forge/issues/timeline.ts";
 import { listUsableLabels } from "../../../storage/tables/forge/repositories/labels.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
-import type { NotifyIssue } from "../notifications/issue-notifications.ts";
 import { toQueryRange } from "../notifications/query-time.ts";
 import { findMentioned } from "../notifications/notify.ts";
 import { notFound } from "../refusals.ts";
-import type { OwnedRepository } from "../repositories/events.ts";
+import type { OwnedRepository } from "../events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { type IssueChanges, toEditEvents } from "./issue-changes.ts";
 import { findAssignees, listAssignableUsers } from "./assignable-users.ts";
 import { hasDependencies } from "../repositories/repository-settings.view.ts";
 import { finishStopwatch } from "./tracked-times.service.ts";
 import { type IssueSearchOptions, searchIssues } from "./search-issues.ts";
-import type { IssueChange, IssueEvents } from "./issue-events.ts";
+import type { CommentDetails, Emit, IssueChange } from "../events.ts";
 import { listRepositoryIssues, type IssueListOptions } from "./list-issues.ts";
 import type { CommentPath, IssueEdit, IssuePath, NewIssue } from "./issue-requests.ts";
-import {
-  findPeople,
-  loadIssueDetails,
-  type CommentDetails,
-  type IssueDetails,
-} from "./issue-details.ts";
+import { findPeople, loadIssueDetails, type IssueDetails } from "./issue-details.ts";
 import {
   assertMayChange,
   assertMayWrite,
@@ -73,14 +67,12 @@ export type Issues = ReturnType<typeof createIssues>;
  */
 export function createIssues({
   db,
-  notify,
-  events,
+  emit,
   changes,
 }: {
   readonly db: Database;
   readonly changes: IssueChanges;
-  readonly notify: NotifyIssue;
-  readonly events: IssueEvents;
+  readonly emit: Emit;
 }) {
   return {
     /** See `listRepositoryIssues`. */
@@ -123,9 +115,8 @@ export function createIssues({
           dueAt: mayWrite ? input.dueAt : undefined,
         });
         await insertMentions(tx, issue.id, mentioned);
-        await notify(tx, { issue, actorId: user.id, text });
         const change = { owned: opened, issue, actor: user };
-        await events.issue(tx, "issues", "opened", change);
+        await emit(tx, "issue", { ...change, action: "opened", text });
         if (!mayWrite) return loadIssueDetails(tx, opened, issue, user);
         const { repository } = opened;
         const ids = input.labelIds;
@@ -188,10 +179,9 @@ export function createIssues({
         assertUnlocked(owned, issue);
         const comment = await insertComment(tx, { issueId: issue.id, authorId: author.id, body });
         await insertMentions(tx, issue.id, await findMentionedIds(tx, body));
-        await notify(tx, { issue, actorId: author.id, text: body });
         const current = (await findIssueById(tx, issue.id)) ?? issue;
         const details = { owned, comment, author, attachments: [] };
-        await events.comment(tx, "created", { ...details, issue: current, actor: author });
+        await emit(tx, "comment", { action: "created", ...details, issue: current, actor: author });
         return { ...details, issue };
       });
     },
@@ -214,7 +204,7 @@ export function createIssues({
         await insertMentions(tx, comment.issueId, await findMentionedIds(tx, body));
         const changes = { body: { from: formerBody } };
         const change = { ...details, actor: caller.user, comment, changes };
-        if (comment.body !== formerBody) await events.comment(tx, "edited", change);
+        if (comment.body !== formerBody) await emit(tx, "comment", { ...change, action: "edited" });
         return { ...details, comment };
       });
     },
@@ -262,8 +252,7 @@ export function createIssues({
         issue = await changes.changeMilestone(tx, change, milestoneId);
       }
       if (issue.isClosed !== before.isClosed) {
-        await notify(tx, { issue, actorId: user.id });
-        await events.issue(tx, "issues", issue.isClosed ? "closed" : "reopened", change);
+        await emit(tx, "issue", { ...change, action: issue.isClosed ? "closed" : "reopened" });
       }
       return loadIssueDetails(tx, opened, issue, user);
     });
@@ -277,13 +266,15 @@ export function createIssues({
   ): Promise<void> {
     const { issue } = change;
     if (issue.title !== before.title)
-      await events.issue(tx, "issues", "edited", {
+      await emit(tx, "issue", {
+        action: "edited",
         ...change,
         issue: { ...issue, body: before.body },
         changes: { title: { from: before.title } },
       });
     if (issue.body !== before.body)
-      await events.issue(tx, "issues", "edited", {
+      await emit(tx, "issue", {
+        action: "edited",
         ...change,
         changes: { body: { from: before.body } },
       });

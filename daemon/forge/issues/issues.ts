@@ -3,12 +3,9 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import type { Route } from "../../http/handle.ts";
-import type { HookPublisher } from "../hooks/publisher.ts";
-import type { NotifyIssue } from "../notifications/issue-notifications.ts";
 import type { ForgeUrls } from "../urls.ts";
-import type { JobQueue } from "../../jobs/queue.ts";
-import type { ReadPush } from "../git/commit-readers.ts";
-import type { RepositoryEvents } from "../repositories/events.ts";
+import type { PushSubscriber } from "../git/pushes.ts";
+import type { Emit } from "../events.ts";
 import { createCommitReferences } from "./commit-references.ts";
 import { createAssignees } from "./assignees.service.ts";
 import { attachmentRoutes } from "./attachments.routes.ts";
@@ -16,8 +13,6 @@ import { createAttachments } from "./attachments.service.ts";
 import { dependencyRoutes, trackedTimeRoutes } from "./dependencies.routes.ts";
 import { createDependencies } from "./dependencies.service.ts";
 import { createIssueChanges } from "./issue-changes.ts";
-import { type IssueEvents, joinIssueEvents } from "./issue-events.ts";
-import { createIssueHooks } from "./issue-hooks.ts";
 import { createIssueLabels } from "./issue-labels.service.ts";
 import { issueRoutes } from "./issues.routes.ts";
 import { createIssues, type Issues } from "./issues.service.ts";
@@ -36,12 +31,7 @@ export interface ForgeIssuesDeps {
   /** Epoch milliseconds. */
   readonly clock: () => number;
   readonly urls: ForgeUrls;
-  readonly notify: NotifyIssue;
-  readonly publisher: HookPublisher;
-  /** A further subscriber to changes of issues. */
-  readonly activities: IssueEvents;
-  readonly jobs: Pick<JobQueue, "enqueue" | "register">;
-  readonly readPush: ReadPush;
+  readonly emit: Emit;
   /** The bytes of attachments. */
   readonly store: ObjectStore;
   readonly newUuid: () => string;
@@ -54,29 +44,21 @@ export interface ForgeIssues {
   /** Below `/api/v1`. */
   readonly routes: readonly Route[];
   readonly issues: Issues;
-  /** The subscriber to events of repositories. */
-  readonly repositoryEvents: RepositoryEvents;
+  /** Records pushed commits in the timelines of the issues that they name. */
+  readonly pushSubscriber: PushSubscriber;
 }
 
 export function createForgeIssues({
   db,
   clock,
   urls,
-  notify,
-  publisher,
-  activities,
-  jobs,
-  readPush,
+  emit,
   ...attachmentDeps
 }: ForgeIssuesDeps): ForgeIssues {
-  const events = joinIssueEvents(createIssueHooks({ publisher, urls }), activities);
-  const changes = createIssueChanges({ notify, events });
-  const issues = createIssues({ db, notify, events, changes });
-  const { enqueue } = jobs;
-  const references = createCommitReferences({ db, enqueue, readPush, notify, events, urls });
-  jobs.register(references.job);
+  const changes = createIssueChanges({ emit });
+  const issues = createIssues({ db, emit, changes });
   return {
-    repositoryEvents: references.repositoryEvents,
+    pushSubscriber: createCommitReferences({ db, emit, urls }),
     routes: [
       ...issueRoutes({ issues, watching: createWatching({ db }), urls }),
       ...attachmentRoutes({ attachments: createAttachments({ db, ...attachmentDeps }), urls }),
@@ -88,8 +70,8 @@ export function createForgeIssues({
       }),
       ...issueStateRoutes({
         issues,
-        states: createIssueStates({ db, events }),
-        timelines: createTimelines({ db, events }),
+        states: createIssueStates({ db, emit }),
+        timelines: createTimelines({ db, emit }),
         reactions: createReactions({ db }),
         assignees: createAssignees({ db, changes }),
         urls,

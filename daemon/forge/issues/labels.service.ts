@@ -18,7 +18,7 @@ import {
 } from "../organizations/organization-access.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { orNotFound } from "../refusals.ts";
-import type { OwnedRepository } from "../repositories/events.ts";
+import type { OwnedRepository } from "../events.ts";
 import { type GrantedRepository, reopenRepository } from "../repositories/open-repository.ts";
 import { toLabelId } from "../../../storage/tables/forge/ids.ts";
 

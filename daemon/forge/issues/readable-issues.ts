@@ -6,7 +6,7 @@ import { findRepositoryById } from "../../../storage/tables/forge/repositories/r
 import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { findAccess, isPublic, reaches } from "../repositories/access.ts";
-import type { OwnedRepository } from "../repositories/events.ts";
+import type { OwnedRepository } from "../events.ts";
 import { keepsIssues } from "../repositories/repository-settings.view.ts";
 import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
 

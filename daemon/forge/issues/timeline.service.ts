@@ -25,11 +25,12 @@ import type { ForgeCaller } from "../caller.ts";
 import { toQueryRange } from "../notifications/query-time.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
-import type { OwnedRepository } from "../repositories/events.ts";
+import type { OwnedRepository } from "../events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { assertMayChange, openIssue, openIssues, openIssuesToChange } from "./issue-access.ts";
-import { type CommentDetails, findPeople, type IssueDetails } from "./issue-details.ts";
-import type { IssueEvents } from "./issue-events.ts";
+import { findPeople, type IssueDetails } from "./issue-details.ts";
+import type { CommentDetails } from "../events.ts";
+import type { Emit } from "../events.ts";
 import type { CommentPath, IssuePath } from "./issue-requests.ts";
 import { createIssueReader } from "./readable-issues.ts";
 import type { TimeDetails } from "./tracked-times.service.ts";
@@ -58,13 +59,7 @@ interface TimelineOptions extends PageWindow {
 export type Timelines = ReturnType<typeof createTimelines>;
 
 /** Creates the service. Every function throws `not_found` when the caller may not read the issue. */
-export function createTimelines({
-  db,
-  events,
-}: {
-  readonly db: Database;
-  readonly events: IssueEvents;
-}) {
+export function createTimelines({ db, emit }: { readonly db: Database; readonly emit: Emit }) {
   return {
     /** Lists comments and events of an issue, oldest first. */
     async list(
@@ -141,7 +136,7 @@ export function createTimelines({
         const attachments =
           (await listAttachmentsOfComments(tx, [comment.id])).get(comment.id) ?? [];
         const change = { owned, issue, actor: caller.user, comment, author, attachments };
-        await events.comment(tx, "deleted", change);
+        await emit(tx, "comment", { ...change, action: "deleted" });
         await deleteComment(tx, comment);
       });
     },

@@ -15,7 +15,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { assertScope } from "../repositories/access.ts";
-import type { OwnedRepository } from "../repositories/events.ts";
+import type { OwnedRepository } from "../events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { openIssue, openIssues } from "./issue-access.ts";
 import { openRepository } from "../repositories/open-repository.ts";

@@ -10,7 +10,7 @@ import {
 import type { UserId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import { findMentions } from "../../rendering/html/references.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
-import type { OwnedRepository } from "../repositories/events.ts";
+import type { OwnedRepository } from "../events.ts";
 
 /** The subject of a notification and when it happened. */
 export type Notification = Omit<NewThread, "userId" | "repositoryId">;

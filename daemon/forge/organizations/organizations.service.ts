@@ -12,6 +12,7 @@ import {
   insertUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
 import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/user-facets.ts";
+import type { Emit } from "../events.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { openOrganization } from "./organization-access.ts";
@@ -64,10 +65,7 @@ export interface OrganizationsDeps {
   /** Cached cursors of long lists. */
   readonly cursors: KeysetCursors;
   readonly random: (bytes: number) => Uint8Array;
-  /** Publishes a new organization, in the transaction that creates it. */
-  readonly publishOrganization?:
-    | ((tx: Transaction, organization: ForgeUser, owner: ForgeUser) => Promise<void>)
-    | undefined;
+  readonly emit: Emit;
 }
 
 const AVATAR_BYTES = 16;
@@ -76,7 +74,7 @@ export function createOrganizations({
   db,
   cursors,
   random,
-  publishOrganization,
+  emit,
 }: OrganizationsDeps): Organizations {
   return {
     list: (window, caller) =>
@@ -116,7 +114,7 @@ export function createOrganizations({
           await deleteRedirect(tx, input.name);
           const organization = await insertUser(tx, toNewOrganization(input, avatarHash, tx.now));
           await insertOwnersTeam(tx, organization.id, owner.id);
-          await publishOrganization?.(tx, organization, owner);
+          await emit(tx, "organization", { organization, actor: owner });
           return organization;
         });
       } catch (error) {

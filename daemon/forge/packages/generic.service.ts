@@ -14,7 +14,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 import { getReadableOwner, getWritableOwner } from "./access.ts";
 import { createDownload, type PackageDownload } from "./downloads.ts";
-import type { OwnedVersion, PackageEvents } from "./events.ts";
+import type { OwnedVersion, Emit } from "../events.ts";
 import { assertGenericNames, type GenericFileName } from "./generic-names.ts";
 import { receiveBody } from "../../utilities/receive-body.ts";
 import { fileExists, recordFile, removeVersion } from "./versions.ts";
@@ -52,13 +52,13 @@ export interface GenericPackages {
 export interface GenericPackagesDeps {
   readonly db: Database;
   readonly store: ObjectStore;
-  readonly events: PackageEvents;
+  readonly emit: Emit;
   /** Maximum size of a file. */
   readonly uploadBytesMax: number;
 }
 
 export function createGenericPackages(deps: GenericPackagesDeps): GenericPackages {
-  const { db, store, events, uploadBytesMax } = deps;
+  const { db, store, emit, uploadBytesMax } = deps;
   return {
     async download(at, caller) {
       assertGenericNames(at);
@@ -83,7 +83,7 @@ export function createGenericPackages(deps: GenericPackagesDeps): GenericPackage
           // The right may have ended while the bytes arrived.
           const { id: ownerId } = await getWritableOwner(tx, at.owner, caller);
           const file = { ...key, ownerId, metadata: "{}", digests };
-          await recordFile(tx, events, file, { actor: caller.user, mustBeNew: false });
+          await recordFile(tx, emit, file, { actor: caller.user, mustBeNew: false });
         });
       } finally {
         await received.discard();
@@ -97,7 +97,7 @@ export function createGenericPackages(deps: GenericPackagesDeps): GenericPackage
         const found = await getFile(tx, { ...at, ownerId: owner.id });
         const files = await listFiles(tx, found.version.id);
         if (files.length === 1) {
-          await removeVersion(tx, events, { ...found, owner, actor: caller.user });
+          await removeVersion(tx, emit, { ...found, owner, actor: caller.user });
           return;
         }
         await deleteFile(tx, found.file.id);
@@ -112,7 +112,7 @@ export function createGenericPackages(deps: GenericPackagesDeps): GenericPackage
         const found = await findGenericVersion(tx, { ...at, ownerId: owner.id });
         if (found === undefined) throw notFound();
         await touchPackage(tx, found.package.id);
-        await removeVersion(tx, events, { ...found, owner, actor: caller.user });
+        await removeVersion(tx, emit, { ...found, owner, actor: caller.user });
       });
     },
   };

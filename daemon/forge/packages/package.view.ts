@@ -4,7 +4,7 @@ import type { WirePackage, WirePackageFile } from "../../contract/forge/packages
 import { toGhostView, toUserView } from "../accounts/user.view.ts";
 import { type RepositoryDetails, toRepositoryView } from "../repositories/repository.view.ts";
 import { type ForgeUrls, toUrl, toWireTime } from "../urls.ts";
-import type { OwnedVersion } from "./events.ts";
+import type { OwnedVersion } from "../events.ts";
 
 /** A version with its publisher and its linked repository. */
 export interface PackageVersionDetails extends OwnedVersion {

@@ -22,7 +22,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { getReadableOwner, getWritableOwner } from "./access.ts";
-import type { OwnedVersion, PackageEvents } from "./events.ts";
+import type { OwnedVersion, Emit } from "../events.ts";
 import { findLinkable, loadRepositoryDetails } from "./repository-links.ts";
 import { ensureLatest } from "./npm/tags.ts";
 import type { PackageVersionDetails } from "./package.view.ts";
@@ -81,10 +81,10 @@ type PackageAt = Omit<VersionAt, "version">;
 
 export interface PackagesDeps {
   readonly db: Database;
-  readonly events: PackageEvents;
+  readonly emit: Emit;
 }
 
-export function createPackages({ db, events }: PackagesDeps): Packages {
+export function createPackages({ db, emit }: PackagesDeps): Packages {
   return {
     async list({ type, term }, window, caller) {
       const filter = {
@@ -128,7 +128,7 @@ export function createPackages({ db, events }: PackagesDeps): Packages {
         const owner = await getWritableOwner(tx, at.owner, caller);
         const found = await getVersion(tx, owner, at);
         await touchPackage(tx, found.package.id);
-        await removeVersion(tx, events, { ...found, actor: caller.user });
+        await removeVersion(tx, emit, { ...found, actor: caller.user });
         if (at.type === "npm") await ensureLatest(tx, found.package);
       });
     },
@@ -139,7 +139,7 @@ export function createPackages({ db, events }: PackagesDeps): Packages {
         const found = await findPackage(tx, { ownerId: owner.id, type: at.type, name: at.name });
         if (found === undefined) throw notFound();
         for (const version of await listVersions(tx, found.id))
-          await removeVersion(tx, events, { package: found, version, owner, actor: caller.user });
+          await removeVersion(tx, emit, { package: found, version, owner, actor: caller.user });
       });
     },
 

@@ -5,7 +5,7 @@ import type { Database } from "../../../storage/engine/database.ts";
 import type { Route } from "../../http/handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { Compute } from "../compute.ts";
-import type { PackageEvents } from "./events.ts";
+import type { Emit } from "../events.ts";
 import { genericPackageRoutes } from "./generic.routes.ts";
 import { createGenericPackages } from "./generic.service.ts";
 import { npmRoutes } from "./npm/npm.routes.ts";
@@ -19,7 +19,7 @@ import type { AccountDependents } from "../accounts/remove-user.ts";
 export interface ForgePackagesDeps {
   readonly db: Database;
   readonly store: ObjectStore;
-  readonly events: PackageEvents;
+  readonly emit: Emit;
   readonly compute: Compute;
   readonly urls: ForgeUrls;
   /** Epoch milliseconds. */

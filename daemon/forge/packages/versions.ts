@@ -14,7 +14,7 @@ import { findUserById, type ForgeUser } from "../../../storage/tables/forge/acco
 import { AppError } from "../../errors.ts";
 import { notFound } from "../refusals.ts";
 import { findLinkable } from "./repository-links.ts";
-import type { OwnedVersion, PackageEvents } from "./events.ts";
+import type { OwnedVersion, Emit } from "../events.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
 /** An uploaded file to add to a version. */
@@ -35,7 +35,7 @@ export interface NewFile {
  */
 export async function recordFile(
   tx: Transaction,
-  events: PackageEvents,
+  emit: Emit,
   file: NewFile,
   {
     actor,
@@ -67,7 +67,8 @@ export async function recordFile(
     name: file.filename,
   });
   if (added === undefined) throw fileExists();
-  if (known === undefined) await events.created?.(tx, { package: opened, version, owner, actor });
+  if (known === undefined)
+    await emit(tx, "package", { action: "created", package: opened, version, owner, actor });
   return { package: opened, version };
 }
 
@@ -94,10 +95,10 @@ async function linked(
 /** Deletes a version with its files; deletes the package when it was the last version. */
 export async function removeVersion(
   tx: Transaction,
-  events: PackageEvents,
+  emit: Emit,
   subject: OwnedVersion & { readonly actor: ForgeUser },
 ): Promise<void> {
-  await events.deleted?.(tx, subject);
+  await emit(tx, "package", { ...subject, action: "deleted" });
   await deleteVersion(tx, { id: subject.version.id, packageId: subject.package.id });
 }
 

@@ -16,7 +16,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { type AccessLevel, assertScope, findAccess, reaches } from "./access.ts";
-import type { OwnedRepository } from "./events.ts";
+import type { OwnedRepository } from "../events.ts";
 import { getOwned, noAdministrator, type RepositoryPath } from "./repositories.service.ts";
 
 /**

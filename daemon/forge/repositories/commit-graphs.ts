@@ -10,7 +10,7 @@ import {
 } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
-import type { RepositoryEvents } from "./events.ts";
+import type { Subscribers } from "../events.ts";
 import type { FolderMoves } from "./folder-moves.ts";
 import { workInFolder } from "./work-in-folder.ts";
 
@@ -32,7 +32,7 @@ export interface CommitGraphDeps {
 /** Updates the commit-graphs of repositories. */
 export interface CommitGraphs {
   /** Enqueues the job. */
-  readonly events: RepositoryEvents;
+  readonly subscribers: Subscribers;
   /**
    * Adds the new commits to the commit-graph, with the paths that they change, and searches the last commits of the top
    * folder. Idempotent.
@@ -67,11 +67,11 @@ export function createCommitGraphs(deps: CommitGraphDeps): CommitGraphs {
   const writeSoon = (tx: Transaction, { id }: ForgeRepository) =>
     enqueue(tx, { kind: KIND, payload: { repositoryId: id }, key: String(id) });
   return {
-    events: {
-      async created(tx, { repository }) {
+    subscribers: {
+      async "repository.created"(tx, { repository }) {
         if (!repository.isEmpty) await writeSoon(tx, repository);
       },
-      async pushed(tx, { repository, changes }) {
+      async push(tx, { repository, changes }) {
         if (changes.some(({ after }) => after !== undefined)) await writeSoon(tx, repository);
       },
     },

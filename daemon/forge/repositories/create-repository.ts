@@ -32,7 +32,7 @@ import {
 import { AppError } from "../../errors.ts";
 import { userNotFound } from "../refusals.ts";
 import { findAccess, reaches } from "./access.ts";
-import type { OwnedRepository, RepositoryEvents } from "./events.ts";
+import type { OwnedRepository, Emit } from "../events.ts";
 import {
   assertReadme,
   createFirstFiles,
@@ -69,7 +69,7 @@ export interface CreateRepositoryDeps {
   readonly files: RepositoryFiles;
   readonly moves: FolderMoves;
   readonly templates: RepositoryTemplates;
-  readonly events: RepositoryEvents;
+  readonly emit: Emit;
   /** Returns the e-mail address that the commits of a user have. */
   readonly commitEmail: (user: ForgeUser) => string;
 }
@@ -164,7 +164,7 @@ export async function createRepository(
               needsMove: true,
             },
           },
-          deps.events,
+          deps.emit,
           extras.recorded,
         );
       });
@@ -286,7 +286,7 @@ export interface NewRepository {
 export async function recordRepository(
   tx: Transaction,
   { owner, actor, isAdopted, labels, repository: newRepository }: NewRepository,
-  events: RepositoryEvents,
+  emit: Emit,
   recorded?: RepositoryExtras["recorded"],
 ): Promise<ForgeRepository> {
   const repository = await insertRepository(tx, { ...newRepository, ownerId: owner.id });
@@ -306,6 +306,6 @@ export async function recordRepository(
   for (const userId of new Set([actor.id, ...members]))
     await insertWatch(tx, { repositoryId: repository.id, userId, createdAt: tx.now });
   await recorded?.(tx, repository);
-  await events.created?.(tx, { repository, owner, actor, isAdopted });
+  await emit(tx, "repository.created", { repository, owner, actor, isAdopted });
   return repository;
 }

@@ -20,7 +20,7 @@ import { AppError } from "../../errors.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import { notFound } from "../refusals.ts";
 import { assertReaches, findAccess } from "./access.ts";
-import type { OwnedRepository, RepositoryEvents } from "./events.ts";
+import type { OwnedRepository, Emit } from "../events.ts";
 import { refusing } from "./git-refusals.ts";
 import { assertRepositoryName, toRepositoryPath } from "./names.ts";
 import { enqueueCleanup, type FolderMoves, toHeadPath } from "./folder-moves.ts";
@@ -44,7 +44,7 @@ export interface EditRepositoryDeps {
   readonly files: RepositoryFiles;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   readonly moves: FolderMoves;
-  readonly events: RepositoryEvents;
+  readonly emit: Emit;
   readonly enqueue: Enqueue;
 }
 
@@ -106,7 +106,7 @@ async function assertBranch(
 }
 
 async function writeEdits(
-  { enqueue, events }: EditRepositoryDeps,
+  { enqueue, emit }: EditRepositoryDeps,
   tx: Transaction,
   { repository, actor }: { readonly repository: ForgeRepository; readonly actor: ForgeUser },
   { name, defaultBranch, isArchived, settings: settingEdits, ...edits }: RepositoryEdits,
@@ -154,7 +154,7 @@ async function writeEdits(
   if (hasMoved || hasHead) await enqueueCleanup(enqueue, tx);
   const current = await findRepositoryById(tx, former.id);
   if (current !== undefined)
-    await events.edited?.(tx, { repository: current, owner, actor, former });
+    await emit(tx, "repository.edited", { repository: current, owner, actor, former });
   return { hasMoved, hasHead };
 }
 

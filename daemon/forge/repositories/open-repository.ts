@@ -10,7 +10,7 @@ import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { isArchived, notFound } from "../refusals.ts";
 import { type AccessLevel, assertReaches, findAccess, isPublic, reaches } from "./access.ts";
-import type { OwnedRepository } from "./events.ts";
+import type { OwnedRepository } from "../events.ts";
 import {
   getOwned,
   noAdministrator,

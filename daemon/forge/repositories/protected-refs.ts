@@ -8,7 +8,7 @@ import type { ForgeRepository } from "../../../storage/tables/forge/repositories
 import { AppError } from "../../errors.ts";
 import type { ActingUser } from "../caller.ts";
 import type { Compute } from "../compute.ts";
-import type { RefChange } from "./events.ts";
+import type { RefChange } from "../events.ts";
 import { matchNames } from "./name-patterns.ts";
 import type { UserId, TeamId } from "../../../storage/tables/forge/ids.ts";
 

@@ -34,7 +34,7 @@ import {
   type EditRepositoryDeps,
   type RepositoryEdits,
 } from "./edit-repository.ts";
-import type { OwnedRepository } from "./events.ts";
+import type { OwnedRepository } from "../events.ts";
 import { enqueueCleanup } from "./folder-moves.ts";
 import { getVisibleAccount } from "../accounts/users.service.ts";
 import type { RepositoryDetails } from "./repository.view.ts";
@@ -89,7 +89,7 @@ export interface Repositories {
 export interface RepositoriesDeps extends CreateRepositoryDeps, EditRepositoryDeps {}
 
 export function createRepositoriesService(deps: RepositoriesDeps): Repositories {
-  const { db, moves, events, enqueue } = deps;
+  const { db, moves, emit, enqueue } = deps;
   return {
     create,
 
@@ -135,7 +135,7 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
       const path = await db.transaction(async (tx) => {
         const { repository, owner, access } = await getFrom(tx, ownerName, name, caller);
         if (!reaches(access, "owner")) throw noAdministrator();
-        await events.deleted?.(tx, { repository, owner, actor: caller.user });
+        await emit(tx, "repository.deleted", { repository, owner, actor: caller.user });
         await deleteRepository(tx, repository.id);
         await insertChore(tx, { kind: "remove", path: repository.path, target: undefined });
         await enqueueCleanup(enqueue, tx);

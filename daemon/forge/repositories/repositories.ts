@@ -14,7 +14,7 @@ import type { JobQueue } from "../../jobs/queue.ts";
 import type { Log } from "../../utilities/logging.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import type { ForgeUrls } from "../urls.ts";
-import type { RepositoryEvents } from "./events.ts";
+import type { Emit } from "../events.ts";
 import type { RepositoryTemplates } from "./first-files.ts";
 import {
   createFolderMoves,
@@ -43,7 +43,7 @@ export interface ForgeRepositoriesDeps {
   readonly files: RepositoryFiles;
   readonly templates: RepositoryTemplates;
   readonly jobs: Pick<JobQueue, "enqueue" | "register">;
-  readonly events: RepositoryEvents;
+  readonly emit: Emit;
   readonly urls: ForgeUrls;
   readonly log: Log;
   readonly folders: RepositoryFolders;

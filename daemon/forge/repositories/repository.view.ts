@@ -13,7 +13,7 @@ import {
   unfilledTime,
 } from "../urls.ts";
 import { type AccessLevel, reaches } from "./access.ts";
-import type { OwnedRepository } from "./events.ts";
+import type { OwnedRepository } from "../events.ts";
 import { toSettings } from "./repository-settings.view.ts";
 
 /** A repository with its counts and the permission of the viewer. */

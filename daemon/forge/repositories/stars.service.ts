@@ -15,7 +15,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { assertScope, findAccess, reaches } from "./access.ts";
-import type { OwnedRepository } from "./events.ts";
+import type { OwnedRepository } from "../events.ts";
 import { getOwned, type RepositoryPath } from "./repositories.service.ts";
 import { type RepositoryLists, type RepositoryPage } from "./repository-lists.service.ts";
 import { getVisibleAccount } from "../accounts/users.service.ts";

@@ -44,7 +44,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 import { type AccessLevel, assertScope, findAccess, reaches } from "./access.ts";
 import { assertRoom } from "./create-repository.ts";
-import type { OwnedRepository, RepositoryEvents } from "./events.ts";
+import type { OwnedRepository, Emit } from "../events.ts";
 import { toRepositoryPath } from "./names.ts";
 import { enqueueCleanup, type FolderMoves } from "./folder-moves.ts";
 import { getOwned, type RepositoryPath } from "./repositories.service.ts";
@@ -78,7 +78,7 @@ export interface TransfersDeps {
   readonly db: Database;
   readonly files: RepositoryFiles;
   readonly moves: FolderMoves;
-  readonly events: RepositoryEvents;
+  readonly emit: Emit;
   readonly enqueue: Enqueue;
 }
 
@@ -86,7 +86,7 @@ interface Opened extends OwnedRepository {
   readonly access: AccessLevel;
 }
 
-export function createTransfers({ db, files, moves, events, enqueue }: TransfersDeps): Transfers {
+export function createTransfers({ db, files, moves, emit, enqueue }: TransfersDeps): Transfers {
   return {
     async start(path, caller, { newOwner, teamIds: requestedTeamIds }) {
       const teamIds = requestedTeamIds.map(toTeamId);
@@ -159,7 +159,7 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
         if (!isTheirs && !reaches(access, "owner")) throw notTheRecipient();
         await deleteTransfer(tx, id);
         await endUnreadable(tx, { repositoryId: id });
-        await events.transferEnded?.(tx, opened);
+        await emit(tx, "repository.transfer_ended", opened);
         const watchers = (await countWatchers(tx, [id])).get(id) ?? 0;
         return { repository, owner, access, watchers, isSignedIn: true };
       }),
@@ -205,7 +205,7 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
       recipientId: recipient.id,
       teamIds,
     });
-    await events.offered?.(tx, { repository, owner, recipient, actor });
+    await emit(tx, "repository.offered", { repository, owner, recipient, actor });
   }
 
   /** Changes the owner in the row. The files are moved after the commit; recovery at startup completes it after a crash. */
@@ -241,7 +241,7 @@ export function createTransfers({ db, files, moves, events, enqueue }: Transfers
     await enqueueCleanup(enqueue, tx);
     const current = await findRepositoryById(tx, id);
     if (current !== undefined)
-      await events.transferred?.(tx, { repository: current, owner, former, actor });
+      await emit(tx, "repository.transferred", { repository: current, owner, former, actor });
   }
 }
 

@@ -20,7 +20,7 @@ import type { PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import type { CommitGraphs } from "./commit-graphs.ts";
 import { DEFAULT_BRANCH, recordRepository } from "./create-repository.ts";
-import type { RepositoryEvents } from "./events.ts";
+import type { Emit } from "../events.ts";
 import { refusing } from "./git-refusals.ts";
 import { compileGlob } from "../../utilities/glob.ts";
 import { isRepositoryName, toRepositoryPath } from "./names.ts";
@@ -54,7 +54,7 @@ export interface UnadoptedDeps {
   readonly files: RepositoryFiles;
   readonly moves: FolderMoves;
   readonly newId: () => string;
-  readonly events: RepositoryEvents;
+  readonly emit: Emit;
   /** Enqueues the deletion of the folders that `remove` moved aside. */
   readonly sweepSoon: () => Promise<void>;
   readonly commitGraphs: Pick<CommitGraphs, "writeFirst" | "searchFirst">;
@@ -64,7 +64,7 @@ export interface UnadoptedDeps {
 const PREFERRED_BRANCHES = [DEFAULT_BRANCH, "master", "main"];
 
 export function createUnadopted(deps: UnadoptedDeps): Unadopted {
-  const { db, git, files, moves, newId, events, sweepSoon, commitGraphs } = deps;
+  const { db, git, files, moves, newId, emit, sweepSoon, commitGraphs } = deps;
   const { withLocks } = createLocks();
   return {
     async list(query, { page, limit }) {
@@ -189,7 +189,7 @@ export function createUnadopted(deps: UnadoptedDeps): Unadopted {
         return recordRepository(
           tx,
           { owner, actor, isAdopted: true, labels: [], repository: { ...repository, needsMove } },
-          events,
+          emit,
         );
       });
     } catch (error) {

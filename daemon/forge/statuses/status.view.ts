@@ -10,7 +10,8 @@ import type { CommitStatus } from "../../../storage/tables/forge/repositories/st
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import { toRepositoryView } from "../repositories/repository.view.ts";
 import { type ForgeUrls, toApiUrl, toWireTime } from "../urls.ts";
-import type { CombinedStatus, StatusDetails } from "./statuses.service.ts";
+import type { StatusDetails } from "../events.ts";
+import type { CombinedStatus } from "./statuses.service.ts";
 
 export function toStatusView(
   { owned, status, creator }: StatusDetails,

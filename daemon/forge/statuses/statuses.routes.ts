@@ -10,7 +10,8 @@ import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toCombinedView, toReport, toStatusView } from "./status.view.ts";
-import type { StatusDetails, Statuses } from "./statuses.service.ts";
+import type { StatusDetails } from "../events.ts";
+import type { Statuses } from "./statuses.service.ts";
 
 export function statusRoutes({
   statuses,

@@ -1,5 +1,4 @@
-import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
-import type { CommitWithFiles } from "../../../storage/git/commits.ts";
+import type { Database, Queries } from "../../../storage/engine/database.ts";
 import {
   type CommitState,
   commitStates,
@@ -11,11 +10,7 @@ import {
 } from "../../../storage/tables/forge/repositories/statuses.ts";
 import { findEmail } from "../../../storage/tables/forge/accounts/emails.ts";
 import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
-import {
-  findUserById,
-  type ForgeUser,
-  listUsersByIds,
-} from "../../../storage/tables/forge/accounts/users.ts";
+import { findUserById, listUsersByIds } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError, assertNever } from "../../errors.ts";
 import type { FindCommit } from "../git/commit-readers.ts";
 import type { ForgeCaller } from "../caller.ts";
@@ -29,26 +24,10 @@ import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { reaches } from "../repositories/access.ts";
 import { refusing } from "../repositories/git-refusals.ts";
-import type { OwnedRepository } from "../repositories/events.ts";
+import type { Emit, OwnedRepository, StatusDetails } from "../events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import type { RepositoryDetails } from "../repositories/repository.view.ts";
 import { toUserId } from "../../../storage/tables/forge/ids.ts";
-
-/** Publishes a status to hooks, in the transaction that creates it. */
-export type PublishStatus = (
-  tx: Transaction,
-  event: StatusDetails & {
-    readonly commit: CommitWithFiles;
-    readonly author: ForgeUser | undefined;
-  },
-) => Promise<void>;
-
-/** A commit status with the related rows that its view shows. The creator is undefined once the account is deleted. */
-export interface StatusDetails {
-  readonly owned: OwnedRepository;
-  readonly status: CommitStatus;
-  readonly creator: ForgeUser | undefined;
-}
 
 /** The combined state of the latest statuses of all contexts. */
 export interface CombinedStatus {
@@ -74,11 +53,11 @@ export type Statuses = ReturnType<typeof createStatuses>;
 export function createStatuses({
   db,
   findCommit,
-  publishToHooks,
+  emit,
 }: {
   readonly db: Database;
   readonly findCommit: FindCommit;
-  readonly publishToHooks: PublishStatus;
+  readonly emit: Emit;
 }) {
   return {
     /** Throws `forbidden` without write access, `unprocessable` if the commit has `STATUSES_MAX` statuses. */
@@ -122,7 +101,7 @@ export function createStatuses({
             notifiedAt: tx.now,
           });
         const details = { owned, status: made, creator: caller.user };
-        await publishToHooks(tx, { ...details, commit, author });
+        await emit(tx, "status", { ...details, commit, author });
         return details;
       });
     },

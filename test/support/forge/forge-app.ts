@@ -96,6 +96,7 @@ export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Prom
   const organizations = createForgeOrganizationRoutes({
     db,
     random,
+    emit: async () => undefined,
     avatars: { set: storeNoPicture, remove: storeNoPicture },
     dependents: [deps.repositories, deps.packages].filter((each) => each !== undefined),
     urls: accounts.urls,

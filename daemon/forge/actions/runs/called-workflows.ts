@@ -9,7 +9,7 @@ import {
 import { findRepositoryByName } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import type { FindCommit } from "../../git/commit-readers.ts";
 import { findAccess, isPublic, reaches } from "../../repositories/access.ts";
-import type { OwnedRepository } from "../../repositories/events.ts";
+import type { OwnedRepository } from "../../events.ts";
 import { type ForgeUrls, toUrl } from "../../urls.ts";
 import { findCallError, type JobCall, parseUses } from "../../../workflows/workflow-call.ts";
 import type { JobDefinition, Workflow } from "../../../workflows/workflow.ts";

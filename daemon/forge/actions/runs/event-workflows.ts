@@ -13,7 +13,7 @@ import type { FindCommit } from "../../git/commit-readers.ts";
 import { isMapping, type Mapping } from "../../../workflows/mapping.ts";
 import { toActivity } from "../../../workflows/triggers.ts";
 import type { ResolveCalls } from "./called-workflows.ts";
-import { EVENT_JOB, eventJobSchema } from "./event-publisher.ts";
+import { EVENT_JOB, eventJobSchema } from "./start-workflows.ts";
 import type { RunTrigger, StartRun } from "./start-run.ts";
 import {
   hasActions,

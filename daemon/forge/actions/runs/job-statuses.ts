@@ -16,7 +16,7 @@ import { type JobKind, parsePayload } from "../../../jobs/job-kind.ts";
 import type { Enqueue } from "../../../jobs/queue.ts";
 import type { FindCommit } from "../../git/commit-readers.ts";
 import type { HookPublisher } from "../../hooks/publisher.ts";
-import type { PublishStatus } from "../../statuses/statuses.service.ts";
+import type { Emit } from "../../events.ts";
 import { type ForgeUrls, toUrl } from "../../urls.ts";
 import { isMapping } from "../../../workflows/mapping.ts";
 import type { RunReports } from "./advance-run.ts";
@@ -43,8 +43,12 @@ export interface JobStatusDeps {
  * Reports each status of a job on the commit of its run, under `{workflow} / {job} ({event})`. If hooks subscribe to
  * statuses, a job publishes it afterwards.
  */
-export function createJobStatusReports({ urls, enqueue, publisher }: JobStatusDeps): RunReports {
-  return { run: async () => undefined, job: report };
+export function createJobStatusReports({
+  urls,
+  enqueue,
+  publisher,
+}: JobStatusDeps): RunReports["job"] {
+  return report;
 
   async function report(tx: Transaction, run: ActionRun, job: ActionJob): Promise<void> {
     const shown = REPORTS[job.status];
@@ -113,11 +117,11 @@ async function enqueueStatus(enqueue: Enqueue, tx: Transaction, statusId: Status
 export function createStatusJob({
   db,
   findCommit,
-  publishStatus,
+  emit,
 }: {
   readonly db: Database;
   readonly findCommit: FindCommit;
-  readonly publishStatus: PublishStatus;
+  readonly emit: Emit;
 }): JobKind {
   return {
     kind: KIND,
@@ -133,7 +137,7 @@ export function createStatusJob({
       const address = await findEmail(db, commit.author.email);
       const author =
         address?.isVerified === true ? await findUserById(db, address.userId) : undefined;
-      await db.transaction((tx) => publishStatus(tx, { owned, status, creator, commit, author }));
+      await db.transaction((tx) => emit(tx, "status", { owned, status, creator, commit, author }));
     },
   };
 }

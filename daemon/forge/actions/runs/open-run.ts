@@ -5,7 +5,7 @@ import { findUserById } from "../../../../storage/tables/forge/accounts/users.ts
 import { type ActionRun, findRun } from "../../../../storage/tables/forge/actions/runs.ts";
 import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import { readVariables } from "../secrets/variables.service.ts";
-import type { OwnedRepository } from "../../repositories/events.ts";
+import type { OwnedRepository } from "../../events.ts";
 import type { ForgeUrls } from "../../urls.ts";
 import type { ExpressionValue } from "../../../workflows/expressions/values.ts";
 import { toInputsContext } from "../../../workflows/dispatch-inputs.ts";

@@ -4,14 +4,14 @@ import type { Database } from "../../../../storage/engine/database.ts";
 import { findUserById } from "../../../../storage/tables/forge/accounts/users.ts";
 import { listDisabledWorkflows } from "../../../../storage/tables/forge/actions/workflows.ts";
 import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
-import type { Enqueue } from "../../../jobs/queue.ts";
-import { type PushCommits, type ReadPush, readPushedPaths } from "../../git/commit-readers.ts";
+import { type PushCommits, readPushedPaths } from "../../git/commit-readers.ts";
 import { toPushDetails } from "../../hooks/payloads.view.ts";
 import { toPushedCommits } from "../../hooks/pushed-commits.ts";
 import type { Compute } from "../../compute.ts";
-import { createPushJob, type PublishedPush } from "../../git/push-jobs.ts";
+import type { PublishedPush, PushSubscriber } from "../../git/pushes.ts";
 import { isBranchOrTag } from "../../git/push-notice.ts";
-import type { RefChange } from "../../repositories/events.ts";
+import type { ActingUser } from "../../caller.ts";
+import type { RefChange } from "../../events.ts";
 import type { ForgeUrls } from "../../urls.ts";
 import { type Mapping, toJsonMapping } from "../../../workflows/mapping.ts";
 import type { ResolveCalls } from "./called-workflows.ts";
@@ -39,8 +39,6 @@ const SKIP = /\[(?:skip ci|ci skip|no ci|skip actions|actions skip)\]/i;
 export interface PushedWorkflowsDeps extends WorkflowFileDeps {
   readonly db: Database;
   readonly compute: Pick<Compute, "run">;
-  readonly enqueue: Enqueue;
-  readonly readPush: ReadPush;
   readonly starter: StartRun;
   readonly urls: ForgeUrls;
   readonly schedules: Pick<WorkflowSchedules, "replace">;
@@ -50,32 +48,28 @@ export interface PushedWorkflowsDeps extends WorkflowFileDeps {
 }
 
 /**
- * Starts the workflows of a push, in a job of the push's own transaction. Every run has a key of its push, file and
+ * Starts the workflows of a push. Every run has a key of its push, file and
  * event, so a job that is repeated after a crash creates no second run.
  */
-export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
-  const {
-    db,
-    compute,
-    enqueue,
-    parser,
-    readPush,
-    starter,
-    urls,
-    schedules,
-    resolveCalls,
-    events,
-    triggers,
-  } = deps;
-  return createPushJob({
+export function createPushedWorkflows(deps: PushedWorkflowsDeps): PushSubscriber {
+  const { db, compute, parser, starter, urls, schedules, resolveCalls, events, triggers } = deps;
+  return {
     kind: "forge.actions.push",
-    enqueue,
-    select: ({ ref }) => isBranchOrTag(ref),
-    refsMax: WORKFLOW_REFS_MAX,
+    commitsMax: COMMITS_MAX,
+    select(_tx, { repository, pusher, changes }) {
+      // A push by a job starts no run, because runs could trigger each other endlessly.
+      const user: ActingUser = pusher;
+      if (user.task !== undefined || !hasActions(repository)) return [];
+      return changes.filter(({ ref }) => isBranchOrTag(ref)).slice(0, WORKFLOW_REFS_MAX);
+    },
     publish,
-  });
+  };
 
-  async function publish(push: PublishedPush, change: RefChange): Promise<void> {
+  async function publish(
+    push: PublishedPush,
+    change: RefChange,
+    pushed: PushCommits | undefined,
+  ): Promise<void> {
     const repository = await findRepositoryById(db, push.repositoryId);
     const owner = repository && (await findUserById(db, repository.ownerId));
     if (repository === undefined || owner === undefined || !hasActions(repository)) return;
@@ -86,7 +80,6 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps) {
       await events.start({ repositoryId: repository.id, event: "delete", actor, payload, key });
       return;
     }
-    const pushed = await readPush(repository, change, COMMITS_MAX);
     if (pushed?.head === undefined) return;
     const found = await readWorkflowFiles(deps, repository, pushed.head.id);
     const isDefault = change.ref === `refs/heads/${repository.defaultBranch}`;

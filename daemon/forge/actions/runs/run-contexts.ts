@@ -5,7 +5,7 @@ import {
   parseOutputs,
 } from "../../../../storage/tables/forge/actions/jobs.ts";
 import type { ActionRun } from "../../../../storage/tables/forge/actions/runs.ts";
-import type { OwnedRepository } from "../../repositories/events.ts";
+import type { OwnedRepository } from "../../events.ts";
 import { type ForgeUrls, toUrl } from "../../urls.ts";
 import {
   joinOutputs,

@@ -3,7 +3,7 @@ import type { ForgeUser } from "../../../../storage/tables/forge/accounts/users.
 import { listRunJobs } from "../../../../storage/tables/forge/actions/jobs.ts";
 import type { ActionRun } from "../../../../storage/tables/forge/actions/runs.ts";
 import type { QueueMail } from "../../accounts/welcome-mail.ts";
-import type { OwnedRepository } from "../../repositories/events.ts";
+import type { OwnedRepository } from "../../events.ts";
 import { type ForgeUrls, toUrl } from "../../urls.ts";
 import { toWorkflowName } from "./job-statuses.ts";
 

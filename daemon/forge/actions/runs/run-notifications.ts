@@ -5,7 +5,6 @@ import {
   findOutcomeBefore,
 } from "../../../../storage/tables/forge/actions/runs.ts";
 import { listReaders, notifyUsers } from "../../notifications/notify.ts";
-import type { RunReports } from "./advance-run.ts";
 import type { MailRun, RunNews } from "./run-mails.ts";
 import { loadRepositories, toRunStatus } from "./run-records.ts";
 import type { UserId } from "../../../../storage/tables/forge/ids.ts";
@@ -18,6 +17,9 @@ interface Outcome {
   readonly starterId: UserId | undefined;
 }
 
+/** Notifies users of the end of a run, in its transaction. */
+export type RunNotifications = (tx: Transaction, run: ActionRun) => Promise<void>;
+
 /**
  * Notifies the user who started a run, in a thread of its commit, when it fails, and when it succeeds after a failure
  * on the same ref. The user whose run failed is notified of the recovery as well. A second failure of the same commit
@@ -25,38 +27,34 @@ interface Outcome {
  * runs gets one at each end.
  * @param mailRun undefined without a mail server
  */
-export function createRunNotifications(mailRun: MailRun | undefined): RunReports {
-  return {
-    job: async () => undefined,
-
-    async run(tx, run) {
-      if (run.status !== "failure" && run.status !== "success") return;
-      const before = await findBefore(tx, run);
-      const hadFailed = before?.status === "failure";
-      const isNews =
-        run.status === "success" ? hadFailed : !hadFailed || before.headSha !== run.headSha;
-      if (!isNews && mailRun === undefined) return;
-      const owned = (await loadRepositories(tx, [run])).get(run.repositoryId);
-      if (owned === undefined) return;
-      const starterId = run.triggerActorId ?? run.actorId;
-      const others = isNews && run.status === "success" ? [before?.starterId] : [];
-      const recipients = [...new Set([starterId, ...others].filter((id) => id !== undefined))];
-      const subject = { owned, kind: "commit" } as const;
-      if (isNews)
-        await notifyUsers(tx, recipients, {
-          ...subject,
-          commitId: run.headSha,
-          notifiedAt: tx.now,
-        });
-      if (mailRun === undefined) return;
-      const news = toNews(run.status, hadFailed);
-      for (const reader of await listReaders(tx, recipients, subject)) {
-        const isStarter = reader.id === starterId;
-        const wants = reader.emailNotifications;
-        if (wants === "disabled" || (!isNews && wants !== "andyourown")) continue;
-        await mailRun(tx, reader, { run, owned, news, isStarter });
-      }
-    },
+export function createRunNotifications(mailRun: MailRun | undefined): RunNotifications {
+  return async (tx, run) => {
+    if (run.status !== "failure" && run.status !== "success") return;
+    const before = await findBefore(tx, run);
+    const hadFailed = before?.status === "failure";
+    const isNews =
+      run.status === "success" ? hadFailed : !hadFailed || before.headSha !== run.headSha;
+    if (!isNews && mailRun === undefined) return;
+    const owned = (await loadRepositories(tx, [run])).get(run.repositoryId);
+    if (owned === undefined) return;
+    const starterId = run.triggerActorId ?? run.actorId;
+    const others = isNews && run.status === "success" ? [before?.starterId] : [];
+    const recipients = [...new Set([starterId, ...others].filter((id) => id !== undefined))];
+    const subject = { owned, kind: "commit" } as const;
+    if (isNews)
+      await notifyUsers(tx, recipients, {
+        ...subject,
+        commitId: run.headSha,
+        notifiedAt: tx.now,
+      });
+    if (mailRun === undefined) return;
+    const news = toNews(run.status, hadFailed);
+    for (const reader of await listReaders(tx, recipients, subject)) {
+      const isStarter = reader.id === starterId;
+      const wants = reader.emailNotifications;
+      if (wants === "disabled" || (!isNews && wants !== "andyourown")) continue;
+      await mailRun(tx, reader, { run, owned, news, isStarter });
+    }
   };
 }
 

@@ -5,7 +5,7 @@ import type { ActionRun } from "../../../../storage/tables/forge/actions/runs.ts
 import { type ActionStatus, isFinal } from "../../../../storage/tables/forge/actions/statuses.ts";
 import type { RepositoryId } from "../../../../storage/tables/forge/ids.ts";
 import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
-import type { OwnedRepository } from "../../repositories/events.ts";
+import type { OwnedRepository } from "../../events.ts";
 
 /** Returns a run as it was after an earlier attempt, by the jobs of that attempt. */
 export function toFormerAttempt(

@@ -18,7 +18,7 @@ import {
 } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import { AppError } from "../../../errors.ts";
 import type { FindCommit } from "../../git/commit-readers.ts";
-import type { OwnedRepository } from "../../repositories/events.ts";
+import type { OwnedRepository } from "../../events.ts";
 import type { ResolveCalls } from "./called-workflows.ts";
 import { nextCronTime } from "./cron-times.ts";
 import { hasActions, readWorkflowFiles, type WorkflowFileDeps } from "./workflow-files.ts";

@@ -11,7 +11,7 @@ import { findRepositoryById } from "../../../../storage/tables/forge/repositorie
 import { countWatchers } from "../../../../storage/tables/forge/repositories/watches.ts";
 import { toOrganizationView } from "../../accounts/organization.view.ts";
 import { toEmbeddedUserView, toGhostView } from "../../accounts/user.view.ts";
-import type { OwnedRepository } from "../../repositories/events.ts";
+import type { OwnedRepository } from "../../events.ts";
 import { toRepositoryView } from "../../repositories/repository.view.ts";
 import type { ForgeUrls } from "../../urls.ts";
 import { readVariables } from "../secrets/variables.service.ts";

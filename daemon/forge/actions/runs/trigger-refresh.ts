@@ -11,7 +11,7 @@ import {
 import { type JobKind, parsePayload } from "../../../jobs/job-kind.ts";
 import type { Enqueue } from "../../../jobs/queue.ts";
 import type { FindCommit } from "../../git/commit-readers.ts";
-import type { RepositoryEvents } from "../../repositories/events.ts";
+import type { Subscribers } from "../../events.ts";
 import type { WorkflowSchedules } from "./schedules.ts";
 import type { StartRun } from "./start-run.ts";
 import {
@@ -58,17 +58,17 @@ export function createTriggerRefresh(deps: TriggerRefreshDeps) {
         await refresh(repositoryId);
     },
 
-    repositoryEvents: {
-      async created(tx, { repository }) {
+    subscribers: {
+      async "repository.created"(tx, { repository }) {
         if (!repository.isEmpty) await enqueueRefresh(tx, repository);
       },
-      async edited(tx, { repository, former }) {
+      async "repository.edited"(tx, { repository, former }) {
         // Pushes read nothing while workflows are disabled.
         const isEnabled = hasActions(repository) && !hasActions(former);
         if (isEnabled || repository.defaultBranch !== former.defaultBranch)
           await enqueueRefresh(tx, repository);
       },
-    } satisfies RepositoryEvents,
+    } satisfies Subscribers,
 
     jobs: [
       {

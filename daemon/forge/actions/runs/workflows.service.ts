@@ -13,7 +13,7 @@ import type { ForgeCaller } from "../../caller.ts";
 import type { CommitWithFiles } from "../../../../storage/git/commits.ts";
 import type { FindCommit } from "../../git/commit-readers.ts";
 import { assertReaches } from "../../repositories/access.ts";
-import type { OwnedRepository } from "../../repositories/events.ts";
+import type { OwnedRepository } from "../../events.ts";
 import { notFound } from "../../refusals.ts";
 import { refusing } from "../../repositories/git-refusals.ts";
 import type { RepositoryPath } from "../../repositories/repositories.service.ts";

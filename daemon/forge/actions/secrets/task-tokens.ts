@@ -6,7 +6,7 @@ import { findTaskOfToken } from "../../../../storage/tables/forge/actions/tasks.
 import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import type { ActingUser } from "../../caller.ts";
 import { findAccess, reaches } from "../../repositories/access.ts";
-import type { OwnedRepository } from "../../repositories/events.ts";
+import type { OwnedRepository } from "../../events.ts";
 import { tokenPermissionsSchema, toTokenScope } from "./token-permissions.ts";
 import { parseColumn } from "../../../../storage/engine/json-column.ts";
 

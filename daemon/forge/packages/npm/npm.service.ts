@@ -33,7 +33,7 @@ import type { ForgeUrls } from "../../urls.ts";
 import { toRepositoryName } from "../repository-links.ts";
 import { getReadableOwner, getWritableOwner } from "../access.ts";
 import { createDownload } from "../downloads.ts";
-import type { PackageEvents } from "../events.ts";
+import type { Emit } from "../../events.ts";
 import type { NpmPackageAt, NpmRegistry, NpmSearchHit } from "./registry.ts";
 import { recordFile, removeVersion, versionExists } from "../versions.ts";
 import { VERSIONS_MAX } from "./compact-document.ts";
@@ -72,7 +72,7 @@ export interface NpmRegistryDeps {
   readonly db: Database;
   readonly store: ObjectStore;
   readonly compute: Compute;
-  readonly events: PackageEvents;
+  readonly emit: Emit;
   readonly urls: ForgeUrls;
   /** Maximum size of a tarball. */
   readonly uploadBytesMax: number;
@@ -89,7 +89,7 @@ const MANIFESTS_LENGTH_MAX = 12 * 1024 * 1024;
 const VERSION_BYTES_MAX = 1024;
 
 export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
-  const { db, store, compute, events, urls, uploadBytesMax } = deps;
+  const { db, store, compute, emit, urls, uploadBytesMax } = deps;
   return {
     async view(at, caller) {
       const { owner, found } = await getReadable(at, caller);
@@ -146,7 +146,7 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
           throw new AppError("invalid_argument", "no version would be left; delete the package");
         for (const version of versions) {
           if (!isInDocument(version))
-            await removeVersion(tx, events, { package: found, version, owner, actor: caller.user });
+            await removeVersion(tx, emit, { package: found, version, owner, actor: caller.user });
         }
         await applyDeprecations(tx, deprecations);
         await applyTags(tx, found, document);
@@ -160,7 +160,7 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
         const owner = await getWritableOwner(tx, at.owner, caller);
         const found = await getChangeable(tx, owner, name, at.revision);
         for (const version of await listVersions(tx, found.id))
-          await removeVersion(tx, events, { package: found, version, owner, actor: caller.user });
+          await removeVersion(tx, emit, { package: found, version, owner, actor: caller.user });
       });
     },
 
@@ -172,7 +172,7 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
         const tarball = await findTarball(tx, found, at.filename);
         if (tarball === undefined) return;
         const { version } = tarball;
-        await removeVersion(tx, events, { package: found, version, owner, actor: caller.user });
+        await removeVersion(tx, emit, { package: found, version, owner, actor: caller.user });
         await ensureLatest(tx, found);
       });
     },
@@ -282,7 +282,7 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
       await admit(tx);
       const recorded = await recordFile(
         tx,
-        events,
+        emit,
         {
           ownerId: owner.id,
           type: NPM,

@@ -17,7 +17,7 @@ import { type JobKind, parsePayload } from "../../../jobs/job-kind.ts";
 import type { Enqueue } from "../../../jobs/queue.ts";
 import type { ForgeCaller } from "../../caller.ts";
 import { openRepository } from "../open-repository.ts";
-import type { RepositoryEvents } from "../events.ts";
+import type { Subscribers } from "../../events.ts";
 import type { FolderMoves } from "../folder-moves.ts";
 import type { RepositoryPath } from "../repositories.service.ts";
 import { workInFolder } from "../work-in-folder.ts";
@@ -37,7 +37,7 @@ export interface Languages {
     caller: ForgeCaller | undefined,
   ): Promise<Readonly<Record<string, number>>>;
   /** Enqueues the count. */
-  readonly events: RepositoryEvents;
+  readonly subscribers: Subscribers;
   readonly job: JobKind;
 }
 
@@ -73,14 +73,14 @@ export function createLanguages({ db, git, locate, moves, enqueue }: LanguagesDe
       return Object.fromEntries(toOrder(found?.sizes ?? {}));
     },
 
-    events: {
-      async created(tx, { repository }) {
+    subscribers: {
+      async "repository.created"(tx, { repository }) {
         if (!repository.isEmpty) await countSoon(tx, repository);
       },
-      async edited(tx, { repository, former }) {
+      async "repository.edited"(tx, { repository, former }) {
         if (repository.defaultBranch !== former.defaultBranch) await countSoon(tx, repository);
       },
-      async pushed(tx, { repository, changes }) {
+      async push(tx, { repository, changes }) {
         const head = `refs/heads/${repository.defaultBranch}`;
         if (changes.some(({ ref }) => ref === head)) await countSoon(tx, repository);
       },

@@ -1,4 +1,4 @@
-import type { OwnedRepository } from "../events.ts";
+import type { OwnedRepository } from "../../events.ts";
 import { type ForgeUrls, toSshUrl, toUrl } from "../../urls.ts";
 
 /** Replaces the variables of a template in a text. */

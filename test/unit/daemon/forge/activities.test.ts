@@ -17,7 +17,6 @@ function open(db: Database, retentionDays: number, clock: () => number): ForgeAc
     db,
     clock,
     jobs: { enqueue: async () => 1, register: () => undefined },
-    readPush: async () => undefined,
     urls: { publicUrl: () => "http://croft.example" },
     retentionDays,
   });

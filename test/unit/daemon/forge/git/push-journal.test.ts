@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createPushReader } from "../../../../../daemon/forge/git/commit-readers.ts";
 import { createPushJournal } from "../../../../../daemon/forge/git/push-journal.ts";
+import { createEvents } from "../../../../../daemon/forge/events.ts";
 import { createPushRecorder } from "../../../../../daemon/forge/git/record-push.ts";
 import { createRepositoryTasks } from "../../../../../daemon/forge/repositories/maintenance.ts";
 import type { Log } from "../../../../../daemon/utilities/logging.ts";
@@ -78,16 +79,13 @@ afterEach(async () => {
 /** The journal of one daemon on the database. */
 function openJournal() {
   const locate = async () => directory;
-  const recordPush = createPushRecorder({
-    db,
-    git,
-    locate,
-    events: {
-      async pushed(_tx, { changes }) {
-        published.push(...changes.map(({ after }) => after ?? ""));
-      },
+  const { emit, subscribe } = createEvents();
+  subscribe({
+    async push(_tx, { changes }) {
+      published.push(...changes.map(({ after }) => after ?? ""));
     },
   });
+  const recordPush = createPushRecorder({ db, git, locate, emit });
   const journal = createPushJournal({
     db,
     clock: () => now,
@@ -132,7 +130,7 @@ test("a push of a process that died is recorded although later pushes to its ref
 test("of two pushes by two daemons at once the record has the branches of both, and HEAD", async () => {
   const locate = async () => directory;
   const recorderOn = (database: Database) =>
-    createPushRecorder({ db: database, git, locate, events: {} });
+    createPushRecorder({ db: database, git, locate, emit: createEvents().emit });
   const journal = openJournal().begin;
   const push = async (name: string, record: ReturnType<typeof recorderOn>) => {
     const changes = [{ ref: `refs/heads/${name}`, before: undefined, after: ids[0] }];
@@ -155,7 +153,7 @@ test("of two pushes by two daemons at once the record has the branches of both, 
 
 test("the nightly count of branches does not undo that of a push meanwhile", async () => {
   const locate = async () => directory;
-  const recordPush = createPushRecorder({ db, git, locate, events: {} });
+  const recordPush = createPushRecorder({ db, git, locate, emit: createEvents().emit });
   const push = async () => {
     const changes = [{ ref, before: undefined, after: ids[0] }];
     const note = await openJournal().begin(repository, mira.id, changes);

@@ -1,0 +1,109 @@
+import type { Transaction } from "../../../storage/engine/database.ts";
+import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
+import type { HookEvent } from "../../contract/forge/hooks/fields.ts";
+import type { IssueAction, Subscribers } from "../events.ts";
+import type { Hooks } from "../hooks/hooks.service.ts";
+import { toOrganizationPayload, toRepositoryPayload } from "../hooks/payloads.view.ts";
+import type { HookPublisher } from "../hooks/publisher.ts";
+import type { ForgeUrls } from "../urls.ts";
+import { toCommentPayload, toIssuePayload } from "./issue-payloads.ts";
+import { loadPackagePayload } from "./package-payload.ts";
+import { loadRunPayload, loadRunJobPayload } from "./run-payloads.ts";
+import { loadStatusPayload } from "./status-payload.ts";
+
+export interface HookSubscribersDeps {
+  readonly hooks: Pick<Hooks, "copyDefaults">;
+  readonly publisher: HookPublisher;
+  readonly urls: ForgeUrls;
+}
+
+/** Publishes events to the hooks that subscribe to them. */
+export function createHookSubscribers({
+  hooks,
+  publisher,
+  urls,
+}: HookSubscribersDeps): Subscribers {
+  return {
+    async "repository.created"(tx, { actor, isAdopted, ...owned }) {
+      const { id: repositoryId } = owned.repository;
+      await hooks.copyDefaults(tx, repositoryId);
+      // Adoption publishes no event, but the repository gets its hooks.
+      if (isAdopted) return;
+      const payload = await toRepositoryPayload(tx, "created", owned, actor, urls);
+      await publisher.publish(tx, { event: "repository", repositoryId, payload });
+    },
+    async "repository.edited"(tx, { actor, former, ...owned }) {
+      const { id: repositoryId, name } = owned.repository;
+      if (name === former.name) return;
+      const renamed = await toRepositoryPayload(tx, "renamed", owned, actor, urls);
+      // The reference has no `changes`; the form is that of other forges.
+      const payload = { ...renamed, changes: { repository: { name: { from: former.name } } } };
+      await publisher.publish(tx, { event: "repository", repositoryId, payload });
+    },
+    async "repository.deleted"(tx, { actor, ...owned }) {
+      const payload = await toRepositoryPayload(tx, "deleted", owned, actor, urls);
+      const { id: repositoryId } = owned.repository;
+      await publisher.publish(tx, { event: "repository", repositoryId, payload });
+    },
+    organization: (tx, { organization, actor }) =>
+      publisher.publish(tx, {
+        event: "organization",
+        repositoryId: undefined,
+        payload: toOrganizationPayload("created", organization, actor, urls),
+      }),
+    issue: (tx, change) =>
+      publish(tx, eventsOfActions[change.action], change.owned.repository.id, () =>
+        toIssuePayload(tx, change, urls),
+      ),
+    comment: (tx, change) =>
+      publish(tx, "issue_comment", change.owned.repository.id, () =>
+        toCommentPayload(tx, change, urls),
+      ),
+    async package(tx, change) {
+      const loaded = await loadPackagePayload(tx, change, urls);
+      await publisher.publish(tx, { event: "package", ownerId: change.owner.id, ...loaded });
+    },
+    status: (tx, status) =>
+      publish(tx, "status", status.owned.repository.id, () => loadStatusPayload(tx, status, urls)),
+    run: (tx, { run }) =>
+      publish(
+        tx,
+        "workflow_run",
+        run.repositoryId,
+        async () => (await loadRunPayload(tx, run, urls))?.payload,
+      ),
+    async run_job(tx, { run, job }) {
+      // The job is still shown as in progress.
+      if (job.status === "cancelling") return;
+      await publish(tx, "workflow_job", run.repositoryId, () =>
+        loadRunJobPayload(tx, run, job, urls),
+      );
+    },
+  };
+
+  /** Creates the payload only if a hook subscribes to the event. */
+  async function publish(
+    tx: Transaction,
+    event: HookEvent,
+    repositoryId: RepositoryId,
+    load: () => Promise<object | undefined>,
+  ): Promise<void> {
+    if (!(await publisher.hasSubscribers(tx, repositoryId, [event]))) return;
+    const payload = await load();
+    if (payload !== undefined) await publisher.publish(tx, { event, repositoryId, payload });
+  }
+}
+
+const eventsOfActions: Readonly<Record<IssueAction, HookEvent>> = {
+  opened: "issues",
+  edited: "issues",
+  closed: "issues",
+  reopened: "issues",
+  deleted: "issues",
+  assigned: "issue_assign",
+  unassigned: "issue_assign",
+  label_updated: "issue_label",
+  label_cleared: "issue_label",
+  milestoned: "issue_milestone",
+  demilestoned: "issue_milestone",
+};

@@ -1,0 +1,44 @@
+import type { ForgeActions } from "../actions/actions.ts";
+import type { ActingUser } from "../caller.ts";
+import type { Subscribers } from "../events.ts";
+import type { ForgeUrls } from "../urls.ts";
+import { toCommentPayload, toIssuePayload } from "./issue-payloads.ts";
+import { loadPackagePayload } from "./package-payload.ts";
+import { loadRunPayload } from "./run-payloads.ts";
+
+/** Starts the workflows that an event triggers, and reads changed triggers again. */
+export function createWorkflowSubscribers(
+  { startWorkflows, triggers }: Pick<ForgeActions, "startWorkflows" | "triggers">,
+  urls: ForgeUrls,
+): Subscribers {
+  return {
+    ...triggers.subscribers,
+    async push(tx, { repository, pusher, changes }) {
+      // The push of a job starts no workflow, but may change them.
+      const user: ActingUser = pusher;
+      if (user.task === undefined) return;
+      if (changes.some(({ ref }) => ref === `refs/heads/${repository.defaultBranch}`))
+        await triggers.enqueueRefresh(tx, repository);
+    },
+    issue: (tx, change) =>
+      startWorkflows(tx, change.owned.repository.id, "issues", async () => ({
+        payload: await toIssuePayload(tx, change, urls),
+        actor: change.actor,
+      })),
+    comment: (tx, change) =>
+      startWorkflows(tx, change.owned.repository.id, "issue_comment", async () => ({
+        payload: await toCommentPayload(tx, change, urls),
+        actor: change.actor,
+      })),
+    async package(tx, change) {
+      const { repositoryId } = change.package;
+      if (change.action !== "created" || repositoryId === undefined) return;
+      await startWorkflows(tx, repositoryId, "registry_package", async () => {
+        const { payload, repositoryId: linkedTo } = await loadPackagePayload(tx, change, urls);
+        return linkedTo === undefined ? undefined : { payload, actor: change.actor };
+      });
+    },
+    run: (tx, { run }) =>
+      startWorkflows(tx, run.repositoryId, "workflow_run", () => loadRunPayload(tx, run, urls)),
+  };
+}
