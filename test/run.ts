@@ -1,6 +1,6 @@
 // test: the suite, laid out like the source. unit/, api/, conformance/, cli/ and e2e/ are its layers, architecture/ its rules.
 // A test may import anything of the project; nothing imports a test.
-// Start here: this is `npm test`. `npm test -- test/unit/storage` runs a part, without the checks that come before the tests;
+// Start here: this is `npm test`. `npm test -- test/unit/storage` runs a part, without the checks of format, types and lint;
 // `npm run test:executable` builds the single executable and runs the main job on it.
 import { spawn } from "node:child_process";
 import { chmod, mkdtemp, readFile, rm, statfs } from "node:fs/promises";
@@ -15,12 +15,18 @@ interface Check {
   readonly remedy?: string;
 }
 
-const checks: readonly Check[] = [
+/** They run beside the tests, which leave a processor idle now and then. */
+const checksOfTheText: readonly Check[] = [
   { name: "format", command: ["oxfmt", "--check"], remedy: "npm run format" },
-  { name: "lint", command: ["oxlint", "--deny-warnings"], remedy: "npm run lint -- --fix" },
   { name: "types", command: ["tsc", "--noEmit"] },
-  { name: "build", command: ["node", "bin/build.ts", "--if-stale", "--no-executable"] },
+  { name: "lint", command: ["oxlint", "--deny-warnings"], remedy: "npm run lint -- --fix" },
 ];
+
+/** The tests need a build of the sources as they are. */
+const buildCheck: Check = {
+  name: "build",
+  command: ["node", "bin/build.ts", "--if-stale", "--no-executable"],
+};
 
 const executableCheck: Check = {
   name: "executable",
@@ -49,23 +55,23 @@ async function main(args: readonly string[]): Promise<number> {
   const startedAt = performance.now();
   const onExecutable = args.includes("--executable");
   const filters = args.filter((arg) => arg !== "--executable");
-  const failures: string[] = [];
-  let passed = 0;
-  for (const check of checksBefore(onExecutable, filters)) {
-    if (await runCheck(check)) passed += 1;
-    else failures.push(check.name);
-  }
-  const tests = await runTests([
-    "--project",
-    onExecutable ? "executable" : "!executable",
-    ...filters,
+  const isWhole = !onExecutable && filters.length === 0;
+  const built = await runCheck(onExecutable ? executableCheck : buildCheck);
+  const [checked, tests] = await Promise.all([
+    runChecks(isWhole ? checksOfTheText : []),
+    runTests(["--project", onExecutable ? "executable" : "!executable", ...filters]),
   ]);
-  failures.push(...tests.failures);
+  const checks = [built, ...checked];
   printSkipped(tests);
   printLayers(tests);
+  if (isWhole) console.log(`\n${checks.map(({ text }) => text).join("\n")}`);
+  const failures = [
+    ...checks.filter((check) => !check.isPassed).map(({ name }) => name),
+    ...tests.failures,
+  ];
   if (failures.length > 0)
     console.log(`\nFailed:\n${failures.map((name) => `  ${name}`).join("\n")}`);
-  passed += tests.passed;
+  const passed = tests.passed + checks.filter((check) => check.isPassed).length;
   const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1);
   // .ci/run reads the last line.
   console.log(`\nTook ${minutes} min.`);
@@ -73,23 +79,30 @@ async function main(args: readonly string[]): Promise<number> {
   return failures.length === 0 ? 0 : 1;
 }
 
-/** A part of the suite needs a build of the sources as they are, and no more. */
-function checksBefore(onExecutable: boolean, filters: readonly string[]): readonly Check[] {
-  if (onExecutable) return [executableCheck];
-  return filters.length === 0 ? checks : checks.filter(({ name }) => name === "build");
+interface CheckResult {
+  readonly name: string;
+  readonly isPassed: boolean;
+  /** A line with the result, with the output of a failed check below it. */
+  readonly text: string;
 }
 
-async function runCheck(check: Check): Promise<boolean> {
+async function runChecks(checks: readonly Check[]): Promise<CheckResult[]> {
+  const results: CheckResult[] = [];
+  for (const check of checks) results.push(await runCheck(check));
+  return results;
+}
+
+/** Prints the result at once: a wrong format is known before the tests end. */
+async function runCheck({ name, command, remedy }: Check): Promise<CheckResult> {
   const startedAt = performance.now();
-  const { code, output } = await run(check.command, "collect");
+  const { code, output } = await run(command, "collect");
   const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
-  if (code === 0) {
-    console.log(`✓ ${check.name} (${seconds} s)`);
-    return true;
-  }
-  console.log(`✗ ${check.name} (${seconds} s)\n${output.trimEnd()}`);
-  if (check.remedy !== undefined) console.log(`  \`${check.remedy}\` may help.`);
-  return false;
+  const lines = [`${code === 0 ? "✓" : "✗"} ${name} (${seconds} s)`];
+  if (code !== 0) lines.push(output.trimEnd());
+  if (code !== 0 && remedy !== undefined) lines.push(`  \`${remedy}\` may help.`);
+  const text = lines.join("\n");
+  console.log(text);
+  return { name, isPassed: code === 0, text };
 }
 
 /** A run that ends without results (a crash, a missing file) is one failure. */

@@ -1,12 +1,7 @@
 import { s3Capabilities } from "../../storage/cloud/s3/findings.ts";
 import type { S3ServerOptions } from "../stand-ins/s3-server.ts";
 import { findRealBucket, REAL_BUCKET } from "../support/cloud/s3-real-server.ts";
-import {
-  allFaults,
-  openS3Subject,
-  serverFaults,
-  SMALL_SIZES,
-} from "../support/cloud/s3-subject.ts";
+import { allFaults, openS3Subject, SMALL_SIZES } from "../support/cloud/s3-subject.ts";
 import { cloudProviderSuite, type SuiteOptions } from "./cloud-provider.suite.ts";
 
 /** The capabilities with a server that ignores conditions. */
@@ -21,28 +16,14 @@ const common = {
   entriesForPages: 25,
   uploadSizes: SMALL_SIZES,
   cannot: { 50: "keys do not end and are not renewed" },
-  withoutFaults: "the network fails in the runs behind the proxy",
+  withoutFaults: "no fault is missing behind the proxy",
 } satisfies Partial<SuiteOptions>;
 
 const withConditions = { ...s3Capabilities, trash: false };
 const withoutConditions = { ...s3Capabilities, trash: false, ...emulated };
 const ignoring: S3ServerOptions = { conditions: "ignored", encoding: "none" };
 
-cloudProviderSuite("s3", {
-  ...common,
-  capabilities: withConditions,
-  make: () => openS3Subject(),
-  faults: serverFaults,
-});
-
-cloudProviderSuite("s3, a server that ignores conditions", {
-  ...common,
-  capabilities: withoutConditions,
-  make: () => openS3Subject({ server: ignoring }),
-  faults: serverFaults,
-});
-
-/** The same, and other servers, with everything in between that can fail. */
+/** Each server with everything in between that can fail. Without a proxy, moto in `cloud-s3-servers.test.ts` is used. */
 const failing: readonly {
   readonly name: string;
   readonly capabilities: SuiteOptions["capabilities"];

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { croftJson, serveCroft, type CroftCommand } from "../support/croft.ts";
 import { countKills, limitOfKills } from "../support/kills.ts";
 
-const ROUNDS = countKills(6);
+const ROUNDS = countKills(5);
 const FILES = 6;
 const KILL_WITHIN_MS = 120;
 const PASSWORD = "Correct-Horse-7-Battery";

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { croftJson, serveCroft, type CroftCommand } from "../support/croft.ts";
 import { countKills, limitOfKills } from "../support/kills.ts";
 
-const ROUNDS = countKills(15);
+const ROUNDS = countKills(5);
 const CLIENTS = 4;
 const KILL_WITHIN_MS = 50;
 const PASSWORD = "Correct-Horse-7-Battery";

@@ -21,7 +21,7 @@ import {
   startFlakyDav,
 } from "./document-mix.ts";
 
-const ROUNDS = countKills(6);
+const ROUNDS = countKills(5);
 const KILL_WITHIN_MS = 200;
 const command: CroftCommand = [process.execPath, join(import.meta.dirname, "../../bin/croft.js")];
 const TWO_DAYS_MS = 2 * 86_400_000;

@@ -12,7 +12,7 @@ import { assertKeyOfDatabase, openKeyring } from "../../storage/keys/open.ts";
 import { countKills } from "../support/kills.ts";
 import { addSealedRows, readSealedRows, sealedTexts } from "../support/storage/sealed-rows.ts";
 
-const ROUNDS = countKills(8);
+const ROUNDS = countKills(5);
 const HOOKS = 100;
 const KILL_WITHIN_MS = 60;
 

@@ -9,7 +9,7 @@ import { croftJson, serveCroft, type CroftCommand } from "../support/croft.ts";
 import { createGitClient, type GitClient } from "../support/forge/git-client.ts";
 import { countKills, limitOfKills } from "../support/kills.ts";
 
-const ROUNDS = countKills(6);
+const ROUNDS = countKills(5);
 const KILL_WITHIN_MS = 120;
 const PUSH_ROUNDS = 4;
 const limits = { timeout: limitOfKills(ROUNDS + PUSH_ROUNDS) };

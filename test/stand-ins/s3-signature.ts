@@ -107,6 +107,7 @@ function valueOf(request: IncomingMessage, name: string): string {
 }
 
 function encode(text: string): string {
+  if (/^[A-Za-z0-9._~-]*$/.test(text)) return text;
   return [...Buffer.from(text)]
     .map((byte) =>
       /[A-Za-z0-9._~-]/.test(String.fromCharCode(byte))

@@ -20,9 +20,12 @@ export const SMALL_PARTS: S3Limits = {
 /** Lengths around which uploads take another way with `SMALL_PARTS`. */
 export const SMALL_SIZES = [0, 1, 262_143, 262_144, 262_145, 524_288, 1_000_000];
 
-/** The faults that the stand-in itself offers. */
-export const serverFaults = ["failSecondPage", "lockChild", "alterUploads"] as const;
-export const allFaults: readonly (keyof Faults)[] = [...networkFaults, ...serverFaults];
+export const allFaults: readonly (keyof Faults)[] = [
+  ...networkFaults,
+  "failSecondPage",
+  "lockChild",
+  "alterUploads",
+];
 
 /** A bucket of a stand-in with the adapter connected twice, directly or through a proxy that fails. */
 export interface S3Subject extends CloudSubject {
