@@ -131,8 +131,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     const id = await insertJob(tx, {
       kind: job.kind,
       payload: job.payload,
-      // Halves of durations would be fractions, which the column refuses.
-      runAt: Math.ceil(job.runAt ?? tx.now),
+      runAt: job.runAt ?? tx.now,
       key: job.key,
       account: job.account,
     });

@@ -1,5 +1,5 @@
 import type { ZodType } from "zod";
-import type { SqlValue } from "../engine/database.ts";
+import { type SqlValue, StorageError } from "../engine/database.ts";
 import { parseColumn } from "../engine/json-column.ts";
 
 /**
@@ -31,8 +31,22 @@ export interface Column<T = unknown, G extends Given = Given, IsRead extends boo
 
 const asStored = (value: unknown): SqlValue => value as SqlValue;
 
+/** Throws `failed` for a fraction, which an engine may round and another refuse. */
+function asInteger(value: unknown): SqlValue {
+  if (typeof value === "number" && !Number.isInteger(value))
+    throw new StorageError("failed", "a fraction cannot be stored as an integer");
+  return value as SqlValue;
+}
+
 function plain<T>(stored: Column["stored"]): Column<T, "given", true> {
-  return { given: "given", isRead: true, isNullable: false, stored, read: "same", write: asStored };
+  return {
+    given: "given",
+    isRead: true,
+    isNullable: false,
+    stored,
+    read: "same",
+    write: stored === "INTEGER" ? asInteger : asStored,
+  };
 }
 
 /** A text, or one of the given words: `text<"view" | "download">()`. */
