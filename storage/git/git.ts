@@ -80,26 +80,30 @@ const TERMINATE_AFTER_MS = 3_000;
 const KILL_AFTER_MS = 5_000;
 
 /** Faults that old programs left in many histories. They do no harm, and a push cannot repair them. */
-const harmlessFaults: Readonly<Record<string, string>> = Object.fromEntries(
-  [
-    "badDate",
-    "badDateOverflow",
-    "badEmail",
-    "badName",
-    "badTagName",
-    "badTimezone",
-    "missingEmail",
-    "missingName",
-    "missingNameBeforeEmail",
-    "missingSpaceBeforeDate",
-    "missingSpaceBeforeEmail",
-    "missingTaggerEntry",
-    "multipleAuthors",
-    "nulInCommit",
-    "zeroPaddedDate",
-    "zeroPaddedFilemode",
-  ].map((fault) => [`receive.fsck.${fault}`, "ignore"]),
-);
+const harmlessFaults = [
+  "badDate",
+  "badDateOverflow",
+  "badEmail",
+  "badName",
+  "badTagName",
+  "badTimezone",
+  "missingEmail",
+  "missingNameBeforeEmail",
+  "missingSpaceBeforeDate",
+  "missingSpaceBeforeEmail",
+  "missingTaggerEntry",
+  "multipleAuthors",
+  "nulInCommit",
+  "zeroPaddedDate",
+  "zeroPaddedFilemode",
+];
+
+/** The configuration that has `git fsck` find the faults for which a push is refused. */
+export const fsckConfig = ignoring("fsck");
+
+function ignoring(section: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(harmlessFaults.map((fault) => [`${section}.${fault}`, "ignore"]));
+}
 
 /**
  * The configuration of every run; it overrides the repository's own file. No hook runs, nothing is fetched from elsewhere,
@@ -123,7 +127,7 @@ const fixedConfig: Readonly<Record<string, string>> = {
   "core.sharedRepository": "0600",
   // A push with names that lead out of a clone, such as `..` and `.git`, or with a dangerous `.gitmodules` is refused.
   "receive.fsckObjects": "true",
-  ...harmlessFaults,
+  ...ignoring("receive.fsck"),
   // Keeps `git init` from forbidding forced pushes: every user who may push may also force.
   "receive.denyNonFastForwards": "false",
 };

@@ -1,7 +1,7 @@
 import { lstat, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { devNull } from "node:os";
 import { join } from "node:path";
-import { type Git, GitError } from "./git.ts";
+import { fsckConfig, type Git, GitError } from "./git.ts";
 import { type BranchList, resolveRefs } from "./refs.ts";
 
 /** The result of inspecting a folder of unknown origin. `unusable`: `reason` is a sentence without paths. */
@@ -49,6 +49,8 @@ export async function inspectRepository(
     if (storage.isForeign) await writeHarmlessConfig(directory, storage, key);
     const refs = await resolveRefs(git, directory, walk.refs);
     if (refs.kind === "unresolved") return { kind: "unusable", reason: refs.reason };
+    const fault = await findObjectFault(git, directory);
+    if (fault !== undefined) return { kind: "unusable", reason: fault };
     return {
       kind: "repository",
       objectFormat: storage.objectFormat,
@@ -62,6 +64,33 @@ export async function inspectRepository(
     throw error;
   }
 }
+
+/** Time for reading all objects: some gigabytes. */
+const FSCK_MS = 10 * 60_000;
+
+/**
+ * Returns why a push would not bring one of the objects, such as a tree with a file `.git` or a `.gitmodules` that runs a
+ * program in a clone. Missing objects are no fault: the refs were resolved. @throws GitError
+ */
+async function findObjectFault(git: Git, directory: string): Promise<string | undefined> {
+  const words = ["fsck", "--full", "--strict", "--no-dangling", "--no-progress"];
+  try {
+    await git.run(words, { directory, config: fsckConfig, timeoutMs: FSCK_MS });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof GitError) || error.code !== "failed") throw error;
+    const [, code = "128"] = /ended with (\d+):/.exec(error.message) ?? [];
+    const [, object, fault] = /error in (\w+ [0-9a-f]+): (.+)/.exec(error.message) ?? [];
+    if (object !== undefined)
+      return `its ${object} has a fault for which a push is refused: ${fault}`;
+    const isFault = Number(code) >= FSCK_FAILED || Number(code) % 2 === FSCK_OBJECT;
+    return isFault ? "git finds a fault in its objects" : undefined;
+  }
+}
+
+/** Bits of the exit code of `git fsck`: a damaged object, and a failure of git itself. */
+const FSCK_OBJECT = 1;
+const FSCK_FAILED = 128;
 
 type Walk =
   | {

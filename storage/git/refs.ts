@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { findCommitId } from "./commits.ts";
@@ -31,7 +32,8 @@ export async function readBranches(git: Git, directory: string): Promise<BranchL
 }
 
 /**
- * Resolves HEAD and every ref to an object and reads the branches. `unresolved` names the first ref that git cannot
+ * Resolves HEAD and every ref to an object and reads the branches. `unresolved` says that a name is not UTF-8, which no push may
+ * have, or names the first ref that git cannot
  * follow: its content is not an object id, it points to a missing ref, or its object is missing, damaged, or (for a branch)
  * no commit. A HEAD that names a branch without commits is resolved. `looseRefs` are the files below `refs/`, because git
  * leaves a broken one out of its listing. @throws GitError
@@ -63,6 +65,8 @@ async function listWithTypes(git: Git, directory: string) {
       ["for-each-ref", "--format=%(objecttype) %(refname) %(*objecttype)%(contents:size)"],
       { directory, outputBytesMax: REFS_BYTES_MAX },
     );
+    if (!isUtf8(text))
+      return { kind: "unresolved", reason: "the name of one of its refs is not UTF-8" } as const;
     const entries = toLines(text).map((line) => line.split(" "));
     const types = new Map(entries.map(([type = "", name = ""]) => [name, type]));
     return { kind: "listed", types } as const;

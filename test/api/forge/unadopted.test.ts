@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { appendFile, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -5,7 +6,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { flipBit } from "../../conformance/object-store.suite.ts";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
-import { createGitClient, type GitClient } from "../../support/forge/git-client.ts";
+import {
+  clientEnvironment,
+  createGitClient,
+  type GitClient,
+} from "../../support/forge/git-client.ts";
 
 let daemon: TestDaemon;
 let git: GitClient;
@@ -35,6 +40,19 @@ async function put(path: string): Promise<string> {
   const folder = folderOf(path);
   await git.run("clone", "-q", "--bare", "seed", folder);
   return folder;
+}
+
+/** Commits one file with any name to the branch `evil` of a bare repository. */
+async function commitEntry(folder: string, mode: string, name: string, content = "x") {
+  const gitIn = (args: readonly string[], input = "") =>
+    execFileSync("git", ["-C", folder, ...args], {
+      input,
+      encoding: "utf8",
+      env: clientEnvironment(git.folder),
+    }).trim();
+  const blob = gitIn(["hash-object", "-w", "--stdin"], content);
+  const tree = gitIn(["mktree"], `${mode} blob ${blob}\t${name}\n`);
+  gitIn(["update-ref", "refs/heads/evil", gitIn(["commit-tree", tree, "-m", "evil"])]);
 }
 
 beforeEach(async () => {
@@ -247,6 +265,27 @@ describe("adopting", () => {
     [
       "a HEAD at a missing commit",
       (folder: string) => writeFile(join(folder, "HEAD"), `${"a".repeat(40)}\n`),
+    ],
+    [
+      "a branch whose name is not UTF-8",
+      async (folder: string) => {
+        const { output } = await git.run("-C", folder, "rev-parse", "trunk");
+        const name = Buffer.from("refs/heads/caf\u00e9", "latin1");
+        const line = Buffer.concat([Buffer.from(`${output.trim()} `), name, Buffer.from("\n")]);
+        await appendFile(join(folder, "packed-refs"), line);
+      },
+    ],
+    ["a file .git in a commit", (folder: string) => commitEntry(folder, "100644", ".git")],
+    ["a file that leads out", (folder: string) => commitEntry(folder, "100644", "..")],
+    [
+      "submodules that run a program",
+      (folder: string) =>
+        commitEntry(
+          folder,
+          "100644",
+          ".gitmodules",
+          '[submodule "x"]\n\tpath = x\n\turl = -uhttp://x.example\n',
+        ),
     ],
   ])("adopting files with %s is 422 and does not change them", async (_what, spoil) => {
     const folder = await put("mira/odd.git");
