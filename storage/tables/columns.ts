@@ -52,6 +52,9 @@ function plain<T>(stored: Column["stored"]): Column<T, "given", true> {
 /** A text, or one of the given words: `text<"view" | "download">()`. */
 export const text = <T extends string = string>(): Column<T, "given", true> => plain("TEXT");
 export const integer = <T extends number = number>(): Column<T, "given", true> => plain("INTEGER");
+/** A number with a fraction. */
+export const real = (): Column<number, "given", true> => plain("REAL");
+export const bytes = (): Column<Uint8Array, "given", true> => plain("BLOB");
 /** The id of a row, of this or of another table: `id<LabelId>()`. Vault ids are texts: `textId<AccountId>()`. */
 export const id = <T extends number>(): Column<T, "given", true> => plain("INTEGER");
 export const textId = <T extends string>(): Column<T, "given", true> => plain("TEXT");
@@ -63,19 +66,52 @@ export const flag = (): Column<boolean, "given", true> => ({
   write: Number,
 });
 
-/** One of the words, stored as its place among them. An unknown number is read as the last word. */
-export function coded<const W extends string>(words: readonly W[]): Column<W, "given", true> {
+/** One of the words, stored as itself. Another word is `corrupt`. */
+export function oneOf<const W extends string>(words: readonly W[]): Column<W, "given", true> {
+  return {
+    ...plain<W>("TEXT"),
+    read: (value, place) => words.find((word) => word === value) ?? throwUnknown(value, place),
+  };
+}
+
+/** One of the words, stored as its place among them. An unknown number is read as `fallback`; without one it is `corrupt`. */
+export function coded<const W extends string>(
+  words: readonly W[],
+  fallback?: NoInfer<W>,
+): Column<W, "given", true> {
   return {
     ...plain<W>("INTEGER"),
-    read: (value) => words[value as number] ?? words.at(-1),
+    read: (value, place) => words[value as number] ?? fallback ?? throwUnknown(value, place),
     write: (word) => words.indexOf(word as W),
   };
 }
 
-/** JSON, stored as text. Its schema also accepts values of earlier versions. */
-export function json<T>(schema: ZodType<T>): Column<T, "given", true> {
+/** One of the words, stored as its number. An unknown number is `corrupt`. */
+export function numbered<W extends string>(
+  numbers: Readonly<Record<W, number>>,
+): Column<W, "given", true> {
+  const words = new Map(Object.entries(numbers).map(([word, number]) => [number, word as W]));
   return {
-    ...plain<T>("TEXT"),
+    ...plain<W>("INTEGER"),
+    read: (value, place) => words.get(value as number) ?? throwUnknown(value, place),
+    write: (word) => numbers[word as W],
+  };
+}
+
+function throwUnknown(value: SqlValue, place: string): never {
+  throw new StorageError("corrupt", `${place} holds the unknown value ${String(value)}`);
+}
+
+type ReadonlyOf<T> = T extends readonly (infer E)[]
+  ? readonly E[]
+  : T extends object
+    ? Readonly<T>
+    : T;
+
+/** JSON, stored as text. Its schema also accepts values of earlier versions. */
+export function json<T>(schema: ZodType<T>): Column<ReadonlyOf<T>, "given", true> {
+  return {
+    ...plain<ReadonlyOf<T>>("TEXT"),
     read: (value, place) => parseColumn(schema, value as string, place),
     write: (value) => JSON.stringify(value),
   };
@@ -92,6 +128,14 @@ export function optional<T, R extends boolean>(
     isNullable: true,
     write: (value) => (value === undefined ? null : write(value)),
   };
+}
+
+/** A column with another name in the schema than the member's in snake case. */
+export function named<T, G extends Given, R extends boolean>(
+  name: string,
+  column: Column<T, G, R>,
+): Column<T, G, R> {
+  return { ...column, name };
 }
 
 /** A column that has a value in new rows unless the caller gives another. */
@@ -122,4 +166,9 @@ export function unread<T, G extends Given>(column: Column<T, G>): Column<T, G, f
 /** A value of a joined table, such as `owner.handle`. It is only read. */
 export function joined<T>(expression: string, column: Column<T>): Column<T, "never", true> {
   return { ...column, given: "never", isRead: true, expression, isJoined: true };
+}
+
+/** A value that is computed from columns of the row, in SQL. It is only read. */
+export function derived<T>(expression: string, column: Column<T>): Column<T, "never", true> {
+  return { ...column, given: "never", isRead: true, expression };
 }

@@ -40,6 +40,9 @@ export interface Page<T> {
   readonly total: number;
 }
 
+/** A transaction; a database where the caller gives all times of the row. */
+type Writer = Queries & Partial<Pick<Transaction, "now">>;
+
 /** Which rows, in which order: the text after ORDER BY. */
 interface Listing extends Partial<Window> {
   readonly order?: string;
@@ -70,9 +73,9 @@ export interface Table<C extends Columns = Columns> {
   count(db: Queries, where: Where<C>): Promise<number>;
   exists(db: Queries, where: Where<C>): Promise<boolean>;
   /** Adds a row. Throws `conflict` where a constraint refuses it. */
-  insert(tx: Transaction, values: New<C>): Promise<OwnMembers<C>>;
+  insert(tx: Writer, values: New<C>): Promise<OwnMembers<C>>;
   /** Adds a row unless it conflicts; `conflict` is the text from ON CONFLICT on. Returns the added or changed row. */
-  upsert(tx: Transaction, values: New<C>, conflict: string): Promise<OwnMembers<C> | undefined>;
+  upsert(tx: Writer, values: New<C>, conflict: string): Promise<OwnMembers<C> | undefined>;
   /**
    * Writes the given members; a value may be an expression (sql`version + 1`). Undefined empties an optional member and
    * leaves others as they are. Returns how many rows there are, also without members.
@@ -123,7 +126,7 @@ export function defineTable<const C extends Columns>(name: string, map: C, joins
   const toWhere = (where: Where<C>, before = ""): Condition =>
     "sql" in where ? (where as Condition) : toEqual(byMember, where, before);
 
-  const add = async (tx: Transaction, values: New<C>, conflict: string) => {
+  const add = async (tx: Writer, values: New<C>, conflict: string) => {
     const names: string[] = [];
     const stored: SqlValue[] = [];
     for (const place of written) {
@@ -290,7 +293,7 @@ function compile(places: readonly Place[]): (row: Row) => unknown {
 function toInitial(
   { member, column }: Place,
   values: Readonly<Record<string, unknown>>,
-  time: number,
+  time: number | undefined,
 ): SqlValue | undefined {
   const value = values[member];
   if (value !== undefined) return column.write(value);

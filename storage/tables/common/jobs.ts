@@ -2,25 +2,30 @@
 // Start here; daemon/jobs/queue.ts calls these functions.
 import { z } from "zod";
 import type { Queries, SqlValue, Transaction } from "../../engine/database.ts";
-import { parseColumn } from "../../engine/json-column.ts";
+import { generated, integer, json, now, optional, text, unread } from "../columns.ts";
+import { defineTable, type RecordOf } from "../table.ts";
+import { sql } from "../condition.ts";
 
 export type JobState = "waiting" | "running" | "dead";
 
-/** A stored job. Times are epoch milliseconds. */
-export interface JobRecord {
-  readonly id: number;
-  readonly kind: string;
-  readonly payload: unknown;
-  readonly key: string | undefined;
-  readonly account: string;
-  readonly state: JobState;
-  readonly runAt: number;
+const jobs = defineTable("jobs", {
+  id: generated(integer()),
+  kind: text(),
+  payload: json(z.unknown()),
+  key: optional(text()),
+  account: text(),
+  state: text<JobState>(),
+  runAt: integer(),
   /** Claims so far, the running one included. */
-  readonly attempts: number;
-  readonly lastError: string | undefined;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-}
+  attempts: integer(),
+  lastError: optional(text()),
+  createdAt: now(),
+  updatedAt: now(),
+  leaseOwner: unread(optional(text())),
+  leasedUntil: unread(optional(integer())),
+});
+/** A stored job. Times are epoch milliseconds. */
+export type JobRecord = RecordOf<typeof jobs>;
 
 export interface NewJob {
   readonly kind: string;
@@ -107,7 +112,8 @@ export async function claimJobs(
   },
 ): Promise<JobRecord[]> {
   const { account } = claim;
-  const rows = await tx.all<JobRow>(
+  const rows = await jobs.readAll(
+    tx,
     `UPDATE jobs SET state = 'running', lease_owner = ?, leased_until = ?, attempts = attempts + 1, updated_at = ?
      WHERE state = 'waiting' AND id IN (
        SELECT due.id FROM jobs AS due
@@ -116,7 +122,7 @@ export async function claimJobs(
            SELECT 1 FROM jobs AS other
            WHERE other.state = 'running' AND other.kind = due.kind AND other.key = due.key)
        ORDER BY due.run_at, due.id LIMIT ?)
-     RETURNING ${COLUMNS}`,
+     RETURNING ${jobs.columns}`,
     claim.owner,
     claim.leasedUntil,
     tx.now,
@@ -125,7 +131,7 @@ export async function claimJobs(
     ...(account === undefined ? [] : [account]),
     claim.limit,
   );
-  return rows.map(toJob).sort((a, b) => a.runAt - b.runAt || a.id - b.id);
+  return rows.sort((a, b) => a.runAt - b.runAt || a.id - b.id);
 }
 
 /** Deletes a completed job. False when the claim was lost. */
@@ -203,8 +209,7 @@ export async function deadLetterClaimed(
 
 /** Returns the job of an id. */
 export async function findJob(db: Queries, id: number): Promise<JobRecord | undefined> {
-  const row = await db.get<JobRow>(`SELECT ${COLUMNS} FROM jobs WHERE id = ?`, id);
-  return row && toJob(row);
+  return jobs.find(db, { id });
 }
 
 /**
@@ -212,21 +217,19 @@ export async function findJob(db: Queries, id: number): Promise<JobRecord | unde
  * it is running or does not exist. Throws `conflict` when another job of its kind and key waits already.
  */
 export async function retryJob(tx: Transaction, id: number): Promise<boolean> {
-  const { changes } = await tx.run(
-    `UPDATE jobs SET attempts = CASE WHEN state = 'dead' THEN 0 ELSE attempts END, state = 'waiting', run_at = ?,
-       updated_at = ?
-     WHERE id = ? AND state <> 'running'`,
-    tx.now,
-    tx.now,
-    id,
+  return (
+    (await jobs.update(tx, sql`id = ${id} AND state <> 'running'`, {
+      attempts: sql`CASE WHEN state = 'dead' THEN 0 ELSE attempts END`,
+      state: "waiting",
+      runAt: tx.now,
+      updatedAt: tx.now,
+    })) > 0
   );
-  return changes > 0;
 }
 
 /** Deletes a job that is not running. Returns false when it is running or does not exist. */
 export async function deleteJob(tx: Transaction, id: number): Promise<boolean> {
-  const { changes } = await tx.run("DELETE FROM jobs WHERE id = ? AND state <> 'running'", id);
-  return changes > 0;
+  return (await jobs.delete(tx, sql`id = ${id} AND state <> 'running'`)) > 0;
 }
 
 /** Extends the leases that `owner` has on the jobs `ids`. Returns the ids of those that it still has. */
@@ -274,13 +277,13 @@ export async function listJobs(
   page: { readonly limit: number; readonly offset: number },
 ): Promise<JobRecord[]> {
   const { where, values } = toConditions(filter);
-  const rows = await db.all<JobRow>(
-    `SELECT ${COLUMNS} FROM jobs WHERE ${where} ORDER BY id DESC LIMIT ? OFFSET ?`,
+  return jobs.readAll(
+    db,
+    `SELECT ${jobs.columns} FROM jobs WHERE ${where} ORDER BY id DESC LIMIT ? OFFSET ?`,
     ...values,
     page.limit,
     page.offset,
   );
-  return rows.map(toJob);
 }
 
 /** Counts the jobs that match a filter. */
@@ -307,11 +310,8 @@ export async function countJobs(db: Queries): Promise<Readonly<Record<JobState, 
 
 /** Deletes jobs that were dead-lettered before `before`; returns how many. */
 export async function deleteDeadJobs(db: Queries, before: number): Promise<number> {
-  return (await db.run("DELETE FROM jobs WHERE state = 'dead' AND updated_at < ?", before)).changes;
+  return jobs.delete(db, sql`state = 'dead' AND updated_at < ${before}`);
 }
-
-const COLUMNS =
-  "id, kind, payload, key, account, state, run_at, attempts, last_error, created_at, updated_at";
 
 function toConditions({ state, kind }: JobFilter): { where: string; values: SqlValue[] } {
   const conditions = [
@@ -328,34 +328,4 @@ const CLAIMED = "id = ? AND state = 'running' AND lease_owner = ? AND attempts =
 
 function claimValues({ id, owner, attempts }: Claim): SqlValue[] {
   return [id, owner, attempts];
-}
-
-interface JobRow {
-  readonly id: number;
-  readonly kind: string;
-  readonly payload: string;
-  readonly key: string | null;
-  readonly account: string;
-  readonly state: JobState;
-  readonly run_at: number;
-  readonly attempts: number;
-  readonly last_error: string | null;
-  readonly created_at: number;
-  readonly updated_at: number;
-}
-
-function toJob(row: JobRow): JobRecord {
-  return {
-    id: row.id,
-    kind: row.kind,
-    payload: parseColumn(z.unknown(), row.payload, "jobs.payload"),
-    key: row.key ?? undefined,
-    account: row.account,
-    state: row.state,
-    runAt: row.run_at,
-    attempts: row.attempts,
-    lastError: row.last_error ?? undefined,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
 }

@@ -2,26 +2,41 @@ import type { Queries, SqlValue, Transaction } from "../../engine/database.ts";
 import { changeMailbox, holdMailbox } from "./accounts/mailboxes.ts";
 import { OWNER_ACCESS } from "./accounts/teams.ts";
 import type { UserId, IssueId, RepositoryId, ThreadId } from "./ids.ts";
+import {
+  generated,
+  id,
+  integer,
+  now,
+  optional,
+  text,
+  unread,
+  coded,
+  numbered,
+} from "../columns.ts";
+import { defineTable, type RecordOf } from "../table.ts";
 
-const threadKinds = ["issue", "pull", "commit", "repository"] as const;
-export type ThreadKind = (typeof threadKinds)[number];
+const threadKinds = { issue: 1, pull: 2, commit: 3, repository: 4 } as const;
+export type ThreadKind = keyof typeof threadKinds;
 
 const threadStatuses = ["unread", "read", "pinned"] as const;
 export type ThreadStatus = (typeof threadStatuses)[number];
 
-/** A notification thread of a user. Times are epoch milliseconds. */
-export interface ForgeThread {
-  readonly id: ThreadId;
-  readonly userId: UserId;
-  readonly repositoryId: RepositoryId;
-  readonly kind: ThreadKind;
-  readonly status: ThreadStatus;
+const threads = defineTable("forge_notifications", {
+  id: generated(id<ThreadId>()),
+  userId: id<UserId>(),
+  repositoryId: id<RepositoryId>(),
+  kind: numbered(threadKinds),
+  status: coded(threadStatuses),
   /** Set for the kinds `issue` and `pull`. */
-  readonly issueId: IssueId | undefined;
+  issueId: optional(id<IssueId>()),
   /** Set for the kind `commit`. */
-  readonly commitId: string | undefined;
-  readonly updatedAt: number;
-}
+  commitId: optional(text()),
+  updatedAt: now(),
+  toldAt: unread(integer()),
+  newsRevision: unread(integer()),
+});
+/** A notification thread of a user. Times are epoch milliseconds. */
+export type ForgeThread = RecordOf<typeof threads>;
 
 /** Conditions of a list of a user's threads. An empty list matches every thread; both ends of the time are included. */
 export interface ThreadFilter {
@@ -74,7 +89,7 @@ export async function upsertThread(
      RETURNING id, status`,
     userId,
     repositoryId,
-    threadKinds.indexOf(kind) + 1,
+    threadKinds[kind],
     issueId,
     commitId,
     notifiedAt,
@@ -103,8 +118,8 @@ export async function listUpdates(
   range: UpdateRange,
 ): Promise<{ readonly revision: number; readonly thread: ForgeThread }[]> {
   const { sql, values } = toUpdatesStatement(userId, range);
-  const rows = await db.all<ThreadRow & { news_revision: number }>(sql, ...values);
-  return rows.map((row) => ({ revision: row.news_revision, thread: toThread(row) }));
+  const rows = await db.all<{ news_revision: number }>(sql, ...values);
+  return rows.map((row) => ({ revision: row.news_revision, thread: threads.read(row) }));
 }
 
 /** Returns a page of a user's threads, last changed first. */
@@ -114,7 +129,7 @@ export async function listThreads(
   window: { readonly limit: number; readonly offset: number },
 ): Promise<ForgeThread[]> {
   const { sql, values } = toPageStatement(filter, window);
-  return (await db.all<ThreadRow>(sql, ...values)).map(toThread);
+  return threads.readAll(db, sql, ...values);
 }
 
 /** Returns the number of matching threads; it reads one row when the filter has only statuses. */
@@ -151,26 +166,16 @@ export async function markThread(
   await holdMailbox(tx, userId);
   const thread = await findThread(tx, id);
   if (thread?.userId !== userId) return undefined;
-  const to = threadStatuses.indexOf(status);
-  await tx.run(
-    "UPDATE forge_notifications SET status = ?, updated_at = ? WHERE id = ?",
-    to,
-    tx.now,
-    id,
-  );
+  await threads.update(tx, { id }, { status, updatedAt: tx.now });
   await changeMailbox(tx, userId, [
     { status: threadStatuses.indexOf(thread.status), by: -1 },
-    { status: to, by: 1 },
+    { status: threadStatuses.indexOf(status), by: 1 },
   ]);
   return { ...thread, status, updatedAt: tx.now };
 }
 
 export async function findThread(db: Queries, id: ThreadId): Promise<ForgeThread | undefined> {
-  const row = await db.get<ThreadRow>(
-    `SELECT ${threadColumns} FROM forge_notifications WHERE id = ?`,
-    id,
-  );
-  return row && toThread(row);
+  return threads.find(db, { id });
 }
 
 /** Returns the ids of an organization's owners. */
@@ -230,10 +235,7 @@ export function toPageStatement(
     .map(({ sql }) => `SELECT id, updated_at FROM forge_notifications WHERE ${sql}`)
     .join(" UNION ALL ");
   return {
-    sql: `SELECT ${threadColumns
-      .split(", ")
-      .map((column) => `n.${column}`)
-      .join(", ")}
+    sql: `SELECT ${threads.as("n").columns}
           FROM (${page} ORDER BY updated_at DESC, id DESC LIMIT ? OFFSET ?) page
           JOIN forge_notifications n ON n.id = page.id ORDER BY page.updated_at DESC, page.id DESC`,
     values: [...ranges.flatMap(({ values }) => values), limit, offset],
@@ -273,7 +275,7 @@ function toTallyStatement(filter: ThreadFilter): Statement {
 
 export function toUpdatesStatement(userId: UserId, { after, upTo, limit }: UpdateRange): Statement {
   return {
-    sql: `SELECT ${threadColumns}, news_revision FROM forge_notifications
+    sql: `SELECT ${threads.columns}, news_revision FROM forge_notifications
           WHERE user_id = ? AND news_revision > ? AND news_revision <= ? ORDER BY news_revision LIMIT ?`,
     values: [userId, after, upTo, limit],
   };
@@ -299,36 +301,6 @@ export function toMarkStatement(
   };
 }
 
-interface ThreadRow {
-  id: ThreadId;
-  user_id: UserId;
-  repository_id: RepositoryId;
-  kind: number;
-  status: number;
-  issue_id: IssueId | null;
-  commit_id: string | null;
-  updated_at: number;
-}
-
-const threadColumns = "id, user_id, repository_id, kind, status, issue_id, commit_id, updated_at";
-
-function toThread(row: ThreadRow): ForgeThread {
-  const kind = threadKinds[row.kind - 1];
-  const status = threadStatuses[row.status];
-  if (kind === undefined || status === undefined)
-    throw new Error(`thread ${row.id} has kind ${row.kind} and status ${row.status}`);
-  return {
-    id: row.id,
-    userId: row.user_id,
-    repositoryId: row.repository_id,
-    kind,
-    status,
-    issueId: row.issue_id ?? undefined,
-    commitId: row.commit_id ?? undefined,
-    updatedAt: row.updated_at,
-  };
-}
-
 function statusesOf({ statuses }: ThreadFilter): readonly ThreadStatus[] {
   return statuses.length === 0 ? threadStatuses : [...new Set(statuses)];
 }
@@ -350,7 +322,7 @@ function toRest({ repositoryId, kinds, since, before }: ThreadFilter): Statement
   }
   if (kinds.length > 0) {
     conditions.push(`kind IN (${kinds.map(() => "?").join(", ")})`);
-    values.push(...kinds.map((kind) => threadKinds.indexOf(kind) + 1));
+    values.push(...kinds.map((kind) => threadKinds[kind]));
   }
   if (since !== undefined) {
     conditions.push("updated_at >= ?");

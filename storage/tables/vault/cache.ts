@@ -1,17 +1,22 @@
 import type { Queries, Transaction } from "../../engine/database.ts";
 import type { AccountId, ConnectionId } from "./ids.ts";
+import { integer, named, text, textId, unread } from "../columns.ts";
+import { defineTable, type RecordOf } from "../table.ts";
+import { sql } from "../condition.ts";
 
-/** One cached file. Times are epoch milliseconds. */
-export interface CacheEntry {
+const entries = defineTable("vault_cache_entries", {
   /** The name of the file. */
-  readonly key: string;
-  readonly userId: AccountId;
-  readonly connectionId: ConnectionId;
-  readonly size: number;
+  key: named("cache_key", text()),
+  userId: textId<AccountId>(),
+  connectionId: textId<ConnectionId>(),
+  size: integer(),
   /** The digest of the bytes, in hex. */
-  readonly hash: string;
-  readonly lastUsedAt: number;
-}
+  hash: text(),
+  lastUsedAt: integer(),
+  store: unread(text()),
+});
+/** One cached file. Times are epoch milliseconds. */
+export type CacheEntry = RecordOf<typeof entries>;
 
 /** Adds an entry to a store, or replaces the one with the same key. */
 export async function putCacheEntry(
@@ -19,18 +24,10 @@ export async function putCacheEntry(
   store: string,
   entry: CacheEntry,
 ): Promise<void> {
-  await tx.run(
-    `INSERT INTO vault_cache_entries (store, cache_key, user_id, connection_id, size, hash, last_used_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (store, cache_key) DO UPDATE SET
-       size = excluded.size, hash = excluded.hash, last_used_at = excluded.last_used_at`,
-    store,
-    entry.key,
-    entry.userId,
-    entry.connectionId,
-    entry.size,
-    entry.hash,
-    entry.lastUsedAt,
+  await entries.upsert(
+    tx,
+    { ...entry, store },
+    "ON CONFLICT (store, cache_key) DO UPDATE SET size = excluded.size, hash = excluded.hash, last_used_at = excluded.last_used_at",
   );
 }
 
@@ -39,12 +36,7 @@ export async function findCacheEntry(
   store: string,
   key: string,
 ): Promise<CacheEntry | undefined> {
-  const row = await db.get<CacheRow>(
-    `SELECT ${columnList} FROM vault_cache_entries WHERE store = ? AND cache_key = ?`,
-    store,
-    key,
-  );
-  return row && toEntry(row);
+  return entries.find(db, { store, key });
 }
 
 /** Returns the total size of a user's entries in a store, in bytes. */
@@ -69,14 +61,7 @@ export async function listCacheEntries(
   userId: AccountId,
   limit: number,
 ): Promise<CacheEntry[]> {
-  const rows = await db.all<CacheRow>(
-    `SELECT ${columnList} FROM vault_cache_entries
-     WHERE store = ? AND user_id = ? ORDER BY last_used_at, cache_key LIMIT ?`,
-    store,
-    userId,
-    limit,
-  );
-  return rows.map(toEntry);
+  return entries.list(db, { store, userId }, { order: "last_used_at, cache_key", limit });
 }
 
 /** Returns the entries of all users, least recently used first. */
@@ -85,13 +70,7 @@ export async function listOldestCacheEntries(
   store: string,
   limit: number,
 ): Promise<CacheEntry[]> {
-  const rows = await db.all<CacheRow>(
-    `SELECT ${columnList} FROM vault_cache_entries
-     WHERE store = ? ORDER BY last_used_at, cache_key LIMIT ?`,
-    store,
-    limit,
-  );
-  return rows.map(toEntry);
+  return entries.list(db, { store }, { order: "last_used_at, cache_key", limit });
 }
 
 /** Returns the keys of a connection's entries. */
@@ -131,8 +110,7 @@ export async function deleteCacheEntries(
   store: string,
   keys: readonly string[],
 ): Promise<void> {
-  for (const key of keys)
-    await tx.run("DELETE FROM vault_cache_entries WHERE store = ? AND cache_key = ?", store, key);
+  for (const key of keys) await entries.delete(tx, { store, key });
 }
 
 /** Records when entries were last used. */
@@ -141,25 +119,8 @@ export async function touchCacheEntries(
   store: string,
   used: Iterable<readonly [key: string, at: number]>,
 ): Promise<void> {
-  for (const [key, at] of used)
-    await tx.run(
-      "UPDATE vault_cache_entries SET last_used_at = ? WHERE store = ? AND cache_key = ?",
-      at,
-      store,
-      key,
-    );
+  for (const [key, at] of used) await entries.update(tx, { store, key }, { lastUsedAt: at });
 }
-
-interface CacheRow {
-  cache_key: string;
-  user_id: AccountId;
-  connection_id: ConnectionId;
-  size: number;
-  hash: string;
-  last_used_at: number;
-}
-
-const columnList = "cache_key, user_id, connection_id, size, hash, last_used_at";
 
 /** Returns the entries of a store in the order of their keys, after one of them. */
 export async function listCacheEntriesAfter(
@@ -168,23 +129,8 @@ export async function listCacheEntriesAfter(
   afterKey: string,
   limit: number,
 ): Promise<CacheEntry[]> {
-  const rows = await db.all<CacheRow>(
-    `SELECT ${columnList} FROM vault_cache_entries
-     WHERE store = ? AND cache_key > ? ORDER BY cache_key LIMIT ?`,
-    store,
-    afterKey,
+  return entries.list(db, sql`store = ${store} AND cache_key > ${afterKey}`, {
+    order: "cache_key",
     limit,
-  );
-  return rows.map(toEntry);
-}
-
-function toEntry(row: CacheRow): CacheEntry {
-  return {
-    key: row.cache_key,
-    userId: row.user_id,
-    connectionId: row.connection_id,
-    size: row.size,
-    hash: row.hash,
-    lastUsedAt: row.last_used_at,
-  };
+  });
 }

@@ -2,6 +2,9 @@ import { z } from "zod";
 import type { Queries, Transaction } from "../../engine/database.ts";
 import { parseColumn } from "../../engine/json-column.ts";
 import type { AccountId, ConnectionId } from "./ids.ts";
+import { flag, generated, integer, json, named, optional, text, textId } from "../columns.ts";
+import { defineTable, type RecordOf } from "../table.ts";
+import { sql } from "../condition.ts";
 
 /** How a precondition is checked: atomically by the storage, by the adapter just before the change, or not at all. */
 export type Guarantee = "atomic" | "emulated" | "none";
@@ -29,27 +32,47 @@ export interface Capabilities {
 
 export type ConnectionStatus = "connected" | "reauth_required" | "offline";
 
-/** A user's connection to a storage. Times are epoch milliseconds. */
-export interface Connection {
-  readonly id: ConnectionId;
-  readonly userId: AccountId;
-  readonly provider: string;
-  readonly displayName: string;
-  readonly settings: Readonly<Record<string, string>>;
+const settingsSchema = z.record(z.string(), z.string());
+
+const probeResultSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
+
+const guarantee = z.enum(["atomic", "emulated", "none"]);
+
+export const capabilitiesSchema: z.ZodType<Capabilities> = z.object({
+  createOnly: guarantee,
+  rename: guarantee,
+  move: guarantee,
+  deletePrecondition: guarantee,
+  // Connections of earlier versions lack this value until their next check; until then croft compares versions itself.
+  replacePrecondition: guarantee.default("emulated"),
+  trash: z.boolean(),
+  range: z.boolean(),
+  quota: z.boolean(),
+  folderRename: z.boolean(),
+});
+
+const connections = defineTable("vault_connections", {
+  id: textId<ConnectionId>(),
+  userId: textId<AccountId>(),
+  provider: text(),
+  displayName: text(),
+  settings: json(settingsSchema),
   /** True for a local folder that was connected before folders belonged to accounts: its root lies below the local roots. */
-  readonly isBelowLocalRoots: boolean;
+  isBelowLocalRoots: generated(flag()),
   /** Sealed. */
-  readonly credentials: string;
-  readonly probeResult: Readonly<Record<string, string | number | boolean>> | undefined;
+  credentials: text(),
+  probeResult: named("facts", optional(json(probeResultSchema))),
   /** Undefined until the storage has been opened once since it was connected or checked. */
-  readonly capabilities: Capabilities | undefined;
-  readonly status: ConnectionStatus;
-  readonly generation: number;
-  readonly quotaUsedBytes: number | undefined;
-  readonly quotaTotalBytes: number | undefined;
-  readonly createdAt: number;
-  readonly lastCheckedAt: number | undefined;
-}
+  capabilities: optional(json(capabilitiesSchema)),
+  status: text<ConnectionStatus>(),
+  generation: integer(),
+  quotaUsedBytes: optional(integer()),
+  quotaTotalBytes: optional(integer()),
+  createdAt: integer(),
+  lastCheckedAt: optional(integer()),
+});
+/** A user's connection to a storage. Times are epoch milliseconds. */
+export type Connection = RecordOf<typeof connections>;
 
 /** The members of a connection that can change. */
 export type ConnectionChanges = Partial<
@@ -70,12 +93,7 @@ export type ConnectionChanges = Partial<
 
 /** Adds a connection without filling in defaults. */
 export async function insertConnection(db: Queries, connection: Connection): Promise<void> {
-  const row = toRow(connection);
-  const columns = Object.keys(row);
-  await db.run(
-    `INSERT INTO vault_connections (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
-    ...Object.values(row),
-  );
+  await connections.insert(db, connection);
 }
 
 /** Returns the connection of an id if the user owns it, else undefined. */
@@ -84,21 +102,12 @@ export async function findConnection(
   userId: AccountId,
   id: ConnectionId,
 ): Promise<Connection | undefined> {
-  const row = await db.get<ConnectionRow>(
-    `SELECT ${columnList} FROM vault_connections WHERE id = ? AND user_id = ?`,
-    id,
-    userId,
-  );
-  return row && toConnection(row);
+  return connections.find(db, { id, userId });
 }
 
 /** Returns the connection of an id without checking its owner, for jobs. */
 export async function findConnectionById(db: Queries, id: string): Promise<Connection | undefined> {
-  const row = await db.get<ConnectionRow>(
-    `SELECT ${columnList} FROM vault_connections WHERE id = ?`,
-    id,
-  );
-  return row && toConnection(row);
+  return connections.find(db, sql`id = ${id}`);
 }
 
 /** Returns the oldest connection of a user with a type of provider. */
@@ -107,13 +116,7 @@ export async function findConnectionOfProvider(
   userId: AccountId,
   provider: string,
 ): Promise<Connection | undefined> {
-  const row = await db.get<ConnectionRow>(
-    `SELECT ${columnList} FROM vault_connections WHERE user_id = ? AND provider = ?
-     ORDER BY created_at, id LIMIT 1`,
-    userId,
-    provider,
-  );
-  return row && toConnection(row);
+  return connections.find(db, { userId, provider }, "created_at, id");
 }
 
 /** Returns the connections of all users with one of these types of provider that worked when they were last used. */
@@ -122,12 +125,9 @@ export async function listConnectionsOfProviders(
   providers: readonly string[],
 ): Promise<Connection[]> {
   if (providers.length === 0) return [];
-  const rows = await db.all<ConnectionRow>(
-    `SELECT ${columnList} FROM vault_connections
-     WHERE status = 'connected' AND provider IN (${providers.map(() => "?").join(", ")}) ORDER BY id`,
-    ...providers,
-  );
-  return rows.map(toConnection);
+  return connections.list(db, sql`status = 'connected' AND provider IN (${providers})`, {
+    order: "id",
+  });
 }
 
 /** Returns one page of a user's connections, oldest first, and the total count. */
@@ -136,17 +136,9 @@ export async function listConnections(
   userId: AccountId,
   page: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly connections: Connection[]; readonly total: number }> {
-  const rows = await db.all<ConnectionRow>(
-    `SELECT ${columnList} FROM vault_connections WHERE user_id = ? ORDER BY created_at, id LIMIT ? OFFSET ?`,
-    userId,
-    page.limit,
-    page.offset,
-  );
-  const counted = await db.get<{ total: number }>(
-    "SELECT COUNT(*) AS total FROM vault_connections WHERE user_id = ?",
-    userId,
-  );
-  return { connections: rows.map(toConnection), total: counted?.total ?? 0 };
+  const rows = await connections.list(db, { userId }, { order: "created_at, id", ...page });
+  const total = await connections.count(db, { userId });
+  return { connections: rows, total: total };
 }
 
 /** Writes the given members. Returns false when the connection does not exist. */
@@ -155,15 +147,7 @@ export async function updateConnection(
   id: ConnectionId,
   changes: ConnectionChanges,
 ): Promise<boolean> {
-  const row = toPartialRow(changes);
-  const columns = Object.keys(row);
-  if (columns.length === 0) return true;
-  const { changes: changed } = await db.run(
-    `UPDATE vault_connections SET ${columns.map((column) => `${column} = ?`).join(", ")} WHERE id = ?`,
-    ...Object.values(row),
-    id,
-  );
-  return changed > 0;
+  return (await connections.update(db, { id }, changes)) > 0;
 }
 
 /**
@@ -174,13 +158,13 @@ export async function renewCredentials(
   db: Queries,
   connection: Pick<Connection, "id" | "generation" | "credentials">,
 ): Promise<boolean> {
-  const { changes } = await db.run(
-    "UPDATE vault_connections SET credentials = ? WHERE id = ? AND generation = ?",
-    connection.credentials,
-    connection.id,
-    connection.generation,
+  return (
+    (await connections.update(
+      db,
+      { id: connection.id, generation: connection.generation },
+      { credentials: connection.credentials },
+    )) > 0
   );
-  return changes > 0;
 }
 
 /** Records the status of a connection, unless its credentials are of another generation by now. */
@@ -188,12 +172,7 @@ export async function noteConnectionStatus(
   db: Queries,
   { id, generation, status }: Pick<Connection, "id" | "generation" | "status">,
 ): Promise<void> {
-  await db.run(
-    "UPDATE vault_connections SET status = ? WHERE id = ? AND generation = ?",
-    status,
-    id,
-    generation,
-  );
+  await connections.update(db, { id, generation }, { status });
 }
 
 /** Returns the ids of all connections of a user. */
@@ -236,120 +215,10 @@ export async function reopenConnections(
   userId: AccountId,
   provider: string,
 ): Promise<void> {
-  await tx.run(
-    "UPDATE vault_connections SET generation = generation + 1 WHERE user_id = ? AND provider = ?",
-    userId,
-    provider,
-  );
+  await connections.update(tx, { userId, provider }, { generation: sql`generation + 1` });
 }
 
 /** Deletes a connection with its items, folders and cache rows. Returns false when it does not exist. */
 export async function deleteConnection(tx: Transaction, id: string): Promise<boolean> {
-  return (await tx.run("DELETE FROM vault_connections WHERE id = ?", id)).changes > 0;
-}
-
-interface ConnectionRow {
-  id: ConnectionId;
-  user_id: AccountId;
-  provider: string;
-  display_name: string;
-  settings: string;
-  is_below_local_roots: number;
-  credentials: string;
-  facts: string | null;
-  capabilities: string | null;
-  status: ConnectionStatus;
-  generation: number;
-  quota_used_bytes: number | null;
-  quota_total_bytes: number | null;
-  created_at: number;
-  last_checked_at: number | null;
-}
-
-const columnList =
-  "id, user_id, provider, display_name, settings, is_below_local_roots, credentials, facts, capabilities, status, generation, " +
-  "quota_used_bytes, quota_total_bytes, created_at, last_checked_at";
-
-function toConnection(row: ConnectionRow): Connection {
-  return {
-    id: row.id,
-    userId: row.user_id,
-    provider: row.provider,
-    displayName: row.display_name,
-    settings: parseColumn(settingsSchema, row.settings, "vault_connections.settings"),
-    isBelowLocalRoots: row.is_below_local_roots === 1,
-    credentials: row.credentials,
-    probeResult:
-      row.facts === null
-        ? undefined
-        : parseColumn(probeResultSchema, row.facts, "vault_connections.facts"),
-    capabilities:
-      row.capabilities === null
-        ? undefined
-        : parseColumn(capabilitiesSchema, row.capabilities, "vault_connections.capabilities"),
-    status: row.status,
-    generation: row.generation,
-    quotaUsedBytes: row.quota_used_bytes ?? undefined,
-    quotaTotalBytes: row.quota_total_bytes ?? undefined,
-    createdAt: row.created_at,
-    lastCheckedAt: row.last_checked_at ?? undefined,
-  };
-}
-
-const settingsSchema = z.record(z.string(), z.string());
-const probeResultSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
-const guarantee = z.enum(["atomic", "emulated", "none"]);
-export const capabilitiesSchema: z.ZodType<Capabilities> = z.object({
-  createOnly: guarantee,
-  rename: guarantee,
-  move: guarantee,
-  deletePrecondition: guarantee,
-  // Connections of earlier versions lack this value until their next check; until then croft compares versions itself.
-  replacePrecondition: guarantee.default("emulated"),
-  trash: z.boolean(),
-  range: z.boolean(),
-  quota: z.boolean(),
-  folderRename: z.boolean(),
-});
-
-function toRow(connection: Connection): Record<string, string | number | null> {
-  return {
-    id: connection.id,
-    user_id: connection.userId,
-    provider: connection.provider,
-    is_below_local_roots: Number(connection.isBelowLocalRoots),
-    created_at: connection.createdAt,
-    ...toPartialRow({
-      displayName: connection.displayName,
-      settings: connection.settings,
-      credentials: connection.credentials,
-      probeResult: connection.probeResult,
-      capabilities: connection.capabilities,
-      status: connection.status,
-      generation: connection.generation,
-      quotaUsedBytes: connection.quotaUsedBytes,
-      quotaTotalBytes: connection.quotaTotalBytes,
-      lastCheckedAt: connection.lastCheckedAt,
-    }),
-  };
-}
-
-function toPartialRow(changes: {
-  readonly [M in keyof ConnectionChanges]: ConnectionChanges[M] | undefined;
-}): Record<string, string | number | null> {
-  const row: Record<string, string | number | null> = {};
-  if (changes.displayName !== undefined) row["display_name"] = changes.displayName;
-  if (changes.settings !== undefined) row["settings"] = JSON.stringify(changes.settings);
-  if (changes.credentials !== undefined) row["credentials"] = changes.credentials;
-  if ("probeResult" in changes)
-    row["facts"] = changes.probeResult === undefined ? null : JSON.stringify(changes.probeResult);
-  if ("capabilities" in changes)
-    row["capabilities"] =
-      changes.capabilities === undefined ? null : JSON.stringify(changes.capabilities);
-  if (changes.status !== undefined) row["status"] = changes.status;
-  if (changes.generation !== undefined) row["generation"] = changes.generation;
-  if ("quotaUsedBytes" in changes) row["quota_used_bytes"] = changes.quotaUsedBytes ?? null;
-  if ("quotaTotalBytes" in changes) row["quota_total_bytes"] = changes.quotaTotalBytes ?? null;
-  if ("lastCheckedAt" in changes) row["last_checked_at"] = changes.lastCheckedAt ?? null;
-  return row;
+  return (await connections.delete(tx, sql`id = ${id}`)) > 0;
 }

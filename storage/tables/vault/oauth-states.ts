@@ -1,35 +1,30 @@
 import type { Queries, Transaction } from "../../engine/database.ts";
 import type { AccountId, ConnectionId } from "./ids.ts";
+import { integer, optional, text, textId, unread } from "../columns.ts";
+import { defineTable, type RecordOf } from "../table.ts";
+import { sql } from "../condition.ts";
 
-/** A sign-in at a vendor's page that is in progress. Times are epoch milliseconds. */
-export interface OAuthState {
+const oauthStates = defineTable("vault_oauth_states", {
   /** SHA-256 of the state. */
-  readonly stateHash: string;
-  readonly userId: AccountId;
-  readonly provider: string;
+  stateHash: text(),
+  userId: textId<AccountId>(),
+  provider: text(),
   /** The connection whose credentials will be replaced; undefined for a new one. */
-  readonly connectionId: ConnectionId | undefined;
-  readonly displayName: string | undefined;
+  connectionId: optional(textId<ConnectionId>()),
+  displayName: optional(text()),
   /** Sealed. */
-  readonly codeVerifier: string;
-  readonly expiresAt: number;
-}
+  codeVerifier: text(),
+  expiresAt: integer(),
+  browserHash: unread(optional(text())),
+  confirmHash: unread(optional(text())),
+});
+/** A sign-in at a vendor's page that is in progress. Times are epoch milliseconds. */
+export type OAuthState = RecordOf<typeof oauthStates>;
 
 /** Stores a sign-in, and deletes those that have expired. */
 export async function insertOAuthState(tx: Transaction, state: OAuthState): Promise<void> {
-  await tx.run("DELETE FROM vault_oauth_states WHERE expires_at <= ?", tx.now);
-  await tx.run(
-    `INSERT INTO vault_oauth_states
-       (state_hash, user_id, provider, connection_id, display_name, code_verifier, expires_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    state.stateHash,
-    state.userId,
-    state.provider,
-    state.connectionId ?? null,
-    state.displayName ?? null,
-    state.codeVerifier,
-    state.expiresAt,
-  );
+  await oauthStates.delete(tx, sql`expires_at <= ${tx.now}`);
+  await oauthStates.insert(tx, state);
 }
 
 /**
@@ -41,14 +36,13 @@ export async function bindOAuthState(
   stateHash: string,
   browserHash: string,
 ): Promise<OAuthState | undefined> {
-  return toState(
-    await tx.get<OAuthStateRow>(
-      `UPDATE vault_oauth_states SET browser_hash = ?
-       WHERE state_hash = ? AND browser_hash IS NULL AND expires_at > ? RETURNING ${COLUMNS}`,
-      browserHash,
-      stateHash,
-      tx.now,
-    ),
+  return oauthStates.readOne(
+    tx,
+    `UPDATE vault_oauth_states SET browser_hash = ?
+       WHERE state_hash = ? AND browser_hash IS NULL AND expires_at > ? RETURNING ${oauthStates.columns}`,
+    browserHash,
+    stateHash,
+    tx.now,
   );
 }
 
@@ -58,14 +52,11 @@ export async function isOAuthStateWaiting(
   stateHash: string,
   provider: string,
 ): Promise<boolean> {
-  const row = await tx.get(
-    `SELECT 1 AS waits FROM vault_oauth_states
-     WHERE state_hash = ? AND provider = ? AND confirm_hash IS NULL AND expires_at > ?`,
-    stateHash,
-    provider,
-    tx.now,
+  return oauthStates.exists(
+    tx,
+    sql`state_hash = ${stateHash} AND provider = ${provider} AND confirm_hash IS NULL
+        AND expires_at > ${tx.now}`,
   );
-  return row !== undefined;
 }
 
 /**
@@ -82,17 +73,16 @@ export async function acceptOAuthState(
     readonly confirmHash: string;
   },
 ): Promise<OAuthState | undefined> {
-  return toState(
-    await tx.get<OAuthStateRow>(
-      `UPDATE vault_oauth_states SET confirm_hash = ?
+  return oauthStates.readOne(
+    tx,
+    `UPDATE vault_oauth_states SET confirm_hash = ?
        WHERE state_hash = ? AND provider = ? AND browser_hash = ? AND confirm_hash IS NULL AND expires_at > ?
-       RETURNING ${COLUMNS}`,
-      returned.confirmHash,
-      returned.stateHash,
-      returned.provider,
-      returned.browserHash,
-      tx.now,
-    ),
+       RETURNING ${oauthStates.columns}`,
+    returned.confirmHash,
+    returned.stateHash,
+    returned.provider,
+    returned.browserHash,
+    tx.now,
   );
 }
 
@@ -109,47 +99,19 @@ export async function takeOAuthState(
     readonly confirmHash: string;
   },
 ): Promise<OAuthState | undefined> {
-  const state = toState(
-    await tx.get<OAuthStateRow>(
-      `DELETE FROM vault_oauth_states
-       WHERE state_hash = ? AND provider = ? AND browser_hash = ? AND confirm_hash = ? RETURNING ${COLUMNS}`,
-      confirmed.stateHash,
-      confirmed.provider,
-      confirmed.browserHash,
-      confirmed.confirmHash,
-    ),
+  const state = await oauthStates.readOne(
+    tx,
+    `DELETE FROM vault_oauth_states
+       WHERE state_hash = ? AND provider = ? AND browser_hash = ? AND confirm_hash = ? RETURNING ${oauthStates.columns}`,
+    confirmed.stateHash,
+    confirmed.provider,
+    confirmed.browserHash,
+    confirmed.confirmHash,
   );
   return state !== undefined && state.expiresAt > tx.now ? state : undefined;
 }
 
 /** Deletes a sign-in that has failed. */
 export async function deleteOAuthState(db: Queries, stateHash: string): Promise<void> {
-  await db.run("DELETE FROM vault_oauth_states WHERE state_hash = ?", stateHash);
-}
-
-interface OAuthStateRow {
-  state_hash: string;
-  user_id: AccountId;
-  provider: string;
-  connection_id: ConnectionId | null;
-  display_name: string | null;
-  code_verifier: string;
-  expires_at: number;
-}
-
-const COLUMNS =
-  "state_hash, user_id, provider, connection_id, display_name, code_verifier, expires_at";
-
-function toState(row: OAuthStateRow | undefined): OAuthState | undefined {
-  return (
-    row && {
-      stateHash: row.state_hash,
-      userId: row.user_id,
-      provider: row.provider,
-      connectionId: row.connection_id ?? undefined,
-      displayName: row.display_name ?? undefined,
-      codeVerifier: row.code_verifier,
-      expiresAt: row.expires_at,
-    }
-  );
+  await oauthStates.delete(db, { stateHash });
 }

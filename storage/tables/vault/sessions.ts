@@ -1,17 +1,22 @@
-import type { Queries, Row, Transaction } from "../../engine/database.ts";
-import { type AccountId, toAccountId } from "./ids.ts";
+import type { Queries, Transaction } from "../../engine/database.ts";
+import type { AccountId } from "./ids.ts";
+import { integer, now, optional, text, textId, unread } from "../columns.ts";
+import { defineTable, type RecordOf } from "../table.ts";
+import { sql } from "../condition.ts";
 
-/** A session, which a sign-in begins. Times are epoch milliseconds. */
-export interface VaultSession {
-  readonly id: string;
-  readonly userId: AccountId;
-  readonly createdAt: number;
-  readonly lastUsedAt: number;
+const sessions = defineTable("vault_sessions", {
+  id: text(),
+  userId: textId<AccountId>(),
+  createdAt: now(),
+  lastUsedAt: integer(),
   /** When its newest refresh token expires. */
-  readonly expiresAt: number;
-  readonly userAgent: string;
-  readonly ipAddress: string;
-}
+  expiresAt: integer(),
+  userAgent: text(),
+  ipAddress: text(),
+  endedAt: unread(optional(integer())),
+});
+/** A session, which a sign-in begins. Times are epoch milliseconds. */
+export type VaultSession = RecordOf<typeof sessions>;
 
 /** A refresh token, identified by its SHA-256, with its session. */
 export interface RefreshToken {
@@ -29,17 +34,7 @@ export async function insertSession(
   session: Omit<VaultSession, "createdAt" | "lastUsedAt">,
   tokenHash: string,
 ): Promise<void> {
-  await tx.run(
-    `INSERT INTO vault_sessions (id, user_id, created_at, last_used_at, expires_at, user_agent, ip_address)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    session.id,
-    session.userId,
-    tx.now,
-    tx.now,
-    session.expiresAt,
-    session.userAgent,
-    session.ipAddress,
-  );
+  await sessions.insert(tx, { ...session, lastUsedAt: tx.now });
   await insertToken(tx, { ...session, sessionId: session.id, tokenHash, parentHash: null });
 }
 
@@ -97,13 +92,15 @@ export async function rotateRefreshToken(
     parentHash: token.tokenHash,
     expiresAt: successor.expiresAt,
   });
-  await tx.run(
-    "UPDATE vault_sessions SET last_used_at = ?, expires_at = ?, user_agent = ?, ip_address = ? WHERE id = ?",
-    tx.now,
-    successor.expiresAt,
-    successor.userAgent,
-    successor.ipAddress,
-    token.sessionId,
+  await sessions.update(
+    tx,
+    { id: token.sessionId },
+    {
+      lastUsedAt: tx.now,
+      expiresAt: successor.expiresAt,
+      userAgent: successor.userAgent,
+      ipAddress: successor.ipAddress,
+    },
   );
   return true;
 }
@@ -113,13 +110,13 @@ export async function endSession(
   tx: Transaction,
   { sessionId, userId }: { readonly sessionId: string; readonly userId: AccountId },
 ): Promise<boolean> {
-  const { changes } = await tx.run(
-    "UPDATE vault_sessions SET ended_at = ? WHERE id = ? AND user_id = ? AND ended_at IS NULL",
-    tx.now,
-    sessionId,
-    userId,
+  return (
+    (await sessions.update(
+      tx,
+      { id: sessionId, userId, endedAt: undefined },
+      { endedAt: tx.now },
+    )) > 0
   );
-  return changes > 0;
 }
 
 /** Revokes all sessions of a user except `keepId`. Returns how many of them were still valid. */
@@ -145,27 +142,21 @@ export async function listLiveSessions(
   now: number,
   page: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly sessions: VaultSession[]; readonly total: number }> {
-  const rows = await db.all(
-    `SELECT id, user_id, created_at, last_used_at, expires_at, user_agent, ip_address
-     FROM vault_sessions WHERE user_id = ? AND ended_at IS NULL AND expires_at > ?
-     ORDER BY last_used_at DESC, id DESC LIMIT ? OFFSET ?`,
-    userId,
-    now,
-    page.limit,
-    page.offset,
+  const rows = await sessions.list(
+    db,
+    sql`user_id = ${userId} AND ended_at IS NULL AND expires_at > ${now}`,
+    { order: "last_used_at DESC, id DESC", ...page },
   );
-  const count = await db.get<{ total: number }>(
-    "SELECT count(*) AS total FROM vault_sessions WHERE user_id = ? AND ended_at IS NULL AND expires_at > ?",
-    userId,
-    now,
+  const total = await sessions.count(
+    db,
+    sql`user_id = ${userId} AND ended_at IS NULL AND expires_at > ${now}`,
   );
-  return { sessions: rows.map(toSession), total: Number(count?.total ?? 0) };
+  return { sessions: rows, total: total };
 }
 
 /** Deletes the sessions that expired before `time` with their tokens. Returns how many. */
 export async function deleteSessionsExpiredBefore(db: Queries, time: number): Promise<number> {
-  const { changes } = await db.run("DELETE FROM vault_sessions WHERE expires_at < ?", time);
-  return changes;
+  return sessions.delete(db, sql`expires_at < ${time}`);
 }
 
 async function insertToken(
@@ -186,16 +177,4 @@ async function insertToken(
     tx.now,
     token.expiresAt,
   );
-}
-
-function toSession(row: Row): VaultSession {
-  return {
-    id: row["id"] as string,
-    userId: toAccountId(row["user_id"]),
-    createdAt: row["created_at"] as number,
-    lastUsedAt: row["last_used_at"] as number,
-    expiresAt: row["expires_at"] as number,
-    userAgent: row["user_agent"] as string,
-    ipAddress: row["ip_address"] as string,
-  };
 }

@@ -1,23 +1,28 @@
 import type { Queries, Transaction } from "../../engine/database.ts";
 import type { AccountId, ConnectionId } from "./ids.ts";
+import { integer, now, optional, text, textId, unread } from "../columns.ts";
+import { defineTable, type RecordOf } from "../table.ts";
+import { sql } from "../condition.ts";
 
-/** An upload that is sent in parts. Times are epoch milliseconds. */
-export interface OpenUpload {
-  readonly id: string;
-  readonly connectionId: ConnectionId;
-  readonly userId: AccountId;
+const uploads = defineTable("vault_uploads", {
+  id: text(),
+  connectionId: textId<ConnectionId>(),
+  userId: textId<AccountId>(),
   /** Empty for the root. */
-  readonly parentRef: string;
-  readonly name: string;
-  readonly contentType: string | undefined;
+  parentRef: text(),
+  name: text(),
+  contentType: optional(text()),
   /** Of the whole file. */
-  readonly size: number;
+  size: integer(),
   /** Of the client's file. */
-  readonly fingerprint: string;
-  readonly expiresAt: number;
+  fingerprint: text(),
+  expiresAt: integer(),
   /** The session at the provider that has received some of the bytes, sealed. */
-  readonly sealedSession: string | undefined;
-}
+  sealedSession: optional(text()),
+  createdAt: unread(now()),
+});
+/** An upload that is sent in parts. Times are epoch milliseconds. */
+export type OpenUpload = RecordOf<typeof uploads>;
 
 /** How long an upload may take before it expires. */
 export const UPLOAD_EXPIRES_AFTER_MS = 48 * 3600 * 1000;
@@ -31,13 +36,10 @@ export async function findOpenUpload(
     now,
   }: { readonly id: string; readonly connectionId: ConnectionId; readonly now: number },
 ): Promise<OpenUpload | undefined> {
-  const row = await db.get<UploadRow>(
-    `SELECT ${COLUMNS} FROM vault_uploads WHERE id = ? AND connection_id = ? AND expires_at > ?`,
-    id,
-    connectionId,
-    now,
+  return uploads.find(
+    db,
+    sql`id = ${id} AND connection_id = ${connectionId} AND expires_at > ${now}`,
   );
-  return row && toUpload(row);
 }
 
 /** Returns the upload of the same file to the same place, which can be resumed. */
@@ -45,60 +47,35 @@ export async function findSameUpload(
   tx: Transaction,
   upload: Pick<OpenUpload, "connectionId" | "parentRef" | "name" | "size" | "fingerprint">,
 ): Promise<OpenUpload | undefined> {
-  const row = await tx.get<UploadRow>(
-    `SELECT ${COLUMNS} FROM vault_uploads
-     WHERE connection_id = ? AND parent_ref = ? AND name = ? AND size = ? AND fingerprint = ? AND expires_at > ?
-     ORDER BY created_at DESC LIMIT 1`,
-    upload.connectionId,
-    upload.parentRef,
-    upload.name,
-    upload.size,
-    upload.fingerprint,
-    tx.now,
+  return uploads.find(
+    tx,
+    sql`connection_id = ${upload.connectionId} AND parent_ref = ${upload.parentRef}
+        AND name = ${upload.name} AND size = ${upload.size} AND fingerprint = ${upload.fingerprint}
+        AND expires_at > ${tx.now}`,
+    "created_at DESC",
   );
-  return row && toUpload(row);
 }
 
 /** Counts an account's uploads that have not expired. */
 export async function countOpenUploads(tx: Transaction, userId: AccountId): Promise<number> {
-  const row = await tx.get<{ count: number }>(
-    "SELECT count(*) AS count FROM vault_uploads WHERE user_id = ? AND expires_at > ?",
-    userId,
-    tx.now,
-  );
-  return Number(row?.count ?? 0);
+  return uploads.count(tx, sql`user_id = ${userId} AND expires_at > ${tx.now}`);
 }
 
 export async function insertUpload(
   tx: Transaction,
   upload: Omit<OpenUpload, "sealedSession">,
 ): Promise<void> {
-  await tx.run(
-    `INSERT INTO vault_uploads
-       (id, connection_id, user_id, parent_ref, name, content_type, size, fingerprint, created_at, expires_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    upload.id,
-    upload.connectionId,
-    upload.userId,
-    upload.parentRef,
-    upload.name,
-    upload.contentType ?? null,
-    upload.size,
-    upload.fingerprint,
-    tx.now,
-    upload.expiresAt,
-  );
+  await uploads.insert(tx, upload);
 }
 
 /** Deletes an upload. Deleting a missing one is not an error. */
 export async function deleteUpload(db: Queries, id: string): Promise<void> {
-  await db.run("DELETE FROM vault_uploads WHERE id = ?", id);
+  await uploads.delete(db, { id });
 }
 
 /** Returns the upload of an id, expired or not. */
 export async function findUpload(db: Queries, id: string): Promise<OpenUpload | undefined> {
-  const row = await db.get<UploadRow>(`SELECT ${COLUMNS} FROM vault_uploads WHERE id = ?`, id);
-  return row && toUpload(row);
+  return uploads.find(db, { id });
 }
 
 /** Saves or removes the session at the provider. */
@@ -107,11 +84,7 @@ export async function updateUploadSession(
   id: string,
   sealedSession: string | undefined,
 ): Promise<void> {
-  await db.run(
-    "UPDATE vault_uploads SET sealed_session = ? WHERE id = ?",
-    sealedSession ?? null,
-    id,
-  );
+  await uploads.update(db, { id }, { sealedSession });
 }
 
 /** Returns whether there is a row of this id, expired or not. */
@@ -131,35 +104,4 @@ export async function listUploadIds(db: Queries, before: number): Promise<readon
     before,
   );
   return rows.map(({ id }) => id);
-}
-
-interface UploadRow {
-  id: string;
-  connection_id: ConnectionId;
-  user_id: AccountId;
-  parent_ref: string;
-  name: string;
-  content_type: string | null;
-  size: number;
-  fingerprint: string;
-  expires_at: number;
-  sealed_session: string | null;
-}
-
-const COLUMNS =
-  "id, connection_id, user_id, parent_ref, name, content_type, size, fingerprint, expires_at, sealed_session";
-
-function toUpload(row: UploadRow): OpenUpload {
-  return {
-    id: row.id,
-    connectionId: row.connection_id,
-    userId: row.user_id,
-    parentRef: row.parent_ref,
-    name: row.name,
-    contentType: row.content_type ?? undefined,
-    size: Number(row.size),
-    fingerprint: row.fingerprint,
-    expiresAt: Number(row.expires_at),
-    sealedSession: row.sealed_session ?? undefined,
-  };
 }

@@ -1,34 +1,31 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import type { BadgeId, UserId } from "../ids.ts";
+import { generated, id, text } from "../../columns.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
+import { sql } from "../../condition.ts";
 
-/** The definition of a badge. */
-export interface ForgeBadge {
-  readonly id: BadgeId;
+const badges = defineTable("forge_badges", {
+  id: generated(id<BadgeId>()),
   /** Unique, exactly. */
-  readonly slug: string;
-  readonly description: string;
-  readonly imageUrl: string;
-}
+  slug: text(),
+  description: text(),
+  imageUrl: text(),
+});
+/** The definition of a badge. */
+export type ForgeBadge = RecordOf<typeof badges>;
 
 /** Defines a badge. Throws `conflict` when the slug is taken. */
 export async function insertBadge(
   tx: Transaction,
   badge: Omit<ForgeBadge, "id">,
 ): Promise<ForgeBadge> {
-  const row = await tx.get<{ id: BadgeId }>(
-    "INSERT INTO forge_badges (slug, description, image_url) VALUES (?, ?, ?) RETURNING id",
-    badge.slug,
-    badge.description,
-    badge.imageUrl,
-  );
-  if (row === undefined) throw new Error("the statement for the badge returned no row");
+  const row = await badges.insert(tx, badge);
   return { ...badge, id: row.id };
 }
 
 /** Deletes a badge and removes it from all users. False when no badge has the slug. */
 export async function deleteBadge(db: Queries, slug: string): Promise<boolean> {
-  const { changes } = await db.run("DELETE FROM forge_badges WHERE slug = ?", slug);
-  return changes > 0;
+  return (await badges.delete(db, { slug })) > 0;
 }
 
 /** A page of the definitions by slug, and the count of all. */
@@ -36,28 +33,19 @@ export async function listBadges(
   db: Queries,
   window: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly badges: readonly ForgeBadge[]; readonly total: number }> {
-  const rows = await db.all<BadgeRow>(
-    `SELECT ${columns} FROM forge_badges ORDER BY slug LIMIT ? OFFSET ?`,
-    window.limit,
-    window.offset,
-  );
-  const counted = await db.get<{ total: number }>("SELECT COUNT(*) AS total FROM forge_badges");
-  return { badges: rows.map(toBadge), total: counted?.total ?? 0 };
+  const rows = await badges.list(db, {}, { order: "slug", ...window });
+  const total = await badges.count(db, {});
+  return { badges: rows, total: total };
 }
 
 export async function findBadge(db: Queries, slug: string): Promise<ForgeBadge | undefined> {
-  const row = await db.get<BadgeRow>(`SELECT ${columns} FROM forge_badges WHERE slug = ?`, slug);
-  return row && toBadge(row);
+  return badges.find(db, { slug });
 }
 
 /** A person's badges, in the order in which they were given. */
 export async function listBadgesOfUser(db: Queries, userId: UserId): Promise<ForgeBadge[]> {
-  const rows = await db.all<BadgeRow>(
-    `SELECT ${columns.replaceAll(/\w+/g, "b.$&")} FROM forge_user_badges g
-     JOIN forge_badges b ON b.id = g.badge_id WHERE g.user_id = ? ORDER BY g.id`,
-    userId,
-  );
-  return rows.map(toBadge);
+  const from = sql`forge_user_badges g JOIN forge_badges b ON b.id = g.badge_id WHERE g.user_id = ${userId}`;
+  return badges.as("b").list(db, from, { order: "g.id" });
 }
 
 /** Gives a person a badge. Throws `conflict` when the person has it. */
@@ -73,17 +61,4 @@ export async function takeBadge(tx: Transaction, userId: UserId, slug: string): 
     userId,
     slug,
   );
-}
-
-interface BadgeRow {
-  id: BadgeId;
-  slug: string;
-  description: string;
-  image_url: string;
-}
-
-const columns = "id, slug, description, image_url";
-
-function toBadge(row: BadgeRow): ForgeBadge {
-  return { id: row.id, slug: row.slug, description: row.description, imageUrl: row.image_url };
 }

@@ -1,16 +1,20 @@
 import type { Database, Queries, Transaction } from "../../../engine/database.ts";
 import { isOverlongTerm, toTrigramTerm, toLikePattern } from "./user-search.ts";
 import type { EmailId, UserId } from "../ids.ts";
+import { flag, generated, id, text, unread } from "../../columns.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
 
-/** An address of a person. */
-export interface ForgeEmail {
-  readonly id: EmailId;
-  readonly userId: UserId;
+const emails = defineTable("forge_emails", {
+  id: generated(id<EmailId>()),
+  userId: id<UserId>(),
   /** As written; unique over all people when case is ignored. */
-  readonly email: string;
-  readonly isVerified: boolean;
-  readonly isPrimary: boolean;
-}
+  email: text(),
+  isVerified: flag(),
+  isPrimary: flag(),
+  lowerEmail: unread(text()),
+});
+/** An address of a person. */
+export type ForgeEmail = RecordOf<typeof emails>;
 
 /** Adds an address; returns its record. Throws `conflict` when any account has it. */
 export async function insertEmail(
@@ -18,19 +22,10 @@ export async function insertEmail(
   email: Omit<ForgeEmail, "id">,
 ): Promise<ForgeEmail> {
   const lower = email.email.toLowerCase();
-  const row = await tx.get<EmailRow>(
-    `INSERT INTO forge_emails (user_id, email, lower_email, is_verified, is_primary) VALUES (?, ?, ?, ?, ?)
-     RETURNING ${columns}`,
-    email.userId,
-    email.email,
-    lower,
-    Number(email.isVerified),
-    Number(email.isPrimary),
-  );
-  if (row === undefined) throw new Error("the statement for the address returned no row");
+  const row = await emails.insert(tx, { ...email, lowerEmail: lower });
   if (tx.dialect === "sqlite")
     await tx.run("INSERT INTO forge_email_grams (rowid, lower_email) VALUES (?, ?)", row.id, lower);
-  return toEmail(row);
+  return row;
 }
 
 /** Removes an address. */
@@ -38,7 +33,7 @@ export async function deleteEmail(
   tx: Transaction,
   { id, email }: Pick<ForgeEmail, "id" | "email">,
 ): Promise<void> {
-  await tx.run("DELETE FROM forge_emails WHERE id = ?", id);
+  await emails.delete(tx, { id });
   // The contentless index does not store the text, so the deletion must pass it.
   if (tx.dialect === "sqlite")
     await tx.run(
@@ -50,11 +45,7 @@ export async function deleteEmail(
 
 /** Returns all addresses of a person, the primary one first, then in the order in which they were added. */
 export async function listEmailsOf(db: Queries, userId: UserId): Promise<ForgeEmail[]> {
-  const rows = await db.all<EmailRow>(
-    `SELECT ${columns} FROM forge_emails WHERE user_id = ? ORDER BY is_primary DESC, id`,
-    userId,
-  );
-  return rows.map(toEmail);
+  return emails.list(db, { userId }, { order: "is_primary DESC, id" });
 }
 
 /** Removes all addresses of a person. */
@@ -64,11 +55,7 @@ export async function deleteEmailsOf(tx: Transaction, userId: UserId): Promise<v
 
 /** Finds an address of any user, ignoring case. */
 export async function findEmail(db: Queries, email: string): Promise<ForgeEmail | undefined> {
-  const row = await db.get<EmailRow>(
-    `SELECT ${columns} FROM forge_emails WHERE lower_email = ?`,
-    email.toLowerCase(),
-  );
-  return row && toEmail(row);
+  return emails.find(db, { lowerEmail: email.toLowerCase() });
 }
 
 /** Addresses of one query: chunks keep the number of distinct statements small. */
@@ -133,8 +120,8 @@ export async function listEmails(
   const fromEnd = total - window.offset - limit;
   const backwards = fromEnd < window.offset;
   const direction = backwards ? "DESC" : "ASC";
-  const rows = await db.all<EmailRow & { user_name: string }>(
-    `SELECT ${columns.replaceAll(/\w+/g, "e.$&")}, u.name AS user_name
+  const rows = await db.all<{ user_name: string }>(
+    `SELECT ${emails.as("e").columns}, u.name AS user_name
      FROM (SELECT e.id ${from} ORDER BY e.lower_email ${direction} LIMIT ? OFFSET ?) page
      JOIN forge_emails e ON e.id = page.id JOIN forge_users u ON u.id = e.user_id
      ORDER BY e.lower_email`,
@@ -142,7 +129,7 @@ export async function listEmails(
     limit,
     backwards ? fromEnd : window.offset,
   );
-  return { emails: rows.map((row) => ({ ...toEmail(row), userName: row.user_name })), total };
+  return { emails: rows.map((row) => ({ ...emails.read(row), userName: row.user_name })), total };
 }
 
 /**
@@ -176,25 +163,5 @@ export function toMatches(
     from: String.raw`FROM forge_emails e WHERE e.lower_email LIKE ? ESCAPE '\' OR e.user_id IN
     (SELECT user_id FROM forge_user_search WHERE names LIKE ? ESCAPE '\')`,
     values: [pattern, pattern],
-  };
-}
-
-interface EmailRow {
-  id: EmailId;
-  user_id: UserId;
-  email: string;
-  is_verified: number;
-  is_primary: number;
-}
-
-const columns = "id, user_id, email, is_verified, is_primary";
-
-function toEmail(row: EmailRow): ForgeEmail {
-  return {
-    id: row.id,
-    userId: row.user_id,
-    email: row.email,
-    isVerified: row.is_verified === 1,
-    isPrimary: row.is_primary === 1,
   };
 }

@@ -8,8 +8,9 @@ import {
 } from "./user-facets.ts";
 import { toSearchCondition } from "./user-search.ts";
 import { type ForgeUser, users } from "./users.ts";
-import type { Window } from "../../table.ts";
+import { type Window } from "../../table.ts";
 import type { UserId } from "../ids.ts";
+import { sql } from "../../condition.ts";
 
 export type UserSort = "name" | "created" | "updated" | "id";
 
@@ -233,12 +234,10 @@ const placeholders = (values: readonly unknown[]): string => values.map(() => "?
  * Whether a site administrator other than `exceptId` can sign in. Call it in the transaction that takes one away.
  */
 export async function hasOtherActiveSiteAdmin(tx: Transaction, exceptId: UserId): Promise<boolean> {
-  const row = await tx.get(
-    `SELECT id FROM forge_users
-     WHERE is_admin = 1 AND is_active = 1 AND prohibit_login = 0 AND kind = 0 AND id <> ? LIMIT 1`,
-    exceptId,
+  return users.exists(
+    tx,
+    sql`is_admin = 1 AND is_active = 1 AND prohibit_login = 0 AND kind = 0 AND id <> ${exceptId}`,
   );
-  return row !== undefined;
 }
 
 /** Whether any person has an account. */

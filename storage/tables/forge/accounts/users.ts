@@ -23,7 +23,7 @@ export type EmailNotifications = "enabled" | "andyourown" | "disabled";
 /** An account of the forge: a person, or an organization. Times are epoch milliseconds. */
 export const users = defineTable("forge_users", {
   id: id<UserId>(),
-  kind: coded(["individual", "organization"]),
+  kind: coded(["individual", "organization"], "organization"),
   /** As written by its owner; unique when case is ignored. */
   name: text(),
   lowerName: text(),
@@ -47,7 +47,7 @@ export const users = defineTable("forge_users", {
   allowCreateOrganization: flag(),
   /** Most repositories this account may own; -1 is the server's default. */
   maxRepoCreation: integer(),
-  visibility: coded(["public", "limited", "private"]),
+  visibility: coded(["public", "limited", "private"], "private"),
   website: text(),
   location: text(),
   description: text(),

@@ -1,28 +1,32 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import type { TaskId, RunId, ArtifactId, RepositoryId } from "../ids.ts";
+import { generated, id, integer, named, now, optional, text } from "../../columns.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
+import { sql } from "../../condition.ts";
 
 /** `pending` while its blocks arrive; `expired` once its bytes are deleted. */
 export type ArtifactState = "pending" | "ready" | "expired";
 
-/** A file that a job keeps. Times are epoch milliseconds. */
-export interface ActionArtifact {
-  readonly id: ArtifactId;
-  readonly repositoryId: RepositoryId;
-  readonly runId: RunId;
-  readonly attempt: number;
+const artifacts = defineTable("forge_action_artifacts", {
+  id: generated(id<ArtifactId>()),
+  repositoryId: id<RepositoryId>(),
+  runId: id<RunId>(),
+  attempt: integer(),
   /** The task that uploads it. */
-  readonly taskId: TaskId;
-  readonly name: string;
-  readonly contentType: string;
-  readonly state: ArtifactState;
+  taskId: id<TaskId>(),
+  name: text(),
+  contentType: text(),
+  state: text<ArtifactState>(),
   /** In bytes; 0 while pending. */
-  readonly size: number;
+  size: integer(),
   /** Names its object; undefined unless ready. */
-  readonly sha256: string | undefined;
-  readonly expiresAt: number;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-}
+  sha256: named("object_sha256", optional(text())),
+  expiresAt: integer(),
+  createdAt: now(),
+  updatedAt: now(),
+});
+/** A file that a job keeps. Times are epoch milliseconds. */
+export type ActionArtifact = RecordOf<typeof artifacts>;
 
 /** A block of a pending artifact. */
 export interface ArtifactBlock {
@@ -39,33 +43,14 @@ export async function insertArtifact(
     "repositoryId" | "runId" | "attempt" | "taskId" | "name" | "contentType" | "expiresAt"
   >,
 ): Promise<ActionArtifact> {
-  const row = await tx.get<ArtifactRow>(
-    `INSERT INTO forge_action_artifacts (repository_id, run_id, attempt, task_id, name, content_type, state, size,
-       expires_at, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, 'pending', 0, ?, ?, ?) RETURNING ${columns}`,
-    artifact.repositoryId,
-    artifact.runId,
-    artifact.attempt,
-    artifact.taskId,
-    artifact.name,
-    artifact.contentType,
-    artifact.expiresAt,
-    tx.now,
-    tx.now,
-  );
-  if (row === undefined) throw new Error("the statement for the artifact returned no row");
-  return toArtifact(row);
+  return artifacts.insert(tx, { ...artifact, state: "pending", size: 0 });
 }
 
 export async function findArtifact(
   db: Queries,
   id: ArtifactId,
 ): Promise<ActionArtifact | undefined> {
-  const row = await db.get<ArtifactRow>(
-    `SELECT ${columns} FROM forge_action_artifacts WHERE id = ?`,
-    id,
-  );
-  return row && toArtifact(row);
+  return artifacts.find(db, { id });
 }
 
 /** Finds the newest artifact of a task that has this name: `pending` or `ready`. */
@@ -75,14 +60,7 @@ export async function findArtifactOfTask(
   name: string,
   state: ArtifactState,
 ): Promise<ActionArtifact | undefined> {
-  const row = await db.get<ArtifactRow>(
-    `SELECT ${columns} FROM forge_action_artifacts WHERE task_id = ? AND name = ? AND state = ?
-     ORDER BY id DESC LIMIT 1`,
-    taskId,
-    name,
-    state,
-  );
-  return row && toArtifact(row);
+  return artifacts.find(db, { taskId, name, state }, "id DESC");
 }
 
 /** Conditions of a list of artifacts, which never shows pending ones. */
@@ -107,13 +85,14 @@ export async function listArtifacts(
     `SELECT COUNT(*) AS total FROM forge_action_artifacts ${where}`,
     ...values,
   );
-  const rows = await db.all<ArtifactRow>(
-    `SELECT ${columns} FROM forge_action_artifacts ${where} ORDER BY id LIMIT ? OFFSET ?`,
+  const rows = await artifacts.readAll(
+    db,
+    `SELECT ${artifacts.columns} FROM forge_action_artifacts ${where} ORDER BY id LIMIT ? OFFSET ?`,
     ...values,
     limit,
     offset,
   );
-  return { artifacts: rows.map(toArtifact), total: counted?.total ?? 0 };
+  return { artifacts: rows, total: counted?.total ?? 0 };
 }
 
 /** Lists the ready artifacts of some attempts of a run, the newest attempt first. */
@@ -125,14 +104,11 @@ export async function listReadyArtifacts(
     toAttempt,
   }: { readonly runId: RunId; readonly fromAttempt: number; readonly toAttempt: number },
 ): Promise<ActionArtifact[]> {
-  const rows = await db.all<ArtifactRow>(
-    `SELECT ${columns} FROM forge_action_artifacts
-     WHERE run_id = ? AND attempt BETWEEN ? AND ? AND state = 'ready' ORDER BY attempt DESC, id`,
-    runId,
-    fromAttempt,
-    toAttempt,
+  return artifacts.list(
+    db,
+    sql`run_id = ${runId} AND attempt BETWEEN ${fromAttempt} AND ${toAttempt} AND state = 'ready'`,
+    { order: "attempt DESC, id" },
   );
-  return rows.map(toArtifact);
 }
 
 /** Counts the artifacts of a run, pending ones included, and their bytes. */
@@ -160,13 +136,10 @@ export async function completeArtifact(
   { id, runId, attempt, name }: ActionArtifact,
   object: { readonly sha256: string; readonly size: number },
 ): Promise<boolean> {
-  await tx.run(
-    `DELETE FROM forge_action_artifacts
-     WHERE run_id = ? AND attempt = ? AND name = ? AND state = 'ready' AND id <> ?`,
-    runId,
-    attempt,
-    name,
-    id,
+  await artifacts.delete(
+    tx,
+    sql`run_id = ${runId} AND attempt = ${attempt} AND name = ${name} AND state = 'ready'
+        AND id <> ${id}`,
   );
   const row = await tx.get<{ id: ArtifactId }>(
     `UPDATE forge_action_artifacts SET state = 'ready', size = ?, object_sha256 = ?, updated_at = ?
@@ -182,7 +155,7 @@ export async function completeArtifact(
 
 /** Deletes an artifact; the sweep of objects removes its bytes. */
 export async function deleteArtifact(tx: Transaction, id: ArtifactId): Promise<void> {
-  await tx.run("DELETE FROM forge_action_artifacts WHERE id = ?", id);
+  await artifacts.delete(tx, { id });
 }
 
 /** Adds a block, or replaces the one of the same id. */
@@ -258,46 +231,9 @@ export async function orderBlocks(
   return undefined;
 }
 
-interface ArtifactRow {
-  id: ArtifactId;
-  repository_id: RepositoryId;
-  run_id: RunId;
-  attempt: number;
-  task_id: TaskId;
-  name: string;
-  content_type: string;
-  state: string;
-  size: number;
-  object_sha256: string | null;
-  expires_at: number;
-  created_at: number;
-  updated_at: number;
-}
-
 interface BlockRow {
   block_id: string;
   position: number | null;
   size: number;
   object_sha256: string;
-}
-
-const columns = `id, repository_id, run_id, attempt, task_id, name, content_type, state, size, object_sha256, expires_at,
-  created_at, updated_at`;
-
-function toArtifact(row: ArtifactRow): ActionArtifact {
-  return {
-    id: row.id,
-    repositoryId: row.repository_id,
-    runId: row.run_id,
-    attempt: row.attempt,
-    taskId: row.task_id,
-    name: row.name,
-    contentType: row.content_type,
-    state: row.state as ArtifactState,
-    size: row.size,
-    sha256: row.object_sha256 ?? undefined,
-    expiresAt: row.expires_at,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
 }

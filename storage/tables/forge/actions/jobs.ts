@@ -3,7 +3,23 @@ import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts
 import { parseColumn } from "../../../engine/json-column.ts";
 import type { UserId, RunId, JobId, RepositoryId } from "../ids.ts";
 import { type OwnedBy, toOwned } from "./owned.ts";
-import { type ActionStatus, toActionStatus } from "./statuses.ts";
+import { type ActionStatus, actionStatuses } from "./statuses.ts";
+import {
+  oneOf,
+  flag,
+  generated,
+  id,
+  integer,
+  json,
+  named,
+  now,
+  optional,
+  real,
+  text,
+  unread,
+} from "../../columns.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
+import { sql } from "../../condition.ts";
 
 type JsonValue =
   | null
@@ -17,44 +33,45 @@ const mappingSchema: z.ZodType<Readonly<Record<string, JsonValue>>> = z.record(
   z.json(),
 );
 const callSchema = z.object({ inputs: mappingSchema, matrix: mappingSchema });
-/** Inputs and secrets that a job passes to the workflow that it calls. */
-export type ActionCall = Readonly<z.output<typeof callSchema>>;
+const labelsSchema = z.array(z.string());
 
-/** A job of a run. Times are epoch milliseconds. */
-export interface ActionJob {
-  readonly id: JobId;
-  readonly runId: RunId;
-  readonly repositoryId: RepositoryId;
-  readonly attempt: number;
+const jobs = defineTable("forge_action_jobs", {
+  id: generated(id<JobId>()),
+  runId: id<RunId>(),
+  repositoryId: id<RepositoryId>(),
+  attempt: integer(),
   /** The job that calls the workflow of this one; undefined for jobs of the run's own file. */
-  readonly parentJobId: JobId | undefined;
+  parentJobId: optional(id<JobId>()),
   /** Its id in the workflow file; the jobs of a matrix share it. */
-  readonly key: string;
-  readonly name: string;
-  readonly status: ActionStatus;
+  key: named("job_key", text()),
+  name: text(),
+  status: oneOf(actionStatuses),
   /** Whether its matrix has been expanded and its condition is true. */
-  readonly isExpanded: boolean;
-  readonly labels: readonly string[];
+  isExpanded: flag(),
+  labels: json(labelsSchema),
   /** The parts of its payload that jobs of its matrix do not share; empty for a job that calls another workflow. */
-  readonly payload: string;
-  /** Undefined for jobs with steps, and until the job is expanded. */
-  readonly call: ActionCall | undefined;
-  readonly failFast: boolean;
+  payload: text(),
+  /** Inputs and secrets for the workflow that it calls; undefined for jobs with steps, and until the job is expanded. */
+  call: named("call_contexts", optional(json(callSchema))),
+  failFast: flag(),
   /** 0 means no limit. */
-  readonly maxParallel: number;
+  maxParallel: integer(),
   /** 0 when the file sets no timeout. */
-  readonly timeoutMinutes: number;
-  readonly continueOnError: boolean;
+  timeoutMinutes: real(),
+  continueOnError: flag(),
   /** The job of an earlier attempt whose result and log this one shows. */
-  readonly originalJobId: JobId | undefined;
+  originalJobId: optional(id<JobId>()),
   /** Empty outside of groups. */
-  readonly concurrencyGroup: string;
+  concurrencyGroup: generated(text()),
   /** Whether it cancels other jobs of its group in place of waiting for them. */
-  readonly cancelsGroup: boolean;
-  readonly createdAt: number;
-  readonly startedAt: number | undefined;
-  readonly completedAt: number | undefined;
-}
+  cancelsGroup: generated(flag()),
+  createdAt: now(),
+  startedAt: optional(integer()),
+  completedAt: optional(integer()),
+  outputs: unread(text()),
+});
+/** A job of a run. Times are epoch milliseconds. */
+export type ActionJob = RecordOf<typeof jobs>;
 
 export type NewActionJob = Omit<
   ActionJob,
@@ -69,10 +86,11 @@ export type NewActionJob = Omit<
 >;
 
 export async function insertJob(tx: Transaction, job: NewActionJob): Promise<ActionJob> {
-  const row = await tx.get<JobRow>(
+  const row = await jobs.readOne(
+    tx,
     `INSERT INTO forge_action_jobs (run_id, repository_id, attempt, parent_job_id, job_key, name, status, is_expanded, labels,
        payload, fail_fast, max_parallel, timeout_minutes, continue_on_error, outputs, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '{}', ?) RETURNING ${columns}`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '{}', ?) RETURNING ${jobs.columns}`,
     job.runId,
     job.repositoryId,
     job.attempt,
@@ -90,7 +108,7 @@ export async function insertJob(tx: Transaction, job: NewActionJob): Promise<Act
     tx.now,
   );
   if (row === undefined) throw new Error("the statement for the job returned no row");
-  return toJob(row);
+  return row;
 }
 
 export type ActionJobChanges = Partial<
@@ -143,8 +161,7 @@ export async function updateJob(
 }
 
 export async function findJob(db: Queries, id: JobId): Promise<ActionJob | undefined> {
-  const row = await db.get<JobRow>(`SELECT ${columns} FROM forge_action_jobs WHERE id = ?`, id);
-  return row && toJob(row);
+  return jobs.find(db, { id });
 }
 
 /** Lists the jobs of one attempt of a run in the order of their ids. */
@@ -153,12 +170,7 @@ export async function listRunJobs(
   runId: RunId,
   attempt: number,
 ): Promise<ActionJob[]> {
-  const rows = await db.all<JobRow>(
-    `SELECT ${columns} FROM forge_action_jobs WHERE run_id = ? AND attempt = ? ORDER BY id`,
-    runId,
-    attempt,
-  );
-  return rows.map(toJob);
+  return jobs.list(db, { runId, attempt }, { order: "id" });
 }
 
 /** Returns the outputs of a job. */
@@ -231,14 +243,14 @@ export async function listWaitingJobs(
         ? ""
         : "AND repository_id IN (SELECT id FROM forge_repositories WHERE owner_id = ?)";
   const bound = repositoryId ?? ownerId;
-  const rows = await db.all<JobRow>(
-    `SELECT ${columns} FROM forge_action_jobs WHERE status = 'waiting' AND call_contexts IS NULL AND id > ? ${condition}
+  return jobs.readAll(
+    db,
+    `SELECT ${jobs.columns} FROM forge_action_jobs WHERE status = 'waiting' AND call_contexts IS NULL AND id > ? ${condition}
      ORDER BY id LIMIT ?`,
     after,
     ...(bound === undefined ? [] : [bound]),
     limit,
   );
-  return rows.map(toJob);
 }
 
 /** Lists the unfinished jobs of a concurrency group that are ready to run, run or are being cancelled, the oldest first. */
@@ -247,14 +259,12 @@ export async function listJobsOfGroup(
   repositoryId: RepositoryId,
   group: string,
 ): Promise<ActionJob[]> {
-  const rows = await db.all<JobRow>(
-    `SELECT ${columns} FROM forge_action_jobs
-     WHERE repository_id = ? AND concurrency_group = ? AND status IN ('blocked', 'waiting', 'running', 'cancelling')
-     ORDER BY id`,
-    repositoryId,
-    group,
+  return jobs.list(
+    db,
+    sql`repository_id = ${repositoryId} AND concurrency_group = ${group}
+        AND status IN ('blocked', 'waiting', 'running', 'cancelling')`,
+    { order: "id" },
   );
-  return rows.map(toJob);
 }
 
 /** Lists jobs that have waited for a runner since `before`, the oldest first. */
@@ -263,13 +273,11 @@ export async function listAbandonedJobs(
   before: number,
   limit: number,
 ): Promise<ActionJob[]> {
-  const rows = await db.all<JobRow>(
-    `SELECT ${columns} FROM forge_action_jobs WHERE status = 'waiting' AND call_contexts IS NULL AND created_at < ?
-     ORDER BY id LIMIT ?`,
-    before,
-    limit,
+  return jobs.list(
+    db,
+    sql`status = 'waiting' AND call_contexts IS NULL AND created_at < ${before}`,
+    { order: "id", limit },
   );
-  return rows.map(toJob);
 }
 
 /** Conditions of a list of jobs; an absent one matches every job. */
@@ -312,13 +320,14 @@ export async function listJobs(
     `SELECT COUNT(*) AS total FROM forge_action_jobs ${where}`,
     ...values,
   );
-  const rows = await db.all<JobRow>(
-    `SELECT ${columns} FROM forge_action_jobs ${where} ORDER BY id ${page.isDescending ? "DESC" : "ASC"} LIMIT ? OFFSET ?`,
+  const rows = await jobs.readAll(
+    db,
+    `SELECT ${jobs.columns} FROM forge_action_jobs ${where} ORDER BY id ${page.isDescending ? "DESC" : "ASC"} LIMIT ? OFFSET ?`,
     ...values,
     page.limit,
     page.offset,
   );
-  return { jobs: rows.map(toJob), total: counted?.total ?? 0 };
+  return { jobs: rows, total: counted?.total ?? 0 };
 }
 
 /** Increments the version of the queue, so that runners request work. */
@@ -333,64 +342,4 @@ export async function readTasksVersion(db: Queries): Promise<number> {
   return row?.version ?? 0;
 }
 
-interface JobRow {
-  id: JobId;
-  run_id: RunId;
-  repository_id: RepositoryId;
-  attempt: number;
-  parent_job_id: JobId | null;
-  job_key: string;
-  name: string;
-  status: string;
-  is_expanded: number;
-  labels: string;
-  payload: string;
-  call_contexts: string | null;
-  fail_fast: number;
-  max_parallel: number;
-  timeout_minutes: number;
-  continue_on_error: number;
-  original_job_id: JobId | null;
-  concurrency_group: string;
-  cancels_group: number;
-  created_at: number;
-  started_at: number | null;
-  completed_at: number | null;
-}
-
-const columns = `id, run_id, repository_id, attempt, parent_job_id, job_key, name, status, is_expanded, labels, payload,
-  call_contexts, fail_fast, max_parallel, timeout_minutes, continue_on_error, original_job_id, concurrency_group, cancels_group,
-  created_at, started_at, completed_at`;
-
-const labelsSchema = z.array(z.string());
 const outputsSchema = z.record(z.string(), z.string());
-
-function toJob(row: JobRow): ActionJob {
-  return {
-    id: row.id,
-    runId: row.run_id,
-    repositoryId: row.repository_id,
-    attempt: row.attempt,
-    parentJobId: row.parent_job_id ?? undefined,
-    key: row.job_key,
-    name: row.name,
-    status: toActionStatus(row.status),
-    isExpanded: row.is_expanded === 1,
-    labels: parseColumn(labelsSchema, row.labels, "forge_action_jobs.labels"),
-    payload: row.payload,
-    call:
-      row.call_contexts === null
-        ? undefined
-        : parseColumn(callSchema, row.call_contexts, "forge_action_jobs.call_contexts"),
-    failFast: row.fail_fast === 1,
-    maxParallel: row.max_parallel,
-    timeoutMinutes: row.timeout_minutes,
-    continueOnError: row.continue_on_error === 1,
-    originalJobId: row.original_job_id ?? undefined,
-    concurrencyGroup: row.concurrency_group,
-    cancelsGroup: row.cancels_group === 1,
-    createdAt: row.created_at,
-    startedAt: row.started_at ?? undefined,
-    completedAt: row.completed_at ?? undefined,
-  };
-}

@@ -1,47 +1,38 @@
 import { z } from "zod";
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
-import { parseColumn } from "../../../engine/json-column.ts";
 import type { RegistrationTokenId, UserId, RunnerId, RepositoryId } from "../ids.ts";
 import type { ActionLevel } from "./levels.ts";
+import { flag, generated, id, integer, json, now, optional, text, unread } from "../../columns.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
 
-/** A registered runner. Times are epoch milliseconds, 0 before the first. */
-export interface ActionRunner extends ActionLevel {
-  readonly id: RunnerId;
-  readonly uuid: string;
+const textsSchema = z.array(z.string());
+
+const runners = defineTable("forge_action_runners", {
+  ownerId: optional(id<UserId>()),
+  repositoryId: optional(id<RepositoryId>()),
+  id: generated(id<RunnerId>()),
+  uuid: text(),
   /** SHA-256 of its token, in hex. */
-  readonly tokenHash: string;
-  readonly name: string;
-  readonly version: string;
-  readonly labels: readonly string[];
-  readonly capabilities: readonly string[];
-  readonly isDisabled: boolean;
-  readonly isEphemeral: boolean;
-  readonly lastContactAt: number;
+  tokenHash: text(),
+  name: text(),
+  version: text(),
+  labels: json(textsSchema),
+  capabilities: json(textsSchema),
+  isDisabled: flag(),
+  isEphemeral: flag(),
+  lastContactAt: integer(),
   /** The last report of a task or log. */
-  readonly lastActivityAt: number;
-}
+  lastActivityAt: integer(),
+  createdAt: unread(now()),
+});
+/** A registered runner. Times are epoch milliseconds, 0 before the first. */
+export type ActionRunner = RecordOf<typeof runners>;
 
 export async function insertRunner(
   tx: Transaction,
   runner: Omit<ActionRunner, "id" | "isDisabled" | "lastContactAt" | "lastActivityAt">,
 ): Promise<ActionRunner> {
-  const row = await tx.get<RunnerRow>(
-    `INSERT INTO forge_action_runners (uuid, token_hash, name, owner_id, repository_id, version, labels, capabilities,
-       is_disabled, is_ephemeral, last_contact_at, last_activity_at, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, 0, 0, ?) RETURNING ${columns}`,
-    runner.uuid,
-    runner.tokenHash,
-    runner.name,
-    runner.ownerId ?? null,
-    runner.repositoryId ?? null,
-    runner.version,
-    JSON.stringify(runner.labels),
-    JSON.stringify(runner.capabilities),
-    Number(runner.isEphemeral),
-    tx.now,
-  );
-  if (row === undefined) throw new Error("the statement for the runner returned no row");
-  return toRunner(row);
+  return runners.insert(tx, { ...runner, isDisabled: false, lastContactAt: 0, lastActivityAt: 0 });
 }
 
 /** Counts the runners that belong to a level itself. */
@@ -65,22 +56,14 @@ export async function countRunners(
 }
 
 export async function findRunner(db: Queries, id: RunnerId): Promise<ActionRunner | undefined> {
-  const row = await db.get<RunnerRow>(
-    `SELECT ${columns} FROM forge_action_runners WHERE id = ?`,
-    id,
-  );
-  return row && toRunner(row);
+  return runners.find(db, { id });
 }
 
 export async function findRunnerByUuid(
   db: Queries,
   uuid: string,
 ): Promise<ActionRunner | undefined> {
-  const row = await db.get<RunnerRow>(
-    `SELECT ${columns} FROM forge_action_runners WHERE uuid = ?`,
-    uuid,
-  );
-  return row && toRunner(row);
+  return runners.find(db, { uuid });
 }
 
 /** Writes the given members of a runner. Returns whether it exists. */
@@ -113,8 +96,7 @@ export async function updateRunner(
 
 /** Deletes a runner; its tasks stay. Returns whether it existed. */
 export async function deleteRunner(tx: Transaction, id: RunnerId): Promise<boolean> {
-  const { changes } = await tx.run("DELETE FROM forge_action_runners WHERE id = ?", id);
-  return changes === 1;
+  return (await runners.delete(tx, { id })) === 1;
 }
 
 /**
@@ -149,8 +131,9 @@ export async function listRunners(
     `SELECT COUNT(*) AS total FROM forge_action_runners ${where}`,
     ...values,
   );
-  const rows = await db.all<RunnerRow>(
-    `SELECT ${columns} FROM forge_action_runners ${where}
+  const rows = await runners.readAll(
+    db,
+    `SELECT ${runners.columns} FROM forge_action_runners ${where}
      ORDER BY CASE WHEN last_contact_at < ? THEN 2 WHEN last_activity_at < ? THEN 1 ELSE 0 END,
        is_disabled, last_contact_at DESC, id LIMIT ? OFFSET ?`,
     ...values,
@@ -159,38 +142,33 @@ export async function listRunners(
     limit,
     offset,
   );
-  return { runners: rows.map(toRunner), total: counted?.total ?? 0 };
+  return { runners: rows, total: counted?.total ?? 0 };
 }
 
-/** A token that runners register with, as it is stored. */
-export interface RegistrationToken {
-  readonly id: RegistrationTokenId;
-  readonly level: string;
-  readonly isActive: boolean;
+const registrationTokens = defineTable("forge_action_registration_tokens", {
+  id: generated(id<RegistrationTokenId>()),
+  level: text(),
+  isActive: flag(),
   /** Undefined once it is invalid. */
-  readonly sealedToken: string | undefined;
-}
+  sealedToken: optional(text()),
+  tokenHash: unread(text()),
+  createdAt: unread(now()),
+});
+/** A token that runners register with, as it is stored. */
+export type RegistrationToken = RecordOf<typeof registrationTokens>;
 
 export async function findActiveToken(
   db: Queries,
   level: string,
 ): Promise<RegistrationToken | undefined> {
-  const row = await db.get<TokenRow>(
-    `SELECT ${tokenColumns} FROM forge_action_registration_tokens WHERE level = ? AND is_active = 1`,
-    level,
-  );
-  return row && toToken(row);
+  return registrationTokens.find(db, { level, isActive: true });
 }
 
 export async function findTokenByHash(
   db: Queries,
   hash: string,
 ): Promise<RegistrationToken | undefined> {
-  const row = await db.get<TokenRow>(
-    `SELECT ${tokenColumns} FROM forge_action_registration_tokens WHERE token_hash = ?`,
-    hash,
-  );
-  return row && toToken(row);
+  return registrationTokens.find(db, { tokenHash: hash });
 }
 
 /** Adds an active token of a level and invalidates the one before. */
@@ -202,78 +180,15 @@ export async function replaceToken(
     readonly seal: (id: RegistrationTokenId) => string;
   },
 ): Promise<void> {
-  await tx.run(
-    "UPDATE forge_action_registration_tokens SET is_active = 0, sealed_token = NULL WHERE level = ? AND is_active = 1",
-    token.level,
+  await registrationTokens.update(
+    tx,
+    { level: token.level, isActive: true },
+    { isActive: false, sealedToken: undefined },
   );
-  const row = await tx.get<{ id: RegistrationTokenId }>(
-    `INSERT INTO forge_action_registration_tokens (level, token_hash, is_active, created_at)
-     VALUES (?, ?, 1, ?) RETURNING id`,
-    token.level,
-    token.hash,
-    tx.now,
-  );
-  if (row === undefined) throw new Error("the statement for the token returned no row");
-  await tx.run(
-    "UPDATE forge_action_registration_tokens SET sealed_token = ? WHERE id = ?",
-    token.seal(row.id),
-    row.id,
-  );
-}
-
-interface TokenRow {
-  id: RegistrationTokenId;
-  level: string;
-  is_active: number;
-  sealed_token: string | null;
-}
-
-const tokenColumns = "id, level, is_active, sealed_token";
-
-function toToken(row: TokenRow): RegistrationToken {
-  return {
-    id: row.id,
-    level: row.level,
-    isActive: row.is_active === 1,
-    sealedToken: row.sealed_token ?? undefined,
-  };
-}
-
-interface RunnerRow {
-  id: RunnerId;
-  uuid: string;
-  token_hash: string;
-  name: string;
-  owner_id: UserId | null;
-  repository_id: RepositoryId | null;
-  version: string;
-  labels: string;
-  capabilities: string;
-  is_disabled: number;
-  is_ephemeral: number;
-  last_contact_at: number;
-  last_activity_at: number;
-}
-
-const columns = `id, uuid, token_hash, name, owner_id, repository_id, version, labels, capabilities, is_disabled,
-  is_ephemeral, last_contact_at, last_activity_at`;
-
-const textsSchema = z.array(z.string());
-
-function toRunner(row: RunnerRow): ActionRunner {
-  return {
-    id: row.id,
-    uuid: row.uuid,
-    tokenHash: row.token_hash,
-    name: row.name,
-    ownerId: row.owner_id ?? undefined,
-    repositoryId: row.repository_id ?? undefined,
-    version: row.version,
-    labels: parseColumn(textsSchema, row.labels, "forge_action_runners.labels"),
-    capabilities: parseColumn(textsSchema, row.capabilities, "forge_action_runners.capabilities"),
-    isDisabled: row.is_disabled === 1,
-    isEphemeral: row.is_ephemeral === 1,
-    lastContactAt: row.last_contact_at,
-    lastActivityAt: row.last_activity_at,
-  };
+  const row = await registrationTokens.insert(tx, {
+    level: token.level,
+    tokenHash: token.hash,
+    isActive: true,
+  });
+  await registrationTokens.update(tx, { id: row.id }, { sealedToken: token.seal(row.id) });
 }

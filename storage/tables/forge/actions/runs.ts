@@ -1,44 +1,49 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import type { UserId, RunId, RepositoryId } from "../ids.ts";
 import { type OwnedBy, toOwned } from "./owned.ts";
-import { type ActionStatus, toActionStatus } from "./statuses.ts";
+import { type ActionStatus, actionStatuses } from "./statuses.ts";
+import { oneOf, flag, generated, id, integer, now, optional, text, unread } from "../../columns.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
+import { sql } from "../../condition.ts";
 
-/** A run of a workflow. Times are epoch milliseconds. */
-export interface ActionRun {
-  readonly id: RunId;
-  readonly repositoryId: RepositoryId;
+const runs = defineTable("forge_action_runs", {
+  id: generated(id<RunId>()),
+  repositoryId: id<RepositoryId>(),
   /** From 1 in each repository. */
-  readonly number: number;
+  number: integer(),
   /** Undefined once the account is deleted. */
-  readonly actorId: UserId | undefined;
+  actorId: optional(id<UserId>()),
   /** The account that started the last attempt; undefined when it was the actor. */
-  readonly triggerActorId: UserId | undefined;
-  readonly event: string;
+  triggerActorId: optional(id<UserId>()),
+  event: text(),
   /** The name of the file without its folder. */
-  readonly workflowFile: string;
+  workflowFile: text(),
   /** Such as `.gitea/workflows`. */
-  readonly workflowFolder: string;
-  readonly title: string;
+  workflowFolder: text(),
+  title: text(),
   /** The full name, such as `refs/heads/main`. */
-  readonly ref: string;
-  readonly headSha: string;
+  ref: text(),
+  headSha: text(),
   /** JSON. */
-  readonly eventPayload: string;
+  eventPayload: text(),
   /** JSON of the parsed workflow; undefined when the file is invalid. */
-  readonly definition: string | undefined;
-  readonly status: ActionStatus;
+  definition: optional(text()),
+  status: oneOf(actionStatuses),
   /** Why no job could run; empty otherwise. */
-  readonly error: string;
+  error: text(),
   /** From 1; each re-run adds 1. */
-  readonly attempt: number;
+  attempt: integer(),
   /** Empty outside of groups. */
-  readonly concurrencyGroup: string;
+  concurrencyGroup: text(),
   /** Whether it waits for another run of its group. */
-  readonly isHeld: boolean;
-  readonly createdAt: number;
-  readonly startedAt: number | undefined;
-  readonly completedAt: number | undefined;
-}
+  isHeld: flag(),
+  createdAt: now(),
+  startedAt: optional(integer()),
+  completedAt: optional(integer()),
+  triggerKey: unread(text()),
+});
+/** A run of a workflow. Times are epoch milliseconds. */
+export type ActionRun = RecordOf<typeof runs>;
 
 export type NewActionRun = Omit<
   ActionRun,
@@ -65,34 +70,11 @@ export async function insertRun(
      RETURNING last_number AS number`,
     run.repositoryId,
   );
-  const row = await tx.get<RunRow>(
-    `INSERT INTO forge_action_runs (repository_id, number, actor_id, event, workflow_file, workflow_folder, title, ref, head_sha,
-       event_payload, definition, status, error, attempt, concurrency_group, is_held, trigger_key, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?) RETURNING ${columns}`,
-    run.repositoryId,
-    numbered?.number ?? 1,
-    run.actorId ?? null,
-    run.event,
-    run.workflowFile,
-    run.workflowFolder,
-    run.title,
-    run.ref,
-    run.headSha,
-    run.eventPayload,
-    run.definition ?? null,
-    run.status,
-    run.error,
-    run.concurrencyGroup,
-    Number(run.isHeld),
-    run.triggerKey,
-    tx.now,
-  );
-  return row && toRun(row);
+  return runs.insert(tx, { ...run, number: numbered?.number ?? 1, attempt: 1 });
 }
 
 export async function findRun(db: Queries, id: RunId): Promise<ActionRun | undefined> {
-  const row = await db.get<RunRow>(`SELECT ${columns} FROM forge_action_runs WHERE id = ?`, id);
-  return row && toRun(row);
+  return runs.find(db, { id });
 }
 
 /** Finds the last run of the same workflow and ref before this one that succeeded or failed. */
@@ -100,16 +82,12 @@ export async function findOutcomeBefore(
   db: Queries,
   run: Pick<ActionRun, "id" | "repositoryId" | "workflowFile" | "ref">,
 ): Promise<ActionRun | undefined> {
-  const row = await db.get<RunRow>(
-    `SELECT ${columns} FROM forge_action_runs
-     WHERE repository_id = ? AND workflow_file = ? AND ref = ? AND id < ? AND status IN ('success', 'failure')
-     ORDER BY id DESC LIMIT 1`,
-    run.repositoryId,
-    run.workflowFile,
-    run.ref,
-    run.id,
+  return runs.find(
+    db,
+    sql`repository_id = ${run.repositoryId} AND workflow_file = ${run.workflowFile}
+        AND ref = ${run.ref} AND id < ${run.id} AND status IN ('success', 'failure')`,
+    "id DESC",
   );
-  return row && toRun(row);
 }
 
 /** Writes the given members of a run. */
@@ -155,7 +133,7 @@ export async function updateRun(
 
 /** Deletes a run with its jobs, tasks and logs. */
 export async function deleteRun(tx: Transaction, id: RunId): Promise<void> {
-  await tx.run("DELETE FROM forge_action_runs WHERE id = ?", id);
+  await runs.delete(tx, { id });
 }
 
 /** Lists the unfinished runs of a concurrency group, the oldest first. */
@@ -164,13 +142,11 @@ export async function listGroup(
   repositoryId: RepositoryId,
   group: string,
 ): Promise<ActionRun[]> {
-  const rows = await db.all<RunRow>(
-    `SELECT ${columns} FROM forge_action_runs
-     WHERE repository_id = ? AND concurrency_group = ? AND completed_at IS NULL ORDER BY id`,
-    repositoryId,
-    group,
+  return runs.list(
+    db,
+    { repositoryId, concurrencyGroup: group, completedAt: undefined },
+    { order: "id" },
   );
-  return rows.map(toRun);
 }
 
 /** Conditions of a list of runs; an absent one matches every run. */
@@ -218,64 +194,12 @@ export async function listRuns(
     `SELECT COUNT(*) AS total FROM forge_action_runs ${where}`,
     ...values,
   );
-  const rows = await db.all<RunRow>(
-    `SELECT ${columns} FROM forge_action_runs ${where} ORDER BY id DESC LIMIT ? OFFSET ?`,
+  const rows = await runs.readAll(
+    db,
+    `SELECT ${runs.columns} FROM forge_action_runs ${where} ORDER BY id DESC LIMIT ? OFFSET ?`,
     ...values,
     limit,
     offset,
   );
-  return { runs: rows.map(toRun), total: counted?.total ?? 0 };
-}
-
-interface RunRow {
-  id: RunId;
-  repository_id: RepositoryId;
-  number: number;
-  actor_id: UserId | null;
-  trigger_actor_id: UserId | null;
-  event: string;
-  workflow_file: string;
-  workflow_folder: string;
-  title: string;
-  ref: string;
-  head_sha: string;
-  event_payload: string;
-  definition: string | null;
-  status: string;
-  error: string;
-  attempt: number;
-  concurrency_group: string;
-  is_held: number;
-  created_at: number;
-  started_at: number | null;
-  completed_at: number | null;
-}
-
-const columns = `id, repository_id, number, actor_id, trigger_actor_id, event, workflow_file, workflow_folder, title, ref,
-  head_sha, event_payload, definition, status, error, attempt, concurrency_group, is_held, created_at, started_at, completed_at`;
-
-function toRun(row: RunRow): ActionRun {
-  return {
-    id: row.id,
-    repositoryId: row.repository_id,
-    number: row.number,
-    actorId: row.actor_id ?? undefined,
-    triggerActorId: row.trigger_actor_id ?? undefined,
-    event: row.event,
-    workflowFile: row.workflow_file,
-    workflowFolder: row.workflow_folder,
-    title: row.title,
-    ref: row.ref,
-    headSha: row.head_sha,
-    eventPayload: row.event_payload,
-    definition: row.definition ?? undefined,
-    status: toActionStatus(row.status),
-    error: row.error,
-    attempt: row.attempt,
-    concurrencyGroup: row.concurrency_group,
-    isHeld: row.is_held === 1,
-    createdAt: row.created_at,
-    startedAt: row.started_at ?? undefined,
-    completedAt: row.completed_at ?? undefined,
-  };
+  return { runs: rows, total: counted?.total ?? 0 };
 }

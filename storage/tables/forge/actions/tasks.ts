@@ -1,30 +1,34 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
-import { type ActionStatus, toActionStatus } from "./statuses.ts";
 import type { TaskId, RepositoryId, RunId, JobId, RunnerId, UserId } from "../ids.ts";
+import { type ActionStatus, actionStatuses, toActionStatus } from "./statuses.ts";
+import { oneOf, flag, generated, id, integer, optional, text } from "../../columns.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
+import { sql } from "../../condition.ts";
 
-/** A job that a runner has taken. Times are epoch milliseconds. */
-export interface ActionTask {
-  readonly id: TaskId;
-  readonly jobId: JobId;
+const tasks = defineTable("forge_action_tasks", {
+  id: generated(id<TaskId>()),
+  jobId: id<JobId>(),
   /** Undefined once the runner is deleted. */
-  readonly runnerId: RunnerId | undefined;
-  readonly runnerName: string;
-  readonly status: ActionStatus;
-  readonly logRows: number;
-  readonly isLogSealed: boolean;
+  runnerId: optional(id<RunnerId>()),
+  runnerName: text(),
+  status: oneOf(actionStatuses),
+  logRows: integer(),
+  isLogSealed: flag(),
   /** Whether its log has been deleted. */
-  readonly isLogExpired: boolean;
+  isLogExpired: generated(flag()),
   /** Bytes of the log before compression. */
-  readonly logBytes: number;
+  logBytes: generated(integer()),
   /** The values that the log must mask, sealed; undefined once the log has ended. */
-  readonly sealedMasks: string | undefined;
-  readonly startedAt: number;
+  sealedMasks: optional(text()),
+  startedAt: integer(),
   /** When the runner last reported. */
-  readonly reportedAt: number;
-  readonly completedAt: number | undefined;
+  reportedAt: integer(),
+  completedAt: optional(integer()),
   /** When it was cancelled; undefined unless its runner has to end it. */
-  readonly cancellingAt: number | undefined;
-}
+  cancellingAt: optional(integer()),
+});
+/** A job that a runner has taken. Times are epoch milliseconds. */
+export type ActionTask = RecordOf<typeof tasks>;
 
 /** A step of a task. `number` counts from 0. */
 export interface ActionStep {
@@ -44,17 +48,14 @@ export async function insertTask(
   task: { readonly jobId: JobId; readonly runnerId: RunnerId; readonly runnerName: string },
   stepNames: readonly string[],
 ): Promise<ActionTask> {
-  const row = await tx.get<TaskRow>(
-    `INSERT INTO forge_action_tasks
-       (job_id, runner_id, runner_name, status, log_rows, is_log_sealed, started_at, reported_at)
-     VALUES (?, ?, ?, 'running', 0, 0, ?, ?) RETURNING ${columns}`,
-    task.jobId,
-    task.runnerId,
-    task.runnerName,
-    tx.now,
-    tx.now,
-  );
-  if (row === undefined) throw new Error("the statement for the task returned no row");
+  const row = await tasks.insert(tx, {
+    ...task,
+    status: "running",
+    logRows: 0,
+    isLogSealed: false,
+    startedAt: tx.now,
+    reportedAt: tx.now,
+  });
   for (const [number, name] of stepNames.entries())
     await tx.run(
       "INSERT INTO forge_action_steps (task_id, number, name, status) VALUES (?, ?, ?, 'waiting')",
@@ -62,7 +63,7 @@ export async function insertTask(
       number,
       name,
     );
-  return toTask(row);
+  return row;
 }
 
 /** Writes the given members of a task. One that ends loses its token; a log that ends loses its masks. */
@@ -110,8 +111,7 @@ export async function updateTask(
 }
 
 export async function findTask(db: Queries, id: TaskId): Promise<ActionTask | undefined> {
-  const row = await db.get<TaskRow>(`SELECT ${columns} FROM forge_action_tasks WHERE id = ?`, id);
-  return row && toTask(row);
+  return tasks.find(db, { id });
 }
 
 /** Finds the owner of the repository whose job a task runs. */
@@ -146,11 +146,7 @@ export async function listTasksOfJobs(
   jobIds: readonly JobId[],
 ): Promise<ActionTask[]> {
   if (jobIds.length === 0) return [];
-  const rows = await db.all<TaskRow>(
-    `SELECT ${columns} FROM forge_action_tasks WHERE job_id IN (${jobIds.map(() => "?").join(", ")})`,
-    ...jobIds,
-  );
-  return rows.map(toTask);
+  return tasks.list(db, sql`job_id IN (${jobIds})`);
 }
 
 /** Returns a page of the tasks of a repository, the newest first, and their total. */
@@ -162,13 +158,14 @@ export async function listTasksOfRepository(
   const from =
     "FROM forge_action_tasks WHERE job_id IN (SELECT id FROM forge_action_jobs WHERE repository_id = ?)";
   const counted = await db.get<{ total: number }>(`SELECT COUNT(*) AS total ${from}`, repositoryId);
-  const rows = await db.all<TaskRow>(
-    `SELECT ${columns} ${from} ORDER BY id DESC LIMIT ? OFFSET ?`,
+  const rows = await tasks.readAll(
+    db,
+    `SELECT ${tasks.columns} ${from} ORDER BY id DESC LIMIT ? OFFSET ?`,
     repositoryId,
     page.limit,
     page.offset,
   );
-  return { tasks: rows.map(toTask), total: counted?.total ?? 0 };
+  return { tasks: rows, total: counted?.total ?? 0 };
 }
 
 /** Lists unfinished tasks that have not reported since `before`, or whose runner was deleted. */
@@ -177,13 +174,11 @@ export async function listSilentTasks(
   before: number,
   limit: number,
 ): Promise<ActionTask[]> {
-  const rows = await db.all<TaskRow>(
-    `SELECT ${columns} FROM forge_action_tasks
-     WHERE status IN ('running', 'cancelling') AND (reported_at < ? OR runner_id IS NULL) ORDER BY id LIMIT ?`,
-    before,
-    limit,
+  return tasks.list(
+    db,
+    sql`status IN ('running', 'cancelling') AND (reported_at < ${before} OR runner_id IS NULL)`,
+    { order: "id", limit },
   );
-  return rows.map(toTask);
 }
 
 /**
@@ -195,37 +190,27 @@ export async function listOverdueTasks(
   times: { readonly now: number; readonly defaultMs: number; readonly cancelledBefore: number },
   limit: number,
 ): Promise<ActionTask[]> {
-  const rows = await db.all<TaskRow>(
-    `SELECT ${columns} FROM forge_action_tasks WHERE id IN (
-       SELECT t.id FROM forge_action_tasks t JOIN forge_action_jobs j ON j.id = t.job_id
-       WHERE (t.status = 'running'
-           AND t.started_at + CASE WHEN j.timeout_minutes > 0 THEN j.timeout_minutes * 60000 ELSE ? END < ?)
-         OR (t.status = 'cancelling' AND t.cancelling_at < ?))
-     ORDER BY id LIMIT ?`,
-    times.defaultMs,
-    times.now,
-    times.cancelledBefore,
-    limit,
+  return tasks.list(
+    db,
+    sql`id IN ( SELECT t.id FROM forge_action_tasks t JOIN forge_action_jobs j ON j.id = t.job_id
+        WHERE (t.status = 'running'
+        AND t.started_at + CASE WHEN j.timeout_minutes > 0 THEN j.timeout_minutes * 60000 ELSE ${times.defaultMs} END < ${times.now})
+        OR (t.status = 'cancelling' AND t.cancelling_at < ${times.cancelledBefore}))`,
+    { order: "id", limit },
   );
-  return rows.map(toTask);
 }
 
 /** Seals the logs of tasks that ended before a time, and deletes their masks. */
 export async function sealEndedLogs(db: Queries, before: number): Promise<void> {
-  await db.run(
-    `UPDATE forge_action_tasks SET is_log_sealed = 1, sealed_masks = NULL
-     WHERE completed_at < ? AND sealed_masks IS NOT NULL`,
-    before,
-  );
+  await tasks.update(db, sql`completed_at < ${before} AND sealed_masks IS NOT NULL`, {
+    isLogSealed: true,
+    sealedMasks: undefined,
+  });
 }
 
 /** Lists the unfinished tasks of a runner. */
 export async function listOpenTasksOf(db: Queries, runnerId: RunnerId): Promise<ActionTask[]> {
-  const rows = await db.all<TaskRow>(
-    `SELECT ${columns} FROM forge_action_tasks WHERE runner_id = ? AND completed_at IS NULL ORDER BY id`,
-    runnerId,
-  );
-  return rows.map(toTask);
+  return tasks.list(db, { runnerId, completedAt: undefined }, { order: "id" });
 }
 
 export async function updateStep(
@@ -328,23 +313,6 @@ export async function findLogChunk(
   return found && { firstRow: found.first_row, rowCount: found.row_count, content: found.content };
 }
 
-interface TaskRow {
-  id: TaskId;
-  job_id: JobId;
-  runner_id: RunnerId | null;
-  runner_name: string;
-  status: string;
-  log_rows: number;
-  is_log_sealed: number;
-  is_log_expired: number;
-  log_bytes: number;
-  sealed_masks: string | null;
-  started_at: number;
-  reported_at: number;
-  completed_at: number | null;
-  cancelling_at: number | null;
-}
-
 interface StepRow {
   task_id: TaskId;
   number: number;
@@ -354,26 +322,4 @@ interface StepRow {
   completed_at: number | null;
   log_index: number;
   log_length: number;
-}
-
-const columns = `id, job_id, runner_id, runner_name, status, log_rows, is_log_sealed, is_log_expired, log_bytes, sealed_masks, started_at,
-  reported_at, completed_at, cancelling_at`;
-
-function toTask(row: TaskRow): ActionTask {
-  return {
-    id: row.id,
-    jobId: row.job_id,
-    runnerId: row.runner_id ?? undefined,
-    runnerName: row.runner_name,
-    status: toActionStatus(row.status),
-    logRows: row.log_rows,
-    isLogSealed: row.is_log_sealed === 1,
-    isLogExpired: row.is_log_expired === 1,
-    logBytes: row.log_bytes,
-    sealedMasks: row.sealed_masks ?? undefined,
-    startedAt: row.started_at,
-    reportedAt: row.reported_at,
-    completedAt: row.completed_at ?? undefined,
-    cancellingAt: row.cancelling_at ?? undefined,
-  };
 }

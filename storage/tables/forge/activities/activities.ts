@@ -1,5 +1,8 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import type { UserId, IssueId, CommentId, ActivityId, RepositoryId } from "../ids.ts";
+import { generated, id, now, optional, text, numbered, initial } from "../../columns.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
+import { sql } from "../../condition.ts";
 
 /** The kinds of activities by Gitea's word, with Gitea's numbers. */
 export const activityKinds = {
@@ -16,24 +19,23 @@ export const activityKinds = {
   delete_branch: 17,
 } as const;
 
-export type ActivityKind = keyof typeof activityKinds;
-
-/** An activity of a user in a repository. Times are epoch milliseconds. */
-export interface ForgeActivity {
-  readonly id: ActivityId;
-  readonly actorId: UserId;
-  readonly repositoryId: RepositoryId;
-  readonly kind: ActivityKind;
-  readonly issueId: IssueId | undefined;
-  readonly commentId: CommentId | undefined;
+const activities = defineTable("forge_activities", {
+  id: generated(id<ActivityId>()),
+  actorId: id<UserId>(),
+  repositoryId: id<RepositoryId>(),
+  kind: numbered(activityKinds),
+  issueId: optional(id<IssueId>()),
+  commentId: optional(id<CommentId>()),
   /** In full, such as `refs/heads/main`; empty except for pushes and deletions of refs. */
-  readonly ref: string;
+  ref: initial("", text()),
   /** The object that a push left the ref at; empty otherwise. */
-  readonly objectId: string;
+  objectId: initial("", text()),
   /** A former name, or JSON of the commits of a push; empty until they are read. */
-  readonly content: string;
-  readonly createdAt: number;
-}
+  content: initial("", text()),
+  createdAt: now(),
+});
+/** An activity of a user in a repository. Times are epoch milliseconds. */
+export type ForgeActivity = RecordOf<typeof activities>;
 
 /** An activity to record. */
 export type NewActivity = Pick<ForgeActivity, "actorId" | "repositoryId" | "kind"> &
@@ -45,21 +47,7 @@ export async function insertActivity(
   { actorId, repositoryId, kind, ...rest }: NewActivity,
   receiverIds: readonly UserId[],
 ): Promise<ActivityId> {
-  const { issueId, commentId, ref = "", objectId = "", content = "" } = rest;
-  const row = await tx.get<{ id: ActivityId }>(
-    `INSERT INTO forge_activities (actor_id, repository_id, kind, issue_id, comment_id, ref, object_id, content, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-    actorId,
-    repositoryId,
-    activityKinds[kind],
-    issueId ?? null,
-    commentId ?? null,
-    ref,
-    objectId,
-    content,
-    tx.now,
-  );
-  if (row === undefined) throw new Error("the activity was not added");
+  const row = await activities.insert(tx, { actorId, repositoryId, kind, ...rest });
   for (const userId of receiverIds)
     await tx.run(
       `INSERT INTO forge_activity_receivers (${receiverColumns}) VALUES (?, ?, ?, ?, ?, ?)
@@ -112,15 +100,17 @@ export async function setPushContent(
   push: Pick<ForgeActivity, "repositoryId" | "actorId" | "ref" | "objectId" | "createdAt">,
   content: string,
 ): Promise<void> {
-  await db.run(
-    `UPDATE forge_activities SET content = ?
-     WHERE repository_id = ? AND created_at = ? AND actor_id = ? AND ref = ? AND object_id = ? AND content = ''`,
-    content,
-    push.repositoryId,
-    push.createdAt,
-    push.actorId,
-    push.ref,
-    push.objectId,
+  await activities.update(
+    db,
+    {
+      repositoryId: push.repositoryId,
+      createdAt: push.createdAt,
+      actorId: push.actorId,
+      ref: push.ref,
+      objectId: push.objectId,
+      content: "",
+    },
+    { content },
   );
 }
 
@@ -130,12 +120,11 @@ export async function deleteActivitiesBefore(
   before: number,
   limit: number,
 ): Promise<number> {
-  const { changes } = await tx.run(
-    "DELETE FROM forge_activities WHERE id IN (SELECT a.id FROM forge_activities a WHERE a.created_at < ? ORDER BY a.id LIMIT ?)",
-    before,
-    limit,
+  return activities.delete(
+    tx,
+    sql`id IN (SELECT a.id FROM forge_activities a WHERE a.created_at < ${before}
+        ORDER BY a.id LIMIT ${limit})`,
   );
-  return changes;
 }
 
 /** Returns activities by id, in the order of the ids, without deleted ones. */
@@ -144,43 +133,14 @@ export async function listActivitiesByIds(
   ids: readonly ActivityId[],
 ): Promise<ForgeActivity[]> {
   if (ids.length === 0) return [];
-  const rows = await db.all<ActivityRow>(
+  const rows = await activities.readAll(
+    db,
     `SELECT id, actor_id, repository_id, kind, issue_id, comment_id, ref, object_id, content, created_at
      FROM forge_activities WHERE id IN (${ids.map(() => "?").join(", ")})`,
     ...ids,
   );
-  const found = new Map(rows.map((row) => [row.id, toActivity(row)]));
+  const found = new Map(rows.map((row) => [row.id, row]));
   return ids.flatMap((id) => found.get(id) ?? []);
 }
 
 const receiverColumns = "user_id, activity_id, created_at, kind, actor_id, repository_id";
-
-const words = new Map(Object.entries(activityKinds).map(([word, code]) => [code, word]));
-
-interface ActivityRow {
-  id: ActivityId;
-  actor_id: UserId;
-  repository_id: RepositoryId;
-  kind: (typeof activityKinds)[ActivityKind];
-  issue_id: IssueId | null;
-  comment_id: CommentId | null;
-  ref: string;
-  object_id: string;
-  content: string;
-  created_at: number;
-}
-
-function toActivity(row: ActivityRow): ForgeActivity {
-  return {
-    id: row.id,
-    actorId: row.actor_id,
-    repositoryId: row.repository_id,
-    kind: words.get(row.kind) as ActivityKind,
-    issueId: row.issue_id ?? undefined,
-    commentId: row.comment_id ?? undefined,
-    ref: row.ref,
-    objectId: row.object_id,
-    content: row.content,
-    createdAt: row.created_at,
-  };
-}

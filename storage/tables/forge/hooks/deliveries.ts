@@ -1,33 +1,41 @@
 import { z } from "zod";
-import type { Queries, Row, Transaction } from "../../../engine/database.ts";
+import type { Queries, Transaction } from "../../../engine/database.ts";
 import { parseColumn } from "../../../engine/json-column.ts";
 import type { DeliveryId, HookId, UserId } from "../ids.ts";
+import { flag, generated, id, integer, now, optional, text, unread, json } from "../../columns.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
 
 export type DeliveryState = "waiting" | "delivered" | "failed";
 
+const headersSchema = z.record(z.string(), z.string());
+
+const deliveries = defineTable("forge_hook_deliveries", {
+  id: generated(id<DeliveryId>()),
+  hookId: id<HookId>(),
+  /** The same for every attempt. */
+  uuid: text(),
+  /** The event's word, such as `push`. */
+  event: text(),
+  isRedelivery: flag(),
+  state: text<DeliveryState>(),
+  attempts: integer(),
+  createdAt: now(),
+  attemptedAt: optional(integer()),
+  nextAttemptAt: optional(integer()),
+  durationMs: optional(integer()),
+  responseStatus: optional(integer()),
+  error: optional(text()),
+  payload: unread(text()),
+  requestHeaders: unread(optional(json(headersSchema))),
+  responseHeaders: unread(optional(json(headersSchema))),
+  responseBody: unread(optional(text())),
+});
 /**
  * A delivery without its bodies. Times are epoch milliseconds; `attemptedAt` and the fields after it are of the latest
  * attempt.
  */
-export interface HookDelivery {
-  readonly id: DeliveryId;
-  readonly hookId: HookId;
-  /** The same for every attempt. */
-  readonly uuid: string;
-  /** The event's word, such as `push`. */
-  readonly event: string;
-  readonly isRedelivery: boolean;
-  readonly state: DeliveryState;
-  readonly attempts: number;
-  readonly createdAt: number;
-  readonly attemptedAt: number | undefined;
-  readonly nextAttemptAt: number | undefined;
-  readonly durationMs: number | undefined;
-  readonly responseStatus: number | undefined;
-  readonly error: string | undefined;
-}
+export type HookDelivery = RecordOf<typeof deliveries>;
 
-const headersSchema = z.record(z.string(), z.string());
 /** Headers by name as they were sent or received. */
 export type HeaderRecord = Readonly<z.output<typeof headersSchema>>;
 
@@ -74,19 +82,12 @@ export async function insertDelivery(
   tx: Transaction,
   delivery: Pick<HookDeliveryDetails, "hookId" | "uuid" | "event" | "payload" | "isRedelivery">,
 ): Promise<DeliveryId> {
-  const row = await tx.get<{ id: DeliveryId }>(
-    `INSERT INTO forge_hook_deliveries
-       (hook_id, uuid, event, payload, is_redelivery, state, attempts, created_at, next_attempt_at)
-     VALUES (?, ?, ?, ?, ?, 'waiting', 0, ?, ?) RETURNING id`,
-    delivery.hookId,
-    delivery.uuid,
-    delivery.event,
-    delivery.payload,
-    Number(delivery.isRedelivery),
-    tx.now,
-    tx.now,
-  );
-  if (row === undefined) throw new Error("the statement for the delivery returned no row");
+  const row = await deliveries.insert(tx, {
+    ...delivery,
+    state: "waiting",
+    attempts: 0,
+    nextAttemptAt: tx.now,
+  });
   await adjustTotal(tx, delivery.hookId, "waiting", 1);
   return row.id;
 }
@@ -106,20 +107,21 @@ export async function recordAttempt(
     await adjustTotal(tx, before.hook_id, before.state, -1);
     await adjustTotal(tx, before.hook_id, attempt.state, 1);
   }
-  await tx.run(
-    `UPDATE forge_hook_deliveries SET state = ?, attempts = ?, attempted_at = ?, next_attempt_at = ?, duration_ms = ?,
-       request_headers = ?, response_status = ?, response_headers = ?, response_body = ?, error = ? WHERE id = ?`,
-    attempt.state,
-    attempt.attempts,
-    attempt.attemptedAt ?? null,
-    attempt.nextAttemptAt ?? null,
-    attempt.durationMs ?? null,
-    toJson(attempt.requestHeaders),
-    attempt.responseStatus ?? null,
-    toJson(attempt.responseHeaders),
-    attempt.responseBody ?? null,
-    attempt.error ?? null,
-    id,
+  await deliveries.update(
+    tx,
+    { id },
+    {
+      state: attempt.state,
+      attempts: attempt.attempts,
+      attemptedAt: attempt.attemptedAt,
+      nextAttemptAt: attempt.nextAttemptAt,
+      durationMs: attempt.durationMs,
+      requestHeaders: attempt.requestHeaders,
+      responseStatus: attempt.responseStatus,
+      responseHeaders: attempt.responseHeaders,
+      responseBody: attempt.responseBody,
+      error: attempt.error,
+    },
   );
 }
 
@@ -128,7 +130,7 @@ export async function findDelivery(
   id: DeliveryId,
 ): Promise<HookDeliveryDetails | undefined> {
   const row = await db.get<DetailsRow>(
-    `SELECT ${columns}, payload, request_headers, response_headers, response_body
+    `SELECT ${deliveries.columns}, payload, request_headers, response_headers, response_body
      FROM forge_hook_deliveries WHERE id = ?`,
     id,
   );
@@ -154,15 +156,16 @@ export async function listDeliveries(
   // The second half of the list is read from its end, and ids come from an index alone.
   const fromEnd = total - window.offset - limit;
   const isBackwards = fromEnd < window.offset;
-  const rows = await db.all<DeliveryRow>(
-    `SELECT ${columns} FROM forge_hook_deliveries WHERE id IN (
+  const rows = await deliveries.readAll(
+    db,
+    `SELECT ${deliveries.columns} FROM forge_hook_deliveries WHERE id IN (
        SELECT id FROM forge_hook_deliveries WHERE ${within} ORDER BY id ${isBackwards ? "ASC" : "DESC"} LIMIT ? OFFSET ?)
      ORDER BY id DESC`,
     ...values,
     limit,
     isBackwards ? fromEnd : window.offset,
   );
-  return { deliveries: rows.map(toDelivery), total };
+  return { deliveries: rows, total };
 }
 
 /** Deletes finished deliveries made before a time (epoch milliseconds). Returns how many. */
@@ -192,63 +195,21 @@ async function adjustTotal(
   );
 }
 
-interface DeliveryRow extends Row {
-  id: DeliveryId;
-  hook_id: HookId;
-  uuid: string;
-  event: string;
-  is_redelivery: number;
-  state: DeliveryState;
-  attempts: number;
-  created_at: number;
-  attempted_at: number | null;
-  next_attempt_at: number | null;
-  duration_ms: number | null;
-  response_status: number | null;
-  error: string | null;
-}
-
-interface DetailsRow extends DeliveryRow {
+interface DetailsRow {
   payload: string;
   request_headers: string | null;
   response_headers: string | null;
   response_body: string | null;
 }
 
-const columns =
-  "id, hook_id, uuid, event, is_redelivery, state, attempts, created_at, attempted_at, next_attempt_at, duration_ms, " +
-  "response_status, error";
-
-function toDelivery(row: DeliveryRow): HookDelivery {
-  return {
-    id: row.id,
-    hookId: row.hook_id,
-    uuid: row.uuid,
-    event: row.event,
-    isRedelivery: row.is_redelivery === 1,
-    state: row.state,
-    attempts: row.attempts,
-    createdAt: row.created_at,
-    attemptedAt: row.attempted_at ?? undefined,
-    nextAttemptAt: row.next_attempt_at ?? undefined,
-    durationMs: row.duration_ms ?? undefined,
-    responseStatus: row.response_status ?? undefined,
-    error: row.error ?? undefined,
-  };
-}
-
 function toDetails(row: DetailsRow): HookDeliveryDetails {
   return {
-    ...toDelivery(row),
+    ...deliveries.read(row),
     payload: row.payload,
     requestHeaders: toHeaders(row.request_headers, "request_headers"),
     responseHeaders: toHeaders(row.response_headers, "response_headers"),
     responseBody: row.response_body ?? undefined,
   };
-}
-
-function toJson(headers: HeaderRecord | undefined): string | null {
-  return headers === undefined ? null : JSON.stringify(headers);
 }
 
 function toHeaders(text: string | null, column: string): HeaderRecord | undefined {

@@ -1,7 +1,20 @@
 import { z } from "zod";
-import type { Queries, Row, Transaction } from "../../../engine/database.ts";
-import { parseColumn } from "../../../engine/json-column.ts";
+import type { Queries, Transaction } from "../../../engine/database.ts";
 import type { UserId, RepositoryId, HookId } from "../ids.ts";
+import {
+  derived,
+  flag,
+  generated,
+  id,
+  json,
+  now,
+  optional,
+  text,
+  named,
+  unread,
+} from "../../columns.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
+import { sql } from "../../condition.ts";
 
 /** `owner` fires for all repositories of a user or an organization. */
 export type HookScope = "system" | "default" | "repository" | "owner";
@@ -21,26 +34,28 @@ export type SlackOptions = Readonly<z.output<typeof slackOptionsSchema>>;
 
 const eventsSchema = z.array(z.string());
 
-/** A hook. Times are epoch milliseconds. */
-export interface ForgeHook {
-  readonly id: HookId;
-  readonly scope: HookScope;
+const hooks = defineTable("forge_hooks", {
+  id: generated(id<HookId>()),
+  scope: derived("CASE WHEN owner_id IS NULL THEN scope ELSE 'owner' END", text<HookScope>()),
+  storedScope: unread(named("scope", text())),
   /** Undefined for hooks of other scopes, and for one whose repository was deleted. */
-  readonly repositoryId: RepositoryId | undefined;
+  repositoryId: optional(id<RepositoryId>()),
   /** The user or organization; undefined for hooks of other scopes. */
-  readonly ownerId: UserId | undefined;
-  readonly kind: string;
-  readonly name: string;
+  ownerId: optional(id<UserId>()),
+  kind: text(),
+  name: text(),
   /** Address, secret and authorization header, sealed with the hook's id as the context. */
-  readonly sealedTarget: string;
-  readonly contentType: "json" | "form";
-  readonly events: readonly string[];
-  readonly branchFilter: string;
-  readonly slack: SlackOptions | undefined;
-  readonly isActive: boolean;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-}
+  sealedTarget: text(),
+  contentType: text<"json" | "form">(),
+  events: json(eventsSchema),
+  branchFilter: text(),
+  slack: optional(json(slackOptionsSchema)),
+  isActive: flag(),
+  createdAt: now(),
+  updatedAt: now(),
+});
+/** A hook. Times are epoch milliseconds. */
+export type ForgeHook = RecordOf<typeof hooks>;
 
 export type NewForgeHook = Omit<ForgeHook, "id" | "sealedTarget" | "createdAt" | "updatedAt">;
 export type ForgeHookChanges = Pick<
@@ -54,28 +69,14 @@ export async function insertHook(
   hook: NewForgeHook,
   seal: (id: HookId) => string,
 ): Promise<ForgeHook> {
-  const row = await tx.get<{ id: HookId }>(
-    `INSERT INTO forge_hooks
-       (scope, repository_id, owner_id, kind, name, sealed_target, content_type, events, branch_filter, slack, is_active,
-        created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, '', ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+  const row = await hooks.insert(tx, {
+    ...hook,
     // The column has no value for hooks of owners; their `owner_id` distinguishes them.
-    hook.scope === "owner" ? "repository" : hook.scope,
-    hook.repositoryId ?? null,
-    hook.ownerId ?? null,
-    hook.kind,
-    hook.name,
-    hook.contentType,
-    JSON.stringify(hook.events),
-    hook.branchFilter,
-    hook.slack === undefined ? null : JSON.stringify(hook.slack),
-    Number(hook.isActive),
-    tx.now,
-    tx.now,
-  );
-  if (row === undefined) throw new Error("the statement for the hook returned no row");
+    storedScope: hook.scope === "owner" ? "repository" : hook.scope,
+    sealedTarget: "",
+  });
   const sealedTarget = seal(row.id);
-  await tx.run("UPDATE forge_hooks SET sealed_target = ? WHERE id = ?", sealedTarget, row.id);
+  await hooks.update(tx, { id: row.id }, { sealedTarget });
   return { ...hook, id: row.id, sealedTarget, createdAt: tx.now, updatedAt: tx.now };
 }
 
@@ -85,29 +86,16 @@ export async function updateHook(
   id: HookId,
   hook: ForgeHookChanges,
 ): Promise<void> {
-  await tx.run(
-    `UPDATE forge_hooks SET name = ?, sealed_target = ?, content_type = ?, events = ?, branch_filter = ?, slack = ?,
-       is_active = ?, updated_at = ? WHERE id = ?`,
-    hook.name,
-    hook.sealedTarget,
-    hook.contentType,
-    JSON.stringify(hook.events),
-    hook.branchFilter,
-    hook.slack === undefined ? null : JSON.stringify(hook.slack),
-    Number(hook.isActive),
-    tx.now,
-    id,
-  );
+  await hooks.update(tx, { id }, { ...hook, updatedAt: tx.now });
 }
 
 /** Removes a hook with its deliveries. */
 export async function deleteHook(tx: Transaction, id: HookId): Promise<void> {
-  await tx.run("DELETE FROM forge_hooks WHERE id = ?", id);
+  await hooks.delete(tx, { id });
 }
 
 export async function findHook(db: Queries, id: HookId): Promise<ForgeHook | undefined> {
-  const row = await db.get<HookRow>(`SELECT ${columns} FROM forge_hooks WHERE id = ?`, id);
-  return row && toHook(row);
+  return hooks.find(db, { id });
 }
 
 /** A page of the hooks of these scopes by id, and the count of all. */
@@ -117,8 +105,9 @@ export async function listHooks(
   window: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly hooks: readonly ForgeHook[]; readonly total: number }> {
   const within = `scope IN (${scopes.map(() => "?").join(", ")})`;
-  const rows = await db.all<HookRow>(
-    `SELECT ${columns} FROM forge_hooks WHERE ${within} ORDER BY id LIMIT ? OFFSET ?`,
+  const rows = await hooks.readAll(
+    db,
+    `SELECT ${hooks.columns} FROM forge_hooks WHERE ${within} ORDER BY id LIMIT ? OFFSET ?`,
     ...scopes,
     window.limit,
     window.offset,
@@ -127,7 +116,7 @@ export async function listHooks(
     `SELECT COUNT(*) AS total FROM forge_hooks WHERE ${within}`,
     ...scopes,
   );
-  return { hooks: rows.map(toHook), total: counted?.total ?? 0 };
+  return { hooks: rows, total: counted?.total ?? 0 };
 }
 
 /** A page of the hooks of a repository or an owner by id, and the count of all. */
@@ -136,13 +125,14 @@ export async function listHooksOf(
   place: HookPlace,
   window: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly hooks: readonly ForgeHook[]; readonly total: number }> {
-  const rows = await db.all<HookRow>(
-    `SELECT ${columns} FROM forge_hooks WHERE ${toColumn(place)} = ? ORDER BY id LIMIT ? OFFSET ?`,
+  const rows = await hooks.readAll(
+    db,
+    `SELECT ${hooks.columns} FROM forge_hooks WHERE ${toColumn(place)} = ? ORDER BY id LIMIT ? OFFSET ?`,
     place.id,
     window.limit,
     window.offset,
   );
-  return { hooks: rows.map(toHook), total: await countHooksOf(db, place) };
+  return { hooks: rows, total: await countHooksOf(db, place) };
 }
 
 export async function countHooksOf(db: Queries, place: HookPlace): Promise<number> {
@@ -165,26 +155,23 @@ export async function listFiringHooks(
     readonly ownerId?: UserId | undefined;
   },
 ): Promise<ForgeHook[]> {
-  const rows = await db.all<HookRow>(
-    `SELECT ${columns} FROM forge_hooks WHERE is_active = 1 AND repository_id = ?
+  return hooks.readAll(
+    db,
+    `SELECT ${hooks.columns} FROM forge_hooks WHERE is_active = 1 AND repository_id = ?
      UNION ALL
-     SELECT ${columns} FROM forge_hooks WHERE is_active = 1
+     SELECT ${hooks.columns} FROM forge_hooks WHERE is_active = 1
        AND owner_id = COALESCE((SELECT owner_id FROM forge_repositories WHERE id = ?), ?)
      UNION ALL
-     SELECT ${columns} FROM forge_hooks WHERE is_active = 1 AND scope = 'system'`,
+     SELECT ${hooks.columns} FROM forge_hooks WHERE is_active = 1 AND scope = 'system'`,
     of.repositoryId ?? -1,
     of.repositoryId ?? -1,
     of.ownerId ?? -1,
   );
-  return rows.map(toHook);
 }
 
 /** All default hooks, to be copied. */
 export async function listDefaultHooks(db: Queries): Promise<ForgeHook[]> {
-  const rows = await db.all<HookRow>(
-    `SELECT ${columns} FROM forge_hooks WHERE scope = 'default' ORDER BY id`,
-  );
-  return rows.map(toHook);
+  return hooks.list(db, sql`scope = 'default'`, { order: "id" });
 }
 
 const NOTHING_WAITS = `NOT EXISTS (
@@ -213,47 +200,4 @@ export async function deleteOrphanedHooks(db: Queries): Promise<number> {
     `DELETE FROM forge_hooks WHERE ${IS_ORPHANED} AND ${NOTHING_WAITS}`,
   );
   return changes;
-}
-
-interface HookRow extends Row {
-  id: HookId;
-  scope: Exclude<HookScope, "owner">;
-  repository_id: RepositoryId | null;
-  owner_id: UserId | null;
-  kind: string;
-  name: string;
-  sealed_target: string;
-  content_type: "json" | "form";
-  events: string;
-  branch_filter: string;
-  slack: string | null;
-  is_active: number;
-  created_at: number;
-  updated_at: number;
-}
-
-const columns =
-  "id, scope, repository_id, owner_id, kind, name, sealed_target, content_type, events, branch_filter, slack, is_active, " +
-  "created_at, updated_at";
-
-function toHook(row: HookRow): ForgeHook {
-  return {
-    id: row.id,
-    scope: row.owner_id === null ? row.scope : "owner",
-    repositoryId: row.repository_id ?? undefined,
-    ownerId: row.owner_id ?? undefined,
-    kind: row.kind,
-    name: row.name,
-    sealedTarget: row.sealed_target,
-    contentType: row.content_type,
-    events: parseColumn(eventsSchema, row.events, "forge_hooks.events"),
-    branchFilter: row.branch_filter,
-    slack:
-      row.slack === null
-        ? undefined
-        : parseColumn(slackOptionsSchema, row.slack, "forge_hooks.slack"),
-    isActive: row.is_active === 1,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
 }

@@ -1,38 +1,34 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import type { UserId, IssueId, CommentId, RepositoryId } from "../ids.ts";
+import { generated, id, now, optional, text } from "../../columns.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
+import { sql } from "../../condition.ts";
+import { issues } from "./issues.ts";
 
-/** A comment on an issue. Times are epoch milliseconds. */
-export interface ForgeComment {
-  readonly id: CommentId;
-  readonly issueId: IssueId;
+const comments = defineTable("forge_issue_comments", {
+  id: generated(id<CommentId>()),
+  issueId: id<IssueId>(),
   /** Undefined once the account is deleted. */
-  readonly authorId: UserId | undefined;
-  readonly body: string;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-}
+  authorId: optional(id<UserId>()),
+  body: text(),
+  createdAt: now(),
+  updatedAt: now(),
+});
+/** A comment on an issue. Times are epoch milliseconds. */
+export type ForgeComment = RecordOf<typeof comments>;
 
 /** Adds a comment and updates the count and the time of the issue. */
 export async function insertComment(
   tx: Transaction,
   { issueId, authorId, body }: Pick<ForgeComment, "issueId" | "authorId" | "body">,
 ): Promise<ForgeComment> {
-  const row = await tx.get<CommentRow>(
-    `INSERT INTO forge_issue_comments (issue_id, author_id, body, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?) RETURNING ${commentColumns}`,
-    issueId,
-    authorId ?? null,
-    body,
-    tx.now,
-    tx.now,
+  const row = await comments.insert(tx, { issueId, authorId, body });
+  await issues.update(
+    tx,
+    { id: issueId },
+    { commentCount: sql`comment_count + 1`, updatedAt: tx.now },
   );
-  if (row === undefined) throw new Error("the comment was not added");
-  await tx.run(
-    "UPDATE forge_issues SET comment_count = comment_count + 1, updated_at = ? WHERE id = ?",
-    tx.now,
-    issueId,
-  );
-  return toComment(row);
+  return row;
 }
 
 /** Updates the text of a comment. Returns undefined when it does not exist. */
@@ -41,26 +37,23 @@ export async function updateComment(
   id: CommentId,
   body: string,
 ): Promise<ForgeComment | undefined> {
-  const row = await tx.get<CommentRow>(
-    `UPDATE forge_issue_comments SET body = ?, updated_at = ? WHERE id = ? RETURNING ${commentColumns}`,
+  return comments.readOne(
+    tx,
+    `UPDATE forge_issue_comments SET body = ?, updated_at = ? WHERE id = ? RETURNING ${comments.columns}`,
     body,
     tx.now,
     id,
   );
-  return row && toComment(row);
 }
 
 /** Deletes a comment and updates the count of the issue. Idempotent. */
 export async function deleteComment(tx: Transaction, { id, issueId }: ForgeComment): Promise<void> {
-  const { changes } = await tx.run(
-    "DELETE FROM forge_issue_comments WHERE id = ? AND kind = 'comment'",
-    id,
-  );
+  const changes = await comments.delete(tx, sql`id = ${id} AND kind = 'comment'`);
   if (changes === 0) return;
-  await tx.run(
-    "UPDATE forge_issues SET comment_count = comment_count - 1, updated_at = ? WHERE id = ?",
-    tx.now,
-    issueId,
+  await issues.update(
+    tx,
+    { id: issueId },
+    { commentCount: sql`comment_count - 1`, updatedAt: tx.now },
   );
 }
 
@@ -73,10 +66,7 @@ export async function deleteCommentsOf(tx: Transaction, authorId: UserId): Promi
     authorId,
     authorId,
   );
-  await tx.run(
-    "DELETE FROM forge_issue_comments WHERE author_id = ? AND kind = 'comment'",
-    authorId,
-  );
+  await comments.delete(tx, sql`author_id = ${authorId} AND kind = 'comment'`);
 }
 
 /** Returns a comment of a repository; undefined also for one of another repository. */
@@ -85,13 +75,11 @@ export async function findComment(
   repositoryId: RepositoryId,
   id: CommentId,
 ): Promise<ForgeComment | undefined> {
-  const row = await db.get<CommentRow>(
-    `SELECT ${commentColumns} FROM forge_issue_comments
-     WHERE id = ? AND kind = 'comment' AND issue_id IN (SELECT i.id FROM forge_issues i WHERE i.repository_id = ?)`,
-    id,
-    repositoryId,
+  return comments.find(
+    db,
+    sql`id = ${id} AND kind = 'comment' AND issue_id IN (SELECT i.id FROM forge_issues i
+        WHERE i.repository_id = ${repositoryId})`,
   );
-  return row && toComment(row);
 }
 
 /** Returns the existing comments of these ids, unordered. */
@@ -100,12 +88,7 @@ export async function listCommentsByIds(
   ids: readonly CommentId[],
 ): Promise<ForgeComment[]> {
   if (ids.length === 0) return [];
-  const rows = await db.all<CommentRow>(
-    `SELECT ${commentColumns} FROM forge_issue_comments
-     WHERE kind = 'comment' AND id IN (${ids.map(() => "?").join(", ")})`,
-    ...ids,
-  );
-  return rows.map(toComment);
+  return comments.list(db, sql`kind = 'comment' AND id IN (${ids})`);
 }
 
 /** Range of the last change of comments in epoch milliseconds, both ends included. */
@@ -149,12 +132,13 @@ export async function listComments(
   const fitting = sizes.filter((row, at) => (bytes += row.bytes) <= most.bytes || at === 0);
   const lastId = fitting.at(-1)?.id;
   if (lastId === undefined) return { comments: [], total: 0 };
-  const rows = await db.all<CommentRow>(
-    `SELECT ${commentColumns} FROM forge_issue_comments WHERE ${where} AND id <= ? ORDER BY id`,
+  const rows = await comments.readAll(
+    db,
+    `SELECT ${comments.columns} FROM forge_issue_comments WHERE ${where} AND id <= ? ORDER BY id`,
     ...values,
     lastId,
   );
-  return { comments: rows.map(toComment), total: counted?.total ?? rows.length };
+  return { comments: rows, total: counted?.total ?? rows.length };
 }
 
 /** Returns a page of the comments on all issues of a repository, oldest first, and the total count. */
@@ -179,13 +163,14 @@ export async function listCommentsOfRepository(
     `SELECT COUNT(*) AS total FROM forge_issue_comments WHERE ${where}`,
     ...values,
   );
-  const rows = await db.all<CommentRow>(
-    `SELECT ${commentColumns} FROM forge_issue_comments WHERE ${where} ORDER BY id LIMIT ? OFFSET ?`,
+  const rows = await comments.readAll(
+    db,
+    `SELECT ${comments.columns} FROM forge_issue_comments WHERE ${where} ORDER BY id LIMIT ? OFFSET ?`,
     ...values,
     window.limit,
     window.offset,
   );
-  return { comments: rows.map(toComment), total: counted?.total ?? 0 };
+  return { comments: rows, total: counted?.total ?? 0 };
 }
 
 /** Returns the id of the newest comment; undefined without comments. */
@@ -207,26 +192,4 @@ export async function listCommenters(db: Queries, issueId: IssueId): Promise<Use
     issueId,
   );
   return rows.map(({ id }) => id);
-}
-
-interface CommentRow {
-  id: CommentId;
-  issue_id: IssueId;
-  author_id: UserId | null;
-  body: string;
-  created_at: number;
-  updated_at: number;
-}
-
-const commentColumns = "id, issue_id, author_id, body, created_at, updated_at";
-
-function toComment(row: CommentRow): ForgeComment {
-  return {
-    id: row.id,
-    issueId: row.issue_id,
-    authorId: row.author_id ?? undefined,
-    body: row.body,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
 }

@@ -1,5 +1,5 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
-import { type ForgeIssue, issueColumns, type IssueRow, toIssue } from "./issues.ts";
+import { type ForgeIssue, issues } from "./issues.ts";
 import type { IssueId } from "../ids.ts";
 
 /** A dependency: `issueId` may be closed only after `blockerId`. */
@@ -44,14 +44,14 @@ export async function listDependencies(
 ): Promise<readonly ForgeIssue[]> {
   const [own, other] =
     side === "blockers" ? ["issue_id", "blocker_id"] : ["blocker_id", "issue_id"];
-  const rows = await db.all<IssueRow>(
-    `SELECT ${issueColumns} FROM forge_issues
+  return issues.readAll(
+    db,
+    `SELECT ${issues.columns} FROM forge_issues
      JOIN (SELECT ${other} AS other_id, id AS place FROM forge_issue_dependencies WHERE ${own} = ?) AS dependency
        ON dependency.other_id = forge_issues.id
      ORDER BY dependency.place`,
     issueId,
   );
-  return rows.map(toIssue);
 }
 
 /** Returns whether an issue depends on another one, directly or through others. */

@@ -1,36 +1,39 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import { listVisibleUsers } from "../accounts/follows.ts";
 import { emptyMailboxesOf } from "../accounts/mailboxes.ts";
-import type { Window } from "../../table.ts";
+import { type Window, defineTable, type RecordOf } from "../../table.ts";
 import type { UserPage } from "../accounts/user-lists.ts";
 import type { UserId, IssueId, RepositoryId, MilestoneId } from "../ids.ts";
 import type { Reader } from "../repositories/readable.ts";
+import { flag, generated, id, integer, now, optional, text } from "../../columns.ts";
+import { sql } from "../../condition.ts";
 
-/** An issue of a repository. Times are epoch milliseconds. */
-export interface ForgeIssue {
-  readonly id: IssueId;
-  readonly repositoryId: RepositoryId;
+export const issues = defineTable("forge_issues", {
+  id: generated(id<IssueId>()),
+  repositoryId: id<RepositoryId>(),
   /** From 1 in each repository. */
-  readonly number: number;
+  number: integer(),
   /** Undefined once the account is deleted. */
-  readonly authorId: UserId | undefined;
-  readonly title: string;
-  readonly body: string;
-  readonly ref: string;
-  readonly isClosed: boolean;
-  readonly commentCount: number;
+  authorId: optional(id<UserId>()),
+  title: text(),
+  body: text(),
+  ref: text(),
+  isClosed: flag(),
+  commentCount: integer(),
   /** Increases with every change of the body. */
-  readonly contentVersion: number;
-  readonly dueAt: number | undefined;
-  readonly milestoneId: MilestoneId | undefined;
+  contentVersion: integer(),
+  dueAt: optional(integer()),
+  milestoneId: optional(id<MilestoneId>()),
   /** Set while only users with write access may comment. */
-  readonly lockedAt: number | undefined;
+  lockedAt: optional(integer()),
   /** From 1 among the pinned issues of a repository; 0 for an issue that is not pinned. */
-  readonly pinOrder: number;
-  readonly closedAt: number | undefined;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-}
+  pinOrder: generated(integer()),
+  closedAt: optional(integer()),
+  createdAt: now(),
+  updatedAt: now(),
+});
+/** An issue of a repository. Times are epoch milliseconds. */
+export type ForgeIssue = RecordOf<typeof issues>;
 
 /** The members of an issue that can change. */
 export type IssueChanges = Partial<
@@ -56,26 +59,15 @@ export async function insertIssue(
     issue.repositoryId,
   );
   if (next === undefined) throw new Error("no number for an issue");
-  const row = await tx.get<IssueRow>(
-    `INSERT INTO forge_issues (repository_id, number, author_id, title, body, ref, is_closed, comment_count,
-       content_version, due_at, milestone_id, closed_at, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?) RETURNING ${issueColumns}`,
-    issue.repositoryId,
-    next.number,
-    issue.authorId ?? null,
-    issue.title,
-    issue.body,
-    issue.ref,
-    Number(issue.isClosed),
-    issue.dueAt ?? null,
-    issue.milestoneId ?? null,
-    issue.isClosed ? tx.now : null,
-    tx.now,
-    tx.now,
-  );
-  if (row === undefined) throw new Error("the issue was not added");
+  const row = await issues.insert(tx, {
+    ...issue,
+    number: next.number,
+    commentCount: 0,
+    contentVersion: 0,
+    closedAt: issue.isClosed ? tx.now : undefined,
+  });
   if (!issue.isClosed) await countOpenIssues(tx, issue.repositoryId, 1);
-  return toIssue(row);
+  return row;
 }
 
 /**
@@ -106,14 +98,15 @@ export async function updateIssue(
   if ("milestoneId" in changes) set("milestone_id", changes.milestoneId ?? null);
   if ("lockedAt" in changes) set("locked_at", changes.lockedAt ?? null);
   if ("closedAt" in changes) set("closed_at", changes.closedAt ?? null);
-  const row = await tx.get<IssueRow>(
-    `UPDATE forge_issues SET ${assignments.join(", ")} WHERE id = ?${ifVersion === undefined ? "" : " AND content_version = ?"} RETURNING ${issueColumns}`,
+  const row = await issues.readOne(
+    tx,
+    `UPDATE forge_issues SET ${assignments.join(", ")} WHERE id = ?${ifVersion === undefined ? "" : " AND content_version = ?"} RETURNING ${issues.columns}`,
     ...values,
     id,
     ...(ifVersion === undefined ? [] : [ifVersion]),
   );
   if (row === undefined) return undefined;
-  const issue = toIssue(row);
+  const issue = row;
   if (before !== undefined && before.isClosed !== issue.isClosed)
     await countOpenIssues(tx, issue.repositoryId, issue.isClosed ? -1 : 1);
   return issue;
@@ -130,18 +123,13 @@ export async function deleteIssue(tx: Transaction, issue: ForgeIssue): Promise<v
 }
 
 export async function findIssueById(db: Queries, id: IssueId): Promise<ForgeIssue | undefined> {
-  const row = await db.get<IssueRow>(`SELECT ${issueColumns} FROM forge_issues WHERE id = ?`, id);
-  return row && toIssue(row);
+  return issues.find(db, { id });
 }
 
 /** Returns the existing issues of these ids, unordered. */
 export async function listIssuesByIds(db: Queries, ids: readonly IssueId[]): Promise<ForgeIssue[]> {
   if (ids.length === 0) return [];
-  const rows = await db.all<IssueRow>(
-    `SELECT ${issueColumns} FROM forge_issues WHERE id IN (${ids.map(() => "?").join(", ")})`,
-    ...ids,
-  );
-  return rows.map(toIssue);
+  return issues.list(db, sql`id IN (${ids})`);
 }
 
 /** Returns the issue of a number in a repository. */
@@ -150,12 +138,7 @@ export async function findIssue(
   repositoryId: RepositoryId,
   number: number,
 ): Promise<ForgeIssue | undefined> {
-  const row = await db.get<IssueRow>(
-    `SELECT ${issueColumns} FROM forge_issues WHERE repository_id = ? AND number = ?`,
-    repositoryId,
-    number,
-  );
-  return row && toIssue(row);
+  return issues.find(db, { repositoryId, number });
 }
 
 /** Records that an issue mentions these users. */
@@ -249,50 +232,4 @@ async function countOpenIssues(
     by,
     repositoryId,
   );
-}
-
-/** A row of the table with the columns of `issueColumns`. */
-export interface IssueRow {
-  id: IssueId;
-  repository_id: RepositoryId;
-  number: number;
-  author_id: UserId | null;
-  title: string;
-  body: string;
-  ref: string;
-  is_closed: number;
-  comment_count: number;
-  content_version: number;
-  due_at: number | null;
-  milestone_id: MilestoneId | null;
-  locked_at: number | null;
-  pin_order: number;
-  closed_at: number | null;
-  created_at: number;
-  updated_at: number;
-}
-
-export const issueColumns =
-  "id, repository_id, number, author_id, title, body, ref, is_closed, comment_count, content_version, due_at, milestone_id, locked_at, pin_order, closed_at, created_at, updated_at";
-
-export function toIssue(row: IssueRow): ForgeIssue {
-  return {
-    id: row.id,
-    repositoryId: row.repository_id,
-    number: row.number,
-    authorId: row.author_id ?? undefined,
-    title: row.title,
-    body: row.body,
-    ref: row.ref,
-    isClosed: row.is_closed === 1,
-    commentCount: row.comment_count,
-    contentVersion: row.content_version,
-    dueAt: row.due_at ?? undefined,
-    milestoneId: row.milestone_id ?? undefined,
-    lockedAt: row.locked_at ?? undefined,
-    pinOrder: row.pin_order,
-    closedAt: row.closed_at ?? undefined,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
 }

@@ -1,9 +1,9 @@
 import type { Database, Queries, SqlValue } from "../../../engine/database.ts";
-import type { Condition } from "../../condition.ts";
+import { type Condition } from "../../condition.ts";
 import { toContains } from "../../contains.ts";
 import type { UserId, LabelId, TeamId, RepositoryId, MilestoneId } from "../ids.ts";
 import { type Reader, toInTeam, toReadable } from "../repositories/readable.ts";
-import { type ForgeIssue, issueColumns, type IssueRow, toIssue } from "./issues.ts";
+import { type ForgeIssue, issues } from "./issues.ts";
 
 /** The caller of a list across repositories. */
 export interface ReaderScope {
@@ -61,8 +61,9 @@ export async function listIssues(
     `SELECT COUNT(*) AS total FROM forge_issues WHERE ${where}`,
     ...values,
   );
-  const rows = await db.all<IssueRow>(
-    `SELECT ${issueColumns} FROM forge_issues WHERE ${where}
+  const rows = await issues.readAll(
+    db,
+    `SELECT ${issues.columns} FROM forge_issues WHERE ${where}
      ORDER BY ${first === undefined ? "" : "CASE WHEN repository_id = ? THEN 0 ELSE 1 END, "}created_at DESC, id DESC
      LIMIT ? OFFSET ?`,
     ...values,
@@ -70,7 +71,7 @@ export async function listIssues(
     window.limit,
     window.offset,
   );
-  return { issues: rows.map(toIssue), total: counted?.total ?? 0 };
+  return { issues: rows, total: counted?.total ?? 0 };
 }
 
 /**

@@ -2,21 +2,27 @@ import { lockRow } from "../lock-row.ts";
 import { toContains } from "../../contains.ts";
 import type { Database, Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import type { MilestoneId, RepositoryId } from "../ids.ts";
+import { derived, flag, generated, id, integer, now, optional, text } from "../../columns.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
 
+const countOf = (isClosed: 0 | 1): string =>
+  `(SELECT COUNT(*) FROM forge_issues i WHERE i.milestone_id = m.id AND i.is_closed = ${isClosed})`;
+
+const milestones = defineTable("forge_milestones AS m", {
+  id: generated(id<MilestoneId>()),
+  repositoryId: id<RepositoryId>(),
+  title: text(),
+  description: text(),
+  isClosed: flag(),
+  dueAt: optional(integer()),
+  closedAt: optional(integer()),
+  createdAt: now(),
+  updatedAt: now(),
+  openIssueCount: derived(countOf(0), integer()),
+  closedIssueCount: derived(countOf(1), integer()),
+});
 /** A milestone of a repository with the numbers of its issues. Times are epoch milliseconds. */
-export interface ForgeMilestone {
-  readonly id: MilestoneId;
-  readonly repositoryId: RepositoryId;
-  readonly title: string;
-  readonly description: string;
-  readonly isClosed: boolean;
-  readonly dueAt: number | undefined;
-  readonly closedAt: number | undefined;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  readonly openIssueCount: number;
-  readonly closedIssueCount: number;
-}
+export type ForgeMilestone = RecordOf<typeof milestones>;
 
 /** The members of a milestone that its users set. */
 export type MilestoneFields = Pick<ForgeMilestone, "title" | "description" | "isClosed" | "dueAt">;
@@ -70,7 +76,7 @@ export async function updateMilestone(
 
 /** Deletes a milestone and clears the milestone of its issues. */
 export async function deleteMilestone(tx: Transaction, id: MilestoneId): Promise<void> {
-  await tx.run("DELETE FROM forge_milestones WHERE id = ?", id);
+  await milestones.delete(tx, { id });
 }
 
 /** Returns the milestone with this id, or else with this title, of a repository. */
@@ -79,13 +85,13 @@ export async function findMilestone(
   repositoryId: RepositoryId,
   by: { readonly id: MilestoneId } | { readonly title: string },
 ): Promise<ForgeMilestone | undefined> {
-  const row = await db.get<MilestoneRow>(
-    `SELECT ${columns} FROM forge_milestones m
+  return milestones.readOne(
+    db,
+    `SELECT ${milestones.columns} FROM forge_milestones m
      WHERE m.repository_id = ? AND ${"id" in by ? "m.id" : "m.title"} = ? ORDER BY m.id LIMIT 1`,
     repositoryId,
     "id" in by ? by.id : by.title,
   );
-  return row && toMilestone(row);
 }
 
 export async function listMilestonesByIds(
@@ -93,11 +99,12 @@ export async function listMilestonesByIds(
   ids: readonly MilestoneId[],
 ): Promise<ReadonlyMap<MilestoneId, ForgeMilestone>> {
   if (ids.length === 0) return new Map();
-  const rows = await db.all<MilestoneRow>(
-    `SELECT ${columns} FROM forge_milestones m WHERE m.id IN (${ids.map(() => "?").join(", ")}) ORDER BY m.id`,
+  const rows = await milestones.readAll(
+    db,
+    `SELECT ${milestones.columns} FROM forge_milestones m WHERE m.id IN (${ids.map(() => "?").join(", ")}) ORDER BY m.id`,
     ...ids,
   );
-  return new Map(rows.map((row) => [row.id, toMilestone(row)]));
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
 /** Returns a page of the milestones whose title contains `term`: the next due first, those without a date last. */
@@ -123,48 +130,13 @@ export async function listMilestones(
     `SELECT COUNT(*) AS total FROM forge_milestones m WHERE ${where}`,
     ...values,
   );
-  const rows = await db.all<MilestoneRow>(
-    `SELECT ${columns} FROM forge_milestones m WHERE ${where}
+  const rows = await milestones.readAll(
+    db,
+    `SELECT ${milestones.columns} FROM forge_milestones m WHERE ${where}
      ORDER BY CASE WHEN m.due_at IS NULL THEN 1 ELSE 0 END, m.due_at, m.title, m.id LIMIT ? OFFSET ?`,
     ...values,
     window.limit,
     window.offset,
   );
-  return { milestones: rows.map(toMilestone), total: counted?.total ?? 0 };
-}
-
-interface MilestoneRow {
-  id: MilestoneId;
-  repository_id: RepositoryId;
-  title: string;
-  description: string;
-  is_closed: number;
-  due_at: number | null;
-  closed_at: number | null;
-  created_at: number;
-  updated_at: number;
-  open_issues: number;
-  closed_issues: number;
-}
-
-const countOf = (isClosed: 0 | 1, name: string) =>
-  `(SELECT COUNT(*) FROM forge_issues i WHERE i.milestone_id = m.id AND i.is_closed = ${isClosed}) AS ${name}`;
-
-const columns = `m.id, m.repository_id, m.title, m.description, m.is_closed, m.due_at, m.closed_at, m.created_at,
-  m.updated_at, ${countOf(0, "open_issues")}, ${countOf(1, "closed_issues")}`;
-
-function toMilestone(row: MilestoneRow): ForgeMilestone {
-  return {
-    id: row.id,
-    repositoryId: row.repository_id,
-    title: row.title,
-    description: row.description,
-    isClosed: row.is_closed === 1,
-    dueAt: row.due_at ?? undefined,
-    closedAt: row.closed_at ?? undefined,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    openIssueCount: row.open_issues,
-    closedIssueCount: row.closed_issues,
-  };
+  return { milestones: rows, total: counted?.total ?? 0 };
 }

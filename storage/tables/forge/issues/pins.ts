@@ -1,17 +1,15 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import type { IssueId, RepositoryId } from "../ids.ts";
-import { type ForgeIssue, issueColumns, type IssueRow, toIssue } from "./issues.ts";
+import { type ForgeIssue, issues } from "./issues.ts";
+import { sql } from "../../condition.ts";
 
 /** Returns the pinned issues of a repository, in their order. */
 export async function listPinnedIssues(
   db: Queries,
   repositoryId: RepositoryId,
 ): Promise<ForgeIssue[]> {
-  const rows = await db.all<IssueRow>(
-    `SELECT ${issueColumns} FROM forge_issues WHERE repository_id = ? AND pin_order > 0 ORDER BY pin_order, id`,
-    repositoryId,
-  );
-  return rows.map(toIssue);
+  const where = sql`repository_id = ${repositoryId} AND pin_order > 0`;
+  return issues.list(db, where, { order: "pin_order, id" });
 }
 
 /** Pins exactly these issues of a repository, in this order. */
@@ -20,15 +18,7 @@ export async function writePins(
   repositoryId: RepositoryId,
   issueIds: readonly IssueId[],
 ): Promise<void> {
-  await tx.run(
-    "UPDATE forge_issues SET pin_order = 0 WHERE repository_id = ? AND pin_order > 0",
-    repositoryId,
-  );
+  await issues.update(tx, sql`repository_id = ${repositoryId} AND pin_order > 0`, { pinOrder: 0 });
   for (const [at, id] of issueIds.entries())
-    await tx.run(
-      "UPDATE forge_issues SET pin_order = ? WHERE id = ? AND repository_id = ?",
-      at + 1,
-      id,
-      repositoryId,
-    );
+    await issues.update(tx, { id, repositoryId }, { pinOrder: at + 1 });
 }

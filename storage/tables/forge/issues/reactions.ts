@@ -1,5 +1,7 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import type { UserId, IssueId, CommentId } from "../ids.ts";
+import { id, now, optional, text } from "../../columns.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
 
 /** The subject of a reaction: an issue, or a comment on it. */
 export interface ReactionSubject {
@@ -8,13 +10,16 @@ export interface ReactionSubject {
   readonly commentId: CommentId | undefined;
 }
 
-/** A reaction of a user. */
-export interface ForgeReaction extends ReactionSubject {
-  readonly userId: UserId;
-  readonly content: string;
+const reactions = defineTable("forge_reactions", {
+  issueId: id<IssueId>(),
+  commentId: optional(id<CommentId>()),
+  userId: id<UserId>(),
+  content: text(),
   /** Epoch milliseconds. */
-  readonly createdAt: number;
-}
+  createdAt: now(),
+});
+/** A reaction of a user. */
+export type ForgeReaction = RecordOf<typeof reactions>;
 
 /** Adds a reaction. Returns it, and whether the user had not given it before. */
 export async function insertReaction(
@@ -23,14 +28,7 @@ export async function insertReaction(
 ): Promise<{ readonly reaction: ForgeReaction; readonly isNew: boolean }> {
   const before = await findReaction(tx, reaction);
   if (before !== undefined) return { reaction: before, isNew: false };
-  await tx.run(
-    "INSERT INTO forge_reactions (issue_id, comment_id, user_id, content, created_at) VALUES (?, ?, ?, ?, ?)",
-    reaction.issueId,
-    reaction.commentId ?? null,
-    reaction.userId,
-    reaction.content,
-    tx.now,
-  );
+  await reactions.insert(tx, reaction);
   return { reaction: { ...reaction, createdAt: tx.now }, isNew: true };
 }
 
@@ -59,13 +57,14 @@ export async function listReactions(
     `SELECT COUNT(*) AS total FROM forge_reactions WHERE ${sql}`,
     ...values,
   );
-  const rows = await db.all<ReactionRow>(
-    `SELECT ${columns} FROM forge_reactions WHERE ${sql} ORDER BY id LIMIT ? OFFSET ?`,
+  const rows = await reactions.readAll(
+    db,
+    `SELECT ${reactions.columns} FROM forge_reactions WHERE ${sql} ORDER BY id LIMIT ? OFFSET ?`,
     ...values,
     window.limit,
     window.offset,
   );
-  return { reactions: rows.map(toReaction), total: counted?.total ?? 0 };
+  return { reactions: rows, total: counted?.total ?? 0 };
 }
 
 async function findReaction(
@@ -73,13 +72,13 @@ async function findReaction(
   { userId, content, ...subject }: Omit<ForgeReaction, "createdAt">,
 ): Promise<ForgeReaction | undefined> {
   const { sql, values } = toSubjectCondition(subject);
-  const row = await db.get<ReactionRow>(
-    `SELECT ${columns} FROM forge_reactions WHERE ${sql} AND user_id = ? AND content = ?`,
+  return reactions.readOne(
+    db,
+    `SELECT ${reactions.columns} FROM forge_reactions WHERE ${sql} AND user_id = ? AND content = ?`,
     ...values,
     userId,
     content,
   );
-  return row && toReaction(row);
 }
 
 function toSubjectCondition({ issueId, commentId }: ReactionSubject): {
@@ -89,24 +88,4 @@ function toSubjectCondition({ issueId, commentId }: ReactionSubject): {
   return commentId === undefined
     ? { sql: "issue_id = ? AND comment_id IS NULL", values: [issueId] }
     : { sql: "comment_id = ?", values: [commentId] };
-}
-
-interface ReactionRow {
-  issue_id: IssueId;
-  comment_id: CommentId | null;
-  user_id: UserId;
-  content: string;
-  created_at: number;
-}
-
-const columns = "issue_id, comment_id, user_id, content, created_at";
-
-function toReaction(row: ReactionRow): ForgeReaction {
-  return {
-    issueId: row.issue_id,
-    commentId: row.comment_id ?? undefined,
-    userId: row.user_id,
-    content: row.content,
-    createdAt: row.created_at,
-  };
 }

@@ -1,17 +1,20 @@
 import type { Database, Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import { type ReaderScope, toReadableIssues } from "./lists.ts";
 import type { UserId, IssueId, RepositoryId, TrackedTimeId } from "../ids.ts";
+import { generated, id, integer, optional } from "../../columns.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
 
-/** Time that a user worked on an issue. */
-export interface TrackedTime {
-  readonly id: TrackedTimeId;
-  readonly issueId: IssueId;
+const trackedTimes = defineTable("forge_tracked_times", {
+  id: generated(id<TrackedTimeId>()),
+  issueId: id<IssueId>(),
   /** Undefined once the account is deleted. */
-  readonly userId: UserId | undefined;
-  readonly seconds: number;
+  userId: optional(id<UserId>()),
+  seconds: integer(),
   /** When the work was done, in epoch milliseconds. */
-  readonly createdAt: number;
-}
+  createdAt: integer(),
+});
+/** Time that a user worked on an issue. */
+export type TrackedTime = RecordOf<typeof trackedTimes>;
 
 /** A running stopwatch. */
 export interface Stopwatch {
@@ -37,14 +40,7 @@ export async function insertTrackedTime(
   tx: Transaction,
   time: Omit<TrackedTime, "id">,
 ): Promise<TrackedTime> {
-  const row = await tx.get<{ id: TrackedTimeId }>(
-    "INSERT INTO forge_tracked_times (issue_id, user_id, seconds, created_at) VALUES (?, ?, ?, ?) RETURNING id",
-    time.issueId,
-    time.userId ?? null,
-    time.seconds,
-    time.createdAt,
-  );
-  if (row === undefined) throw new Error("the time was not added");
+  const row = await trackedTimes.insert(tx, time);
   return { ...time, id: row.id };
 }
 
@@ -77,12 +73,7 @@ export async function findTrackedTime(
   issueId: IssueId,
   id: TrackedTimeId,
 ): Promise<TrackedTime | undefined> {
-  const row = await db.get<TimeRow>(
-    `SELECT ${columns} FROM forge_tracked_times WHERE id = ? AND issue_id = ?`,
-    id,
-    issueId,
-  );
-  return row && toTime(row);
+  return trackedTimes.find(db, { id, issueId });
 }
 
 /** Returns a page of times, oldest first, and the total count. */
@@ -113,13 +104,14 @@ export async function listTrackedTimes(
     `SELECT COUNT(*) AS total FROM forge_tracked_times WHERE ${where}`,
     ...values,
   );
-  const rows = await db.all<TimeRow>(
-    `SELECT ${columns} FROM forge_tracked_times WHERE ${where} ORDER BY id LIMIT ? OFFSET ?`,
+  const rows = await trackedTimes.readAll(
+    db,
+    `SELECT ${trackedTimes.columns} FROM forge_tracked_times WHERE ${where} ORDER BY id LIMIT ? OFFSET ?`,
     ...values,
     window.limit,
     window.offset,
   );
-  return { times: rows.map(toTime), total: counted?.total ?? 0 };
+  return { times: rows, total: counted?.total ?? 0 };
 }
 
 /** Starts the stopwatch of a user, who must not have a running one. */
@@ -146,24 +138,4 @@ export async function findStopwatch(db: Queries, userId: UserId): Promise<Stopwa
     userId,
   );
   return row && { userId: row.user_id, issueId: row.issue_id, startedAt: row.started_at };
-}
-
-interface TimeRow {
-  id: TrackedTimeId;
-  issue_id: IssueId;
-  user_id: UserId | null;
-  seconds: number;
-  created_at: number;
-}
-
-const columns = "id, issue_id, user_id, seconds, created_at";
-
-function toTime(row: TimeRow): TrackedTime {
-  return {
-    id: row.id,
-    issueId: row.issue_id,
-    userId: row.user_id ?? undefined,
-    seconds: row.seconds,
-    createdAt: row.created_at,
-  };
 }

@@ -1,7 +1,8 @@
 import type { Database, Queries, SqlValue } from "../../../engine/database.ts";
 import { toNameCondition, toNamePattern } from "./name-index.ts";
-import { type ForgePackage, type PackageRow, toPackage } from "./packages.ts";
+import { type ForgePackage, packages } from "./packages.ts";
 import type { UserId, PackageId, PackageVersionId } from "../ids.ts";
+import { sql } from "../../condition.ts";
 
 /** One entry of the list of all packages: a version with its package. */
 export interface ListedVersion {
@@ -41,7 +42,7 @@ export async function listAllVersions(
     ...where.values,
   );
   const { sql, values } = toPageStatement(db.dialect, filter, window);
-  const rows = await db.all<PackageRow & VersionColumns>(sql, ...values);
+  const rows = await db.all<VersionColumns>(sql, ...values);
   return { versions: rows.map(toListed), total: counted?.total ?? 0 };
 }
 
@@ -54,7 +55,7 @@ export function toPageStatement(
   const where = toCondition(dialect, filter);
   return {
     // The ids come from a covering index, so a large offset skips index entries instead of joined rows.
-    sql: `SELECT p.id, p.owner_id, p.type, p.name, p.repository_id, p.revision, p.created_at, p.updated_at,
+    sql: `SELECT ${packages.as("p").columns},
             v.id AS version_id, v.version, v.creator_id, v.created_at AS version_created_at
      FROM (SELECT id, created_at FROM forge_package_versions${where.sql}
            ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?) page
@@ -104,20 +105,12 @@ export async function searchPackages(
   window: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly packages: readonly ForgePackage[]; readonly total: number }> {
   if (term.includes("\0")) return { packages: [], total: 0 };
-  const condition = String.raw`owner_id = ? AND type = ? AND lower_name LIKE ? ESCAPE '\'`;
-  const values = [ownerId, type, toNamePattern(term)];
-  const counted = await db.get<{ total: number }>(
-    `SELECT COUNT(*) AS total FROM forge_packages WHERE ${condition}`,
-    ...values,
+  const { records, total } = await packages.page(
+    db,
+    sql`owner_id = ${ownerId} AND type = ${type} AND lower_name LIKE ${toNamePattern(term)} ESCAPE '\\'`,
+    { ...window, order: "lower_name" },
   );
-  const rows = await db.all<PackageRow>(
-    `SELECT id, owner_id, type, name, repository_id, revision, created_at, updated_at FROM forge_packages
-     WHERE ${condition} ORDER BY lower_name LIMIT ? OFFSET ?`,
-    ...values,
-    window.limit,
-    window.offset,
-  );
-  return { packages: rows.map(toPackage), total: counted?.total ?? 0 };
+  return { packages: records, total };
 }
 
 interface VersionColumns {
@@ -127,9 +120,9 @@ interface VersionColumns {
   version_created_at: number;
 }
 
-function toListed(row: PackageRow & VersionColumns): ListedVersion {
+function toListed(row: VersionColumns): ListedVersion {
   return {
-    package: toPackage(row),
+    package: packages.read(row),
     id: row.version_id,
     version: row.version,
     creatorId: row.creator_id ?? undefined,

@@ -1,22 +1,27 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import type { UserId, PackageId, PackageVersionId, PackageFileId, RepositoryId } from "../ids.ts";
 import { indexPackageName, unindexPackageName } from "./name-index.ts";
+import { generated, id, integer, now, optional, text, unread } from "../../columns.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
+import { sql } from "../../condition.ts";
 
-/** A package of the forge: a name of one type at one owner. Times are epoch milliseconds. */
-export interface ForgePackage {
-  readonly id: PackageId;
-  readonly ownerId: UserId;
+export const packages = defineTable("forge_packages", {
+  id: id<PackageId>(),
+  ownerId: id<UserId>(),
   /** Such as `generic` or `npm`. */
-  readonly type: string;
+  type: text(),
   /** As first published; unique among the owner's of this type when case is ignored. */
-  readonly name: string;
+  name: text(),
   /** The repository that it is linked to. */
-  readonly repositoryId: RepositoryId | undefined;
+  repositoryId: optional(id<RepositoryId>()),
   /** Grows with every change of the package, its versions, files or tags. */
-  readonly revision: number;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-}
+  revision: integer(),
+  createdAt: now(),
+  updatedAt: now(),
+  lowerName: unread(text()),
+});
+/** A package of the forge: a name of one type at one owner. Times are epoch milliseconds. */
+export type ForgePackage = RecordOf<typeof packages>;
 
 /** One version of a package. */
 export interface ForgePackageVersion {
@@ -34,32 +39,28 @@ export interface ForgePackageVersion {
 /** A version without its metadata, which may be large. */
 export type ListedPackageVersion = Omit<ForgePackageVersion, "metadata">;
 
-/** One file of a version. Digests are lower-case hex; the SHA-256 names the object with the bytes. */
-export interface ForgePackageFile {
-  readonly id: PackageFileId;
-  readonly versionId: PackageVersionId;
+const files = defineTable("forge_package_files", {
+  id: generated(id<PackageFileId>()),
+  versionId: id<PackageVersionId>(),
   /** As published; unique in its version when case is ignored. */
-  readonly name: string;
-  readonly size: number;
-  readonly sha256: string;
-  readonly sha512: string;
-  readonly sha1: string;
-  readonly md5: string;
-  readonly createdAt: number;
-}
+  name: text(),
+  size: integer(),
+  sha256: text(),
+  sha512: text(),
+  sha1: text(),
+  md5: text(),
+  createdAt: now(),
+  lowerName: unread(text()),
+});
+/** One file of a version. Digests are lower-case hex; the SHA-256 names the object with the bytes. */
+export type ForgePackageFile = RecordOf<typeof files>;
 
 /** Returns the owner's package of a type and a name, ignoring case. */
 export async function findPackage(
   db: Queries,
   { ownerId, type, name }: Pick<ForgePackage, "ownerId" | "type" | "name">,
 ): Promise<ForgePackage | undefined> {
-  const row = await db.get<PackageRow>(
-    `SELECT ${packageColumns} FROM forge_packages WHERE owner_id = ? AND type = ? AND lower_name = ?`,
-    ownerId,
-    type,
-    name.toLowerCase(),
-  );
-  return row && toPackage(row);
+  return packages.find(db, { ownerId, type, lowerName: name.toLowerCase() });
 }
 
 /** Returns the package of a name, and creates it if it is missing. Increments its revision. */
@@ -67,24 +68,15 @@ export async function openPackage(
   tx: Transaction,
   key: Pick<ForgePackage, "ownerId" | "type" | "name">,
 ): Promise<ForgePackage> {
-  const row = await tx.get<PackageRow>(
-    `INSERT INTO forge_packages (id, owner_id, type, name, lower_name, revision, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, 1, ?, ?)
-     ON CONFLICT (owner_id, type, lower_name)
-     DO UPDATE SET revision = forge_packages.revision + 1, updated_at = excluded.updated_at
-     RETURNING ${packageColumns}`,
-    await nextId(tx),
-    key.ownerId,
-    key.type,
-    key.name,
-    key.name.toLowerCase(),
-    tx.now,
-    tx.now,
+  const row = await packages.upsert(
+    tx,
+    { ...key, id: await nextId(tx), lowerName: key.name.toLowerCase(), revision: 1 },
+    "ON CONFLICT (owner_id, type, lower_name) DO UPDATE SET revision = forge_packages.revision + 1, updated_at = excluded.updated_at",
   );
   if (row === undefined) throw new Error("the statement for the package returned no row");
   // The first revision is that of a new package.
   if (row.revision === 1) await indexPackageName(tx, row.id, key.name);
-  return toPackage(row);
+  return row;
 }
 
 /** Increments the revision of a package and returns it; undefined when it does not exist. */
@@ -92,12 +84,12 @@ export async function touchPackage(
   tx: Transaction,
   packageId: PackageId,
 ): Promise<ForgePackage | undefined> {
-  const row = await tx.get<PackageRow>(
-    `UPDATE forge_packages SET revision = revision + 1, updated_at = ? WHERE id = ? RETURNING ${packageColumns}`,
+  return packages.readOne(
+    tx,
+    `UPDATE forge_packages SET revision = revision + 1, updated_at = ? WHERE id = ? RETURNING ${packages.columns}`,
     tx.now,
     packageId,
   );
-  return row && toPackage(row);
 }
 
 /** Removes a package with its versions, files and tags. */
@@ -125,27 +117,20 @@ export async function linkPackage(
   id: PackageId,
   repositoryId: RepositoryId | undefined,
 ): Promise<void> {
-  await tx.run(
-    "UPDATE forge_packages SET repository_id = ?, revision = revision + 1 WHERE id = ?",
-    repositoryId ?? null,
-    id,
-  );
+  await packages.update(tx, { id }, { repositoryId, revision: sql`revision + 1` });
 }
 
 /** Returns whether an account owns a package. */
 export async function ownsPackage(db: Queries, ownerId: UserId): Promise<boolean> {
-  const row = await db.get(
-    "SELECT 1 AS found FROM forge_packages WHERE owner_id = ? LIMIT 1",
-    ownerId,
-  );
-  return row !== undefined;
+  return packages.exists(db, { ownerId });
 }
 
 /** Removes the links of packages to a repository. */
 export async function unlinkPackagesOf(tx: Transaction, repositoryId: RepositoryId): Promise<void> {
-  await tx.run(
-    "UPDATE forge_packages SET repository_id = NULL, revision = revision + 1 WHERE repository_id = ?",
-    repositoryId,
+  await packages.update(
+    tx,
+    { repositoryId },
+    { repositoryId: undefined, revision: sql`revision + 1` },
   );
 }
 
@@ -230,20 +215,11 @@ export async function insertFile(
   tx: Transaction,
   file: Omit<ForgePackageFile, "id" | "createdAt">,
 ): Promise<ForgePackageFile | undefined> {
-  const row = await tx.get<FileRow>(
-    `INSERT INTO forge_package_files (version_id, name, lower_name, size, sha256, sha512, sha1, md5, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (version_id, lower_name) DO NOTHING RETURNING ${fileColumns}`,
-    file.versionId,
-    file.name,
-    file.name.toLowerCase(),
-    file.size,
-    file.sha256,
-    file.sha512,
-    file.sha1,
-    file.md5,
-    tx.now,
+  return files.upsert(
+    tx,
+    { ...file, lowerName: file.name.toLowerCase() },
+    "ON CONFLICT (version_id, lower_name) DO NOTHING",
   );
-  return row && toFile(row);
 }
 
 /** Returns the file of a version by name, ignoring case. */
@@ -252,12 +228,7 @@ export async function findFile(
   versionId: PackageVersionId,
   name: string,
 ): Promise<ForgePackageFile | undefined> {
-  const row = await db.get<FileRow>(
-    `SELECT ${fileColumns} FROM forge_package_files WHERE version_id = ? AND lower_name = ?`,
-    versionId,
-    name.toLowerCase(),
-  );
-  return row && toFile(row);
+  return files.find(db, { versionId, lowerName: name.toLowerCase() });
 }
 
 /** Returns the files of a version, in the order of their upload. */
@@ -265,11 +236,7 @@ export async function listFiles(
   db: Queries,
   versionId: PackageVersionId,
 ): Promise<ForgePackageFile[]> {
-  const rows = await db.all<FileRow>(
-    `SELECT ${fileColumns} FROM forge_package_files WHERE version_id = ? ORDER BY id`,
-    versionId,
-  );
-  return rows.map(toFile);
+  return files.list(db, { versionId }, { order: "id" });
 }
 
 /** Returns the files of all versions of a package, in the order of their upload. */
@@ -277,21 +244,20 @@ export async function listFilesOfPackage(
   db: Queries,
   packageId: PackageId,
 ): Promise<ForgePackageFile[]> {
-  const rows = await db.all<FileRow>(
-    `SELECT ${fileColumns} FROM forge_package_files
-     WHERE version_id IN (SELECT v.id FROM forge_package_versions v WHERE v.package_id = ?) ORDER BY id`,
-    packageId,
+  return files.list(
+    db,
+    sql`version_id IN (SELECT v.id FROM forge_package_versions v WHERE v.package_id = ${packageId})`,
+    { order: "id" },
   );
-  return rows.map(toFile);
 }
 
 /** Removes a file. */
 export async function deleteFile(tx: Transaction, id: PackageFileId): Promise<void> {
-  await tx.run("DELETE FROM forge_package_files WHERE id = ?", id);
+  await files.delete(tx, { id });
 }
 
-async function nextId(tx: Transaction): Promise<number> {
-  const state = await tx.get<{ id: number }>(
+async function nextId(tx: Transaction): Promise<PackageId> {
+  const state = await tx.get<{ id: PackageId }>(
     "UPDATE forge_package_state SET last_id = last_id + 1 WHERE id = 1 RETURNING last_id AS id",
   );
   if (state === undefined) throw new Error("the row of forge_package_state is missing");
@@ -303,18 +269,6 @@ interface DeletedRow {
   id: PackageId;
   type: string;
   lower_name: string;
-}
-
-/** A row of the packages table, for other files of this folder. */
-export interface PackageRow {
-  id: PackageId;
-  owner_id: UserId;
-  type: string;
-  name: string;
-  repository_id: RepositoryId | null;
-  revision: number;
-  created_at: number;
-  updated_at: number;
 }
 
 interface ListedVersionRow {
@@ -329,37 +283,8 @@ interface VersionRow extends ListedVersionRow {
   metadata: string;
 }
 
-interface FileRow {
-  id: PackageFileId;
-  version_id: PackageVersionId;
-  name: string;
-  size: number;
-  sha256: string;
-  sha512: string;
-  sha1: string;
-  md5: string;
-  created_at: number;
-}
-
-const packageColumns = "id, owner_id, type, name, repository_id, revision, created_at, updated_at";
 const listedVersionColumns = "id, package_id, creator_id, version, created_at";
 const versionColumns = `${listedVersionColumns}, metadata`;
-const fileColumns = "id, version_id, name, size, sha256, sha512, sha1, md5, created_at";
-
-/** Converts a row. */
-export function toPackage(row: PackageRow): ForgePackage {
-  return {
-    id: row.id,
-    ownerId: row.owner_id,
-    type: row.type,
-    name: row.name,
-    repositoryId: row.repository_id ?? undefined,
-    revision: row.revision,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
-}
-
 function toVersion(row: VersionRow): ForgePackageVersion {
   return { ...toListedVersion(row), metadata: row.metadata };
 }
@@ -370,20 +295,6 @@ function toListedVersion(row: ListedVersionRow): ListedPackageVersion {
     packageId: row.package_id,
     creatorId: row.creator_id ?? undefined,
     version: row.version,
-    createdAt: row.created_at,
-  };
-}
-
-function toFile(row: FileRow): ForgePackageFile {
-  return {
-    id: row.id,
-    versionId: row.version_id,
-    name: row.name,
-    size: row.size,
-    sha256: row.sha256,
-    sha512: row.sha512,
-    sha1: row.sha1,
-    md5: row.md5,
     createdAt: row.created_at,
   };
 }

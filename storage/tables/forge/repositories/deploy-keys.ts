@@ -1,21 +1,25 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import type { DeployKeyId, RepositoryId } from "../ids.ts";
+import { flag, generated, id, integer, now, text } from "../../columns.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
+import { sql } from "../../condition.ts";
 
-/** A key that opens one repository. Times are epoch milliseconds. */
-export interface DeployKey {
-  readonly id: DeployKeyId;
+const deployKeys = defineTable("forge_deploy_keys", {
+  id: generated(id<DeployKeyId>()),
   /** The same for the rows of one key in several repositories. */
-  readonly keyId: number;
-  readonly repositoryId: RepositoryId;
+  keyId: integer(),
+  repositoryId: id<RepositoryId>(),
   /** Unique in its repository, exactly. */
-  readonly title: string;
+  title: text(),
   /** `type base64 comment`. */
-  readonly content: string;
+  content: text(),
   /** `SHA256:` and 43 characters; unique in its repository. */
-  readonly fingerprint: string;
-  readonly isReadOnly: boolean;
-  readonly createdAt: number;
-}
+  fingerprint: text(),
+  isReadOnly: flag(),
+  createdAt: now(),
+});
+/** A key that opens one repository. Times are epoch milliseconds. */
+export type DeployKey = RecordOf<typeof deployKeys>;
 
 /** Adds a key to a repository. Throws `conflict` for a title or a fingerprint that the repository has. */
 export async function insertDeployKey(
@@ -26,21 +30,11 @@ export async function insertDeployKey(
     "SELECT key_id FROM forge_deploy_keys WHERE fingerprint = ? ORDER BY id LIMIT 1",
     key.fingerprint,
   );
-  const row = await tx.get<{ id: DeployKeyId }>(
-    `INSERT INTO forge_deploy_keys
-       (key_id, repository_id, title, content, fingerprint, is_read_only, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-    same?.key_id ?? 0,
-    key.repositoryId,
-    key.title,
-    key.content,
-    key.fingerprint,
-    key.isReadOnly ? 1 : 0,
-    tx.now,
-  );
-  if (row === undefined) throw new Error("the statement for the key returned no row");
-  if (same === undefined)
-    await tx.run("UPDATE forge_deploy_keys SET key_id = id WHERE id = ?", row.id);
+  const row = await deployKeys.insert(tx, {
+    ...key,
+    keyId: same?.key_id ?? 0,
+  });
+  if (same === undefined) await deployKeys.update(tx, { id: row.id }, { keyId: sql`id` });
   return { ...key, id: row.id, keyId: same?.key_id ?? row.id, createdAt: tx.now };
 }
 
@@ -50,12 +44,7 @@ export async function findDeployKey(
   repositoryId: RepositoryId,
   id: DeployKeyId,
 ): Promise<DeployKey | undefined> {
-  const row = await db.get<KeyRow>(
-    `SELECT ${columns} FROM forge_deploy_keys WHERE id = ? AND repository_id = ?`,
-    id,
-    repositoryId,
-  );
-  return row && toKey(row);
+  return deployKeys.find(db, { id, repositoryId });
 }
 
 /** Finds a key of a repository by its fingerprint. */
@@ -64,21 +53,12 @@ export async function findDeployKeyByFingerprint(
   repositoryId: RepositoryId,
   fingerprint: string,
 ): Promise<DeployKey | undefined> {
-  const row = await db.get<KeyRow>(
-    `SELECT ${columns} FROM forge_deploy_keys WHERE fingerprint = ? AND repository_id = ?`,
-    fingerprint,
-    repositoryId,
-  );
-  return row && toKey(row);
+  return deployKeys.find(db, { fingerprint, repositoryId });
 }
 
 /** Returns whether any repository has a key with this fingerprint. */
 export async function isDeployKey(db: Queries, fingerprint: string): Promise<boolean> {
-  const row = await db.get(
-    "SELECT id FROM forge_deploy_keys WHERE fingerprint = ? LIMIT 1",
-    fingerprint,
-  );
-  return row !== undefined;
+  return deployKeys.exists(db, { fingerprint });
 }
 
 /** Returns whether a repository has a key with this title. */
@@ -87,20 +67,11 @@ export async function hasDeployKeyTitle(
   repositoryId: RepositoryId,
   title: string,
 ): Promise<boolean> {
-  const row = await db.get(
-    "SELECT id FROM forge_deploy_keys WHERE repository_id = ? AND title = ?",
-    repositoryId,
-    title,
-  );
-  return row !== undefined;
+  return deployKeys.exists(db, { repositoryId, title });
 }
 
 export async function countDeployKeys(db: Queries, repositoryId: RepositoryId): Promise<number> {
-  const row = await db.get<{ total: number }>(
-    "SELECT COUNT(*) AS total FROM forge_deploy_keys WHERE repository_id = ?",
-    repositoryId,
-  );
-  return row?.total ?? 0;
+  return deployKeys.count(db, { repositoryId });
 }
 
 /** A page of a repository's keys. */
@@ -131,13 +102,14 @@ export async function listDeployKeys(
   }
   const from = `FROM forge_deploy_keys WHERE ${conditions.join(" AND ")}`;
   const counted = await db.get<{ total: number }>(`SELECT COUNT(*) AS total ${from}`, ...values);
-  const rows = await db.all<KeyRow>(
-    `SELECT ${columns} ${from} ORDER BY id LIMIT ? OFFSET ?`,
+  const rows = await deployKeys.readAll(
+    db,
+    `SELECT ${deployKeys.columns} ${from} ORDER BY id LIMIT ? OFFSET ?`,
     ...values,
     limit,
     offset,
   );
-  return { keys: rows.map(toKey), total: counted?.total ?? 0 };
+  return { keys: rows, total: counted?.total ?? 0 };
 }
 
 /** Deletes a key of a repository; does nothing for an unknown id. */
@@ -146,35 +118,5 @@ export async function deleteDeployKey(
   repositoryId: RepositoryId,
   id: DeployKeyId,
 ): Promise<void> {
-  await db.run(
-    "DELETE FROM forge_deploy_keys WHERE id = ? AND repository_id = ?",
-    id,
-    repositoryId,
-  );
-}
-
-interface KeyRow {
-  id: DeployKeyId;
-  key_id: number;
-  repository_id: RepositoryId;
-  title: string;
-  content: string;
-  fingerprint: string;
-  is_read_only: number;
-  created_at: number;
-}
-
-const columns = "id, key_id, repository_id, title, content, fingerprint, is_read_only, created_at";
-
-function toKey(row: KeyRow): DeployKey {
-  return {
-    id: row.id,
-    keyId: row.key_id,
-    repositoryId: row.repository_id,
-    title: row.title,
-    content: row.content,
-    fingerprint: row.fingerprint,
-    isReadOnly: row.is_read_only === 1,
-    createdAt: row.created_at,
-  };
+  await deployKeys.delete(db, { id, repositoryId });
 }

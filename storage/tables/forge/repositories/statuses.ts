@@ -1,5 +1,8 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import type { StatusId, UserId, RepositoryId } from "../ids.ts";
+import { coded, generated, id, now, optional, text } from "../../columns.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
+import { sql } from "../../condition.ts";
 
 /** The states of a commit status, as the forge spells them. */
 export const commitStates = [
@@ -12,55 +15,37 @@ export const commitStates = [
 ] as const;
 export type CommitState = (typeof commitStates)[number];
 
-/** A reported status of a commit. Times are epoch milliseconds. */
-export interface CommitStatus {
-  readonly id: StatusId;
-  readonly repositoryId: RepositoryId;
+const statuses = defineTable("forge_commit_statuses", {
+  id: generated(id<StatusId>()),
+  repositoryId: id<RepositoryId>(),
   /** The full object id. */
-  readonly commitId: string;
+  commitId: text(),
   /** The name of the check; the latest status of a context counts. */
-  readonly context: string;
-  readonly state: CommitState;
-  readonly targetUrl: string;
-  readonly description: string;
+  context: text(),
+  state: coded(commitStates),
+  targetUrl: text(),
+  description: text(),
   /** Undefined once the account is deleted. */
-  readonly creatorId: UserId | undefined;
+  creatorId: optional(id<UserId>()),
   /** The author of the commit; undefined when no account has the address in it. */
-  readonly authorId: UserId | undefined;
-  readonly createdAt: number;
-}
+  authorId: optional(id<UserId>()),
+  createdAt: now(),
+});
+/** A reported status of a commit. Times are epoch milliseconds. */
+export type CommitStatus = RecordOf<typeof statuses>;
 
 export async function insertCommitStatus(
   tx: Transaction,
   status: Omit<CommitStatus, "id" | "createdAt">,
 ): Promise<CommitStatus> {
-  const row = await tx.get<StatusRow>(
-    `INSERT INTO forge_commit_statuses
-       (repository_id, commit_id, context, state, target_url, description, creator_id, author_id, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING ${columns}`,
-    status.repositoryId,
-    status.commitId,
-    status.context,
-    commitStates.indexOf(status.state),
-    status.targetUrl,
-    status.description,
-    status.creatorId ?? null,
-    status.authorId ?? null,
-    tx.now,
-  );
-  if (row === undefined) throw new Error("the statement for the status returned no row");
-  return toStatus(row);
+  return statuses.insert(tx, status);
 }
 
 export async function findCommitStatus(
   db: Queries,
   id: StatusId,
 ): Promise<CommitStatus | undefined> {
-  const row = await db.get<StatusRow>(
-    `SELECT ${columns} FROM forge_commit_statuses WHERE id = ?`,
-    id,
-  );
-  return row && toStatus(row);
+  return statuses.find(db, { id });
 }
 
 /** Returns a page of the statuses of a commit, and the total count. */
@@ -81,14 +66,15 @@ export async function listCommitStatuses(
     `SELECT COUNT(*) AS total FROM forge_commit_statuses WHERE ${condition}`,
     ...values,
   );
-  const rows = await db.all<StatusRow>(
-    `SELECT ${columns} FROM forge_commit_statuses WHERE ${condition}
+  const rows = await statuses.readAll(
+    db,
+    `SELECT ${statuses.columns} FROM forge_commit_statuses WHERE ${condition}
      ORDER BY id ${filter.isOldestFirst ? "ASC" : "DESC"} LIMIT ? OFFSET ?`,
     ...values,
     filter.limit,
     filter.offset,
   );
-  return { statuses: rows.map(toStatus), total: counted?.total ?? 0 };
+  return { statuses: rows, total: counted?.total ?? 0 };
 }
 
 /** Returns the latest status of each context of a commit, by context. */
@@ -97,14 +83,12 @@ export async function listLatestStatuses(
   repositoryId: RepositoryId,
   commitId: string,
 ): Promise<CommitStatus[]> {
-  const rows = await db.all<StatusRow>(
-    `SELECT ${columns} FROM forge_commit_statuses WHERE id IN (
-       SELECT MAX(s.id) FROM forge_commit_statuses s WHERE s.repository_id = ? AND s.commit_id = ? GROUP BY s.context)
-     ORDER BY context, id`,
-    repositoryId,
-    commitId,
+  return statuses.list(
+    db,
+    sql`id IN ( SELECT MAX(s.id) FROM forge_commit_statuses s
+        WHERE s.repository_id = ${repositoryId} AND s.commit_id = ${commitId} GROUP BY s.context)`,
+    { order: "context, id" },
   );
-  return rows.map(toStatus);
 }
 
 /** Returns the latest final status of a context for commits of a user; `pending` and `skipped` are not final. */
@@ -112,45 +96,10 @@ export async function findLastOutcome(
   db: Queries,
   of: { readonly repositoryId: RepositoryId; readonly context: string; readonly authorId: UserId },
 ): Promise<CommitStatus | undefined> {
-  const row = await db.get<StatusRow>(
-    `SELECT ${columns} FROM forge_commit_statuses
-     WHERE repository_id = ? AND context = ? AND author_id = ? AND state IN (1, 2, 3, 4) ORDER BY id DESC LIMIT 1`,
-    of.repositoryId,
-    of.context,
-    of.authorId,
+  return statuses.find(
+    db,
+    sql`repository_id = ${of.repositoryId} AND context = ${of.context}
+        AND author_id = ${of.authorId} AND state IN (1, 2, 3, 4)`,
+    "id DESC",
   );
-  return row && toStatus(row);
-}
-
-interface StatusRow {
-  id: StatusId;
-  repository_id: RepositoryId;
-  commit_id: string;
-  context: string;
-  state: number;
-  target_url: string;
-  description: string;
-  creator_id: UserId | null;
-  author_id: UserId | null;
-  created_at: number;
-}
-
-const columns =
-  "id, repository_id, commit_id, context, state, target_url, description, creator_id, author_id, created_at";
-
-function toStatus(row: StatusRow): CommitStatus {
-  const state = commitStates[row.state];
-  if (state === undefined) throw new Error(`status ${row.id} has state ${row.state}`);
-  return {
-    id: row.id,
-    repositoryId: row.repository_id,
-    commitId: row.commit_id,
-    context: row.context,
-    state,
-    targetUrl: row.target_url,
-    description: row.description,
-    creatorId: row.creator_id ?? undefined,
-    authorId: row.author_id ?? undefined,
-    createdAt: row.created_at,
-  };
 }

@@ -71,7 +71,7 @@ describe.each(["sqlite", "postgres"] as const)("jobs of a document, on %s", (eng
       expect(await exists(other)).toBe(true);
       expect(await exists(two["waiting"])).toBe(true);
 
-      await db.transaction((tx) => deleteVaultUser(tx, "u"));
+      await db.transaction((tx) => deleteVaultUser(tx, toAccountId("u")));
       expect(await exists(two["waiting"])).toBe(false);
       expect(await exists(two["dead"])).toBe(false);
     } finally {
