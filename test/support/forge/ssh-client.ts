@@ -6,6 +6,13 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
+/** The tests send random bytes, which take longer to compress than to send. */
+const UNCOMPRESSED = {
+  GIT_CONFIG_COUNT: "1",
+  GIT_CONFIG_KEY_0: "core.compression",
+  GIT_CONFIG_VALUE_0: "0",
+};
+
 /** The end of a program. */
 export interface SshEnd {
   readonly exitCode: number;
@@ -53,6 +60,7 @@ export async function createSshClient(
     HOME: folder,
     GIT_SSH_COMMAND: ["ssh", ...options(name)].join(" "),
     GIT_CONFIG_NOSYSTEM: "1",
+    ...UNCOMPRESSED,
     GIT_AUTHOR_NAME: name,
     GIT_AUTHOR_EMAIL: `${name}@example.org`,
     GIT_COMMITTER_NAME: name,
