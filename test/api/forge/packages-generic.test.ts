@@ -238,7 +238,7 @@ describe("bad input", () => {
     }
     expect((await daemon.request(at("lies/1/f"))).status).toBe(404);
     expect(await listObjects()).not.toContain(sha256("truth"));
-    expect(await listTemporary()).toEqual([]);
+    await expect.poll(listTemporary).toEqual([]);
     const true1 = await put(at("lies/1/f"), "truth", {
       token: tokenOf("mira"),
       headers: { "X-Checksum-Sha256": sha256("truth").toUpperCase() },
