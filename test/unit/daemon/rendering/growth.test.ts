@@ -100,9 +100,7 @@ describe("hostile text", () => {
   let steps: StepCounter;
   beforeAll(async () => {
     // Counts the renderer and its libraries, not the test.
-    steps = await createStepCounter((url) =>
-      /\/daemon\/forge\/|\/node_modules\/(?!\.?vite)/.test(url),
-    );
+    steps = await createStepCounter((url) => /\/daemon\/|\/node_modules\/(?!\.?vite)/.test(url));
   });
   afterAll(() => steps[Symbol.asyncDispose]());
 
