@@ -1,19 +1,5 @@
 /** Locks by name, for the calls of one process. */
-export interface Locks {
-  /**
-   * Runs `work` while holding the locks of all `keys`, and returns its result or rethrows its error. Waiters acquire a
-   * lock in the order of their calls. All locks of one call are acquired together, so there is no deadlock. Not
-   * reentrant.
-   */
-  withLocks<T>(keys: readonly string[], work: () => Promise<T>): Promise<T>;
-  /**
-   * Runs `work` while holding the lock of `key` together with other calls of `withSharedLock`: never while `withLocks` holds
-   * it. A call waits behind each earlier call of `withLocks`, so neither kind starves.
-   */
-  withSharedLock<T>(key: string, work: () => Promise<T>): Promise<T>;
-  /** Returns whether a lock is held or waited for. */
-  isLocked(key: string): boolean;
-}
+export type Locks = ReturnType<typeof createLocks>;
 
 /** The calls of one key that have not ended. */
 interface Queue {
@@ -24,7 +10,7 @@ interface Queue {
 }
 
 /** Creates a set of locks. Equal keys of two sets are different locks. */
-export function createLocks(): Locks {
+export function createLocks() {
   const queues = new Map<string, Queue>();
 
   function remove(key: string, own: Promise<void>): void {
@@ -36,7 +22,12 @@ export function createLocks(): Locks {
   }
 
   return {
-    async withLocks(keys, work) {
+    /**
+     * Runs `work` while holding the locks of all `keys`, and returns its result or rethrows its error. Waiters acquire a
+     * lock in the order of their calls. All locks of one call are acquired together, so there is no deadlock. Not
+     * reentrant.
+     */
+    async withLocks<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
       const own = Promise.withResolvers<void>();
       const unique = [...new Set(keys)];
       const before = unique.flatMap((key) => {
@@ -56,7 +47,11 @@ export function createLocks(): Locks {
       }
     },
 
-    async withSharedLock(key, work) {
+    /**
+     * Runs `work` while holding the lock of `key` together with other calls of `withSharedLock`: never while `withLocks` holds
+     * it. A call waits behind each earlier call of `withLocks`, so neither kind starves.
+     */
+    async withSharedLock<T>(key: string, work: () => Promise<T>): Promise<T> {
       const own = Promise.withResolvers<void>();
       const queue = queues.get(key) ?? { exclusive: undefined, shared: new Set() };
       queues.set(key, queue);
@@ -71,7 +66,8 @@ export function createLocks(): Locks {
       }
     },
 
-    isLocked: (key) => queues.has(key),
+    /** Returns whether a lock is held or waited for. */
+    isLocked: (key: string): boolean => queues.has(key),
   };
 }
 

@@ -4,29 +4,12 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 
 /** Files that are appended to in parts, one file for each id. Appended bytes survive a failure and a crash. */
-export interface PartFiles {
-  /** Creates the file unless it exists. Returns its size. */
-  create(id: string): Promise<number>;
-  /** Bytes of the file; 0 when it is missing. */
-  sizeOf(id: string): Promise<number>;
-  /**
-   * Appends a stream at the end, up to `sizeMax` bytes in all, and syncs the file. Returns its size. Bytes that arrived
-   * before an error of the source are kept; the error is rethrown. Returns `too_long` when the source has more; bytes
-   * beyond `sizeMax` are not kept.
-   */
-  append(id: string, content: Readable, sizeMax: number): Promise<number | "too_long">;
-  /** Returns the SHA-256 of the file in hex. */
-  hash(id: string): Promise<string>;
-  /** Opens the file; the stream closes it. */
-  open(id: string): Promise<Readable>;
-  /** Removes the file. Removing a missing one is not an error. */
-  remove(id: string): Promise<void>;
-}
+export type PartFiles = ReturnType<typeof createPartFiles>;
 
 const READ_BYTES = 512 * 1024;
 
 /** @param folder is created when it is missing; ids are names without separators */
-export function createPartFiles(folder: string): PartFiles {
+export function createPartFiles(folder: string) {
   const pathOf = (id: string) => {
     if (!/^[\w-]{1,64}$/.test(id)) throw new Error("not an id of a part file");
     return join(folder, id);
@@ -38,7 +21,8 @@ export function createPartFiles(folder: string): PartFiles {
   };
 
   return {
-    async create(id) {
+    /** Creates the file unless it exists. Returns its size. */
+    async create(id: string): Promise<number> {
       const file = await openToAppend(id);
       try {
         return (await file.stat()).size;
@@ -47,12 +31,18 @@ export function createPartFiles(folder: string): PartFiles {
       }
     },
 
-    async sizeOf(id) {
+    /** Bytes of the file; 0 when it is missing. */
+    async sizeOf(id: string): Promise<number> {
       const found = await stat(pathOf(id)).catch(ignoreMissing);
       return found?.size ?? 0;
     },
 
-    async append(id, content, sizeMax) {
+    /**
+     * Appends a stream at the end, up to `sizeMax` bytes in all, and syncs the file. Returns its size. Bytes that arrived
+     * before an error of the source are kept; the error is rethrown. Returns `too_long` when the source has more; bytes
+     * beyond `sizeMax` are not kept.
+     */
+    async append(id: string, content: Readable, sizeMax: number): Promise<number | "too_long"> {
       const file = await openToAppend(id);
       try {
         let { size } = await file.stat();
@@ -71,7 +61,8 @@ export function createPartFiles(folder: string): PartFiles {
       }
     },
 
-    async hash(id) {
+    /** Returns the SHA-256 of the file in hex. */
+    async hash(id: string): Promise<string> {
       const file = await open(pathOf(id), "r");
       try {
         const hash = createHash("sha256");
@@ -86,7 +77,8 @@ export function createPartFiles(folder: string): PartFiles {
       }
     },
 
-    async open(id) {
+    /** Opens the file; the stream closes it. */
+    async open(id: string): Promise<Readable> {
       const file = await open(pathOf(id), "r");
       const stream = file.createReadStream({ highWaterMark: READ_BYTES });
       // The reader may refuse the file before it reads; a late error must not end the process.
@@ -94,7 +86,8 @@ export function createPartFiles(folder: string): PartFiles {
       return stream;
     },
 
-    remove: (id) => rm(pathOf(id), { force: true }),
+    /** Removes the file. Removing a missing one is not an error. */
+    remove: (id: string): Promise<void> => rm(pathOf(id), { force: true }),
   };
 }
 

@@ -14,20 +14,10 @@ const FREE_FACTOR = 4;
 const FULL_BELOW_BYTES = 1024 * 1024;
 
 /** A file that occupies disk space until the space is needed to clean up a full disk. */
-export interface Reserve {
-  /** Returns whether the reserve is complete and the disk has space beyond it. */
-  hasSpace(): Promise<boolean>;
-  /**
-   * Frees the space, runs `work`, and then reserves the rest again, so that other writes never use it up. Calls run
-   * one after another. Rejects with `failure` when no space is reserved.
-   */
-  spend<T>(failure: unknown, work: () => Promise<T>): Promise<T>;
-  /** Reserves the space again if enough is free. Idempotent; a failure leaves no reserve and no other harm. */
-  refill(): Promise<void>;
-}
+export type Reserve = ReturnType<typeof createReserve>;
 
 /** Creates the reserve at `path`. Nothing is written before `refill`. */
-export function createReserve(path: string): Reserve {
+export function createReserve(path: string) {
   const locks = createLocks();
   const exclusively = <T>(work: () => Promise<T>) => locks.withLocks([path], work);
   const reservedBytes = async () => (await stat(path).catch(() => undefined))?.size ?? 0;
@@ -50,10 +40,15 @@ export function createReserve(path: string): Reserve {
   }
 
   return {
-    async hasSpace() {
+    /** Returns whether the reserve is complete and the disk has space beyond it. */
+    async hasSpace(): Promise<boolean> {
       return (await reservedBytes()) === RESERVE_BYTES && (await freeBytes()) >= FULL_BELOW_BYTES;
     },
-    spend(failure, work) {
+    /**
+     * Frees the space, runs `work`, and then reserves the rest again, so that other writes never use it up. Calls run
+     * one after another. Rejects with `failure` when no space is reserved.
+     */
+    spend<T>(failure: unknown, work: () => Promise<T>): Promise<T> {
       return exclusively(async () => {
         if ((await reservedBytes()) === 0) throw failure;
         await rm(path, { force: true });
@@ -65,7 +60,8 @@ export function createReserve(path: string): Reserve {
         }
       });
     },
-    refill() {
+    /** Reserves the space again if enough is free. Idempotent; a failure leaves no reserve and no other harm. */
+    refill(): Promise<void> {
       return exclusively(async () => {
         const reserved = await reservedBytes();
         if (reserved === RESERVE_BYTES) return;

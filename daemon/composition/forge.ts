@@ -7,7 +7,7 @@ import type { ForgeRepository } from "../../storage/tables/forge/repositories/re
 import { createAvatars } from "../forge/accounts/avatars.service.ts";
 import type { QueueMail } from "../forge/accounts/welcome-mail.ts";
 import { avatarRoutes } from "../forge/accounts/profile.routes.ts";
-import { createForgeActions, type ForgeActions } from "../forge/actions/actions.ts";
+import { createForgeActions } from "../forge/actions/actions.ts";
 import { createForgeActivities } from "../forge/activities/activities.ts";
 import { createCode } from "../forge/code/code.ts";
 import { createFolderListings } from "../forge/code/folder-listings.ts";
@@ -24,9 +24,9 @@ import { createPushes } from "../forge/git/pushes.ts";
 import { createPushRecorder, type RecordPush } from "../forge/git/record-push.ts";
 import { createRefCheck } from "../forge/git/ref-check.ts";
 import { createRunInFolder } from "../forge/git/run-in-folder.ts";
-import { createSmartHttp, type SmartHttp } from "../forge/git/smart-http.service.ts";
+import { createSmartHttp } from "../forge/git/smart-http.service.ts";
 import { createRefWriter } from "../forge/git/write-refs.ts";
-import { createForgeHooks, type ForgeHooks } from "../forge/hooks/hooks.ts";
+import { createForgeHooks } from "../forge/hooks/hooks.ts";
 import { hookRoutes } from "../forge/hooks/hooks.routes.ts";
 import { ownerHookRoutes } from "../forge/hooks/owner-hooks.routes.ts";
 import { repositoryHookRoutes } from "../forge/hooks/repository-hooks.routes.ts";
@@ -55,15 +55,12 @@ import { collaboratorRoutes } from "../forge/repositories/collaborators.routes.t
 import { starRoutes } from "../forge/repositories/stars.routes.ts";
 import { topicRoutes } from "../forge/repositories/topics.routes.ts";
 import { repositoryRoutes } from "../forge/repositories/repositories.routes.ts";
-import type { Rendering } from "../rendering/rendering.service.ts";
 import { createActivitySubscribers } from "../forge/subscribers/activities.ts";
 import { createHookSubscribers } from "../forge/subscribers/hooks.ts";
 import { createNotificationSubscribers } from "../forge/subscribers/notifications.ts";
 import { createWorkflowSubscribers } from "../forge/subscribers/workflows.ts";
 import { statusRoutes } from "../forge/statuses/statuses.routes.ts";
 import { createStatuses } from "../forge/statuses/statuses.service.ts";
-import type { Route } from "../http/handle.ts";
-import type { CronTask } from "../jobs/cron-task.ts";
 import { createGuardedRequest } from "../outbound/guarded-request.ts";
 import { openGuardedDispatcher, type ServiceDeps } from "./services.ts";
 
@@ -72,23 +69,6 @@ const STREAM_POLL_MS = 500;
 /** Proxies close connections that are silent for half a minute. */
 const STREAM_HEARTBEAT_MS = 15_000;
 
-/** The forge without its accounts. */
-export interface Forge {
-  /** Of `/api/v1`. */
-  readonly routes: readonly Route[];
-  readonly gitRoutes: readonly Route[];
-  /** Clones and pushes, over HTTP and SSH. */
-  readonly transfers: SmartHttp;
-  readonly registryRoutes: readonly Route[];
-  readonly hooks: ForgeHooks;
-  readonly workflows: ForgeActions;
-  readonly rendering: Rendering;
-  readonly tasks: readonly CronTask[];
-  /** Ends event streams and held requests, which would otherwise keep a stopping daemon waiting. */
-  closeStreams(): void;
-  close(): Promise<void>;
-}
-
 export interface ForgeDeps extends ServiceDeps {
   readonly queueMail: QueueMail;
   readonly objects: ObjectStore;
@@ -96,9 +76,9 @@ export interface ForgeDeps extends ServiceDeps {
 
 /**
  * Opens the repository folder, completes or undoes interrupted changes there, and wires up the forge's services.
- * Without git on `PATH` it logs a warning, and everything except repositories works.
+ * Without git on `PATH` it logs a warning, and everything except repositories works. The forge without its accounts.
  */
-export async function openForge(deps: ForgeDeps): Promise<Forge> {
+export async function openForge(deps: ForgeDeps) {
   const { db, input, stores, addresses, queue, log, newId } = deps;
   const { clock, settings } = input;
   const { publicUrl } = addresses;
@@ -292,6 +272,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
     listings,
   });
   return {
+    /** Of `/api/v1`. */
     routes: [
       ...repositoryRoutes(repositories),
       ...code.routes,
@@ -324,6 +305,7 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
       ...workflows.routes,
       ...miscellaneous.routes,
     ],
+    /** Clones and pushes, over HTTP and SSH. */
     transfers,
     gitRoutes: gitRoutes(transfers),
     registryRoutes: packages.registryRoutes,
@@ -336,11 +318,12 @@ export async function openForge(deps: ForgeDeps): Promise<Forge> {
       ...activities.tasks,
       ...workflows.tasks,
     ],
-    closeStreams: () => {
+    /** Ends event streams and held requests, which would otherwise keep a stopping daemon waiting. */
+    closeStreams: (): void => {
       streams.close();
       workflows.beginStop();
     },
-    async close() {
+    async close(): Promise<void> {
       await dispatcher.destroy();
       await Promise.all([miscellaneous.close(), code.close(), workflows.close(), compute.close()]);
     },

@@ -10,7 +10,6 @@ import { identifyDirectory } from "../../storage/data-directory.ts";
 import { createPartFiles } from "../../storage/part-files.ts";
 import { getCacheLimit } from "../../storage/tables/vault/analysis-settings.ts";
 import type { Settings } from "../settings/settings.ts";
-import type { Route } from "../http/handle.ts";
 import { scaleAccountLimits } from "../http/limits.ts";
 import type { CronTask } from "../jobs/cron-task.ts";
 import { createGuardedRequest } from "../outbound/guarded-request.ts";
@@ -39,7 +38,7 @@ import { searchRoutes } from "../vault/search/search.routes.ts";
 import { createSearch } from "../vault/search/search.service.ts";
 import { createIndexRebuild, createSemanticIndex } from "../vault/search/semantic-index.ts";
 import { createSemanticSearch } from "../vault/search/semantic-search.ts";
-import { createVaultDocuments, type VaultDocuments } from "../vault/documents/documents.ts";
+import { createVaultDocuments } from "../vault/documents/documents.ts";
 import { openGuardedDispatcher, type ServiceDeps } from "./services.ts";
 
 /** Memory for small cached files. */
@@ -50,23 +49,16 @@ const VENDOR_KEEP_ALIVE_MS = 30_000;
 /** The limit of most routes as they are declared, which the setting replaces. */
 const REQUESTS_PER_MINUTE = 100;
 
-/** The vault: accounts, connected storage and administration. */
-export interface Vault {
-  readonly routes: readonly Route[];
-  readonly uploads: VaultDocuments["uploads"];
-  readonly tasks: readonly CronTask[];
-  /** Starts background work: reconciles index and files of the byte cache. */
-  start(): void;
-  close(): Promise<void>;
-}
-
 export interface VaultDeps extends ServiceDeps {
   readonly accounts: VaultAccounts;
   readonly objects: ObjectStore;
 }
 
-/** Opens the byte cache and wires up the vault's services on it. */
-export async function openVault(deps: VaultDeps): Promise<Vault> {
+/**
+ * Opens the byte cache and wires up the vault's services on it. The vault: accounts, connected storage and
+ * administration.
+ */
+export async function openVault(deps: VaultDeps) {
   const { db, input, stores, addresses, queue, log, accounts } = deps;
   const { settings, clock } = input;
   const { directory } = stores;
@@ -201,8 +193,9 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
         atStart: true,
         run: async (signal) => void (await dailyExports.writeMissing(signal)),
       },
-    ],
-    start: () => {
+    ] satisfies readonly CronTask[],
+    /** Starts background work: reconciles index and files of the byte cache. */
+    start: (): void => {
       cache
         .reconcile()
         .catch((error: unknown) => log.warn({ err: error }, "failed to reconcile the byte cache"));
@@ -210,7 +203,7 @@ export async function openVault(deps: VaultDeps): Promise<Vault> {
         .recover()
         .catch((error: unknown) => log.warn({ err: error }, "failed to recover connections"));
     },
-    async close() {
+    async close(): Promise<void> {
       await extractor.close();
       await cloud.close();
       await cache.close();

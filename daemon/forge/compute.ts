@@ -33,22 +33,7 @@ export type Computed<Output> =
  * masks. A cheap call runs at once on the calling thread. Any other runs in a worker thread under a budget of processor
  * time, while the event loop serves other requests.
  */
-export interface Compute {
-  /**
-   * Runs a function. Throws what the function throws, and `unavailable` with `Retry-After` when too
-   * many calls wait or no thread can start. Must not be awaited in a transaction: compute before it, and check in it that
-   * the values which were read are still the same.
-   * @param account the account that the work is done for, such as `String(owner.id)`. One account uses one thread at a
-   * time, and waiting calls are served in turns between accounts
-   */
-  run<Input, Output>(
-    called: ComputeFunction<Input, Output>,
-    input: Input,
-    account: string,
-  ): Promise<Computed<Output>>;
-  /** Terminates the threads. */
-  close(): Promise<void>;
-}
+export type Compute = ReturnType<typeof createCompute>;
 
 export interface ComputeOptions {
   /** The entry of the threads: daemon/composition/compute.worker.ts. */
@@ -72,7 +57,7 @@ export function createCompute({
   workerUrl,
   budgetMs = BUDGET_MS,
   inlineCostMax = INLINE_COST_MAX,
-}: ComputeOptions): Compute {
+}: ComputeOptions) {
   const threads = createThreadPool<ComputeRequest, unknown>({
     workerUrl,
     workerData: undefined,
@@ -87,6 +72,13 @@ export function createCompute({
     resourceLimits: { maxOldGenerationSizeMb: 256 },
   });
   return {
+    /**
+     * Runs a function. Throws what the function throws, and `unavailable` with `Retry-After` when too
+     * many calls wait or no thread can start. Must not be awaited in a transaction: compute before it, and check in it that
+     * the values which were read are still the same.
+     * @param account the account that the work is done for, such as `String(owner.id)`. One account uses one thread at a
+     * time, and waiting calls are served in turns between accounts
+     */
     async run<Input, Output>(
       called: ComputeFunction<Input, Output>,
       input: Input,
@@ -113,6 +105,7 @@ export function createCompute({
           return assertNever(outcome);
       }
     },
-    close: () => threads.close(),
+    /** Terminates the threads. */
+    close: (): Promise<void> => threads.close(),
   };
 }

@@ -2,7 +2,7 @@ import type { AnyEndpoint, GateOf } from "../contract/endpoint.ts";
 import type { AdmitInput, FormLimit, Route, RouteAnswer, RouteInput } from "../http/handle.ts";
 import { type HandlerResult, type Serving, toRoutes } from "../http/serve.ts";
 import type { ForgeCaller } from "./caller.ts";
-import type { OpenedOf } from "./http/open-resource.ts";
+import type { OpenedOf } from "./opened.ts";
 
 type CallerOf<E extends AnyEndpoint> =
   GateOf<E> extends { admits: "anyone" } ? ForgeCaller | undefined : ForgeCaller;

@@ -2,27 +2,10 @@ import type { IncomingMessage } from "node:http";
 import type { Settings } from "../settings/settings.ts";
 import { createHostCheck, loopbackHosts, type HostRefusal } from "./host-check.ts";
 
-/** The daemon's own addresses; all are known only once it listens. */
-export interface Addresses {
-  /** Called once, when the ports are known. */
-  listening(urls: readonly string[]): void;
-  /** Base of all links in responses and mails, without a trailing slash. Never derived from a request's Host. */
-  publicUrl(): string;
-  /** Called once, when SSH listens. */
-  listeningSsh(port: number): void;
-  /** The SSH address for git clients; undefined when SSH is disabled. */
-  ssh(): { readonly host: string; readonly port: number } | undefined;
-  /** Base of the links to pages, such as the one in a password-reset mail. */
-  frontendUrl(): string;
-  /** The names and addresses that a certificate of this daemon is for. */
-  names(): readonly string[];
-  /** Where the daemon itself listens: it refuses to send requests to these addresses. */
-  own(): readonly { readonly address: string; readonly port: number }[];
-  /** Returns whether the host and origin of a request are allowed. */
-  checkHost(request: IncomingMessage): HostRefusal | undefined;
-}
+export type Addresses = ReturnType<typeof createAddresses>;
 
-export function createAddresses(settings: Settings): Addresses {
+/** The daemon's own addresses; all are known only once it listens. */
+export function createAddresses(settings: Settings) {
   let urls: readonly string[] = [];
   let check = toCheck(settings, urls);
   let sshPort: number | undefined;
@@ -30,19 +13,25 @@ export function createAddresses(settings: Settings): Addresses {
   const publicUrl = () =>
     trimmed(settings.publicUrl ?? urls[0] ?? `http://${settings.host}:${settings.port}`);
   return {
-    listening: (listeningUrls) => {
+    /** Called once, when the ports are known. */
+    listening: (listeningUrls: readonly string[]): void => {
       urls = listeningUrls;
       check = toCheck(settings, urls);
     },
+    /** Base of all links in responses and mails, without a trailing slash. Never derived from a request's Host. */
     publicUrl,
-    listeningSsh: (port) => {
+    /** Called once, when SSH listens. */
+    listeningSsh: (port: number): void => {
       sshListeningPort = port;
       sshPort = settings.sshPublicPort ?? port;
     },
-    ssh: () =>
+    /** The SSH address for git clients; undefined when SSH is disabled. */
+    ssh: (): { readonly host: string; readonly port: number } | undefined =>
       sshPort === undefined ? undefined : { host: bareHost(new URL(publicUrl())), port: sshPort },
-    names: () => namesOf(settings),
-    own: () =>
+    /** The names and addresses that a certificate of this daemon is for. */
+    names: (): readonly string[] => namesOf(settings),
+    /** Where the daemon itself listens: it refuses to send requests to these addresses. */
+    own: (): readonly { readonly address: string; readonly port: number }[] =>
       urls
         .map((url) => new URL(url))
         .flatMap((url) =>
@@ -50,8 +39,10 @@ export function createAddresses(settings: Settings): Addresses {
             .filter((port) => port !== undefined)
             .map((port) => ({ address: bareHost(url), port })),
         ),
-    frontendUrl: () => trimmed(settings.frontendUrl ?? publicUrl()),
-    checkHost: (request) => check(request),
+    /** Base of the links to pages, such as the one in a password-reset mail. */
+    frontendUrl: (): string => trimmed(settings.frontendUrl ?? publicUrl()),
+    /** Returns whether the host and origin of a request are allowed. */
+    checkHost: (request: IncomingMessage): HostRefusal | undefined => check(request),
   };
 }
 

@@ -19,12 +19,7 @@ interface Budget {
 }
 
 /** Bounds the memory of request bodies that are read whole: one budget for anonymous callers and one for signed-in ones. */
-export interface BodyBudgets {
-  /** @param address the key of the address that the request comes from */
-  anonymous(address: string): BodyMemory;
-  /** @param account the key of the signed-in caller */
-  signedIn(account: string): BodyMemory;
-}
+export type BodyBudgets = ReturnType<typeof createBodyBudgets>;
 
 const MIB = 1024 * 1024;
 
@@ -42,9 +37,11 @@ const FREE_BYTES = 16 * 1024;
 const RETRY_AFTER_SECONDS = 5;
 
 /** @param largestBody the largest body that any operation takes, in bytes: a caller's share is never smaller */
-export function createBodyBudgets(largestBody: number): BodyBudgets {
+export function createBodyBudgets(largestBody: number) {
   return {
+    /** @param address the key of the address that the request comes from */
     anonymous: createBudget(ANONYMOUS, largestBody),
+    /** @param account the key of the signed-in caller */
     signedIn: createBudget(SIGNED_IN, largestBody),
   };
 }

@@ -30,28 +30,7 @@ export interface LimitOutcome {
 }
 
 /** Counts hits by key. */
-export interface Limiter {
-  /** False when everything passes uncounted. */
-  readonly counts: boolean;
-  /** Counts one hit of `key` and returns whether it is within the rule. A key belongs to one rule. */
-  consume(key: string, rule: LimitRule): Promise<LimitOutcome>;
-  /**
-   * Counts one hit of every key if all are within their rules; otherwise counts no hit. Keys must come in an order
-   * that all callers share, so that transactions do not deadlock. Returns the outcome of the key that has the fewest
-   * hits left.
-   */
-  consumeAll(
-    hits: readonly { readonly key: string; readonly rule: LimitRule }[],
-  ): Promise<LimitOutcome>;
-  /** Uncounts one hit of each key. */
-  refund(keys: readonly string[]): Promise<void>;
-  /** Deletes the hits of `key`. */
-  reset(key: string): Promise<void>;
-  /** Deletes ended windows and returns how many. For a schedule. */
-  prune(): Promise<number>;
-  /** The key of an address: an IPv6 network counts as one caller. */
-  addressKey(address: string): string;
-}
+export type Limiter = ReturnType<typeof createLimiter>;
 
 export interface LimiterOptions {
   readonly db: Database;
@@ -69,10 +48,12 @@ export interface LimiterOptions {
  * Not a rate-limiter library: those have their own clocks, so their windows could be tested only with sleeps, and a store
  * of our own would replace all of their code but the arithmetic below.
  */
-export function createLimiter({ db, clock, enabled = true }: LimiterOptions): Limiter {
+export function createLimiter({ db, clock, enabled = true }: LimiterOptions) {
   return {
+    /** False when everything passes uncounted. */
     counts: enabled,
-    async consume(key, { max, seconds }) {
+    /** Counts one hit of `key` and returns whether it is within the rule. A key belongs to one rule. */
+    async consume(key: string, { max, seconds }: LimitRule): Promise<LimitOutcome> {
       if (!enabled) {
         return { allowed: true, remaining: max, resetSeconds: seconds };
       }
@@ -86,7 +67,14 @@ export function createLimiter({ db, clock, enabled = true }: LimiterOptions): Li
       const counted = await countHit(db, name, now, windowMs);
       return toOutcome(max, counted.points, secondsLeft(counted, now));
     },
-    async consumeAll(hits) {
+    /**
+     * Counts one hit of every key if all are within their rules; otherwise counts no hit. Keys must come in an order
+     * that all callers share, so that transactions do not deadlock. Returns the outcome of the key that has the fewest
+     * hits left.
+     */
+    async consumeAll(
+      hits: readonly { readonly key: string; readonly rule: LimitRule }[],
+    ): Promise<LimitOutcome> {
       const rules = hits.map(({ key, rule }) => ({ name: toStoredKey(key), ...rule }));
       const unlimited = rules.map(({ max, seconds }) => toOutcome(max, 0, seconds));
       if (!enabled) return fewestLeft(unlimited);
@@ -117,14 +105,18 @@ export function createLimiter({ db, clock, enabled = true }: LimiterOptions): Li
         throw error;
       }
     },
-    async refund(keys) {
+    /** Uncounts one hit of each key. */
+    async refund(keys: readonly string[]): Promise<void> {
       if (enabled)
         await db.transaction(async (tx) => {
           for (const key of keys) await uncountHit(tx, toStoredKey(key));
         });
     },
-    reset: (key) => deleteRateWindow(db, toStoredKey(key)),
-    prune: () => deleteEndedWindows(db, clock()),
+    /** Deletes the hits of `key`. */
+    reset: (key: string): Promise<void> => deleteRateWindow(db, toStoredKey(key)),
+    /** Deletes ended windows and returns how many. For a schedule. */
+    prune: (): Promise<number> => deleteEndedWindows(db, clock()),
+    /** The key of an address: an IPv6 network counts as one caller. */
     addressKey: limitAddress,
   };
 }

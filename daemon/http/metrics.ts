@@ -1,13 +1,7 @@
 import { collectDefaultMetrics, Gauge, register, Registry } from "prom-client";
 
 /** Metrics of the transport in the text format of Prometheus. */
-export interface Metrics {
-  observe(observation: { route: string; method: string; status: number; seconds: number }): void;
-  requestStarted(): void;
-  requestEnded(): void;
-  /** The content type and text of `/metrics`. */
-  render(): Promise<{ contentType: string; text: string }>;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 /** Upper bounds of the histogram's buckets, in seconds. */
 const BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10] as const;
@@ -25,7 +19,7 @@ interface RouteFigures {
  * Creates the metrics of one daemon, with a registry of its own: tests run several daemons in one process. `jobsStalledMs`
  * is as in `JobQueue.stalledMs`.
  */
-export function createMetrics(version: string, jobsStalledMs: () => number): Metrics {
+export function createMetrics(version: string, jobsStalledMs: () => number) {
   const registry = new Registry();
   collectProcessMetrics();
   const registers = [registry];
@@ -63,7 +57,17 @@ export function createMetrics(version: string, jobsStalledMs: () => number): Met
     return figures;
   };
   return {
-    observe({ route, method, status, seconds }) {
+    observe({
+      route,
+      method,
+      status,
+      seconds,
+    }: {
+      route: string;
+      method: string;
+      status: number;
+      seconds: number;
+    }): void {
       const figures = figuresOf(route);
       let answers = figures.answers.get(method);
       if (answers === undefined) figures.answers.set(method, (answers = new Map()));
@@ -73,13 +77,14 @@ export function createMetrics(version: string, jobsStalledMs: () => number): Met
       const index = bucket === -1 ? BUCKETS.length : bucket;
       figures.counts[index] = (figures.counts[index] ?? 0) + 1;
     },
-    requestStarted: () => {
+    requestStarted: (): void => {
       running += 1;
     },
-    requestEnded: () => {
+    requestEnded: (): void => {
       running -= 1;
     },
-    render: async () => ({
+    /** The content type and text of `/metrics`. */
+    render: async (): Promise<{ contentType: string; text: string }> => ({
       contentType: registry.contentType,
       text: [
         await register.metrics(),

@@ -8,19 +8,6 @@ import { readFileParts } from "./file-parts.ts";
 import { giveUpFile, readMultipart } from "./multipart.ts";
 import { cutStalledBody } from "./request-body.ts";
 
-/** Decodes and validates path, query and body of requests. Every function refuses with the API's own validation error. */
-export interface InputReader {
-  params(declared: Endpoint, raw: Readonly<Record<string, string>>): unknown;
-  query(declared: Endpoint, request: ServerRequest, readBody: ReadBody): Promise<unknown>;
-  body(
-    declared: Endpoint,
-    request: ServerRequest,
-    message: IncomingMessage,
-    readBody: ReadBody,
-    form: FormBounds,
-  ): Promise<unknown>;
-}
-
 /** Limits of a form besides the limit of all uploads. */
 export interface FormBounds {
   readonly limit: FormLimit | undefined;
@@ -34,11 +21,14 @@ export interface InputOptions {
   readonly temporaryDirectory: string;
 }
 
-/** Creates the reader of one API. */
+/**
+ * Creates the reader of one API. Decodes and validates path, query and body of requests. Every function refuses with
+ * the API's own validation error.
+ */
 export function createInputReader(
   api: Pick<Api<unknown>, "decodeBody" | "readQuery" | "toValidationError">,
   options: InputOptions,
-): InputReader {
+) {
   function parse<S extends z.ZodType>(
     declared: Endpoint,
     schema: S,
@@ -82,14 +72,20 @@ export function createInputReader(
   }
 
   return {
-    params: (declared, raw) =>
+    params: (declared: Endpoint, raw: Readonly<Record<string, string>>): unknown =>
       declared.params && parse(declared, declared.params, decodeParams(raw), "path"),
-    async query(declared, request, readBody) {
+    async query(declared: Endpoint, request: ServerRequest, readBody: ReadBody): Promise<unknown> {
       if (declared.query === undefined) return undefined;
       const values = (await api.readQuery?.(declared, request, readBody)) ?? request.query;
       return parse(declared, declared.query, toQueryObject(values), "query");
     },
-    async body(declared, request, message, readBody, form) {
+    async body(
+      declared: Endpoint,
+      request: ServerRequest,
+      message: IncomingMessage,
+      readBody: ReadBody,
+      form: FormBounds,
+    ): Promise<unknown> {
       const spec = declared.body;
       if (spec === undefined) return undefined;
       if (!("kind" in spec))

@@ -1,18 +1,3 @@
-/**
- * A bounded, fair queue. It serves callers round robin. When it is full, a caller with few waiting items displaces
- * the newest items of the caller with the most.
- */
-export interface FairQueue<T> {
-  /** Returns how many of the waiting callers `mayStart` accepts. */
-  countCallers(mayStart: (caller: string) => boolean): number;
-  /** Appends an item of a caller; a refused one changes nothing. */
-  push(entry: FairQueueEntry<T>): PushOutcome<T>;
-  /** Removes the oldest item of the next caller that `mayStart` accepts; undefined without such an item. */
-  shift(mayStart: (caller: string) => boolean): FairQueueEntry<T> | undefined;
-  /** Removes all items. */
-  clear(): FairQueueEntry<T>[];
-}
-
 export type PushOutcome<T> =
   /** `displaced` items of other callers were removed to make room. */
   | { readonly kind: "queued"; readonly displaced: readonly FairQueueEntry<T>[] }
@@ -38,14 +23,15 @@ export interface FairQueueBounds {
 type Measure = "length" | "size";
 
 /**
- * Creates an empty queue. `push` and `shift` take time in proportion to the number of waiting callers.
+ * Creates a bounded, fair queue. `push` and `shift` take time in proportion to the number of waiting callers. It serves callers round robin. When it is full, a caller with few waiting items displaces the newest items of
+ * the caller with the most.
  * @param groupOf returns the group of a caller. A full queue is shared between groups first, because one client can
  * have very many caller names. By default each caller is its own group.
  */
 export function createFairQueue<T>(
   bounds: FairQueueBounds,
   groupOf: (caller: string) => string = (caller) => caller,
-): FairQueue<T> {
+) {
   // A Map keeps the order of insertion: a caller that was served is inserted again behind the others.
   let waiting = new Map<string, FairQueueEntry<T>[]>();
   let length = 0;
@@ -97,8 +83,11 @@ export function createFairQueue<T>(
   };
 
   return {
-    countCallers: (mayStart) => [...waiting.keys()].filter(mayStart).length,
-    push(entry) {
+    /** Returns how many of the waiting callers `mayStart` accepts. */
+    countCallers: (mayStart: (caller: string) => boolean): number =>
+      [...waiting.keys()].filter(mayStart).length,
+    /** Appends an item of a caller; a refused one changes nothing. */
+    push(entry: FairQueueEntry<T>): PushOutcome<T> {
       if ((waiting.get(entry.caller)?.length ?? 0) >= bounds.lengthPerCallerMax)
         return { kind: "full" };
       if (exceeded(entry) === undefined) {
@@ -123,7 +112,8 @@ export function createFairQueue<T>(
       append(entry);
       return { kind: "queued", displaced };
     },
-    shift(mayStart) {
+    /** Removes the oldest item of the next caller that `mayStart` accepts; undefined without such an item. */
+    shift(mayStart: (caller: string) => boolean): FairQueueEntry<T> | undefined {
       for (const [caller, own] of waiting) {
         if (!mayStart(caller)) continue;
         const entry = own.shift();
@@ -136,7 +126,8 @@ export function createFairQueue<T>(
       }
       return undefined;
     },
-    clear() {
+    /** Removes all items. */
+    clear(): FairQueueEntry<T>[] {
       const entries = [...waiting.values()].flat();
       waiting.clear();
       length = 0;

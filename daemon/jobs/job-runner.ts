@@ -17,20 +17,6 @@ import {
   RetryLaterError,
 } from "./job-kind.ts";
 
-/** Runs claimed jobs and records how they end. Leaves a job alone when another process has claimed it meanwhile. */
-export interface JobRunner {
-  /**
-   * Runs a job. Deletes it on success; otherwise schedules a retry or dead-letters it. An attempt that fails because of
-   * `stopped` is released and does not count. An attempt that ignores the end of its time has failed a minute later, so
-   * that its slot is free for other jobs.
-   */
-  attempt(kind: RegisteredKind, job: JobRecord, stopped: AbortSignal): Promise<void>;
-  /** Releases a job as if it had never been claimed. */
-  release(job: JobRecord): Promise<void>;
-  /** Reclaims a job whose process died. That counts as an attempt; after the last one the job is dead-lettered. */
-  reclaim(claim: LapsedClaim, kind: RegisteredKind | undefined): Promise<void>;
-}
-
 export interface JobRunnerOptions {
   readonly db: Database;
   /** Epoch milliseconds. */
@@ -48,7 +34,8 @@ const ERROR_CHARACTERS_MAX = 500;
 /** How many times in a row the work of a schedule is repeated at once after the process died. */
 const INTERRUPTIONS_MAX = 3;
 
-export function createJobRunner(options: JobRunnerOptions): JobRunner {
+/** Runs claimed jobs and records how they end. Leaves a job alone when another process has claimed it meanwhile. */
+export function createJobRunner(options: JobRunnerOptions) {
   const { db, clock, random, log, owner, abandonMs = 60_000 } = options;
   const claimOf = ({ id, attempts }: JobRecord) => ({ id, owner, attempts });
 
@@ -92,9 +79,15 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
   }
 
   return {
+    /** Releases a job as if it had never been claimed. */
     release,
 
-    async attempt(kind, job, stopped) {
+    /**
+     * Runs a job. Deletes it on success; otherwise schedules a retry or dead-letters it. An attempt that fails because of
+     * `stopped` is released and does not count. An attempt that ignores the end of its time has failed a minute later, so
+     * that its slot is free for other jobs.
+     */
+    async attempt(kind: RegisteredKind, job: JobRecord, stopped: AbortSignal): Promise<void> {
       const signal = AbortSignal.any([stopped, AbortSignal.timeout(kind.timeoutMs)]);
       const context = { id: job.id, attempt: job.attempts, signal };
       try {
@@ -109,7 +102,8 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
       await deleteClaimed(db, claimOf(job));
     },
 
-    async reclaim(claim, kind) {
+    /** Reclaims a job whose process died. That counts as an attempt; after the last one the job is dead-lettered. */
+    async reclaim(claim: LapsedClaim, kind: RegisteredKind | undefined): Promise<void> {
       const error = "the process ended while the job was running";
       await db.transaction(async (tx) => {
         if (claim.attempts < (kind?.attemptsMax ?? kindDefaults.attemptsMax))

@@ -65,32 +65,7 @@ type RecordChange = (tx: Transaction, job: JobRecord) => Promise<void>;
 export type JobChange = "changed" | "running" | "missing";
 
 /** Stores jobs as rows and runs those whose kinds are registered. */
-export interface JobQueue {
-  readonly enqueue: Enqueue;
-  /** Registers a kind, before `start`. Jobs of an unknown kind wait until a process registers it. */
-  register(kind: JobKind): void;
-  /** Starts running jobs, beginning with those that a crash interrupted. */
-  start(): Promise<void>;
-  /** Makes a waiting or dead job due now. `record` writes records of the change in its transaction. */
-  retry(id: number, record: RecordChange): Promise<JobChange | "superseded">;
-  /** Deletes a waiting or dead job; its kind records that the work will not be done. */
-  cancel(id: number, record: RecordChange): Promise<JobChange>;
-  /**
-   * Runs all due jobs, and those that they enqueue, until no job is due; returns the number of runs. For tests and
-   * one-off commands, on a queue that was not started.
-   */
-  runDue(): Promise<number>;
-  /**
-   * Returns the milliseconds since this process last looked for due jobs with success; 0 while it is not started. It looks
-   * once a second or more often, so a large number means that no job can start.
-   */
-  stalledMs(): number;
-  /**
-   * Stops claiming, aborts the signals of running jobs and waits for them at most `graceMs`. Jobs that still run are
-   * released and run after the next start.
-   */
-  stop(graceMs: number): Promise<void>;
-}
+export type JobQueue = ReturnType<typeof createJobQueue>;
 
 /** Maximum length of a payload in characters of JSON: bytes belong in files. */
 export const PAYLOAD_CHARACTERS_MAX = 262_144;
@@ -106,7 +81,7 @@ interface Running {
  * Creates the persistent queue. A job runs at least once: when a process dies during a job, its lease expires and the job
  * is retried. That counts as an attempt, so a job that kills its process is dead-lettered at last.
  */
-export function createJobQueue(options: JobQueueOptions): JobQueue {
+export function createJobQueue(options: JobQueueOptions) {
   const { db, clock, log, owner, alone, pollMs = 1_000, leaseMs = 60_000 } = options;
   const runner = createJobRunner(options);
   const kinds = new Map<string, RegisteredKind>();
@@ -303,7 +278,8 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
 
   return {
     enqueue,
-    register(kind) {
+    /** Registers a kind, before `start`. Jobs of an unknown kind wait until a process registers it. */
+    register(kind: JobKind): void {
       if (kinds.has(kind.kind)) {
         throw new Error(`two kinds of job are called ${kind.kind}`);
       }
@@ -318,14 +294,20 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
           : { onAbandoned: (tx, payload) => onAbandoned.call(kind, tx, payload) }),
       });
     },
-    async start() {
+    /** Starts running jobs, beginning with those that a crash interrupted. */
+    async start(): Promise<void> {
       await recover(alone ? Number.MAX_SAFE_INTEGER : clock());
       state = "started";
       lookedAt = clock();
       wake();
     },
-    stalledMs: () => (state === "started" ? Math.max(0, clock() - lookedAt) : 0),
-    async retry(id, record) {
+    /**
+     * Returns the milliseconds since this process last looked for due jobs with success; 0 while it is not started. It looks
+     * once a second or more often, so a large number means that no job can start.
+     */
+    stalledMs: (): number => (state === "started" ? Math.max(0, clock() - lookedAt) : 0),
+    /** Makes a waiting or dead job due now. `record` writes records of the change in its transaction. */
+    async retry(id: number, record: RecordChange): Promise<JobChange | "superseded"> {
       try {
         const change = await db.transaction(async (tx) => {
           const job = await findJob(tx, id);
@@ -341,7 +323,8 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
         return "superseded";
       }
     },
-    cancel: (id, record) =>
+    /** Deletes a waiting or dead job; its kind records that the work will not be done. */
+    cancel: (id: number, record: RecordChange): Promise<JobChange> =>
       db.transaction(async (tx) => {
         const job = await findJob(tx, id);
         if (job === undefined) return "missing";
@@ -350,7 +333,11 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
         await record(tx, job);
         return "changed";
       }),
-    async runDue() {
+    /**
+     * Runs all due jobs, and those that they enqueue, until no job is due; returns the number of runs. For tests and
+     * one-off commands, on a queue that was not started.
+     */
+    async runDue(): Promise<number> {
       let ran = 0;
       await recover(clock());
       for (;;) {
@@ -363,7 +350,11 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
         await Promise.all(batch.map(({ ended }) => ended));
       }
     },
-    async stop(graceMs) {
+    /**
+     * Stops claiming, aborts the signals of running jobs and waits for them at most `graceMs`. Jobs that still run are
+     * released and run after the next start.
+     */
+    async stop(graceMs: number): Promise<void> {
       state = "stopping";
       clearTimeout(timer);
       await looking;

@@ -21,25 +21,14 @@ export function everyMs(ms: number): (after: number) => number {
   return (after) => after + ms;
 }
 
-/** Runs schedules as jobs of the queue. */
-export interface Schedules {
-  /** Enqueues the next job of each schedule, after `queue.start`. */
-  start(): Promise<void>;
-  /**
-   * Runs a schedule at once, in addition to its times. False when no schedule has the name. Calls `meanwhile` before the run
-   * can begin, and awaits its result.
-   */
-  runNow(name: string, meanwhile?: () => Promise<void>): Promise<boolean>;
-}
-
 /**
  * Creates schedules as jobs of the queue: several missed times cause one run, runs never overlap, and one of several
- * daemons on one database runs each. Registers a kind `schedule.<name>` for each.
+ * daemons on one database runs each. Registers a kind `schedule.<name>` for each. Runs schedules as jobs of the queue.
  */
 export function createSchedules(
   { queue, db, clock }: { queue: JobQueue; db: Database; clock: () => number },
   schedules: readonly Schedule[],
-): Schedules {
+) {
   const enqueue = async (schedule: Schedule, runAt: number): Promise<void> => {
     const job = { kind: toScheduleKind(schedule.name), payload: null, key: schedule.name, runAt };
     await db.transaction((tx) => queue.enqueue(tx, job));
@@ -59,12 +48,17 @@ export function createSchedules(
     });
   }
   return {
-    async start() {
+    /** Enqueues the next job of each schedule, after `queue.start`. */
+    async start(): Promise<void> {
       for (const schedule of schedules) {
         await enqueue(schedule, schedule.atStart === true ? clock() : schedule.next(clock()));
       }
     },
-    async runNow(name, meanwhile) {
+    /**
+     * Runs a schedule at once, in addition to its times. False when no schedule has the name. Calls `meanwhile` before the run
+     * can begin, and awaits its result.
+     */
+    async runNow(name: string, meanwhile?: () => Promise<void>): Promise<boolean> {
       const schedule = schedules.find((candidate) => candidate.name === name);
       if (schedule === undefined) {
         return false;

@@ -17,10 +17,7 @@ export interface Listener {
 }
 
 /** Checks addresses; see `createAddressCheck`. */
-export interface AddressCheck {
-  /** Returns the reason why connections to an address are forbidden, without the address; undefined when they are allowed. */
-  refusal(address: string, port: number): string | undefined;
-}
+export type AddressCheck = ReturnType<typeof createAddressCheck>;
 
 /** The classification of an address. */
 type Kind = "public" | "private" | "loopback" | "forbidden";
@@ -59,9 +56,10 @@ export function createAddressCheck({
   readonly policy: AddressPolicy;
   readonly own: () => readonly Listener[];
   readonly machine: () => readonly string[];
-}): AddressCheck {
+}) {
   return {
-    refusal(text, port) {
+    /** Returns the reason why connections to an address are forbidden, without the address; undefined when they are allowed. */
+    refusal(text: string, port: number): string | undefined {
       if (policy === "open") return undefined;
       const address = parse(text);
       if (address === undefined) return "it is not an address";

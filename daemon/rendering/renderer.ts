@@ -24,13 +24,8 @@ import { createEngine } from "./markdown/engine.ts";
 import { renderFrontMatter, splitFrontMatter } from "./markdown/front-matter.ts";
 import { createHighlighting } from "./markdown/highlight.ts";
 
-export interface Renderer {
-  /** Renders a text of any format as safe HTML. Deterministic; throws only for bugs. */
-  render(input: RenderInput): Promise<Rendered>;
-}
-
 /** Creates a renderer. Use it in a worker thread, with bounded time and memory. */
-export function createRenderer({ secret, decorates }: RendererOptions): Renderer {
+export function createRenderer({ secret, decorates }: RendererOptions) {
   const protectedClass = (names: string) => `data-attr-class="${secret}${names}"`;
   const plainClass = (names: string) => `class="${names}"`;
   const engines: Record<"soft" | "hard", MarkdownIt> = {
@@ -118,7 +113,8 @@ export function createRenderer({ secret, decorates }: RendererOptions): Renderer
   };
 
   return {
-    async render(input) {
+    /** Renders a text of any format as safe HTML. Deterministic; throws only for bugs. */
+    async render(input: RenderInput): Promise<Rendered> {
       const format = input.mode === "file" ? toFormat(input.filePath) : "markdown";
       if (format === undefined) return { kind: "unsupported" };
       try {

@@ -39,16 +39,7 @@ export interface RenderRequest {
 export type RenderOutcome = Rendered | { readonly kind: "unknown_mode"; readonly mode: string };
 
 /** Renders untrusted text as HTML that is safe to show. */
-export interface Rendering {
-  /**
-   * Renders a text in a worker thread, or returns it from the cache. Returns `over_limit` for a text that exceeds a
-   * limit, including processor time and memory. Throws `unavailable` with `Retry-After` when the queue is full or no
-   * thread can start.
-   */
-  render(request: RenderRequest): Promise<RenderOutcome>;
-  /** Terminates the worker threads. */
-  close(): Promise<void>;
-}
+export type Rendering = ReturnType<typeof createRendering>;
 
 export interface RenderingDeps {
   readonly threads: ThreadPool<RenderInput, Rendered>;
@@ -117,7 +108,7 @@ export function createRenderingThreads(
 }
 
 /** Creates the service. No untrusted text is parsed on the calling thread. */
-export function createRendering(deps: RenderingDeps): Rendering {
+export function createRendering(deps: RenderingDeps) {
   const cache = createLruCache<string>({
     valueLengthMax: CACHED_HTML_LENGTH_MAX,
     lengthMax: CACHE_LENGTH_MAX,
@@ -137,7 +128,12 @@ export function createRendering(deps: RenderingDeps): Rendering {
   };
 
   return {
-    async render(request) {
+    /**
+     * Renders a text in a worker thread, or returns it from the cache. Returns `over_limit` for a text that exceeds a
+     * limit, including processor time and memory. Throws `unavailable` with `Retry-After` when the queue is full or no
+     * thread can start.
+     */
+    async render(request: RenderRequest): Promise<RenderOutcome> {
       const mode = toMode(request.mode, request.isWiki);
       if (mode === undefined) return { kind: "unknown_mode", mode: request.mode };
       if (request.text === "" && mode !== "file") return { kind: "rendered", html: "" };
@@ -155,7 +151,8 @@ export function createRendering(deps: RenderingDeps): Rendering {
         cache.set(key, rendered.html, rendered.html.length);
       return rendered;
     },
-    close: () => deps.threads.close(),
+    /** Terminates the worker threads. */
+    close: (): Promise<void> => deps.threads.close(),
   };
 }
 

@@ -2,12 +2,7 @@
 export type SecretRange = readonly [start: number, end: number];
 
 /** Finds secrets in texts. */
-export interface SecretIndex {
-  /** Returns the parts of a text that belong to secrets, in no order. */
-  find(text: string): SecretRange[];
-  /** Returns how many characters at the end of a text may be the beginning of a secret; 0 for fewer than the minimum. */
-  measureBegun(text: string): number;
-}
+export type SecretIndex = ReturnType<typeof createSecretIndex>;
 
 /**
  * Secrets from this length on are found by pieces of it, so a part of a secret is found as well. Memory is in proportion
@@ -36,7 +31,7 @@ interface Pieces {
  * each length of pieces, and does not depend on the number of forms.
  * @param multiplier of the hash, odd and unpredictable to those who choose the forms
  */
-export function createSecretIndex(forms: readonly string[], multiplier: number): SecretIndex {
+export function createSecretIndex(forms: readonly string[], multiplier: number) {
   const tables = collectPieces(forms).map(([length, pieces]) =>
     toTable(length, pieces, forms, multiplier),
   );
@@ -44,9 +39,12 @@ export function createSecretIndex(forms: readonly string[], multiplier: number):
     (forms[pieces.forms[piece] ?? 0] ?? "").charCodeAt((pieces.positions[piece] ?? 0) + at);
 
   return {
-    find: (text) => tables.flatMap((pieces) => search(pieces, text, forms, multiplier)),
+    /** Returns the parts of a text that belong to secrets, in no order. */
+    find: (text: string): SecretRange[] =>
+      tables.flatMap((pieces) => search(pieces, text, forms, multiplier)),
 
-    measureBegun(text) {
+    /** Returns how many characters at the end of a text may be the beginning of a secret; 0 for fewer than the minimum. */
+    measureBegun(text: string): number {
       const tail = text.slice(-(PIECE_CHARACTERS - 1));
       /** Lengths of the ends of the text that begin with a character, the longest first. */
       const ends = new Map<number, number[]>();

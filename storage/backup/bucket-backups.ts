@@ -25,30 +25,7 @@ export interface BucketBackup {
   readonly home: string | undefined;
 }
 
-/**
- * The backups in a folder of a bucket. An object appears when its upload is complete, so an interrupted upload is never
- * listed. Functions throw `StorageError`, whose `cause` is the `Refused` where the server refused something.
- */
-export interface BucketBackups {
-  /** Lists the newest 10,000 backups, oldest first. */
-  list(): Promise<readonly BucketBackup[]>;
-  /**
-   * Uploads the output of `produce` as a new backup named after the current time; `bytes` estimates its size. Aborts
-   * the upload when `produce` fails, and first aborts those that a crash left behind more than two days ago.
-   * @throws StorageError `conflict` when a backup of the same second exists
-   */
-  put<Result>(
-    backup: { readonly now: number; readonly home: string | undefined; readonly bytes: number },
-    produce: (write: (chunk: Uint8Array) => Promise<void>) => Promise<Result>,
-  ): Promise<{ readonly name: string; readonly result: Result }>;
-  /** Opens a backup. The stream is resumed when the connection breaks, and ends with `StorageError` `busy` when that fails. */
-  open(backup: BucketBackup): Promise<Readable>;
-  /**
-   * Deletes the oldest scheduled backups of a home beyond `count`, and returns how many. Keeps an object whose first
-   * bytes are not those of the backup in its name.
-   */
-  prune(home: string, count: number): Promise<number>;
-}
+export type BucketBackups = ReturnType<typeof createBucketBackups>;
 
 export interface BucketBackupsDeps {
   readonly address: BucketAddress;
@@ -80,7 +57,11 @@ const MEBIBYTE = 1024 * 1024;
 /** Interruptions of a download that are resumed, and one more for each GiB. */
 const RESUMES_MIN = 3;
 
-export function createBucketBackups(deps: BucketBackupsDeps): BucketBackups {
+/**
+ * The backups in a folder of a bucket. An object appears when its upload is complete, so an interrupted upload is never
+ * listed. Functions throw `StorageError`, whose `cause` is the `Refused` where the server refused something.
+ */
+export function createBucketBackups(deps: BucketBackupsDeps) {
   const { root, limits, signal, clock } = deps;
   const client = createBucketClient(deps.address, { guarded: deps.dispatcher, clock });
   const bucket: Bucket = { client, root, limits, retries: deps.retries, signal };
@@ -113,9 +94,22 @@ export function createBucketBackups(deps: BucketBackupsDeps): BucketBackups {
   }
 
   return {
+    /** Lists the newest 10,000 backups, oldest first. */
     list,
 
-    async put({ now, home, bytes }, produce) {
+    /**
+     * Uploads the output of `produce` as a new backup named after the current time; `bytes` estimates its size. Aborts
+     * the upload when `produce` fails, and first aborts those that a crash left behind more than two days ago.
+     * @throws StorageError `conflict` when a backup of the same second exists
+     */
+    async put<Result>(
+      {
+        now,
+        home,
+        bytes,
+      }: { readonly now: number; readonly home: string | undefined; readonly bytes: number },
+      produce: (write: (chunk: Uint8Array) => Promise<void>) => Promise<Result>,
+    ): Promise<{ readonly name: string; readonly result: Result }> {
       const name = `${PREFIX}${copyTime(now)}${home === undefined ? "" : `-${home}`}.tar`;
       if ((await list()).some((backup) => backup.name === name))
         throw new StorageError("conflict", `the bucket has a backup ${name} of the same second`);
@@ -131,7 +125,8 @@ export function createBucketBackups(deps: BucketBackupsDeps): BucketBackups {
       }
     },
 
-    async open({ name, bytes }) {
+    /** Opens a backup. The stream is resumed when the connection breaks, and ends with `StorageError` `busy` when that fails. */
+    async open({ name, bytes }: BucketBackup): Promise<Readable> {
       const key = root + name;
       const span = { start: 0, end: bytes - 1 };
       const openFrom = (start: number) =>
@@ -142,7 +137,11 @@ export function createBucketBackups(deps: BucketBackupsDeps): BucketBackups {
       return withStorageErrors(resumable(first, span, openFrom, resumes));
     },
 
-    async prune(home, count) {
+    /**
+     * Deletes the oldest scheduled backups of a home beyond `count`, and returns how many. Keeps an object whose first
+     * bytes are not those of the backup in its name.
+     */
+    async prune(home: string, count: number): Promise<number> {
       const own = (await list()).filter((backup) => backup.home === home);
       const old = own.slice(0, Math.max(0, own.length - count));
       let deleted = 0;

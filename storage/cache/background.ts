@@ -1,15 +1,11 @@
-/** Tracks background work, so that shutdown can wait for it. */
-export interface Background {
-  /** Tracks a promise. A rejection is reported to `onError` with `task`, the name of the operation, and is not rethrown. */
-  add(work: Promise<unknown>, task: string): void;
-  /** Resolves when no tracked work is left, including work that was added in the meantime. */
-  idle(): Promise<void>;
-}
+export type Background = ReturnType<typeof createBackground>;
 
-export function createBackground(onError: (error: unknown, task: string) => void): Background {
+/** Tracks background work, so that shutdown can wait for it. */
+export function createBackground(onError: (error: unknown, task: string) => void) {
   const underWay = new Set<Promise<void>>();
   return {
-    add(work, task) {
+    /** Tracks a promise. A rejection is reported to `onError` with `task`, the name of the operation, and is not rethrown. */
+    add(work: Promise<unknown>, task: string): void {
       const done: Promise<void> = work
         .then(
           () => undefined,
@@ -19,7 +15,8 @@ export function createBackground(onError: (error: unknown, task: string) => void
       underWay.add(done);
     },
 
-    async idle() {
+    /** Resolves when no tracked work is left, including work that was added in the meantime. */
+    async idle(): Promise<void> {
       while (underWay.size > 0) await Promise.all(underWay);
     },
   };

@@ -15,26 +15,7 @@ import type { AccountId, ConnectionId } from "../tables/vault/ids.ts";
  * error; it never serves a damaged file. Concurrent misses share one fetch, and all readers get its bytes as they arrive; a
  * reader that disconnects does not end the fetch for the others. A crash at any point leaves nothing that is served wrongly.
  */
-export interface ByteCache {
-  /** Returns the bytes, cached or fetched. Fails only as `request.fetch` fails, never because of the cache's own disk. */
-  open<Meta, Failure extends { readonly kind: string }>(
-    request: CacheRequest<Meta, Failure>,
-  ): Promise<CacheOutcome<Meta, Failure>>;
-  /** Returns the bytes of a key if they are in memory as a whole. */
-  openFromMemory(key: string): CachedBytes | undefined;
-  /** Evicts entries of a user until the rest fits a lowered limit. Skips entries that are being read. */
-  fit(userId: AccountId): Promise<void>;
-  /** Returns the keys of a connection's entries. Pass them to `forget` once its rows are deleted. */
-  keysOf(connectionId: ConnectionId): Promise<readonly string[]>;
-  /** Removes the files of entries whose rows are deleted. */
-  forget(keys: readonly string[]): Promise<void>;
-  /** Reconciles index and files: removes files without a row and rows without a file. Call it after start. */
-  reconcile(): Promise<void>;
-  /** Resolves when no background write is left. */
-  idle(): Promise<void>;
-  /** Flushes the usage times and aborts the running transfers. */
-  close(): Promise<void>;
-}
+export type ByteCache = Awaited<ReturnType<typeof createByteCache>>;
 
 export interface ByteCacheOptions {
   readonly db: Database;
@@ -52,7 +33,7 @@ export interface ByteCacheOptions {
 }
 
 /** Opens a cache on its folder. Call `reconcile` once the cache is in use. */
-export async function createByteCache(options: ByteCacheOptions): Promise<ByteCache> {
+export async function createByteCache(options: ByteCacheOptions) {
   const { db, clock, newId, limitOf, onError } = options;
   const files = await openCacheFiles(options.folder, newId);
   const memory = createMemoryCache(options.memoryBytes);
@@ -87,7 +68,10 @@ export async function createByteCache(options: ByteCacheOptions): Promise<ByteCa
   }
 
   return {
-    async open(request) {
+    /** Returns the bytes, cached or fetched. Fails only as `request.fetch` fails, never because of the cache's own disk. */
+    async open<Meta, Failure extends { readonly kind: string }>(
+      request: CacheRequest<Meta, Failure>,
+    ): Promise<CacheOutcome<Meta, Failure>> {
       const { key } = request;
       if (key !== undefined) {
         let before: number;
@@ -101,15 +85,23 @@ export async function createByteCache(options: ByteCacheOptions): Promise<ByteCa
       return transfers.share(request);
     },
 
-    openFromMemory: (key) => hits.lookUpInMemory(key),
-    fit: (userId) => index.fit(userId),
-    keysOf: (connectionId) => listCacheKeysOf(db, files.store, connectionId),
-    forget: (keys) => index.forget(keys),
-    reconcile: () => index.reconcile(() => !isClosed),
+    /** Returns the bytes of a key if they are in memory as a whole. */
+    openFromMemory: (key: string): CachedBytes | undefined => hits.lookUpInMemory(key),
+    /** Evicts entries of a user until the rest fits a lowered limit. Skips entries that are being read. */
+    fit: (userId: AccountId): Promise<void> => index.fit(userId),
+    /** Returns the keys of a connection's entries. Pass them to `forget` once its rows are deleted. */
+    keysOf: (connectionId: ConnectionId): Promise<readonly string[]> =>
+      listCacheKeysOf(db, files.store, connectionId),
+    /** Removes the files of entries whose rows are deleted. */
+    forget: (keys: readonly string[]): Promise<void> => index.forget(keys),
+    /** Reconciles index and files: removes files without a row and rows without a file. Call it after start. */
+    reconcile: (): Promise<void> => index.reconcile(() => !isClosed),
 
-    idle: () => transfers.idle(),
+    /** Resolves when no background write is left. */
+    idle: (): Promise<void> => transfers.idle(),
 
-    async close() {
+    /** Flushes the usage times and aborts the running transfers. */
+    async close(): Promise<void> {
       isClosed = true;
       await transfers.close();
       await index.flush();

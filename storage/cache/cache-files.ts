@@ -14,25 +14,12 @@ import { dirname, join } from "node:path";
 import { syncFolder } from "../sync.ts";
 
 /** The files of a cache: `<first two>/<next two>/<key>` below its folder, and `tmp/` for files that are being written. */
-export interface CacheFiles {
-  /** Identifies this folder in the index, which several machines may share. */
-  readonly store: string;
-  /** Opens a finished file without following links; undefined when it is missing or not a regular file. */
-  open(key: string): Promise<FileHandle | undefined>;
-  /** Opens a new temporary file for writing and reading. */
-  createTemporary(id: string): Promise<FileHandle>;
-  /** Moves a written and synced temporary file to its final name, durably. */
-  publish(id: string, key: string): Promise<void>;
-  removeTemporary(id: string): Promise<void>;
-  remove(key: string): Promise<void>;
-  /** Yields the keys of all finished files, folder by folder, and removes files that do not belong to a cache. */
-  keys(): AsyncIterable<string>;
-}
+export type CacheFiles = Awaited<ReturnType<typeof openCacheFiles>>;
 
 const KEY = /^[0-9a-f]{64}$/;
 
 /** Opens the folder of a cache and creates it if missing. Removes everything below `tmp/`, left by a process that died. */
-export async function openCacheFiles(folder: string, newId: () => string): Promise<CacheFiles> {
+export async function openCacheFiles(folder: string, newId: () => string) {
   const tmp = join(folder, "tmp");
   const storeIdPath = join(folder, "store-id");
   await rm(tmp, { recursive: true, force: true });
@@ -41,9 +28,11 @@ export async function openCacheFiles(folder: string, newId: () => string): Promi
   const pathOf = (key: string) => join(folder, key.slice(0, 2), key.slice(2, 4), key);
 
   return {
+    /** Identifies this folder in the index, which several machines may share. */
     store,
 
-    async open(key) {
+    /** Opens a finished file without following links; undefined when it is missing or not a regular file. */
+    async open(key: string): Promise<FileHandle | undefined> {
       const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
       let handle: FileHandle;
       try {
@@ -61,7 +50,8 @@ export async function openCacheFiles(folder: string, newId: () => string): Promi
       }
     },
 
-    async createTemporary(id) {
+    /** Opens a new temporary file for writing and reading. */
+    async createTemporary(id: string): Promise<FileHandle> {
       try {
         return await open(join(tmp, id), "wx+", 0o600);
       } catch (error) {
@@ -73,7 +63,8 @@ export async function openCacheFiles(folder: string, newId: () => string): Promi
       }
     },
 
-    async publish(id, key) {
+    /** Moves a written and synced temporary file to its final name, durably. */
+    async publish(id: string, key: string): Promise<void> {
       const path = pathOf(key);
       try {
         await rename(join(tmp, id), path);
@@ -85,10 +76,11 @@ export async function openCacheFiles(folder: string, newId: () => string): Promi
       await syncFolder(dirname(path));
     },
 
-    removeTemporary: (id) => removeFile(join(tmp, id)),
-    remove: (key) => removeFile(pathOf(key)),
+    removeTemporary: (id: string): Promise<void> => removeFile(join(tmp, id)),
+    remove: (key: string): Promise<void> => removeFile(pathOf(key)),
 
-    async *keys() {
+    /** Yields the keys of all finished files, folder by folder, and removes files that do not belong to a cache. */
+    async *keys(): AsyncIterable<string> {
       for (const first of await listFolders(folder))
         for (const second of await listFolders(join(folder, first)))
           for (const name of await readdir(join(folder, first, second))) {

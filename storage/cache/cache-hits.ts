@@ -21,15 +21,7 @@ export interface CachedBytes {
   release(): void;
 }
 
-/** Reads cached files. */
-export interface CacheHits {
-  /** Returns the bytes of a key. Drops an entry whose file differs from the written one, and returns undefined. */
-  lookUp(key: string): Promise<CachedBytes | undefined>;
-  /** Returns the bytes of a key if they are in memory as a whole. */
-  lookUpInMemory(key: string): CachedBytes | undefined;
-  /** Drops the cached state of a file. Call it for every file that is removed. */
-  forget(key: string): void;
-}
+export type CacheHits = ReturnType<typeof createCacheHits>;
 
 export interface CacheHitsOptions {
   readonly files: CacheFiles;
@@ -50,7 +42,8 @@ export const SMALL_BYTES = 256 * 1024;
 const CHECKED_FOR_MS = 24 * 3600 * 1000;
 const CHECKED_MAX = 10_000;
 
-export function createCacheHits(options: CacheHitsOptions): CacheHits {
+/** Reads cached files. */
+export function createCacheHits(options: CacheHitsOptions) {
   const { files, index, memory, clock } = options;
   const checked = new Map<string, { readonly fingerprint: string; readonly at: number }>();
   const checking = new Map<string, Promise<string>>();
@@ -128,9 +121,11 @@ export function createCacheHits(options: CacheHitsOptions): CacheHits {
   }
 
   return {
+    /** Returns the bytes of a key if they are in memory as a whole. */
     lookUpInMemory,
 
-    async lookUp(key) {
+    /** Returns the bytes of a key. Drops an entry whose file differs from the written one, and returns undefined. */
+    async lookUp(key: string): Promise<CachedBytes | undefined> {
       const hit = lookUpInMemory(key);
       if (hit !== undefined) return hit;
       const entry = await index.find(key);
@@ -146,7 +141,8 @@ export function createCacheHits(options: CacheHitsOptions): CacheHits {
       }
     },
 
-    forget(key) {
+    /** Drops the cached state of a file. Call it for every file that is removed. */
+    forget(key: string): void {
       checked.delete(key);
       memory.delete(key);
     },
@@ -194,15 +190,10 @@ export function toBufferBytes(buffer: Uint8Array): CachedBytes {
 }
 
 /** An LRU cache of buffers, bounded in bytes. */
-export interface MemoryCache {
-  get(key: string): Uint8Array | undefined;
-  put(key: string, bytes: Uint8Array): void;
-  delete(key: string): void;
-  readonly bytes: number;
-}
+export type MemoryCache = ReturnType<typeof createMemoryCache>;
 
 /** Creates a memory cache of at most `maxBytes`. It does not keep a buffer larger than that. */
-export function createMemoryCache(maxBytes: number): MemoryCache {
+export function createMemoryCache(maxBytes: number) {
   // A Map keeps insertion order: a used entry moves to the end.
   const buffers = new Map<string, Uint8Array>();
   let total = 0;
@@ -215,14 +206,14 @@ export function createMemoryCache(maxBytes: number): MemoryCache {
   }
 
   return {
-    get(key) {
+    get(key: string): Uint8Array | undefined {
       const buffer = buffers.get(key);
       if (buffer === undefined) return undefined;
       buffers.delete(key);
       buffers.set(key, buffer);
       return buffer;
     },
-    put(key, bytes) {
+    put(key: string, bytes: Uint8Array): void {
       remove(key);
       if (bytes.byteLength > maxBytes) return;
       buffers.set(key, bytes);

@@ -13,35 +13,7 @@ import {
 import type { CacheFiles } from "./cache-files.ts";
 import type { AccountId } from "../tables/vault/ids.ts";
 
-/**
- * The index of cached files: which exist, the users whose limits they count against, and which are being read. A file
- * without a row does not count.
- */
-export interface CacheIndex {
-  find(key: string): Promise<CacheEntry | undefined>;
-  /** Records a use in memory; the next flush writes it. */
-  touch(key: string): void;
-  /** Flushes the usage times. */
-  flush(): Promise<void>;
-  /** Pins an entry: it is not evicted until each `pin` has its `unpin`. */
-  pin(key: string): void;
-  unpin(key: string): void;
-  /**
-   * Publishes a written and synced temporary file, inserts its row, and evicts until the user's entries fit. Returns false, and
-   * leaves no file, when the user or the connection no longer exists.
-   */
-  publish(temporaryId: string, entry: NewCacheEntry): Promise<boolean>;
-  /** Evicts the least recently used entries of a user until the rest fits the limit. Pinned entries stay. */
-  fit(userId: AccountId): Promise<void>;
-  /** Removes entries whose files differ from the written ones. */
-  drop(keys: readonly string[]): Promise<void>;
-  /** Removes the files of entries whose rows are deleted. */
-  forget(keys: readonly string[]): Promise<void>;
-  /** Frees space on a full disk: removes the least recently used entries of all users, regardless of their limits. */
-  makeRoom(): Promise<void>;
-  /** Reconciles rows and files, until `mayContinue` returns false. */
-  reconcile(mayContinue: () => boolean): Promise<void>;
-}
+export type CacheIndex = ReturnType<typeof createCacheIndex>;
 
 /** A new entry counts as used when it was created. */
 export type NewCacheEntry = Omit<CacheEntry, "lastUsedAt">;
@@ -60,7 +32,11 @@ const TOUCHES_MAX = 1_000;
 const EVICT_AT_ONCE = 100;
 const COMPARE_AT_ONCE = 500;
 
-export function createCacheIndex(options: CacheIndexOptions): CacheIndex {
+/**
+ * The index of cached files: which exist, the users whose limits they count against, and which are being read. A file
+ * without a row does not count.
+ */
+export function createCacheIndex(options: CacheIndexOptions) {
   const { db, files, clock } = options;
   const pins = new Map<string, number>();
   const touches = new Map<string, number>();
@@ -174,19 +150,26 @@ export function createCacheIndex(options: CacheIndexOptions): CacheIndex {
   }
 
   return {
-    find: (key) => findCacheEntry(db, files.store, key),
+    find: (key: string): Promise<CacheEntry | undefined> => findCacheEntry(db, files.store, key),
 
-    touch(key) {
+    /** Records a use in memory; the next flush writes it. */
+    touch(key: string): void {
       touches.set(key, clock());
       if (touches.size % TOUCHES_MAX === 0)
         flush().catch((error: unknown) => options.onError(error, "noting what was used"));
     },
 
+    /** Flushes the usage times. */
     flush,
+    /** Pins an entry: it is not evicted until each `pin` has its `unpin`. */
     pin,
     unpin,
 
-    async publish(temporaryId, entry) {
+    /**
+     * Publishes a written and synced temporary file, inserts its row, and evicts until the user's entries fit. Returns false, and
+     * leaves no file, when the user or the connection no longer exists.
+     */
+    async publish(temporaryId: string, entry: NewCacheEntry): Promise<boolean> {
       pin(entry.key);
       try {
         await files.publish(temporaryId, entry.key);
@@ -203,11 +186,15 @@ export function createCacheIndex(options: CacheIndexOptions): CacheIndex {
       }
     },
 
-    fit: (userId) => fit(userId),
+    /** Evicts the least recently used entries of a user until the rest fits the limit. Pinned entries stay. */
+    fit: (userId: AccountId): Promise<void> => fit(userId),
+    /** Removes entries whose files differ from the written ones. */
     drop,
+    /** Removes the files of entries whose rows are deleted. */
     forget: removeFiles,
 
-    async makeRoom() {
+    /** Frees space on a full disk: removes the least recently used entries of all users, regardless of their limits. */
+    async makeRoom(): Promise<void> {
       const oldest = await listOldestCacheEntries(db, files.store, EVICT_AT_ONCE + pins.size);
       const keys = oldest.map((entry) => entry.key).filter((key) => !pins.has(key));
       // Files go first: on a full disk the database may fail to delete rows, and a row without a file is only a miss.
@@ -219,7 +206,8 @@ export function createCacheIndex(options: CacheIndexOptions): CacheIndex {
       }
     },
 
-    async reconcile(mayContinue) {
+    /** Reconciles rows and files, until `mayContinue` returns false. */
+    async reconcile(mayContinue: () => boolean): Promise<void> {
       await dropRowsWithoutFiles(mayContinue);
       await removeFilesWithoutRows(mayContinue);
     },

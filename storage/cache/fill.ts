@@ -23,19 +23,7 @@ export interface Fetched<Meta> {
 }
 
 /** A download into a temporary file, which any number of readers follow while it grows. */
-export interface Fill {
-  /** Whether all bytes have arrived. */
-  readonly isComplete: boolean;
-  readonly arrived: number;
-  /** Resolves with the number and the hash of the received bytes when all are in the file; rejects when the transfer fails. */
-  readonly finished: Promise<{ readonly size: number; readonly hash: string }>;
-  /** Streams the bytes of `span` as they arrive. Fails with the error of the transfer. */
-  read(span: Span | undefined): Readable;
-  /** Writes the same bytes to a stream, several pieces at once and without ending it; rejects when it closes early. */
-  send(span: Span | undefined, to: Writable): Promise<void>;
-  /** Aborts the transfer; the streams of its readers fail. */
-  abort(reason: Error): void;
-}
+export type Fill = ReturnType<typeof startFill>;
 
 /** Limits and collaborators of a transfer. */
 export interface FillHelp {
@@ -83,7 +71,7 @@ export function startFill(
   stream: Readable,
   size: number | undefined,
   help: FillHelp,
-): Fill {
+) {
   let arrived = 0;
   let written = 0;
   let isComplete = false;
@@ -283,16 +271,22 @@ export function startFill(
   }
 
   return {
+    /** Whether all bytes have arrived. */
     get isComplete() {
       return isComplete;
     },
     get arrived() {
       return arrived;
     },
+    /** Resolves with the number and the hash of the received bytes when all are in the file; rejects when the transfer fails. */
     finished,
-    read: (span) => Readable.from(pieces(span), { objectMode: false, highWaterMark: READ_BYTES }),
+    /** Streams the bytes of `span` as they arrive. Fails with the error of the transfer. */
+    read: (span: Span | undefined): Readable =>
+      Readable.from(pieces(span), { objectMode: false, highWaterMark: READ_BYTES }),
+    /** Writes the same bytes to a stream, several pieces at once and without ending it; rejects when it closes early. */
     send,
-    abort(reason) {
+    /** Aborts the transfer; the streams of its readers fail. */
+    abort(reason: Error): void {
       failure ??= reason;
       source.destroy(reason);
       wake();

@@ -7,17 +7,6 @@ import type { CacheIndex, NewCacheEntry } from "./cache-index.ts";
 import { type CacheRequest, type Started, type Transfer, fetchRest } from "./transfer.ts";
 import { isResumable, RESUMES_MAX, type Fetched } from "./fill.ts";
 
-/** Downloads of small files, which are served from memory. */
-export interface SmallTransfers {
-  /** Reads a file into memory, serves all waiting requests at once, and writes it to disk in the background. */
-  begin<Meta, Failure extends { readonly kind: string }>(
-    request: CacheRequest<Meta, Failure>,
-    fetched: Fetched<Meta>,
-    size: number,
-    transfer: Transfer<Meta, Failure>,
-  ): Promise<Started<Meta>>;
-}
-
 export interface SmallTransfersOptions {
   readonly files: CacheFiles;
   readonly index: CacheIndex;
@@ -27,7 +16,8 @@ export interface SmallTransfersOptions {
   readonly newId: () => string;
 }
 
-export function createSmallTransfers(options: SmallTransfersOptions): SmallTransfers {
+/** Downloads of small files, which are served from memory. */
+export function createSmallTransfers(options: SmallTransfersOptions) {
   const { files, index, hits, memory, background, newId } = options;
 
   async function store(entry: NewCacheEntry, buffer: Buffer): Promise<void> {
@@ -47,7 +37,13 @@ export function createSmallTransfers(options: SmallTransfersOptions): SmallTrans
   }
 
   return {
-    async begin(request, fetched, size, transfer) {
+    /** Reads a file into memory, serves all waiting requests at once, and writes it to disk in the background. */
+    async begin<Meta, Failure extends { readonly kind: string }>(
+      request: CacheRequest<Meta, Failure>,
+      fetched: Fetched<Meta>,
+      size: number,
+      transfer: Transfer<Meta, Failure>,
+    ): Promise<Started<Meta>> {
       const { key, meta } = fetched;
       const buffer = await readSmall(fetched.stream, size, () =>
         fetchRest(request, transfer, meta, 0),

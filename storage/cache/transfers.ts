@@ -14,26 +14,13 @@ import { createFollowedTransfers, type FollowedTransfersOptions } from "./follow
 import { createSmallTransfers, type SmallTransfersOptions } from "./small-transfers.ts";
 import type { AccountId } from "../tables/vault/ids.ts";
 
-/** Running fetches, each shared by all requests for the same bytes. */
-export interface Transfers {
-  /** Joins the running fetch, or starts one. */
-  share<Meta, Failure extends { readonly kind: string }>(
-    request: CacheRequest<Meta, Failure>,
-  ): Promise<CacheOutcome<Meta, Failure>>;
-  /** Increases whenever a fetch has ended and its bytes, if cached, can be looked up. */
-  readonly ended: number;
-  /** Resolves when no background write is left. */
-  idle(): Promise<void>;
-  /** Aborts running fetches and waits for running writes. */
-  close(): Promise<void>;
-}
-
 export interface TransfersOptions
   extends Omit<SmallTransfersOptions, "background">, Omit<FollowedTransfersOptions, "background"> {
   readonly limitOf: (userId: AccountId) => Promise<number>;
 }
 
-export function createTransfers(options: TransfersOptions): Transfers {
+/** Running fetches, each shared by all requests for the same bytes. */
+export function createTransfers(options: TransfersOptions) {
   const background = createBackground(options.onError);
   const small = createSmallTransfers({ ...options, background });
   const followed = createFollowedTransfers({ ...options, background });
@@ -92,6 +79,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
   }
 
   return {
+    /** Joins the running fetch, or starts one. */
     async share<Meta, Failure extends { readonly kind: string }>(
       request: CacheRequest<Meta, Failure>,
     ): Promise<CacheOutcome<Meta, Failure>> {
@@ -139,13 +127,16 @@ export function createTransfers(options: TransfersOptions): Transfers {
       }
     },
 
+    /** Increases whenever a fetch has ended and its bytes, if cached, can be looked up. */
     get ended() {
       return ended;
     },
 
-    idle: () => background.idle(),
+    /** Resolves when no background write is left. */
+    idle: (): Promise<void> => background.idle(),
 
-    async close() {
+    /** Aborts running fetches and waits for running writes. */
+    async close(): Promise<void> {
       followed.close();
       for (const transfer of underWay.values()) {
         transfer.controller.abort();

@@ -6,30 +6,24 @@ import type { ProviderItem } from "./item.ts";
 type Weighed = Pick<ProviderItem, "id" | "name"> &
   Partial<Pick<ProviderItem, "contentType" | "etag" | "version">>;
 
-/** Accumulates the items of a paginated listing. */
-export interface ListedItems<T> {
-  /** Stores a value by the id of its item and replaces an earlier one. Returns a failure when the listing is too large. */
-  add(item: Weighed, value: T): Failure | undefined;
-  /** Call it after each page. Returns a failure when too many pages in a row bring no new item. */
-  endPage(): Failure | undefined;
-  readonly size: number;
-  values(): readonly T[];
-}
-
 /** Maximum number of characters of all items, because a listing is in memory until it is complete. */
 const CHARACTERS_MAX = 64 * 1024 * 1024;
 /** Pages in a row without a new item. Some services return empty ones now and then. */
 const IDLE_PAGES_MAX = 1_000;
 
-/** Accumulates at most `itemsMax` items, and fails for a service whose pages never end. */
-export function createListedItems<T>(itemsMax = LISTING_ITEMS_MAX): ListedItems<T> {
+/**
+ * Accumulates at most `itemsMax` items, and fails for a service whose pages never end. Accumulates the items of a
+ * paginated listing.
+ */
+export function createListedItems<T>(itemsMax = LISTING_ITEMS_MAX) {
   const found = new Map<string, T>();
   let added = 0;
   let characters = 0;
   let sizeBefore = 0;
   let idlePages = 0;
   return {
-    add(item, value) {
+    /** Stores a value by the id of its item and replaces an earlier one. Returns a failure when the listing is too large. */
+    add(item: Weighed, value: T): Failure | undefined {
       found.set(item.id, value);
       added += 1;
       characters += weigh(item);
@@ -39,7 +33,8 @@ export function createListedItems<T>(itemsMax = LISTING_ITEMS_MAX): ListedItems<
         : undefined;
     },
 
-    endPage() {
+    /** Call it after each page. Returns a failure when too many pages in a row bring no new item. */
+    endPage(): Failure | undefined {
       idlePages = found.size === sizeBefore ? idlePages + 1 : 0;
       sizeBefore = found.size;
       return idlePages > IDLE_PAGES_MAX
@@ -50,7 +45,7 @@ export function createListedItems<T>(itemsMax = LISTING_ITEMS_MAX): ListedItems<
     get size() {
       return found.size;
     },
-    values: () => [...found.values()],
+    values: (): readonly T[] => [...found.values()],
   };
 }
 

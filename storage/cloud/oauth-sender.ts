@@ -19,14 +19,7 @@ export interface AuthorizedRequest extends ProviderRequest {
 }
 
 /** Sends requests with a connection's access token. */
-export interface AuthorizedSender {
-  /**
-   * Sends a request. Renews a rejected token (401) and retries once; a second 401 is `reauth`. A streamed body cannot be
-   * sent again: then the token is renewed for the next request, and this one is `offline`. Rejects only with
-   * the error of a body that failed by itself. Like the transport, it follows no redirect.
-   */
-  send(request: AuthorizedRequest): Promise<ProviderAnswer | GrantFailure>;
-}
+export type AuthorizedSender = ReturnType<typeof createAuthorizedSender>;
 
 /** A connection's tokens, and the sender that uses them. Every vendor's adapter opens these first. */
 export function openSignedIn(
@@ -53,7 +46,7 @@ export function createAuthorizedSender(deps: {
   readonly tokens: Tokens;
   /** URLs of the API; only their origins count. */
   readonly api: readonly string[];
-}): AuthorizedSender {
+}) {
   const origins = new Set(deps.api.map((address) => new URL(address).origin));
 
   async function sendWith(request: AuthorizedRequest, token: string) {
@@ -62,7 +55,12 @@ export function createAuthorizedSender(deps: {
   }
 
   return {
-    async send(request) {
+    /**
+     * Sends a request. Renews a rejected token (401) and retries once; a second 401 is `reauth`. A streamed body cannot be
+     * sent again: then the token is renewed for the next request, and this one is `offline`. Rejects only with
+     * the error of a body that failed by itself. Like the transport, it follows no redirect.
+     */
+    async send(request: AuthorizedRequest): Promise<ProviderAnswer | GrantFailure> {
       const isOurs = origins.has(new URL(request.url).origin);
       if (!isOurs) return deps.elsewhere.send(request);
       if (request.withoutToken === true) return deps.transport.send(request);

@@ -14,14 +14,7 @@ import type { ConnectRequest, Credentials, ProviderDeps } from "./provider.ts";
 export type TokenOutcome = { readonly kind: "ok"; readonly token: string } | GrantFailure;
 
 /** The access token of one connection, renewed before it expires. */
-export interface Tokens {
-  /** Returns a token that should be valid; renews one that is about to expire. */
-  take(signal: AbortSignal): Promise<TokenOutcome>;
-  /** Returns another token than this one, which the vendor has rejected. */
-  replace(refused: string, signal: AbortSignal): Promise<TokenOutcome>;
-  /** Waits for a running renewal: its new credentials would be lost with the process. Never rejects. */
-  idle(): Promise<void>;
-}
+export type Tokens = ReturnType<typeof createTokens>;
 
 /**
  * Manages a connection's tokens. Simultaneous calls share one renewal. New credentials are saved before they are
@@ -32,7 +25,7 @@ export function createTokens(
   vendor: OAuthVendor,
   request: Pick<ConnectRequest, "credentials" | "saveCredentials" | "loadCredentials">,
   deps: Pick<ProviderDeps, "clock" | "server"> & { readonly transport: Transport },
-): Tokens {
+) {
   let current = request.credentials;
   /** Renewed, but not saved yet: the vendor may have invalidated the old ones already. */
   let unsaved: Credentials | undefined;
@@ -93,20 +86,23 @@ export function createTokens(
   }
 
   return {
-    async take(signal) {
+    /** Returns a token that should be valid; renews one that is about to expire. */
+    async take(signal: AbortSignal): Promise<TokenOutcome> {
       if (over !== undefined) return over;
       const isGood =
         unsaved === undefined && tokenOf(current) !== "" && !isEnding(current, deps.clock());
       return isGood ? { kind: "ok", token: tokenOf(current) } : renewOnce(undefined, signal);
     },
 
-    async replace(refused, signal) {
+    /** Returns another token than this one, which the vendor has rejected. */
+    async replace(refused: string, signal: AbortSignal): Promise<TokenOutcome> {
       if (over !== undefined) return over;
       const isReplaced = tokenOf(current) !== refused && unsaved === undefined;
       return isReplaced ? { kind: "ok", token: tokenOf(current) } : renewOnce(refused, signal);
     },
 
-    async idle() {
+    /** Waits for a running renewal: its new credentials would be lost with the process. Never rejects. */
+    async idle(): Promise<void> {
       await Promise.allSettled([renewing]);
     },
   };

@@ -39,10 +39,7 @@ export interface ProviderAnswer {
 export type Offline = Extract<Failure, { kind: "offline" }>;
 
 /** Sends requests to a provider. */
-export interface Transport {
-  /** Rejects only with the error of a request body that failed by itself; everything else is an outcome. */
-  send(request: ProviderRequest): Promise<ProviderAnswer | Offline>;
-}
+export type Transport = ReturnType<typeof createTransport>;
 
 /** The note of an `offline` that the address policy caused: when connecting, this is an invalid setting. */
 export const ADDRESS_REFUSED = "address_refused";
@@ -79,9 +76,19 @@ export function inTime(stream: Readable): Readable {
 }
 
 /** Creates the HTTP transport of all adapters. The dispatcher enforces the address policy. */
-export function createTransport(dispatcher: Dispatcher, slowest: Pace = SLOWEST): Transport {
+export function createTransport(dispatcher: Dispatcher, slowest: Pace = SLOWEST) {
   return {
-    async send({ method, url, path, headers, body, signal, isLong = false, ...limits }) {
+    /** Rejects only with the error of a request body that failed by itself; everything else is an outcome. */
+    async send({
+      method,
+      url,
+      path,
+      headers,
+      body,
+      signal,
+      isLong = false,
+      ...limits
+    }: ProviderRequest): Promise<ProviderAnswer | Offline> {
       const { headTimeoutMs = isLong ? LONG_HEAD_TIMEOUT_MS : HEAD_TIMEOUT_MS } = limits;
       const stream = body instanceof Readable ? body : undefined;
       const source = stream && watchSource(stream);

@@ -2,20 +2,15 @@ import { statSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { StorageError } from "./database.ts";
 
-/** Checks that the file of an open database is still the one at its path. */
-export interface DatabaseFile {
-  /** Throws `StorageError` `detached` when the file was removed or replaced: writes to it would be lost. */
-  assertInPlace(): void;
-}
-
 /**
  * Records device and inode of the file at `path`. A process keeps an open file after its name is removed, and SQLite
- * continues to write to it without an error.
+ * continues to write to it without an error. Checks that the file of an open database is still the one at its path.
  */
-export function watchDatabaseFile(path: string): DatabaseFile {
+export function watchDatabaseFile(path: string) {
   const opened = identify(path);
   return {
-    assertInPlace() {
+    /** Throws `StorageError` `detached` when the file was removed or replaced: writes to it would be lost. */
+    assertInPlace(): void {
       if (identify(path) !== opened)
         throw new StorageError(
           "detached",

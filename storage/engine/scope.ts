@@ -2,16 +2,6 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { StorageError } from "./database.ts";
 import type { Database, Queries, SqlValue, Transaction } from "./database.ts";
 
-/** Separates calls inside a transaction's callback from calls outside, by the same rules for both engines. */
-export interface Scopes {
-  /** Throws `failed` inside a callback, where a call of the database would be a deadlock. */
-  assertOutside(): void;
-  /** Runs `work` with a `tx` on `queries` that expires with it. Rejects with the first failed statement even if `work` caught it. */
-  run<T>(queries: Queries, now: number, work: (tx: Transaction) => Promise<T>): Promise<T>;
-  /** Lifts the time limit while `work`, a migration, runs. */
-  withoutLimit(work: () => Promise<void>): Promise<void>;
-}
-
 export interface ScopesOptions {
   readonly dialect: Database["dialect"];
   /** The time after which the transaction of a callback is rolled back. */
@@ -32,20 +22,25 @@ interface Scope {
   failure: unknown;
 }
 
-/** Creates the scopes of one database. */
-export function createScopes(options: ScopesOptions): Scopes {
+/**
+ * Creates the scopes of one database. Separates calls inside a transaction's callback from calls outside, by the same
+ * rules for both engines.
+ */
+export function createScopes(options: ScopesOptions) {
   const { dialect, timeoutMs, onStuck, mustRetry } = options;
   let isLimited = true;
   const current = new AsyncLocalStorage<Scope>();
   return {
-    assertOutside() {
+    /** Throws `failed` inside a callback, where a call of the database would be a deadlock. */
+    assertOutside(): void {
       if (current.getStore()?.isOpen === true)
         throw new StorageError(
           "failed",
           "a transaction's callback uses the database instead of its tx",
         );
     },
-    async run(queries, now, work) {
+    /** Runs `work` with a `tx` on `queries` that expires with it. Rejects with the first failed statement even if `work` caught it. */
+    async run<T>(queries: Queries, now: number, work: (tx: Transaction) => Promise<T>): Promise<T> {
       const scope: Scope = { isOpen: true, last: undefined, failure: undefined };
       const tx = createTransaction(dialect, queries, scope, now);
       try {
@@ -61,7 +56,8 @@ export function createScopes(options: ScopesOptions): Scopes {
         scope.isOpen = false;
       }
     },
-    async withoutLimit(work) {
+    /** Lifts the time limit while `work`, a migration, runs. */
+    async withoutLimit(work: () => Promise<void>): Promise<void> {
       isLimited = false;
       try {
         await work();

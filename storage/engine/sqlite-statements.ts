@@ -6,18 +6,12 @@ import { createTextCache } from "./text-cache.ts";
 import { assertExact, assertStorable } from "./values.ts";
 
 /** The prepared statements of one connection. Every failure is a `StorageError`. */
-export interface Statements {
-  /** Returns whether the statement only reads. */
-  isRead(sql: string): boolean;
-  get<T extends object>(sql: string, values: readonly SqlValue[]): T | undefined;
-  all<T extends object>(sql: string, values: readonly SqlValue[]): T[];
-  run(sql: string, values: readonly SqlValue[]): Changes;
-}
+export type Statements = ReturnType<typeof createStatements>;
 
 type Statement = Sqlite.Statement<unknown[], object>;
 
 /** Prepares statements on `connection` and caches them by their text. */
-export function createStatements(connection: Sqlite.Database): Statements {
+export function createStatements(connection: Sqlite.Database) {
   const prepare = createTextCache((sql): Statement => {
     assertOrdinary(sql);
     return connection.prepare<unknown[], object>(sql);
@@ -32,8 +26,9 @@ export function createStatements(connection: Sqlite.Database): Statements {
   }
 
   return {
-    isRead: (sql) => guarded(sql, (statement) => statement.readonly),
-    get<T extends object>(sql: string, values: readonly SqlValue[]) {
+    /** Returns whether the statement only reads. */
+    isRead: (sql: string): boolean => guarded(sql, (statement) => statement.readonly),
+    get<T extends object>(sql: string, values: readonly SqlValue[]): T | undefined {
       return guarded(sql, (statement) => {
         // The driver's `get` ignores errors of the reset after the first row. A RETURNING statement commits there, so a full
         // disk would go unnoticed. Therefore statements that change rows run to their end.
@@ -44,14 +39,14 @@ export function createStatements(connection: Sqlite.Database): Statements {
         return row === undefined ? undefined : (assertExact(row) as T);
       });
     },
-    all<T extends object>(sql: string, values: readonly SqlValue[]) {
+    all<T extends object>(sql: string, values: readonly SqlValue[]): T[] {
       return guarded(sql, (statement) => {
         const rows = rowsOf(statement, values);
         for (const row of rows) assertExact(row);
         return rows as T[];
       });
     },
-    run: (sql, values) =>
+    run: (sql: string, values: readonly SqlValue[]): Changes =>
       guarded(sql, (statement) => {
         if (!statement.reader) return { changes: statement.run(...toBound(values)).changes };
         const rows = rowsOf(statement, values);

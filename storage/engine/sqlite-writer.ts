@@ -2,18 +2,6 @@ import type Sqlite from "better-sqlite3";
 import { StorageError } from "./database.ts";
 import { toSqliteStorageError } from "./sqlite-errors.ts";
 
-/** The single writer of a database: runs its members one after the other; those that wait together share a commit. */
-export interface Writer {
-  /** Runs one statement; resolves when it has committed. */
-  statement<T>(apply: () => T): Promise<T>;
-  /** Runs a transaction; resolves when it has committed, rejects when it was rolled back. */
-  transaction<T>(apply: () => Promise<T>): Promise<T>;
-  /** Returns whether a batch is open, so that the connection shows uncommitted changes. */
-  isOpen(): boolean;
-  /** Completes the waiting members and rejects new ones. */
-  drain(): Promise<void>;
-}
-
 interface Member {
   readonly isTransaction: boolean;
   /** Set after a deferred foreign key refused a shared commit: its members then commit one by one. */
@@ -46,14 +34,15 @@ export interface WriterOptions {
 }
 
 /**
- * Queues writes on `connection`, which has no other writer in this process and never waits for a lock itself: that would
- * block the thread, and with it all reads. While another process holds the lock, members wait in the queue. None of them
- * has begun then, so none is done twice.
+ * Queues writes on `connection`, which has no other writer in this process and never waits for a lock itself: that
+ * would block the thread, and with it all reads. While another process holds the lock, members wait in the queue. None
+ * of them has begun then, so none is done twice. The single writer of a database: runs its members one after the
+ * other; those that wait together share a commit.
  */
 export function createWriter(
   connection: Sqlite.Database,
   { busyTimeoutMs, onCommit = ignore, assertWritable = ignore }: WriterOptions,
-): Writer {
+) {
   const beginImmediate = connection.prepare("BEGIN IMMEDIATE");
   const commit = connection.prepare("COMMIT");
   const rollback = connection.prepare("ROLLBACK");
@@ -208,10 +197,14 @@ export function createWriter(
   }
 
   return {
-    statement: (apply) => enqueue(false, apply),
-    transaction: (apply) => enqueue(true, apply),
-    isOpen: () => state === "open",
-    drain() {
+    /** Runs one statement; resolves when it has committed. */
+    statement: <T>(apply: () => T): Promise<T> => enqueue(false, apply),
+    /** Runs a transaction; resolves when it has committed, rejects when it was rolled back. */
+    transaction: <T>(apply: () => Promise<T>): Promise<T> => enqueue(true, apply),
+    /** Returns whether a batch is open, so that the connection shows uncommitted changes. */
+    isOpen: (): boolean => state === "open",
+    /** Completes the waiting members and rejects new ones. */
+    drain(): Promise<void> {
       closed = true;
       if (state === "idle") return Promise.resolve();
       return new Promise((resolve) => {

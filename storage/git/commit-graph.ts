@@ -217,16 +217,13 @@ function findIndex({ bytes, idBytes, ids, fanout, count }: Layer, id: Buffer): n
   return undefined;
 }
 
-/** Reads the commit-graphs of repositories, and caches the most recently used ones. */
-export interface CommitGraphReader {
-  /** Returns the graph of a repository; undefined when the graph is missing, damaged or larger than 32 MiB. */
-  read(directory: string): Promise<CommitGraph | undefined>;
-}
+export type CommitGraphReader = ReturnType<typeof createCommitGraphReader>;
 
 /** Bytes of all graphs in memory, which is also the largest graph that is read: about 400,000 commits. */
 const BYTES_MAX = 32 * 1024 * 1024;
 
-export function createCommitGraphReader(): CommitGraphReader {
+/** Reads the commit-graphs of repositories, and caches the most recently used ones. */
+export function createCommitGraphReader() {
   // A Map keeps the order of insertion: a graph that is used is inserted again.
   const cached = new Map<
     string,
@@ -238,7 +235,8 @@ export function createCommitGraphReader(): CommitGraphReader {
     cached.delete(directory);
   };
   return {
-    async read(directory) {
+    /** Returns the graph of a repository; undefined when the graph is missing, damaged or larger than 32 MiB. */
+    async read(directory: string): Promise<CommitGraph | undefined> {
       const info = join(directory, "objects/info");
       const files = await listFiles(info);
       const key = files.map((file) => file.key).join(" ");

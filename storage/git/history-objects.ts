@@ -1,17 +1,6 @@
 import { GitError } from "./git.ts";
 import type { ObjectSession } from "./object-session.ts";
 
-/** Reads commits, and compares one folder of their trees, for a search of the history. */
-export interface HistoryObjects {
-  /** @throws GitError `SearchLimit` */
-  readCommit(id: string): Promise<{ readonly tree: string; readonly parents: readonly string[] }>;
-  /**
-   * Returns the names of the folder's entries that differ between two trees, for each pair. A missing tree, or a tree
-   * without the folder, counts as empty. All trees are read with one query. @throws GitError `SearchLimit`
-   */
-  readChanges(pairs: readonly TreePair[]): Promise<ReadonlySet<string>[]>;
-}
-
 /** The trees of a commit and of its parent; undefined for a commit without parents. */
 export type TreePair = readonly [tree: string, other: string | undefined];
 
@@ -36,11 +25,8 @@ const FOLDERS_CACHED = 1_000;
 
 const NO_ENTRIES: Tree = { bytes: Buffer.alloc(0), offsets: [0] };
 
-export function openHistoryObjects(
-  objects: ObjectSession,
-  folder: string,
-  readsMax = READS_MAX,
-): HistoryObjects {
+/** Reads commits, and compares one folder of their trees, for a search of the history. */
+export function openHistoryObjects(objects: ObjectSession, folder: string, readsMax = READS_MAX) {
   const commits = new Map<string, { readonly tree: string; readonly parents: readonly string[] }>();
   /** Ids of the folder by the ids of trees; undefined where a tree lacks it. */
   const folders = new Map<string, string | undefined>();
@@ -90,7 +76,10 @@ export function openHistoryObjects(
   }
 
   return {
-    async readCommit(id) {
+    /** @throws GitError `SearchLimit` */
+    async readCommit(
+      id: string,
+    ): Promise<{ readonly tree: string; readonly parents: readonly string[] }> {
       const cached = commits.get(id);
       if (cached !== undefined) return cached;
       const [content = Buffer.alloc(0)] = await readWhole([id]);
@@ -104,7 +93,11 @@ export function openHistoryObjects(
       return commit;
     },
 
-    async readChanges(pairs) {
+    /**
+     * Returns the names of the folder's entries that differ between two trees, for each pair. A missing tree, or a tree
+     * without the folder, counts as empty. All trees are read with one query. @throws GitError `SearchLimit`
+     */
+    async readChanges(pairs: readonly TreePair[]): Promise<ReadonlySet<string>[]> {
       await findFolders(pairs.flat().filter((tree) => tree !== undefined));
       const toFolder = (tree: string | undefined) =>
         tree === undefined ? undefined : folders.get(tree);

@@ -200,16 +200,9 @@ function findInTree(
 /** The output ended before a response was complete. */
 class EndOfOutput extends Error {}
 
-interface ByteReader {
-  /** Returns the next line without its end. */
-  line(): Promise<string>;
-  /** Returns exactly this many bytes. */
-  bytes(count: number): Promise<Buffer>;
-  /** Skips exactly this many bytes. */
-  skip(count: number): Promise<void>;
-}
+type ByteReader = ReturnType<typeof createByteReader>;
 
-function createByteReader(source: AsyncIterable<Buffer>): ByteReader {
+function createByteReader(source: AsyncIterable<Buffer>) {
   const chunks = source[Symbol.asyncIterator]();
   let rest: Buffer = Buffer.alloc(0);
   const next = async (): Promise<Buffer> => {
@@ -218,7 +211,8 @@ function createByteReader(source: AsyncIterable<Buffer>): ByteReader {
     return value;
   };
   return {
-    async line() {
+    /** Returns the next line without its end. */
+    async line(): Promise<string> {
       for (;;) {
         const end = rest.indexOf(10);
         if (end !== -1) {
@@ -232,7 +226,8 @@ function createByteReader(source: AsyncIterable<Buffer>): ByteReader {
       }
     },
 
-    async bytes(count) {
+    /** Returns exactly this many bytes. */
+    async bytes(count: number): Promise<Buffer> {
       const parts = [rest];
       let size = rest.byteLength;
       while (size < count) {
@@ -245,7 +240,8 @@ function createByteReader(source: AsyncIterable<Buffer>): ByteReader {
       return all.subarray(0, count);
     },
 
-    async skip(count) {
+    /** Skips exactly this many bytes. */
+    async skip(count: number): Promise<void> {
       let remaining = count;
       while (remaining > rest.byteLength) {
         remaining -= rest.byteLength;

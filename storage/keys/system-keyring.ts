@@ -1,9 +1,5 @@
 /** Stores secrets by name. Every method throws when the store is not available. */
-export interface SecretStore {
-  get(account: string): Promise<string | undefined>;
-  set(account: string, secret: string): Promise<void>;
-  remove(account: string): Promise<void>;
-}
+export type SecretStore = ReturnType<typeof createSystemKeyring>;
 
 /** The part of keytar that is used. */
 export interface Keytar {
@@ -23,10 +19,7 @@ const SERVICE = "croft";
 const TIMEOUT_MS = 3000;
 
 /** Creates the store of the operating system's keyring. Loading and each call have a time limit. */
-export function createSystemKeyring({
-  load,
-  timeoutMs = TIMEOUT_MS,
-}: SystemKeyringOptions): SecretStore {
+export function createSystemKeyring({ load, timeoutMs = TIMEOUT_MS }: SystemKeyringOptions) {
   let loaded: Promise<Keytar> | undefined;
   const use = async <T>(call: (keytar: Keytar) => Promise<T>): Promise<T> => {
     loaded ??= load();
@@ -34,10 +27,11 @@ export function createSystemKeyring({
     return within(timeoutMs, async () => call(await attached));
   };
   return {
-    get: (account) =>
+    get: (account: string): Promise<string | undefined> =>
       use(async (keytar) => (await keytar.getPassword(SERVICE, account)) ?? undefined),
-    set: (account, secret) => use((keytar) => keytar.setPassword(SERVICE, account, secret)),
-    remove: async (account) => {
+    set: (account: string, secret: string): Promise<void> =>
+      use((keytar) => keytar.setPassword(SERVICE, account, secret)),
+    remove: async (account: string): Promise<void> => {
       await use((keytar) => keytar.deletePassword(SERVICE, account));
     },
   };

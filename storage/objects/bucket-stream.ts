@@ -7,16 +7,6 @@ import { abortUpload } from "../s3/multipart-uploads.ts";
 import { persist, toStorageError, type Bucket } from "./bucket.ts";
 import { beginParts, CLEAN_MS, completeParts } from "./bucket-uploads.ts";
 
-/** A multipart upload of bytes whose number is not known in advance. It must end with `complete` or `abort`. */
-export interface StreamUpload {
-  /** Appends bytes; waits while all buffers are being sent. @throws StorageError `busy`, `full`, `failed` */
-  write(chunk: Uint8Array): Promise<void>;
-  /** Sends the rest, publishes the object, checks its size and returns it. The object does not exist before. @throws StorageError */
-  complete(): Promise<number>;
-  /** Discards the parts unless the object was published. No request is running afterwards. Idempotent. */
-  abort(): Promise<void>;
-}
-
 /**
  * A part that is being filled: its hash is computed while the bytes arrive, so that hashing never blocks the event
  * loop for long.
@@ -28,13 +18,15 @@ interface Filling {
 }
 
 /**
- * Begins the upload of `key`, in parts of `partBytes` each. Holds at most `partsAtOnce` parts and the one that is
- * being filled in memory. @throws StorageError
+ * Begins the upload of `key`, in parts of `partBytes` each: a multipart upload of bytes whose number is not known in
+ * advance. It must end with `complete` or `abort`. Holds at most `partsAtOnce` parts and the one that is being filled
+ * in memory.
+ * @throws StorageError
  */
 export async function beginStreamUpload(
   bucket: Bucket,
   { key, partBytes }: { readonly key: string; readonly partBytes: number },
-): Promise<StreamUpload> {
+) {
   const { client, limits, signal } = bucket;
   const uploadId = await beginParts(bucket, key);
   if (typeof uploadId !== "string")
@@ -92,7 +84,8 @@ export async function beginStreamUpload(
   }
 
   return {
-    async write(chunk) {
+    /** Appends bytes; waits while all buffers are being sent. @throws StorageError `busy`, `full`, `failed` */
+    async write(chunk: Uint8Array): Promise<void> {
       for (let at = 0; at < chunk.byteLength;) {
         assertGoing();
         const piece = chunk.subarray(at, at + partBytes - current.filled);
@@ -105,7 +98,8 @@ export async function beginStreamUpload(
       size += chunk.byteLength;
     },
 
-    async complete() {
+    /** Sends the rest, publishes the object, checks its size and returns it. The object does not exist before. @throws StorageError */
+    async complete(): Promise<number> {
       if (current.filled > 0 || last === 0) await flush();
       await Promise.all(running);
       assertGoing();
@@ -121,7 +115,8 @@ export async function beginStreamUpload(
       throw new StorageError("busy", `the bucket stored ${head.size} bytes of ${size}`);
     },
 
-    async abort() {
+    /** Discards the parts unless the object was published. No request is running afterwards. Idempotent. */
+    async abort(): Promise<void> {
       if (state !== "open") return;
       state = "aborted";
       await Promise.all(running);

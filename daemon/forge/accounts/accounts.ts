@@ -11,25 +11,21 @@ import type { PasswordHasher } from "../../utilities/password-hasher.ts";
 import { adminRoutes } from "./admin.routes.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { accountRoutes } from "./accounts.routes.ts";
-import { createFollowers, type Followers } from "./followers.service.ts";
+import { createFollowers } from "./followers.service.ts";
 import { profileRoutes } from "./profile.routes.ts";
-import { createOwnSettings, type OwnSettings } from "./settings.service.ts";
-import {
-  type Authentication,
-  type AuthenticationDeps,
-  createAuthentication,
-} from "./authentication.ts";
-import { type Badges, createBadges } from "./badges.service.ts";
+import { createOwnSettings } from "./settings.service.ts";
+import { type AuthenticationDeps, createAuthentication } from "./authentication.ts";
+import { createBadges } from "./badges.service.ts";
 import type { AccountDependents } from "./remove-user.ts";
-import { createPublicKeys, type PublicKeys } from "./keys.service.ts";
-import { createOwnEmails, type OwnEmails } from "./emails.service.ts";
-import { createOwnPassword, type OwnPassword } from "./own-password.service.ts";
-import { createPasswordResets, type PasswordResets } from "./password-reset.service.ts";
+import { createPublicKeys } from "./keys.service.ts";
+import { createOwnEmails } from "./emails.service.ts";
+import { createOwnPassword } from "./own-password.service.ts";
+import { createPasswordResets } from "./password-reset.service.ts";
 import type { PasswordRules } from "./password-rules.ts";
-import { createSecondFactors, type SecondFactors } from "./second-factors.service.ts";
+import { createSecondFactors } from "./second-factors.service.ts";
 import { type AttemptCounter, createSignInAttempts } from "./sign-in-attempts.ts";
-import { createTokens, type Tokens } from "./tokens.service.ts";
-import { createUsers, type Users } from "./users.service.ts";
+import { createTokens } from "./tokens.service.ts";
+import { createUsers } from "./users.service.ts";
 import { createWelcomeMail, type QueueMail } from "./welcome-mail.ts";
 
 export interface ForgeAccountsDeps {
@@ -58,34 +54,10 @@ export interface ForgeAccountsDeps {
   readonly packages?: AccountDependents;
 }
 
-/** The accounts of the forge. */
-export interface ForgeAccounts {
-  readonly users: Users;
-  readonly emails: OwnEmails;
-  readonly settings: OwnSettings;
-  readonly followers: Followers;
-  readonly tokens: Tokens;
-  readonly secondFactors: SecondFactors;
-  readonly ownPassword: OwnPassword;
-  readonly passwordResets: PasswordResets;
-  readonly publicKeys: PublicKeys;
-  readonly badges: Badges;
-  readonly authentication: Authentication;
-  readonly urls: ForgeUrls;
-  /** Returns whether no user exists yet. */
-  isEmpty(): Promise<boolean>;
-  /**
-   * Creates the first account of a new server: a site administrator with a token of scope `all`. The rules for passwords
-   * are those of any account. Throws `conflict` if a user exists.
-   */
-  createFirstSiteAdministrator(first: {
-    readonly username: string;
-    readonly email: string;
-    readonly password: string;
-  }): Promise<{ readonly user: ForgeUser; readonly token: string }>;
-}
+export type ForgeAccounts = ReturnType<typeof createForgeAccounts>;
 
-export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
+/** The accounts of the forge. */
+export function createForgeAccounts(deps: ForgeAccountsDeps) {
   const urls: ForgeUrls = { publicUrl: deps.publicUrl };
   const cursors = createKeysetCursors();
   const queueWelcomeMail = createWelcomeMail({ ...deps, urls });
@@ -113,8 +85,21 @@ export function createForgeAccounts(deps: ForgeAccountsDeps): ForgeAccounts {
     badges: createBadges(deps.db),
     authentication,
     urls,
-    isEmpty: () => users.isEmpty(),
-    async createFirstSiteAdministrator({ username, email, password }) {
+    /** Returns whether no user exists yet. */
+    isEmpty: (): Promise<boolean> => users.isEmpty(),
+    /**
+     * Creates the first account of a new server: a site administrator with a token of scope `all`. The rules for passwords
+     * are those of any account. Throws `conflict` if a user exists.
+     */
+    async createFirstSiteAdministrator({
+      username,
+      email,
+      password,
+    }: {
+      readonly username: string;
+      readonly email: string;
+      readonly password: string;
+    }): Promise<{ readonly user: ForgeUser; readonly token: string }> {
       if (!(await users.isEmpty()))
         throw new AppError("conflict", "The forge already has accounts.");
       const user = await users.create({

@@ -43,21 +43,7 @@ export interface AuthenticationDeps {
   ) => Promise<{ readonly user: ActingUser; readonly scope: string } | undefined>;
 }
 
-/** Authenticates requests to the forge. */
-export interface Authentication {
-  /**
-   * Returns the caller that the request's credentials belong to, undefined without
-   * credentials. Throws `invalid_credentials` if all of them are wrong, `rate_limited` after too many wrong ones,
-   * `forbidden` if the account may not use the API or may not impersonate, `not_found` for an unknown name to
-   * impersonate.
-   * @param options `form`: fields of the body, which take precedence over the query. `changesPassword`: the request
-   * changes the caller's password, so an account that must change it may sign in with it.
-   */
-  authenticate(
-    request: ServerRequest,
-    options?: { readonly form?: URLSearchParams; readonly changesPassword?: boolean },
-  ): Promise<ForgeCaller | undefined>;
-}
+export type Authentication = ReturnType<typeof createAuthentication>;
 
 type Method = Omit<ForgeCaller, "actor">;
 
@@ -74,12 +60,27 @@ const TASK_TOKEN = /^[0-9a-f]{40}$/;
 /** Longer passwords are refused unchecked. */
 export const PASSWORD_BYTES_MAX = 4096;
 
-export function createAuthentication(deps: AuthenticationDeps): Authentication {
+/** Authenticates requests to the forge. */
+export function createAuthentication(deps: AuthenticationDeps) {
   const { db, clock, passwords, tokens, secondFactors, attempts, urls, findTaskCaller } = deps;
   /** Password checks in progress, by a hash of account and password. */
   const checks = new Map<string, Promise<boolean>>();
   return {
-    async authenticate(request, { form, changesPassword = false } = {}) {
+    /**
+     * Returns the caller that the request's credentials belong to, undefined without
+     * credentials. Throws `invalid_credentials` if all of them are wrong, `rate_limited` after too many wrong ones,
+     * `forbidden` if the account may not use the API or may not impersonate, `not_found` for an unknown name to
+     * impersonate.
+     * @param options `form`: fields of the body, which take precedence over the query. `changesPassword`: the request
+     * changes the caller's password, so an account that must change it may sign in with it.
+     */
+    async authenticate(
+      request: ServerRequest,
+      {
+        form,
+        changesPassword = false,
+      }: { readonly form?: URLSearchParams; readonly changesPassword?: boolean } = {},
+    ): Promise<ForgeCaller | undefined> {
       if (form === undefined && !hasCredentials(request)) return undefined;
       const field = (name: string) => form?.get(name) || request.query.get(name) || "";
       const found = await findCredentials(request, field);

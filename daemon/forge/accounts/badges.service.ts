@@ -14,25 +14,10 @@ import { AppError } from "../../errors.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { userNotFound } from "../refusals.ts";
 
-/** Badges and their holders. Throws `not_found` for users that do not exist. */
-export interface Badges {
-  /** Returns a user's badges in the order in which they were awarded. */
-  listOf(username: string): Promise<readonly ForgeBadge[]>;
-  /** Awards all badges or none. Throws `not_found` for an unknown slug, `conflict` for a badge that the user has. */
-  give(username: string, slugs: readonly string[]): Promise<void>;
-  /** Removes badges from a user. Idempotent: unknown slugs are ignored. */
-  take(username: string, slugs: readonly string[]): Promise<void>;
-  /** Returns a page of the definitions by slug, and their count. */
-  list(
-    window: PageWindow,
-  ): Promise<{ readonly badges: readonly ForgeBadge[]; readonly total: number }>;
-  /** Defines a badge; `conflict` when the slug is taken. */
-  create(badge: Omit<ForgeBadge, "id">): Promise<ForgeBadge>;
-  /** Deletes a definition and removes the badge from all users. Throws `not_found`. */
-  delete(slug: string): Promise<void>;
-}
+export type Badges = ReturnType<typeof createBadges>;
 
-export function createBadges(db: Database): Badges {
+/** Badges and their holders. Throws `not_found` for users that do not exist. */
+export function createBadges(db: Database) {
   const unknown = (slug: string) =>
     new AppError("not_found", `badge does not exist [slug: ${slug}]`);
   const idOf = async (username: string) => {
@@ -41,9 +26,12 @@ export function createBadges(db: Database): Badges {
     return user.id;
   };
   return {
-    listOf: async (username) => listBadgesOfUser(db, await idOf(username)),
+    /** Returns a user's badges in the order in which they were awarded. */
+    listOf: async (username: string): Promise<readonly ForgeBadge[]> =>
+      listBadgesOfUser(db, await idOf(username)),
 
-    async give(username, slugs) {
+    /** Awards all badges or none. Throws `not_found` for an unknown slug, `conflict` for a badge that the user has. */
+    async give(username: string, slugs: readonly string[]): Promise<void> {
       const userId = await idOf(username);
       await db.transaction(async (tx) => {
         const owned = new Set((await listBadgesOfUser(tx, userId)).map(({ id }) => id));
@@ -61,16 +49,22 @@ export function createBadges(db: Database): Badges {
       });
     },
 
-    async take(username, slugs) {
+    /** Removes badges from a user. Idempotent: unknown slugs are ignored. */
+    async take(username: string, slugs: readonly string[]): Promise<void> {
       const userId = await idOf(username);
       await db.transaction(async (tx) => {
         for (const slug of slugs) await takeBadge(tx, userId, slug);
       });
     },
 
-    list: (window) => listBadges(db, toRows(window)),
+    /** Returns a page of the definitions by slug, and their count. */
+    list: (
+      window: PageWindow,
+    ): Promise<{ readonly badges: readonly ForgeBadge[]; readonly total: number }> =>
+      listBadges(db, toRows(window)),
 
-    async create(badge) {
+    /** Defines a badge; `conflict` when the slug is taken. */
+    async create(badge: Omit<ForgeBadge, "id">): Promise<ForgeBadge> {
       try {
         return await db.transaction((tx) => insertBadge(tx, badge));
       } catch (error) {
@@ -79,7 +73,8 @@ export function createBadges(db: Database): Badges {
       }
     },
 
-    async delete(slug) {
+    /** Deletes a definition and removes the badge from all users. Throws `not_found`. */
+    async delete(slug: string): Promise<void> {
       if (!(await deleteBadge(db, slug))) throw unknown(slug);
     },
   };

@@ -10,28 +10,26 @@ import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { findEmailFault } from "./names.ts";
 
-/** A user's own e-mail addresses. Each call is atomic. */
-export interface OwnEmails {
-  list(caller: ForgeCaller): Promise<readonly ForgeEmail[]>;
-  /**
-   * Adds secondary addresses. They are verified only with a site administrator's credentials: users cannot confirm an
-   * address, and a verified one can sign in. Throws `unprocessable` for an empty list, an invalid address, one in use, and
-   * more than `EMAILS_MAX`.
-   */
-  add(emails: readonly string[], caller: ForgeCaller): Promise<readonly ForgeEmail[]>;
-  /** Throws `not_found` for an address that is not the user's, `unprocessable` for the primary one. */
-  remove(emails: readonly string[], caller: ForgeCaller): Promise<void>;
-}
+export type OwnEmails = ReturnType<typeof createOwnEmails>;
 
 /** Addresses of one user. */
 const EMAILS_MAX = 20;
 const EMAIL_CHARACTERS_MAX = 254;
 
-export function createOwnEmails(db: Database): OwnEmails {
+/** A user's own e-mail addresses. Each call is atomic. */
+export function createOwnEmails(db: Database) {
   return {
-    list: (caller) => listEmailsOf(db, caller.user.id),
+    list: (caller: ForgeCaller): Promise<readonly ForgeEmail[]> => listEmailsOf(db, caller.user.id),
 
-    async add(emails, { user, actor }) {
+    /**
+     * Adds secondary addresses. They are verified only with a site administrator's credentials: users cannot confirm an
+     * address, and a verified one can sign in. Throws `unprocessable` for an empty list, an invalid address, one in use, and
+     * more than `EMAILS_MAX`.
+     */
+    async add(
+      emails: readonly string[],
+      { user, actor }: ForgeCaller,
+    ): Promise<readonly ForgeEmail[]> {
       if (emails.length === 0) throw new AppError("unprocessable", "Email list empty");
       for (const email of emails) {
         const fault = findEmailFault(email);
@@ -60,7 +58,8 @@ export function createOwnEmails(db: Database): OwnEmails {
         });
     },
 
-    remove: (emails, { user }) =>
+    /** Throws `not_found` for an address that is not the user's, `unprocessable` for the primary one. */
+    remove: (emails: readonly string[], { user }: ForgeCaller): Promise<void> =>
       db.transaction(async (tx) => {
         for (const email of emails) {
           const found = await findEmail(tx, email);

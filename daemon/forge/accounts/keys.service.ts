@@ -30,43 +30,16 @@ export interface OwnedKey {
 /** Keys of one user that `listLines` returns. */
 const LINES_MAX = 1000;
 
-/** Public SSH keys of users. */
-export interface PublicKeys {
-  /**
-   * Returns a page of the caller's keys, oldest first, and the count of all. A fingerprint that is not empty filters
-   * them.
-   */
-  listOwn(
-    user: ForgeUser,
-    fingerprint: string,
-    window: PageWindow,
-  ): Promise<{ readonly keys: readonly OwnedKey[]; readonly total: number }>;
-  /**
-   * Returns all keys of a user as lines for `authorized_keys`, oldest first. Omits comments, because they often are
-   * addresses.
-   */
-  listLines(username: string): Promise<readonly string[]>;
-  /** Returns a key of the caller. Throws `not_found` for an unknown id and for another user's. */
-  getOwn(user: ForgeUser, id: number): Promise<OwnedKey>;
-  /** Deletes a key of the caller. Throws `not_found` for an unknown id and for another user's. */
-  deleteOwn(user: ForgeUser, id: number): Promise<void>;
-  /** Adds a key. Throws `unprocessable` for an invalid key, a known key and a used title. */
-  add(username: string, input: { readonly title: string; readonly key: string }): Promise<OwnedKey>;
-  /**
-   * Deletes a key with the rights of the user in the path: site administrators may delete any key, other users their
-   * own. Throws `not_found` for an unknown id and, for a public-only token, for a private user's key; `forbidden` for
-   * another user's key.
-   */
-  delete(username: string, id: number, caller: Pick<ForgeCaller, "scope">): Promise<void>;
-}
+export type PublicKeys = ReturnType<typeof createPublicKeys>;
 
+/** Public SSH keys of users. */
 export function createPublicKeys({
   db,
   clock,
 }: {
   readonly db: Database;
   readonly clock: () => number;
-}): PublicKeys {
+}) {
   const ownerOf = async (username: string) => {
     const user = await findUserByName(db, username);
     if (user === undefined) throw userNotFound(username);
@@ -78,26 +51,44 @@ export function createPublicKeys({
     return { key, owner };
   };
   return {
+    /** Returns a key of the caller. Throws `not_found` for an unknown id and for another user's. */
     getOwn,
 
-    async listOwn(owner, fingerprint, window) {
+    /**
+     * Returns a page of the caller's keys, oldest first, and the count of all. A fingerprint that is not empty filters
+     * them.
+     */
+    async listOwn(
+      owner: ForgeUser,
+      fingerprint: string,
+      window: PageWindow,
+    ): Promise<{ readonly keys: readonly OwnedKey[]; readonly total: number }> {
       const query = { fingerprint, ...toRows(window) };
       const { keys, total } = await listPublicKeysOf(db, owner.id, query);
       return { keys: keys.map((key) => ({ key, owner })), total };
     },
 
-    async listLines(username) {
+    /**
+     * Returns all keys of a user as lines for `authorized_keys`, oldest first. Omits comments, because they often are
+     * addresses.
+     */
+    async listLines(username: string): Promise<readonly string[]> {
       const owner = await ownerOf(username);
       const all = { fingerprint: "", limit: LINES_MAX, offset: 0 };
       const { keys } = await listPublicKeysOf(db, owner.id, all);
       return keys.map(({ content }) => content.split(" ", 2).join(" "));
     },
 
-    async deleteOwn(owner, id) {
+    /** Deletes a key of the caller. Throws `not_found` for an unknown id and for another user's. */
+    async deleteOwn(owner: ForgeUser, id: number): Promise<void> {
       await deletePublicKey(db, (await getOwn(owner, id)).key.id);
     },
 
-    async add(username, { title, key: text }) {
+    /** Adds a key. Throws `unprocessable` for an invalid key, a known key and a used title. */
+    async add(
+      username: string,
+      { title, key: text }: { readonly title: string; readonly key: string },
+    ): Promise<OwnedKey> {
       const owner = await ownerOf(username);
       // Loaded by the first use: the library is large, and few daemons ever read a key.
       const { readPublicKey } = await import("./public-key.ts");
@@ -126,7 +117,12 @@ export function createPublicKeys({
       }
     },
 
-    async delete(username, id, caller) {
+    /**
+     * Deletes a key with the rights of the user in the path: site administrators may delete any key, other users their
+     * own. Throws `not_found` for an unknown id and, for a public-only token, for a private user's key; `forbidden` for
+     * another user's key.
+     */
+    async delete(username: string, id: number, caller: Pick<ForgeCaller, "scope">): Promise<void> {
       const user = await ownerOf(username);
       const key = await findPublicKey(db, toKeyId(id));
       const owner = key && (await findUserById(db, key.userId));

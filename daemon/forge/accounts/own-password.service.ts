@@ -10,20 +10,7 @@ import type { ForgeCaller } from "../caller.ts";
 import type { PasswordRules } from "./password-rules.ts";
 import type { SignInAttempts } from "./sign-in-attempts.ts";
 
-/** The caller's own password. */
-export interface OwnPassword {
-  /**
-   * Changes the caller's password, and clears the requirement to change it. Tokens stay valid. Throws `forbidden` for a
-   * caller who did not sign in with this account's password and for a wrong current password, `unprocessable` for a new
-   * password that is too short, too long or the current one, `rate_limited` after too many wrong current passwords.
-   * @param address of the client, for the limit
-   */
-  change(
-    caller: ForgeCaller,
-    passwords: { readonly current: string; readonly next: string },
-    address: string,
-  ): Promise<void>;
-}
+export type OwnPassword = ReturnType<typeof createOwnPassword>;
 
 export interface OwnPasswordDeps {
   readonly db: Database;
@@ -32,14 +19,20 @@ export interface OwnPasswordDeps {
   readonly attempts: SignInAttempts;
 }
 
-export function createOwnPassword({
-  db,
-  passwords,
-  rules,
-  attempts,
-}: OwnPasswordDeps): OwnPassword {
+/** The caller's own password. */
+export function createOwnPassword({ db, passwords, rules, attempts }: OwnPasswordDeps) {
   return {
-    async change(caller, { current, next }, address) {
+    /**
+     * Changes the caller's password, and clears the requirement to change it. Tokens stay valid. Throws `forbidden` for a
+     * caller who did not sign in with this account's password and for a wrong current password, `unprocessable` for a new
+     * password that is too short, too long or the current one, `rate_limited` after too many wrong current passwords.
+     * @param address of the client, for the limit
+     */
+    async change(
+      caller: ForgeCaller,
+      { current, next }: { readonly current: string; readonly next: string },
+      address: string,
+    ): Promise<void> {
       const { id } = assertOwnPassword(caller);
       // A separate counter: the sign-in of the same request resets the one for sign-ins.
       const attempt = await attempts.countPassword(`change id ${id}`, address);

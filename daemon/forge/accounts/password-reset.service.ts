@@ -22,23 +22,7 @@ import type { PasswordRules } from "./password-rules.ts";
 import type { AttemptCounter } from "./sign-in-attempts.ts";
 import type { QueueMail } from "./welcome-mail.ts";
 
-/** Resets forgotten passwords through mailed links, each of which works once. */
-export interface PasswordResets {
-  /**
-   * Mails a link to the account of a verified address. An unknown address gets the same response in the same time.
-   * Throws `rate_limited` after too many requests of a client.
-   */
-  request(email: string, address: string): Promise<void>;
-  /**
-   * Sets the password with the token of a link. It ends the sessions of pages; tokens and the second factor stay. Throws
-   * `invalid_argument` for a link that is unknown, expired or used, `unprocessable` for the password, `rate_limited`.
-   */
-  confirm(token: string, next: string, address: string): Promise<void>;
-  /** Deletes the links that have expired. Returns how many. */
-  deleteExpired(): Promise<number>;
-  /** The job that finds the account of an address and queues the mail. Register it with the queue. */
-  readonly job: JobKind;
-}
+export type PasswordResets = ReturnType<typeof createPasswordResets>;
 
 export interface PasswordResetsDeps {
   readonly db: Database;
@@ -63,10 +47,15 @@ const MAIL_INTERVAL_MS = 3 * 60_000;
 /** Maximum number of requests for links, and of attempts to use one, of one client. */
 const REQUESTS_PER_ADDRESS = { max: 10, seconds: 900 } as const;
 
-export function createPasswordResets(deps: PasswordResetsDeps): PasswordResets {
+/** Resets forgotten passwords through mailed links, each of which works once. */
+export function createPasswordResets(deps: PasswordResetsDeps) {
   const { db, clock, random, passwords, rules, attempts } = deps;
   return {
-    async request(email, address) {
+    /**
+     * Mails a link to the account of a verified address. An unknown address gets the same response in the same time.
+     * Throws `rate_limited` after too many requests of a client.
+     */
+    async request(email: string, address: string): Promise<void> {
       await count("request", address);
       const lowerEmail = email.trim().toLowerCase();
       // The job looks the account up, not the request: both addresses leave the same rows in the same time.
@@ -79,7 +68,11 @@ export function createPasswordResets(deps: PasswordResetsDeps): PasswordResets {
       );
     },
 
-    async confirm(token, next, address) {
+    /**
+     * Sets the password with the token of a link. It ends the sessions of pages; tokens and the second factor stay. Throws
+     * `invalid_argument` for a link that is unknown, expired or used, `unprocessable` for the password, `rate_limited`.
+     */
+    async confirm(token: string, next: string, address: string): Promise<void> {
       await count("confirm", address);
       const tokenHash = toHash(token);
       const reset = await findPasswordReset(db, { tokenHash });
@@ -99,8 +92,10 @@ export function createPasswordResets(deps: PasswordResetsDeps): PasswordResets {
       });
     },
 
-    deleteExpired: () => deleteExpiredPasswordResets(db, clock()),
+    /** Deletes the links that have expired. Returns how many. */
+    deleteExpired: (): Promise<number> => deleteExpiredPasswordResets(db, clock()),
 
+    /** The job that finds the account of an address and queues the mail. Register it with the queue. */
     job: {
       kind: KIND,
       async run(payload) {
@@ -124,7 +119,7 @@ export function createPasswordResets(deps: PasswordResetsDeps): PasswordResets {
           await deps.queueMail(tx, toMail(user, token));
         });
       },
-    },
+    } satisfies JobKind,
   };
 
   async function count(step: "request" | "confirm", address: string): Promise<void> {

@@ -28,21 +28,17 @@ export interface BrokenRule {
   readonly text: string;
 }
 
-/** The rules for passwords of the forge. */
-export interface PasswordRules {
-  readonly lengthMin: number;
-  /** Returns the first rule that a password breaks. Looks it up in breaches last. */
-  findBroken(password: string): Promise<BrokenRule | undefined>;
-  /** Throws `unprocessable` with the first rule that a new password breaks. */
-  assertAllowed(password: string): Promise<void>;
-}
+export type PasswordRules = ReturnType<typeof createPasswordRules>;
 
-export function createPasswordRules(options: PasswordRulesOptions): PasswordRules {
+/** The rules for passwords of the forge. */
+export function createPasswordRules(options: PasswordRulesOptions) {
   const { lengthMin, characters, breaches } = options;
   return {
     lengthMin,
+    /** Returns the first rule that a password breaks. Looks it up in breaches last. */
     findBroken,
-    async assertAllowed(password) {
+    /** Throws `unprocessable` with the first rule that a new password breaks. */
+    async assertAllowed(password: string): Promise<void> {
       const broken = await findBroken(password);
       if (broken !== undefined)
         throw new AppError("unprocessable", `the new password ${broken.text}`);

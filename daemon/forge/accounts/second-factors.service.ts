@@ -21,22 +21,7 @@ import { notFound, userNotFound } from "../refusals.ts";
 import { assertOwnPassword } from "./own-password.service.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
-/** The second factor: codes of an authenticator app (TOTP) that a password sign-in needs as well. */
-export interface SecondFactors {
-  /**
-   * Starts an enrolment with a new secret; `confirm` completes it. Throws `forbidden` if the caller did not sign in with
-   * their own password, `conflict` if a second factor is already enabled.
-   */
-  start(caller: ForgeCaller): Promise<{ readonly secret: string; readonly otpauthUrl: string }>;
-  /** Enables the second factor. Throws as `start` does, and `unprocessable` for a wrong code. */
-  confirm(caller: ForgeCaller, code: string): Promise<void>;
-  /** Disables it; the sign-in itself used a code. Throws `forbidden` as `start` does, `not_found` if it is not enabled. */
-  disable(caller: ForgeCaller): Promise<void>;
-  /** Disables the second factor of a user who lost it. Throws `not_found` if the user has no second factor. */
-  reset(username: string): Promise<void>;
-  /** Consumes a code. Returns true for a current, unused code, and for exactly one of several concurrent callers. */
-  use(user: ForgeUser, code: string): Promise<boolean>;
-}
+export type SecondFactors = ReturnType<typeof createSecondFactors>;
 
 export interface SecondFactorsDeps {
   readonly db: Database;
@@ -49,11 +34,18 @@ export interface SecondFactorsDeps {
 
 const PURPOSE = "forge-totp";
 
-export function createSecondFactors(deps: SecondFactorsDeps): SecondFactors {
+/** The second factor: codes of an authenticator app (TOTP) that a password sign-in needs as well. */
+export function createSecondFactors(deps: SecondFactorsDeps) {
   const { db, clock, random, sealer, instanceName } = deps;
   const alreadyOn = () => new AppError("conflict", "two-factor authentication is already enabled");
   return {
-    async start(caller) {
+    /**
+     * Starts an enrolment with a new secret; `confirm` completes it. Throws `forbidden` if the caller did not sign in with
+     * their own password, `conflict` if a second factor is already enabled.
+     */
+    async start(
+      caller: ForgeCaller,
+    ): Promise<{ readonly secret: string; readonly otpauthUrl: string }> {
       const user = assertOwnPassword(caller);
       const secret = createTotpSecret(random);
       const sealed = sealer.seal(PURPOSE, secret, contextOf(user.id));
@@ -66,7 +58,8 @@ export function createSecondFactors(deps: SecondFactorsDeps): SecondFactors {
       return { secret, otpauthUrl: toProvisioningUri({ secret, issuer: instanceName, account }) };
     },
 
-    async confirm(caller, code) {
+    /** Enables the second factor. Throws as `start` does, and `unprocessable` for a wrong code. */
+    async confirm(caller: ForgeCaller, code: string): Promise<void> {
       const user = assertOwnPassword(caller);
       const factor = await findTwoFactor(db, user.id);
       if (factor?.confirmedAt !== undefined) throw alreadyOn();
@@ -82,17 +75,20 @@ export function createSecondFactors(deps: SecondFactorsDeps): SecondFactors {
       });
     },
 
-    async disable(caller) {
+    /** Disables it; the sign-in itself used a code. Throws `forbidden` as `start` does, `not_found` if it is not enabled. */
+    async disable(caller: ForgeCaller): Promise<void> {
       await turnOff(assertOwnPassword(caller).id);
     },
 
-    async reset(username) {
+    /** Disables the second factor of a user who lost it. Throws `not_found` if the user has no second factor. */
+    async reset(username: string): Promise<void> {
       const user = await findUserByName(db, username);
       if (user === undefined) throw userNotFound(username);
       await turnOff(user.id);
     },
 
-    async use(user, code) {
+    /** Consumes a code. Returns true for a current, unused code, and for exactly one of several concurrent callers. */
+    async use(user: ForgeUser, code: string): Promise<boolean> {
       const factor = await findTwoFactor(db, user.id);
       if (factor?.confirmedAt === undefined) return false;
       const step = findStep(factor, code);

@@ -27,20 +27,17 @@ export type OwnSettingsEdit = {
   ]: ForgeUser[K] | undefined;
 };
 
-/** The caller's own profile and preferences. A public-only token gets `forbidden`. */
-export interface OwnSettings {
-  get(caller: ForgeCaller): ForgeUser;
-  edit(edit: OwnSettingsEdit, caller: ForgeCaller): Promise<ForgeUser>;
-}
+export type OwnSettings = ReturnType<typeof createOwnSettings>;
 
-export function createOwnSettings({ db }: { readonly db: Database }): OwnSettings {
+/** The caller's own profile and preferences. A public-only token gets `forbidden`. */
+export function createOwnSettings({ db }: { readonly db: Database }) {
   return {
-    get(caller) {
+    get(caller: ForgeCaller): ForgeUser {
       assertNotPublicOnly(caller);
       return caller.user;
     },
 
-    async edit(edit, caller) {
+    async edit(edit: OwnSettingsEdit, caller: ForgeCaller): Promise<ForgeUser> {
       assertNotPublicOnly(caller);
       const changes: ForgeUserChanges = Object.fromEntries(
         Object.entries(edit).filter(([, value]) => value !== undefined),

@@ -28,16 +28,7 @@ export interface CountedAttempt {
   cancel(): Promise<void>;
 }
 
-/**
- * Rate limit for guessing passwords and second-factor codes. Every attempt is counted before it is checked, so that
- * parallel attempts cannot exceed a limit; a successful one is refunded.
- */
-export interface SignInAttempts {
-  /** Counts a password check of an account, known or not. Throws `rate_limited`. */
-  countPassword(account: string, address: string): Promise<CountedAttempt>;
-  /** Counts a check of a code. Throws `rate_limited`. */
-  countCode(userId: UserId, address: string): Promise<CountedAttempt>;
-}
+export type SignInAttempts = ReturnType<typeof createSignInAttempts>;
 
 const SECONDS = 15 * 60;
 /** Wrong passwords for one account from one address. They do not lock out other addresses. */
@@ -51,9 +42,14 @@ const CODES_PER_ACCOUNT: LimitRule = { max: 10, seconds: SECONDS };
 /** Wrong codes from one address for all accounts together. */
 const CODES_PER_ADDRESS: LimitRule = { max: 30, seconds: SECONDS };
 
-export function createSignInAttempts(counter: AttemptCounter): SignInAttempts {
+/**
+ * Rate limit for guessing passwords and second-factor codes. Every attempt is counted before it is checked, so that
+ * parallel attempts cannot exceed a limit; a successful one is refunded.
+ */
+export function createSignInAttempts(counter: AttemptCounter) {
   return {
-    async countPassword(account, address) {
+    /** Counts a password check of an account, known or not. Throws `rate_limited`. */
+    async countPassword(account: string, address: string): Promise<CountedAttempt> {
       const caller = counter.addressKey(address);
       const both = `forge.login:${account}:${caller}`;
       const shared = [`forge.login.account:${account}`, `forge.login.address:${caller}`] as const;
@@ -72,7 +68,8 @@ export function createSignInAttempts(counter: AttemptCounter): SignInAttempts {
       };
     },
 
-    async countCode(userId, address) {
+    /** Counts a check of a code. Throws `rate_limited`. */
+    async countCode(userId: UserId, address: string): Promise<CountedAttempt> {
       const keys = [
         `forge.code:${userId}`,
         `forge.code.address:${counter.addressKey(address)}`,

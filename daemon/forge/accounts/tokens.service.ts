@@ -37,35 +37,7 @@ export interface TokenCreator {
   readonly scope: string | undefined;
 }
 
-/** Access tokens of users. Only a salted hash of a secret is stored. */
-export interface Tokens {
-  /** Returns a page of a user's tokens, newest first, and their count. Throws `not_found` for an unknown user. */
-  list(
-    username: string,
-    window: PageWindow,
-  ): Promise<{ readonly tokens: readonly ForgeToken[]; readonly total: number }>;
-  /**
-   * Creates a token. Throws `invalid_argument` for a taken name or invalid scopes, `forbidden`
-   * for scopes that the caller's token does not include.
-   */
-  create(
-    creator: TokenCreator,
-    username: string,
-    input: { readonly name: string; readonly scopes: readonly string[] },
-  ): Promise<MadeToken>;
-  /** Deletes a token by id, or by name if that is not a positive number. Throws `not_found`. */
-  delete(username: string, idOrName: string): Promise<void>;
-  /** Returns the token that authenticates a request. Throws `not_found` for any other kind of credentials. */
-  getCurrent(caller: ForgeCaller | undefined): Promise<ForgeToken>;
-  /** Deletes the token that authenticates a request. Throws as `getCurrent`. */
-  deleteCurrent(caller: ForgeCaller | undefined): Promise<void>;
-  /** Finds the token of a secret, with its owner and scope. Updates its last use, at most once a minute. */
-  find(
-    secret: string,
-  ): Promise<
-    { readonly tokenId: TokenId; readonly user: ForgeUser; readonly scope: string } | undefined
-  >;
-}
+export type Tokens = ReturnType<typeof createTokens>;
 
 export interface TokensDeps {
   readonly db: Database;
@@ -79,14 +51,19 @@ const SALT_BYTES = 10;
 const TOUCH_EVERY_MS = 60_000;
 const SECRET_LENGTH_MIN = 8;
 
-export function createTokens({ db, clock, random }: TokensDeps): Tokens {
+/** Access tokens of users. Only a salted hash of a secret is stored. */
+export function createTokens({ db, clock, random }: TokensDeps) {
   const ownerOf = async (username: string) => {
     const user = await findUserByName(db, username);
     if (user === undefined) throw userNotFound(username);
     return user;
   };
   return {
-    async list(username, window) {
+    /** Returns a page of a user's tokens, newest first, and their count. Throws `not_found` for an unknown user. */
+    async list(
+      username: string,
+      window: PageWindow,
+    ): Promise<{ readonly tokens: readonly ForgeToken[]; readonly total: number }> {
       const owner = await ownerOf(username);
       const [tokens, total] = await Promise.all([
         listTokensOfUser(db, owner.id, toRows(window)),
@@ -95,7 +72,15 @@ export function createTokens({ db, clock, random }: TokensDeps): Tokens {
       return { tokens, total };
     },
 
-    async create(creator, username, { name, scopes }) {
+    /**
+     * Creates a token. Throws `invalid_argument` for a taken name or invalid scopes, `forbidden`
+     * for scopes that the caller's token does not include.
+     */
+    async create(
+      creator: TokenCreator,
+      username: string,
+      { name, scopes }: { readonly name: string; readonly scopes: readonly string[] },
+    ): Promise<MadeToken> {
       const owner = await ownerOf(username);
       const nameUsed = () =>
         new AppError("invalid_argument", "access token name has been used already");
@@ -124,7 +109,8 @@ export function createTokens({ db, clock, random }: TokensDeps): Tokens {
       }
     },
 
-    async delete(username, idOrName) {
+    /** Deletes a token by id, or by name if that is not a positive number. Throws `not_found`. */
+    async delete(username: string, idOrName: string): Promise<void> {
       const owner = await ownerOf(username);
       const id = /^\d{1,15}$/.test(idOrName) ? toTokenId(idOrName) : toTokenId(0);
       if (id === 0) {
@@ -136,14 +122,21 @@ export function createTokens({ db, clock, random }: TokensDeps): Tokens {
       }
     },
 
+    /** Returns the token that authenticates a request. Throws `not_found` for any other kind of credentials. */
     getCurrent,
 
-    async deleteCurrent(caller) {
+    /** Deletes the token that authenticates a request. Throws as `getCurrent`. */
+    async deleteCurrent(caller: ForgeCaller | undefined): Promise<void> {
       const token = await getCurrent(caller);
       await deleteToken(db, token.userId, token.id);
     },
 
-    async find(secret) {
+    /** Finds the token of a secret, with its owner and scope. Updates its last use, at most once a minute. */
+    async find(
+      secret: string,
+    ): Promise<
+      { readonly tokenId: TokenId; readonly user: ForgeUser; readonly scope: string } | undefined
+    > {
       const token = await findBySecret(secret);
       if (token === undefined) return undefined;
       const user = await findUserById(db, token.userId);

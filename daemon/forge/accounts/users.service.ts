@@ -60,52 +60,7 @@ export interface NewUser {
   readonly isFirst?: boolean;
 }
 
-/** The accounts of the forge, for site administrators. */
-export interface Users {
-  /**
-   * Returns a page of people and organizations, and the count of all matches. A public-only token gets public accounts;
-   * the same holds for `searchEmails`.
-   */
-  search(query: UserListQuery, window: PageWindow, caller: ForgeCaller): Promise<UserPage>;
-  /**
-   * Creates a user with a verified primary address. Throws, in this order, `unprocessable` for an
-   * unknown login source, `invalid_argument` for the password, `unprocessable` for name and address, `conflict` for
-   * a taken
-   * name or address.
-   */
-  create(input: NewUser): Promise<ForgeUser>;
-  /** See `editUser`. */
-  edit(username: string, edit: UserEdit): Promise<ForgeUser>;
-  /** See `renameUser`. */
-  rename(username: string, newName: string): Promise<void>;
-  /** See `removeUser`. */
-  remove(
-    username: string,
-    how: { readonly callerId: UserId; readonly purge: boolean },
-  ): Promise<void>;
-  /** Returns a page of the addresses whose text or owner matches the term, and the count of all matches. */
-  searchEmails(
-    term: string,
-    window: PageWindow,
-    caller: ForgeCaller,
-  ): Promise<{ readonly emails: readonly OwnedEmail[]; readonly total: number }>;
-  /**
-   * Returns the account of this name. Throws `not_found` if it is hidden from the caller, `forbidden` if the caller's
-   * token is public-only.
-   */
-  get(username: string, caller: ForgeCaller | undefined): Promise<ForgeUser>;
-  /**
-   * Returns a page of the individuals that match the term and that the caller may see. An `id` other than 0 selects one
-   * account.
-   */
-  searchVisible(
-    search: { readonly term: string; readonly id: number },
-    window: PageWindow,
-    caller: ForgeCaller | undefined,
-  ): Promise<UserPage>;
-  /** Returns whether no user exists yet. */
-  isEmpty(): Promise<boolean>;
-}
+export type Users = ReturnType<typeof createUsers>;
 
 export interface UsersDeps {
   readonly db: Database;
@@ -128,16 +83,27 @@ const brokenTexts = {
   breach: "PasswordPwned",
 } as const;
 
-export function createUsers(deps: UsersDeps): Users {
+/** The accounts of the forge, for site administrators. */
+export function createUsers(deps: UsersDeps) {
   const { db, cursors, clock, passwords, rules, queueWelcomeMail, repositories, packages } = deps;
   return {
-    async search(query, window, caller) {
+    /**
+     * Returns a page of people and organizations, and the count of all matches. A public-only token gets public accounts;
+     * the same holds for `searchEmails`.
+     */
+    async search(query: UserListQuery, window: PageWindow, caller: ForgeCaller): Promise<UserPage> {
       if (!isPublicOnly(caller)) return listUsers(db, query, toRows(window), cursors);
       if ((query.visibility ?? "public") !== "public") return { users: [], total: 0 };
       return listUsers(db, { ...query, visibility: "public" }, toRows(window), cursors);
     },
 
-    async create(input) {
+    /**
+     * Creates a user with a verified primary address. Throws, in this order, `unprocessable` for an
+     * unknown login source, `invalid_argument` for the password, `unprocessable` for name and address, `conflict` for
+     * a taken
+     * name or address.
+     */
+    async create(input: NewUser): Promise<ForgeUser> {
       if (input.sourceId !== 0)
         throw new AppError("unprocessable", `login source does not exist [id: ${input.sourceId}]`);
       const broken = await rules.findBroken(input.password);
@@ -158,19 +124,34 @@ export function createUsers(deps: UsersDeps): Users {
       }
     },
 
-    edit: (username, edit) => editUser(deps, username, edit),
-    rename: (username, newName) =>
+    /** See `editUser`. */
+    edit: (username: string, edit: UserEdit): Promise<ForgeUser> => editUser(deps, username, edit),
+    /** See `renameUser`. */
+    rename: (username: string, newName: string): Promise<void> =>
       renameUser(
         { db, dependents: [repositories, packages].filter((each) => each !== undefined) },
         username,
         newName,
       ),
-    remove: (username, how) => removeUser({ db, repositories, packages }, username, how),
+    /** See `removeUser`. */
+    remove: (
+      username: string,
+      how: { readonly callerId: UserId; readonly purge: boolean },
+    ): Promise<void> => removeUser({ db, repositories, packages }, username, how),
 
-    searchEmails: (term, window, caller) =>
+    /** Returns a page of the addresses whose text or owner matches the term, and the count of all matches. */
+    searchEmails: (
+      term: string,
+      window: PageWindow,
+      caller: ForgeCaller,
+    ): Promise<{ readonly emails: readonly OwnedEmail[]; readonly total: number }> =>
       listEmails(db, term, toRows(window), isPublicOnly(caller)),
 
-    async get(username, caller) {
+    /**
+     * Returns the account of this name. Throws `not_found` if it is hidden from the caller, `forbidden` if the caller's
+     * token is public-only.
+     */
+    async get(username: string, caller: ForgeCaller | undefined): Promise<ForgeUser> {
       const user = await findUserByName(db, username);
       if (user === undefined || !(await isKnownTo(db, user, caller?.user)))
         throw userNotFound(username);
@@ -179,7 +160,15 @@ export function createUsers(deps: UsersDeps): Users {
       return user;
     },
 
-    searchVisible: (search, window, caller) =>
+    /**
+     * Returns a page of the individuals that match the term and that the caller may see. An `id` other than 0 selects one
+     * account.
+     */
+    searchVisible: (
+      search: { readonly term: string; readonly id: number },
+      window: PageWindow,
+      caller: ForgeCaller | undefined,
+    ): Promise<UserPage> =>
       searchPeople(
         db,
         {
@@ -191,7 +180,8 @@ export function createUsers(deps: UsersDeps): Users {
         toRows(window),
       ),
 
-    isEmpty: async () => !(await hasAnyIndividual(db)),
+    /** Returns whether no user exists yet. */
+    isEmpty: async (): Promise<boolean> => !(await hasAnyIndividual(db)),
   };
 
   async function insertPerson(

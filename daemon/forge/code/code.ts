@@ -5,7 +5,6 @@ import type { Database } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
-import type { Route } from "../../http/handle.ts";
 import type { Compute } from "../compute.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import { createStreamLimiter } from "../repositories/transfer-limiter.ts";
@@ -50,13 +49,7 @@ const limits = {
 } as const;
 
 /** The routes of code. */
-export interface Code {
-  readonly routes: readonly Route[];
-  /** Terminates the thread that parses issue templates. */
-  close(): Promise<void>;
-}
-
-export function createCode(deps: CodeServicesDeps): Code {
+export function createCode(deps: CodeServicesDeps) {
   const { db, clock, newId, git, locate, repositories, writeRefs, urls, compute, listings } = deps;
   const limiter = createStreamLimiter(limits);
   const access = createCodeAccess({ db, git, locate, limiter });
@@ -87,7 +80,10 @@ export function createCode(deps: CodeServicesDeps): Code {
     ...commitRoutes({ commits, objects, urls }),
     ...severalFilesRoutes({ severalFiles, commits, objects, issueTemplates, urls }),
   ];
-  return { routes, close: issueTemplates.close };
+  return {
+    routes /** Terminates the thread that parses issue templates. */,
+    close: issueTemplates.close,
+  };
 }
 
 /**

@@ -4,11 +4,8 @@ import type { ForgeRepository } from "../../../storage/tables/forge/repositories
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { StreamLimiter, StreamSlot } from "../repositories/transfer-limiter.ts";
-import {
-  assertNotArchived,
-  openRepository,
-  type OpenedRepository,
-} from "../repositories/open-repository.ts";
+import { assertNotArchived, openRepository } from "../repositories/open-repository.ts";
+import { type OpenedRepository } from "../opened.ts";
 import { notFound } from "../refusals.ts";
 import { reaches } from "../repositories/access.ts";
 import { refusing } from "../repositories/git-refusals.ts";
@@ -45,30 +42,21 @@ export interface CodeDeps {
   readonly limiter: StreamLimiter;
 }
 
-/** Opens repositories for reading their code. */
-export interface CodeAccess {
-  /**
-   * Runs `work` on a repository that the caller may read, within the limit on git processes. Refuses with `not_found` a
-   * repository that the caller may not read or whose code is turned off, and with `unavailable` when too many run.
-   */
-  read<T>(request: CodeRequest, work: (code: OpenedCode) => Promise<T>): Promise<T>;
-  /**
-   * Runs `work` for a caller who may push; refuses with `forbidden` without that right, with `archived` an archived
-   * repository.
-   */
-  write<T>(request: CodeRequest, work: (code: OpenedCode) => Promise<T>): Promise<T>;
-  /** Opens a repository for a stream: the caller releases the slot when git has ended. */
-  open(request: CodeRequest): Promise<StreamedCode>;
-}
+export type CodeAccess = ReturnType<typeof createCodeAccess>;
 
 /** A repository whose content is streamed. */
 export interface StreamedCode extends OpenedCode {
   readonly slot: StreamSlot;
 }
 
-export function createCodeAccess({ db, git, locate, limiter }: CodeDeps): CodeAccess {
+/** Opens repositories for reading their code. */
+export function createCodeAccess({ db, git, locate, limiter }: CodeDeps) {
   return {
-    async read(request, work) {
+    /**
+     * Runs `work` on a repository that the caller may read, within the limit on git processes. Refuses with `not_found` a
+     * repository that the caller may not read or whose code is turned off, and with `unavailable` when too many run.
+     */
+    async read<T>(request: CodeRequest, work: (code: OpenedCode) => Promise<T>): Promise<T> {
       const owned = await findCode(request);
       const release = await limiter.acquire(request, request.signal);
       try {
@@ -79,7 +67,11 @@ export function createCodeAccess({ db, git, locate, limiter }: CodeDeps): CodeAc
       }
     },
 
-    async write(request, work) {
+    /**
+     * Runs `work` for a caller who may push; refuses with `forbidden` without that right, with `archived` an archived
+     * repository.
+     */
+    async write<T>(request: CodeRequest, work: (code: OpenedCode) => Promise<T>): Promise<T> {
       const owned = await findCode(request);
       const release = await limiter.acquire(request, request.signal);
       try {
@@ -93,7 +85,8 @@ export function createCodeAccess({ db, git, locate, limiter }: CodeDeps): CodeAc
       }
     },
 
-    async open(request) {
+    /** Opens a repository for a stream: the caller releases the slot when git has ended. */
+    async open(request: CodeRequest): Promise<StreamedCode> {
       const owned = await findCode(request);
       const slot = await limiter.acquireStream(request, request.signal);
       try {

@@ -8,7 +8,7 @@ import {
 } from "../../../storage/tables/forge/cron.ts";
 import { type CronTask, toNext } from "../../jobs/cron-task.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
-import { createSchedules, type Schedules, toScheduleKind } from "../../jobs/schedule.ts";
+import { createSchedules, toScheduleKind } from "../../jobs/schedule.ts";
 import type { Log } from "../../utilities/logging.ts";
 import type { PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
@@ -27,21 +27,7 @@ export interface TaskStatus {
 export type RunState = "running" | "succeeded" | "failed" | "interrupted";
 
 /** The scheduled tasks, for administrators. */
-export interface CronTasks {
-  /** Returns a page of the tasks, and their count. */
-  list(
-    window: PageWindow,
-  ): Promise<{ readonly tasks: readonly TaskStatus[]; readonly total: number }>;
-  /**
-   * Runs a task now, and waits at most `WAIT_MS` for its end. Has no effect if the task is already running. The run of a
-   * disabled task is recorded, as in Gitea, and does nothing. Throws `not_found`.
-   */
-  run(name: string): Promise<void>;
-  /** Returns the state of a task's latest run; undefined for an unknown task and before the first run. */
-  stateOf(name: string): Promise<RunState | undefined>;
-  /** Schedules the next run of each task. Call it after the queue has started. */
-  start: Schedules["start"];
-}
+export type CronTasks = ReturnType<typeof createCronTasks>;
 
 export interface CronDeps {
   readonly db: Database;
@@ -61,7 +47,7 @@ const POLL_MS = 500;
 const ERROR_CHARACTERS_MAX = 500;
 
 /** Creates the tasks, each of which is a schedule of the job queue. */
-export function createCronTasks(deps: CronDeps): CronTasks {
+export function createCronTasks(deps: CronDeps) {
   const { db, clock, queue, log, tasks, timeZone } = deps;
   const enabled = tasks.filter(isEnabled);
   const nexts = new Map(enabled.map(({ name, schedule }) => [name, toNext(schedule, timeZone)]));
@@ -77,9 +63,14 @@ export function createCronTasks(deps: CronDeps): CronTasks {
     })),
   );
   return {
+    /** Schedules the next run of each task. Call it after the queue has started. */
     start: () => schedules.start(),
 
-    async list({ page, limit }) {
+    /** Returns a page of the tasks, and their count. */
+    async list({
+      page,
+      limit,
+    }: PageWindow): Promise<{ readonly tasks: readonly TaskStatus[]; readonly total: number }> {
       const from = (page - 1) * limit;
       const records = await listCronRecords(db);
       const due = new Map((await listDueTimes(db)).map(({ kind, runAt }) => [kind, runAt]));
@@ -91,7 +82,11 @@ export function createCronTasks(deps: CronDeps): CronTasks {
       return { tasks: statuses, total: tasks.length };
     },
 
-    async run(name) {
+    /**
+     * Runs a task now, and waits at most `WAIT_MS` for its end. Has no effect if the task is already running. The run of a
+     * disabled task is recorded, as in Gitea, and does nothing. Throws `not_found`.
+     */
+    async run(name: string): Promise<void> {
       const task = tasks.find((each) => each.name === name);
       if (task === undefined) throw notFound();
       if (!isEnabled(task)) return recordEmptyRun(name);
@@ -101,7 +96,8 @@ export function createCronTasks(deps: CronDeps): CronTasks {
       await schedules.runNow(toScheduleName(task), () => waitForRun(name, before));
     },
 
-    async stateOf(name) {
+    /** Returns the state of a task's latest run; undefined for an unknown task and before the first run. */
+    async stateOf(name: string): Promise<RunState | undefined> {
       const task = enabled.find((each) => each.name === name);
       const record = task === undefined ? undefined : (await listCronRecords(db)).get(name);
       if (task === undefined || record === undefined) return undefined;

@@ -33,24 +33,19 @@ export const FLUSH = "0000";
 const PACKET_BYTES_MAX = 65_520;
 
 /** Splits a stream of bytes into packets. */
-export interface PacketReader {
-  add(chunk: Buffer): void;
-  /**
-   * Returns the next packet; undefined until all of it has arrived. `malformed`: the length is invalid, or it is a special
-   * packet other than the flush packet.
-   */
-  next(): Buffer | "flush" | "malformed" | undefined;
-}
-
-export function createPacketReader(): PacketReader {
+export function createPacketReader() {
   let bytes: Buffer = Buffer.alloc(0);
   let at = 0;
   return {
-    add(chunk) {
+    add(chunk: Buffer): void {
       bytes = at === bytes.byteLength ? chunk : Buffer.concat([bytes.subarray(at), chunk]);
       at = 0;
     },
-    next() {
+    /**
+     * Returns the next packet; undefined until all of it has arrived. `malformed`: the length is invalid, or it is a special
+     * packet other than the flush packet.
+     */
+    next(): Buffer | "flush" | "malformed" | undefined {
       const packet = readPacket(bytes, at);
       if (packet === undefined || packet === "malformed") return packet;
       at = packet.next;
@@ -77,20 +72,11 @@ function withoutLineFeed(packet: Buffer): Buffer {
   return packet.at(-1) === 0x0a ? packet.subarray(0, -1) : packet;
 }
 
-/** Reads the commands at the beginning of a push, and the options that follow, in one pass over its chunks. */
-export interface CommandsReader {
-  /**
-   * Returns undefined until the end of the list has arrived. Every list that it returns is the one that git reads from
-   * the same bytes. Some lists that git accepts are unreadable here: signed ones (`push-cert`), ids in upper case, and
-   * refs whose names are not UTF-8, because rules and events compare names as text.
-   */
-  read(chunk: Buffer): PushCommands | UnreadablePush | undefined;
-  /** Returns the capabilities that the client has named so far. */
-  capabilities(): ReadonlySet<string>;
-}
-
-/** Creates a reader of lists of at most `bytesMax`. */
-export function createCommandsReader(bytesMax: number): CommandsReader {
+/**
+ * Creates a reader of lists of at most `bytesMax`. Reads the commands at the beginning of a push, and the options that
+ * follow, in one pass over its chunks.
+ */
+export function createCommandsReader(bytesMax: number) {
   const packets = createPacketReader();
   const commands: PushCommand[] = [];
   const options: string[] = [];
@@ -113,7 +99,12 @@ export function createCommandsReader(bytesMax: number): CommandsReader {
   }
 
   return {
-    read(chunk) {
+    /**
+     * Returns undefined until the end of the list has arrived. Every list that it returns is the one that git reads from
+     * the same bytes. Some lists that git accepts are unreadable here: signed ones (`push-cert`), ids in upper case, and
+     * refs whose names are not UTF-8, because rules and events compare names as text.
+     */
+    read(chunk: Buffer): PushCommands | UnreadablePush | undefined {
       size += chunk.byteLength;
       packets.add(chunk);
       for (let line = packets.next(); line !== undefined; line = packets.next()) {
@@ -130,7 +121,8 @@ export function createCommandsReader(bytesMax: number): CommandsReader {
       }
       return size > bytesMax ? unreadable(UNREADABLE) : undefined;
     },
-    capabilities: () => capabilities,
+    /** Returns the capabilities that the client has named so far. */
+    capabilities: (): ReadonlySet<string> => capabilities,
   };
 }
 

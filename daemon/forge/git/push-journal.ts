@@ -22,22 +22,7 @@ import type { Log } from "../../utilities/logging.ts";
 import type { RefChange } from "../events.ts";
 import type { RecordPush } from "./record-push.ts";
 
-/**
- * A journal of pushes. An entry is written before git can move a ref and deleted in the transaction that records the
- * push. When the daemon crashes in between, the entry remains, and recovery records the refs that git had moved.
- */
-export interface PushJournal {
-  /** Writes the entry of a push and keeps its lease. */
-  begin(
-    repository: ForgeRepository,
-    pusherId: UserId,
-    changes: readonly RequestedChange[],
-  ): Promise<PushNote>;
-  /** Enqueues recovery at startup. `isAlone`: no other process runs pushes on this database. */
-  recover(isAlone: boolean): Promise<void>;
-  /** Records the pushes of dead processes. `begin` and `recover` enqueue it. */
-  readonly job: JobKind;
-}
+export type PushJournal = ReturnType<typeof createPushJournal>;
 
 /** A journal entry whose lease this process renews. */
 export interface PushNote {
@@ -66,14 +51,23 @@ const RECHECK_MS = 500;
 const CHANGES_MAX = 2_000;
 const CHARACTERS_MAX = 1_048_576;
 
-export function createPushJournal(deps: PushJournalDeps): PushJournal {
+/**
+ * A journal of pushes. An entry is written before git can move a ref and deleted in the transaction that records the
+ * push. When the daemon crashes in between, the entry remains, and recovery records the refs that git had moved.
+ */
+export function createPushJournal(deps: PushJournalDeps) {
   const { db, clock, git, locate, recordPush, enqueue, log } = deps;
   const underWay = new Set<PushId>();
   /** Pushes of this process that ended before they were recorded, as the database failed: no lease protects them. */
   const unrecorded = new Set<PushId>();
 
   return {
-    async begin(repository, pusherId, changes) {
+    /** Writes the entry of a push and keeps its lease. */
+    async begin(
+      repository: ForgeRepository,
+      pusherId: UserId,
+      changes: readonly RequestedChange[],
+    ): Promise<PushNote> {
       await recoverFormer(repository.id).catch((error: unknown) =>
         log.warn({ err: error, repository_id: repository.id }, "push recovery failed, will retry"),
       );
@@ -104,12 +98,14 @@ export function createPushJournal(deps: PushJournalDeps): PushJournal {
       };
     },
 
-    async recover(isAlone) {
+    /** Enqueues recovery at startup. `isAlone`: no other process runs pushes on this database. */
+    async recover(isAlone: boolean): Promise<void> {
       if (isAlone) await releasePushes(db, clock());
       if ((await listPushes(db)).length > 0)
         await db.transaction((tx) => enqueue(tx, { kind: KIND, payload: null, key: "all" }));
     },
 
+    /** Records the pushes of dead processes. `begin` and `recover` enqueue it. */
     job: {
       kind: KIND,
       async run() {
@@ -128,7 +124,7 @@ export function createPushJournal(deps: PushJournalDeps): PushJournal {
         const runAt = Math.min(...left.map(nextCheckAt));
         await db.transaction((tx) => enqueue(tx, { kind: KIND, payload: null, key: "all", runAt }));
       },
-    },
+    } satisfies JobKind,
   };
 
   /** Records earlier pushes of this process, so that their events precede those of the next one. */

@@ -26,16 +26,7 @@ export const isBranchOrTag = (ref: string) => /^refs\/(?:heads|tags)\//.test(ref
 const HEADER_BYTES = 4;
 
 /** Changes a stream of pkt-lines between two packets. */
-export interface PacketInserter {
-  /** Sets the bytes to insert before the next packet that begins. */
-  insert(bytes: Buffer): void;
-  /** Sets the bytes that replace the next packet that begins and all later ones. */
-  replaceRest(bytes: Buffer): void;
-  /** Returns what to send for the next bytes of the stream. */
-  pass(chunk: Buffer): Buffer;
-}
-
-export function createPacketInserter(): PacketInserter {
+export function createPacketInserter() {
   /** The first characters of the current packet, until its length is known. */
   let header = "";
   /** Bytes of the current packet that are still to come. */
@@ -67,13 +58,16 @@ export function createPacketInserter(): PacketInserter {
   }
 
   return {
-    insert(bytes) {
+    /** Sets the bytes to insert before the next packet that begins. */
+    insert(bytes: Buffer): void {
       pending = bytes;
     },
-    replaceRest(bytes) {
+    /** Sets the bytes that replace the next packet that begins and all later ones. */
+    replaceRest(bytes: Buffer): void {
       rest = bytes;
     },
-    pass(chunk) {
+    /** Returns what to send for the next bytes of the stream. */
+    pass(chunk: Buffer): Buffer {
       if (isReplaced) return Buffer.alloc(0);
       const at = scan(chunk);
       if (rest !== undefined && at !== undefined) {

@@ -16,7 +16,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 import { assertScope, findAccess, reaches, isPublic } from "../repositories/access.ts";
 import type { OwnedRepository } from "../events.ts";
-import type { OpenedRepository } from "../repositories/open-repository.ts";
+import type { OpenedRepository } from "../opened.ts";
 import { findOwned, getOwned } from "../repositories/repositories.service.ts";
 import { keepsCode } from "../repositories/repository-settings.view.ts";
 import { pipeBody } from "./request-body.ts";
@@ -75,29 +75,7 @@ export interface GitAnswer {
   giveUp(): void;
 }
 
-/**
- * The server side of git's smart protocol over HTTP. Every function refuses with `unauthenticated` an anonymous caller
- * who might get access with credentials, with `not_found` a repository that the caller may not read, with `forbidden` a
- * transfer that the permission or the scope of the token does not allow, with `invalid_argument` an unknown service,
- * content type or content encoding, and with `unavailable` when too many transfers run.
- */
-export interface SmartHttp {
-  /** Returns the refs of a repository and the capabilities of the server. */
-  advertise(
-    request: GitRequest,
-    service: string,
-  ): Promise<{ readonly contentType: string; readonly body: Buffer }>;
-  /** A fetch or clone. */
-  fetch(transfer: GitTransfer): Promise<GitAnswer>;
-  /** A fetch or clone over a connection that stays open. */
-  serveFetch(transfer: GitConversation): Promise<GitConversationAnswer>;
-  /** The archive of a tree over a connection that stays open. */
-  serveArchive(transfer: GitConversation): Promise<GitConversationAnswer>;
-  /** Refuses as `fetch` does. */
-  assertMayFetch(request: GitRequest): Promise<void>;
-  /** A push. Once its body has arrived whole, it is carried out even if the client disconnects. */
-  push(transfer: GitTransfer): Promise<GitAnswer>;
-}
+export type SmartHttp = ReturnType<typeof createSmartHttp>;
 
 export interface SmartHttpDeps {
   readonly db: Database;
@@ -136,14 +114,24 @@ const limits = {
   advertisementBytes: 64 * 1024 * 1024,
 } as const;
 
-export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
+/**
+ * The server side of git's smart protocol over HTTP. Every function refuses with `unauthenticated` an anonymous caller
+ * who might get access with credentials, with `not_found` a repository that the caller may not read, with `forbidden` a
+ * transfer that the permission or the scope of the token does not allow, with `invalid_argument` an unknown service,
+ * content type or content encoding, and with `unavailable` when too many transfers run.
+ */
+export function createSmartHttp(deps: SmartHttpDeps) {
   const { db, git, log, prepareHook, pushBytesMax } = deps;
   const runInFolder = createRunInFolder(deps);
   const limiter = createStreamLimiter(limits);
   const pushes = createReceivePack({ ...deps, runInFolder });
 
   return {
-    async advertise(request, service) {
+    /** Returns the refs of a repository and the capabilities of the server. */
+    async advertise(
+      request: GitRequest,
+      service: string,
+    ): Promise<{ readonly contentType: string; readonly body: Buffer }> {
       if (!isGitService(service))
         throw new AppError(
           "invalid_argument",
@@ -171,7 +159,8 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
       }
     },
 
-    async fetch(transfer) {
+    /** A fetch or clone. */
+    async fetch(transfer: GitTransfer): Promise<GitAnswer> {
       const service = "git-upload-pack";
       assertBody(transfer, service);
       const child = await startReading(transfer, toCommand(service), "follow");
@@ -181,12 +170,18 @@ export function createSmartHttp(deps: SmartHttpDeps): SmartHttp {
       return { contentType: toResultType(service), stream: child.stdout, giveUp };
     },
 
-    assertMayFetch: async (request) =>
+    /** Refuses as `fetch` does. */
+    assertMayFetch: async (request: GitRequest): Promise<void> =>
       void (await getAllowed(request, "git-upload-pack", "follow")),
-    serveFetch: (transfer) => converse(transfer, ["upload-pack", "--strict"]),
-    serveArchive: (transfer) => converse(transfer, ["upload-archive"]),
+    /** A fetch or clone over a connection that stays open. */
+    serveFetch: (transfer: GitConversation): Promise<GitConversationAnswer> =>
+      converse(transfer, ["upload-pack", "--strict"]),
+    /** The archive of a tree over a connection that stays open. */
+    serveArchive: (transfer: GitConversation): Promise<GitConversationAnswer> =>
+      converse(transfer, ["upload-archive"]),
 
-    async push(transfer) {
+    /** A push. Once its body has arrived whole, it is carried out even if the client disconnects. */
+    async push(transfer: GitTransfer): Promise<GitAnswer> {
       const service = "git-receive-pack";
       assertBody(transfer, service);
       const owned = await getAllowed(transfer, service, "follow");

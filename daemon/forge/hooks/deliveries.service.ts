@@ -20,28 +20,7 @@ import { notFound } from "../refusals.ts";
 import { enqueueDelivery } from "./delivery.ts";
 import { getHook, type HookHome } from "./hooks.service.ts";
 
-/**
- * The log of deliveries. Callers who may read a hook may read its deliveries, so `home` and the refusals are those of
- * `Hooks.get`. Payloads also need a token with the scope of the event's category: `repository` for a push, `issue` for
- * an issue.
- */
-export interface DeliveryLog {
-  /** Returns a page of a hook's deliveries, newest first, and the count of all. An unknown state is ignored. */
-  list(
-    home: HookHome,
-    hookId: HookId,
-    query: PageWindow & { readonly state: string },
-  ): Promise<{ readonly deliveries: readonly HookDelivery[]; readonly total: number }>;
-  /** Returns a delivery. Throws `not_found`, and `forbidden` if the token does not grant reading its payload. */
-  get(path: DeliveryPath, caller: Pick<ForgeCaller, "scope">): Promise<HookDeliveryDetails>;
-  /**
-   * Delivers the same payload again, even if the hook is inactive, and returns the new delivery. Throws as `get` does,
-   * for writing.
-   */
-  redeliver(path: DeliveryPath, caller: Pick<ForgeCaller, "scope">): Promise<HookDelivery>;
-  /** Deletes finished deliveries made before a time, and hooks whose repository was deleted. Returns how many. */
-  prune(before: number): Promise<number>;
-}
+export type DeliveryLog = ReturnType<typeof createDeliveryLog>;
 
 export interface DeliveryPath {
   readonly home: HookHome;
@@ -49,6 +28,11 @@ export interface DeliveryPath {
   readonly id: DeliveryId;
 }
 
+/**
+ * The log of deliveries. Callers who may read a hook may read its deliveries, so `home` and the refusals are those of
+ * `Hooks.get`. Payloads also need a token with the scope of the event's category: `repository` for a push, `issue` for
+ * an issue.
+ */
 export function createDeliveryLog({
   db,
   enqueue,
@@ -57,16 +41,27 @@ export function createDeliveryLog({
   readonly db: Database;
   readonly enqueue: Enqueue;
   readonly newUuid: () => string;
-}): DeliveryLog {
+}) {
   return {
-    async list(home, hookId, { state, ...window }) {
+    /** Returns a page of a hook's deliveries, newest first, and the count of all. An unknown state is ignored. */
+    async list(
+      home: HookHome,
+      hookId: HookId,
+      { state, ...window }: PageWindow & { readonly state: string },
+    ): Promise<{ readonly deliveries: readonly HookDelivery[]; readonly total: number }> {
       await getHook(db, home, hookId);
       return listDeliveries(db, hookId, toState(state), toRows(window));
     },
 
-    get: (path, caller) => get(db, path, "read", caller),
+    /** Returns a delivery. Throws `not_found`, and `forbidden` if the token does not grant reading its payload. */
+    get: (path: DeliveryPath, caller: Pick<ForgeCaller, "scope">): Promise<HookDeliveryDetails> =>
+      get(db, path, "read", caller),
 
-    redeliver: (path, caller) =>
+    /**
+     * Delivers the same payload again, even if the hook is inactive, and returns the new delivery. Throws as `get` does,
+     * for writing.
+     */
+    redeliver: (path: DeliveryPath, caller: Pick<ForgeCaller, "scope">): Promise<HookDelivery> =>
       db.transaction(async (tx) => {
         const { hookId, event, payload } = await get(tx, path, "write", caller);
         const copy = { hookId, uuid: newUuid(), event, payload, isRedelivery: true };
@@ -75,7 +70,8 @@ export function createDeliveryLog({
         return getDelivery(tx, hookId, id);
       }),
 
-    async prune(before) {
+    /** Deletes finished deliveries made before a time, and hooks whose repository was deleted. Returns how many. */
+    async prune(before: number): Promise<number> {
       const pruned = await db.transaction((tx) => deleteDeliveriesBefore(tx, before));
       return pruned + (await deleteOrphanedHooks(db));
     },

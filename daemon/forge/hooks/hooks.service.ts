@@ -66,68 +66,41 @@ export interface OpenedHook {
   readonly url: string;
 }
 
-/** Creates, changes and deletes hooks. Whoever calls these functions authorizes access to `home`, or by `open`. */
-export interface Hooks {
-  /**
-   * Returns a page of the instance's hooks by id, and their count. `type` is `default` or `all`; any other text means
-   * `system`.
-   */
-  list(
-    type: string,
-    window: PageWindow,
-  ): Promise<{ readonly hooks: readonly OpenedHook[]; readonly total: number }>;
-  /** Returns a page of the hooks of a repository or an owner by id, and their count. */
-  listOf(
-    home: HookPlace,
-    window: PageWindow,
-  ): Promise<{ readonly hooks: readonly OpenedHook[]; readonly total: number }>;
-  /**
-   * Creates a hook. Throws `unprocessable` or `invalid_argument` in the order and words of section 13.1, and
-   * `unprocessable` if a repository or an owner has `HOOKS_MAX` hooks.
-   */
-  create(open: OpenHome, input: NewHook): Promise<OpenedHook>;
-  /** Throws `not_found`, also for a hook of another home. */
-  get(home: HookHome, id: HookId): Promise<OpenedHook>;
-  /**
-   * Changes a hook, except its secret and kind. Throws as `create` and `get` do, and `unprocessable` if a hook that is
-   * not the instance's would keep its authorization header for another URL.
-   */
-  edit(open: OpenHome, id: HookId, changes: HookChanges): Promise<OpenedHook>;
-  /** Deletes a hook with its deliveries. Throws `not_found`. */
-  remove(open: OpenHome, id: HookId): Promise<void>;
-  /** Copies all default hooks, with their secrets, to a new repository. */
-  copyDefaults(tx: Transaction, repositoryId: RepositoryId): Promise<void>;
-  /** Copies the hooks of a repository, with their secrets, to a new one. */
-  copyOf(
-    tx: Transaction,
-    fromRepositoryId: RepositoryId,
-    toRepositoryId: RepositoryId,
-  ): Promise<void>;
-}
+export type Hooks = ReturnType<typeof createHooks>;
 
 /** Maximum number of hooks of one repository or owner: each event adds a row for each of them. */
 const HOOKS_MAX = 50;
 
-export function createHooks({
-  db,
-  targets,
-}: {
-  readonly db: Database;
-  readonly targets: Targets;
-}): Hooks {
+/** Creates, changes and deletes hooks. Whoever calls these functions authorizes access to `home`, or by `open`. */
+export function createHooks({ db, targets }: { readonly db: Database; readonly targets: Targets }) {
   const open = (hook: ForgeHook): OpenedHook => ({ hook, url: targets.open(hook).url });
   return {
-    async list(type, window) {
+    /**
+     * Returns a page of the instance's hooks by id, and their count. `type` is `default` or `all`; any other text means
+     * `system`.
+     */
+    async list(
+      type: string,
+      window: PageWindow,
+    ): Promise<{ readonly hooks: readonly OpenedHook[]; readonly total: number }> {
       const { hooks, total } = await listHooks(db, toScopes(type), toRows(window));
       return { hooks: hooks.map(open), total };
     },
 
-    async listOf(home, window) {
+    /** Returns a page of the hooks of a repository or an owner by id, and their count. */
+    async listOf(
+      home: HookPlace,
+      window: PageWindow,
+    ): Promise<{ readonly hooks: readonly OpenedHook[]; readonly total: number }> {
       const { hooks, total } = await listHooksOf(db, home, toRows(window));
       return { hooks: hooks.map(open), total };
     },
 
-    async create(openHome, input) {
+    /**
+     * Creates a hook. Throws `unprocessable` or `invalid_argument` in the order and words of section 13.1, and
+     * `unprocessable` if a repository or an owner has `HOOKS_MAX` hooks.
+     */
+    async create(openHome: OpenHome, input: NewHook): Promise<OpenedHook> {
       await openHome(db);
       const { config } = input;
       assertBranchFilter(input.branchFilter);
@@ -164,9 +137,15 @@ export function createHooks({
       return { hook, url };
     },
 
-    get: async (home, id) => open(await getHook(db, home, id)),
+    /** Throws `not_found`, also for a hook of another home. */
+    get: async (home: HookHome, id: HookId): Promise<OpenedHook> =>
+      open(await getHook(db, home, id)),
 
-    edit: (openHome, id, changes) =>
+    /**
+     * Changes a hook, except its secret and kind. Throws as `create` and `get` do, and `unprocessable` if a hook that is
+     * not the instance's would keep its authorization header for another URL.
+     */
+    edit: (openHome: OpenHome, id: HookId, changes: HookChanges): Promise<OpenedHook> =>
       db.transaction(async (tx) => {
         const home = await openHome(tx);
         const hook = await getHook(tx, home, id);
@@ -199,15 +178,23 @@ export function createHooks({
         return { hook: changed, url: target.url };
       }),
 
-    remove: (openHome, id) =>
+    /** Deletes a hook with its deliveries. Throws `not_found`. */
+    remove: (openHome: OpenHome, id: HookId): Promise<void> =>
       db.transaction(async (tx) => {
         await getHook(tx, await openHome(tx), id);
         await deleteHook(tx, id);
       }),
 
-    copyDefaults: async (tx, repositoryId) => copy(tx, await listDefaultHooks(tx), repositoryId),
+    /** Copies all default hooks, with their secrets, to a new repository. */
+    copyDefaults: async (tx: Transaction, repositoryId: RepositoryId): Promise<void> =>
+      copy(tx, await listDefaultHooks(tx), repositoryId),
 
-    async copyOf(tx, fromRepositoryId, toRepositoryId) {
+    /** Copies the hooks of a repository, with their secrets, to a new one. */
+    async copyOf(
+      tx: Transaction,
+      fromRepositoryId: RepositoryId,
+      toRepositoryId: RepositoryId,
+    ): Promise<void> {
       const window = { limit: HOOKS_MAX, offset: 0 };
       const from = { kind: "repository", id: fromRepositoryId } as const;
       const { hooks } = await listHooksOf(tx, from, window);

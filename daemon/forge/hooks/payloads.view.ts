@@ -6,7 +6,7 @@ import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts"
 import { toOrganizationView } from "../accounts/organization.view.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import type { PushCommits } from "../git/commit-readers.ts";
-import type { AccessLevel } from "../repositories/access.ts";
+import type { AccessLevel } from "../opened.ts";
 import type { OwnedRepository, RefChange } from "../events.ts";
 import { toRepositoryView } from "../repositories/repository.view.ts";
 import { type ForgeUrls, toUrl } from "../urls.ts";

@@ -17,30 +17,7 @@ import { enqueueDelivery } from "./delivery.ts";
 import type { DescribeHead } from "./pushes.ts";
 import type { Hooks } from "./hooks.service.ts";
 
-/** Access to the hooks of repositories, and test deliveries. */
-export interface RepositoryHooks {
-  /**
-   * Returns the home of the hooks of a repository if the caller administers it. Throws `not_found` if the caller may not see
-   * it, `forbidden` if the caller does not administer it or the token does not grant it.
-   * @param rest the part of the address after the repository, for redirects from a former name
-   * @param queries the transaction of a change
-   */
-  open(
-    path: RepositoryPath,
-    caller: ForgeCaller,
-    rest: string,
-    queries?: Queries,
-  ): Promise<HookPlace>;
-  /**
-   * Sends a test delivery: a push of a branch's latest commit, even if the hook is inactive or does not select pushes.
-   * An empty `ref` is the default branch. An empty repository has no delivery. Throws `not_found` for an unknown ref.
-   */
-  test(
-    path: RepositoryPath & { readonly id: HookId },
-    ref: string,
-    caller: ForgeCaller,
-  ): Promise<void>;
-}
+export type RepositoryHooks = ReturnType<typeof createRepositoryHooks>;
 
 export interface RepositoryHooksDeps {
   readonly db: Database;
@@ -50,12 +27,32 @@ export interface RepositoryHooksDeps {
   readonly describeHead: DescribeHead;
 }
 
-export function createRepositoryHooks(deps: RepositoryHooksDeps): RepositoryHooks {
+/** Access to the hooks of repositories, and test deliveries. */
+export function createRepositoryHooks(deps: RepositoryHooksDeps) {
   const { db, hooks, enqueue, newUuid, describeHead } = deps;
   return {
-    open: async (path, caller, rest, queries) => toHome(await open(path, caller, rest, queries)),
+    /**
+     * Returns the home of the hooks of a repository if the caller administers it. Throws `not_found` if the caller may not see
+     * it, `forbidden` if the caller does not administer it or the token does not grant it.
+     * @param rest the part of the address after the repository, for redirects from a former name
+     * @param queries the transaction of a change
+     */
+    open: async (
+      path: RepositoryPath,
+      caller: ForgeCaller,
+      rest: string,
+      queries?: Queries,
+    ): Promise<HookPlace> => toHome(await open(path, caller, rest, queries)),
 
-    async test(path, requestedRef, caller) {
+    /**
+     * Sends a test delivery: a push of a branch's latest commit, even if the hook is inactive or does not select pushes.
+     * An empty `ref` is the default branch. An empty repository has no delivery. Throws `not_found` for an unknown ref.
+     */
+    async test(
+      path: RepositoryPath & { readonly id: HookId },
+      requestedRef: string,
+      caller: ForgeCaller,
+    ): Promise<void> {
       const owned = await open(path, caller, `/hooks/${path.id}/tests`);
       const { hook } = await hooks.get(toHome(owned), path.id);
       const ref = toRef(requestedRef.trim(), owned);

@@ -10,19 +10,23 @@ const targetSchema = z.object({
 /** The address that a hook sends to, and its credentials. An absent text is empty. */
 export type HookTarget = Readonly<z.output<typeof targetSchema>>;
 
-/** Seals targets for the row of their hook: a target that was copied to another row cannot be opened. */
-export interface Targets {
-  seal(hookId: HookId, target: HookTarget): string;
-  /** @throws SealError */
-  open(hook: { readonly id: HookId; readonly sealedTarget: string }): HookTarget;
-}
+export type Targets = ReturnType<typeof createTargets>;
 
 const PURPOSE = "forge hook target";
 
-export function createTargets(sealer: Sealer): Targets {
+/** Seals targets for the row of their hook: a target that was copied to another row cannot be opened. */
+export function createTargets(sealer: Sealer) {
   return {
-    seal: (hookId, target) => sealer.seal(PURPOSE, JSON.stringify(target), contextOf(hookId)),
-    open: ({ id, sealedTarget }) =>
+    seal: (hookId: HookId, target: HookTarget): string =>
+      sealer.seal(PURPOSE, JSON.stringify(target), contextOf(hookId)),
+    /** @throws SealError */
+    open: ({
+      id,
+      sealedTarget,
+    }: {
+      readonly id: HookId;
+      readonly sealedTarget: string;
+    }): HookTarget =>
       targetSchema.parse(JSON.parse(sealer.openText(PURPOSE, sealedTarget, contextOf(id)))),
   };
 }

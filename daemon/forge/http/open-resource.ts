@@ -1,34 +1,18 @@
 import type { Queries } from "../../../storage/engine/database.ts";
-import type { AnyEndpoint, Endpoint, PermissionOf } from "../../contract/endpoint.ts";
-import type {
-  OrganizationPermission,
-  Permission,
-  RepositoryPermission,
-} from "../../contract/permission.ts";
+import type { Endpoint } from "../../contract/endpoint.ts";
+import type { Permission } from "../../contract/permission.ts";
 import type { ForgeCaller } from "../caller.ts";
-import {
-  type GrantedOrganization,
-  grantOrganization,
-} from "../organizations/organization-access.ts";
+import { grantOrganization } from "../organizations/organization-access.ts";
+import type { Granted } from "../opened.ts";
 import { notFound } from "../refusals.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
-import { type GrantedRepository, grantRepository } from "../repositories/open-repository.ts";
+import { grantRepository } from "../repositories/open-repository.ts";
 import {
   findOwned,
   type FoundRepository,
   repositoryMoved,
 } from "../repositories/repositories.service.ts";
 import { needsOpenRepository } from "./repository-gate.ts";
-
-/** What the binder opens for a permission. */
-type Granted<P extends Permission> = P extends RepositoryPermission
-  ? GrantedRepository
-  : P extends OrganizationPermission
-    ? GrantedOrganization
-    : never;
-
-/** What the binder opens for an endpoint, which its handler gets as `opened`. */
-export type OpenedOf<E extends AnyEndpoint> = Granted<PermissionOf<E>>;
 
 /**
  * Opens the resource in the path of an endpoint for a caller with a permission. A former name redirects to the current

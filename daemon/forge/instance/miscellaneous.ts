@@ -1,28 +1,17 @@
 import { join } from "node:path";
 import type { Database } from "../../../storage/engine/database.ts";
 import { listPublicNames } from "../../../storage/tables/forge/issues/mentionable.ts";
-import type { Route } from "../../http/handle.ts";
 import { instanceSettingsRoutes } from "./instance-settings.routes.ts";
 import { createMissingFeatures } from "./missing-features.ts";
-import {
-  createRendering,
-  createRenderingThreads,
-  type Rendering,
-} from "../../rendering/rendering.service.ts";
+import { createRendering, createRenderingThreads } from "../../rendering/rendering.service.ts";
 import { renderingRoutes } from "../rendering/rendering.routes.ts";
-import { createTemplates, type Templates } from "../templates/templates.service.ts";
+import { createTemplates } from "../templates/templates.service.ts";
 import { templateRoutes } from "../templates/templates.routes.ts";
 
-/** Templates, rendering and instance settings: the group "miscellaneous" of the forge document. */
-export interface Miscellaneous {
-  readonly templates: Templates;
-  readonly rendering: Rendering;
-  readonly routes: readonly Route[];
-  /** Terminates the rendering threads. */
-  close(): Promise<void>;
-}
-
-/** Wires up templates and rendering. Nothing is loaded before the first request. */
+/**
+ * Wires up templates and rendering. Nothing is loaded before the first request. Templates, rendering and instance
+ * settings: the group "miscellaneous" of the forge document.
+ */
 export function createMiscellaneous(deps: {
   readonly db: Database;
   /** Returns unpredictable bytes. */
@@ -37,7 +26,7 @@ export function createMiscellaneous(deps: {
   readonly uploadBytesMax: number;
   readonly warn: (message: string) => void;
   readonly reportBug: (error: unknown) => void;
-}): Miscellaneous {
+}) {
   const { db, publicUrl } = deps;
   const templates = createTemplates({
     customDirectory: join(deps.dataDirectory, "custom"),
@@ -57,6 +46,7 @@ export function createMiscellaneous(deps: {
       ...templateRoutes({ templates, urls: { publicUrl } }),
       ...renderingRoutes({ rendering, addressKey: deps.addressKey }),
     ],
+    /** Terminates the rendering threads. */
     close: rendering.close,
   };
 }

@@ -27,7 +27,8 @@ import { findAccess, isPublic, reaches } from "../repositories/access.ts";
 import { keepsIssues } from "../repositories/repository-settings.view.ts";
 import { findShownType, SNIFFED_BYTES } from "../shown-type.ts";
 import { assertMayChange, assertUnlocked, openIssue, openIssues } from "./issue-access.ts";
-import { assertNotArchived, type OpenedRepository } from "../repositories/open-repository.ts";
+import { assertNotArchived } from "../repositories/open-repository.ts";
+import { type OpenedRepository } from "../opened.ts";
 import type { CommentPath, IssuePath } from "./issue-requests.ts";
 import {
   type UserId,

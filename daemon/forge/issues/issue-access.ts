@@ -6,11 +6,8 @@ import { notFound } from "../refusals.ts";
 import { reaches } from "../repositories/access.ts";
 import type { OwnedRepository } from "../events.ts";
 import { noAdministrator, type RepositoryPath } from "../repositories/repositories.service.ts";
-import {
-  assertNotArchived,
-  type OpenedRepository,
-  openRepository,
-} from "../repositories/open-repository.ts";
+import { assertNotArchived, openRepository } from "../repositories/open-repository.ts";
+import { type OpenedRepository } from "../opened.ts";
 import { keepsIssues } from "../repositories/repository-settings.view.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
 

@@ -8,7 +8,8 @@ import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { openIssue } from "./issue-access.ts";
 import type { IssueChanges } from "./issue-changes.ts";
-import { type GrantedRepository, reopenRepository } from "../repositories/open-repository.ts";
+import { reopenRepository } from "../repositories/open-repository.ts";
+import { type GrantedRepository } from "../opened.ts";
 import type { LabelDetails } from "./labels.service.ts";
 import { toLabelId } from "../../../storage/tables/forge/ids.ts";
 

@@ -10,7 +10,7 @@ import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { assertAdministers, openIssue, openIssues, openIssuesToChange } from "./issue-access.ts";
-import { type OpenedRepository } from "../repositories/open-repository.ts";
+import { type OpenedRepository } from "../opened.ts";
 import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
 import type { Emit } from "../events.ts";
 import type { IssuePath } from "./issue-requests.ts";

@@ -51,7 +51,8 @@ import {
   openIssues,
   openIssuesToChange,
 } from "./issue-access.ts";
-import { assertNotArchived, type OpenedRepository } from "../repositories/open-repository.ts";
+import { assertNotArchived } from "../repositories/open-repository.ts";
+import { type OpenedRepository } from "../opened.ts";
 
 /**
  * Limits of a list of comments: the reference has no pages here, and many concurrent responses must fit into memory.

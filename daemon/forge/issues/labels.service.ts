@@ -12,14 +12,12 @@ import {
   updateLabel,
 } from "../../../storage/tables/forge/repositories/labels.ts";
 import { AppError } from "../../errors.ts";
-import {
-  type GrantedOrganization,
-  reopenOrganization,
-} from "../organizations/organization-access.ts";
+import { reopenOrganization } from "../organizations/organization-access.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { orNotFound } from "../refusals.ts";
 import type { OwnedRepository } from "../events.ts";
-import { type GrantedRepository, reopenRepository } from "../repositories/open-repository.ts";
+import { reopenRepository } from "../repositories/open-repository.ts";
+import type { GrantedRepository, GrantedOrganization } from "../opened.ts";
 import { toLabelId } from "../../../storage/tables/forge/ids.ts";
 
 /** Maximum number of labels of one repository or organization. */

@@ -11,7 +11,8 @@ import {
 } from "../../../storage/tables/forge/issues/milestones.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { orNotFound } from "../refusals.ts";
-import { type GrantedRepository, reopenRepository } from "../repositories/open-repository.ts";
+import { reopenRepository } from "../repositories/open-repository.ts";
+import { type GrantedRepository } from "../opened.ts";
 
 /** A change of a milestone. Undefined members stay unchanged; null removes the due date. */
 export interface MilestoneEdit {

@@ -7,7 +7,7 @@ import { page } from "../../http/serve.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { serve } from "../handle.ts";
 import type { PageWindow } from "../page-window.ts";
-import type { GrantedRepository } from "../repositories/open-repository.ts";
+import type { GrantedRepository } from "../opened.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { IssueLabels } from "./issue-labels.service.ts";
 import type { LabelDetails, LabelPlace, Labels } from "./labels.service.ts";

@@ -59,40 +59,27 @@ export interface ChangedThreads {
   readonly found: ThreadPage | undefined;
 }
 
-/** The notification threads of a user. */
-export interface Notifications {
-  /** Lists the caller's threads. Refuses invalid times with `unprocessable` and a hidden repository with `not_found`. */
-  list(caller: ForgeCaller, options: ThreadListOptions): Promise<ThreadPage>;
-  /**
-   * Sets the status of the caller's threads in one statement. Returns the first `MARKED_SHOWN_MAX` changed threads and
-   * the count of all. Refuses an invalid time with `invalid_argument`.
-   */
-  markAll(caller: ForgeCaller, options: MarkAllOptions): Promise<ThreadPage>;
-  countUnread(caller: ForgeCaller): Promise<number>;
-  /** Returns a thread of the caller, or of any user for a site administrator, as its recipient sees it. */
-  get(caller: ForgeCaller, id: number): Promise<ThreadDetails>;
-  /** Sets the status of the caller's thread. Refuses a thread of another user with `forbidden`. */
-  mark(caller: ForgeCaller, id: number, status: ThreadStatus): Promise<ThreadDetails>;
-  /**
-   * Like `list`, but returns an empty list when no thread has changed since `known`, which takes one row to check.
-   * Threads of one repository are always listed, because the caller can lose access to it without a change of any
-   * thread.
-   */
-  listSince(
-    caller: ForgeCaller,
-    options: ThreadListOptions,
-    known: Date | undefined,
-  ): Promise<ChangedThreads>;
-}
+export type Notifications = ReturnType<typeof createNotifications>;
 
 /** Maximum number of threads in the response to a bulk change: a hundred thousand would take hundreds of megabytes. */
 const MARKED_SHOWN_MAX = 1_000;
 
-export function createNotifications({ db }: { readonly db: Database }): Notifications {
+/** The notification threads of a user. */
+export function createNotifications({ db }: { readonly db: Database }) {
   return {
+    /** Lists the caller's threads. Refuses invalid times with `unprocessable` and a hidden repository with `not_found`. */
     list,
 
-    async listSince(caller, options, known) {
+    /**
+     * Like `list`, but returns an empty list when no thread has changed since `known`, which takes one row to check.
+     * Threads of one repository are always listed, because the caller can lose access to it without a change of any
+     * thread.
+     */
+    async listSince(
+      caller: ForgeCaller,
+      options: ThreadListOptions,
+      known: Date | undefined,
+    ): Promise<ChangedThreads> {
       const { changedAt } = await findMailbox(db, caller.user.id);
       const isKnown =
         known !== undefined && wholeSeconds(known.getTime()) >= wholeSeconds(changedAt);
@@ -100,7 +87,11 @@ export function createNotifications({ db }: { readonly db: Database }): Notifica
       return { changedAt, found: await list(caller, options) };
     },
 
-    async markAll(caller, options) {
+    /**
+     * Sets the status of the caller's threads in one statement. Returns the first `MARKED_SHOWN_MAX` changed threads and
+     * the count of all. Refuses an invalid time with `invalid_argument`.
+     */
+    async markAll(caller: ForgeCaller, options: MarkAllOptions): Promise<ThreadPage> {
       const lastRead = assertQueryTime(options.lastReadAt, "invalid_argument");
       const filter: ThreadFilter = {
         userId: caller.user.id,
@@ -122,9 +113,11 @@ export function createNotifications({ db }: { readonly db: Database }): Notifica
       return { threads: await loadThreadDetails(db, threads, caller.user), total };
     },
 
-    countUnread: async (caller) => (await findMailbox(db, caller.user.id)).unread,
+    countUnread: async (caller: ForgeCaller): Promise<number> =>
+      (await findMailbox(db, caller.user.id)).unread,
 
-    async get(caller, id) {
+    /** Returns a thread of the caller, or of any user for a site administrator, as its recipient sees it. */
+    async get(caller: ForgeCaller, id: number): Promise<ThreadDetails> {
       const thread = await getThread(id);
       const isOwn = thread.userId === caller.user.id;
       if (!isOwn && !caller.user.isAdmin) throw foreignThread(id);
@@ -133,7 +126,8 @@ export function createNotifications({ db }: { readonly db: Database }): Notifica
       return loadDetails(thread, recipient);
     },
 
-    async mark(caller, id, status) {
+    /** Sets the status of the caller's thread. Refuses a thread of another user with `forbidden`. */
+    async mark(caller: ForgeCaller, id: number, status: ThreadStatus): Promise<ThreadDetails> {
       const thread = await getThread(id);
       if (thread.userId !== caller.user.id) throw foreignThread(id);
       const userId = caller.user.id;

@@ -27,16 +27,7 @@ export interface ThreadStream {
 }
 
 /** Publishes changes of threads to subscribed clients. */
-export interface ThreadStreams {
-  /**
-   * Opens a stream of changes to the caller's threads after the revision `known`, by default from now on. Refuses with
-   * `rate_limited` when the caller has `STREAMS_PER_PERSON_MAX` streams open, and with `unavailable` when the daemon
-   * serves `STREAMS_MAX` streams or shuts down.
-   */
-  open(caller: ForgeCaller, known: number | undefined): ThreadStream;
-  /** Ends all streams and refuses new ones. */
-  close(): void;
-}
+export type ThreadStreams = ReturnType<typeof createThreadStreams>;
 
 export interface ThreadStreamsDeps {
   readonly db: Database;
@@ -70,14 +61,19 @@ interface Subscriber {
  * Creates the streams. They poll, because other processes change mailboxes as well: one statement reads the revisions
  * of all subscribed mailboxes.
  */
-export function createThreadStreams(deps: ThreadStreamsDeps): ThreadStreams {
+export function createThreadStreams(deps: ThreadStreamsDeps) {
   const { db, warn, pollMs, keepAliveMs } = deps;
   const subscribers = new Set<Subscriber>();
   let isClosed = false;
   let timer: NodeJS.Timeout | undefined;
 
   return {
-    open(caller, known) {
+    /**
+     * Opens a stream of changes to the caller's threads after the revision `known`, by default from now on. Refuses with
+     * `rate_limited` when the caller has `STREAMS_PER_PERSON_MAX` streams open, and with `unavailable` when the daemon
+     * serves `STREAMS_MAX` streams or shuts down.
+     */
+    open(caller: ForgeCaller, known: number | undefined): ThreadStream {
       const userId = caller.user.id;
       assertRoom(userId);
       const subscriber: Subscriber = {
@@ -97,7 +93,8 @@ export function createThreadStreams(deps: ThreadStreamsDeps): ThreadStreams {
         },
       };
     },
-    close() {
+    /** Ends all streams and refuses new ones. */
+    close(): void {
       isClosed = true;
       clearTimeout(timer);
       for (const subscriber of subscribers) end(subscriber);

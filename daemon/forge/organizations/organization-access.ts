@@ -1,3 +1,4 @@
+import type { GrantedOrganization, OpenedOrganization } from "../opened.ts";
 import type { Queries, Transaction } from "../../../storage/engine/database.ts";
 import { isMember, isOwner } from "../../../storage/tables/forge/accounts/orgs.ts";
 import { findRedirect } from "../../../storage/tables/forge/accounts/redirects.ts";
@@ -13,28 +14,12 @@ import {
   type ForgeUser,
 } from "../../../storage/tables/forge/accounts/users.ts";
 import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/user-facets.ts";
-import type { OrganizationPermission } from "../../contract/permission.ts";
 import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
 import { isVisibleTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { movedTo, notFound, userNotFound } from "../refusals.ts";
 import { type TeamId, toTeamId } from "../../../storage/tables/forge/ids.ts";
-
-/** An organization with the role of the caller in it. Site administrators count as its owners. */
-export interface OpenedOrganization {
-  readonly organization: ForgeUser;
-  readonly isMember: boolean;
-  readonly isOwner: boolean;
-}
-
-/** An organization that an operation has opened, with the right to it, which a transaction can check again. */
-export interface GrantedOrganization extends OpenedOrganization {
-  readonly grant: {
-    readonly caller: ForgeCaller | undefined;
-    readonly permission: OrganizationPermission;
-  };
-}
 
 /**
  * Grants an operation on the organization of a name. Refuses as `openOrganization` does, and with `forbidden` a caller

@@ -34,31 +34,7 @@ export interface NewOrganization {
   readonly visibility: ForgeVisibility;
 }
 
-/** The organizations of the forge. */
-export interface Organizations {
-  /** Returns a page of all organizations by name, and their count. A public-only token gets the public ones. */
-  list(window: PageWindow, caller: ForgeCaller): Promise<UserPage>;
-  /** Returns a page of the organizations that the caller is a member of, by name, and the count of all. */
-  listOwn(
-    window: PageWindow,
-    caller: ForgeCaller,
-  ): Promise<{ readonly organizations: readonly ForgeUser[]; readonly total: number }>;
-  /**
-   * Creates an organization that a user owns. Throws `unprocessable` for an owner that is an
-   * organization, an invalid name and a taken one, `forbidden` for a user who may not create organizations.
-   * @param admit a further check in the transaction of the creation
-   */
-  create(
-    ownerName: string,
-    input: NewOrganization,
-    admit?: (tx: Transaction) => Promise<void>,
-  ): Promise<ForgeUser>;
-  /**
-   * Returns the organization of this name. Throws `not_found` if it is hidden from the caller, `forbidden` if the
-   * caller's token is public-only.
-   */
-  get(name: string, caller: ForgeCaller | undefined): Promise<ForgeUser>;
-}
+export type Organizations = ReturnType<typeof createOrganizations>;
 
 export interface OrganizationsDeps {
   readonly db: Database;
@@ -70,14 +46,11 @@ export interface OrganizationsDeps {
 
 const AVATAR_BYTES = 16;
 
-export function createOrganizations({
-  db,
-  cursors,
-  random,
-  emit,
-}: OrganizationsDeps): Organizations {
+/** The organizations of the forge. */
+export function createOrganizations({ db, cursors, random, emit }: OrganizationsDeps) {
   return {
-    list: (window, caller) =>
+    /** Returns a page of all organizations by name, and their count. A public-only token gets the public ones. */
+    list: (window: PageWindow, caller: ForgeCaller): Promise<UserPage> =>
       listUsers(
         db,
         {
@@ -92,13 +65,26 @@ export function createOrganizations({
         cursors,
       ),
 
-    listOwn: (window, caller) =>
+    /** Returns a page of the organizations that the caller is a member of, by name, and the count of all. */
+    listOwn: (
+      window: PageWindow,
+      caller: ForgeCaller,
+    ): Promise<{ readonly organizations: readonly ForgeUser[]; readonly total: number }> =>
       listOrganizationsOf(db, caller.user.id, {
         ...toRows(window),
         isPublicOnly: isPublicOnly(caller),
       }),
 
-    async create(ownerName, input, admit) {
+    /**
+     * Creates an organization that a user owns. Throws `unprocessable` for an owner that is an
+     * organization, an invalid name and a taken one, `forbidden` for a user who may not create organizations.
+     * @param admit a further check in the transaction of the creation
+     */
+    async create(
+      ownerName: string,
+      input: NewOrganization,
+      admit?: (tx: Transaction) => Promise<void>,
+    ): Promise<ForgeUser> {
       const taken = () => new AppError("unprocessable", nameTakenText(input.name));
       const avatarHash = Buffer.from(random(AVATAR_BYTES)).toString("hex");
       try {
@@ -122,7 +108,11 @@ export function createOrganizations({
       }
     },
 
-    async get(name, caller) {
+    /**
+     * Returns the organization of this name. Throws `not_found` if it is hidden from the caller, `forbidden` if the
+     * caller's token is public-only.
+     */
+    async get(name: string, caller: ForgeCaller | undefined): Promise<ForgeUser> {
       return (await openOrganization(db, name, caller)).organization;
     },
   };

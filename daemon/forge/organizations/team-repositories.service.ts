@@ -15,7 +15,8 @@ import { findRepositoryByName } from "../../../storage/tables/forge/repositories
 import { endUnreadable } from "../../../storage/tables/forge/repositories/unreadable.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { openRepository, type OpenedRepository } from "../repositories/open-repository.ts";
+import { openRepository } from "../repositories/open-repository.ts";
+import { type OpenedRepository } from "../opened.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { assertScope, findAccess, reaches } from "../repositories/access.ts";

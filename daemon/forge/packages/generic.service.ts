@@ -29,25 +29,7 @@ export type GenericVersionAt = Pick<GenericFileName, "name" | "version"> & {
 };
 export type GenericFileAt = GenericFileName & { readonly owner: string };
 
-/**
- * Packages of arbitrary files. Every function throws `not_found` when the package is missing or hidden from the caller,
- * `invalid_argument` for an invalid name, and `forbidden` for a change by a caller with read access only.
- */
-export interface GenericPackages {
-  download(at: GenericFileAt, caller: ForgeCaller | undefined): Promise<PackageDownload>;
-  /**
-   * Adds a file. Refuses with `conflict` when the version has the file, with `too_large`, and with `invalid_argument`
-   * when the body is aborted or does not match the checksums of the headers. A refusal changes nothing.
-   */
-  upload(
-    at: GenericFileAt,
-    body: { readonly headers: IncomingHttpHeaders; readonly stream: Readable },
-    caller: ForgeCaller,
-  ): Promise<void>;
-  /** Deletes a file; deletes the version when it was the last file. */
-  removeFile(at: GenericFileAt, caller: ForgeCaller): Promise<void>;
-  removeVersion(at: GenericVersionAt, caller: ForgeCaller): Promise<void>;
-}
+export type GenericPackages = ReturnType<typeof createGenericPackages>;
 
 export interface GenericPackagesDeps {
   readonly db: Database;
@@ -57,16 +39,28 @@ export interface GenericPackagesDeps {
   readonly uploadBytesMax: number;
 }
 
-export function createGenericPackages(deps: GenericPackagesDeps): GenericPackages {
+/**
+ * Packages of arbitrary files. Every function throws `not_found` when the package is missing or hidden from the caller,
+ * `invalid_argument` for an invalid name, and `forbidden` for a change by a caller with read access only.
+ */
+export function createGenericPackages(deps: GenericPackagesDeps) {
   const { db, store, emit, uploadBytesMax } = deps;
   return {
-    async download(at, caller) {
+    async download(at: GenericFileAt, caller: ForgeCaller | undefined): Promise<PackageDownload> {
       assertGenericNames(at);
       const owner = await getReadableOwner(db, at.owner, caller);
       return createDownload(store, (await getFile(db, { ...at, ownerId: owner.id })).file);
     },
 
-    async upload(at, { headers, stream }, caller) {
+    /**
+     * Adds a file. Refuses with `conflict` when the version has the file, with `too_large`, and with `invalid_argument`
+     * when the body is aborted or does not match the checksums of the headers. A refusal changes nothing.
+     */
+    async upload(
+      at: GenericFileAt,
+      { headers, stream }: { readonly headers: IncomingHttpHeaders; readonly stream: Readable },
+      caller: ForgeCaller,
+    ): Promise<void> {
       assertGenericNames(at);
       const owner = await getWritableOwner(db, at.owner, caller);
       const key = { ...at, ownerId: owner.id, type: GENERIC };
@@ -90,7 +84,8 @@ export function createGenericPackages(deps: GenericPackagesDeps): GenericPackage
       }
     },
 
-    async removeFile(at, caller) {
+    /** Deletes a file; deletes the version when it was the last file. */
+    async removeFile(at: GenericFileAt, caller: ForgeCaller): Promise<void> {
       assertGenericNames(at);
       await db.transaction(async (tx) => {
         const owner = await getWritableOwner(tx, at.owner, caller);
@@ -105,7 +100,7 @@ export function createGenericPackages(deps: GenericPackagesDeps): GenericPackage
       });
     },
 
-    async removeVersion(at, caller) {
+    async removeVersion(at: GenericVersionAt, caller: ForgeCaller): Promise<void> {
       assertGenericNames(at);
       await db.transaction(async (tx) => {
         const owner = await getWritableOwner(tx, at.owner, caller);

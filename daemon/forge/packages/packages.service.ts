@@ -37,38 +37,7 @@ export interface VersionAt {
   readonly version: string;
 }
 
-/**
- * Packages of every type. All functions but `list` throw `not_found` when the package is missing or hidden from the
- * caller.
- */
-export interface Packages {
-  /** Lists the versions of all packages, newest first, with the total count. The type `all` includes every type. */
-  list(filter: VersionFilter, window: PageWindow, caller: ForgeCaller): Promise<PackageVersionPage>;
-  /** Lists the versions of the packages of an owner, newest first, with the total count. */
-  listOfOwner(
-    ownerName: string,
-    filter: Pick<VersionFilter, "type" | "term">,
-    window: PageWindow,
-    caller: ForgeCaller | undefined,
-  ): Promise<PackageVersionPage>;
-  /** Lists the versions of a package, newest first, with the total count. */
-  listVersions(
-    at: PackageAt,
-    window: PageWindow,
-    caller: ForgeCaller | undefined,
-  ): Promise<PackageVersionPage>;
-  get(at: VersionAt, caller: ForgeCaller | undefined): Promise<PackageVersionDetails>;
-  listFiles(at: VersionAt, caller: ForgeCaller | undefined): Promise<ForgePackageFile[]>;
-  /** Deletes a version; deletes the package when it was the last version. Refuses a reader with `forbidden`. */
-  remove(at: VersionAt, caller: ForgeCaller): Promise<void>;
-  /** Deletes a package with all of its versions. Refuses a reader with `forbidden`. */
-  removeAll(at: PackageAt, caller: ForgeCaller): Promise<void>;
-  /**
-   * Links a package to a repository of the same owner, or removes the link. Refuses a reader of the packages with
-   * `forbidden`, and a repository that the caller may not write to with `not_found`.
-   */
-  link(at: PackageAt, repositoryName: string | undefined, caller: ForgeCaller): Promise<void>;
-}
+export type Packages = ReturnType<typeof createPackages>;
 
 /** A page of versions with the count of all. */
 export interface PackageVersionPage {
@@ -84,9 +53,18 @@ export interface PackagesDeps {
   readonly emit: Emit;
 }
 
-export function createPackages({ db, emit }: PackagesDeps): Packages {
+/**
+ * Packages of every type. All functions but `list` throw `not_found` when the package is missing or hidden from the
+ * caller.
+ */
+export function createPackages({ db, emit }: PackagesDeps) {
   return {
-    async list({ type, term }, window, caller) {
+    /** Lists the versions of all packages, newest first, with the total count. The type `all` includes every type. */
+    async list(
+      { type, term }: VersionFilter,
+      window: PageWindow,
+      caller: ForgeCaller,
+    ): Promise<PackageVersionPage> {
       const filter = {
         type: type === "all" ? "" : type,
         term,
@@ -95,19 +73,30 @@ export function createPackages({ db, emit }: PackagesDeps): Packages {
       return listPage(filter, window, caller);
     },
 
-    async listOfOwner(ownerName, filter, window, caller) {
+    /** Lists the versions of the packages of an owner, newest first, with the total count. */
+    async listOfOwner(
+      ownerName: string,
+      filter: Pick<VersionFilter, "type" | "term">,
+      window: PageWindow,
+      caller: ForgeCaller | undefined,
+    ): Promise<PackageVersionPage> {
       const owner = await getReadableOwner(db, ownerName, caller);
       return listPage({ ...filter, ownerId: owner.id }, window, caller);
     },
 
-    async listVersions(at, window, caller) {
+    /** Lists the versions of a package, newest first, with the total count. */
+    async listVersions(
+      at: PackageAt,
+      window: PageWindow,
+      caller: ForgeCaller | undefined,
+    ): Promise<PackageVersionPage> {
       const owner = await getReadableOwner(db, at.owner, caller);
       const found = await findPackage(db, { ownerId: owner.id, type: at.type, name: at.name });
       if (found === undefined) throw notFound();
       return listPage({ type: "", term: "", packageId: found.id }, window, caller);
     },
 
-    async get(at, caller) {
+    async get(at: VersionAt, caller: ForgeCaller | undefined): Promise<PackageVersionDetails> {
       const owner = await getReadableOwner(db, at.owner, caller);
       const found = await getVersion(db, owner, at);
       const { creatorId } = found.version;
@@ -117,13 +106,14 @@ export function createPackages({ db, emit }: PackagesDeps): Packages {
       return { ...found, creator, linked: linked.get(repositoryId ?? toRepositoryId(-1)) };
     },
 
-    async listFiles(at, caller) {
+    async listFiles(at: VersionAt, caller: ForgeCaller | undefined): Promise<ForgePackageFile[]> {
       const owner = await getReadableOwner(db, at.owner, caller);
       const found = await getVersion(db, owner, at);
       return listFiles(db, found.version.id);
     },
 
-    async remove(at, caller) {
+    /** Deletes a version; deletes the package when it was the last version. Refuses a reader with `forbidden`. */
+    async remove(at: VersionAt, caller: ForgeCaller): Promise<void> {
       await db.transaction(async (tx) => {
         const owner = await getWritableOwner(tx, at.owner, caller);
         const found = await getVersion(tx, owner, at);
@@ -133,7 +123,8 @@ export function createPackages({ db, emit }: PackagesDeps): Packages {
       });
     },
 
-    async removeAll(at, caller) {
+    /** Deletes a package with all of its versions. Refuses a reader with `forbidden`. */
+    async removeAll(at: PackageAt, caller: ForgeCaller): Promise<void> {
       await db.transaction(async (tx) => {
         const owner = await getWritableOwner(tx, at.owner, caller);
         const found = await findPackage(tx, { ownerId: owner.id, type: at.type, name: at.name });
@@ -143,7 +134,15 @@ export function createPackages({ db, emit }: PackagesDeps): Packages {
       });
     },
 
-    async link(at, repositoryName, caller) {
+    /**
+     * Links a package to a repository of the same owner, or removes the link. Refuses a reader of the packages with
+     * `forbidden`, and a repository that the caller may not write to with `not_found`.
+     */
+    async link(
+      at: PackageAt,
+      repositoryName: string | undefined,
+      caller: ForgeCaller,
+    ): Promise<void> {
       await db.transaction(async (tx) => {
         const owner = await getWritableOwner(tx, at.owner, caller);
         const found = await findPackage(tx, { ownerId: owner.id, type: at.type, name: at.name });

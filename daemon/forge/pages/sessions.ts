@@ -21,29 +21,7 @@ export const SESSION_MS = 14 * DAY_MS;
 /** Maximum number of sessions of one user: a new one ends the oldest. */
 const SESSIONS_MAX = 20;
 
-/** Browser sessions of the pages. */
-export interface Sessions {
-  /** Returns the session of a cookie; undefined when it is unknown or expired, or when the account may not sign in. */
-  find(secret: string): Promise<ForgeSession | undefined>;
-  /**
-   * Signs in by name or e-mail address, password and, if the account has a second factor, a code. Throws
-   * `invalid_credentials` if one of them is wrong, `forbidden` for an account that may not sign in, `rate_limited`.
-   */
-  signIn(
-    request: ServerRequest,
-    credentials: { readonly name: string; readonly password: string; readonly code: string },
-  ): Promise<ForgeSession>;
-  /** Ends a session. Idempotent. */
-  signOut(session: ForgeSession): Promise<void>;
-  /** Changes the password and ends all sessions of the user; returns a new one. Throws as `OwnPassword.change`. */
-  changePassword(
-    session: ForgeSession,
-    passwords: { readonly current: string; readonly next: string },
-    address: string,
-  ): Promise<ForgeSession>;
-  /** Deletes expired sessions. Returns how many. */
-  deleteExpired(): Promise<number>;
-}
+export type Sessions = ReturnType<typeof createSessions>;
 
 export interface SessionsDeps {
   readonly db: Database;
@@ -53,10 +31,12 @@ export interface SessionsDeps {
   readonly ownPassword: OwnPassword;
 }
 
-export function createSessions(deps: SessionsDeps): Sessions {
+/** Browser sessions of the pages. */
+export function createSessions(deps: SessionsDeps) {
   const { db, clock, random, authentication, ownPassword } = deps;
   return {
-    async find(secret) {
+    /** Returns the session of a cookie; undefined when it is unknown or expired, or when the account may not sign in. */
+    async find(secret: string): Promise<ForgeSession | undefined> {
       const found = await findWebSession(db, toSessionId(secret));
       if (found === undefined || found.expiresAt <= clock()) return undefined;
       const user = await findUserById(db, found.userId);
@@ -64,7 +44,18 @@ export function createSessions(deps: SessionsDeps): Sessions {
       return toMark(user) === found.passwordMark ? toSession(secret, toCaller(user)) : undefined;
     },
 
-    async signIn(request, { name, password, code }) {
+    /**
+     * Signs in by name or e-mail address, password and, if the account has a second factor, a code. Throws
+     * `invalid_credentials` if one of them is wrong, `forbidden` for an account that may not sign in, `rate_limited`.
+     */
+    async signIn(
+      request: ServerRequest,
+      {
+        name,
+        password,
+        code,
+      }: { readonly name: string; readonly password: string; readonly code: string },
+    ): Promise<ForgeSession> {
       const pair = Buffer.from(`${name}:${password}`).toString("base64");
       const headers = { authorization: `Basic ${pair}`, "x-gitea-otp": code };
       // Passed on as Basic credentials, so that attempts by form and by header count together.
@@ -80,16 +71,23 @@ export function createSessions(deps: SessionsDeps): Sessions {
       return begin(caller.user);
     },
 
-    signOut: ({ secret }) => deleteWebSession(db, toSessionId(secret)),
+    /** Ends a session. Idempotent. */
+    signOut: ({ secret }: ForgeSession): Promise<void> => deleteWebSession(db, toSessionId(secret)),
 
-    async changePassword({ caller }, passwords, address) {
+    /** Changes the password and ends all sessions of the user; returns a new one. Throws as `OwnPassword.change`. */
+    async changePassword(
+      { caller }: ForgeSession,
+      passwords: { readonly current: string; readonly next: string },
+      address: string,
+    ): Promise<ForgeSession> {
       await ownPassword.change(caller, passwords, address);
       const user = await findUserById(db, caller.user.id);
       if (user === undefined) throw new AppError("not_found", "the account was deleted");
       return begin(user);
     },
 
-    deleteExpired: () => deleteExpiredWebSessions(db, clock()),
+    /** Deletes expired sessions. Returns how many. */
+    deleteExpired: (): Promise<number> => deleteExpiredWebSessions(db, clock()),
   };
 
   async function begin(user: ForgeUser): Promise<ForgeSession> {

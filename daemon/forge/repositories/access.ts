@@ -11,12 +11,11 @@ import type { ForgeRepository } from "../../../storage/tables/forge/repositories
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import type { ActingUser, TaskGrant } from "../caller.ts";
+import type { AccessLevel } from "../opened.ts";
 import { assertTokenScope } from "../accounts/scopes.ts";
 import { notFound } from "../refusals.ts";
 
-const accessLevels = ["none", "read", "write", "admin", "owner"] as const;
-/** Permission on a repository; each level includes the levels before it. */
-export type AccessLevel = (typeof accessLevels)[number];
+const accessLevels: readonly AccessLevel[] = ["none", "read", "write", "admin", "owner"];
 
 /** Returns whether `level` includes `needed`. */
 export function reaches(level: AccessLevel, needed: AccessLevel): boolean {

@@ -20,7 +20,8 @@ import {
 import { AppError } from "../../errors.ts";
 import { isVisibleTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { assertNotArchived, openRepository, type OpenedRepository } from "./open-repository.ts";
+import { assertNotArchived, openRepository } from "./open-repository.ts";
+import { type OpenedRepository } from "../opened.ts";
 import { notFound } from "../refusals.ts";
 import { reaches } from "./access.ts";
 import { compileGlob } from "../../utilities/glob.ts";

@@ -2,7 +2,7 @@ import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts"
 import type { WireCollaboratorPermission } from "../../contract/forge/repositories/collaborators.ts";
 import { toUserView } from "../accounts/user.view.ts";
 import type { ForgeUrls } from "../urls.ts";
-import type { AccessLevel } from "./access.ts";
+import type { AccessLevel } from "../opened.ts";
 
 /** A user's permissions on a repository. */
 export function toPermissionView(

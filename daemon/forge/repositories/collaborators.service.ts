@@ -15,48 +15,12 @@ import { isVisibleTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
-import { type AccessLevel, assertScope, findAccess, reaches } from "./access.ts";
+import { assertScope, findAccess, reaches } from "./access.ts";
+import { type AccessLevel } from "../opened.ts";
 import type { OwnedRepository } from "../events.ts";
 import { getOwned, noAdministrator, type RepositoryPath } from "./repositories.service.ts";
 
-/**
- * The collaborators of repositories. Every function throws `not_found` for a repository that the caller may not read,
- * `forbidden` for a token whose scope does not include it.
- */
-export interface Collaborators {
-  /**
-   * Returns a page of the collaborators in the order in which they were added, and their count. Callers other than
-   * administrators of the repository get only visible accounts.
-   */
-  list(
-    path: RepositoryPath,
-    window: PageWindow,
-    caller: ForgeCaller,
-  ): Promise<{ readonly users: readonly ForgeUser[]; readonly total: number }>;
-  /** Throws `unprocessable` for an unknown name, `not_found` for a user who is not a collaborator. */
-  assertIsOne(path: RepositoryPath, name: string, caller: ForgeCaller): Promise<void>;
-  /**
-   * Adds a collaborator or changes the permission of one: `read`, `write`, `admin`; empty is `write`. Throws
-   * `forbidden` unless the caller administers the repository; `unprocessable` for an unknown permission, for an unknown
-   * name, for an organization, an inactive account or the owner, and when the repository has the maximum number of
-   * collaborators.
-   */
-  put(path: RepositoryPath, name: string, permission: string, caller: ForgeCaller): Promise<void>;
-  /**
-   * Removes a collaborator; idempotent. A user who can no longer read the repository stops watching it and is
-   * unassigned from its issues. Throws `forbidden` and `unprocessable` as `put` does.
-   */
-  remove(path: RepositoryPath, name: string, caller: ForgeCaller): Promise<void>;
-  /**
-   * Returns the permission of a user. Throws `not_found` for an unknown name, `forbidden` for another user's permission
-   * unless the caller administers the repository.
-   */
-  getPermission(
-    path: RepositoryPath,
-    name: string,
-    caller: ForgeCaller,
-  ): Promise<{ readonly user: ForgeUser; readonly access: AccessLevel }>;
-}
+export type Collaborators = ReturnType<typeof createCollaborators>;
 
 const permissions = { read: 1, write: 2, admin: 3 } as const satisfies Readonly<
   Record<string, CollaboratorAccess>
@@ -65,9 +29,21 @@ const permissions = { read: 1, write: 2, admin: 3 } as const satisfies Readonly<
 /** Maximum number of collaborators of one repository: larger groups should use an organization with teams. */
 const COLLABORATORS_MAX = 1_000;
 
-export function createCollaborators({ db }: { readonly db: Database }): Collaborators {
+/**
+ * The collaborators of repositories. Every function throws `not_found` for a repository that the caller may not read,
+ * `forbidden` for a token whose scope does not include it.
+ */
+export function createCollaborators({ db }: { readonly db: Database }) {
   return {
-    async list(path, window, caller) {
+    /**
+     * Returns a page of the collaborators in the order in which they were added, and their count. Callers other than
+     * administrators of the repository get only visible accounts.
+     */
+    async list(
+      path: RepositoryPath,
+      window: PageWindow,
+      caller: ForgeCaller,
+    ): Promise<{ readonly users: readonly ForgeUser[]; readonly total: number }> {
       const { repository, access } = await open(db, path, caller, "", "read");
       const seesAll = reaches(access, "admin");
       return listCollaborators(db, repository.id, {
@@ -76,13 +52,25 @@ export function createCollaborators({ db }: { readonly db: Database }): Collabor
       });
     },
 
-    async assertIsOne(path, name, caller) {
+    /** Throws `unprocessable` for an unknown name, `not_found` for a user who is not a collaborator. */
+    async assertIsOne(path: RepositoryPath, name: string, caller: ForgeCaller): Promise<void> {
       const { repository } = await open(db, path, caller, `/${encodeURIComponent(name)}`, "read");
       const user = await findPerson(db, name, caller);
       if ((await getCollaboratorAccess(db, repository.id, user.id)) === 0) throw notFound();
     },
 
-    async put(path, name, permission, caller) {
+    /**
+     * Adds a collaborator or changes the permission of one: `read`, `write`, `admin`; empty is `write`. Throws
+     * `forbidden` unless the caller administers the repository; `unprocessable` for an unknown permission, for an unknown
+     * name, for an organization, an inactive account or the owner, and when the repository has the maximum number of
+     * collaborators.
+     */
+    async put(
+      path: RepositoryPath,
+      name: string,
+      permission: string,
+      caller: ForgeCaller,
+    ): Promise<void> {
       await db.transaction(async (tx) => {
         const { repository, owner } = await openAsAdministrator(tx, path, caller, name);
         const { id } = repository;
@@ -102,7 +90,11 @@ export function createCollaborators({ db }: { readonly db: Database }): Collabor
       });
     },
 
-    async remove(path, name, caller) {
+    /**
+     * Removes a collaborator; idempotent. A user who can no longer read the repository stops watching it and is
+     * unassigned from its issues. Throws `forbidden` and `unprocessable` as `put` does.
+     */
+    async remove(path: RepositoryPath, name: string, caller: ForgeCaller): Promise<void> {
       await db.transaction(async (tx) => {
         const { repository } = await openAsAdministrator(tx, path, caller, name);
         const user = await findPerson(tx, name, caller);
@@ -111,7 +103,15 @@ export function createCollaborators({ db }: { readonly db: Database }): Collabor
       });
     },
 
-    async getPermission(path, name, caller) {
+    /**
+     * Returns the permission of a user. Throws `not_found` for an unknown name, `forbidden` for another user's permission
+     * unless the caller administers the repository.
+     */
+    async getPermission(
+      path: RepositoryPath,
+      name: string,
+      caller: ForgeCaller,
+    ): Promise<{ readonly user: ForgeUser; readonly access: AccessLevel }> {
       const rest = `/${encodeURIComponent(name)}/permission`;
       const opened = await open(db, path, caller, rest, "read");
       const user = await findUserByName(db, name);

@@ -30,22 +30,7 @@ export interface CommitGraphDeps {
 }
 
 /** Updates the commit-graphs of repositories. */
-export interface CommitGraphs {
-  /** Enqueues the job. */
-  readonly subscribers: Subscribers;
-  /**
-   * Adds the new commits to the commit-graph, with the paths that they change, and searches the last commits of the top
-   * folder. Idempotent.
-   */
-  readonly job: JobKind;
-  /**
-   * Writes the graph of a folder that is adopted, in place of the one that it may have without changed paths. Ends
-   * after 20 s, or when git finds a fault in the folder: then the job writes the graph, or reports the fault.
-   */
-  writeFirst(directory: string): Promise<void>;
-  /** Searches the last commits of the top folder for at most 20 s. */
-  searchFirst(repository: ForgeRepository, directory: string): Promise<void>;
-}
+export type CommitGraphs = ReturnType<typeof createCommitGraphs>;
 
 const KIND = "forge.repositories.commit-graph";
 /** Time limit; the first graph of a large history takes long. */
@@ -60,13 +45,14 @@ const ADD = [...WRITE, "--split"];
 const REPLACE = [...WRITE, "--split=replace"];
 
 /** Without a commit-graph git reads every commit and tree to count a history or to find the last commit of a file. */
-export function createCommitGraphs(deps: CommitGraphDeps): CommitGraphs {
+export function createCommitGraphs(deps: CommitGraphDeps) {
   const { db, git, locate, enqueue, moves, clock, searchLastCommits } = deps;
   const { complete } = moves;
   const folders = { find: (id: RepositoryId) => findRepositoryById(db, id), complete, locate };
   const writeSoon = (tx: Transaction, { id }: ForgeRepository) =>
     enqueue(tx, { kind: KIND, payload: { repositoryId: id }, key: String(id) });
   return {
+    /** Enqueues the job. */
     subscribers: {
       async "repository.created"(tx, { repository }) {
         if (!repository.isEmpty) await writeSoon(tx, repository);
@@ -74,8 +60,12 @@ export function createCommitGraphs(deps: CommitGraphDeps): CommitGraphs {
       async push(tx, { repository, changes }) {
         if (changes.some(({ after }) => after !== undefined)) await writeSoon(tx, repository);
       },
-    },
+    } satisfies Subscribers,
 
+    /**
+     * Adds the new commits to the commit-graph, with the paths that they change, and searches the last commits of the top
+     * folder. Idempotent.
+     */
     job: {
       kind: KIND,
       async run(payload, { signal }) {
@@ -87,12 +77,17 @@ export function createCommitGraphs(deps: CommitGraphDeps): CommitGraphs {
           await searchLastCommits(repository, { directory, signal });
         });
       },
-    },
+    } satisfies JobKind,
 
-    writeFirst: (directory) =>
+    /**
+     * Writes the graph of a folder that is adopted, in place of the one that it may have without changed paths. Ends
+     * after 20 s, or when git finds a fault in the folder: then the job writes the graph, or reports the fault.
+     */
+    writeFirst: (directory: string): Promise<void> =>
       unlessGitFails(git.run(REPLACE, { directory, timeoutMs: ADOPTION_TIMEOUT_MS })),
 
-    searchFirst: (repository, directory) =>
+    /** Searches the last commits of the top folder for at most 20 s. */
+    searchFirst: (repository: ForgeRepository, directory: string): Promise<void> =>
       unlessGitFails(
         searchLastCommits(repository, {
           directory,

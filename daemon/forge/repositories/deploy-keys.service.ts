@@ -12,7 +12,8 @@ import {
 } from "../../../storage/tables/forge/repositories/deploy-keys.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { assertNotArchived, openRepository, type OpenedRepository } from "./open-repository.ts";
+import { assertNotArchived, openRepository } from "./open-repository.ts";
+import { type OpenedRepository } from "../opened.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { reaches } from "./access.ts";
@@ -26,38 +27,23 @@ export interface DeployKeyDetails {
   readonly repository: RepositoryDetails;
 }
 
-/**
- * Keys that open one repository over SSH. Every function refuses with `not_found` a caller who may not read the
- * repository, and with `forbidden` one who does not administer it or whose token's scope does not include it.
- */
-export interface DeployKeys {
-  /** Returns a page of the keys, oldest first, and the count of all matches. */
-  list(
-    path: RepositoryPath,
-    query: PageWindow & { readonly key_id: number; readonly fingerprint: string },
-    caller: ForgeCaller,
-  ): Promise<{ readonly keys: readonly DeployKeyDetails[]; readonly total: number }>;
-  /** Throws `not_found` for an unknown id, and for a key of another repository. */
-  get(path: RepositoryPath, id: number, caller: ForgeCaller): Promise<DeployKeyDetails>;
-  /**
-   * Adds a key. Throws `unprocessable` for an invalid key, a key of a user, a key or title that the repository has, and
-   * when the repository has the maximum number of keys.
-   */
-  add(
-    path: RepositoryPath,
-    input: { readonly title: string; readonly key: string; readonly isReadOnly: boolean },
-    caller: ForgeCaller,
-  ): Promise<DeployKeyDetails>;
-  /** Deletes a key; idempotent. Its open connections cannot run further commands. */
-  remove(path: RepositoryPath, id: number, caller: ForgeCaller): Promise<void>;
-}
+export type DeployKeys = ReturnType<typeof createDeployKeys>;
 
 /** Maximum number of keys of one repository. */
 const DEPLOY_KEYS_MAX = 1_000;
 
-export function createDeployKeys({ db }: { readonly db: Database }): DeployKeys {
+/**
+ * Keys that open one repository over SSH. Every function refuses with `not_found` a caller who may not read the
+ * repository, and with `forbidden` one who does not administer it or whose token's scope does not include it.
+ */
+export function createDeployKeys({ db }: { readonly db: Database }) {
   return {
-    async list(path, query, caller) {
+    /** Returns a page of the keys, oldest first, and the count of all matches. */
+    async list(
+      path: RepositoryPath,
+      query: PageWindow & { readonly key_id: number; readonly fingerprint: string },
+      caller: ForgeCaller,
+    ): Promise<{ readonly keys: readonly DeployKeyDetails[]; readonly total: number }> {
       const opened = await open(db, path, caller, "");
       const { keys, total } = await listDeployKeys(db, opened.repository.id, {
         keyId: query.key_id,
@@ -67,14 +53,27 @@ export function createDeployKeys({ db }: { readonly db: Database }): DeployKeys 
       return { keys: keys.map((key) => toDetails(key, opened)), total };
     },
 
-    async get(path, id, caller) {
+    /** Throws `not_found` for an unknown id, and for a key of another repository. */
+    async get(path: RepositoryPath, id: number, caller: ForgeCaller): Promise<DeployKeyDetails> {
       const opened = await open(db, path, caller, `/${id}`);
       const key = await findDeployKey(db, opened.repository.id, toDeployKeyId(id));
       if (key === undefined) throw notFound();
       return toDetails(key, opened);
     },
 
-    async add(path, { title, key: text, isReadOnly }, caller) {
+    /**
+     * Adds a key. Throws `unprocessable` for an invalid key, a key of a user, a key or title that the repository has, and
+     * when the repository has the maximum number of keys.
+     */
+    async add(
+      path: RepositoryPath,
+      {
+        title,
+        key: text,
+        isReadOnly,
+      }: { readonly title: string; readonly key: string; readonly isReadOnly: boolean },
+      caller: ForgeCaller,
+    ): Promise<DeployKeyDetails> {
       // Loaded by the first use: the library is large, and few daemons ever read a key.
       const { readPublicKey } = await import("../accounts/public-key.ts");
       const read = readPublicKey(text);
@@ -103,7 +102,8 @@ export function createDeployKeys({ db }: { readonly db: Database }): DeployKeys 
       }
     },
 
-    async remove(path, id, caller) {
+    /** Deletes a key; idempotent. Its open connections cannot run further commands. */
+    async remove(path: RepositoryPath, id: number, caller: ForgeCaller): Promise<void> {
       await db.transaction(async (tx) => {
         const opened = await open(tx, path, caller, `/${id}`);
         await deleteDeployKey(tx, opened.repository.id, toDeployKeyId(id));

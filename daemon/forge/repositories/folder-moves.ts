@@ -25,22 +25,7 @@ import type { Enqueue } from "../../jobs/queue.ts";
 import type { JobKind } from "../../jobs/job-kind.ts";
 import type { Log } from "../../utilities/logging.ts";
 
-/**
- * Moves the folders of repositories to the paths in their rows. A change is committed first and its rows record the
- * remaining work on disk, so recovery after a crash at any point completes that work. Every operation is idempotent.
- */
-export interface FolderMoves {
-  /** Moves the folder of a repository to its path. Returns false when another folder occupies the path. */
-  complete(repositoryId: RepositoryId): Promise<boolean>;
-  /** Completes pending work at a path, so that a new folder may be created there. */
-  completeAt(path: string): Promise<void>;
-  /** Runs `work` while no folder is being moved. Adoption and deletion of folders without a row need it. */
-  withLock<T>(work: () => Promise<T>): Promise<T>;
-  /** Completes at startup the moves that a crash interrupted, except for the slow deletion of discarded folders. */
-  recover(): Promise<void>;
-  /** Completes all pending work and deletes discarded folders. `enqueueCleanup` enqueues it. */
-  readonly job: JobKind;
-}
+export type FolderMoves = ReturnType<typeof createFolderMoves>;
 
 const KIND = "forge.repositories.tidy";
 const BATCH = 100;
@@ -66,22 +51,24 @@ export interface FolderMovesDeps {
   readonly isAlone: boolean;
 }
 
-export function createFolderMoves({
-  db,
-  git,
-  files,
-  newId,
-  log,
-  isAlone,
-}: FolderMovesDeps): FolderMoves {
+/**
+ * Moves the folders of repositories to the paths in their rows. A change is committed first and its rows record the
+ * remaining work on disk, so recovery after a crash at any point completes that work. Every operation is idempotent.
+ */
+export function createFolderMoves({ db, git, files, newId, log, isAlone }: FolderMovesDeps) {
   // One lock is enough: renames are fast, and slow work uses folders that were moved aside.
   const withLock = createSemaphore({ permits: 1 });
 
   return {
-    complete: (repositoryId) => withLock(() => complete(repositoryId)),
-    completeAt: (path) => withLock(() => completeAt(path)),
+    /** Moves the folder of a repository to its path. Returns false when another folder occupies the path. */
+    complete: (repositoryId: RepositoryId): Promise<boolean> =>
+      withLock(() => complete(repositoryId)),
+    /** Completes pending work at a path, so that a new folder may be created there. */
+    completeAt: (path: string): Promise<void> => withLock(() => completeAt(path)),
+    /** Runs `work` while no folder is being moved. Adoption and deletion of folders without a row need it. */
     withLock,
-    async recover() {
+    /** Completes at startup the moves that a crash interrupted, except for the slow deletion of discarded folders. */
+    async recover(): Promise<void> {
       await withLock(moveAll);
       for (const chore of await listChores(db))
         await withLock(() => perform(chore)).catch((error: unknown) =>
@@ -93,6 +80,7 @@ export function createFolderMoves({
       // All of `.croft` belongs to an earlier run, because nothing is created before the daemon listens.
       if (isAlone) await files.sweepUnfinished((path) => isPathInUse(db, path));
     },
+    /** Completes all pending work and deletes discarded folders. `enqueueCleanup` enqueues it. */
     job: {
       kind: KIND,
       async run() {
@@ -100,7 +88,7 @@ export function createFolderMoves({
         for (const chore of await listChores(db)) await withLock(() => perform(chore));
         await files.sweep();
       },
-    },
+    } satisfies JobKind,
   };
 
   async function complete(repositoryId: RepositoryId): Promise<boolean> {

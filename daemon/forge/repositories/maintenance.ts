@@ -11,19 +11,6 @@ import { countRecordedPushes } from "../../../storage/tables/forge/repositories/
 import type { CronTask } from "../../jobs/cron-task.ts";
 import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 
-/** Work on the files of all repositories. A failure in one repository does not stop the others. */
-interface RepositoryMaintenance {
-  /** Runs `git fsck`. @throws Error with the ids of damaged repositories */
-  checkAll(signal: AbortSignal): Promise<void>;
-  /**
-   * Runs `git gc`: packs loose objects and prunes those unreachable for two weeks; then writes the commit-graph with
-   * changed paths. @throws Error as above
-   */
-  collectAll(signal: AbortSignal): Promise<void>;
-  /** Updates the recorded sizes and branch counts. @throws Error as above */
-  countAll(signal: AbortSignal): Promise<void>;
-}
-
 export interface RepositoryTasksDeps {
   readonly db: Database;
   readonly git: Git;
@@ -50,14 +37,20 @@ export function createRepositoryTasks(deps: RepositoryTasksDeps): readonly CronT
   ];
 }
 
-function createMaintenance({ db, git, locate }: RepositoryTasksDeps): RepositoryMaintenance {
+/** Work on the files of all repositories. A failure in one repository does not stop the others. */
+function createMaintenance({ db, git, locate }: RepositoryTasksDeps) {
   return {
-    checkAll: (signal) =>
+    /** Runs `git fsck`. @throws Error with the ids of damaged repositories */
+    checkAll: (signal: AbortSignal): Promise<void> =>
       forEach(signal, "git found damage in", (directory) =>
         runGit(directory, ["fsck", "--full", "--no-dangling", "--no-progress"], signal),
       ),
 
-    collectAll: (signal) =>
+    /**
+     * Runs `git gc`: packs loose objects and prunes those unreachable for two weeks; then writes the commit-graph with
+     * changed paths. @throws Error as above
+     */
+    collectAll: (signal: AbortSignal): Promise<void> =>
       forEach(signal, "git could not pack", async (directory, repository) => {
         await runGit(directory, ["gc", "--quiet", "--prune=2.weeks.ago"], signal);
         // The changed paths of each commit let git find the last commit of a file without reading every tree.
@@ -66,7 +59,8 @@ function createMaintenance({ db, git, locate }: RepositoryTasksDeps): Repository
         await count(directory, repository);
       }),
 
-    countAll: (signal) => forEach(signal, "git could not count", count),
+    /** Updates the recorded sizes and branch counts. @throws Error as above */
+    countAll: (signal: AbortSignal): Promise<void> => forEach(signal, "git could not count", count),
   };
 
   async function forEach(

@@ -1,3 +1,4 @@
+import type { GrantedRepository, OpenedRepository, RepositoryGrant } from "../opened.ts";
 import type { Queries, Transaction } from "../../../storage/engine/database.ts";
 import type { UnitOrAny } from "../../../storage/tables/forge/accounts/team-access.ts";
 import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
@@ -5,11 +6,11 @@ import {
   findRepositoryById,
   type RepositorySettings,
 } from "../../../storage/tables/forge/repositories/repositories.ts";
-import type { RepositoryPart, RepositoryPermission } from "../../contract/permission.ts";
+import type { RepositoryPart } from "../../contract/permission.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { isArchived, notFound } from "../refusals.ts";
-import { type AccessLevel, assertReaches, findAccess, isPublic, reaches } from "./access.ts";
+import { assertReaches, findAccess, isPublic, reaches } from "./access.ts";
 import type { OwnedRepository } from "../events.ts";
 import {
   getOwned,
@@ -18,24 +19,6 @@ import {
   type RepositoryPath,
 } from "./repositories.service.ts";
 import { keepsCode, keepsIssues } from "./repository-settings.view.ts";
-
-/** The repository of a path, with the permission of the caller. */
-export interface OpenedRepository extends OwnedRepository {
-  readonly access: AccessLevel;
-}
-
-/** A caller's right to an operation on a repository. */
-interface RepositoryGrant {
-  readonly caller: ForgeCaller | undefined;
-  readonly permission: RepositoryPermission;
-  /** Whether the operation changes something that an archived repository keeps as it is. */
-  readonly isChange: boolean;
-}
-
-/** A repository that an operation has opened, with the right to it, which a transaction can check again. */
-export interface GrantedRepository extends OpenedRepository {
-  readonly grant: RepositoryGrant;
-}
 
 const UNITS: Readonly<Record<RepositoryPart, UnitOrAny>> = {
   code: "repo.code",

@@ -40,66 +40,39 @@ import { getVisibleAccount } from "../accounts/users.service.ts";
 import type { RepositoryDetails } from "./repository.view.ts";
 import { findPendingTransfer } from "./pending-transfer.ts";
 
-/** Repositories with their files. A repository that the caller may not read is reported as missing. */
-export interface Repositories {
-  /** Creates a repository for any account, see `createRepository`. */
-  create(
-    ownerName: string,
-    options: CreateRepositoryOptions,
-    actor: ForgeUser,
-  ): Promise<RepositoryDetails>;
-  /**
-   * Creates a repository that the caller owns. Throws as `createRepository` does, and `forbidden` for a private one
-   * with a public-only token.
-   */
-  createOwn(options: CreateRepositoryOptions, caller: ForgeCaller): Promise<RepositoryDetails>;
-  /**
-   * Creates a repository in an organization. Throws as `createOwn` does, `not_found` for an organization that is hidden
-   * from the caller, and `forbidden` unless a team of the caller may create repositories there.
-   */
-  createInOrganization(
-    name: string,
-    options: CreateRepositoryOptions,
-    caller: ForgeCaller,
-  ): Promise<RepositoryDetails>;
-  /**
-   * Returns a repository that the caller may read. Refuses with `not_found`; a former name of the repository or of its
-   * owner redirects to the current one.
-   */
-  get(ownerName: string, name: string, caller: ForgeCaller | undefined): Promise<RepositoryDetails>;
-  /** Returns a repository as `get` does. */
-  getById(id: RepositoryId, caller: ForgeCaller): Promise<RepositoryDetails>;
-  /**
-   * Changes a repository; see `editRepository`. Refuses a caller who may not read it with `not_found`, and one who does
-   * not administer it with `forbidden`.
-   */
-  edit(
-    ownerName: string,
-    name: string,
-    edits: RepositoryEdits,
-    caller: ForgeCaller,
-  ): Promise<RepositoryDetails>;
-  /**
-   * Deletes a repository; a job deletes its files. Refuses a caller who may not read it with `not_found`, and one who
-   * does not own it with `forbidden`.
-   */
-  remove(ownerName: string, name: string, caller: ForgeCaller): Promise<void>;
-}
+export type Repositories = ReturnType<typeof createRepositoriesService>;
 
 export interface RepositoriesDeps extends CreateRepositoryDeps, EditRepositoryDeps {}
 
-export function createRepositoriesService(deps: RepositoriesDeps): Repositories {
+/** Repositories with their files. A repository that the caller may not read is reported as missing. */
+export function createRepositoriesService(deps: RepositoriesDeps) {
   const { db, moves, emit, enqueue } = deps;
   return {
+    /** Creates a repository for any account, see `createRepository`. */
     create,
 
-    async createOwn(options, caller) {
+    /**
+     * Creates a repository that the caller owns. Throws as `createRepository` does, and `forbidden` for a private one
+     * with a public-only token.
+     */
+    async createOwn(
+      options: CreateRepositoryOptions,
+      caller: ForgeCaller,
+    ): Promise<RepositoryDetails> {
       return create(caller.user.name, options, caller.user, async (_db, owner) =>
         assertMayBePrivate(options, owner, caller),
       );
     },
 
-    async createInOrganization(name, options, caller) {
+    /**
+     * Creates a repository in an organization. Throws as `createOwn` does, `not_found` for an organization that is hidden
+     * from the caller, and `forbidden` unless a team of the caller may create repositories there.
+     */
+    async createInOrganization(
+      name: string,
+      options: CreateRepositoryOptions,
+      caller: ForgeCaller,
+    ): Promise<RepositoryDetails> {
       const organization = await getVisibleAccount(db, name, caller);
       if (organization.kind !== "organization") throw notFound();
       return create(organization.name, options, caller.user, async (queries, owner) => {
@@ -112,16 +85,30 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
       });
     },
 
+    /**
+     * Returns a repository that the caller may read. Refuses with `not_found`; a former name of the repository or of its
+     * owner redirects to the current one.
+     */
     get,
 
-    async getById(id, caller) {
+    /** Returns a repository as `get` does. */
+    async getById(id: RepositoryId, caller: ForgeCaller): Promise<RepositoryDetails> {
       const repository = await findRepositoryById(db, id);
       const owner = repository && (await findUserById(db, repository.ownerId));
       if (repository === undefined || owner === undefined) throw notFound();
       return get(owner.name, repository.name, caller);
     },
 
-    async edit(ownerName, name, edits, caller) {
+    /**
+     * Changes a repository; see `editRepository`. Refuses a caller who may not read it with `not_found`, and one who does
+     * not administer it with `forbidden`.
+     */
+    async edit(
+      ownerName: string,
+      name: string,
+      edits: RepositoryEdits,
+      caller: ForgeCaller,
+    ): Promise<RepositoryDetails> {
       const details = await get(ownerName, name, caller);
       if (!reaches(details.access, "admin")) throw noAdministrator();
       await editRepository(deps, details, edits, caller.user);
@@ -131,7 +118,11 @@ export function createRepositoriesService(deps: RepositoriesDeps): Repositories 
       return { ...details, repository, owner };
     },
 
-    async remove(ownerName, name, caller) {
+    /**
+     * Deletes a repository; a job deletes its files. Refuses a caller who may not read it with `not_found`, and one who
+     * does not own it with `forbidden`.
+     */
+    async remove(ownerName: string, name: string, caller: ForgeCaller): Promise<void> {
       const path = await db.transaction(async (tx) => {
         const { repository, owner, access } = await getFrom(tx, ownerName, name, caller);
         if (!reaches(access, "owner")) throw noAdministrator();

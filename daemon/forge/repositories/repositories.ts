@@ -16,12 +16,7 @@ import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { Emit } from "../events.ts";
 import type { RepositoryTemplates } from "./first-files.ts";
-import {
-  createFolderMoves,
-  enqueueCleanup,
-  type FolderMoves,
-  type FolderMovesDeps,
-} from "./folder-moves.ts";
+import { createFolderMoves, enqueueCleanup, type FolderMovesDeps } from "./folder-moves.ts";
 import { type BranchProtections, createBranchProtections } from "./branch-protections.service.ts";
 import { type Collaborators, createCollaborators } from "./collaborators.service.ts";
 import { createDeployKeys, type DeployKeys } from "./deploy-keys.service.ts";
@@ -93,32 +88,26 @@ export function createForgeRepositories(deps: ForgeRepositoriesDeps): ForgeRepos
   };
 }
 
-/** The folders on disk that belong to the repositories' rows. */
-export interface RepositoryFolders {
-  readonly moves: FolderMoves;
-  /**
-   * Returns the absolute folder of a repository's files, also while they are being moved. Run git in it at once,
-   * because it may be moved later. Refuses with `not_found` when the repository or its files are missing.
-   */
-  readonly locate: (repository: ForgeRepository) => Promise<string>;
-  /** Enqueues the job that completes moves and deletions. */
-  readonly sweepSoon: () => Promise<void>;
-  /** Completes or undoes operations that a crash interrupted. Call it before the daemon listens. */
-  recover(): Promise<void>;
-}
+export type RepositoryFolders = ReturnType<typeof createRepositoryFolders>;
 
+/** The folders on disk that belong to the repositories' rows. */
 export function createRepositoryFolders(
   deps: FolderMovesDeps & { readonly jobs: Pick<JobQueue, "enqueue" | "register"> },
-): RepositoryFolders {
+) {
   const { db, files, jobs } = deps;
   const moves = createFolderMoves(deps);
   jobs.register(moves.job);
   const sweepSoon = () => db.transaction((tx) => enqueueCleanup(jobs.enqueue, tx));
   return {
     moves,
+    /** Enqueues the job that completes moves and deletions. */
     sweepSoon,
 
-    async locate(repository) {
+    /**
+     * Returns the absolute folder of a repository's files, also while they are being moved. Run git in it at once,
+     * because it may be moved later. Refuses with `not_found` when the repository or its files are missing.
+     */
+    async locate(repository: ForgeRepository): Promise<string> {
       const found = await files.locate(repository.path);
       if (found !== undefined) return found;
       // A move may be in progress; after it, the path of the row is valid again.
@@ -131,7 +120,8 @@ export function createRepositoryFolders(
       return moved;
     },
 
-    async recover() {
+    /** Completes or undoes operations that a crash interrupted. Call it before the daemon listens. */
+    async recover(): Promise<void> {
       await moves.recover();
       await sweepSoon();
     },

@@ -21,40 +21,13 @@ export interface RepositoryPage {
   readonly total: number;
 }
 
-/** Lists of repositories. They never contain one that the caller may not read. */
-export interface RepositoryLists {
-  /** Returns a page of the repositories that the caller owns or reaches through a team, by name. */
-  listOwn(caller: ForgeCaller, window: PageWindow): Promise<RepositoryPage>;
-  /**
-   * Returns a page of an account's repositories, last updated first. Throws `not_found` for an account that is hidden
-   * from the caller, `forbidden` for a non-public one with a public-only token.
-   */
-  listOf(
-    name: string,
-    window: PageWindow,
-    caller: ForgeCaller | undefined,
-  ): Promise<RepositoryPage>;
-  /** As `listOf`; throws `not_found` for a user as well. */
-  listOfOrganization(
-    name: string,
-    window: PageWindow,
-    caller: ForgeCaller | undefined,
-  ): Promise<RepositoryPage>;
-  search(
-    search: Omit<RepositorySearch, "reader">,
-    window: PageWindow,
-    caller: ForgeCaller | undefined,
-  ): Promise<RepositoryPage>;
-  /** Adds counts and the permission of the viewer to repositories that the viewer may read. */
-  toDetails(
-    found: readonly ForgeRepository[],
-    viewer: ForgeUser | undefined,
-  ): Promise<readonly RepositoryDetails[]>;
-}
+export type RepositoryLists = ReturnType<typeof createRepositoryLists>;
 
-export function createRepositoryLists({ db }: { readonly db: Database }): RepositoryLists {
+/** Lists of repositories. They never contain one that the caller may not read. */
+export function createRepositoryLists({ db }: { readonly db: Database }) {
   return {
-    async listOwn(caller, window) {
+    /** Returns a page of the repositories that the caller owns or reaches through a team, by name. */
+    async listOwn(caller: ForgeCaller, window: PageWindow): Promise<RepositoryPage> {
       const { user } = caller;
       const { repositories, total } = await listRepositoriesOfMember(db, user.id, {
         ...toRows(window),
@@ -63,17 +36,31 @@ export function createRepositoryLists({ db }: { readonly db: Database }): Reposi
       return { repositories: await see(repositories, user), total };
     },
 
-    async listOf(name, window, caller) {
+    /**
+     * Returns a page of an account's repositories, last updated first. Throws `not_found` for an account that is hidden
+     * from the caller, `forbidden` for a non-public one with a public-only token.
+     */
+    async listOf(
+      name: string,
+      window: PageWindow,
+      caller: ForgeCaller | undefined,
+    ): Promise<RepositoryPage> {
       return latestOf(await getVisibleAccount(db, name, caller), window, caller);
     },
 
-    async listOfOrganization(name, window, caller) {
+    /** As `listOf`; throws `not_found` for a user as well. */
+    async listOfOrganization(
+      name: string,
+      window: PageWindow,
+      caller: ForgeCaller | undefined,
+    ): Promise<RepositoryPage> {
       const account = await getVisibleAccount(db, name, caller);
       if (account.kind !== "organization") throw notFound();
       return latestOf(account, window, caller);
     },
 
     search,
+    /** Adds counts and the permission of the viewer to repositories that the viewer may read. */
     toDetails: see,
   };
 

@@ -12,7 +12,8 @@ import {
   toWireTime,
   unfilledTime,
 } from "../urls.ts";
-import { type AccessLevel, reaches } from "./access.ts";
+import { reaches } from "./access.ts";
+import { type AccessLevel } from "../opened.ts";
 import type { OwnedRepository } from "../events.ts";
 import { toSettings } from "./repository-settings.view.ts";
 

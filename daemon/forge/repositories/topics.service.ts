@@ -19,35 +19,7 @@ export type TopicOutcome =
   | { readonly kind: "invalid"; readonly names: readonly string[] }
   | { readonly kind: "too_many" };
 
-/**
- * Topics of repositories. Names are lower-case letters, digits, dashes and dots, at most 35 characters; capitals become
- * lower case, and white space around a name is removed. Every function about a repository refuses with `not_found` a
- * caller who may not read it; changes refuse with `forbidden` a caller who does not administer it, and with `archived`
- * an archived repository.
- */
-export interface Topics {
-  /** Returns a page of the topics, by name, and the count of all. */
-  list(
-    path: RepositoryPath,
-    window: PageWindow,
-    caller: ForgeCaller | undefined,
-  ): Promise<{ readonly names: readonly string[]; readonly total: number }>;
-  replace(
-    path: RepositoryPath,
-    names: readonly string[],
-    caller: ForgeCaller,
-  ): Promise<TopicOutcome>;
-  /** Adds a topic; idempotent. */
-  add(path: RepositoryPath, name: string, caller: ForgeCaller): Promise<TopicOutcome>;
-  /** Removes a topic. Throws `not_found` for one that the repository does not have. */
-  remove(path: RepositoryPath, name: string, caller: ForgeCaller): Promise<TopicOutcome>;
-  /** Returns a page of the topics of repositories that the caller may read, most used first. */
-  search(
-    term: string,
-    window: PageWindow,
-    caller: ForgeCaller | undefined,
-  ): Promise<{ readonly topics: readonly ForgeTopic[]; readonly total: number }>;
-}
+export type Topics = ReturnType<typeof createTopics>;
 
 /** Maximum number of topics of one repository. */
 const TOPICS_MAX = 25;
@@ -55,16 +27,31 @@ const NAME_CHARACTERS_MAX = 35;
 const NAME = /^[a-z0-9][-.a-z0-9]*$/;
 const CHANGED = { kind: "changed" } as const;
 
-export function createTopics({ db }: { readonly db: Database }): Topics {
+/**
+ * Topics of repositories. Names are lower-case letters, digits, dashes and dots, at most 35 characters; capitals become
+ * lower case, and white space around a name is removed. Every function about a repository refuses with `not_found` a
+ * caller who may not read it; changes refuse with `forbidden` a caller who does not administer it, and with `archived`
+ * an archived repository.
+ */
+export function createTopics({ db }: { readonly db: Database }) {
   return {
-    async list(path, window, caller) {
+    /** Returns a page of the topics, by name, and the count of all. */
+    async list(
+      path: RepositoryPath,
+      window: PageWindow,
+      caller: ForgeCaller | undefined,
+    ): Promise<{ readonly names: readonly string[]; readonly total: number }> {
       const { repository } = await openRepository(db, path, caller, "/topics", "any");
       const { limit, offset } = toRows(window);
       const { topics } = repository;
       return { names: topics.slice(offset, offset + limit), total: topics.length };
     },
 
-    async replace(path, requestedNames, caller) {
+    async replace(
+      path: RepositoryPath,
+      requestedNames: readonly string[],
+      caller: ForgeCaller,
+    ): Promise<TopicOutcome> {
       const names = [...new Set(requestedNames.map(toName).filter((name) => name !== ""))];
       return change(path, caller, "", async () => {
         if (names.length > TOPICS_MAX) return { kind: "too_many" };
@@ -73,7 +60,12 @@ export function createTopics({ db }: { readonly db: Database }): Topics {
       });
     },
 
-    async add(path, requestedName, caller) {
+    /** Adds a topic; idempotent. */
+    async add(
+      path: RepositoryPath,
+      requestedName: string,
+      caller: ForgeCaller,
+    ): Promise<TopicOutcome> {
       const name = toName(requestedName);
       return change(path, caller, `/${encodeURIComponent(requestedName)}`, async (before) => {
         if (!isTopicName(name)) return { kind: "invalid", names: [name] };
@@ -82,7 +74,12 @@ export function createTopics({ db }: { readonly db: Database }): Topics {
       });
     },
 
-    async remove(path, requestedName, caller) {
+    /** Removes a topic. Throws `not_found` for one that the repository does not have. */
+    async remove(
+      path: RepositoryPath,
+      requestedName: string,
+      caller: ForgeCaller,
+    ): Promise<TopicOutcome> {
       const name = toName(requestedName);
       return change(path, caller, `/${encodeURIComponent(requestedName)}`, async (before) => {
         if (!isTopicName(name)) return { kind: "invalid", names: [name] };
@@ -91,7 +88,12 @@ export function createTopics({ db }: { readonly db: Database }): Topics {
       });
     },
 
-    async search(term, window, caller) {
+    /** Returns a page of the topics of repositories that the caller may read, most used first. */
+    async search(
+      term: string,
+      window: PageWindow,
+      caller: ForgeCaller | undefined,
+    ): Promise<{ readonly topics: readonly ForgeTopic[]; readonly total: number }> {
       const search = { reader: caller?.user, isPublicOnly: isPublicOnly(caller) };
       // PostgreSQL stores no NUL, so no topic contains one.
       if (term.includes("\0")) return { topics: [], total: 0 };

@@ -31,14 +31,7 @@ interface Slot {
   readonly resume: () => void;
 }
 
-/** A semaphore with limits per client and a bounded queue. Some slots are reserved for accounts. */
-export interface TransferLimiter {
-  /**
-   * Acquires a slot and returns the function that releases it, which is idempotent. Refuses with `unavailable` when the
-   * queue is full. Rejects with the reason of the signal when it is aborted while waiting.
-   */
-  acquire(client: TransferClient, signal: AbortSignal): Promise<() => void>;
-}
+export type TransferLimiter = ReturnType<typeof createTransferLimiter>;
 
 /** Limits the git processes whose output goes to clients at the clients' speed. */
 export interface StreamLimiter extends TransferLimiter {
@@ -46,16 +39,7 @@ export interface StreamLimiter extends TransferLimiter {
   acquireStream(client: TransferClient, signal: AbortSignal): Promise<StreamSlot>;
 }
 
-/** The slot of one git process and of the stream of its output. */
-export interface StreamSlot {
-  /**
-   * Gives the slot to others while the output is read slowly, until `release`. Stops one that is read slower than 64 KiB a
-   * minute: it would hold its place among the open streams.
-   */
-  watch(output: WatchedOutput): void;
-  /** Gives both places back. Idempotent. */
-  release(): void;
-}
+export type StreamSlot = ReturnType<typeof createStreamSlot>;
 
 /** The output of a git process on its way to a client. */
 export interface WatchedOutput {
@@ -86,9 +70,17 @@ const STALL_BYTES = 64 * 1024;
 /** Checks in a row, a minute, in which a slow reader takes `STALL_BYTES` at least. */
 const STALLS_MAX = 120;
 
-export function createTransferLimiter(limits: TransferLimits): TransferLimiter {
+/** A semaphore with limits per client and a bounded queue. Some slots are reserved for accounts. */
+export function createTransferLimiter(limits: TransferLimits) {
   const acquire = createSlots(limits);
-  return { acquire: async (client, signal) => (await acquire(client, signal)).release };
+  return {
+    /**
+     * Acquires a slot and returns the function that releases it, which is idempotent. Refuses with `unavailable` when the
+     * queue is full. Rejects with the reason of the signal when it is aborted while waiting.
+     */
+    acquire: async (client: TransferClient, signal: AbortSignal): Promise<() => void> =>
+      (await acquire(client, signal)).release,
+  };
 }
 
 /**
@@ -118,10 +110,15 @@ export function createStreamLimiter(limits: {
   };
 }
 
-function createStreamSlot(slot: Slot, place: Slot, checkMs: number): StreamSlot {
+/** The slot of one git process and of the stream of its output. */
+function createStreamSlot(slot: Slot, place: Slot, checkMs: number) {
   let timer: NodeJS.Timeout | undefined;
   return {
-    watch(output) {
+    /**
+     * Gives the slot to others while the output is read slowly, until `release`. Stops one that is read slower than 64 KiB a
+     * minute: it would hold its place among the open streams.
+     */
+    watch(output: WatchedOutput): void {
       let before = -STALL_BYTES;
       let takenBefore = 0;
       let stalls = 0;
@@ -140,7 +137,8 @@ function createStreamSlot(slot: Slot, place: Slot, checkMs: number): StreamSlot 
       }, checkMs);
       timer.unref();
     },
-    release() {
+    /** Gives both places back. Idempotent. */
+    release(): void {
       clearInterval(timer);
       slot.release();
       place.release();

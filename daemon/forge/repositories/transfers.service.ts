@@ -42,7 +42,8 @@ import type { Enqueue } from "../../jobs/queue.ts";
 import { isKnownTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
-import { type AccessLevel, assertScope, findAccess, reaches } from "./access.ts";
+import { assertScope, findAccess, reaches } from "./access.ts";
+import { type AccessLevel } from "../opened.ts";
 import { assertRoom } from "./create-repository.ts";
 import type { OwnedRepository, Emit } from "../events.ts";
 import { toRepositoryPath } from "./names.ts";
@@ -51,28 +52,7 @@ import { getOwned, type RepositoryPath } from "./repositories.service.ts";
 import type { RepositoryDetails } from "./repository.view.ts";
 import { findPendingTransfer } from "./pending-transfer.ts";
 
-/** Transfers of ownership. Every function throws `not_found` when the caller may not read the repository. */
-export interface Transfers {
-  /**
-   * Transfers a repository at once when the caller may also accept it: as a site administrator, as the new owner, or
-   * with the right to create repositories in the organization. Otherwise offers it and returns `isPending`. Refuses
-   * with `forbidden` a caller who does not own it, teams of another organization, and a new owner with the maximum number
-   * of repositories; with `not_found` an unknown or
-   * hidden new owner; with `conflict` a pending transfer; with `unprocessable` a taken name and unknown teams.
-   */
-  start(
-    path: RepositoryPath,
-    caller: ForgeCaller,
-    transfer: { readonly newOwner: string; readonly teamIds: readonly number[] },
-  ): Promise<{ readonly details: RepositoryDetails; readonly isPending: boolean }>;
-  /**
-   * Accepts an offer. Refuses with `forbidden` a caller who is not the recipient, and a recipient with the maximum
-   * number of repositories.
-   */
-  accept(path: RepositoryPath, caller: ForgeCaller): Promise<RepositoryDetails>;
-  /** Rejects or withdraws an offer. Its recipient and the owner of the repository may do this. */
-  reject(path: RepositoryPath, caller: ForgeCaller): Promise<RepositoryDetails>;
-}
+export type Transfers = ReturnType<typeof createTransfers>;
 
 export interface TransfersDeps {
   readonly db: Database;
@@ -86,9 +66,24 @@ interface Opened extends OwnedRepository {
   readonly access: AccessLevel;
 }
 
-export function createTransfers({ db, files, moves, emit, enqueue }: TransfersDeps): Transfers {
+/** Transfers of ownership. Every function throws `not_found` when the caller may not read the repository. */
+export function createTransfers({ db, files, moves, emit, enqueue }: TransfersDeps) {
   return {
-    async start(path, caller, { newOwner, teamIds: requestedTeamIds }) {
+    /**
+     * Transfers a repository at once when the caller may also accept it: as a site administrator, as the new owner, or
+     * with the right to create repositories in the organization. Otherwise offers it and returns `isPending`. Refuses
+     * with `forbidden` a caller who does not own it, teams of another organization, and a new owner with the maximum number
+     * of repositories; with `not_found` an unknown or
+     * hidden new owner; with `conflict` a pending transfer; with `unprocessable` a taken name and unknown teams.
+     */
+    async start(
+      path: RepositoryPath,
+      caller: ForgeCaller,
+      {
+        newOwner,
+        teamIds: requestedTeamIds,
+      }: { readonly newOwner: string; readonly teamIds: readonly number[] },
+    ): Promise<{ readonly details: RepositoryDetails; readonly isPending: boolean }> {
       const teamIds = requestedTeamIds.map(toTeamId);
       const { user: actor } = caller;
       await assertFolderFree(await prepare(db));
@@ -122,7 +117,11 @@ export function createTransfers({ db, files, moves, emit, enqueue }: TransfersDe
       }
     },
 
-    async accept(path, caller) {
+    /**
+     * Accepts an offer. Refuses with `forbidden` a caller who is not the recipient, and a recipient with the maximum
+     * number of repositories.
+     */
+    async accept(path: RepositoryPath, caller: ForgeCaller): Promise<RepositoryDetails> {
       await assertFolderFree(await prepare(db));
       const id = await db
         .transaction(async (tx) => {
@@ -149,7 +148,8 @@ export function createTransfers({ db, files, moves, emit, enqueue }: TransfersDe
       }
     },
 
-    reject: (path, caller) =>
+    /** Rejects or withdraws an offer. Its recipient and the owner of the repository may do this. */
+    reject: (path: RepositoryPath, caller: ForgeCaller): Promise<RepositoryDetails> =>
       db.transaction(async (tx) => {
         const opened = await open(tx, path, caller, "/transfer/reject");
         const { repository, owner, access } = opened;

@@ -28,25 +28,7 @@ import type { FolderMoves } from "./folder-moves.ts";
 import { toNewSettings } from "./repository-settings.view.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
-/** Repositories on disk without a row. */
-export interface Unadopted {
-  /**
-   * Returns a page of these repositories as `owner/name`, in the order of the folders, and the count of all matches.
-   * `query` is a glob for owners, or for owners and names with a slash between. Refuses with `unprocessable` an invalid
-   * glob.
-   */
-  list(
-    query: string,
-    window: PageWindow,
-  ): Promise<{ readonly names: readonly string[]; readonly total: number }>;
-  /**
-   * Adopts a folder as a private repository. Refuses with `not_found` when the owner is unknown, a row exists or the
-   * folder is missing, and with `unprocessable` when the folder is not a usable repository.
-   */
-  adopt(ownerName: string, name: string, actor: ForgeUser): Promise<void>;
-  /** Deletes the files of a folder. Refuses with `not_found` as `adopt` does. */
-  remove(ownerName: string, name: string): Promise<void>;
-}
+export type Unadopted = ReturnType<typeof createUnadopted>;
 
 export interface UnadoptedDeps {
   readonly db: Database;
@@ -63,11 +45,20 @@ export interface UnadoptedDeps {
 /** Preferred default branches when the branch of HEAD does not exist. */
 const PREFERRED_BRANCHES = [DEFAULT_BRANCH, "master", "main"];
 
-export function createUnadopted(deps: UnadoptedDeps): Unadopted {
+/** Repositories on disk without a row. */
+export function createUnadopted(deps: UnadoptedDeps) {
   const { db, git, files, moves, newId, emit, sweepSoon, commitGraphs } = deps;
   const { withLocks } = createLocks();
   return {
-    async list(query, { page, limit }) {
+    /**
+     * Returns a page of these repositories as `owner/name`, in the order of the folders, and the count of all matches.
+     * `query` is a glob for owners, or for owners and names with a slash between. Refuses with `unprocessable` an invalid
+     * glob.
+     */
+    async list(
+      query: string,
+      { page, limit }: PageWindow,
+    ): Promise<{ readonly names: readonly string[]; readonly total: number }> {
       const [fitsOwner, fitsName] = toFilters(query);
       const names: string[] = [];
       for (const folder of await files.listFolders("")) {
@@ -79,14 +70,19 @@ export function createUnadopted(deps: UnadoptedDeps): Unadopted {
       return { names: names.slice(start, start + limit), total: names.length };
     },
 
-    async adopt(ownerName, name, actor) {
+    /**
+     * Adopts a folder as a private repository. Refuses with `not_found` when the owner is unknown, a row exists or the
+     * folder is missing, and with `unprocessable` when the folder is not a usable repository.
+     */
+    async adopt(ownerName: string, name: string, actor: ForgeUser): Promise<void> {
       const owner = await getOwner(ownerName, name);
       const path = toRepositoryPath(owner.name, name);
       await moves.completeAt(path);
       await withLocks([path], () => adoptFiles(owner, name, path, actor));
     },
 
-    async remove(ownerName, name) {
+    /** Deletes the files of a folder. Refuses with `not_found` as `adopt` does. */
+    async remove(ownerName: string, name: string): Promise<void> {
       const owner = await getOwner(ownerName, name);
       const path = toRepositoryPath(owner.name, name);
       await moves.completeAt(path);

@@ -14,11 +14,8 @@ import { findUserById, listUsersByIds } from "../../../storage/tables/forge/acco
 import { AppError, assertNever } from "../../errors.ts";
 import type { FindCommit } from "../git/commit-readers.ts";
 import type { ForgeCaller } from "../caller.ts";
-import {
-  assertNotArchived,
-  openRepository,
-  type OpenedRepository,
-} from "../repositories/open-repository.ts";
+import { assertNotArchived, openRepository } from "../repositories/open-repository.ts";
+import { type OpenedRepository } from "../opened.ts";
 import { notifyUsers } from "../notifications/notify.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";

@@ -5,18 +5,7 @@ import { type Label, parseLabelSet } from "./label-sets.ts";
 import { shippedIgnoreFiles, shippedLabelSets, shippedLicenses } from "./shipped.ts";
 
 /** Shipped templates and an operator's own, which take precedence. Names are case-sensitive. */
-export interface Templates {
-  /** Names sorted by byte value. */
-  listIgnoreFiles(): Promise<readonly string[]>;
-  findIgnoreFile(name: string): Promise<string | undefined>;
-  /** Names sorted by byte value. */
-  listLabelSets(): Promise<readonly string[]>;
-  findLabelSet(name: string): Promise<readonly Label[] | undefined>;
-  /** SPDX identifiers, sorted by byte value. */
-  listLicenses(): Promise<readonly string[]>;
-  /** Returns the text with its placeholders. */
-  findLicense(key: string): Promise<string | undefined>;
-}
+export type Templates = ReturnType<typeof createTemplates>;
 
 /**
  * Loads templates on first use and keeps them until a restart. Files in `gitignore`, `labels` and `licenses` below
@@ -27,7 +16,7 @@ export function createTemplates(deps: {
   /** The `custom` folder of the data directory; optional. */
   readonly customDirectory: string;
   readonly warn: (message: string) => void;
-}): Templates {
+}) {
   const read = (folder: string) => readCustomTexts(`${deps.customDirectory}/${folder}`, deps.warn);
   const ignoreFiles = once(async () =>
     merge(await shippedIgnoreFiles(), toTexts(await read("gitignore"))),
@@ -44,12 +33,19 @@ export function createTemplates(deps: {
   });
 
   return {
-    listIgnoreFiles: async () => [...(await ignoreFiles()).keys()],
-    findIgnoreFile: async (name) => (await ignoreFiles()).get(name)?.(),
-    listLabelSets: async () => [...(await labelSets()).keys()],
-    findLabelSet: async (name) => (await labelSets()).get(name)?.(),
-    listLicenses: async () => [...(await licenses()).keys()],
-    findLicense: async (key) => (await licenses()).get(key)?.(),
+    /** Names sorted by byte value. */
+    listIgnoreFiles: async (): Promise<readonly string[]> => [...(await ignoreFiles()).keys()],
+    findIgnoreFile: async (name: string): Promise<string | undefined> =>
+      (await ignoreFiles()).get(name)?.(),
+    /** Names sorted by byte value. */
+    listLabelSets: async (): Promise<readonly string[]> => [...(await labelSets()).keys()],
+    findLabelSet: async (name: string): Promise<readonly Label[] | undefined> =>
+      (await labelSets()).get(name)?.(),
+    /** SPDX identifiers, sorted by byte value. */
+    listLicenses: async (): Promise<readonly string[]> => [...(await licenses()).keys()],
+    /** Returns the text with its placeholders. */
+    findLicense: async (key: string): Promise<string | undefined> =>
+      (await licenses()).get(key)?.(),
   };
 }
 

@@ -4,9 +4,7 @@ import { hash } from "node:crypto";
 import { request } from "undici";
 
 /** Returns whether a password is known from a breach. Never throws: without the service the bundled list decides. */
-export interface BreachLookup {
-  isBreached(password: string): Promise<boolean>;
-}
+export type BreachLookup = ReturnType<typeof createBreachLookup>;
 
 export interface BreachLookupOptions {
   /** Base address of the range protocol, or `off` for the bundled list alone. */
@@ -27,10 +25,10 @@ const PREFIX_LENGTH = 5;
  * Creates the lookup by the Pwned Passwords range protocol: only the first five characters of the SHA-1 in hex leave this
  * machine, and the padded response hides the number of its lines.
  */
-export function createBreachLookup(options: BreachLookupOptions): BreachLookup {
+export function createBreachLookup(options: BreachLookupOptions) {
   let isDegraded = false;
   return {
-    async isBreached(password) {
+    async isBreached(password: string): Promise<boolean> {
       if (options.url === "off") return options.isCommon(password);
       const digest = hash("sha1", password, "hex").toUpperCase();
       try {

@@ -17,14 +17,7 @@ export interface AccessClaims {
 }
 
 /** Issues and verifies access tokens (JWT, HS256). */
-export interface AccessTokens {
-  issue(claims: AccessClaims): Promise<string>;
-  /**
-   * Returns the claims of a token that this server issued and that has not expired, else undefined. Synchronous for a
-   * token whose verification is cached.
-   */
-  read(token: string): Promise<AccessClaims | undefined> | AccessClaims | undefined;
-}
+export type AccessTokens = ReturnType<typeof createAccessTokens>;
 
 /** A token with a verified signature; times in epoch seconds. */
 interface CheckedToken {
@@ -52,7 +45,7 @@ const CLOCK_AHEAD_SECONDS = 5;
 const REMEMBERED_MAX = 2000;
 
 /** Creates the issuer. It verifies the signature once per token and checks the expiry with every request. */
-export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
+export function createAccessTokens(options: AccessTokenOptions) {
   const keys = options.keys.map((bytes) => createSecretKey(bytes));
   const [newest] = keys;
   if (newest === undefined) throw new Error("access tokens need a key");
@@ -60,7 +53,13 @@ export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
   const remembered = new Map<string, CheckedToken>();
 
   return {
-    issue: ({ userId, role, sessionId, tokenVersion, fingerprint }) =>
+    issue: ({
+      userId,
+      role,
+      sessionId,
+      tokenVersion,
+      fingerprint,
+    }: AccessClaims): Promise<string> =>
       new SignJWT({ role, sid: sessionId, ver: tokenVersion, fgp: fingerprint })
         .setProtectedHeader({ alg: "HS256", typ: "JWT" })
         .setSubject(userId)
@@ -69,7 +68,11 @@ export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
         .setJti(options.newId())
         .sign(newest),
 
-    read(token) {
+    /**
+     * Returns the claims of a token that this server issued and that has not expired, else undefined. Synchronous for a
+     * token whose verification is cached.
+     */
+    read(token: string): Promise<AccessClaims | undefined> | AccessClaims | undefined {
       const cachedToken = remembered.get(token);
       return cachedToken === undefined ? check(token).then(toCurrent) : toCurrent(cachedToken);
     },

@@ -11,22 +11,7 @@ import { hasMachineTokenPrefix } from "./machine-token-secret.ts";
 import type { MachineTokens } from "./machine-tokens.service.ts";
 import { badAccessToken } from "./refusals.ts";
 
-/** Authenticates requests. */
-export interface Authentication {
-  /**
-   * Returns the bearer of an access token or a machine token. Throws `unauthenticated`, always with the same text,
-   * when the account is not active or the token is unknown or expired. An access token is also refused when the
-   * client's headers differ from those at its issue, when `token_version` of the account has increased since, or when
-   * its session has ended. Reads the rows each time, so a token or session that one process revokes is invalid in all
-   * processes from the next request.
-   */
-  identify(token: string, client: Client): Promise<IdentifiedCaller>;
-  /**
-   * Returns whether the session or machine token that identified a caller has not ended and the account is active, with the
-   * same role. The expiry of an access token does not matter.
-   */
-  isStillSignedIn(caller: VaultCaller, token: string): Promise<boolean>;
-}
+export type Authentication = ReturnType<typeof createAuthentication>;
 
 /** A caller with the account as it was read when the token was verified. */
 export interface IdentifiedCaller extends VaultCaller {
@@ -38,6 +23,7 @@ export function accountOf(caller: VaultCaller): VaultUser | undefined {
   return (caller as Partial<IdentifiedCaller>).account;
 }
 
+/** Authenticates requests. */
 export function createAuthentication({
   db,
   accessTokens,
@@ -46,10 +32,17 @@ export function createAuthentication({
   readonly db: Queries;
   readonly accessTokens: AccessTokens;
   readonly machineTokens: Pick<MachineTokens, "find">;
-}): Authentication {
+}) {
   const toFingerprint = createFingerprints();
   return {
-    async identify(token, client) {
+    /**
+     * Returns the bearer of an access token or a machine token. Throws `unauthenticated`, always with the same text,
+     * when the account is not active or the token is unknown or expired. An access token is also refused when the
+     * client's headers differ from those at its issue, when `token_version` of the account has increased since, or when
+     * its session has ended. Reads the rows each time, so a token or session that one process revokes is invalid in all
+     * processes from the next request.
+     */
+    async identify(token: string, client: Client): Promise<IdentifiedCaller> {
       if (hasMachineTokenPrefix(token)) return identifyMachine(token, client);
       const reading = accessTokens.read(token);
       const claims = reading instanceof Promise ? await reading : reading;
@@ -75,7 +68,11 @@ export function createAuthentication({
       };
     },
 
-    async isStillSignedIn(caller, token) {
+    /**
+     * Returns whether the session or machine token that identified a caller has not ended and the account is active, with the
+     * same role. The expiry of an access token does not matter.
+     */
+    async isStillSignedIn(caller: VaultCaller, token: string): Promise<boolean> {
       const user = await findStillSignedIn(caller, token);
       if (user?.isActive !== true || user.role !== caller.role) return false;
       return (

@@ -21,30 +21,7 @@ import {
   makeMachineToken,
 } from "./machine-token-secret.ts";
 
-/** Tokens for scripts. They end by deletion, by expiry and with the deactivation of their account. */
-export interface MachineTokens {
-  /**
-   * Creates a token and returns its secret, which is not stored. Throws `conflict` for a name in use and for too many
-   * tokens, `unprocessable` for an expiry in the past.
-   */
-  create(
-    caller: VaultCaller,
-    newToken: {
-      readonly name: string;
-      readonly scope: MachineTokenScope;
-      readonly expiresAt: number | undefined;
-    },
-  ): Promise<{ readonly token: MachineToken; readonly secret: string }>;
-  /** Returns one page of the caller's tokens, newest first. */
-  list(
-    caller: VaultCaller,
-    page: PageRequest,
-  ): Promise<{ readonly tokens: readonly MachineToken[]; readonly total: number }>;
-  /** Deletes one of the caller's tokens. Throws `not_found`. */
-  revoke(caller: VaultCaller, id: string): Promise<void>;
-  /** Returns the live token of a secret and records the use, at most once a minute. */
-  find(secret: string): Promise<MachineToken | undefined>;
-}
+export type MachineTokens = ReturnType<typeof createMachineTokens>;
 
 export interface MachineTokensDeps {
   readonly db: Database;
@@ -58,10 +35,26 @@ const TOKENS_PER_USER_MAX = 100;
 /** Minimum interval between updates of the last use, so that reads do not cost a write. */
 const RECORD_EVERY_MS = 60_000;
 
-export function createMachineTokens(deps: MachineTokensDeps): MachineTokens {
+/** Tokens for scripts. They end by deletion, by expiry and with the deactivation of their account. */
+export function createMachineTokens(deps: MachineTokensDeps) {
   const { db, clock, randomBytes, newId } = deps;
   return {
-    async create({ userId, address }, { name, scope, expiresAt }) {
+    /**
+     * Creates a token and returns its secret, which is not stored. Throws `conflict` for a name in use and for too many
+     * tokens, `unprocessable` for an expiry in the past.
+     */
+    async create(
+      { userId, address }: VaultCaller,
+      {
+        name,
+        scope,
+        expiresAt,
+      }: {
+        readonly name: string;
+        readonly scope: MachineTokenScope;
+        readonly expiresAt: number | undefined;
+      },
+    ): Promise<{ readonly token: MachineToken; readonly secret: string }> {
       if (expiresAt !== undefined && expiresAt <= clock())
         throw toFieldError(["body", "expires_at"], "The expiry is in the past", "value_error");
       const secret = makeMachineToken(randomBytes);
@@ -91,10 +84,15 @@ export function createMachineTokens(deps: MachineTokensDeps): MachineTokens {
       }
     },
 
-    list: ({ userId }, { page, perPage }) =>
+    /** Returns one page of the caller's tokens, newest first. */
+    list: (
+      { userId }: VaultCaller,
+      { page, perPage }: PageRequest,
+    ): Promise<{ readonly tokens: readonly MachineToken[]; readonly total: number }> =>
       listMachineTokens(db, userId, { limit: perPage, offset: (page - 1) * perPage }),
 
-    async revoke({ userId, address }, id) {
+    /** Deletes one of the caller's tokens. Throws `not_found`. */
+    async revoke({ userId, address }: VaultCaller, id: string): Promise<void> {
       const revoked = await db.transaction(async (tx) => {
         const token = await deleteMachineToken(tx, userId, id);
         if (token === undefined) return false;
@@ -111,7 +109,8 @@ export function createMachineTokens(deps: MachineTokensDeps): MachineTokens {
       if (!revoked) throw new AppError("not_found", "Token not found");
     },
 
-    async find(secret) {
+    /** Returns the live token of a secret and records the use, at most once a minute. */
+    async find(secret: string): Promise<MachineToken | undefined> {
       if (!isWellFormedMachineToken(secret)) return undefined;
       const token = await findMachineToken(db, hashMachineToken(secret));
       const now = clock();

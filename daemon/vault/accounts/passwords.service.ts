@@ -14,28 +14,7 @@ import { fingerprintOfHash, type ResetTokens } from "./reset-tokens.ts";
 import type { ResetMails } from "./reset-mails.ts";
 import { endOtherSessions } from "./sessions.service.ts";
 
-/** Changes and resets passwords. */
-export interface Passwords {
-  /**
-   * Changes the caller's password and returns how many other sessions it revoked. Throws `invalid_credentials` for a
-   * wrong current password, `unprocessable` for a breached or weak
-   * new one, and `rate_limited` after too many attempts.
-   */
-  change(
-    caller: VaultCaller,
-    passwords: { readonly current: string; readonly next: string },
-    client: Client,
-  ): Promise<number>;
-  /** Mails a reset link if an account has the address. Time and result are the same for an unknown address. */
-  requestReset(email: string): Promise<void>;
-  /**
-   * Sets the password with the token of a reset link. Throws
-   * `invalid_argument` for an invalid, expired or used link, and `unprocessable` for a weak or breached password.
-   */
-  confirmReset(token: string, next: string, client: Client): Promise<void>;
-  /** Returns whether the token of a reset link can still set a password. */
-  isUsable(token: string): Promise<boolean>;
-}
+export type Passwords = ReturnType<typeof createPasswords>;
 
 export interface PasswordsDeps {
   readonly db: Database;
@@ -46,10 +25,20 @@ export interface PasswordsDeps {
   readonly resetMails: ResetMails;
 }
 
-export function createPasswords(deps: PasswordsDeps): Passwords {
+/** Changes and resets passwords. */
+export function createPasswords(deps: PasswordsDeps) {
   const { db, hasher, breaches } = deps;
   return {
-    async change({ userId, address }, { current, next }, client) {
+    /**
+     * Changes the caller's password and returns how many other sessions it revoked. Throws `invalid_credentials` for a
+     * wrong current password, `unprocessable` for a breached or weak
+     * new one, and `rate_limited` after too many attempts.
+     */
+    async change(
+      { userId, address }: VaultCaller,
+      { current, next }: { readonly current: string; readonly next: string },
+      client: Client,
+    ): Promise<number> {
       await countPasswordCheck(deps.attempts, userId);
       const user = await findVaultUser(db, userId);
       const { fits } = await hasher.verify(user?.passwordHash ?? "", current);
@@ -76,16 +65,22 @@ export function createPasswords(deps: PasswordsDeps): Passwords {
       return ended;
     },
 
-    requestReset: (email) =>
+    /** Mails a reset link if an account has the address. Time and result are the same for an unknown address. */
+    requestReset: (email: string): Promise<void> =>
       db.transaction((tx) => deps.resetMails.request(tx, { email, reason: "asked" })),
 
-    async isUsable(token) {
+    /** Returns whether the token of a reset link can still set a password. */
+    async isUsable(token: string): Promise<boolean> {
       const claims = await deps.resetTokens.read(token);
       const user = claims && (await findVaultUser(db, claims.userId));
       return user?.isActive === true && fingerprintOfHash(user.passwordHash) === claims?.replaces;
     },
 
-    async confirmReset(token, next, { address }) {
+    /**
+     * Sets the password with the token of a reset link. Throws
+     * `invalid_argument` for an invalid, expired or used link, and `unprocessable` for a weak or breached password.
+     */
+    async confirmReset(token: string, next: string, { address }: Client): Promise<void> {
       const claims = await deps.resetTokens.read(token);
       if (claims === undefined) throw badLink();
       const user = await findVaultUser(db, claims.userId);

@@ -24,48 +24,45 @@ export interface Preferences {
   readonly defaultStorageBackend: string;
 }
 
-/** The caller's own account and preferences. */
-export interface Profile {
-  /** The caller's account. */
-  view(caller: VaultCaller): Promise<VaultUser>;
-  /** Throws `not_found` when the account has no quota row. */
-  viewQuota(caller: VaultCaller): Promise<VaultQuota>;
-  /** PDF files open `in_app`, and documents are stored `internal`, until the user chooses. */
-  viewPreferences(caller: VaultCaller): Promise<Preferences>;
-  /** Throws `not_found` when the account was deleted. */
-  setPdfOpenMode(caller: VaultCaller, mode: PdfOpenMode): Promise<PdfOpenMode>;
-  /**
-   * Stores where new documents go: `internal`, or the type of one of the caller's connections. Refuses every other
-   * value with `unprocessable`, and throws `not_found` when the account was deleted. Existing documents stay in their
-   * storage.
-   */
-  setDefaultStorage(caller: VaultCaller, backend: string): Promise<Preferences>;
-}
+export type Profile = ReturnType<typeof createProfile>;
 
-export function createProfile({ db }: { readonly db: Database }): Profile {
+/** The caller's own account and preferences. */
+export function createProfile({ db }: { readonly db: Database }) {
   return {
-    async view(caller) {
+    /** The caller's account. */
+    async view(caller: VaultCaller): Promise<VaultUser> {
       const user = accountOf(caller) ?? (await findVaultUser(db, caller.userId));
       // Deleted since the token was verified.
       if (user === undefined) throw badAccessToken();
       return user;
     },
 
-    async viewQuota({ userId }) {
+    /** Throws `not_found` when the account has no quota row. */
+    async viewQuota({ userId }: VaultCaller): Promise<VaultQuota> {
       const quota = await findQuota(db, userId);
       if (quota === undefined) throw new AppError("not_found", "Quota not found");
       return quota;
     },
 
-    viewPreferences: ({ userId }) => readPreferences(db, userId),
+    /** PDF files open `in_app`, and documents are stored `internal`, until the user chooses. */
+    viewPreferences: ({ userId }: VaultCaller): Promise<Preferences> => readPreferences(db, userId),
 
-    async setPdfOpenMode({ userId }, mode) {
+    /** Throws `not_found` when the account was deleted. */
+    async setPdfOpenMode({ userId }: VaultCaller, mode: PdfOpenMode): Promise<PdfOpenMode> {
       if (!(await setPdfOpenMode(db, userId, mode)))
         throw new AppError("not_found", "User not found");
       return mode;
     },
 
-    async setDefaultStorage({ userId, address }, backend) {
+    /**
+     * Stores where new documents go: `internal`, or the type of one of the caller's connections. Refuses every other
+     * value with `unprocessable`, and throws `not_found` when the account was deleted. Existing documents stay in their
+     * storage.
+     */
+    async setDefaultStorage(
+      { userId, address }: VaultCaller,
+      backend: string,
+    ): Promise<Preferences> {
       return db.transaction(async (tx) => {
         if (
           backend !== INTERNAL_BACKEND &&

@@ -23,20 +23,7 @@ export interface NewAccount {
   readonly password: string;
 }
 
-/** Creates accounts. */
-export interface Registration {
-  /**
-   * Registers a regular user with an empty quota. Throws `forbidden` when the server
-   * takes no registrations, `unprocessable` for a weak or breached password, `conflict` when e-mail or handle is taken.
-   */
-  register(account: NewAccount, address?: string): Promise<VaultUser>;
-  /**
-   * Creates the administrator of a new server. The caller has already validated the password by the rules of both
-   * APIs. Normalizes address and password as a sign-in does. Throws `unprocessable` for values that no sign-in
-   * accepts, and `conflict` when e-mail or handle is taken.
-   */
-  createFirstAdministrator(account: NewAccount): Promise<VaultUser>;
-}
+export type Registration = ReturnType<typeof createRegistration>;
 
 export interface RegistrationDeps {
   readonly db: Database;
@@ -47,9 +34,14 @@ export interface RegistrationDeps {
   readonly defaultQuotaBytes: number;
 }
 
-export function createRegistration(deps: RegistrationDeps): Registration {
+/** Creates accounts. */
+export function createRegistration(deps: RegistrationDeps) {
   return {
-    async register(account, address) {
+    /**
+     * Registers a regular user with an empty quota. Throws `forbidden` when the server
+     * takes no registrations, `unprocessable` for a weak or breached password, `conflict` when e-mail or handle is taken.
+     */
+    async register(account: NewAccount, address?: string): Promise<VaultUser> {
       if (!deps.allowRegistration)
         throw new AppError("forbidden", "This server does not take registrations");
       assertStrong(account.password);
@@ -58,7 +50,12 @@ export function createRegistration(deps: RegistrationDeps): Registration {
       return create(account, "user", address);
     },
 
-    async createFirstAdministrator({ handle, email, password }) {
+    /**
+     * Creates the administrator of a new server. The caller has already validated the password by the rules of both
+     * APIs. Normalizes address and password as a sign-in does. Throws `unprocessable` for values that no sign-in
+     * accepts, and `conflict` when e-mail or handle is taken.
+     */
+    async createFirstAdministrator({ handle, email, password }: NewAccount): Promise<VaultUser> {
       const shaped = {
         email: toShape(shapes.newEmail, email),
         password: toShape(shapes.password, password),

@@ -21,15 +21,7 @@ const reasonSchema = z.enum(["asked", "demanded", "created"]);
 export type ResetReason = z.output<typeof reasonSchema>;
 
 /** Mails reset links by a job. */
-export interface ResetMails {
-  /** Enqueues a mail to an address, known or not. Waiting requests for one address are deduplicated. */
-  request(
-    tx: Transaction,
-    request: { readonly email: string; readonly reason: ResetReason },
-  ): Promise<void>;
-  /** The job: finds the account of the address, creates the link and queues the mail, or does nothing. */
-  readonly job: JobKind;
-}
+export type ResetMails = ReturnType<typeof createResetMails>;
 
 export interface ResetMailsDeps {
   readonly db: Database;
@@ -48,9 +40,13 @@ const payloadSchema = z.object({ email: z.string(), reason: reasonSchema });
  * The job looks the account up, not the request, so an unknown address takes the same time and leaves the same rows as a
  * known one.
  */
-export function createResetMails(deps: ResetMailsDeps): ResetMails {
+export function createResetMails(deps: ResetMailsDeps) {
   return {
-    async request(tx, { email, reason }) {
+    /** Enqueues a mail to an address, known or not. Waiting requests for one address are deduplicated. */
+    async request(
+      tx: Transaction,
+      { email, reason }: { readonly email: string; readonly reason: ResetReason },
+    ): Promise<void> {
       await deps.enqueue(tx, {
         kind: KIND,
         payload: { email, reason },
@@ -58,6 +54,7 @@ export function createResetMails(deps: ResetMailsDeps): ResetMails {
       });
     },
 
+    /** The job: finds the account of the address, creates the link and queues the mail, or does nothing. */
     job: {
       kind: KIND,
       async run(payload) {
@@ -72,7 +69,7 @@ export function createResetMails(deps: ResetMailsDeps): ResetMails {
         const message = toMessage({ user, reason, link, instanceName: deps.instanceName });
         await deps.db.transaction((tx) => deps.queueMail(tx, message));
       },
-    },
+    } satisfies JobKind,
   };
 }
 

@@ -10,11 +10,7 @@ export interface ResetClaims {
 }
 
 /** Issues and verifies the tokens of reset links: signed, valid for an hour and for a single use. */
-export interface ResetTokens {
-  issue(claims: ResetClaims): Promise<string>;
-  /** Returns undefined for a token that this server did not issue within the last hour. */
-  read(token: string): Promise<ResetClaims | undefined>;
-}
+export type ResetTokens = ReturnType<typeof createResetTokens>;
 
 /** Lifetime of a reset token. */
 const RESET_SECONDS = 3600;
@@ -23,13 +19,13 @@ const RESET_SECONDS = 3600;
 export function createResetTokens(options: {
   readonly keys: readonly Uint8Array[];
   readonly clock: () => number;
-}): ResetTokens {
+}) {
   const keys = options.keys.map((bytes) => createSecretKey(bytes));
   const [newest] = keys;
   if (newest === undefined) throw new Error("reset tokens need a key");
   const seconds = () => Math.floor(options.clock() / 1000);
   return {
-    issue: ({ userId, replaces }) =>
+    issue: ({ userId, replaces }: ResetClaims): Promise<string> =>
       new SignJWT({ rpl: replaces })
         .setProtectedHeader({ alg: "HS256", typ: "reset" })
         .setSubject(userId)
@@ -37,7 +33,8 @@ export function createResetTokens(options: {
         .setExpirationTime(seconds() + RESET_SECONDS)
         .sign(newest),
 
-    async read(token) {
+    /** Returns undefined for a token that this server did not issue within the last hour. */
+    async read(token: string): Promise<ResetClaims | undefined> {
       for (const key of keys) {
         try {
           const { payload } = await jwtVerify(token, key, {

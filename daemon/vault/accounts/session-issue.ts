@@ -21,33 +21,32 @@ export interface PendingTokens {
   readonly user: VaultUser;
 }
 
-/** Creates sessions and the tokens of their clients. */
-export interface SessionIssuer {
-  /** Returns a new refresh token of 32 random bytes. */
-  newRefreshToken(): string;
-  /** Inserts a session in the transaction of the sign-in. */
-  begin(
-    tx: Transaction,
-    signedIn: {
-      readonly user: VaultUser;
-      readonly client: Client;
-      readonly refreshSeconds: number;
-    },
-  ): Promise<PendingTokens>;
-  /** Adds the access token. Call it after the commit, because a token with an outdated version is invalid. */
-  complete(pending: PendingTokens, client: Client): Promise<IssuedTokens>;
-}
+export type SessionIssuer = ReturnType<typeof createSessionIssuer>;
 
+/** Creates sessions and the tokens of their clients. */
 export function createSessionIssuer(deps: {
   readonly accessTokens: AccessTokens;
   readonly randomBytes: (length: number) => Uint8Array;
   readonly newId: () => string;
-}): SessionIssuer {
+}) {
   const newRefreshToken = () => Buffer.from(deps.randomBytes(32)).toString("base64url");
   return {
+    /** Returns a new refresh token of 32 random bytes. */
     newRefreshToken,
 
-    async begin(tx, { user, client, refreshSeconds }) {
+    /** Inserts a session in the transaction of the sign-in. */
+    async begin(
+      tx: Transaction,
+      {
+        user,
+        client,
+        refreshSeconds,
+      }: {
+        readonly user: VaultUser;
+        readonly client: Client;
+        readonly refreshSeconds: number;
+      },
+    ): Promise<PendingTokens> {
       const sessionId = deps.newId();
       const refreshToken = newRefreshToken();
       const session = {
@@ -60,7 +59,8 @@ export function createSessionIssuer(deps: {
       return { sessionId, refreshToken, refreshSeconds, user };
     },
 
-    async complete(pending, client) {
+    /** Adds the access token. Call it after the commit, because a token with an outdated version is invalid. */
+    async complete(pending: PendingTokens, client: Client): Promise<IssuedTokens> {
       const { user, sessionId } = pending;
       const accessToken = await deps.accessTokens.issue({
         userId: user.id,

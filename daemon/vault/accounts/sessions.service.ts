@@ -28,30 +28,7 @@ import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 /** Retention of an expired session, during which its tokens are distinguished from unknown ones. */
 const KEPT_MS = 30 * 86_400_000;
 
-/** Refreshes, lists and revokes sessions. */
-export interface Sessions {
-  /**
-   * Rotates the refresh token of the cookie. Throws `invalid_credentials` with the
-   * document's text; reuse of a rotated token revokes its session.
-   */
-  refresh(client: Client): Promise<IssuedTokens>;
-  /** Revokes the session of the refresh token in the cookie, if any. */
-  signOut(client: Client): Promise<void>;
-  /** Revokes all sessions of the caller and returns how many were still valid. */
-  signOutAll(caller: VaultCaller): Promise<number>;
-  /** Returns one page of the caller's valid sessions, last used first. */
-  list(
-    caller: VaultCaller,
-    page: PageRequest,
-  ): Promise<{ readonly sessions: readonly VaultSession[]; readonly total: number }>;
-  /**
-   * Revokes one of the caller's sessions. Throws `not_found` when the caller has no session with this id or it has
-   * ended.
-   */
-  end(caller: VaultCaller, sessionId: string): Promise<void>;
-  /** Deletes the rows of sessions that expired long ago and returns how many. For a schedule. */
-  deleteExpired(): Promise<number>;
-}
+export type Sessions = ReturnType<typeof createSessions>;
 
 export interface SessionsDeps {
   readonly db: Database;
@@ -65,9 +42,14 @@ type Exchange =
   | { readonly kind: "invalid" }
   | { readonly kind: "no_user" };
 
-export function createSessions({ db, clock, sessions }: SessionsDeps): Sessions {
+/** Refreshes, lists and revokes sessions. */
+export function createSessions({ db, clock, sessions }: SessionsDeps) {
   return {
-    async refresh(client) {
+    /**
+     * Rotates the refresh token of the cookie. Throws `invalid_credentials` with the
+     * document's text; reuse of a rotated token revokes its session.
+     */
+    async refresh(client: Client): Promise<IssuedTokens> {
       const { refreshToken } = client;
       if (refreshToken === undefined) throw badCredentials("No refresh token");
       const successor = sessions.newRefreshToken();
@@ -88,7 +70,8 @@ export function createSessions({ db, clock, sessions }: SessionsDeps): Sessions 
       }
     },
 
-    async signOut({ refreshToken, address }) {
+    /** Revokes the session of the refresh token in the cookie, if any. */
+    async signOut({ refreshToken, address }: Client): Promise<void> {
       if (refreshToken === undefined) return;
       await db.transaction(async (tx) => {
         const token = await findRefreshToken(tx, hashRefreshToken(refreshToken));
@@ -104,7 +87,8 @@ export function createSessions({ db, clock, sessions }: SessionsDeps): Sessions 
       });
     },
 
-    signOutAll: ({ userId, address }) =>
+    /** Revokes all sessions of the caller and returns how many were still valid. */
+    signOutAll: ({ userId, address }: VaultCaller): Promise<number> =>
       db.transaction(async (tx) => {
         const ended = await endSessions(tx, userId);
         await insertAudit(tx, {
@@ -117,10 +101,18 @@ export function createSessions({ db, clock, sessions }: SessionsDeps): Sessions 
         return ended;
       }),
 
-    list: ({ userId }, { page, perPage }) =>
+    /** Returns one page of the caller's valid sessions, last used first. */
+    list: (
+      { userId }: VaultCaller,
+      { page, perPage }: PageRequest,
+    ): Promise<{ readonly sessions: readonly VaultSession[]; readonly total: number }> =>
       listLiveSessions(db, userId, clock(), { limit: perPage, offset: (page - 1) * perPage }),
 
-    async end({ userId, address }, sessionId) {
+    /**
+     * Revokes one of the caller's sessions. Throws `not_found` when the caller has no session with this id or it has
+     * ended.
+     */
+    async end({ userId, address }: VaultCaller, sessionId: string): Promise<void> {
       const ended = await db.transaction(async (tx) => {
         if (!(await endSession(tx, { sessionId, userId }))) return false;
         await insertAudit(tx, {
@@ -135,7 +127,8 @@ export function createSessions({ db, clock, sessions }: SessionsDeps): Sessions 
       if (!ended) throw new AppError("not_found", "Session not found");
     },
 
-    deleteExpired: () => deleteSessionsExpiredBefore(db, clock() - KEPT_MS),
+    /** Deletes the rows of sessions that expired long ago and returns how many. For a schedule. */
+    deleteExpired: (): Promise<number> => deleteSessionsExpiredBefore(db, clock() - KEPT_MS),
   };
 
   async function exchangeToken(

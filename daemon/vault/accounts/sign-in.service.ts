@@ -36,15 +36,7 @@ export type SignInOutcome =
   | { readonly kind: "password_change_required"; readonly userId: AccountId }
   | { readonly kind: "totp_required" };
 
-/** Sign-in to the vault. */
-export interface SignIn {
-  /**
-   * Runs the eight steps of the vault API, Rules for /login, in order. Throws `rate_limited` at step 1,
-   * `invalid_credentials` with the document's text at steps 2, 3, 6 and 7, and `unavailable` when the queue of the
-   * password hasher is full.
-   */
-  signIn(input: SignInInput, client: Client): Promise<SignInOutcome>;
-}
+export type SignIn = ReturnType<typeof createSignIn>;
 
 export interface SignInDeps {
   readonly db: Database;
@@ -61,9 +53,15 @@ type Admission =
   | { readonly kind: "refused"; readonly text: string }
   | Exclude<SignInOutcome, { kind: "signed_in" }>;
 
-export function createSignIn(deps: SignInDeps): SignIn {
+/** Sign-in to the vault. */
+export function createSignIn(deps: SignInDeps) {
   return {
-    async signIn(input, client) {
+    /**
+     * Runs the eight steps of the vault API, Rules for /login, in order. Throws `rate_limited` at step 1,
+     * `invalid_credentials` with the document's text at steps 2, 3, 6 and 7, and `unavailable` when the queue of the
+     * password hasher is full.
+     */
+    async signIn(input: SignInInput, client: Client): Promise<SignInOutcome> {
       // 1. Counts first, so that responses for a locked address reveal nothing.
       await countSignIn(deps.attempts, input.email);
 

@@ -3,19 +3,18 @@ import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 
 const PURPOSE = "vault-totp";
 
-/** Seals second-factor secrets with the identity of their row and column as the context. */
-export interface TotpSecrets {
-  seal(secret: string, place: TotpPlace, userId: AccountId): string;
-  open(sealed: string, place: TotpPlace, userId: AccountId): string;
-}
+export type TotpSecrets = ReturnType<typeof createTotpSecrets>;
 
 /** The columns of the active and of the pending secret. A value sealed for one does not open for the other. */
 export type TotpPlace = "totp_secret" | "totp_pending_secret";
 
-export function createTotpSecrets(sealer: Sealer): TotpSecrets {
+/** Seals second-factor secrets with the identity of their row and column as the context. */
+export function createTotpSecrets(sealer: Sealer) {
   return {
-    seal: (secret, place, userId) => sealer.seal(PURPOSE, secret, contextOf(place, userId)),
-    open: (sealed, place, userId) => sealer.openText(PURPOSE, sealed, contextOf(place, userId)),
+    seal: (secret: string, place: TotpPlace, userId: AccountId): string =>
+      sealer.seal(PURPOSE, secret, contextOf(place, userId)),
+    open: (sealed: string, place: TotpPlace, userId: AccountId): string =>
+      sealer.openText(PURPOSE, sealed, contextOf(place, userId)),
   };
 }
 

@@ -14,27 +14,7 @@ import { endOtherSessions } from "./sessions.service.ts";
 import { createTotpSecret, findTotpStep, toProvisioningUri } from "../../utilities/totp.ts";
 import type { TotpSecrets } from "./totp-secrets.ts";
 
-/** The second factor. */
-export interface Totp {
-  /**
-   * Creates a pending secret, valid for 15 minutes, and replaces an earlier one. Throws `invalid_argument` when the second
-   * factor is on.
-   */
-  setUp(
-    caller: VaultCaller,
-  ): Promise<{ readonly secret: string; readonly provisioningUri: string }>;
-  /**
-   * Turns the second factor on if `code` matches the pending secret. Returns the ten backup codes, which are never shown
-   * again, and how many other sessions it revoked. Throws `invalid_argument` otherwise.
-   */
-  enable(
-    caller: VaultCaller,
-    code: string,
-    client: Client,
-  ): Promise<{ readonly backupCodes: readonly string[]; readonly sessionsRevoked: number }>;
-  /** Turns the second factor off and returns how many other sessions it revoked. Idempotent. */
-  disable(caller: VaultCaller, client: Client): Promise<number>;
-}
+export type Totp = ReturnType<typeof createTotp>;
 
 export interface TotpDeps {
   readonly db: Database;
@@ -46,9 +26,17 @@ export interface TotpDeps {
 /** Validity of a pending secret. */
 const PENDING_MS = 15 * 60_000;
 
-export function createTotp({ db, randomBytes, totpSecrets, instanceName }: TotpDeps): Totp {
+/** The second factor. */
+export function createTotp({ db, randomBytes, totpSecrets, instanceName }: TotpDeps) {
   return {
-    async setUp({ userId, email }) {
+    /**
+     * Creates a pending secret, valid for 15 minutes, and replaces an earlier one. Throws `invalid_argument` when the second
+     * factor is on.
+     */
+    async setUp({
+      userId,
+      email,
+    }: VaultCaller): Promise<{ readonly secret: string; readonly provisioningUri: string }> {
       const secret = createTotpSecret(randomBytes);
       const sealed = totpSecrets.seal(secret, "totp_pending_secret", userId);
       const stored = await db.transaction((tx) =>
@@ -61,7 +49,15 @@ export function createTotp({ db, randomBytes, totpSecrets, instanceName }: TotpD
       };
     },
 
-    async enable({ userId, address }, code, client) {
+    /**
+     * Turns the second factor on if `code` matches the pending secret. Returns the ten backup codes, which are never shown
+     * again, and how many other sessions it revoked. Throws `invalid_argument` otherwise.
+     */
+    async enable(
+      { userId, address }: VaultCaller,
+      code: string,
+      client: Client,
+    ): Promise<{ readonly backupCodes: readonly string[]; readonly sessionsRevoked: number }> {
       const backupCodes = createBackupCodes(randomBytes);
       const sessionsRevoked = await db.transaction(async (tx) => {
         const user = await findVaultUser(tx, userId);
@@ -90,7 +86,8 @@ export function createTotp({ db, randomBytes, totpSecrets, instanceName }: TotpD
       return { backupCodes, sessionsRevoked };
     },
 
-    disable: ({ userId, address }, client) =>
+    /** Turns the second factor off and returns how many other sessions it revoked. Idempotent. */
+    disable: ({ userId, address }: VaultCaller, client: Client): Promise<number> =>
       db.transaction(async (tx) => {
         if (!(await disableTotp(tx, userId))) return 0;
         await deleteBackupCodes(tx, userId);

@@ -18,19 +18,9 @@ export interface AuditConditions {
   readonly to?: number | undefined;
 }
 
-/** Reads the audit trail. */
-export interface AuditTrail {
-  /** Returns one page, newest first. */
-  list(
-    conditions: AuditConditions,
-    page: PageRequest,
-  ): Promise<{ readonly records: readonly AuditRecord[]; readonly total: number }>;
-  /**
-   * Returns the existing records as CSV, oldest first. Reads batches on demand, so that the memory stays bounded.
-   */
-  exportCsv(conditions: AuditConditions): Promise<AsyncIterable<string>>;
-}
+export type AuditTrail = ReturnType<typeof createAuditTrail>;
 
+/** Reads the audit trail. */
 export function createAuditTrail({
   db,
   clock,
@@ -38,15 +28,22 @@ export function createAuditTrail({
   readonly db: Queries;
   /** Epoch milliseconds. */
   readonly clock: () => number;
-}): AuditTrail {
+}) {
   return {
-    async list(conditions, { page, perPage }) {
+    /** Returns one page, newest first. */
+    async list(
+      conditions: AuditConditions,
+      { page, perPage }: PageRequest,
+    ): Promise<{ readonly records: readonly AuditRecord[]; readonly total: number }> {
       const filter = await toFilter(conditions);
       if (filter === undefined) return { records: [], total: 0 };
       return listAudit(db, filter, { limit: perPage, offset: (page - 1) * perPage });
     },
 
-    async exportCsv(conditions) {
+    /**
+     * Returns the existing records as CSV, oldest first. Reads batches on demand, so that the memory stays bounded.
+     */
+    async exportCsv(conditions: AuditConditions): Promise<AsyncIterable<string>> {
       const filter = await toFilter(conditions);
       const now = clock();
       // Without this limit an export would never end, because it would follow new records.

@@ -8,22 +8,7 @@ import { AppError } from "../../errors.ts";
 import type { PageRequest } from "../page.ts";
 import { toAuditCsv } from "./audit-csv.ts";
 
-/**
- * Files with the audit records of one day (UTC) each: `audit-YYYY-MM-DD.csv`. Each daemon has a folder of its own. Of
- * several daemons on one database, one writes the files on schedule; the others write them on request.
- */
-export interface DailyExports {
-  /**
-   * Writes the missing files of past days atomically, and deletes files beyond the retention. Returns the written days.
-   */
-  writeMissing(signal: AbortSignal): Promise<readonly string[]>;
-  /** Returns one page of the existing files, newest day first. */
-  list(
-    page: PageRequest,
-  ): Promise<{ readonly exports: readonly DailyExport[]; readonly total: number }>;
-  /** Opens the file of a day, `YYYY-MM-DD`. Throws `not_found` when it is missing. */
-  open(day: string): Promise<OpenExport>;
-}
+export type DailyExports = ReturnType<typeof createDailyExports>;
 
 /** The file of one day. */
 export interface DailyExport {
@@ -55,14 +40,26 @@ const DAY_MS = 86_400_000;
 const SETTLED_MS = 5 * 60_000;
 const NAME = /^audit-(\d{4}-\d{2}-\d{2})\.csv$/;
 
-export function createDailyExports(deps: DailyExportsDeps): DailyExports {
+/**
+ * Files with the audit records of one day (UTC) each: `audit-YYYY-MM-DD.csv`. Each daemon has a folder of its own. Of
+ * several daemons on one database, one writes the files on schedule; the others write them on request.
+ */
+export function createDailyExports(deps: DailyExportsDeps) {
   const { db, clock, folder, temporaryFolder, retentionDays } = deps;
   let begun = 0;
   let pendingWrite: Promise<unknown> | undefined;
   return {
-    writeMissing: (signal) => writeMissing(clock(), signal),
+    /**
+     * Writes the missing files of past days atomically, and deletes files beyond the retention. Returns the written days.
+     */
+    writeMissing: (signal: AbortSignal): Promise<readonly string[]> =>
+      writeMissing(clock(), signal),
 
-    async list({ page, perPage }) {
+    /** Returns one page of the existing files, newest day first. */
+    async list({
+      page,
+      perPage,
+    }: PageRequest): Promise<{ readonly exports: readonly DailyExport[]; readonly total: number }> {
       await writeSettled();
       const days = [...(await listDays(folder))].toSorted().toReversed();
       const exports: DailyExport[] = [];
@@ -73,7 +70,8 @@ export function createDailyExports(deps: DailyExportsDeps): DailyExports {
       return { exports, total: days.length };
     },
 
-    async open(day) {
+    /** Opens the file of a day, `YYYY-MM-DD`. Throws `not_found` when it is missing. */
+    async open(day: string): Promise<OpenExport> {
       const isDay = NAME.test(toFile(day));
       const openDay = () => open(join(folder, toFile(day))).catch(ignoreMissing);
       let file = isDay ? await openDay() : undefined;

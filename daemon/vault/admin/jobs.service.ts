@@ -12,28 +12,21 @@ import type { JobChange, JobQueue } from "../../jobs/queue.ts";
 import type { VaultCaller } from "../caller.ts";
 import type { PageRequest } from "../page.ts";
 
-/** The background jobs of the daemon. Throws `not_found` for a job that is missing or done. */
-export interface JobAdministration {
-  list(
-    filter: JobFilter,
-    page: PageRequest,
-  ): Promise<{ readonly jobs: readonly JobRecord[]; readonly total: number }>;
-  view(id: number): Promise<JobRecord>;
-  /** Runs a job now. Throws `conflict` while the job runs, and when another job does the same work. */
-  retry(caller: VaultCaller, id: number): Promise<JobRecord>;
-  /** Deletes a job; its subject is recorded as failed. Throws `conflict` while it runs, and for scheduled tasks. */
-  cancel(caller: VaultCaller, id: number): Promise<void>;
-}
+export type JobAdministration = ReturnType<typeof createJobAdministration>;
 
+/** The background jobs of the daemon. Throws `not_found` for a job that is missing or done. */
 export function createJobAdministration({
   db,
   queue,
 }: {
   readonly db: Database;
   readonly queue: Pick<JobQueue, "retry" | "cancel">;
-}): JobAdministration {
+}) {
   return {
-    async list(filter, { page, perPage }) {
+    async list(
+      filter: JobFilter,
+      { page, perPage }: PageRequest,
+    ): Promise<{ readonly jobs: readonly JobRecord[]; readonly total: number }> {
       const window = { limit: perPage, offset: (page - 1) * perPage };
       const jobs = await listJobs(db, filter, window);
       return { jobs, total: await countMatchingJobs(db, filter) };
@@ -41,14 +34,16 @@ export function createJobAdministration({
 
     view,
 
-    async retry(caller, id) {
+    /** Runs a job now. Throws `conflict` while the job runs, and when another job does the same work. */
+    async retry(caller: VaultCaller, id: number): Promise<JobRecord> {
       const job = await view(id);
       assertChanged(await queue.retry(id, recordChange(caller, "admin.job_retried")));
       // The job may have finished already: then return the row that was retried.
       return (await findJob(db, id)) ?? { ...job, state: "running" };
     },
 
-    async cancel(caller, id) {
+    /** Deletes a job; its subject is recorded as failed. Throws `conflict` while it runs, and for scheduled tasks. */
+    async cancel(caller: VaultCaller, id: number): Promise<void> {
       // This job enqueues the next run, so without it the schedule would stop until the daemon starts again.
       if (isScheduled((await view(id)).kind))
         throw new AppError(

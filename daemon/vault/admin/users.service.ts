@@ -23,33 +23,7 @@ import type { VaultCaller, VaultRole } from "../caller.ts";
 import type { PageRequest } from "../page.ts";
 import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 
-/** Manages accounts. Every method with a user id throws `not_found` for an unknown user. */
-export interface UserAdministration {
-  list(
-    filter: VaultUserFilter,
-    page: PageRequest,
-  ): Promise<{ readonly users: readonly VaultUser[]; readonly total: number }>;
-  /** Creates an account without a password and mails a link to choose one. Throws `conflict`. */
-  create(
-    caller: VaultCaller,
-    account: { readonly handle: string; readonly email: string; readonly role: VaultRole },
-  ): Promise<VaultUser>;
-  /**
-   * Activates or deactivates an account. Deactivation revokes the user's access tokens in all daemons at once,
-   * and deletes the machine tokens.
-   * Throws `conflict` for the caller's own account and for the last active administrator.
-   */
-  setActive(caller: VaultCaller, userId: AccountId, isActive: boolean): Promise<VaultUser>;
-  /** Requires a new password: revokes all sessions and mails a link. */
-  resetPassword(caller: VaultCaller, userId: AccountId): Promise<void>;
-  /**
-   * Deletes a user with sessions, connections and cached bytes; the files of connected storages and the audit records
-   * stay. Throws `conflict` for the caller's own account and for the last active administrator.
-   */
-  remove(caller: VaultCaller, userId: AccountId): Promise<void>;
-  viewQuota(userId: AccountId): Promise<VaultQuota>;
-  setQuota(caller: VaultCaller, userId: AccountId, limitBytes: number): Promise<VaultQuota>;
-}
+export type UserAdministration = ReturnType<typeof createUserAdministration>;
 
 /**
  * Collects the resources of a user's connections outside of the database. Returns a function that releases them;
@@ -66,13 +40,21 @@ export interface UserAdministrationDeps {
   readonly defaultQuotaBytes: number;
 }
 
-export function createUserAdministration(deps: UserAdministrationDeps): UserAdministration {
+/** Manages accounts. Every method with a user id throws `not_found` for an unknown user. */
+export function createUserAdministration(deps: UserAdministrationDeps) {
   const { db } = deps;
   return {
-    list: (filter, { page, perPage }) =>
+    list: (
+      filter: VaultUserFilter,
+      { page, perPage }: PageRequest,
+    ): Promise<{ readonly users: readonly VaultUser[]; readonly total: number }> =>
       listVaultUsers(db, filter, { limit: perPage, offset: (page - 1) * perPage }),
 
-    create: (caller, account) =>
+    /** Creates an account without a password and mails a link to choose one. Throws `conflict`. */
+    create: (
+      caller: VaultCaller,
+      account: { readonly handle: string; readonly email: string; readonly role: VaultRole },
+    ): Promise<VaultUser> =>
       insertAccount(
         deps,
         // An empty hash matches no password, and its verification takes as long as any other.
@@ -83,7 +65,12 @@ export function createUserAdministration(deps: UserAdministrationDeps): UserAdmi
         },
       ),
 
-    setActive: (caller, userId, isActive) =>
+    /**
+     * Activates or deactivates an account. Deactivation revokes the user's access tokens in all daemons at once,
+     * and deletes the machine tokens.
+     * Throws `conflict` for the caller's own account and for the last active administrator.
+     */
+    setActive: (caller: VaultCaller, userId: AccountId, isActive: boolean): Promise<VaultUser> =>
       db.transaction(async (tx) => {
         const user = await getUser(tx, userId);
         if (!isActive) await assertDispensable(tx, caller, user, "deactivate");
@@ -95,7 +82,8 @@ export function createUserAdministration(deps: UserAdministrationDeps): UserAdmi
         return { ...user, isActive };
       }),
 
-    resetPassword: (caller, userId) =>
+    /** Requires a new password: revokes all sessions and mails a link. */
+    resetPassword: (caller: VaultCaller, userId: AccountId): Promise<void> =>
       db.transaction(async (tx) => {
         const user = await getUser(tx, userId);
         await demandPasswordChange(tx, userId);
@@ -104,7 +92,11 @@ export function createUserAdministration(deps: UserAdministrationDeps): UserAdmi
         await record(tx, caller, "admin.password_reset", userId, { sessions_revoked: ended });
       }),
 
-    async remove(caller, userId) {
+    /**
+     * Deletes a user with sessions, connections and cached bytes; the files of connected storages and the audit records
+     * stay. Throws `conflict` for the caller's own account and for the last active administrator.
+     */
+    async remove(caller: VaultCaller, userId: AccountId): Promise<void> {
       const release = await deps.releaseStorages(userId);
       await db.transaction(async (tx) => {
         const user = await getUser(tx, userId);
@@ -116,12 +108,12 @@ export function createUserAdministration(deps: UserAdministrationDeps): UserAdmi
       await release();
     },
 
-    async viewQuota(userId) {
+    async viewQuota(userId: AccountId): Promise<VaultQuota> {
       await getUser(db, userId);
       return getQuota(db, userId);
     },
 
-    setQuota: (caller, userId, limitBytes) =>
+    setQuota: (caller: VaultCaller, userId: AccountId, limitBytes: number): Promise<VaultQuota> =>
       db.transaction(async (tx) => {
         await getUser(tx, userId);
         const before = await getQuota(tx, userId);

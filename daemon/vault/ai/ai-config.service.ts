@@ -15,26 +15,7 @@ import { openApiKey, sealApiKey } from "./api-keys.ts";
 import { providerApis } from "./provider-apis.ts";
 import type { AiClient, AiFailure, AiProvider } from "./provider-client.ts";
 
-/** The AI configuration: one entry a provider, at most one of them active. */
-export interface AiConfig {
-  list(): Promise<readonly AiProviderRecord[]>;
-  /** Returns the active provider with its key. Throws `provider_failed` when the key cannot be unsealed. */
-  findActive(): Promise<
-    (AiProvider & { readonly embeddingModelName: string | undefined }) | undefined
-  >;
-  /**
-   * Stores a provider. If it becomes active, the same transaction deactivates the previous one. Throws
-   * `unprocessable` when a value is missing that the provider needs.
-   */
-  set(
-    caller: VaultCaller,
-    changes: ProviderChanges & { readonly isActive: boolean },
-  ): Promise<readonly AiProviderRecord[]>;
-  /** Throws `not_found` for a provider that is not configured, `provider_failed` when it does not answer well. */
-  listModels(providerId: AiProviderId): Promise<readonly string[]>;
-  /** Tries a configuration without storing it. */
-  test(changes: ProviderChanges): Promise<AiTestResult>;
-}
+export type AiConfig = ReturnType<typeof createAiConfig>;
 
 /** Values of a provider; undefined ones stay as they are stored. */
 export interface ProviderChanges {
@@ -69,16 +50,27 @@ const EMBEDDING_FIELDS: ReadonlySet<string> = new Set([
   "is_active",
 ]);
 
-export function createAiConfig({ db, keys, client, onEmbeddingsChanged }: AiConfigDeps): AiConfig {
+/** The AI configuration: one entry a provider, at most one of them active. */
+export function createAiConfig({ db, keys, client, onEmbeddingsChanged }: AiConfigDeps) {
   return {
-    list: () => listAiProviders(db),
+    list: (): Promise<readonly AiProviderRecord[]> => listAiProviders(db),
 
-    async findActive() {
+    /** Returns the active provider with its key. Throws `provider_failed` when the key cannot be unsealed. */
+    async findActive(): Promise<
+      (AiProvider & { readonly embeddingModelName: string | undefined }) | undefined
+    > {
       const active = await findActiveAiProvider(db);
       return active && toProvider(active);
     },
 
-    set: (caller, { isActive, ...changes }) =>
+    /**
+     * Stores a provider. If it becomes active, the same transaction deactivates the previous one. Throws
+     * `unprocessable` when a value is missing that the provider needs.
+     */
+    set: (
+      caller: VaultCaller,
+      { isActive, ...changes }: ProviderChanges & { readonly isActive: boolean },
+    ): Promise<readonly AiProviderRecord[]> =>
       db.transaction(async (tx) => {
         const stored = await findStored(tx, changes.providerId);
         const provider = merge(stored, changes);
@@ -100,7 +92,8 @@ export function createAiConfig({ db, keys, client, onEmbeddingsChanged }: AiConf
         return listAiProviders(tx);
       }),
 
-    async listModels(providerId) {
+    /** Throws `not_found` for a provider that is not configured, `provider_failed` when it does not answer well. */
+    async listModels(providerId: AiProviderId): Promise<readonly string[]> {
       const stored = await findStored(db, providerId);
       if (stored === undefined) throw new AppError("not_found", "This provider is not configured");
       const outcome = await client.listModels(toProvider(stored));
@@ -112,7 +105,8 @@ export function createAiConfig({ db, keys, client, onEmbeddingsChanged }: AiConf
       );
     },
 
-    async test(changes) {
+    /** Tries a configuration without storing it. */
+    async test(changes: ProviderChanges): Promise<AiTestResult> {
       const provider = merge(await findStored(db, changes.providerId), changes);
       const outcome = await client.listModels(provider);
       if (outcome.kind === "failed")

@@ -20,28 +20,24 @@ export type Embeddings =
       readonly retryAfterMs?: number | undefined;
     };
 
-/** Makes embeddings with the active AI provider. */
-export interface Embedder {
-  /**
-   * Returns the model of the active provider; undefined when no provider is active, or the active one has no embedding
-   * model.
-   */
-  findModel(): Promise<EmbeddingModel | undefined>;
-  /** Returns one vector of length one for each text, all of one dimension. Never throws because of a provider. */
-  embed(model: EmbeddingModel, texts: readonly string[], signal?: AbortSignal): Promise<Embeddings>;
-}
+export type Embedder = ReturnType<typeof createEmbedder>;
 
 const DIMENSIONS_MAX = 4096;
 
+/** Makes embeddings with the active AI provider. */
 export function createEmbedder({
   config,
   client,
 }: {
   readonly config: Pick<AiConfig, "findActive">;
   readonly client: Pick<AiClient, "embed">;
-}): Embedder {
+}) {
   return {
-    async findModel() {
+    /**
+     * Returns the model of the active provider; undefined when no provider is active, or the active one has no embedding
+     * model.
+     */
+    async findModel(): Promise<EmbeddingModel | undefined> {
       const active = await config.findActive().catch((error: unknown) => {
         // The key cannot be unsealed: no provider is usable until it is set again.
         if (error instanceof AppError) return undefined;
@@ -54,7 +50,12 @@ export function createEmbedder({
       return { provider: { ...active, modelName }, identity };
     },
 
-    async embed({ provider }, texts, signal) {
+    /** Returns one vector of length one for each text, all of one dimension. Never throws because of a provider. */
+    async embed(
+      { provider }: EmbeddingModel,
+      texts: readonly string[],
+      signal?: AbortSignal,
+    ): Promise<Embeddings> {
       const outcome = await client.embed(provider, texts, signal);
       if (outcome.kind === "failed") {
         const { code, message, retryAfterMs } = outcome;

@@ -28,29 +28,7 @@ export type AiOutcome<T> =
       readonly retryAfterMs: number | undefined;
     };
 
-/** Sends requests to AI providers within the address policy. Never throws. */
-export interface AiClient {
-  /** Returns the names of the models that a provider offers. */
-  listModels(
-    provider: Omit<AiProvider, "modelName">,
-    signal?: AbortSignal,
-  ): Promise<AiOutcome<readonly string[]>>;
-  /** Asks the model to choose one of the numbered options. The answer is unvalidated. */
-  choose(
-    provider: AiProvider,
-    request: ChoiceRequest,
-    signal?: AbortSignal,
-  ): Promise<AiOutcome<Choice>>;
-  /**
-   * Returns the embeddings of texts by the model `modelName`. The vectors are unvalidated. Fails with `invalid_answer`
-   * for a provider without embeddings.
-   */
-  embed(
-    provider: AiProvider,
-    texts: readonly string[],
-    signal?: AbortSignal,
-  ): Promise<AiOutcome<readonly (readonly number[])[]>>;
-}
+export type AiClient = ReturnType<typeof createAiClient>;
 
 export interface AiClientOptions {
   readonly listTimeoutMs: number;
@@ -71,15 +49,20 @@ export interface AiClientDeps {
   readonly clock: () => number;
 }
 
+/** Sends requests to AI providers within the address policy. Never throws. */
 export function createAiClient(
   { request, clock }: AiClientDeps,
   { listTimeoutMs, chooseTimeoutMs, embedTimeoutMs = EMBED_TIMEOUT_MS }: AiClientOptions = {
     listTimeoutMs: 15_000,
     chooseTimeoutMs: 60_000,
   },
-): AiClient {
+) {
   return {
-    listModels(provider, signal) {
+    /** Returns the names of the models that a provider offers. */
+    listModels(
+      provider: Omit<AiProvider, "modelName">,
+      signal?: AbortSignal,
+    ): Promise<AiOutcome<readonly string[]>> {
       const api = providerApis[provider.providerId];
       const path = api.modelsPath;
       return send(provider, { path, body: undefined, timeoutMs: listTimeoutMs, signal }, (body) =>
@@ -87,7 +70,12 @@ export function createAiClient(
       );
     },
 
-    choose(provider, request, signal) {
+    /** Asks the model to choose one of the numbered options. The answer is unvalidated. */
+    choose(
+      provider: AiProvider,
+      request: ChoiceRequest,
+      signal?: AbortSignal,
+    ): Promise<AiOutcome<Choice>> {
       const api = providerApis[provider.providerId];
       const body = JSON.stringify(api.toChoiceBody(provider.modelName, request));
       const path = api.choicePath;
@@ -96,7 +84,15 @@ export function createAiClient(
       );
     },
 
-    async embed(provider, texts, signal) {
+    /**
+     * Returns the embeddings of texts by the model `modelName`. The vectors are unvalidated. Fails with `invalid_answer`
+     * for a provider without embeddings.
+     */
+    async embed(
+      provider: AiProvider,
+      texts: readonly string[],
+      signal?: AbortSignal,
+    ): Promise<AiOutcome<readonly (readonly number[])[]>> {
       const { embeddings } = providerApis[provider.providerId];
       if (embeddings === undefined)
         return fail("invalid_answer", "the provider offers no embeddings");

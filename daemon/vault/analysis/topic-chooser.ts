@@ -6,14 +6,7 @@ import { classify, type ClassifiedTopic } from "./classifier.ts";
 import type { AccountId, DocumentId } from "../../../storage/tables/vault/ids.ts";
 
 /** Chooses the topic of a text among those that a user sees. */
-export interface TopicChooser {
-  /** Returns undefined when no topic fits or exists. Throws when `signal` is aborted. */
-  choose(
-    userId: AccountId,
-    text: { readonly text: string; readonly documentId?: DocumentId | undefined },
-    signal: AbortSignal,
-  ): Promise<(ClassifiedTopic & { readonly provider: string }) | undefined>;
-}
+export type TopicChooser = ReturnType<typeof createTopicChooser>;
 
 /** Documents that the built-in classifier learns from, and how much of each. */
 const EXAMPLES_MAX = 200;
@@ -29,9 +22,14 @@ export function createTopicChooser({
 }: {
   readonly db: Database;
   readonly model: ModelClassifier;
-}): TopicChooser {
+}) {
   return {
-    async choose(userId, { text, documentId }, signal) {
+    /** Returns undefined when no topic fits or exists. Throws when `signal` is aborted. */
+    async choose(
+      userId: AccountId,
+      { text, documentId }: { readonly text: string; readonly documentId?: DocumentId | undefined },
+      signal: AbortSignal,
+    ): Promise<(ClassifiedTopic & { readonly provider: string }) | undefined> {
       const topics = await listVisibleTopics(db, userId);
       if (topics.length === 0) return undefined;
       const choice = await model.choose(text, topics, signal);

@@ -9,64 +9,46 @@ import type { Keyring } from "../../../storage/keys/keyring.ts";
 import type { Route } from "../../http/handle.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
 import { analysisRoutes } from "./analysis/analysis.routes.ts";
-import {
-  createAnalysis,
-  type AnalysisDeps,
-  type CloudAnalysis,
-} from "./analysis/analysis.service.ts";
+import { createAnalysis, type AnalysisDeps } from "./analysis/analysis.service.ts";
 import { registerAutoAnalysis } from "./analysis/auto-analysis.ts";
 import { authorizationRoutes } from "./authorization/authorization.routes.ts";
 import {
   createAuthorization,
   type AuthorizationDeps,
-  type CloudAuthorization,
 } from "./authorization/authorization.service.ts";
 import { createBatchCounter } from "./batches/batch-limits.ts";
-import { createBatchDownloads, type BatchDownloads } from "./batches/batch-downloads.service.ts";
-import { createBatchFolders, type BatchFolders } from "./batches/batch-folders.service.ts";
-import { createBatchListings, type BatchListings } from "./batches/batch-listings.service.ts";
-import { createBatchUploads, type BatchUploads } from "./batches/batch-uploads.service.ts";
+import { createBatchDownloads } from "./batches/batch-downloads.service.ts";
+import { createBatchFolders } from "./batches/batch-folders.service.ts";
+import { createBatchListings } from "./batches/batch-listings.service.ts";
+import { createBatchUploads } from "./batches/batch-uploads.service.ts";
 import { batchRoutes } from "./batches/batches.routes.ts";
 import { bytesRoutes } from "./bytes/bytes.routes.ts";
-import { createBytes, type BytesDeps, type CloudBytes } from "./bytes/bytes.service.ts";
+import { createBytes, type BytesDeps } from "./bytes/bytes.service.ts";
 import { changeRoutes } from "./changes/changes.routes.ts";
-import { createChanges, type ChangesDeps, type CloudChanges } from "./changes/changes.service.ts";
+import { createChanges, type ChangesDeps } from "./changes/changes.service.ts";
 import { createChangeRecorder, type ChangeRecorderDeps } from "./changes/change-recorder.ts";
 import { registerRelistJob } from "./changes/relist-job.ts";
-import {
-  createReplacements,
-  type CloudReplacements,
-  type ReplacementsDeps,
-} from "./changes/replacements.service.ts";
-import { createUploads, type UploadsDeps, type CloudUploads } from "./changes/uploads.service.ts";
+import { createReplacements, type ReplacementsDeps } from "./changes/replacements.service.ts";
+import { createUploads, type UploadsDeps } from "./changes/uploads.service.ts";
 import { createAdapters, type AdaptersDeps } from "./connections/adapters.ts";
 import { connectionRoutes } from "./connections/connections.routes.ts";
 import { recoverConnections } from "./connections/recover-connections.ts";
-import {
-  createConnections,
-  type ConnectionsDeps,
-  type CloudConnections,
-} from "./connections/connections.service.ts";
+import { createConnections, type ConnectionsDeps } from "./connections/connections.service.ts";
 import { itemRoutes } from "./items/items.routes.ts";
-import { createItems, type CloudItems } from "./items/items.service.ts";
-import { createLocalFolders, type LocalFolders } from "./local-folders/local-folders.service.ts";
-import { createListings, type ListingsDeps, type CloudListings } from "./items/listings.service.ts";
+import { createItems } from "./items/items.service.ts";
+import { createLocalFolders } from "./local-folders/local-folders.service.ts";
+import { createListings, type ListingsDeps } from "./items/listings.service.ts";
 import { createAbandonedWrites } from "./stored-files/abandoned-writes.ts";
 import { createDocumentFolder } from "./stored-files/document-folder.ts";
 import { createStoredFileRemoval } from "./stored-files/remove-stored-file.ts";
-import {
-  createStoredFiles,
-  type StoredFiles,
-  type StoredFilesDeps,
-} from "./stored-files/stored-files.service.ts";
+import { createStoredFiles, type StoredFilesDeps } from "./stored-files/stored-files.service.ts";
 import { resumableRoutes } from "./resumable/resumable.routes.ts";
 import {
   createResumableUploads,
-  type ResumableUploads,
   type ResumableUploadsDeps,
 } from "./resumable/resumable.service.ts";
 import { trashRoutes } from "./trash/trash.routes.ts";
-import { createTrash, type CloudTrash } from "./trash/trash.service.ts";
+import { createTrash } from "./trash/trash.service.ts";
 
 /** The dependencies of all parts of the cloud side. */
 export interface CloudDeps
@@ -90,33 +72,10 @@ export interface CloudDeps
 }
 
 /** The cloud side of the vault. */
-export interface Cloud {
-  readonly connections: CloudConnections;
-  readonly localFolders: LocalFolders;
-  readonly items: CloudItems;
-  readonly listings: CloudListings;
-  readonly bytes: CloudBytes;
-  readonly changes: CloudChanges;
-  readonly uploads: CloudUploads;
-  readonly replacements: CloudReplacements;
-  readonly batchUploads: BatchUploads;
-  readonly batchDownloads: BatchDownloads;
-  readonly batchListings: BatchListings;
-  readonly batchFolders: BatchFolders;
-  readonly resumable: ResumableUploads;
-  readonly trash: CloudTrash;
-  readonly authorization: CloudAuthorization;
-  readonly analysis: CloudAnalysis;
-  /** The files of documents. */
-  readonly storedFiles: StoredFiles;
-  /** Completes or removes what the last run of this daemon left in connected storages; see `recover-connections.ts`. */
-  recover(): Promise<void>;
-  /** Ends the recovery and closes open storages. Requests must have ended. */
-  close(): Promise<void>;
-}
+export type Cloud = ReturnType<typeof createCloud>;
 
 /** Builds the cloud side and registers its jobs. */
-export function createCloud(deps: CloudDeps): Cloud {
+export function createCloud(deps: CloudDeps) {
   const { localRoots, ownFolders } = deps.providerDeps;
   const localFolders = createLocalFolders({ db: deps.db, localRoots, ownFolders });
   const adapters = createAdapters(deps, localFolders);
@@ -152,6 +111,7 @@ export function createCloud(deps: CloudDeps): Cloud {
     batchFolders: createBatchFolders({ log: deps.log, beginBatch }, adapters, changes),
     resumable: createResumableUploads(deps, adapters, uploads),
     trash: createTrash(deps, adapters, recorder),
+    /** The files of documents. */
     storedFiles: createStoredFiles(deps, {
       uploads,
       bytes,
@@ -161,8 +121,10 @@ export function createCloud(deps: CloudDeps): Cloud {
     }),
     authorization: createAuthorization(deps, adapters, connections),
     analysis: createAnalysis(deps, items),
-    recover: () => recoverConnections(deps, adapters, stopping.signal),
-    close() {
+    /** Completes or removes what the last run of this daemon left in connected storages; see `recover-connections.ts`. */
+    recover: (): Promise<void> => recoverConnections(deps, adapters, stopping.signal),
+    /** Ends the recovery and closes open storages. Requests must have ended. */
+    close(): Promise<void> {
       stopping.abort();
       return adapters.close();
     },

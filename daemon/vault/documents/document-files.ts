@@ -19,30 +19,26 @@ export type StoredLocation = Pick<
   "sizeBytes" | "sha256" | "storageBackend" | "connectionId" | "providerItemId" | "itemId"
 >;
 
-/** Documents in connected storage: writes and reads their files, with the refusals of the document routes. */
-export interface DocumentFiles {
-  /**
-   * Stores a file with the provider. `insert` adds the document in the transaction that records the file. It returns
-   * undefined if another request has added the document, and then so does `store`. A refusal leaves no file.
-   */
-  store(
-    caller: VaultCaller,
-    backend: string,
-    file: NewStoredFile,
-    insert: (tx: Transaction, stored: StoredLocation) => Promise<VaultDocument | undefined>,
-  ): Promise<VaultDocument | undefined>;
-  /** Opens the bytes. Refuses with `unavailable` (503) where the owner must reconnect, else with `provider_failed` (502). */
-  open(document: VaultDocument): Promise<ItemBytes>;
-}
+export type DocumentFiles = ReturnType<typeof createDocumentFiles>;
 
 const BACKOFF_SECONDS = 30;
 
+/** Documents in connected storage: writes and reads their files, with the refusals of the document routes. */
 export function createDocumentFiles(
   files: Pick<StoredFiles, "getConnection" | "store" | "open">,
   uploadBytesMax: number,
-): DocumentFiles {
+) {
   return {
-    async store(caller, backend, file, insert) {
+    /**
+     * Stores a file with the provider. `insert` adds the document in the transaction that records the file. It returns
+     * undefined if another request has added the document, and then so does `store`. A refusal leaves no file.
+     */
+    async store(
+      caller: VaultCaller,
+      backend: string,
+      file: NewStoredFile,
+      insert: (tx: Transaction, stored: StoredLocation) => Promise<VaultDocument | undefined>,
+    ): Promise<VaultDocument | undefined> {
       let document: VaultDocument | undefined;
       let wasRefused = false;
       const connection = await files.getConnection(caller.userId, backend);
@@ -69,7 +65,8 @@ export function createDocumentFiles(
       throw toStoreRefusal(result);
     },
 
-    async open(document) {
+    /** Opens the bytes. Refuses with `unavailable` (503) where the owner must reconnect, else with `provider_failed` (502). */
+    async open(document: VaultDocument): Promise<ItemBytes> {
       let result;
       try {
         result = await files.open(document);

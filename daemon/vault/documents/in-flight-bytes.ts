@@ -16,11 +16,7 @@ export interface ArrivingBytes {
  * quota, so concurrent uploads could fill the disk before the booking refuses all but one. Therefore their sum is
  * limited to the whole quota.
  */
-export interface InFlightBytes {
-  open(userId: AccountId): ArrivingBytes;
-}
-
-export function createInFlightBytes(): InFlightBytes {
+export function createInFlightBytes() {
   const byUser = new Map<string, number>();
   const add = (userId: AccountId, bytes: number) => {
     const sum = (byUser.get(userId) ?? 0) + bytes;
@@ -28,7 +24,7 @@ export function createInFlightBytes(): InFlightBytes {
     else byUser.set(userId, sum);
   };
   return {
-    open(userId) {
+    open(userId: AccountId): ArrivingBytes {
       let counted = 0;
       const close = () => {
         add(userId, -counted);

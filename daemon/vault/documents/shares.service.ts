@@ -18,39 +18,33 @@ import { toFieldError } from "../cloud/field-error.ts";
 import type { PageRequest } from "../page.ts";
 import { documentNotFound } from "./documents.service.ts";
 
-/** Sharing documents with other users. Only the owner may change or revoke a share; for others it is `not_found`. */
-export interface Shares {
-  /**
-   * Throws `not_found` for another user's document, `unprocessable` for a recipient who is the caller, unknown or
-   * inactive, `conflict` when the document is shared with the recipient already.
-   */
-  create(
-    caller: VaultCaller,
-    share: {
-      readonly document_id: DocumentId;
-      readonly recipient_handle: string;
-      readonly permission: SharePermission;
-    },
-  ): Promise<VaultShare>;
-  list(
-    caller: VaultCaller,
-    side: "given" | "received",
-    page: PageRequest,
-  ): Promise<{ readonly shares: readonly VaultShare[]; readonly total: number }>;
-  setPermission(caller: VaultCaller, id: string, permission: SharePermission): Promise<VaultShare>;
-  /** Takes effect with the recipient's next request, the next range of a download included. */
-  revoke(caller: VaultCaller, id: string): Promise<void>;
-}
+export type Shares = ReturnType<typeof createShares>;
 
+/** Sharing documents with other users. Only the owner may change or revoke a share; for others it is `not_found`. */
 export function createShares({
   db,
   newId,
 }: {
   readonly db: Database;
   readonly newId: () => string;
-}): Shares {
+}) {
   return {
-    async create(caller, { document_id: documentId, recipient_handle: handle, permission }) {
+    /**
+     * Throws `not_found` for another user's document, `unprocessable` for a recipient who is the caller, unknown or
+     * inactive, `conflict` when the document is shared with the recipient already.
+     */
+    async create(
+      caller: VaultCaller,
+      {
+        document_id: documentId,
+        recipient_handle: handle,
+        permission,
+      }: {
+        readonly document_id: DocumentId;
+        readonly recipient_handle: string;
+        readonly permission: SharePermission;
+      },
+    ): Promise<VaultShare> {
       const id = newId();
       try {
         await db.transaction(async (tx) => {
@@ -88,14 +82,22 @@ export function createShares({
       return getOwn(db, caller, id);
     },
 
-    list: (caller, side, { page, perPage }) =>
+    list: (
+      caller: VaultCaller,
+      side: "given" | "received",
+      { page, perPage }: PageRequest,
+    ): Promise<{ readonly shares: readonly VaultShare[]; readonly total: number }> =>
       listShares(
         db,
         { userId: caller.userId, side },
         { limit: perPage, offset: (page - 1) * perPage },
       ),
 
-    async setPermission(caller, id, permission) {
+    async setPermission(
+      caller: VaultCaller,
+      id: string,
+      permission: SharePermission,
+    ): Promise<VaultShare> {
       return db.transaction(async (tx) => {
         const share = await getOwn(tx, caller, id);
         await setSharePermission(tx, id, permission);
@@ -111,7 +113,8 @@ export function createShares({
       });
     },
 
-    async revoke(caller, id) {
+    /** Takes effect with the recipient's next request, the next range of a download included. */
+    async revoke(caller: VaultCaller, id: string): Promise<void> {
       await db.transaction(async (tx) => {
         const share = await getOwn(tx, caller, id);
         await deleteShare(tx, id);

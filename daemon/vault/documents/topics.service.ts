@@ -19,24 +19,7 @@ import { toAudit, type VaultCaller } from "../caller.ts";
 import { toFieldError } from "../cloud/field-error.ts";
 import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 
-/**
- * Topics that documents are classified by. A user sees the user's own topics and the system's; administrators see and
- * change system topics. A topic that the caller may not change is `not_found`. Names that differ only in case or
- * accents are equal.
- */
-export interface Topics {
-  list(caller: VaultCaller): Promise<readonly VaultTopic[]>;
-  /** Throws `conflict` when the name is taken. */
-  create(caller: VaultCaller, topic: TopicText, owner: "caller" | "system"): Promise<VaultTopic>;
-  update(
-    caller: VaultCaller,
-    id: string,
-    changes: { readonly name?: string | undefined; readonly description?: string | undefined },
-  ): Promise<VaultTopic>;
-  remove(caller: VaultCaller, id: string): Promise<void>;
-  /** Returns the ids of topics by name; of two with one name the user's own. Throws `unprocessable` for an unknown name. */
-  resolve(from: Queries, userId: AccountId, names: readonly string[]): Promise<string[]>;
-}
+export type Topics = ReturnType<typeof createTopics>;
 
 export interface TopicText {
   readonly name: string;
@@ -46,17 +29,28 @@ export interface TopicText {
 /** Classification compares a document with every topic. */
 const TOPICS_PER_USER_MAX = 500;
 
+/**
+ * Topics that documents are classified by. A user sees the user's own topics and the system's; administrators see and
+ * change system topics. A topic that the caller may not change is `not_found`. Names that differ only in case or
+ * accents are equal.
+ */
 export function createTopics({
   db,
   newId,
 }: {
   readonly db: Database;
   readonly newId: () => string;
-}): Topics {
+}) {
   return {
-    list: (caller) => listVisibleTopics(db, caller.role === "admin" ? undefined : caller.userId),
+    list: (caller: VaultCaller): Promise<readonly VaultTopic[]> =>
+      listVisibleTopics(db, caller.role === "admin" ? undefined : caller.userId),
 
-    async create(caller, { name, description }, owner) {
+    /** Throws `conflict` when the name is taken. */
+    async create(
+      caller: VaultCaller,
+      { name, description }: TopicText,
+      owner: "caller" | "system",
+    ): Promise<VaultTopic> {
       const userId = owner === "system" ? undefined : caller.userId;
       const id = newId();
       return unlessTaken(async (tx) => {
@@ -67,7 +61,11 @@ export function createTopics({
       });
     },
 
-    async update(caller, id, changes) {
+    async update(
+      caller: VaultCaller,
+      id: string,
+      changes: { readonly name?: string | undefined; readonly description?: string | undefined },
+    ): Promise<VaultTopic> {
       return unlessTaken(async (tx) => {
         const topic = await getOwn(tx, caller, id);
         const { name = topic.name, description = topic.description } = changes;
@@ -78,7 +76,7 @@ export function createTopics({
       });
     },
 
-    async remove(caller, id) {
+    async remove(caller: VaultCaller, id: string): Promise<void> {
       await db.transaction(async (tx) => {
         const topic = await getOwn(tx, caller, id);
         await deleteTopic(tx, id);
@@ -87,7 +85,8 @@ export function createTopics({
       });
     },
 
-    async resolve(from, userId, names) {
+    /** Returns the ids of topics by name; of two with one name the user's own. Throws `unprocessable` for an unknown name. */
+    async resolve(from: Queries, userId: AccountId, names: readonly string[]): Promise<string[]> {
       const topics = await listVisibleTopics(from, userId);
       return names.map((name, index) => {
         const key = toTopicKey(name);

@@ -65,51 +65,7 @@ export interface FormUpload {
   readonly size: number | undefined;
 }
 
-/**
- * Uploads of documents into the storage that their owner has chosen. All throw `too_large` when an upload exceeds the
- * quota, which only the vault's own storage has; connected storage may also refuse with `unavailable` and
- * `provider_failed`.
- */
-export interface DocumentUploads {
-  /** Reserves an id and an address for one upload of exactly `size_bytes`. Books nothing yet. */
-  createAddress(
-    caller: VaultCaller,
-    promise: {
-      readonly filename: string;
-      readonly content_type: string;
-      readonly size_bytes: number;
-      readonly sha256?: string | null | undefined;
-    },
-  ): Promise<UploadAddress>;
-  /**
-   * Takes the bytes of a promised upload. Refuses with `not_found` an unknown or expired address and one of a
-   * deactivated user, with `conflict` an address that was used or is in use, with `too_large` and `unprocessable` a
-   * body that differs from the declaration. The client may send a refused body again.
-   */
-  receive(
-    ticket: string,
-    body: { readonly headers: IncomingHttpHeaders; readonly stream: Readable },
-  ): Promise<void>;
-  /**
-   * Creates the document of a received upload and books its quota, in one transaction. Idempotent: a repeated call
-   * returns the document. Refuses with `not_found` another user's upload, with `conflict` one whose bytes are
-   * missing.
-   */
-  confirm(caller: VaultCaller, documentId: DocumentId): Promise<DocumentDetail>;
-  /**
-   * Returns the bytes that the quota leaves for one more upload, before its body is read. Undefined for connected
-   * storage, whose provider enforces its own limits.
-   */
-  admit(
-    caller: VaultCaller,
-  ): Promise<{ readonly fileBytesMax: number; toRefusal(): AppError } | undefined>;
-  /** Stores a file and books its quota. Nothing is kept when it is refused. */
-  upload(caller: VaultCaller, upload: FormUpload): Promise<DocumentDetail>;
-  /** Deletes uploads by address that expired; returns their number. For a scheduled task. */
-  deleteExpired(): Promise<number>;
-  /** Lets uploads by address that a killed daemon was receiving be repeated at once. For the start. */
-  recover(): Promise<void>;
-}
+export type DocumentUploads = ReturnType<typeof createDocumentUploads>;
 
 export interface DocumentUploadsDeps {
   readonly db: Database;
@@ -140,12 +96,26 @@ const CLAIM_MS = 60_000;
 const UPLOADS_PER_USER_MAX = 1_000;
 const TICKET_BYTES = 32;
 
-export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUploads {
+/**
+ * Uploads of documents into the storage that their owner has chosen. All throw `too_large` when an upload exceeds the
+ * quota, which only the vault's own storage has; connected storage may also refuse with `unavailable` and
+ * `provider_failed`.
+ */
+export function createDocumentUploads(deps: DocumentUploadsDeps) {
   const { db, clock, newId, store, uploadBytesMax, documents } = deps;
   const inFlight = createInFlightBytes();
 
   return {
-    async createAddress(caller, promise) {
+    /** Reserves an id and an address for one upload of exactly `size_bytes`. Books nothing yet. */
+    async createAddress(
+      caller: VaultCaller,
+      promise: {
+        readonly filename: string;
+        readonly content_type: string;
+        readonly size_bytes: number;
+        readonly sha256?: string | null | undefined;
+      },
+    ): Promise<UploadAddress> {
       const sizeBytes = promise.size_bytes;
       if (sizeBytes > uploadBytesMax) throw uploadTooLarge(uploadBytesMax);
       const isInternal = (await findBackend(caller.userId)) === INTERNAL_BACKEND;
@@ -169,7 +139,15 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
       return { documentId, ticket, contentType, expiresAt };
     },
 
-    async receive(ticket, { headers, stream }) {
+    /**
+     * Takes the bytes of a promised upload. Refuses with `not_found` an unknown or expired address and one of a
+     * deactivated user, with `conflict` an address that was used or is in use, with `too_large` and `unprocessable` a
+     * body that differs from the declaration. The client may send a refused body again.
+     */
+    async receive(
+      ticket: string,
+      { headers, stream }: { readonly headers: IncomingHttpHeaders; readonly stream: Readable },
+    ): Promise<void> {
       try {
         const upload = await findUploadByTicket(db, hash("sha256", ticket));
         if (upload === undefined || upload.expiresAt <= clock()) throw unknownAddress();
@@ -200,7 +178,12 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
       }
     },
 
-    async confirm(caller, documentId) {
+    /**
+     * Creates the document of a received upload and books its quota, in one transaction. Idempotent: a repeated call
+     * returns the document. Refuses with `not_found` another user's upload, with `conflict` one whose bytes are
+     * missing.
+     */
+    async confirm(caller: VaultCaller, documentId: DocumentId): Promise<DocumentDetail> {
       const upload = await findUpload(db, documentId);
       // Already confirmed: the response to the first request may have been lost.
       if (upload === undefined) return findConfirmed(caller, documentId);
@@ -228,12 +211,22 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
         : documents.toDetail(document);
     },
 
-    async admit(caller) {
+    /**
+     * Returns the bytes that the quota leaves for one more upload, before its body is read. Undefined for connected
+     * storage, whose provider enforces its own limits.
+     */
+    async admit(
+      caller: VaultCaller,
+    ): Promise<{ readonly fileBytesMax: number; toRefusal(): AppError } | undefined> {
       if ((await findBackend(caller.userId)) !== INTERNAL_BACKEND) return undefined;
       return { fileBytesMax: (await findRoom(db, caller.userId)).free, toRefusal: quotaExceeded };
     },
 
-    async upload(caller, { filename, contentType, content, size }) {
+    /** Stores a file and books its quota. Nothing is kept when it is refused. */
+    async upload(
+      caller: VaultCaller,
+      { filename, contentType, content, size }: FormUpload,
+    ): Promise<DocumentDetail> {
       const arriving = inFlight.open(caller.userId);
       try {
         if (size !== undefined && size > uploadBytesMax) throw uploadTooLarge(uploadBytesMax);
@@ -269,9 +262,11 @@ export function createDocumentUploads(deps: DocumentUploadsDeps): DocumentUpload
       }
     },
 
-    deleteExpired: () => deleteExpiredUploads(db, clock()),
+    /** Deletes uploads by address that expired; returns their number. For a scheduled task. */
+    deleteExpired: (): Promise<number> => deleteExpiredUploads(db, clock()),
 
-    async recover() {
+    /** Lets uploads by address that a killed daemon was receiving be repeated at once. For the start. */
+    async recover(): Promise<void> {
       // Other daemons on one PostgreSQL may be receiving; there, claims expire.
       if (db.dialect === "sqlite") await releaseAllUploads(db);
     },

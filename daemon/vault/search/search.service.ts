@@ -35,28 +35,26 @@ export interface SearchQuery {
   readonly semantic?: boolean | undefined;
 }
 
-/** Search over the caller's documents and analysed items. Documents that others share with the caller are not searched. */
-export interface Search {
-  /** Returns one page of matches, best first. A query without words finds nothing. */
-  search(
-    caller: VaultCaller,
-    query: SearchQuery,
-    page: PageRequest,
-  ): Promise<{ readonly results: readonly SearchResult[]; readonly total: number }>;
-}
+export type Search = ReturnType<typeof createSearch>;
 
 /** Matches of words that a semantic search takes into account. */
 const FUSED_MATCHES_MAX = 200;
 
+/** Search over the caller's documents and analysed items. Documents that others share with the caller are not searched. */
 export function createSearch({
   db,
   semantic,
 }: {
   readonly db: Database;
   readonly semantic: SemanticSearch;
-}): Search {
+}) {
   return {
-    async search(caller, query, { page, perPage }) {
+    /** Returns one page of matches, best first. A query without words finds nothing. */
+    async search(
+      caller: VaultCaller,
+      query: SearchQuery,
+      { page, perPage }: PageRequest,
+    ): Promise<{ readonly results: readonly SearchResult[]; readonly total: number }> {
       const window = { limit: perPage, offset: (page - 1) * perPage };
       const filter = toFilter(caller.userId, query);
       const { matches, total } =

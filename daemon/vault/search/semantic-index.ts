@@ -29,15 +29,7 @@ const sourceSchema = z.union([
   z.object({ item_id: z.string() }).transform(({ item_id: itemId }) => ({ itemId })),
 ]);
 
-/** The index of meanings: passages of texts with embeddings of the active AI provider. */
-export interface SemanticIndex {
-  /**
-   * Returns a function to be called in the transaction that stores a new text of a document or item: marks it as
-   * `pending` and enqueues its job, or as `none` without a text or a provider of embeddings.
-   */
-  prepare(): Promise<(tx: Transaction, source: IndexSource, text: string) => Promise<void>>;
-  readonly jobs: readonly JobKind[];
-}
+export type SemanticIndex = ReturnType<typeof createSemanticIndex>;
 
 /** Texts in one request: their vectors stay well below the largest answer that is read. */
 const BATCH = 16;
@@ -55,6 +47,7 @@ export function createIndexRebuild(enqueue: Enqueue): (tx: Transaction) => Promi
   return async (tx) => void (await enqueue(tx, { kind: REBUILD_JOB, key: "all", payload: {} }));
 }
 
+/** The index of meanings: passages of texts with embeddings of the active AI provider. */
 export function createSemanticIndex({
   db,
   enqueue,
@@ -63,7 +56,7 @@ export function createSemanticIndex({
   readonly db: Database;
   readonly enqueue: Enqueue;
   readonly embedder: Embedder;
-}): SemanticIndex {
+}) {
   const enqueueIndexing = (tx: Transaction, source: IndexSource) =>
     enqueue(
       tx,
@@ -171,7 +164,13 @@ export function createSemanticIndex({
   };
 
   return {
-    async prepare() {
+    /**
+     * Returns a function to be called in the transaction that stores a new text of a document or item: marks it as
+     * `pending` and enqueues its job, or as `none` without a text or a provider of embeddings.
+     */
+    async prepare(): Promise<
+      (tx: Transaction, source: IndexSource, text: string) => Promise<void>
+    > {
       const model = await embedder.findModel();
       return async (tx, source, text) => {
         if (model === undefined || text === "") {

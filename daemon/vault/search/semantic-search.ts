@@ -11,14 +11,7 @@ import { AppError } from "../../errors.ts";
 import type { Embedder } from "../ai/embedder.ts";
 import { toFieldError } from "../cloud/field-error.ts";
 
-/** Finds texts by meaning. */
-export interface SemanticSearch {
-  /**
-   * Returns the texts with the passages nearest to a query, nearest first. Refuses with `unprocessable` when no provider of
-   * embeddings is active, with `unavailable` when it does not answer.
-   */
-  find(query: string, filter: SearchFilter): Promise<readonly SearchMatch[]>;
-}
+export type SemanticSearch = ReturnType<typeof createSemanticSearch>;
 
 /** Maximum number of results; further texts are not near. */
 const MATCHES_MAX = 50;
@@ -26,13 +19,14 @@ const MATCHES_MAX = 50;
 const BATCH = 200;
 const SNIPPET_CHARACTERS = 240;
 
+/** Finds texts by meaning. */
 export function createSemanticSearch({
   db,
   embedder,
 }: {
   readonly db: Database;
   readonly embedder: Embedder;
-}): SemanticSearch {
+}) {
   const locks = createLocks();
 
   /** Compares the query with every passage of the user: exact, and fast enough for the documents of one person. */
@@ -60,7 +54,11 @@ export function createSemanticSearch({
   }
 
   return {
-    async find(query, filter) {
+    /**
+     * Returns the texts with the passages nearest to a query, nearest first. Refuses with `unprocessable` when no provider of
+     * embeddings is active, with `unavailable` when it does not answer.
+     */
+    async find(query: string, filter: SearchFilter): Promise<readonly SearchMatch[]> {
       const model = await embedder.findModel();
       if (model === undefined)
         throw toFieldError(

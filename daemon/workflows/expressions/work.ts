@@ -1,12 +1,7 @@
 import type { ExpressionValue } from "./values.ts";
 
 /** The work of evaluations that share a budget of steps. A step is some 10 ns. */
-export interface Work {
-  /** Counts work that is about to be done. @throws WorkExceeded when the budget is used up */
-  spend(steps: number): void;
-  /** Parses JSON. The value of a text that was parsed before is shared. @throws SyntaxError, WorkExceeded */
-  decode(text: string): ExpressionValue;
-}
+export type Work = ReturnType<typeof createWork>;
 
 /** The evaluation needs more steps than its budget. */
 export class WorkExceeded extends Error {
@@ -23,7 +18,7 @@ const STEPS_TO_COMPARE = 1 / 16;
 const DECODED_CHARACTERS_MAX = 4 * 1024 * 1024;
 
 /** Creates a budget; without a limit the work is only counted. */
-export function createWork(stepsMax = Number.POSITIVE_INFINITY): Work {
+export function createWork(stepsMax = Number.POSITIVE_INFINITY) {
   const decoded = new Map<string, ExpressionValue>();
   let decodedCharacters = 0;
   let steps = 0;
@@ -32,8 +27,10 @@ export function createWork(stepsMax = Number.POSITIVE_INFINITY): Work {
     if (steps > stepsMax) throw new WorkExceeded();
   };
   return {
+    /** Counts work that is about to be done. @throws WorkExceeded when the budget is used up */
     spend,
-    decode(text) {
+    /** Parses JSON. The value of a text that was parsed before is shared. @throws SyntaxError, WorkExceeded */
+    decode(text: string): ExpressionValue {
       spend(1 + text.length * STEPS_TO_COMPARE);
       const known = decoded.get(text);
       if (known !== undefined) return known;

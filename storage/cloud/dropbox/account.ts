@@ -9,35 +9,13 @@ import { isId, parentPathOf, toDropboxItem, toProviderItem, type DropboxItem } f
 
 export type Look = { readonly kind: "ok"; readonly found: DropboxItem } | DropboxFailure;
 
-/** Looks up items of one account. */
-export interface Account {
-  /** Looks up an item by id or by path. */
-  lookUp(place: string, signal: AbortSignal): Promise<Look>;
-  /** Looks up an item and its folder's id, which takes a second request unless it is in the root. */
-  lookWithParent(
-    id: string,
-    signal: AbortSignal,
-  ): Promise<
-    | { readonly kind: "ok"; readonly found: DropboxItem; readonly item: ProviderItem }
-    | DropboxFailure
-  >;
-  /** Completes a found item with its folder's id. */
-  withParent(
-    found: DropboxItem,
-    signal: AbortSignal,
-  ): Promise<{ readonly kind: "ok"; readonly item: ProviderItem } | DropboxFailure>;
-  /** Returns the path of a folder; empty for the root. `stale` when it is not a folder. */
-  pathOfFolder(
-    id: string,
-    signal: AbortSignal,
-  ): Promise<{ readonly kind: "ok"; readonly path: string } | DropboxFailure>;
-  list(folder: string, signal: AbortSignal): Promise<ListOutcome>;
-}
+export type Account = ReturnType<typeof createAccount>;
 
 const PAGE_ITEMS = 2000;
 const RESETS_MAX = 2;
 
-export function createAccount(api: DropboxApi): Account {
+/** Looks up items of one account. */
+export function createAccount(api: DropboxApi) {
   async function lookUp(place: string, signal: AbortSignal): Promise<Look> {
     // Paths are stored in NFC and found in that form only.
     const path = place.normalize("NFC");
@@ -94,17 +72,30 @@ export function createAccount(api: DropboxApi): Account {
   }
 
   return {
-    lookUp: (place, signal) =>
+    /** Looks up an item by id or by path. */
+    lookUp: (place: string, signal: AbortSignal): Promise<Look> =>
       place.startsWith("/") ? lookUp(place, signal) : lookById(place, signal),
 
-    async lookWithParent(id, signal) {
+    /** Looks up an item and its folder's id, which takes a second request unless it is in the root. */
+    async lookWithParent(
+      id: string,
+      signal: AbortSignal,
+    ): Promise<
+      | { readonly kind: "ok"; readonly found: DropboxItem; readonly item: ProviderItem }
+      | DropboxFailure
+    > {
       const current = await lookById(id, signal);
       return current.kind === "ok" ? withParent(current.found, signal) : current;
     },
 
+    /** Completes a found item with its folder's id. */
     withParent,
 
-    async pathOfFolder(id, signal) {
+    /** Returns the path of a folder; empty for the root. `stale` when it is not a folder. */
+    async pathOfFolder(
+      id: string,
+      signal: AbortSignal,
+    ): Promise<{ readonly kind: "ok"; readonly path: string } | DropboxFailure> {
       if (id === "") return { kind: "ok", path: "" };
       const current = await lookById(id, signal);
       if (current.kind !== "ok") return current;
@@ -113,7 +104,7 @@ export function createAccount(api: DropboxApi): Account {
         : { kind: "stale", note: "no_folder" };
     },
 
-    async list(folder, signal) {
+    async list(folder: string, signal: AbortSignal): Promise<ListOutcome> {
       if (folder !== "" && !isId(folder)) return { kind: "stale", note: "impossible_id" };
       for (let resets = 0; resets <= RESETS_MAX; resets++) {
         const listing = await listOnce(folder, signal);

@@ -6,27 +6,7 @@ import { toDropboxFailure, type DropboxFailure } from "./failures.ts";
 export type ApiAnswer = { readonly kind: "ok"; readonly value: JsonObject } | DropboxFailure;
 
 /** Calls the Dropbox API v2 with a connection's token. */
-export interface DropboxApi {
-  /** Calls an endpoint with a JSON argument, such as `files/get_metadata`. */
-  ask(route: string, argument: JsonObject | null, signal: AbortSignal): Promise<ApiAnswer>;
-  /** Calls an endpoint that accepts bytes, such as `files/upload`. */
-  send(
-    route: string,
-    argument: JsonObject,
-    bytes: Uint8Array,
-    signal: AbortSignal,
-  ): Promise<ApiAnswer>;
-  /** Calls an endpoint that returns bytes: the response (200, 206 or 416) with the file's metadata from its header. */
-  open(
-    route: string,
-    argument: JsonObject,
-    headers: Readonly<Record<string, string>>,
-    signal: AbortSignal,
-  ): Promise<
-    | { readonly kind: "ok"; readonly answer: ProviderAnswer; readonly value: JsonObject }
-    | DropboxFailure
-  >;
-}
+export type DropboxApi = ReturnType<typeof createDropboxApi>;
 
 /** A page of 2000 entries is about a megabyte. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
@@ -38,7 +18,7 @@ export function createDropboxApi(deps: {
   readonly api: string;
   readonly content: string;
   readonly clock: () => number;
-}): DropboxApi {
+}) {
   async function toFailure(answer: ProviderAnswer): Promise<DropboxFailure> {
     const body = await readJsonObject(answer);
     return toDropboxFailure(answer, body.kind === "ok" ? body.value : undefined, deps.clock());
@@ -56,7 +36,8 @@ export function createDropboxApi(deps: {
   }
 
   return {
-    async ask(route, argument, signal) {
+    /** Calls an endpoint with a JSON argument, such as `files/get_metadata`. */
+    async ask(route: string, argument: JsonObject | null, signal: AbortSignal): Promise<ApiAnswer> {
       const answer = await deps.sender.send({
         method: "POST",
         url: `${deps.api}/${route}`,
@@ -67,7 +48,13 @@ export function createDropboxApi(deps: {
       return answer.kind === "answered" ? toValue(answer) : answer;
     },
 
-    async send(route, argument, bytes, signal) {
+    /** Calls an endpoint that accepts bytes, such as `files/upload`. */
+    async send(
+      route: string,
+      argument: JsonObject,
+      bytes: Uint8Array,
+      signal: AbortSignal,
+    ): Promise<ApiAnswer> {
       const answer = await deps.sender.send({
         method: "POST",
         url: `${deps.content}/${route}`,
@@ -82,7 +69,16 @@ export function createDropboxApi(deps: {
       return answer.kind === "answered" ? toValue(answer) : answer;
     },
 
-    async open(route, argument, headers, signal) {
+    /** Calls an endpoint that returns bytes: the response (200, 206 or 416) with the file's metadata from its header. */
+    async open(
+      route: string,
+      argument: JsonObject,
+      headers: Readonly<Record<string, string>>,
+      signal: AbortSignal,
+    ): Promise<
+      | { readonly kind: "ok"; readonly answer: ProviderAnswer; readonly value: JsonObject }
+      | DropboxFailure
+    > {
       const answer = await deps.sender.send({
         method: "POST",
         url: `${deps.content}/${route}`,

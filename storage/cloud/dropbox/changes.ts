@@ -17,14 +17,6 @@ import type { DropboxApi } from "./api.ts";
 import { parentPathOf, toDropboxItem, toProviderItem, type DropboxItem } from "./items.ts";
 import { brokenDropboxRule } from "./names.ts";
 
-/** Creates, renames, moves and deletes items. */
-export interface Changes {
-  createFolder(parent: string, name: string, signal: AbortSignal): Promise<ItemOutcome>;
-  rename(id: string, name: string, expected: Expected, signal: AbortSignal): Promise<ItemOutcome>;
-  move(id: string, parent: string, expected: Expected, signal: AbortSignal): Promise<ItemOutcome>;
-  remove(id: string, expected: Expected, signal: AbortSignal): Promise<DeleteOutcome>;
-}
-
 export interface ChangesDeps {
   readonly api: DropboxApi;
   readonly account: Account;
@@ -35,7 +27,8 @@ export interface ChangesDeps {
 const MOVES_MAX = 4;
 const MOVE_WAIT_MS = 250;
 
-export function createChanges({ api, account, deps }: ChangesDeps): Changes {
+/** Creates, renames, moves and deletes items. */
+export function createChanges({ api, account, deps }: ChangesDeps) {
   /** Returns the current item if it is unchanged since the caller saw it. */
   async function lookExpected(id: string, expected: Expected, signal: AbortSignal) {
     const current = await account.lookWithParent(id, signal);
@@ -88,7 +81,7 @@ export function createChanges({ api, account, deps }: ChangesDeps): Changes {
   }
 
   return {
-    async createFolder(parent, name, signal) {
+    async createFolder(parent: string, name: string, signal: AbortSignal): Promise<ItemOutcome> {
       const rule = brokenDropboxRule(name);
       if (rule !== undefined) return { kind: "invalid_name", rule };
       // Dropbox would create missing parents, so the parent is checked first.
@@ -121,7 +114,12 @@ export function createChanges({ api, account, deps }: ChangesDeps): Changes {
         : { kind: "conflict", existingName: item.name };
     },
 
-    async rename(id, name, expected, signal) {
+    async rename(
+      id: string,
+      name: string,
+      expected: Expected,
+      signal: AbortSignal,
+    ): Promise<ItemOutcome> {
       const rule = brokenDropboxRule(name);
       if (rule !== undefined) return { kind: "invalid_name", rule };
       const current = await lookExpected(id, expected, signal);
@@ -134,7 +132,12 @@ export function createChanges({ api, account, deps }: ChangesDeps): Changes {
       return toItemOutcome(renamed, item.parent, name);
     },
 
-    async move(id, parent, expected, signal) {
+    async move(
+      id: string,
+      parent: string,
+      expected: Expected,
+      signal: AbortSignal,
+    ): Promise<ItemOutcome> {
       if (parent === id) return refuseDestination("self_destination");
       const current = await lookExpected(id, expected, signal);
       if (current.kind !== "ok") return current;
@@ -149,7 +152,7 @@ export function createChanges({ api, account, deps }: ChangesDeps): Changes {
       return toItemOutcome(moved, parent, found.name);
     },
 
-    async remove(id, expected, signal) {
+    async remove(id: string, expected: Expected, signal: AbortSignal): Promise<DeleteOutcome> {
       const current = await lookExpected(id, expected, signal);
       if (current.kind !== "ok") return current;
       const { rev } = current.found;

@@ -1,16 +1,9 @@
 import { createHash, hash, type Hash } from "node:crypto";
 
-/** Dropbox's hash of a file's bytes. */
-export interface ContentHash {
-  update(bytes: Uint8Array): void;
-  /** In lower-case hex, as in the API. */
-  digest(): string;
-}
-
 const BLOCK_BYTES = 4 * 1024 * 1024;
 
-/** Starts a hash: SHA-256 over the SHA-256 of each block of 4 MiB. */
-export function createContentHash(): ContentHash {
+/** Starts a hash: SHA-256 over the SHA-256 of each block of 4 MiB. Dropbox's hash of a file's bytes. */
+export function createContentHash() {
   const whole = createHash("sha256");
   let block: Hash | undefined;
   let filled = 0;
@@ -20,7 +13,7 @@ export function createContentHash(): ContentHash {
     filled = 0;
   };
   return {
-    update(bytes) {
+    update(bytes: Uint8Array): void {
       for (let at = 0; at < bytes.length;) {
         const part = bytes.subarray(at, at + BLOCK_BYTES - filled);
         block ??= createHash("sha256");
@@ -30,7 +23,8 @@ export function createContentHash(): ContentHash {
         if (filled === BLOCK_BYTES) endBlock();
       }
     },
-    digest() {
+    /** In lower-case hex, as in the API. */
+    digest(): string {
       endBlock();
       return whole.digest("hex");
     },

@@ -3,25 +3,7 @@ import type { Drive } from "./drive.ts";
 import type { DriveFailure } from "./failures.ts";
 import type { DriveFile } from "./items.ts";
 
-/**
- * Drive permits any number of items with one name. Every client therefore checks before and after taking a name: a client
- * that finds an older item of the name removes its own, and the client with the oldest waits until the others have removed
- * theirs. If they do not, they had the name first.
- */
-export interface Names {
-  /** Returns whether no item has the name, except the item itself. */
-  isFree(
-    folder: string,
-    name: string,
-    but: string | undefined,
-    signal: AbortSignal,
-  ): Promise<{ readonly kind: "ok"; readonly isFree: boolean } | DriveFailure>;
-  /**
-   * Determines which item keeps a name that `own` has just taken. `unknown` when Drive is unreachable, or does not list the
-   * item in time: no other item was found.
-   */
-  resolveConflict(own: DriveFile, signal: AbortSignal): Promise<"mine" | "theirs" | "unknown">;
-}
+export type Names = ReturnType<typeof createNames>;
 
 /** Delay until a new item appears in listings. */
 const LAG_MS = 1_000;
@@ -32,7 +14,12 @@ const RIVAL_LOOKS_MAX = 6;
 /** Enough items of one name to decide. */
 const NAMESAKES_MAX = 10_000;
 
-export function createNames(drive: Drive, sleep: ProviderDeps["sleep"]): Names {
+/**
+ * Drive permits any number of items with one name. Every client therefore checks before and after taking a name: a client
+ * that finds an older item of the name removes its own, and the client with the oldest waits until the others have removed
+ * theirs. If they do not, they had the name first.
+ */
+export function createNames(drive: Drive, sleep: ProviderDeps["sleep"]) {
   async function waits(ms: number, signal: AbortSignal): Promise<boolean> {
     try {
       await sleep(ms, signal);
@@ -44,13 +31,26 @@ export function createNames(drive: Drive, sleep: ProviderDeps["sleep"]): Names {
   }
 
   return {
-    async isFree(folder, name, but, signal) {
+    /** Returns whether no item has the name, except the item itself. */
+    async isFree(
+      folder: string,
+      name: string,
+      but: string | undefined,
+      signal: AbortSignal,
+    ): Promise<{ readonly kind: "ok"; readonly isFree: boolean } | DriveFailure> {
       const found = await drive.list(folder, name, signal, NAMESAKES_MAX);
       if (found.kind !== "ok") return found;
       return { kind: "ok", isFree: found.files.every(({ item }) => item.id === but) };
     },
 
-    async resolveConflict(own, signal) {
+    /**
+     * Determines which item keeps a name that `own` has just taken. `unknown` when Drive is unreachable, or does not list the
+     * item in time: no other item was found.
+     */
+    async resolveConflict(
+      own: DriveFile,
+      signal: AbortSignal,
+    ): Promise<"mine" | "theirs" | "unknown"> {
       const { id, name, parent } = own.item;
       let lagging = 0;
       let contested = 0;

@@ -11,15 +11,10 @@ const YEAR_0_MS = -62_167_219_200_000;
 const YEAR_10000_MS = 253_402_300_800_000;
 
 /** Describes the items of one root. */
-export interface ItemReader {
-  /** Returns the item that `stats` describe. Links and special files appear as files without bytes. */
-  toItem(parentId: string, name: string, stats: BigIntStats): ProviderItem;
-  /** Returns whether `stats` belong to the item that the caller saw. */
-  isExpected(stats: BigIntStats, expected: Expected): boolean;
-}
+export type ItemReader = ReturnType<typeof createItemReader>;
 
 /** @param hasBirthTimes the file system records creation times, which distinguish items that reuse an inode number */
-export function createItemReader(hasBirthTimes: boolean, clock: () => number): ItemReader {
+export function createItemReader(hasBirthTimes: boolean, clock: () => number) {
   /**
    * The etag that rename, move and delete compare: for a file its identity, size and change time; for a folder its identity
    * alone, since its time changes with every child.
@@ -31,7 +26,8 @@ export function createItemReader(hasBirthTimes: boolean, clock: () => number): I
   }
 
   return {
-    toItem(parentId, name, stats) {
+    /** Returns the item that `stats` describe. Links and special files appear as files without bytes. */
+    toItem(parentId: string, name: string, stats: BigIntStats): ProviderItem {
       const isFile = stats.isFile();
       return {
         id: toId(parentId, name),
@@ -47,7 +43,8 @@ export function createItemReader(hasBirthTimes: boolean, clock: () => number): I
       };
     },
 
-    isExpected(stats, expected) {
+    /** Returns whether `stats` belong to the item that the caller saw. */
+    isExpected(stats: BigIntStats, expected: Expected): boolean {
       const kindFits =
         expected.kind === undefined || stats.isDirectory() === (expected.kind === "folder");
       return kindFits && (expected.etag === undefined || expected.etag === toEtag(stats));

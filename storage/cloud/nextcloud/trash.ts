@@ -1,16 +1,11 @@
 import type { DavClient } from "../webdav/client.ts";
 import { cloudProps } from "../webdav/items.ts";
 
-/** A user's trash. */
-export interface CloudTrash {
-  /** Returns the path of a deleted item by its file id; undefined when it is not found or the trash cannot be read. */
-  find(fileId: string, signal: AbortSignal): Promise<readonly string[] | undefined>;
-  /** Removes an item from the trash permanently. Returns false when that failed. */
-  purge(fileId: string, signal: AbortSignal): Promise<boolean>;
-}
-
-/** @param client of the folder that the trash lists */
-export function createCloudTrash(client: DavClient): CloudTrash {
+/**
+ * A user's trash.
+ * @param client of the folder that the trash lists
+ */
+export function createCloudTrash(client: DavClient) {
   async function find(fileId: string, signal: AbortSignal) {
     let place: readonly string[] | undefined;
     const base = client.base.segments.length;
@@ -25,8 +20,10 @@ export function createCloudTrash(client: DavClient): CloudTrash {
   }
 
   return {
+    /** Returns the path of a deleted item by its file id; undefined when it is not found or the trash cannot be read. */
     find,
-    async purge(fileId, signal) {
+    /** Removes an item from the trash permanently. Returns false when that failed. */
+    async purge(fileId: string, signal: AbortSignal): Promise<boolean> {
       const segments = await find(fileId, signal);
       if (segments === undefined) return false;
       const answer = await client.send({

@@ -3,18 +3,7 @@ import type { DavClient } from "../webdav/client.ts";
 import { isRemainder, withTemporaryName } from "../webdav/temporary.ts";
 
 /** The chunk folders of unfinished uploads, in the user's folder of uploads. */
-export interface UnfinishedUploads {
-  /** Runs `work` with a name for a chunk folder. No sweep removes the folder while `work` runs. */
-  withFolder<T>(work: (folder: string) => Promise<T>): Promise<T>;
-  /** Removes one chunk folder. If the server is unreachable, the next sweep removes it. */
-  discard(folder: string): Promise<void>;
-  /**
-   * Removes chunk folders that an earlier run of this daemon left, or that `discard` failed to remove. Sends no
-   * request when no such folder can exist. The server itself removes chunks only after a day, and they count against
-   * the quota until then.
-   */
-  sweep(signal: AbortSignal): Promise<void>;
-}
+export type UnfinishedUploads = ReturnType<typeof createUnfinishedUploads>;
 
 const DISCARD_MS = 20_000;
 /** The most folders that one sweep removes. */
@@ -28,7 +17,7 @@ export function createUnfinishedUploads(
   client: DavClient,
   destination: string,
   deps: Pick<ProviderDeps, "home" | "newId" | "locks">,
-): UnfinishedUploads {
+) {
   // The daemon may have been killed during an upload.
   let mayBeLeft = true;
 
@@ -44,10 +33,18 @@ export function createUnfinishedUploads(
   }
 
   return {
-    withFolder: (work) => withTemporaryName(deps, { dot_names: false }, work),
-    discard: (folder) => remove(folder, AbortSignal.timeout(DISCARD_MS)),
+    /** Runs `work` with a name for a chunk folder. No sweep removes the folder while `work` runs. */
+    withFolder: <T>(work: (folder: string) => Promise<T>): Promise<T> =>
+      withTemporaryName(deps, { dot_names: false }, work),
+    /** Removes one chunk folder. If the server is unreachable, the next sweep removes it. */
+    discard: (folder: string): Promise<void> => remove(folder, AbortSignal.timeout(DISCARD_MS)),
 
-    async sweep(signal) {
+    /**
+     * Removes chunk folders that an earlier run of this daemon left, or that `discard` failed to remove. Sends no
+     * request when no such folder can exist. The server itself removes chunks only after a day, and they count against
+     * the quota until then.
+     */
+    async sweep(signal: AbortSignal): Promise<void> {
       if (!mayBeLeft) return;
       mayBeLeft = false;
       const leftovers: string[] = [];

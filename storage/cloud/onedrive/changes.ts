@@ -19,18 +19,6 @@ import { isHeaderValue, isPossibleId } from "./items.ts";
 import { brokenOneDriveRule } from "./names.ts";
 
 /** Creates, renames, moves and deletes items. Never overwrites, and checks the result after a lost response. */
-export interface Changes {
-  createFolder(parent: string, name: string, signal: AbortSignal): Promise<ItemOutcome>;
-  rename(id: string, name: string, expected: Expected, signal: AbortSignal): Promise<ItemOutcome>;
-  move(id: string, parent: string, expected: Expected, signal: AbortSignal): Promise<ItemOutcome>;
-  remove(
-    id: string,
-    expected: Expected,
-    permanently: boolean,
-    signal: AbortSignal,
-  ): Promise<DeleteOutcome>;
-}
-
 export function createChanges(
   graph: Graph,
   drive: Drive,
@@ -40,7 +28,7 @@ export function createChanges(
     readonly canDeleteForGood: boolean;
   },
   deps: Pick<ProviderDeps, "home" | "newId" | "locks">,
-): Changes {
+) {
   /** Returns the current item if it is unchanged since the caller saw it. */
   async function lookExpected(
     id: string,
@@ -112,7 +100,7 @@ export function createChanges(
   }
 
   return {
-    async createFolder(parent, name, signal) {
+    async createFolder(parent: string, name: string, signal: AbortSignal): Promise<ItemOutcome> {
       const rule = brokenOneDriveRule(name);
       if (rule !== undefined) return { kind: "invalid_name", rule };
       if (!isPossibleId(parent)) return { kind: "stale", note: "impossible_id" };
@@ -141,7 +129,12 @@ export function createChanges(
       return isOurs ? { kind: "ok", item } : { kind: "conflict", existingName: item.name };
     },
 
-    async rename(id, name, expected, signal) {
+    async rename(
+      id: string,
+      name: string,
+      expected: Expected,
+      signal: AbortSignal,
+    ): Promise<ItemOutcome> {
       const rule = brokenOneDriveRule(name);
       if (rule !== undefined) return { kind: "invalid_name", rule };
       const current = await lookExpected(id, expected, signal);
@@ -153,7 +146,12 @@ export function createChanges(
       return renamed.kind === "conflict" ? respell(current.item, name, signal) : renamed;
     },
 
-    async move(id, parent, expected, signal) {
+    async move(
+      id: string,
+      parent: string,
+      expected: Expected,
+      signal: AbortSignal,
+    ): Promise<ItemOutcome> {
       if (parent === id) return refuseDestination("self_destination");
       const current = await lookExpected(id, expected, signal);
       if (current.kind !== "ok" || current.item.parent === parent) return current;
@@ -182,7 +180,12 @@ export function createChanges(
         : explain(item, STRANGE_ANSWER, isThere, signal);
     },
 
-    async remove(id, expected, permanently, signal) {
+    async remove(
+      id: string,
+      expected: Expected,
+      permanently: boolean,
+      signal: AbortSignal,
+    ): Promise<DeleteOutcome> {
       if (permanently && !capabilities.canDeleteForGood)
         return { kind: "unsupported", reason: "permanent_delete" };
       const current = await lookExpected(id, expected, signal);

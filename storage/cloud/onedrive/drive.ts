@@ -9,26 +9,14 @@ import { isPossibleId, ITEM_FIELDS, toDriveItem, type DriveItem } from "./items.
 
 export type Look = { readonly kind: "ok"; readonly found: DriveItem } | GraphFailure;
 
-/** Looks up items of one drive and builds their URLs. */
-export interface Drive {
-  /** Path below Graph's root. The empty id is the root folder. */
-  addressOf(id: string): string;
-  /** Looks up the item of a name in a folder. */
-  addressOfChild(parent: string, name: string): string;
-  lookUp(id: string, signal: AbortSignal): Promise<Look>;
-  lookUpChild(parent: string, name: string, signal: AbortSignal): Promise<Look>;
-  list(folder: string, signal: AbortSignal): Promise<ListOutcome>;
-  /** Parses the item of a response; an invalid one is `offline`, because the change has been made. */
-  toItem(value: JsonObject): Look;
-  /** Returns whether a folder is the item itself or below it. */
-  isWithin(folder: ProviderItem, id: string, signal: AbortSignal): Promise<boolean | GraphFailure>;
-}
+export type Drive = ReturnType<typeof createDrive>;
 
 const PAGE_ITEMS = 1000;
 /** SharePoint refuses deeper trees by the length of their paths. */
 const DEPTH_MAX = 400;
 
-export function createDrive(graph: Graph, driveId: string, rootId: string): Drive {
+/** Looks up items of one drive and builds their URLs. */
+export function createDrive(graph: Graph, driveId: string, rootId: string) {
   const fields = `?$select=${ITEM_FIELDS}`;
   const addressOf = (id: string) =>
     `/drives/${encode(driveId)}/items/${encode(id === "" ? rootId : id)}`;
@@ -85,14 +73,23 @@ export function createDrive(graph: Graph, driveId: string, rootId: string): Driv
   }
 
   return {
+    /** Path below Graph's root. The empty id is the root folder. */
     addressOf,
+    /** Looks up the item of a name in a folder. */
     addressOfChild,
     lookUp,
-    lookUpChild: (parent, name, signal) => lookBy(addressOfChild(parent, name), signal),
+    lookUpChild: (parent: string, name: string, signal: AbortSignal): Promise<Look> =>
+      lookBy(addressOfChild(parent, name), signal),
     list,
+    /** Parses the item of a response; an invalid one is `offline`, because the change has been made. */
     toItem,
 
-    async isWithin(folder, id, signal) {
+    /** Returns whether a folder is the item itself or below it. */
+    async isWithin(
+      folder: ProviderItem,
+      id: string,
+      signal: AbortSignal,
+    ): Promise<boolean | GraphFailure> {
       let at = folder;
       for (let depth = 0; depth < DEPTH_MAX; depth++) {
         if (at.id === id || at.parent === id) return true;

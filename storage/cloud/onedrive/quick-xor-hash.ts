@@ -1,20 +1,14 @@
-/** QuickXorHash, Microsoft's hash of a file's bytes: not cryptographic, but the only one that every OneDrive reports. */
-export interface QuickXorHash {
-  update(bytes: Uint8Array): void;
-  /** In base64, as in the API. */
-  digest(): string;
-}
-
 const HASH_BYTES = 20;
 const HASH_BITS = HASH_BYTES * 8;
 /** Each byte is shifted by this many bits from the one before it, around a ring of 160 bits. */
 const SHIFT_BITS = 11;
 
 /**
- * Starts a hash. Bytes whose distance is a multiple of 160 map to the same position, so they are folded first: four
- * at a time, because files are large.
+ * Starts a hash. Bytes whose distance is a multiple of 160 map to the same position, so they are folded first: four at
+ * a time, because files are large. QuickXorHash, Microsoft's hash of a file's bytes: not cryptographic, but the only
+ * one that every OneDrive reports.
  */
-export function createQuickXorHash(): QuickXorHash {
+export function createQuickXorHash() {
   const words = new Uint32Array(HASH_BITS / 4);
   const folded = new Uint8Array(words.buffer);
   let length = 0;
@@ -39,14 +33,15 @@ export function createQuickXorHash(): QuickXorHash {
   }
 
   return {
-    update(bytes) {
+    update(bytes: Uint8Array): void {
       const head = Math.min(bytes.length, (HASH_BITS - (length % HASH_BITS)) % HASH_BITS);
       const rounds = Math.floor((bytes.length - head) / HASH_BITS) * HASH_BITS;
       foldBytes(bytes.subarray(0, head));
       foldRounds(bytes.subarray(head, head + rounds));
       foldBytes(bytes.subarray(head + rounds));
     },
-    digest() {
+    /** In base64, as in the API. */
+    digest(): string {
       const hash = Buffer.alloc(HASH_BYTES);
       const xor = (at: number, byte: number) => {
         hash[at % HASH_BYTES] = (hash[at % HASH_BYTES] ?? 0) ^ byte;

@@ -1,22 +1,7 @@
 import { Buffer } from "node:buffer";
 import { brokenNameRule, type Failure } from "../outcomes.ts";
 
-/**
- * Maps keys of objects to ids of items. An id is the key below the root; folders are common prefixes up to a slash.
- * A bucket may contain keys that are not paths: empty segments, `.` and `..`, and a file beside a folder of its name. Such
- * segments are marked with the sign `␛`; they can be read, moved and deleted, but not created:
- * `␛` before a segment that is not a valid name, `␛` after the folder that shares its name with a file.
- */
-export interface Keys {
-  /** Prefix of all keys: empty, or ends in a slash. */
-  readonly root: string;
-  /** Returns the key of a file, or undefined when no file can have this id. */
-  toFileKey(id: string): string | undefined;
-  /** Returns the key prefix of a folder's contents; the root's for the empty id. */
-  toFolderPrefix(id: string): string | undefined;
-  /** Returns the id of an object from its key, which begins with the root's prefix. */
-  toId(key: string): string;
-}
+export type Keys = ReturnType<typeof createKeys>;
 
 /** The adapter's own folder below the root: journal and probes. Hidden in listings. */
 export const OWN_FOLDER = ".croft";
@@ -25,10 +10,18 @@ const SIGN = "\u241b";
 /** Longest key in bytes. */
 const KEY_BYTES_MAX = 1024;
 
-export function createKeys(root: string): Keys {
+/**
+ * Maps keys of objects to ids of items. An id is the key below the root; folders are common prefixes up to a slash.
+ * A bucket may contain keys that are not paths: empty segments, `.` and `..`, and a file beside a folder of its name. Such
+ * segments are marked with the sign `␛`; they can be read, moved and deleted, but not created:
+ * `␛` before a segment that is not a valid name, `␛` after the folder that shares its name with a file.
+ */
+export function createKeys(root: string) {
   return {
+    /** Prefix of all keys: empty, or ends in a slash. */
     root,
-    toFileKey: (id) => {
+    /** Returns the key of a file, or undefined when no file can have this id. */
+    toFileKey: (id: string): string | undefined => {
       const segments = id.split("/");
       if (!isPath(segments) || isOwn(id)) return undefined;
       const last = segments.at(-1) ?? "";
@@ -36,14 +29,16 @@ export function createKeys(root: string): Keys {
       if (isShadow(last) || last === SIGN) return undefined;
       return fit(root + segments.map(toSegment).join("/"));
     },
-    toFolderPrefix: (id) => {
+    /** Returns the key prefix of a folder's contents; the root's for the empty id. */
+    toFolderPrefix: (id: string): string | undefined => {
       if (id === "") return root;
       const segments = id.split("/");
       return !isPath(segments) || isOwn(id)
         ? undefined
         : fit(`${root}${segments.map(toSegment).join("/")}/`);
     },
-    toId: (key) => key.slice(root.length).split("/").map(toName).join("/"),
+    /** Returns the id of an object from its key, which begins with the root's prefix. */
+    toId: (key: string): string => key.slice(root.length).split("/").map(toName).join("/"),
   };
 }
 

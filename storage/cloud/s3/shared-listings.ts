@@ -14,28 +14,7 @@ export interface FolderAt {
   readonly prefix: string;
 }
 
-/**
- * Listings of folders that concurrent uploads share. Each upload needs to know whether its folder exists and whether a folder
- * has the name of its file: three listings a file, more than all other requests of a small one (1,000 files of 10 KiB through
- * moto: 5,000 requests without them, 2,040 with them). Shared by all connections of the process, because two may name the
- * same bucket.
- */
-export interface SharedListings {
-  /** Runs an upload into a folder. */
-  uploading<T>(at: FolderAt, work: () => Promise<T>): Promise<T>;
-  /** Runs a change of a bucket's folders: no listing that overlaps with it is shared. */
-  changing<T>(scope: string, work: () => Promise<T>): Promise<T>;
-  /**
-   * Returns a listing of the folder that is at most `SHARED_MS` old; changes by other clients since then do not show.
-   * Calls `list` when no such listing exists. Undefined while only one upload into the folder runs, while a change
-   * runs, and when `list` returns undefined: then the caller sends requests of its own.
-   */
-  find(
-    at: FolderAt,
-    now: number,
-    list: () => Promise<ListedFolder | undefined>,
-  ): Promise<ListedFolder | undefined>;
-}
+export type SharedListings = ReturnType<typeof createSharedListings>;
 
 /** About as long as an upload takes, during which other clients could change the folder unseen anyway. */
 const SHARED_MS = 2_000;
@@ -51,7 +30,13 @@ interface BucketState {
   readonly folders: Map<string, FolderState>;
 }
 
-export function createSharedListings(): SharedListings {
+/**
+ * Listings of folders that concurrent uploads share. Each upload needs to know whether its folder exists and whether a folder
+ * has the name of its file: three listings a file, more than all other requests of a small one (1,000 files of 10 KiB through
+ * moto: 5,000 requests without them, 2,040 with them). Shared by all connections of the process, because two may name the
+ * same bucket.
+ */
+export function createSharedListings() {
   const buckets = new Map<string, BucketState>();
 
   /** Runs `work` between `enter` and the function that it returns, and keeps no state of an idle bucket. */
@@ -72,7 +57,8 @@ export function createSharedListings(): SharedListings {
   }
 
   return {
-    uploading({ scope, prefix }, work) {
+    /** Runs an upload into a folder. */
+    uploading<T>({ scope, prefix }: FolderAt, work: () => Promise<T>): Promise<T> {
       const enter = ({ folders }: BucketState) => {
         const folder = folders.get(prefix) ?? { uploads: 0, listing: undefined, listedAt: 0 };
         folders.set(prefix, folder);
@@ -85,7 +71,8 @@ export function createSharedListings(): SharedListings {
       return within(scope, enter, work);
     },
 
-    changing(scope, work) {
+    /** Runs a change of a bucket's folders: no listing that overlaps with it is shared. */
+    changing<T>(scope: string, work: () => Promise<T>): Promise<T> {
       const enter = (bucket: BucketState) => {
         const forget = () => {
           for (const folder of bucket.folders.values()) folder.listing = undefined;
@@ -100,7 +87,16 @@ export function createSharedListings(): SharedListings {
       return within(scope, enter, work);
     },
 
-    async find({ scope, prefix }, now, list) {
+    /**
+     * Returns a listing of the folder that is at most `SHARED_MS` old; changes by other clients since then do not show.
+     * Calls `list` when no such listing exists. Undefined while only one upload into the folder runs, while a change
+     * runs, and when `list` returns undefined: then the caller sends requests of its own.
+     */
+    async find(
+      { scope, prefix }: FolderAt,
+      now: number,
+      list: () => Promise<ListedFolder | undefined>,
+    ): Promise<ListedFolder | undefined> {
       const bucket = buckets.get(scope);
       const folder = bucket?.folders.get(prefix);
       if (folder === undefined || folder.uploads < 2 || bucket?.changes !== 0) return undefined;

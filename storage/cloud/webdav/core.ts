@@ -1,7 +1,7 @@
 import { brokenNameRule, isWaitedFor, type Failure } from "../outcomes.ts";
 import type { ProbeResult, ProviderDeps } from "../provider.ts";
 import { nameBelow, toPath, type DavPlace } from "./address.ts";
-import type { DavClient, PropName } from "./client.ts";
+import type { DavClient } from "./client.ts";
 import { isSameSpelling } from "../comparison.ts";
 import { toFailure, toItemFailure } from "./failures.ts";
 import { cloudProps, davProps, toDavItem, type DavItem } from "./items.ts";
@@ -15,33 +15,14 @@ export type LookOutcome =
   | { readonly kind: "not_found" }
   | Failure;
 
-/** The dependencies that the operations of one connection share. */
-export interface DavCore {
-  readonly client: DavClient;
-  readonly probeResult: ProbeResult;
-  readonly deps: ProviderDeps;
-  /** The properties to request of every item. */
-  readonly props: readonly PropName[];
-  /** Looks up an item, and retries on a connection error: after a change its result must be found out. */
-  lookUpWithRetries(segments: readonly string[], signal: AbortSignal): Promise<LookOutcome>;
-  /** Looks up one item of any kind. */
-  lookUp(segments: readonly string[], signal: AbortSignal): Promise<LookOutcome>;
-  /**
-   * Returns undefined if the item is a folder, as the root is; `stale` if it is missing, `invalid_destination` for a
-   * file.
-   */
-  refuseParent(segments: readonly string[], signal: AbortSignal): Promise<Failure | undefined>;
-  /** Runs `work` while holding locks of these paths across all connections of this daemon. */
-  withLocks<T>(places: readonly (readonly string[])[], work: () => Promise<T>): Promise<T>;
-  /** Whether two spellings of a name may be the same to this server. */
-  readonly mixesSpellings: boolean;
-}
+export type DavCore = ReturnType<typeof createDavCore>;
 
+/** The dependencies that the operations of one connection share. */
 export function createDavCore(input: {
   readonly client: DavClient;
   readonly probeResult: ProbeResult;
   readonly deps: ProviderDeps;
-}): DavCore {
+}) {
   const { client, probeResult, deps } = input;
   const props = probeResult["product"] === undefined ? davProps : [...davProps, ...cloudProps];
 
@@ -85,10 +66,16 @@ export function createDavCore(input: {
     client,
     probeResult,
     deps,
+    /** The properties to request of every item. */
     props,
+    /** Looks up one item of any kind. */
     lookUp,
 
-    async lookUpWithRetries(segments, signal) {
+    /** Looks up an item, and retries on a connection error: after a change its result must be found out. */
+    async lookUpWithRetries(
+      segments: readonly string[],
+      signal: AbortSignal,
+    ): Promise<LookOutcome> {
       for (const waitMs of LOOK_AGAIN_MS) {
         const found = await lookUp(segments, signal);
         if (found.kind !== "offline" || isWaitedFor(found)) return found;
@@ -97,7 +84,14 @@ export function createDavCore(input: {
       return lookUp(segments, signal);
     },
 
-    async refuseParent(segments, signal) {
+    /**
+     * Returns undefined if the item is a folder, as the root is; `stale` if it is missing, `invalid_destination` for a
+     * file.
+     */
+    async refuseParent(
+      segments: readonly string[],
+      signal: AbortSignal,
+    ): Promise<Failure | undefined> {
       if (segments.length === 0) return undefined;
       const found = await lookUp(segments, signal);
       if (found.kind === "not_found") return { kind: "stale", note: "parent_gone" };
@@ -107,7 +101,8 @@ export function createDavCore(input: {
         : { kind: "invalid_destination", reason: "not_a_folder" };
     },
 
-    withLocks: (places, work) =>
+    /** Runs `work` while holding locks of these paths across all connections of this daemon. */
+    withLocks: <T>(places: readonly (readonly string[])[], work: () => Promise<T>): Promise<T> =>
       deps.locks.withLocks(
         places.map((segments) => {
           const path = toPath(client.base, { segments, isFolder: false });
@@ -116,6 +111,7 @@ export function createDavCore(input: {
         work,
       ),
 
+    /** Whether two spellings of a name may be the same to this server. */
     mixesSpellings:
       probeResult["case_sensitive"] === false || probeResult["normalisation_sensitive"] === false,
   };

@@ -9,14 +9,7 @@ export interface Challenge {
 }
 
 /** Signs requests by HTTP digest authentication (RFC 7616), once the server has sent a challenge. */
-export interface Digest {
-  /** Stores the challenge of a 401 for later requests. Returns false when it offers no known algorithm. */
-  learn(challenges: readonly Challenge[]): boolean;
-  /** Returns the `Authorization` header of one request; undefined before the first challenge. */
-  sign(method: string, path: string): string | undefined;
-  /** The current nonce. */
-  nonce(): string | undefined;
-}
+export type Digest = ReturnType<typeof createDigest>;
 
 /** The text of a header: a string, or in tests an object that counts reads. */
 export type HeaderText = Pick<string, "length" | "charAt" | "slice">;
@@ -93,11 +86,12 @@ export function findDigest(challenges: readonly Challenge[]) {
 }
 
 /** @param newNonce returns a random text for each request */
-export function createDigest(username: string, password: string, newNonce: () => string): Digest {
+export function createDigest(username: string, password: string, newNonce: () => string) {
   let challenge: ReturnType<typeof findDigest>;
   let count = 0;
   return {
-    learn(challenges) {
+    /** Stores the challenge of a 401 for later requests. Returns false when it offers no known algorithm. */
+    learn(challenges: readonly Challenge[]): boolean {
       const found = findDigest(challenges);
       if (found === undefined) return false;
       challenge = found;
@@ -105,9 +99,11 @@ export function createDigest(username: string, password: string, newNonce: () =>
       return true;
     },
 
-    nonce: () => challenge?.params["nonce"],
+    /** The current nonce. */
+    nonce: (): string | undefined => challenge?.params["nonce"],
 
-    sign(method, path) {
+    /** Returns the `Authorization` header of one request; undefined before the first challenge. */
+    sign(method: string, path: string): string | undefined {
       if (challenge === undefined) return undefined;
       const { params, algorithm, hash, hasQop } = challenge;
       const { nonce = "", realm = "", opaque } = params;

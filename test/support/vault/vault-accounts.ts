@@ -74,12 +74,7 @@ export async function openTestAccounts(
     breached,
     mails,
     async runJobs() {
-      for (const job of jobs.splice(0))
-        await services.resetMails.job.run(job.payload, {
-          id: 1,
-          attempt: 1,
-          signal: new AbortController().signal,
-        });
+      for (const job of jobs.splice(0)) await services.resetMails.job.run(job.payload);
     },
     get now() {
       return state.now;

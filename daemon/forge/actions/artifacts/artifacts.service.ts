@@ -11,7 +11,7 @@ import {
 import { type ActionRun, findRun } from "../../../../storage/tables/forge/actions/runs.ts";
 import { AppError } from "../../../errors.ts";
 import type { ForgeCaller } from "../../caller.ts";
-import type { OpenedRepository } from "../../repositories/open-repository.ts";
+import type { OpenedRepository } from "../../opened.ts";
 import { type PageWindow, toRows } from "../../page-window.ts";
 import { notFound } from "../../refusals.ts";
 import { assertReaches } from "../../repositories/access.ts";

@@ -1,31 +1,29 @@
-/** Waits until the version of the queue differs from a known one. */
-export interface VersionWatch {
-  /**
-   * Returns the version once it differs from `known`, else the same version after `holdMs` or when the signal aborts.
-   * @throws any error of reading the version
-   */
-  wait(known: number, holdMs: number, signal: AbortSignal): Promise<number>;
-}
-
 interface Waiter {
   readonly known: number;
   readonly resolve: (version: number) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Polls the version once for all waiting requests, so that a hundred idle runners cost as much as one. */
+/**
+ * Polls the version once for all waiting requests, so that a hundred idle runners cost as much as one. Waits until the
+ * version of the queue differs from a known one.
+ */
 export function createVersionWatch({
   read,
   everyMs,
 }: {
   readonly read: () => Promise<number>;
   readonly everyMs: number;
-}): VersionWatch {
+}) {
   const waiters = new Set<Waiter>();
   let isLooking = false;
 
   return {
-    async wait(known, holdMs, signal) {
+    /**
+     * Returns the version once it differs from `known`, else the same version after `holdMs` or when the signal aborts.
+     * @throws any error of reading the version
+     */
+    async wait(known: number, holdMs: number, signal: AbortSignal): Promise<number> {
       const version = await read();
       if (version !== known || signal.aborted) return version;
       return new Promise<number>((resolve, reject) => {

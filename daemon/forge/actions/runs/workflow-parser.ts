@@ -22,15 +22,7 @@ export interface WorkflowText {
 }
 
 /** Parses workflow files in worker threads. */
-export interface WorkflowParser {
-  /**
-   * Parses a file; returns the reason with file and line when it is invalid or takes too much time or memory. Throws
-   * `unavailable` with `Retry-After` when too many files wait or no thread can start.
-   */
-  parse(source: WorkflowText): Promise<Workflow | string>;
-  /** Terminates the threads. */
-  close(): Promise<void>;
-}
+export type WorkflowParser = ReturnType<typeof createWorkflowParser>;
 
 /** Processor time of one file. The worst known file takes half a second, and the first one loads the parser. */
 const BUDGET_MS = 2_000;
@@ -42,7 +34,7 @@ const CACHE_LENGTH_MAX = 8 * 1024 * 1024;
  * use up their budgets delay no other owner.
  * @param budgetMs processor time of one file
  */
-export function createWorkflowParser(budgetMs = BUDGET_MS): WorkflowParser {
+export function createWorkflowParser(budgetMs = BUDGET_MS) {
   const threads = createThreadPool<string, ParsedWorkflow>({
     workerUrl: new URL("./workflow.worker.ts", import.meta.url),
     workerData: undefined,
@@ -58,7 +50,11 @@ export function createWorkflowParser(budgetMs = BUDGET_MS): WorkflowParser {
   });
 
   return {
-    async parse({ file, text, ownerId }) {
+    /**
+     * Parses a file; returns the reason with file and line when it is invalid or takes too much time or memory. Throws
+     * `unavailable` with `Retry-After` when too many files wait or no thread can start.
+     */
+    async parse({ file, text, ownerId }: WorkflowText): Promise<Workflow | string> {
       if (text === undefined)
         return `${file}:1: a workflow has at most ${WORKFLOW_BYTES_MAX} bytes`;
       const key = createHash("sha256").update(text).digest("base64");
@@ -67,7 +63,8 @@ export function createWorkflowParser(budgetMs = BUDGET_MS): WorkflowParser {
       const { workflow } = parsed;
       return "reason" in workflow ? `${file}:${workflow.line}: ${workflow.reason}` : workflow;
     },
-    close: () => threads.close(),
+    /** Terminates the threads. */
+    close: (): Promise<void> => threads.close(),
   };
 
   function run(text: string, ownerId: UserId): Promise<ThreadOutcome<ParsedWorkflow>> {

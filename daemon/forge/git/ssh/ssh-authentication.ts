@@ -27,27 +27,19 @@ export type SshCaller =
   | { readonly kind: "deploy_key" }
   | { readonly kind: "refused"; readonly reason: string };
 
-/** Looks up the holders of keys. */
-export interface SshAuthentication {
-  /** Returns whether the key in wire format opens an account or a repository, under the name that clients sign in by. */
-  knows(username: string, key: Buffer): Promise<boolean>;
-  /**
-   * Returns the caller that a key signs in, by the current state: a connection may outlive its key, and the right of
-   * its account to sign in. A deploy key acts for the owner of the repository, with its own grant. Throws `not_found`
-   * for a repository that a deploy key does not open.
-   */
-  findCaller(key: Buffer, path: RepositoryPath | undefined): Promise<SshCaller>;
-}
+export type SshAuthentication = ReturnType<typeof createSshAuthentication>;
 
+/** Looks up the holders of keys. */
 export function createSshAuthentication({
   db,
   clock,
 }: {
   readonly db: Database;
   readonly clock: () => number;
-}): SshAuthentication {
+}) {
   return {
-    async knows(username, key) {
+    /** Returns whether the key in wire format opens an account or a repository, under the name that clients sign in by. */
+    async knows(username: string, key: Buffer): Promise<boolean> {
       if (username !== USERNAME) return false;
       const fingerprint = toFingerprint(key);
       return (
@@ -56,7 +48,12 @@ export function createSshAuthentication({
       );
     },
 
-    async findCaller(blob, path) {
+    /**
+     * Returns the caller that a key signs in, by the current state: a connection may outlive its key, and the right of
+     * its account to sign in. A deploy key acts for the owner of the repository, with its own grant. Throws `not_found`
+     * for a repository that a deploy key does not open.
+     */
+    async findCaller(blob: Buffer, path: RepositoryPath | undefined): Promise<SshCaller> {
       const fingerprint = toFingerprint(blob);
       const key = await findPublicKeyByFingerprint(db, fingerprint);
       if (key === undefined && (await isDeployKey(db, fingerprint)))

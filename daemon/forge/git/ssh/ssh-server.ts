@@ -24,12 +24,7 @@ export interface SshServerDeps {
   readonly ident: string;
 }
 
-export interface SshServer {
-  /** Starts to listen and returns the port. Rejects with the system's error. */
-  listen(host: string, port: number): Promise<number>;
-  /** Stops accepting, waits at most `graceMs` for running commands, then closes all connections. */
-  stop(graceMs: number): Promise<void>;
-}
+export type SshServer = ReturnType<typeof createSshServer>;
 
 const limits = {
   /** Maximum number of concurrent connections, in total and of one client. */
@@ -84,7 +79,7 @@ const algorithms = {
  * Creates the SSH server. It runs git's services for the holders of registered keys and refuses everything else: terminals,
  * agents, forwarding, other programs, and variables but `GIT_PROTOCOL`.
  */
-export function createSshServer(deps: SshServerDeps): SshServer {
+export function createSshServer(deps: SshServerDeps) {
   const { log } = deps;
   const runSession = createSshSessions(deps);
   const scheduleReads = createReadScheduler(limits.bufferedBytes);
@@ -119,7 +114,8 @@ export function createSshServer(deps: SshServerDeps): SshServer {
   listener.on("error", (error) => log.error({ err: error }, "the SSH listener failed"));
 
   return {
-    listen: (host, port) =>
+    /** Starts to listen and returns the port. Rejects with the system's error. */
+    listen: (host: string, port: number): Promise<number> =>
       new Promise((resolve, reject) => {
         listener.once("error", reject);
         listener.listen(port, host, () => {
@@ -128,7 +124,8 @@ export function createSshServer(deps: SshServerDeps): SshServer {
         });
       }),
 
-    async stop(graceMs) {
+    /** Stops accepting, waits at most `graceMs` for running commands, then closes all connections. */
+    async stop(graceMs: number): Promise<void> {
       isStopping = true;
       const closed = new Promise<void>((resolve) => listener.close(() => resolve()));
       for (const client of clients.values()) endWhenIdle(client);

@@ -7,16 +7,6 @@ export interface AttachmentSink {
   end(): Promise<void>;
 }
 
-/** Splits a publish document as it arrives. */
-export interface DocumentScanner {
-  /** Refuses with `invalid_argument` or `too_large`. */
-  push(chunk: Buffer): Promise<void>;
-  /** Returns the JSON without the content of attachments, after the last `push`. Refuses with `invalid_argument`. */
-  text(): string;
-  /** Parses the JSON. Refuses with `invalid_argument`. */
-  finish(): unknown;
-}
-
 /** Maximum nesting of a document, far more than any manifest has. */
 const DEPTH_MAX = 100;
 /** Maximum length in bytes of a member name that is compared; no attachment has a longer one. */
@@ -38,12 +28,11 @@ interface Level {
  * Creates a streaming scanner of a publish document, a JSON document whose member `_attachments.<name>.data` is the
  * tarball in base64, often hundreds of megabytes. It decodes the content of that member to `sink`, replaces it with an
  * empty string, and buffers the rest, up to `bytesMax`. It tracks only the nesting; `finish` parses the rest and
- * detects invalid JSON, because only quoted base64 was removed.
- *
- * No library: @streamparser/json yields a string when it is complete, so it holds a tarball of 100 MiB in memory as one
- * string of 104,857,600 characters.
+ * detects invalid JSON, because only quoted base64 was removed. No library: @streamparser/json yields a string when it
+ * is complete, so it holds a tarball of 100 MiB in memory as one string of 104,857,600 characters. Splits a publish
+ * document as it arrives.
  */
-export function createDocumentScanner(sink: AttachmentSink, bytesMax: number): DocumentScanner {
+export function createDocumentScanner(sink: AttachmentSink, bytesMax: number) {
   const buffered: Buffer[] = [];
   /** The part of the current chunk to buffer: one slice instead of one for each token. */
   let run: { readonly chunk: Buffer; readonly from: number; to: number } | undefined;
@@ -55,15 +44,18 @@ export function createDocumentScanner(sink: AttachmentSink, bytesMax: number): D
   let base64 = createBase64();
 
   return {
-    async push(chunk) {
+    /** Refuses with `invalid_argument` or `too_large`. */
+    async push(chunk: Buffer): Promise<void> {
       let at = 0;
       while (at < chunk.length) at = await step(chunk, at);
       closeRun();
     },
 
+    /** Returns the JSON without the content of attachments, after the last `push`. Refuses with `invalid_argument`. */
     text,
 
-    finish() {
+    /** Parses the JSON. Refuses with `invalid_argument`. */
+    finish(): unknown {
       try {
         return JSON.parse(text());
       } catch (error) {

@@ -23,23 +23,7 @@ import type { RepositoryPath } from "../repositories.service.ts";
 import { workInFolder } from "../work-in-folder.ts";
 import { findLanguage, LANGUAGE_ATTRIBUTES } from "./language-names.ts";
 
-/**
- * The languages of repositories. A job counts them after each change of the default branch and stores them with the
- * commit.
- */
-export interface Languages {
-  /**
-   * Returns the bytes by language, in descending order; empty until the job has run. Refuses with `not_found` a caller
-   * who may not read the code.
-   */
-  get(
-    path: RepositoryPath,
-    caller: ForgeCaller | undefined,
-  ): Promise<Readonly<Record<string, number>>>;
-  /** Enqueues the count. */
-  readonly subscribers: Subscribers;
-  readonly job: JobKind;
-}
+export type Languages = ReturnType<typeof createLanguages>;
 
 export interface LanguagesDeps {
   readonly db: Database;
@@ -61,18 +45,30 @@ const ATTRIBUTES_FILES_MAX = 1_000;
 const ATTRIBUTES_BYTES_MAX = 256 * 1024;
 const payloadSchema = z.object({ repositoryId: z.int().brand<"RepositoryId">() });
 
-export function createLanguages({ db, git, locate, moves, enqueue }: LanguagesDeps): Languages {
+/**
+ * The languages of repositories. A job counts them after each change of the default branch and stores them with the
+ * commit.
+ */
+export function createLanguages({ db, git, locate, moves, enqueue }: LanguagesDeps) {
   const { complete } = moves;
   const folders = { find: (id: RepositoryId) => findRepositoryById(db, id), complete, locate };
   const countSoon = (tx: Transaction, { id }: ForgeRepository) =>
     enqueue(tx, { kind: KIND, payload: { repositoryId: id }, key: String(id) });
   return {
-    async get(path, caller) {
+    /**
+     * Returns the bytes by language, in descending order; empty until the job has run. Refuses with `not_found` a caller
+     * who may not read the code.
+     */
+    async get(
+      path: RepositoryPath,
+      caller: ForgeCaller | undefined,
+    ): Promise<Readonly<Record<string, number>>> {
       const { repository } = await openRepository(db, path, caller, "/languages");
       const found = await findLanguages(db, repository.id);
       return Object.fromEntries(toOrder(found?.sizes ?? {}));
     },
 
+    /** Enqueues the count. */
     subscribers: {
       async "repository.created"(tx, { repository }) {
         if (!repository.isEmpty) await countSoon(tx, repository);
@@ -84,7 +80,7 @@ export function createLanguages({ db, git, locate, moves, enqueue }: LanguagesDe
         const head = `refs/heads/${repository.defaultBranch}`;
         if (changes.some(({ ref }) => ref === head)) await countSoon(tx, repository);
       },
-    },
+    } satisfies Subscribers,
 
     job: {
       kind: KIND,
@@ -103,7 +99,7 @@ export function createLanguages({ db, git, locate, moves, enqueue }: LanguagesDe
           });
         });
       },
-    },
+    } satisfies JobKind,
   };
 
   async function count(directory: string, commitId: string, signal: AbortSignal) {

@@ -16,7 +16,8 @@ import { AppError } from "../../../errors.ts";
 import type { ForgeCaller } from "../../caller.ts";
 import { notFound } from "../../refusals.ts";
 import { createTransferLimiter } from "../transfer-limiter.ts";
-import { openRepository, type OpenedRepository } from "../open-repository.ts";
+import { openRepository } from "../open-repository.ts";
+import { type OpenedRepository } from "../../opened.ts";
 import type { ForgeUrls } from "../../urls.ts";
 import { findAccess, reaches } from "../access.ts";
 import {

@@ -9,14 +9,7 @@ import type { TextSink } from "./text-sink.ts";
 import { listTiffPages, selectTiffPage } from "./tiff-pages.ts";
 
 /** Recognizes printed English text in pictures (optical character recognition). */
-export interface Recognizer {
-  /**
-   * Adds the text of a PNG, JPEG, GIF, BMP, TIFF, WebP or PNM file to the sink, a line a line. Throws `Unreadable` with
-   * `damaged` when the picture cannot be decoded. Check its pixels first: decoding takes up to eight bytes for each.
-   */
-  read(picture: Uint8Array, sink: TextSink, orientation?: number): void;
-  close(): void;
-}
+export type Recognizer = Awaited<ReturnType<typeof createRecognizer>>;
 
 /** Pixels of one picture: a page of A3 at 400 dots per inch. */
 export const PIXELS_MAX = 40_000_000;
@@ -105,7 +98,7 @@ export function processorMs(): number {
  * Creates a recognizer. Each file gets its own, with separate memory, so a hostile picture that corrupts the decoder's
  * memory cannot affect other files.
  */
-export async function createRecognizer(): Promise<Recognizer> {
+export async function createRecognizer() {
   // Loaded for the first picture, because most daemons never read one.
   const [{ default: createModule }, { default: english }] = await Promise.all([
     import("tesseract.js-core/tesseract-core-simd-lstm.js"),
@@ -120,13 +113,17 @@ export async function createRecognizer(): Promise<Recognizer> {
   if (api.Init("/", "eng", LSTM_ONLY) !== 0)
     throw new Error("the data for text recognition cannot be loaded");
   return {
-    read(picture, sink, orientation = 1) {
+    /**
+     * Adds the text of a PNG, JPEG, GIF, BMP, TIFF, WebP or PNM file to the sink, a line a line. Throws `Unreadable` with
+     * `damaged` when the picture cannot be decoded. Check its pixels first: decoding takes up to eight bytes for each.
+     */
+    read(picture: Uint8Array, sink: TextSink, orientation: number = 1): void {
       for (const line of readLines(module, api, picture, orientation)) {
         if (!sink.add(line)) return;
         sink.breakLine();
       }
     },
-    close: () => api.End(),
+    close: (): void => api.End(),
   };
 }
 

@@ -1,20 +1,6 @@
 import type { TextSink } from "./text-sink.ts";
 
-/** Decodes the bytes of a document in Rich Text Format, whose fonts name their encodings, and adds them to a sink. */
-export interface RtfText {
-  add(text: string): void;
-  /** Adds a byte in the encoding of the font; the bytes of one character may arrive in several calls. */
-  addByte(byte: number): void;
-  breakLine(): void;
-  /** Chooses the font of the next bytes; -1 for the document's default. */
-  useFont(font: number): void;
-  /** Sets the encoding of a font by a character set or a code page. */
-  defineFont(font: number, by: "fcharset" | "cpg", value: number): void;
-  /** Sets the encoding of the document, or the number of its default font. */
-  setDefault(by: "ansicpg" | "mac" | "deff", value: number): void;
-  /** Passes everything that was added to the sink. */
-  flush(): void;
-}
+export type RtfText = ReturnType<typeof createRtfText>;
 
 /** Code pages by character set of a font; others use the document's encoding. */
 const CODE_PAGES: Readonly<Record<number, number>> = {
@@ -41,7 +27,8 @@ const DEFAULT_ENCODING = "windows-1252";
 const FONTS_MAX = 10_000;
 const PIECE_CHARACTERS = 65_536;
 
-export function createRtfText(sink: TextSink): RtfText {
+/** Decodes the bytes of a document in Rich Text Format, whose fonts name their encodings, and adds them to a sink. */
+export function createRtfText(sink: TextSink) {
   const fonts = new Map<number, string>();
   const decoders = new Map<string, TextDecoder>();
   let documentEncoding = DEFAULT_ENCODING;
@@ -67,32 +54,37 @@ export function createRtfText(sink: TextSink): RtfText {
   };
 
   return {
+    /** Passes everything that was added to the sink. */
     flush,
-    add(text) {
+    add(text: string): void {
       decodeBytes();
       pending += text;
       if (pending.length >= PIECE_CHARACTERS && !/[\ud800-\udbff]$/.test(pending)) flush();
     },
-    addByte(byte) {
+    /** Adds a byte in the encoding of the font; the bytes of one character may arrive in several calls. */
+    addByte(byte: number): void {
       bytes.push(byte);
       // Only before an ASCII byte that cannot be the second half of a character.
       if (bytes.length >= PIECE_CHARACTERS && byte === 0x20) flush();
     },
-    breakLine() {
+    breakLine(): void {
       flush();
       sink.breakLine();
     },
-    useFont(next) {
+    /** Chooses the font of the next bytes; -1 for the document's default. */
+    useFont(next: number): void {
       // Most fonts share an encoding, and decoding costs more than the bytes between two fonts.
       if (encodingOf(next) !== encodingOf(font)) decodeBytes();
       font = next;
     },
-    defineFont(id, by, value) {
+    /** Sets the encoding of a font by a character set or a code page. */
+    defineFont(id: number, by: "fcharset" | "cpg", value: number): void {
       const codePage = by === "cpg" ? value : CODE_PAGES[value];
       const encoding = codePage === undefined ? undefined : ENCODINGS[codePage];
       if (encoding !== undefined && fonts.size < FONTS_MAX) fonts.set(id, encoding);
     },
-    setDefault(by, value) {
+    /** Sets the encoding of the document, or the number of its default font. */
+    setDefault(by: "ansicpg" | "mac" | "deff", value: number): void {
       decodeBytes();
       if (by === "deff") defaultFont = value;
       else documentEncoding = ENCODINGS[by === "mac" ? 10_000 : value] ?? DEFAULT_ENCODING;

@@ -13,21 +13,7 @@ import { MAX_ANALYZE_BYTES, toAnalyzeJob } from "./analyze-job.ts";
 import type { ItemPlace } from "../items/item-place.ts";
 import type { CloudItems } from "../items/items.service.ts";
 
-/** The user's settings of the byte cache and the analysis, and requests for an analysis. */
-export interface CloudAnalysis {
-  getSettings(caller: VaultCaller): Promise<AnalysisSettings>;
-  /** A lower cache limit takes effect at once. */
-  updateSettings(
-    caller: VaultCaller,
-    changes: {
-      readonly byte_cache_limit_bytes?: number | undefined;
-      readonly auto_analyze?: boolean | undefined;
-      readonly max_analyze_bytes?: number | undefined;
-    },
-  ): Promise<AnalysisSettings>;
-  /** Queues the extraction of an item's text and its classification. */
-  analyze(caller: VaultCaller, place: ItemPlace): Promise<string>;
-}
+export type CloudAnalysis = ReturnType<typeof createAnalysis>;
 
 export interface AnalysisDeps {
   readonly db: Database;
@@ -37,7 +23,8 @@ export interface AnalysisDeps {
   readonly defaultCacheBytes: number;
 }
 
-export function createAnalysis(deps: AnalysisDeps, items: Pick<CloudItems, "get">): CloudAnalysis {
+/** The user's settings of the byte cache and the analysis, and requests for an analysis. */
+export function createAnalysis(deps: AnalysisDeps, items: Pick<CloudItems, "get">) {
   const { db } = deps;
 
   async function readSettings(from: Queries, caller: VaultCaller): Promise<AnalysisSettings> {
@@ -52,9 +39,17 @@ export function createAnalysis(deps: AnalysisDeps, items: Pick<CloudItems, "get"
   }
 
   return {
-    getSettings: (caller) => readSettings(db, caller),
+    getSettings: (caller: VaultCaller): Promise<AnalysisSettings> => readSettings(db, caller),
 
-    async updateSettings(caller, changes) {
+    /** A lower cache limit takes effect at once. */
+    async updateSettings(
+      caller: VaultCaller,
+      changes: {
+        readonly byte_cache_limit_bytes?: number | undefined;
+        readonly auto_analyze?: boolean | undefined;
+        readonly max_analyze_bytes?: number | undefined;
+      },
+    ): Promise<AnalysisSettings> {
       const { before, after } = await db.transaction(async (tx) => {
         const before = await readSettings(tx, caller);
         const after: AnalysisSettings = {
@@ -70,7 +65,8 @@ export function createAnalysis(deps: AnalysisDeps, items: Pick<CloudItems, "get"
       return after;
     },
 
-    async analyze(caller, place) {
+    /** Queues the extraction of an item's text and its classification. */
+    async analyze(caller: VaultCaller, place: ItemPlace): Promise<string> {
       const { item } = await items.get(caller, place);
       if (item.kind === "folder")
         throw new AppError("unprocessable", "A folder has no text to be analysed.");

@@ -29,36 +29,7 @@ import type { CloudConnections, SignInTrial } from "../connections/connections.s
 import { assertAvailable } from "../connections/provider-settings.ts";
 import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
-/**
- * Sign-ins at vendors' own pages: OAuth 2, code flow with PKCE, bound to one browser. An account gets the address of
- * croft's start page; the browser that opens it gets a cookie and is redirected to the vendor; the same browser returns,
- * shows which vendor account is about to be connected to which croft account, and connects with a one-time token.
- */
-export interface CloudAuthorization {
-  /**
-   * Starts a sign-in and returns the address of its start page. Throws `invalid_argument`, storing nothing, when the server
-   * lacks a setting; `unprocessable` for a provider that is connected by settings; `conflict` for the name of another
-   * connection.
-   */
-  start(
-    caller: VaultCaller,
-    provider: string,
-    input: {
-      readonly display_name?: string | undefined;
-      readonly connection_id?: ConnectionId | undefined;
-    },
-  ): Promise<{ readonly url: string; readonly expiresAt: number }>;
-  /** Binds a sign-in to the browser that opened its start page. Undefined when the ticket is unknown, used or expired. */
-  bind(ticket: string): Promise<BoundSignIn | undefined>;
-  /**
-   * Handles the browser's return from the vendor: exchanges the code and tries the credentials, without storing them.
-   * A state is accepted once, within ten minutes, for its own provider and from the browser that it is bound to.
-   * `error` is the vendor's error code; it is never shown.
-   */
-  accept(provider: string, returned: ReturnedSignIn): Promise<OauthOutcome>;
-  /** Creates the connection that `accept` tried, once, for the browser that has the token. */
-  confirm(provider: string, confirmed: ConfirmedSignIn): Promise<OauthOutcome>;
-}
+export type CloudAuthorization = ReturnType<typeof createAuthorization>;
 
 /** The redirect of a browser from the start page, with the cookie that it must return. */
 export interface BoundSignIn {
@@ -108,11 +79,16 @@ const LIFE_MS = 10 * 60 * 1000;
 const VERIFIER_PURPOSE = "cloud-authorization";
 const GRANT_PURPOSE = "cloud-authorization-grant";
 
+/**
+ * Sign-ins at vendors' own pages: OAuth 2, code flow with PKCE, bound to one browser. An account gets the address of
+ * croft's start page; the browser that opens it gets a cookie and is redirected to the vendor; the same browser returns,
+ * shows which vendor account is about to be connected to which croft account, and connects with a one-time token.
+ */
 export function createAuthorization(
   deps: AuthorizationDeps,
   adapters: Pick<Adapters, "findType" | "own">,
   connections: Pick<CloudConnections, "trySignIn" | "storeSignIn">,
-): CloudAuthorization {
+) {
   const { db, clock, keys, providerDeps } = deps;
   const server = providerDeps.server;
 
@@ -157,7 +133,19 @@ export function createAuthorization(
   }
 
   return {
-    async start(caller, provider, input) {
+    /**
+     * Starts a sign-in and returns the address of its start page. Throws `invalid_argument`, storing nothing, when the server
+     * lacks a setting; `unprocessable` for a provider that is connected by settings; `conflict` for the name of another
+     * connection.
+     */
+    async start(
+      caller: VaultCaller,
+      provider: string,
+      input: {
+        readonly display_name?: string | undefined;
+        readonly connection_id?: ConnectionId | undefined;
+      },
+    ): Promise<{ readonly url: string; readonly expiresAt: number }> {
       const { type } = findOAuth(provider);
       assertAvailable(type, server);
       if (input.connection_id !== undefined) {
@@ -185,7 +173,8 @@ export function createAuthorization(
       return { url: `${deps.publicUrl()}/oauth/start/${ticket}`, expiresAt };
     },
 
-    async bind(ticket) {
+    /** Binds a sign-in to the browser that opened its start page. Undefined when the ticket is unknown, used or expired. */
+    async bind(ticket: string): Promise<BoundSignIn | undefined> {
       const state = toState(ticket);
       const stateHash = hash("sha256", state);
       const value = toText(deps.randomBytes(32));
@@ -209,7 +198,15 @@ export function createAuthorization(
       };
     },
 
-    async accept(provider, { state, code, error, cookie }) {
+    /**
+     * Handles the browser's return from the vendor: exchanges the code and tries the credentials, without storing them.
+     * A state is accepted once, within ten minutes, for its own provider and from the browser that it is bound to.
+     * `error` is the vendor's error code; it is never shown.
+     */
+    async accept(
+      provider: string,
+      { state, code, error, cookie }: ReturnedSignIn,
+    ): Promise<OauthOutcome> {
       const { title: providerName } = findOAuth(provider).type;
       const stateHash = hash("sha256", state);
       const token = toText(deps.randomBytes(32));
@@ -257,7 +254,11 @@ export function createAuthorization(
       }
     },
 
-    async confirm(provider, { state, token, grant, cookie, address }) {
+    /** Creates the connection that `accept` tried, once, for the browser that has the token. */
+    async confirm(
+      provider: string,
+      { state, token, grant, cookie, address }: ConfirmedSignIn,
+    ): Promise<OauthOutcome> {
       const { type } = findOAuth(provider);
       const providerName = type.title;
       const stateHash = hash("sha256", state);

@@ -26,14 +26,7 @@ export interface DownloadBatch {
 }
 
 /** Downloads of many files in one request. */
-export interface BatchDownloads {
-  /** Refuses a missing connection, one that cannot be opened, and more batches of an account than may run at one time. */
-  begin(
-    caller: VaultCaller,
-    connectionId: ConnectionId,
-    itemIds: readonly string[],
-  ): Promise<DownloadBatch>;
-}
+export type BatchDownloads = ReturnType<typeof createBatchDownloads>;
 
 export interface BatchDownloadsDeps {
   readonly db: Database;
@@ -71,11 +64,16 @@ export function createBatchDownloads(
   deps: BatchDownloadsDeps,
   adapters: Pick<Adapters, "own" | "open">,
   bytes: Pick<CloudBytes, "download">,
-): BatchDownloads {
+) {
   const { db, log } = deps;
 
   return {
-    async begin(caller, connectionId, itemIds) {
+    /** Refuses a missing connection, one that cannot be opened, and more batches of an account than may run at one time. */
+    async begin(
+      caller: VaultCaller,
+      connectionId: ConnectionId,
+      itemIds: readonly string[],
+    ): Promise<DownloadBatch> {
       await adapters.open(await adapters.own(caller.userId, connectionId));
       const uncount = deps.beginBatch(caller.userId);
       const abort = new AbortController();

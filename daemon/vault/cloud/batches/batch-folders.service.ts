@@ -37,14 +37,7 @@ export interface FolderBatch {
 }
 
 /** Creates many folders in one request. */
-export interface BatchFolders {
-  /** Refuses a missing connection, one that cannot be opened, and more batches of an account than may run at one time. */
-  begin(
-    caller: VaultCaller,
-    connectionId: ConnectionId,
-    folders: readonly NewFolder[],
-  ): Promise<FolderBatch>;
-}
+export type BatchFolders = ReturnType<typeof createBatchFolders>;
 
 /**
  * Creates the service. Each folder is a change of its own, with its own record and audit. It holds the connection's
@@ -54,9 +47,14 @@ export function createBatchFolders(
   { log, beginBatch }: { readonly log: Log; readonly beginBatch: BeginBatch },
   adapters: Pick<Adapters, "own" | "open">,
   changes: Pick<CloudChanges, "ensureFolder">,
-): BatchFolders {
+) {
   return {
-    async begin(caller, connectionId, folders) {
+    /** Refuses a missing connection, one that cannot be opened, and more batches of an account than may run at one time. */
+    async begin(
+      caller: VaultCaller,
+      connectionId: ConnectionId,
+      folders: readonly NewFolder[],
+    ): Promise<FolderBatch> {
       await adapters.open(await adapters.own(caller.userId, connectionId));
       const release = beginBatch(caller.userId);
       return { release, run };

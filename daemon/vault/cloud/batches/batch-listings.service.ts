@@ -22,23 +22,24 @@ export interface ListingBatch {
 }
 
 /** Listings of many folders in one request. */
-export interface BatchListings {
-  /** Refuses a missing connection, one that cannot be opened, and more batches of an account than may run at one time. */
-  begin(
-    caller: VaultCaller,
-    connectionId: ConnectionId,
-    request: { readonly parentRefs: readonly string[]; readonly refresh: boolean },
-  ): Promise<ListingBatch>;
-}
+export type BatchListings = ReturnType<typeof createBatchListings>;
 
 /** Creates the service. Each folder is browsed as by a single request. */
 export function createBatchListings(
   { log, beginBatch }: { readonly log: Log; readonly beginBatch: BeginBatch },
   adapters: Pick<Adapters, "own" | "open">,
   listings: Pick<CloudListings, "browse">,
-): BatchListings {
+) {
   return {
-    async begin(caller, connectionId, { parentRefs, refresh }) {
+    /** Refuses a missing connection, one that cannot be opened, and more batches of an account than may run at one time. */
+    async begin(
+      caller: VaultCaller,
+      connectionId: ConnectionId,
+      {
+        parentRefs,
+        refresh,
+      }: { readonly parentRefs: readonly string[]; readonly refresh: boolean },
+    ): Promise<ListingBatch> {
       await adapters.open(await adapters.own(caller.userId, connectionId));
       const release = beginBatch(caller.userId);
       const permit = createSemaphore({ permits: FILES_AT_ONCE });

@@ -47,20 +47,7 @@ export interface UploadBatch<Result> {
 }
 
 /** Uploads of many files in one request. */
-export interface BatchUploads {
-  /** Refuses a missing connection, one that cannot be opened, and more batches of an account than may run at one time. */
-  begin(
-    caller: VaultCaller,
-    connectionId: ConnectionId,
-    parts: AsyncIterable<BatchPart>,
-  ): Promise<UploadBatch<UploadResult>>;
-  /** The same for new bytes of files, each under the etag of the version that it replaces. */
-  beginReplacing(
-    caller: VaultCaller,
-    connectionId: ConnectionId,
-    parts: AsyncIterable<BatchPart>,
-  ): Promise<UploadBatch<ReplaceResult>>;
-}
+export type BatchUploads = ReturnType<typeof createBatchUploads>;
 
 /** Sends one file to the provider. */
 type Send<Result> = (part: BatchPart, content: Buffer | Readable) => Promise<Result | Refused>;
@@ -75,16 +62,26 @@ export function createBatchUploads(
   adapters: Pick<Adapters, "own" | "open">,
   uploads: Pick<CloudUploads, "upload">,
   replacements: Pick<CloudReplacements, "replace">,
-): BatchUploads {
+) {
   return {
-    begin(caller, connectionId, parts) {
+    /** Refuses a missing connection, one that cannot be opened, and more batches of an account than may run at one time. */
+    begin(
+      caller: VaultCaller,
+      connectionId: ConnectionId,
+      parts: AsyncIterable<BatchPart>,
+    ): Promise<UploadBatch<UploadResult>> {
       const names = createLocks();
       return begin(caller, connectionId, parts, (part, content) =>
         uploadOne(caller, connectionId, names, part, content),
       );
     },
 
-    beginReplacing: (caller, connectionId, parts) =>
+    /** The same for new bytes of files, each under the etag of the version that it replaces. */
+    beginReplacing: (
+      caller: VaultCaller,
+      connectionId: ConnectionId,
+      parts: AsyncIterable<BatchPart>,
+    ): Promise<UploadBatch<ReplaceResult>> =>
       begin(caller, connectionId, parts, (part, content) =>
         replaceOne(caller, connectionId, part, content),
       ),

@@ -48,16 +48,7 @@ export type DownloadFailure =
 
 export type DownloadResult = ItemBytes | DownloadFailure;
 
-/** Reads the bytes of items. */
-export interface CloudBytes {
-  /** The bytes, if their type may be shown inline; otherwise the reason. */
-  preview(caller: VaultCaller, place: ItemPlace): Promise<PreviewResult>;
-  /**
-   * Returns the bytes, or the provider's failure. Also looks up items that were never listed. The record of a file that
-   * the provider no longer has is deleted.
-   */
-  download(owner: Pick<VaultCaller, "userId">, place: ItemPlace): Promise<DownloadResult>;
-}
+export type CloudBytes = ReturnType<typeof createBytes>;
 
 /** Metadata of the bytes that were fetched. */
 interface FetchedItem {
@@ -73,11 +64,8 @@ export interface BytesDeps {
   readonly newId: () => string;
 }
 
-export function createBytes(
-  deps: BytesDeps,
-  adapters: Adapters,
-  items: Pick<CloudItems, "get">,
-): CloudBytes {
+/** Reads the bytes of items. */
+export function createBytes(deps: BytesDeps, adapters: Adapters, items: Pick<CloudItems, "get">) {
   const { db, cache } = deps;
   const toNames = createVersionNames();
 
@@ -210,7 +198,8 @@ export function createBytes(
   }
 
   return {
-    async preview(caller, place) {
+    /** The bytes, if their type may be shown inline; otherwise the reason. */
+    async preview(caller: VaultCaller, place: ItemPlace): Promise<PreviewResult> {
       const hasPreview = ({ contentType }: CloudItem) => isPreviewable(contentType);
       const atHand = await readFromMemory(caller, place, hasPreview);
       if (atHand !== undefined) return atHand;
@@ -226,7 +215,11 @@ export function createBytes(
       return { kind: "unsupported_preview", reason: "unsupported_format" };
     },
 
-    async download(caller, place) {
+    /**
+     * Returns the bytes, or the provider's failure. Also looks up items that were never listed. The record of a file that
+     * the provider no longer has is deleted.
+     */
+    async download(caller: Pick<VaultCaller, "userId">, place: ItemPlace): Promise<DownloadResult> {
       const atHand = await readFromMemory(caller, place, () => true);
       if (atHand !== undefined) return atHand;
       const connection = await adapters.own(caller.userId, place.connection_id);

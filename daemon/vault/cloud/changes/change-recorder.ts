@@ -46,23 +46,7 @@ export type RecordedChange<Done, Value> =
   | Failure
   | RecordingFailed;
 
-/** Changes storages and keeps the records consistent with the changes that the provider made or may have made. */
-export interface ChangeRecorder {
-  /**
-   * Makes a change, then writes its rows, marks its folders stale and adds its audit record in one transaction. If that
-   * fails, enqueues a re-listing of the folders; if that fails too, marks them stale in memory. After a failure of the
-   * provider only the folder is marked stale, and only if the storage may have changed.
-   */
-  make<Done extends { readonly kind: "ok" }, Value>(
-    change: Change<Done, Value>,
-  ): Promise<RecordedChange<Done, Value>>;
-  /** Marks a folder stale after a failure by which the storage has, or may have, changed. */
-  noteFailure(
-    connection: Connection,
-    failure: Failure,
-    parentRef: string | undefined,
-  ): Promise<void>;
-}
+export type ChangeRecorder = ReturnType<typeof createChangeRecorder>;
 
 export interface ChangeRecorderDeps {
   readonly db: Database;
@@ -72,11 +56,12 @@ export interface ChangeRecorderDeps {
   readonly log: Log;
 }
 
+/** Changes storages and keeps the records consistent with the changes that the provider made or may have made. */
 export function createChangeRecorder(
   { db, newId, jobs, log }: ChangeRecorderDeps,
   listings: Pick<CloudListings, "markStale">,
   adapters: Pick<Adapters, "call">,
-): ChangeRecorder {
+) {
   /**
    * Returns the unrecorded ones among the folders and the folders above them, as the provider has them now, because
    * another program may have moved them. If they stayed unrecorded, the deletion of a folder above would not reach a
@@ -128,9 +113,17 @@ export function createChangeRecorder(
   }
 
   return {
+    /** Marks a folder stale after a failure by which the storage has, or may have, changed. */
     noteFailure,
 
-    async make(change) {
+    /**
+     * Makes a change, then writes its rows, marks its folders stale and adds its audit record in one transaction. If that
+     * fails, enqueues a re-listing of the folders; if that fails too, marks them stale in memory. After a failure of the
+     * provider only the folder is marked stale, and only if the storage may have changed.
+     */
+    async make<Done extends { readonly kind: "ok" }, Value>(
+      change: Change<Done, Value>,
+    ): Promise<RecordedChange<Done, Value>> {
       const { caller, connection, eventType, staleReason } = change;
       const outcome = await change.call();
       if (outcome.kind !== "ok") {

@@ -51,46 +51,7 @@ export type DeleteResult =
   | Failure
   | RecordingFailed;
 
-/**
- * Changes items. The provider acts first; its change and the audit record are recorded in one transaction before the
- * response. After a failure, only the folder is marked stale, if the storage may have changed.
- */
-export interface CloudChanges {
-  /** Adds a counter to a taken name, and tries up to five counters. */
-  createFolder(
-    caller: VaultCaller,
-    connectionId: ConnectionId,
-    input: { readonly parent_ref?: string | null | undefined; readonly name: string },
-  ): Promise<CreateFolderResult>;
-  /**
-   * Creates a folder under exactly this name, or returns the folder that has it, as the provider lists it. A file of
-   * the
-   * name is a conflict. Calls for different names run at the same time.
-   */
-  ensureFolder(
-    caller: VaultCaller,
-    connectionId: ConnectionId,
-    input: { readonly parent_ref?: string | null | undefined; readonly name: string },
-  ): Promise<EnsureFolderResult>;
-  /** Without an etag the last recorded one is the precondition. */
-  rename(
-    caller: VaultCaller,
-    place: ItemPlace,
-    input: { readonly new_name: string; readonly etag?: string | null | undefined },
-  ): Promise<RenameResult>;
-  /** Refuses another connection, the item itself and a folder below it before the connection is looked up. */
-  move(
-    caller: VaultCaller,
-    place: ItemPlace,
-    input: {
-      readonly destination_parent_ref: string;
-      readonly destination_connection_id?: string | null | undefined;
-      readonly etag?: string | null | undefined;
-    },
-  ): Promise<MoveResult>;
-  /** `ifMatch` is the header: without it, or with `*`, the last recorded etag is the precondition. */
-  delete(caller: VaultCaller, place: ItemPlace, ifMatch?: string): Promise<DeleteResult>;
-}
+export type CloudChanges = ReturnType<typeof createChanges>;
 
 /** Maximum number of counters that are tried when a folder's name is taken. */
 const NAME_RETRIES = 5;
@@ -101,12 +62,16 @@ export interface ChangesDeps {
   readonly newId: () => string;
 }
 
+/**
+ * Changes items. The provider acts first; its change and the audit record are recorded in one transaction before the
+ * response. After a failure, only the folder is marked stale, if the storage may have changed.
+ */
 export function createChanges(
   { db, newId }: ChangesDeps,
   adapters: Adapters,
   recorder: Pick<ChangeRecorder, "make">,
   listings: Pick<CloudListings, "relist">,
-): CloudChanges {
+) {
   /** Locks of new folders, by connection, parent and name: not every provider refuses a second folder of the same name. */
   const names = createLocks();
 
@@ -197,14 +162,34 @@ export function createChanges(
   }
 
   return {
-    createFolder: (caller, connectionId, { parent_ref: parentRef, name }) =>
+    /** Adds a counter to a taken name, and tries up to five counters. */
+    createFolder: (
+      caller: VaultCaller,
+      connectionId: ConnectionId,
+      {
+        parent_ref: parentRef,
+        name,
+      }: { readonly parent_ref?: string | null | undefined; readonly name: string },
+    ): Promise<CreateFolderResult> =>
       withConnection(caller, connectionId, async (connection, _can, signal) => {
         const counters = Array.from({ length: NAME_RETRIES + 1 }, (_, counter) => counter);
         const names = counters.map((counter) => withCounter(name, counter));
         return makeFolder(caller, connection, { parentRef: parentRef ?? null, names }, signal);
       }),
 
-    ensureFolder(caller, connectionId, { parent_ref: parentRef, name }) {
+    /**
+     * Creates a folder under exactly this name, or returns the folder that has it, as the provider lists it. A file of
+     * the
+     * name is a conflict. Calls for different names run at the same time.
+     */
+    ensureFolder(
+      caller: VaultCaller,
+      connectionId: ConnectionId,
+      {
+        parent_ref: parentRef,
+        name,
+      }: { readonly parent_ref?: string | null | undefined; readonly name: string },
+    ): Promise<EnsureFolderResult> {
       const parent = parentRef ?? "";
       const ensure = () =>
         withConnection(
@@ -230,7 +215,15 @@ export function createChanges(
       return names.withLocks([JSON.stringify([connectionId, parent, name.toUpperCase()])], ensure);
     },
 
-    rename: (caller, place, { new_name: name, etag }) =>
+    /** Without an etag the last recorded one is the precondition. */
+    rename: (
+      caller: VaultCaller,
+      place: ItemPlace,
+      {
+        new_name: name,
+        etag,
+      }: { readonly new_name: string; readonly etag?: string | null | undefined },
+    ): Promise<RenameResult> =>
       withConnection(caller, place.connection_id, async (connection, capabilities, signal) => {
         const id = place.item_id;
         const recorded = await findLiveItem(db, connection.id, id);
@@ -254,7 +247,16 @@ export function createChanges(
         return renamed.kind === "recorded" ? { kind: "renamed", item: renamed.done.item } : renamed;
       }),
 
-    async move(caller, place, input) {
+    /** Refuses another connection, the item itself and a folder below it before the connection is looked up. */
+    async move(
+      caller: VaultCaller,
+      place: ItemPlace,
+      input: {
+        readonly destination_parent_ref: string;
+        readonly destination_connection_id?: string | null | undefined;
+        readonly etag?: string | null | undefined;
+      },
+    ): Promise<MoveResult> {
       const { destination_parent_ref: destination, destination_connection_id: other } = input;
       const fault = await findDestinationFault(db, caller, place, destination, other);
       if (fault !== undefined) return { kind: "invalid_destination", reason: fault };
@@ -297,7 +299,8 @@ export function createChanges(
       );
     },
 
-    delete: (caller, place, ifMatch) =>
+    /** `ifMatch` is the header: without it, or with `*`, the last recorded etag is the precondition. */
+    delete: (caller: VaultCaller, place: ItemPlace, ifMatch?: string): Promise<DeleteResult> =>
       withConnection(caller, place.connection_id, async (connection, capabilities, signal) => {
         const id = place.item_id;
         const recorded = await findLiveItem(db, connection.id, id);

@@ -35,14 +35,7 @@ export interface ReplaceInput {
   readonly contentType: string | undefined;
 }
 
-/** Replaces the bytes of files in connected storage. */
-export interface CloudReplacements {
-  /**
-   * Streams new bytes to a file that still has the etag of `ifMatch`; otherwise `stale`, and the file is as it was. The item
-   * keeps its record, its analysis becomes stale with the new version.
-   */
-  replace(caller: VaultCaller, place: ItemPlace, input: ReplaceInput): Promise<ReplaceResult>;
-}
+export type CloudReplacements = ReturnType<typeof createReplacements>;
 
 export interface ReplacementsDeps {
   readonly db: Database;
@@ -54,16 +47,25 @@ export interface ReplacementsDeps {
   readonly uploadBytesMax: number;
 }
 
+/** Replaces the bytes of files in connected storage. */
 export function createReplacements(
   deps: ReplacementsDeps,
   adapters: Adapters,
   recorder: Pick<ChangeRecorder, "make">,
-): CloudReplacements {
+) {
   const { db, uploadBytesMax } = deps;
   const locks = createLocks();
 
   return {
-    async replace(caller, place, input) {
+    /**
+     * Streams new bytes to a file that still has the etag of `ifMatch`; otherwise `stale`, and the file is as it was. The item
+     * keeps its record, its analysis becomes stale with the new version.
+     */
+    async replace(
+      caller: VaultCaller,
+      place: ItemPlace,
+      input: ReplaceInput,
+    ): Promise<ReplaceResult> {
       try {
         const connection = await adapters.own(caller.userId, place.connection_id);
         if (input.ifMatch === undefined) return { kind: "precondition_required" };

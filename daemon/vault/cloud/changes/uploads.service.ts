@@ -55,27 +55,7 @@ export interface UploadedFile {
   readonly size: number;
 }
 
-/** Uploads to connected storage. */
-export interface CloudUploads {
-  /**
-   * Streams a file through to the provider; nothing is ever overwritten. An earlier file of that name is a `conflict`
-   * before the provider is called. If the provider has stored the file but recording it fails, a job lists the folder
-   * again.
-   */
-  upload(caller: VaultCaller, connectionId: ConnectionId, upload: Upload): Promise<UploadResult>;
-  /** Refuses, before any byte is read, an upload to a connection that is not the caller's or cannot be used. */
-  admit(caller: VaultCaller, connectionId: ConnectionId): Promise<void>;
-  /**
-   * As `upload`, for a file that belongs to other rows: `record` writes them in the transaction that records the file.
-   * When it returns false the file is not reported as uploaded: the result is `stale`, and the file may be deleted.
-   */
-  store(
-    caller: VaultCaller,
-    connection: Connection,
-    upload: Upload,
-    record: RecordStored,
-  ): Promise<UploadResult>;
-}
+export type CloudUploads = ReturnType<typeof createUploads>;
 
 /** Writes the rows that belong to an uploaded file; gets its length in bytes. */
 export type RecordStored = (tx: Transaction, item: CloudItem, size: number) => Promise<boolean>;
@@ -98,15 +78,21 @@ export interface UploadsDeps {
   readonly temporaryDirectory: string;
 }
 
-export function createUploads(
-  deps: UploadsDeps,
-  adapters: Adapters,
-  recorder: ChangeRecorder,
-): CloudUploads {
+/** Uploads to connected storage. */
+export function createUploads(deps: UploadsDeps, adapters: Adapters, recorder: ChangeRecorder) {
   const { db } = deps;
 
   return {
-    async store(caller, connection, upload, record) {
+    /**
+     * As `upload`, for a file that belongs to other rows: `record` writes them in the transaction that records the file.
+     * When it returns false the file is not reported as uploaded: the result is `stale`, and the file may be deleted.
+     */
+    async store(
+      caller: VaultCaller,
+      connection: Connection,
+      upload: Upload,
+      record: RecordStored,
+    ): Promise<UploadResult> {
       try {
         return await unlessDeleted(db, connection, () =>
           send(caller, connection, upload.parentRef ?? "", upload, record),
@@ -116,11 +102,21 @@ export function createUploads(
       }
     },
 
-    async admit(caller, connectionId) {
+    /** Refuses, before any byte is read, an upload to a connection that is not the caller's or cannot be used. */
+    async admit(caller: VaultCaller, connectionId: ConnectionId): Promise<void> {
       await adapters.open(await adapters.own(caller.userId, connectionId));
     },
 
-    async upload(caller, connectionId, upload) {
+    /**
+     * Streams a file through to the provider; nothing is ever overwritten. An earlier file of that name is a `conflict`
+     * before the provider is called. If the provider has stored the file but recording it fails, a job lists the folder
+     * again.
+     */
+    async upload(
+      caller: VaultCaller,
+      connectionId: ConnectionId,
+      upload: Upload,
+    ): Promise<UploadResult> {
       try {
         const connection = await adapters.own(caller.userId, connectionId);
         const parent = upload.parentRef ?? "";

@@ -59,68 +59,7 @@ export interface SignInTrial extends Trial {
   readonly isNew: boolean;
 }
 
-/** Connections of accounts to storage. */
-export interface CloudConnections {
-  listProviders(): readonly AvailableProvider[];
-  /**
-   * Connects a storage after probing it. Refuses with `unprocessable` settings that the provider does not accept, with
-   * `invalid_argument` a kind of storage that is not configured on this server. `name_taken` when another connection of
-   * the account has the name.
-   */
-  create(
-    caller: VaultCaller,
-    input: {
-      readonly provider: string;
-      readonly display_name: string;
-      readonly settings: Readonly<Record<string, string>>;
-      readonly credentials: Credentials;
-    },
-  ): Promise<ConnectResult>;
-  /**
-   * Tries the credentials that a sign-in at a vendor's page gave, and stores nothing. `other_account` when the sign-in was
-   * with another vendor account than the one of the given connection.
-   */
-  trySignIn(
-    userId: AccountId,
-    type: CloudProviderType,
-    connectionId: ConnectionId | undefined,
-    credentials: Credentials,
-  ): Promise<SignInTrial | ConnectFailure | { readonly kind: "other_account" }>;
-  /**
-   * Stores a tried sign-in: as a new connection, or as new credentials of an existing one, which keeps its id and
-   * items. A taken name gets a number, because the person has signed in already. Throws `not_found` when the existing
-   * connection was deleted meanwhile.
-   */
-  storeSignIn(
-    owner: ConnectionOwner,
-    type: CloudProviderType,
-    displayName: string,
-    tried: SignInTrial,
-  ): Promise<Connection>;
-  list(
-    caller: VaultCaller,
-    paging: { readonly page: number; readonly per_page: number },
-  ): Promise<{ readonly connections: readonly Connection[]; readonly total: number }>;
-  get(caller: VaultCaller, id: ConnectionId): Promise<Connection>;
-  /** Tries new credentials before they replace the old ones. `name_taken` as in `create`. */
-  update(
-    caller: VaultCaller,
-    id: ConnectionId,
-    input: {
-      readonly display_name?: string | undefined;
-      readonly credentials?: Credentials | undefined;
-    },
-  ): Promise<ConnectResult>;
-  /** Deletes credentials, items and cached bytes; the files in the storage stay. */
-  remove(caller: VaultCaller, id: ConnectionId): Promise<string>;
-  /**
-   * Returns a function that releases all resources of a user's connections outside of the database. Call it once the
-   * user's rows are deleted.
-   */
-  releaseAll(userId: AccountId): Promise<() => Promise<void>>;
-  /** Probes the storage and stores the outcome as the connection's status. */
-  test(caller: VaultCaller, id: ConnectionId): Promise<Connection>;
-}
+export type CloudConnections = ReturnType<typeof createConnections>;
 
 export interface ConnectionsDeps {
   readonly db: Database;
@@ -134,11 +73,12 @@ export interface ConnectionsDeps {
   readonly cache: Pick<ByteCache, "keysOf" | "forget">;
 }
 
+/** Connections of accounts to storage. */
 export function createConnections(
   deps: ConnectionsDeps,
   adapters: Adapters,
   localFolders: Pick<LocalFolders, "getAccess">,
-): CloudConnections {
+) {
   const { db, clock } = deps;
   const server = deps.providerDeps.server;
 
@@ -237,13 +177,26 @@ export function createConnections(
   }
 
   return {
-    listProviders: () =>
+    listProviders: (): readonly AvailableProvider[] =>
       deps.providerTypes.map((type) => ({
         type,
         missingSettings: listMissingSettings(type, server),
       })),
 
-    async create(caller, input) {
+    /**
+     * Connects a storage after probing it. Refuses with `unprocessable` settings that the provider does not accept, with
+     * `invalid_argument` a kind of storage that is not configured on this server. `name_taken` when another connection of
+     * the account has the name.
+     */
+    async create(
+      caller: VaultCaller,
+      input: {
+        readonly provider: string;
+        readonly display_name: string;
+        readonly settings: Readonly<Record<string, string>>;
+        readonly credentials: Credentials;
+      },
+    ): Promise<ConnectResult> {
       const type = adapters.findType(input.provider);
       if (type === undefined)
         throw toFieldError(
@@ -273,7 +226,16 @@ export function createConnections(
       return connection === undefined ? { kind: "name_taken" } : { kind: "connected", connection };
     },
 
-    async trySignIn(userId, type, connectionId, credentials) {
+    /**
+     * Tries the credentials that a sign-in at a vendor's page gave, and stores nothing. `other_account` when the sign-in was
+     * with another vendor account than the one of the given connection.
+     */
+    async trySignIn(
+      userId: AccountId,
+      type: CloudProviderType,
+      connectionId: ConnectionId | undefined,
+      credentials: Credentials,
+    ): Promise<SignInTrial | ConnectFailure | { readonly kind: "other_account" }> {
       if (connectionId !== undefined) {
         const connection = await adapters.own(userId, connectionId);
         const tried = await tryCredentials(connection, type, credentials);
@@ -286,7 +248,17 @@ export function createConnections(
       return tried.kind === "ok" ? { ...tried, connectionId: id, isNew: true } : tried;
     },
 
-    async storeSignIn(owner, type, displayName, tried) {
+    /**
+     * Stores a tried sign-in: as a new connection, or as new credentials of an existing one, which keeps its id and
+     * items. A taken name gets a number, because the person has signed in already. Throws `not_found` when the existing
+     * connection was deleted meanwhile.
+     */
+    async storeSignIn(
+      owner: ConnectionOwner,
+      type: CloudProviderType,
+      displayName: string,
+      tried: SignInTrial,
+    ): Promise<Connection> {
       const { connectionId: id, isNew } = tried;
       if (!isNew) {
         const connection = await adapters.own(owner.userId, id);
@@ -301,15 +273,27 @@ export function createConnections(
       return created;
     },
 
-    async list(caller, { page, per_page }) {
+    async list(
+      caller: VaultCaller,
+      { page, per_page }: { readonly page: number; readonly per_page: number },
+    ): Promise<{ readonly connections: readonly Connection[]; readonly total: number }> {
       const paging = { limit: per_page, offset: (page - 1) * per_page };
       const { connections, total } = await listConnections(db, caller.userId, paging);
       return { connections: await Promise.all(connections.map(withCapabilities)), total };
     },
 
-    get: async (caller, id) => withCapabilities(await adapters.own(caller.userId, id)),
+    get: async (caller: VaultCaller, id: ConnectionId): Promise<Connection> =>
+      withCapabilities(await adapters.own(caller.userId, id)),
 
-    async update(caller, id, input) {
+    /** Tries new credentials before they replace the old ones. `name_taken` as in `create`. */
+    async update(
+      caller: VaultCaller,
+      id: ConnectionId,
+      input: {
+        readonly display_name?: string | undefined;
+        readonly credentials?: Credentials | undefined;
+      },
+    ): Promise<ConnectResult> {
       const connection = await adapters.own(caller.userId, id);
       const name = input.display_name === undefined ? {} : { displayName: input.display_name };
       if (input.credentials === undefined) {
@@ -342,7 +326,8 @@ export function createConnections(
         : { kind: "connected", connection: replaced };
     },
 
-    async remove(caller, id) {
+    /** Deletes credentials, items and cached bytes; the files in the storage stay. */
+    async remove(caller: VaultCaller, id: ConnectionId): Promise<string> {
       const connection = await adapters.own(caller.userId, id);
       const cached = await deps.cache.keysOf(connection.id);
       await recordRemovedConnection(db, caller, connection);
@@ -351,7 +336,11 @@ export function createConnections(
       return connection.id;
     },
 
-    async releaseAll(userId) {
+    /**
+     * Returns a function that releases all resources of a user's connections outside of the database. Call it once the
+     * user's rows are deleted.
+     */
+    async releaseAll(userId: AccountId): Promise<() => Promise<void>> {
       const ids = await listConnectionIds(db, userId);
       const cached = await Promise.all(ids.map((id) => deps.cache.keysOf(id)));
       return async () => {
@@ -360,7 +349,8 @@ export function createConnections(
       };
     },
 
-    async test(caller, id) {
+    /** Probes the storage and stores the outcome as the connection's status. */
+    async test(caller: VaultCaller, id: ConnectionId): Promise<Connection> {
       const connection = await adapters.own(caller.userId, id);
       const provider = await adapters.open(connection);
       const outcome = await provider.check({ signal: new AbortController().signal });

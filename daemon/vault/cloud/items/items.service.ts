@@ -21,21 +21,10 @@ export interface ItemDetail {
   readonly folders: readonly string[];
 }
 
-/** The recorded items, without requests to the provider. Refuses an item that is not recorded with `not_found`. */
-export interface CloudItems {
-  get(
-    caller: VaultCaller,
-    place: ItemPlace,
-  ): Promise<{ readonly connection: Connection; readonly item: CloudItem }>;
-  /** Notes that an item was opened. */
-  open(caller: VaultCaller, place: ItemPlace): Promise<CloudItem>;
-  detail(caller: VaultCaller, place: ItemPlace): Promise<ItemDetail>;
-}
+export type CloudItems = ReturnType<typeof createItems>;
 
-export function createItems(
-  { db }: { readonly db: Database },
-  adapters: Pick<Adapters, "own">,
-): CloudItems {
+/** The recorded items, without requests to the provider. Refuses an item that is not recorded with `not_found`. */
+export function createItems({ db }: { readonly db: Database }, adapters: Pick<Adapters, "own">) {
   async function get(caller: VaultCaller, place: ItemPlace) {
     const connection = await adapters.own(caller.userId, place.connection_id);
     const item = await findLiveItem(db, connection.id, place.item_id);
@@ -46,7 +35,8 @@ export function createItems(
   return {
     get,
 
-    async open(caller, place) {
+    /** Notes that an item was opened. */
+    async open(caller: VaultCaller, place: ItemPlace): Promise<CloudItem> {
       const { connection, item } = await get(caller, place);
       await db.transaction((tx) =>
         insertAudit(tx, {
@@ -61,7 +51,7 @@ export function createItems(
       return item;
     },
 
-    async detail(caller, place) {
+    async detail(caller: VaultCaller, place: ItemPlace): Promise<ItemDetail> {
       const { connection, item } = await get(caller, place);
       const scope = { connectionId: connection.id, userId: caller.userId };
       const [analysis, ancestors] = await Promise.all([

@@ -40,25 +40,7 @@ export interface BrowseRequest {
   readonly name: string | undefined;
 }
 
-/** Listings of folders: kept in the database, fetched again when they are due. */
-export interface CloudListings {
-  /**
-   * Returns a page of a folder. The first page lists the folder at the provider if it was never listed, is stale or
-   * older
-   * than the configured age, or if `refresh` is set. A failed listing keeps the recorded items and sets the state.
-   * Refuses
-   * an unknown folder with `not_found`.
-   */
-  browse(
-    caller: VaultCaller,
-    connectionId: ConnectionId,
-    request: BrowseRequest,
-  ): Promise<FolderPage>;
-  /** Lists a folder at the provider now, for the owner of the connection. False when that failed. */
-  relist(connection: Connection, parentRef: string): Promise<boolean>;
-  /** Invalidates the listing of a folder in memory: for changes that the database failed to record. */
-  markStale(connection: Connection, parentRef: string): void;
-}
+export type CloudListings = ReturnType<typeof createListings>;
 
 /** Maximum number of repeats of a listing during which croft changed the folder. */
 const ATTEMPTS_MAX = 3;
@@ -81,7 +63,8 @@ export interface ListingsDeps {
   readonly listingMaxAgeMs: number;
 }
 
-export function createListings(deps: ListingsDeps, adapters: Adapters): CloudListings {
+/** Listings of folders: kept in the database, fetched again when they are due. */
+export function createListings(deps: ListingsDeps, adapters: Adapters) {
   const { db, clock } = deps;
   const underWay = new Map<string, Promise<ListingResult>>();
   const stale = new Set<string>();
@@ -153,7 +136,18 @@ export function createListings(deps: ListingsDeps, adapters: Adapters): CloudLis
   }
 
   return {
-    async browse(caller, connectionId, request) {
+    /**
+     * Returns a page of a folder. The first page lists the folder at the provider if it was never listed, is stale or
+     * older
+     * than the configured age, or if `refresh` is set. A failed listing keeps the recorded items and sets the state.
+     * Refuses
+     * an unknown folder with `not_found`.
+     */
+    async browse(
+      caller: VaultCaller,
+      connectionId: ConnectionId,
+      request: BrowseRequest,
+    ): Promise<FolderPage> {
       const { parentRef, after, limit, refresh, name } = request;
       const connection = await adapters.own(caller.userId, connectionId);
       let state = await getFolderState(db, connection.id, parentRef);
@@ -179,11 +173,15 @@ export function createListings(deps: ListingsDeps, adapters: Adapters): CloudLis
       };
     },
 
-    async relist(connection, parentRef) {
+    /** Lists a folder at the provider now, for the owner of the connection. False when that failed. */
+    async relist(connection: Connection, parentRef: string): Promise<boolean> {
       return (await listOnce(connection, parentRef)).kind !== "failed";
     },
 
-    markStale: ({ id }, parentRef) => stale.add(keyOf(id, parentRef)),
+    /** Invalidates the listing of a folder in memory: for changes that the database failed to record. */
+    markStale: ({ id }: Connection, parentRef: string): void => {
+      stale.add(keyOf(id, parentRef));
+    },
   };
 }
 

@@ -26,30 +26,7 @@ import type { VaultCaller } from "../../caller.ts";
 import { toFieldError } from "../field-error.ts";
 import type { AccountId } from "../../../../storage/tables/vault/ids.ts";
 
-/**
- * The folders of this machine that an account may connect: its own, `<local root>/<handle>`, and those that an
- * administrator granted to it (vault decisions, Beyond the document).
- */
-export interface LocalFolders {
-  /**
-   * The folders that an account may connect. With `create`, creates the own folder (mode 0700) in every local root
-   * where it is missing. An account has no own folder while the folder of its handle may hold the files of another
-   * account: then `ownRefusal` says why.
-   */
-  getAccess(userId: AccountId, options: { readonly create: boolean }): Promise<LocalFolderAccess>;
-  /** The absolute paths of the folders that were granted to an account. Throws `not_found` for an unknown account. */
-  listGrants(userId: AccountId): Promise<readonly string[]>;
-  /**
-   * Replaces the folders that are granted to an account and returns their absolute paths. Its connections to folders that
-   * are no longer granted stop working. Throws `not_found` for an unknown account, `unprocessable` for a folder that is not
-   * below a local root or may hold the files of another account.
-   */
-  setGrants(
-    caller: VaultCaller,
-    userId: AccountId,
-    folders: readonly string[],
-  ): Promise<readonly string[]>;
-}
+export type LocalFolders = ReturnType<typeof createLocalFolders>;
 
 export interface LocalFoldersDeps {
   readonly db: Database;
@@ -64,7 +41,11 @@ const PROVIDER = "local_folder";
 /** Maximum lag, in milliseconds, of a file system's clock behind the database's. */
 const CLOCK_TOLERANCE_MS = 100;
 
-export function createLocalFolders({ db, localRoots, ownFolders }: LocalFoldersDeps): LocalFolders {
+/**
+ * The folders of this machine that an account may connect: its own, `<local root>/<handle>`, and those that an
+ * administrator granted to it (vault decisions, Beyond the document).
+ */
+export function createLocalFolders({ db, localRoots, ownFolders }: LocalFoldersDeps) {
   const toPath = (folder: string) => resolve(localRoots[0] ?? "/", folder);
 
   async function getUser(queries: Queries, userId: AccountId): Promise<VaultUser> {
@@ -142,7 +123,15 @@ export function createLocalFolders({ db, localRoots, ownFolders }: LocalFoldersD
   }
 
   return {
-    async getAccess(userId, { create }) {
+    /**
+     * The folders that an account may connect. With `create`, creates the own folder (mode 0700) in every local root
+     * where it is missing. An account has no own folder while the folder of its handle may hold the files of another
+     * account: then `ownRefusal` says why.
+     */
+    async getAccess(
+      userId: AccountId,
+      { create }: { readonly create: boolean },
+    ): Promise<LocalFolderAccess> {
       const user = await getUser(db, userId);
       const grants = await listFolderGrants(db, userId);
       const granted = grants.flatMap((path): LocalFolder[] => {
@@ -159,12 +148,22 @@ export function createLocalFolders({ db, localRoots, ownFolders }: LocalFoldersD
       return { own: localRoots.map((root) => ({ root, segments: [handle] })), granted };
     },
 
-    async listGrants(userId) {
+    /** The absolute paths of the folders that were granted to an account. Throws `not_found` for an unknown account. */
+    async listGrants(userId: AccountId): Promise<readonly string[]> {
       await getUser(db, userId);
       return listFolderGrants(db, userId);
     },
 
-    async setGrants(caller, userId, folders) {
+    /**
+     * Replaces the folders that are granted to an account and returns their absolute paths. Its connections to folders that
+     * are no longer granted stop working. Throws `not_found` for an unknown account, `unprocessable` for a folder that is not
+     * below a local root or may hold the files of another account.
+     */
+    async setGrants(
+      caller: VaultCaller,
+      userId: AccountId,
+      folders: readonly string[],
+    ): Promise<readonly string[]> {
       const user = await getUser(db, userId);
       for (const [index, folder] of folders.entries()) {
         const fault = await findGrantFault(user, folder);

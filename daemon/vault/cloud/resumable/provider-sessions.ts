@@ -7,14 +7,6 @@ import { AppError } from "../../../errors.ts";
 import type { Log } from "../../../utilities/logging.ts";
 import type { Adapters } from "../connections/adapters.ts";
 
-/** The sessions at providers, each sealed in the row of its upload: some addresses of sessions need no other credential. */
-export interface ProviderSessions {
-  /** Returns the session of an upload for the adapter that continues it. */
-  keep(upload: OpenUpload): SessionStore;
-  /** Discards the session of an upload at the provider. One that cannot be reached is left to expire there. */
-  discard(upload: OpenUpload): Promise<void>;
-}
-
 export interface ProviderSessionsDeps {
   readonly db: Database;
   readonly keys: Pick<Keyring, "seal" | "openText">;
@@ -24,10 +16,11 @@ export interface ProviderSessionsDeps {
 const SEAL_PURPOSE = "upload-session";
 const DISCARD_MS = 30_000;
 
+/** The sessions at providers, each sealed in the row of its upload: some addresses of sessions need no other credential. */
 export function createProviderSessions(
   { db, keys, log }: ProviderSessionsDeps,
   adapters: Pick<Adapters, "open">,
-): ProviderSessions {
+) {
   function unseal({ id, sealedSession }: OpenUpload): string | undefined {
     if (sealedSession === undefined) return undefined;
     try {
@@ -40,7 +33,8 @@ export function createProviderSessions(
   }
 
   return {
-    keep: (upload) => ({
+    /** Returns the session of an upload for the adapter that continues it. */
+    keep: (upload: OpenUpload): SessionStore => ({
       saved: unseal(upload),
       save: (session) =>
         updateUploadSession(
@@ -50,7 +44,8 @@ export function createProviderSessions(
         ),
     }),
 
-    async discard(upload) {
+    /** Discards the session of an upload at the provider. One that cannot be reached is left to expire there. */
+    async discard(upload: OpenUpload): Promise<void> {
       const session = unseal(upload);
       const connection = await findConnectionById(db, upload.connectionId);
       if (session === undefined || connection === undefined) return;

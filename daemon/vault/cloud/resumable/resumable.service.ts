@@ -52,42 +52,7 @@ export interface UploadPlace {
   readonly upload_id: string;
 }
 
-/**
- * Uploads in parts. The bytes are collected in a file of the daemon, so that every kind of storage can be resumed, and
- * are stored at the provider in one upload when they are complete: nothing is visible before. When that upload fails or
- * the daemon dies, the next `complete` sends the bytes that the provider's session has not confirmed. An upload expires
- * two days after its start.
- */
-export interface ResumableUploads {
-  /** Returns the open upload of the same file, or begins one. A taken name is a `conflict`. */
-  begin(
-    caller: VaultCaller,
-    connectionId: ConnectionId,
-    file: {
-      readonly parent_ref?: string | null | undefined;
-      readonly name: string;
-      readonly content_type?: string | null | undefined;
-      readonly size: number;
-      readonly fingerprint: string;
-    },
-  ): Promise<BeginResult>;
-  /**
-   * Appends bytes that begin where the last ones ended. Bytes that arrive before the connection is closed early are kept.
-   */
-  append(
-    caller: VaultCaller,
-    place: UploadPlace,
-    part: { readonly offset: number | undefined; readonly content: Readable },
-  ): Promise<AppendResult>;
-  /**
-   * Compares the hash and uploads the file. After a transient failure the bytes stay for another call; after a wrong
-   * hash they are discarded. A client that lost the response of a stored file gets it again until the upload would
-   * have expired, also from a restarted daemon.
-   */
-  complete(caller: VaultCaller, place: UploadPlace, sha256: string): Promise<CompleteResult>;
-  /** Discards an upload. */
-  cancel(caller: VaultCaller, place: UploadPlace): Promise<void>;
-}
+export type ResumableUploads = ReturnType<typeof createResumableUploads>;
 
 export interface ResumableUploadsDeps extends ProviderSessionsDeps {
   readonly newId: () => string;
@@ -112,11 +77,17 @@ const PASSING: ReadonlySet<string> = new Set([
   "reauth",
 ]);
 
+/**
+ * Uploads in parts. The bytes are collected in a file of the daemon, so that every kind of storage can be resumed, and
+ * are stored at the provider in one upload when they are complete: nothing is visible before. When that upload fails or
+ * the daemon dies, the next `complete` sends the bytes that the provider's session has not confirmed. An upload expires
+ * two days after its start.
+ */
 export function createResumableUploads(
   deps: ResumableUploadsDeps,
   adapters: Pick<Adapters, "open" | "own">,
   uploads: Pick<CloudUploads, "upload">,
-): ResumableUploads {
+) {
   const { db, clock, partFiles } = deps;
   const locks = createLocks();
   const sessions = createProviderSessions(deps, adapters);
@@ -160,7 +131,18 @@ export function createResumableUploads(
   }
 
   return {
-    async begin(caller, connectionId, file) {
+    /** Returns the open upload of the same file, or begins one. A taken name is a `conflict`. */
+    async begin(
+      caller: VaultCaller,
+      connectionId: ConnectionId,
+      file: {
+        readonly parent_ref?: string | null | undefined;
+        readonly name: string;
+        readonly content_type?: string | null | undefined;
+        readonly size: number;
+        readonly fingerprint: string;
+      },
+    ): Promise<BeginResult> {
       if (file.size > deps.uploadBytesMax) throw tooLarge(deps.uploadBytesMax);
       const connection = await adapters.own(caller.userId, connectionId);
       const parentRef = file.parent_ref ?? "";
@@ -199,7 +181,14 @@ export function createResumableUploads(
       return { kind: "open", upload, offset: await partFiles.create(upload.id) };
     },
 
-    async append(caller, place, { offset, content }) {
+    /**
+     * Appends bytes that begin where the last ones ended. Bytes that arrive before the connection is closed early are kept.
+     */
+    async append(
+      caller: VaultCaller,
+      place: UploadPlace,
+      { offset, content }: { readonly offset: number | undefined; readonly content: Readable },
+    ): Promise<AppendResult> {
       try {
         return await withUpload(caller, place, async (upload): Promise<AppendResult> => {
           if (offset !== (await partFiles.sizeOf(upload.id))) return { kind: "offset_mismatch" };
@@ -214,7 +203,16 @@ export function createResumableUploads(
       }
     },
 
-    async complete(caller, place, sha256) {
+    /**
+     * Compares the hash and uploads the file. After a transient failure the bytes stay for another call; after a wrong
+     * hash they are discarded. A client that lost the response of a stored file gets it again until the upload would
+     * have expired, also from a restarted daemon.
+     */
+    async complete(
+      caller: VaultCaller,
+      place: UploadPlace,
+      sha256: string,
+    ): Promise<CompleteResult> {
       const connection = await adapters.own(caller.userId, place.connection_id);
       // A client whose connection closed early repeats the request and gets the result of the one that still runs.
       const key = `${connection.id} ${place.upload_id} ${sha256}`;
@@ -225,7 +223,9 @@ export function createResumableUploads(
       return running;
     },
 
-    cancel: (caller, place) => withUpload(caller, place, ({ id }) => discard(id)),
+    /** Discards an upload. */
+    cancel: (caller: VaultCaller, place: UploadPlace): Promise<void> =>
+      withUpload(caller, place, ({ id }) => discard(id)),
   };
 
   /** Completes an upload, or returns the result of an earlier request, whose file would otherwise be a taken name. */

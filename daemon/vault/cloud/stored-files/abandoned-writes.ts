@@ -14,15 +14,7 @@ import { AppError } from "../../../errors.ts";
 import type { Adapters } from "../connections/adapters.ts";
 import { markFolderStale } from "../items/stale-folders.ts";
 
-/** Files that were written for a document which was never added, because the daemon crashed or could not record it. */
-export interface AbandonedWrites {
-  /** Deletes the file of a write and its record. True when both are deleted; false when the provider failed. */
-  discard(write: StoredFileWrite): Promise<boolean>;
-  /**
-   * Discards every write that started before a time, with its temporary files; returns the number of discarded ones.
-   */
-  discardAll(before: number, signal: AbortSignal): Promise<number>;
-}
+export type AbandonedWrites = ReturnType<typeof createAbandonedWrites>;
 
 /** A folder with the number of its abandoned writes, of which `write` is one. */
 interface WrittenFolder {
@@ -32,7 +24,8 @@ interface WrittenFolder {
 
 const BATCH = 100;
 
-export function createAbandonedWrites(db: Database, adapters: Adapters): AbandonedWrites {
+/** Files that were written for a document which was never added, because the daemon crashed or could not record it. */
+export function createAbandonedWrites(db: Database, adapters: Adapters) {
   /** Returns the id of a file by its name, which is unique. */
   async function findFile(
     connection: Connection,
@@ -102,9 +95,13 @@ export function createAbandonedWrites(db: Database, adapters: Adapters): Abandon
   }
 
   return {
+    /** Deletes the file of a write and its record. True when both are deleted; false when the provider failed. */
     discard,
 
-    async discardAll(before, signal) {
+    /**
+     * Discards every write that started before a time, with its temporary files; returns the number of discarded ones.
+     */
+    async discardAll(before: number, signal: AbortSignal): Promise<number> {
       let count = 0;
       const folders = new Map<string, WrittenFolder>();
       let afterId = "";

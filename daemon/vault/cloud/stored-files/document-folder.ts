@@ -9,14 +9,7 @@ import type { Adapters } from "../connections/adapters.ts";
 import { recordNewItem, toItemOwner } from "../items/item-records.ts";
 import type { CloudListings } from "../items/listings.service.ts";
 
-/** The folder of a connection that holds its documents. */
-export interface DocumentFolder {
-  /** Returns its id; creates it when it is missing. Refuses with `conflict` when a file has its name. */
-  find(
-    caller: VaultCaller,
-    connection: Connection,
-  ): Promise<{ readonly kind: "ok"; readonly id: string } | Failure | RecordingFailed>;
-}
+export type DocumentFolder = ReturnType<typeof createDocumentFolder>;
 
 export interface DocumentFolderDeps {
   readonly db: Database;
@@ -26,12 +19,13 @@ export interface DocumentFolderDeps {
 const NAME = "croft";
 const ROOT = "";
 
+/** The folder of a connection that holds its documents. */
 export function createDocumentFolder(
   { db, newId }: DocumentFolderDeps,
   adapters: Adapters,
   recorder: Pick<ChangeRecorder, "make">,
   listings: Pick<CloudListings, "relist">,
-): DocumentFolder {
+) {
   /** Returns the recorded folder if the provider still has it. */
   async function findKnown(connection: Connection, signal: AbortSignal) {
     const recorded = await findItemByName(db, connection.id, ROOT, NAME);
@@ -70,7 +64,11 @@ export function createDocumentFolder(
   }
 
   return {
-    find: (caller, connection) =>
+    /** Returns its id; creates it when it is missing. Refuses with `conflict` when a file has its name. */
+    find: (
+      caller: VaultCaller,
+      connection: Connection,
+    ): Promise<{ readonly kind: "ok"; readonly id: string } | Failure | RecordingFailed> =>
       // Some providers allow duplicate names: two concurrent uploads must not create two folders.
       adapters.withLock(connection.id, async () => {
         const { signal } = new AbortController();

@@ -12,17 +12,14 @@ import type { Adapters } from "../connections/adapters.ts";
 import type { ItemPlace } from "../items/item-place.ts";
 import { toItemMetadata, toItemOwner } from "../items/item-records.ts";
 
-/** Deletes the files of documents at their providers. */
-export interface StoredFileRemoval {
-  /** Idempotent. Returns true when the file no longer exists, false when the provider failed. */
-  remove(caller: VaultCaller, place: ItemPlace): Promise<boolean>;
-}
+export type StoredFileRemoval = ReturnType<typeof createStoredFileRemoval>;
 
+/** Deletes the files of documents at their providers. */
 export function createStoredFileRemoval(
   { db, newId }: { readonly db: Database; readonly newId: () => string },
   adapters: Adapters,
   changes: Pick<CloudChanges, "delete">,
-): StoredFileRemoval {
+) {
   async function remove(caller: VaultCaller, place: ItemPlace): Promise<boolean> {
     const { kind } = await changes.delete(caller, place);
     if (kind !== "stale") return kind === "deleted";
@@ -53,7 +50,8 @@ export function createStoredFileRemoval(
   }
 
   return {
-    async remove(caller, place) {
+    /** Idempotent. Returns true when the file no longer exists, false when the provider failed. */
+    async remove(caller: VaultCaller, place: ItemPlace): Promise<boolean> {
       try {
         return await remove(caller, place);
       } catch (error) {

@@ -45,27 +45,7 @@ export interface NewStoredFile {
   readonly size: number | undefined;
 }
 
-/** Files that the vault keeps for a user in the user's own connected storage, in the folder `croft`. */
-export interface StoredFiles {
-  /** Returns the user's oldest connection of a provider. Refuses with `conflict` without one. */
-  getConnection(userId: AccountId, provider: string): Promise<Connection>;
-  /**
-   * Writes a file; `record` writes the rows that belong to it, in the transaction that records it. A failure leaves no
-   * file, or one that `discardAbandoned` deletes. The error of a failing stream is thrown unchanged.
-   */
-  store(
-    caller: VaultCaller,
-    connection: Connection,
-    file: NewStoredFile,
-    record: RecordStored,
-  ): Promise<{ readonly kind: "stored" } | Failure | RecordingFailed>;
-  /** Opens the bytes through the byte cache. `no_connection` when the connection is deleted. */
-  open(place: StoredPlace): Promise<DownloadResult | { readonly kind: "no_connection" }>;
-  /** Deletes the file at the provider. Returns true when it no longer exists, and false when it may still exist. */
-  remove(caller: VaultCaller, place: StoredPlace): Promise<boolean>;
-  /** Deletes files that were written before a moment and belong to no document; returns their number. */
-  discardAbandoned(before: number, signal: AbortSignal): Promise<number>;
-}
+export type StoredFiles = ReturnType<typeof createStoredFiles>;
 
 export interface StoredFilesDeps {
   readonly db: Database;
@@ -77,6 +57,7 @@ export interface StoredFilesDeps {
 /** Bytes of the random part of a file's name. */
 const NAME_SALT_BYTES = 6;
 
+/** Files that the vault keeps for a user in the user's own connected storage, in the folder `croft`. */
 export function createStoredFiles(
   deps: StoredFilesDeps,
   cloud: {
@@ -86,11 +67,12 @@ export function createStoredFiles(
     readonly removal: StoredFileRemoval;
     readonly abandoned: AbandonedWrites;
   },
-): StoredFiles {
+) {
   const { db } = deps;
 
   return {
-    async getConnection(userId, provider) {
+    /** Returns the user's oldest connection of a provider. Refuses with `conflict` without one. */
+    async getConnection(userId: AccountId, provider: string): Promise<Connection> {
       const connection = await findConnectionOfProvider(db, userId, provider);
       if (connection === undefined)
         throw new AppError(
@@ -100,7 +82,16 @@ export function createStoredFiles(
       return connection;
     },
 
-    async store(caller, connection, { filename, contentType, content, size }, record) {
+    /**
+     * Writes a file; `record` writes the rows that belong to it, in the transaction that records it. A failure leaves no
+     * file, or one that `discardAbandoned` deletes. The error of a failing stream is thrown unchanged.
+     */
+    async store(
+      caller: VaultCaller,
+      connection: Connection,
+      { filename, contentType, content, size }: NewStoredFile,
+      record: RecordStored,
+    ): Promise<{ readonly kind: "stored" } | Failure | RecordingFailed> {
       const write = await begin(caller, connection, filename).catch((error: unknown) => {
         content.resume();
         throw error;
@@ -136,18 +127,22 @@ export function createStoredFiles(
       return result;
     },
 
-    async open(place) {
+    /** Opens the bytes through the byte cache. `no_connection` when the connection is deleted. */
+    async open(place: StoredPlace): Promise<DownloadResult | { readonly kind: "no_connection" }> {
       const found = await toItemPlace(place);
       if (found === undefined) return { kind: "no_connection" };
       return cloud.bytes.download({ userId: place.userId }, found);
     },
 
-    async remove(caller, place) {
+    /** Deletes the file at the provider. Returns true when it no longer exists, and false when it may still exist. */
+    async remove(caller: VaultCaller, place: StoredPlace): Promise<boolean> {
       const found = await toItemPlace(place);
       return found !== undefined && cloud.removal.remove(caller, found);
     },
 
-    discardAbandoned: (before, signal) => cloud.abandoned.discardAll(before, signal),
+    /** Deletes files that were written before a moment and belong to no document; returns their number. */
+    discardAbandoned: (before: number, signal: AbortSignal): Promise<number> =>
+      cloud.abandoned.discardAll(before, signal),
   };
 
   /** Finds the folder and records the intended write, so that recovery after a crash finds the file. */

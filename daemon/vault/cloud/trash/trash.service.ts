@@ -35,17 +35,7 @@ export type EmptyResult =
   | Failure
   | RecordingFailed;
 
-/** The trash of connected storages. Throws `unsupported` for a storage that cannot list deleted items. */
-export interface CloudTrash {
-  list(
-    caller: VaultCaller,
-    connectionId: ConnectionId,
-    cursor: string | undefined,
-  ): Promise<TrashPage>;
-  /** Restores an item and records it, with an audit record, in one transaction. */
-  restore(caller: VaultCaller, connectionId: ConnectionId, trashId: string): Promise<RestoreResult>;
-  empty(caller: VaultCaller, connectionId: ConnectionId): Promise<EmptyResult>;
-}
+export type CloudTrash = ReturnType<typeof createTrash>;
 
 export interface CloudTrashDeps {
   readonly db: Database;
@@ -54,11 +44,12 @@ export interface CloudTrashDeps {
 
 const unsupported: Failure = { kind: "unsupported", reason: "no_trash" };
 
+/** The trash of connected storages. Throws `unsupported` for a storage that cannot list deleted items. */
 export function createTrash(
   { db, newId }: CloudTrashDeps,
   adapters: Adapters,
   recorder: Pick<ChangeRecorder, "make">,
-): CloudTrash {
+) {
   function call<T extends { readonly kind: string }>(
     connection: Connection,
     work: (trash: Trash, provider: CloudProvider) => Promise<T | Failure>,
@@ -83,7 +74,11 @@ export function createTrash(
   }
 
   return {
-    async list(caller, connectionId, cursor) {
+    async list(
+      caller: VaultCaller,
+      connectionId: ConnectionId,
+      cursor: string | undefined,
+    ): Promise<TrashPage> {
       const connection = await adapters.own(caller.userId, connectionId);
       const { signal } = new AbortController();
       const page = await call(connection, (trash) => trash.list({ cursor, signal }));
@@ -100,7 +95,12 @@ export function createTrash(
       return { kind: "ok", items, next: page.next };
     },
 
-    restore: (caller, connectionId, trashId) =>
+    /** Restores an item and records it, with an audit record, in one transaction. */
+    restore: (
+      caller: VaultCaller,
+      connectionId: ConnectionId,
+      trashId: string,
+    ): Promise<RestoreResult> =>
       change(caller, connectionId, async (connection, signal) => {
         const restored = await recorder.make({
           caller,
@@ -130,7 +130,7 @@ export function createTrash(
           : restored;
       }),
 
-    empty: (caller, connectionId) =>
+    empty: (caller: VaultCaller, connectionId: ConnectionId): Promise<EmptyResult> =>
       change(caller, connectionId, async (connection, signal) => {
         const emptied = await recorder.make({
           caller,

@@ -103,8 +103,7 @@ function openJournal() {
     if (isRecorded) await recordPush({ noteId: note.id, repository, pusher: mira, changes });
     note.end();
   };
-  const recover = () =>
-    journal.job.run(null, { id: 1, attempt: 1, signal: new AbortController().signal });
+  const recover = () => journal.job.run();
   return { push, recover, begin: journal.begin };
 }
 
