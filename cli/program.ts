@@ -69,7 +69,7 @@ async function runLine(
   const leaf = createLeaf(verb);
   attach(attachGroups(path, cli), leaf);
   defineCommand(leaf, module, cli);
-  if (asksForHelp(rest)) await addExamples(leaf, path, verb);
+  if (asksForHelp(rest)) await addExamples(leaf, path, verb, module);
   leaf.hook("preAction", async () => {
     onFlags(readCommonFlags(leaf));
     const line = [...path, verb].map(({ name }) => name).join(" ");
@@ -117,11 +117,16 @@ async function warnOfVariables(cli: CliRun): Promise<void> {
 }
 
 /** Puts the examples of a command below its summary, where its help page shows them. */
-async function addExamples(leaf: Command, path: readonly Noun[], verb: Verb): Promise<void> {
-  const { loadExamples, toExamplesText } = await import("./examples/examples.ts");
+async function addExamples(
+  leaf: Command,
+  path: readonly Noun[],
+  verb: Verb,
+  module: CommandModule,
+): Promise<void> {
+  const { examplesOf, toExamplesText } = await import("./tree/examples.ts");
   const line = [...path, verb].map(({ name }) => name).join(" ");
-  const found = (await loadExamples())[line];
-  if (found === undefined) return;
+  const found = examplesOf(module, line);
+  if (found.length === 0) return;
   const width = leaf.configureOutput().getOutHelpWidth?.() ?? 80;
   leaf.description(`${leaf.description()}\n\n${toExamplesText(found, width)}`);
 }

@@ -9,11 +9,52 @@ import type { PageSource } from "../output/pages.ts";
 import { listOf } from "../output/spec.ts";
 import { toRepositoryName } from "../support/repository.ts";
 import { findTeamId, teamOperations } from "../support/team.ts";
-import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
+import type { Entry } from "../tree/entry.ts";
+import { command } from "../tree/command.ts";
 
 export const entries: readonly Entry[] = [
-  verb("list", "List recent activity, the latest first", () => listActivities, {
+  command("list", "List recent activity, the latest first", {
     aliases: ["ls"],
+    flags: {
+      "--user <username>": "the feed of this user; your own by default",
+      "--org <organization>": "activities in repositories of this organization",
+      "--team <team>": "activities in repositories of this team, as ORG/TEAM or its id",
+      "--repo <repository>": "activities in this repository, as OWNER/NAME",
+      "--performed": "only activities of the user, without those of others in watched repositories",
+      "--date <day>": "only of this day in UTC, such as 2026-11-23",
+    },
+    calls: [
+      forge.listUserActivities,
+      forge.listOrganizationActivities,
+      forge.listTeamActivities,
+      forge.listRepositoryActivities,
+      forge.getCurrentUser,
+      ...teamOperations,
+    ],
+    output: listOf(forge.listUserActivities),
+    examples: [
+      ["List your feed", "croft activity list"],
+      [
+        "List what a user did on one day",
+        "croft activity list --user mira --performed --date 2026-11-23",
+      ],
+      [
+        "List what happened in a repository, as JSON",
+        "croft activity list --repo keeper/notes --json",
+      ],
+    ],
+    /** Prints one feed: of a user, an organization, a team or a repository. */
+    async run(cli, options) {
+      const { user, org, team, repo, performed, date } = options;
+      if ([user, org, team, repo].filter((each) => each !== undefined).length > 1)
+        throw usageError("--user, --org, --team and --repo exclude each other");
+      if (performed === true && [org, team, repo].some((each) => each !== undefined))
+        throw usageError("--performed is for the feed of a user");
+      // The server ignores a date that it cannot parse and would return the whole feed.
+      if (date !== undefined && !isDay(date))
+        throw usageError(`--date takes a day such as 2026-11-23, not ${JSON.stringify(date)}`);
+      await cli.output.list(await toPages(cli, options), columns);
+    },
   }),
 ];
 
@@ -37,44 +78,6 @@ interface ActivityOptions {
   readonly repo?: string;
   readonly performed?: true;
   readonly date?: string;
-}
-
-const listActivities = {
-  operations: [
-    forge.listUserActivities,
-    forge.listOrganizationActivities,
-    forge.listTeamActivities,
-    forge.listRepositoryActivities,
-    forge.getCurrentUser,
-    ...teamOperations,
-  ],
-  output: listOf(forge.listUserActivities),
-  define(command, cli, run = runList): void {
-    command
-      .option("--user <username>", "the feed of this user; your own by default")
-      .option("--org <organization>", "activities in repositories of this organization")
-      .option("--team <team>", "activities in repositories of this team, as ORG/TEAM or its id")
-      .option("--repo <repository>", "activities in this repository, as OWNER/NAME")
-      .option(
-        "--performed",
-        "only activities of the user, without those of others in watched repositories",
-      )
-      .option("--date <day>", "only of this day in UTC, such as 2026-11-23")
-      .action((flags: ActivityOptions) => run(cli, flags));
-  },
-} satisfies CommandModule;
-
-/** Prints one feed: of a user, an organization, a team or a repository. */
-async function runList(cli: CliContext, options: ActivityOptions): Promise<void> {
-  const { user, org, team, repo, performed, date } = options;
-  if ([user, org, team, repo].filter((each) => each !== undefined).length > 1)
-    throw usageError("--user, --org, --team and --repo exclude each other");
-  if (performed === true && [org, team, repo].some((each) => each !== undefined))
-    throw usageError("--performed is for the feed of a user");
-  // The server ignores a date that it cannot parse and would return the whole feed.
-  if (date !== undefined && !isDay(date))
-    throw usageError(`--date takes a day such as 2026-11-23, not ${JSON.stringify(date)}`);
-  await cli.output.list(await toPages(cli, options), columns);
 }
 
 async function toPages(

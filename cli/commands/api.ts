@@ -9,7 +9,7 @@ import type { IncomingResponse } from "../client/transport.ts";
 import type { CliContext } from "../context.ts";
 import { usageError } from "../errors.ts";
 import { escapeJson, sanitizeText } from "../output/sanitize.ts";
-import type { CommandModule } from "../tree/entry.ts";
+import { commandDetails } from "../tree/command.ts";
 
 export interface ApiOptions {
   readonly service: "forge" | "vault" | undefined;
@@ -40,96 +40,95 @@ interface Flags {
   readonly paginate?: true;
 }
 
-export const api = {
-  operations: [],
+export const api = commandDetails({
+  args: {
+    "<method-or-path>":
+      "GET, POST, PUT, PATCH or DELETE; without it GET, or POST with a body (--field, --input)",
+    "[path]":
+      "the address: /api/… in full, or without /api/v1 (forge) or /api (vault), if only one of them has the path",
+  },
+  flags: {
+    "-X, --method <method>": "GET, POST, PUT, PATCH or DELETE, where the path stands alone",
+    "--service <name>": "forge or vault; derived from the path if only one has it",
+    "-f, --field <key=value>": { help: "a text; may be repeated", parse: collectText },
+    "-F, --typed-field <key=value>": {
+      help: "true, false, null, a number or JSON; may be repeated",
+      parse: collectTyped,
+    },
+    "--input <file>": "a file with the body; - is standard input",
+    "--content-type <type>": "type of the body of --input",
+    "-H, --header <name:value>": { help: "a header; may be repeated", parse: collectHeader },
+    "-i, --include": "print the status and headers of the response first",
+    "--paginate": "follow the pages of a list and print one array",
+  },
   output: { kind: "any" },
   writes: true,
-  define(command, cli, run = runApi): void {
-    command
-      .argument(
-        "<method-or-path>",
-        "GET, POST, PUT, PATCH or DELETE; without it GET, or POST with a body (--field, --input)",
-      )
-      .argument(
-        "[path]",
-        "the address: /api/… in full, or without /api/v1 (forge) or /api (vault), if only one of them has the path",
-      )
-      .option(
-        "-X, --method <method>",
-        "GET, POST, PUT, PATCH or DELETE, where the path stands alone",
-      )
-      .option("--service <name>", "forge or vault; derived from the path if only one has it")
-      .option("-f, --field <key=value>", "a text; may be repeated", collectText)
-      .option(
-        "-F, --typed-field <key=value>",
-        "true, false, null, a number or JSON; may be repeated",
-        collectTyped,
-      )
-      .option("--input <file>", "a file with the body; - is standard input")
-      .option("--content-type <type>", "type of the body of --input")
-      .option("-H, --header <name:value>", "a header; may be repeated", collectHeader)
-      .option("-i, --include", "print the status and headers of the response first")
-      .option("--paginate", "follow the pages of a list and print one array")
-      .action((first: string, second: string | undefined, flags: Flags) =>
-        run(cli, {
-          service: toService(flags.service),
-          ...toTarget(first, second, flags),
-          fields: { ...flags.field, ...flags.typedField },
-          input: flags.input,
-          contentType: flags.contentType,
-          headers: flags.header ?? {},
-          include: flags.include === true,
-          paginate: flags.paginate === true,
-        }),
-      );
-  },
-} satisfies CommandModule;
+  examples: [
+    ["Send a GET request to the forge", "croft api /api/v1/version"],
+    [
+      "Follow the pages of a list",
+      "croft api GET /api/v1/user/repos --paginate --jq '.[].full_name'",
+    ],
+    ["Send a body with POST", "croft api /api/v1/user/repos -f name=notes -F private=true"],
+    ["Send another method", "croft api PATCH /api/v1/repos/keeper/notes -F archived=true"],
+  ],
+  /** Sends any request as the profile in use and prints the response body; JSON is indented on a terminal. */
+  async run(cli, { methodOrPath: first, path: second, ...flags }) {
+    const options = {
+      service: toService(flags.service),
+      ...toTarget(first, second, flags),
+      fields: { ...flags.field, ...flags.typedField },
+      input: flags.input,
+      contentType: flags.contentType,
+      headers: flags.header ?? {},
+      include: flags.include === true,
+      paginate: flags.paginate === true,
+    };
 
-/** Sends any request as the profile in use and prints the response body; JSON is indented on a terminal. */
-async function runApi(cli: CliContext, options: ApiOptions): Promise<void> {
-  const { service, path } = toFullPath(options);
-  const hasFields = Object.keys(options.fields).length > 0;
-  if (hasFields && options.input !== undefined)
-    throw usageError("--field and --input exclude each other");
-  const isQuery = options.method === "GET" || options.method === "HEAD";
-  if (options.paginate && options.method !== "GET") throw usageError("--paginate goes with GET");
-  if (options.paginate && options.include)
-    throw usageError("--paginate and --include exclude each other");
-  const body =
-    options.input !== undefined
-      ? await readBody(cli, options.input)
-      : hasFields && !isQuery
-        ? JSON.stringify(options.fields)
-        : undefined;
-  const send = async (query: Fields): Promise<IncomingResponse> => {
-    const answer = await cli.client.send({
-      service,
-      method: options.method,
-      path: isQuery ? withQuery(path, query) : path,
-      body,
-      contentType: body === undefined ? undefined : (options.contentType ?? "application/json"),
-      headers: options.headers,
-    });
-    const failure = failureOf(service, answer);
-    if (failure !== undefined) throw failure;
-    return answer;
-  };
-  if (options.paginate) return printValue(cli, await readAllPages(send, options.fields));
-  const answer = await send(options.fields);
-  if (options.include) await cli.io.write(toHead(answer));
-  if (answer.body.byteLength === 0) {
-    if (cli.output.isMachine) await cli.output.text("", null);
-    return;
-  }
-  const value = parseJson(answer.body);
-  if (cli.output.isMachine || (cli.io.isOutputTerminal && value !== undefined))
-    return printValue(cli, value ?? answer.body.toString("utf8"));
-  if (cli.io.isOutputTerminal && answer.body.includes(0))
-    throw usageError("the terminal would show raw bytes", "send them to a file");
-  const text = answer.body.toString("utf8");
-  if (value !== undefined) return cli.io.write(escapeJson(text));
-  await cli.io.write(cli.io.isOutputTerminal ? sanitizeText(text) : answer.body);
-}
+    const { service, path } = toFullPath(options);
+    const hasFields = Object.keys(options.fields).length > 0;
+    if (hasFields && options.input !== undefined)
+      throw usageError("--field and --input exclude each other");
+    const isQuery = options.method === "GET" || options.method === "HEAD";
+    if (options.paginate && options.method !== "GET") throw usageError("--paginate goes with GET");
+    if (options.paginate && options.include)
+      throw usageError("--paginate and --include exclude each other");
+    const body =
+      options.input !== undefined
+        ? await readBody(cli, options.input)
+        : hasFields && !isQuery
+          ? JSON.stringify(options.fields)
+          : undefined;
+    const send = async (query: Fields): Promise<IncomingResponse> => {
+      const answer = await cli.client.send({
+        service,
+        method: options.method,
+        path: isQuery ? withQuery(path, query) : path,
+        body,
+        contentType: body === undefined ? undefined : (options.contentType ?? "application/json"),
+        headers: options.headers,
+      });
+      const failure = failureOf(service, answer);
+      if (failure !== undefined) throw failure;
+      return answer;
+    };
+    if (options.paginate) return printValue(cli, await readAllPages(send, options.fields));
+    const answer = await send(options.fields);
+    if (options.include) await cli.io.write(toHead(answer));
+    if (answer.body.byteLength === 0) {
+      if (cli.output.isMachine) await cli.output.text("", null);
+      return;
+    }
+    const value = parseJson(answer.body);
+    if (cli.output.isMachine || (cli.io.isOutputTerminal && value !== undefined))
+      return printValue(cli, value ?? answer.body.toString("utf8"));
+    if (cli.io.isOutputTerminal && answer.body.includes(0))
+      throw usageError("the terminal would show raw bytes", "send them to a file");
+    const text = answer.body.toString("utf8");
+    if (value !== undefined) return cli.io.write(escapeJson(text));
+    await cli.io.write(cli.io.isOutputTerminal ? sanitizeText(text) : answer.body);
+  },
+});
 
 function printValue(cli: CliContext, value: unknown): Promise<void> {
   return cli.output.text(`${escapeJson(JSON.stringify(value, null, 2))}\n`, value);

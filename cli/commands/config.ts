@@ -7,15 +7,8 @@ import { CliError, DryRun } from "../errors.ts";
 import type { Column } from "../output/cells.ts";
 import { wholeList } from "../output/pages.ts";
 import { type FieldType, shape, shapeList } from "../output/spec.ts";
-import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
-
-export const entries: readonly Entry[] = [
-  verb("list", "List all settings with the origin of each value", () => listConfig),
-  verb("get", "Show one setting", () => getConfig),
-  verb("set", "Set a value in the config file", () => setConfig),
-  verb("unset", "Remove a setting from the config file", () => unsetConfig),
-  verb("path", "Show the paths of croft's files and folders", () => showConfigPath),
-];
+import type { Entry } from "../tree/entry.ts";
+import { command } from "../tree/command.ts";
 
 /** The fields of one setting. */
 const settingFields: Readonly<Record<string, FieldType>> = {
@@ -26,20 +19,129 @@ const settingFields: Readonly<Record<string, FieldType>> = {
   secret: "boolean",
 };
 
-const listConfig = {
-  operations: [],
-  output: shapeList(settingFields),
-  define(command, cli, run = runConfigList): void {
-    command.action(() => run(cli));
-  },
-} satisfies CommandModule;
-
-/** Prints all settings as they are resolved; secrets as stars. */
-async function runConfigList(cli: CliContext): Promise<void> {
-  const { readAllSettings } = await import("../profile/settings.ts");
-  const { values } = readAllSettings(cli.system, cli.flags, {});
-  await cli.output.list(wholeList(values), settingColumns);
-}
+export const entries: readonly Entry[] = [
+  command("list", "List all settings with the origin of each value", {
+    output: shapeList(settingFields),
+    examples: [
+      ["List all settings", "croft config list"],
+      [
+        "Print those that are not the default",
+        "croft config list --jq '.[] | select(.source != \"default\") | .key'",
+      ],
+    ],
+    /** Prints all settings as they are resolved; secrets as stars. */
+    async run(cli) {
+      const { readAllSettings } = await import("../profile/settings.ts");
+      const { values } = readAllSettings(cli.system, cli.flags, {});
+      await cli.output.list(wholeList(values), settingColumns);
+    },
+  }),
+  command("get", "Show one setting", {
+    args: { "<key>": "the setting, such as public_url" },
+    completions: { key: "settings" },
+    output: shape(settingFields),
+    examples: [
+      ["Show a setting", "croft config get port"],
+      ["Print its value", "croft config get port --jq .value"],
+    ],
+    /** Prints one setting. @throws CliError `not_found` for an unknown setting */
+    async run(cli, { key }) {
+      const { readAllSettings } = await import("../profile/settings.ts");
+      const { values } = readAllSettings(cli.system, cli.flags, {});
+      const found = values.find((value) => value.key === key);
+      if (found === undefined) {
+        const near = suggest(
+          key,
+          values.map((value) => value.key),
+        );
+        throw new CliError("not_found", `there is no setting ${JSON.stringify(key)}${near}`, {
+          hint: '"croft config list" shows all of them',
+        });
+      }
+      await cli.output.resource(found, settingColumns);
+    },
+  }),
+  command("set", "Set a value in the config file", {
+    args: {
+      "<key>": "the setting, such as public_url",
+      "[value]": "its value; secrets are better given with --stdin",
+    },
+    flags: {
+      "--unset": "remove the setting from the file",
+      "--stdin": "read the value from standard input",
+    },
+    completions: { key: "settings" },
+    output: shape({ key: "string", value: {}, path: "string" }),
+    writes: true,
+    examples: [
+      ["Set a value", "croft config set log_level debug"],
+      [
+        "Back up the home every night to a bucket",
+        "croft config set backup_url 's3://backups/laptop?endpoint=https://nas.lan:9000'",
+      ],
+    ],
+    /**
+     * Changes one line of the config file and preserves the rest, with its comments. Writes nothing if the result would
+     * be invalid. @throws CliError `invalid_config`
+     */
+    async run(cli, { key, value, ...flags }) {
+      const { toSettingValue } = await import("../profile/edit-config.ts");
+      await runConfigSet(cli, { key, value: await toSettingValue(cli, key, value, flags) });
+    },
+  }),
+  command("unset", "Remove a setting from the config file", {
+    args: { "<key>": "the setting, such as public_url" },
+    completions: { key: "settings" },
+    output: shape({ key: "string", value: {}, path: "string" }),
+    writes: true,
+    examples: [
+      ["Take a value out of the file", "croft config unset log_level"],
+      ["See what would change", "croft config unset log_level --dry-run"],
+    ],
+    /**
+     * Changes one line of the config file and preserves the rest, with its comments. Writes nothing if the result would
+     * be invalid. @throws CliError `invalid_config`
+     */
+    async run(cli, { key }) {
+      await runConfigSet(cli, { key, value: undefined });
+    },
+  }),
+  command("path", "Show the paths of croft's files and folders", {
+    output: shape({
+      home: "string?",
+      config_file: "string",
+      config: "string",
+      data: "string",
+      state: "string",
+      cache: "string",
+    }),
+    examples: [
+      ["Show files and folders", "croft config path"],
+      ["Print the data folder", "croft config path --jq .data_directory"],
+    ],
+    /** Prints the absolute paths of croft's folders and its config file, whether they exist or not. */
+    async run(cli) {
+      const { readPaths } = await import("../profile/settings.ts");
+      // Does not read the settings, so that it works while the file is invalid.
+      const paths = readPaths(cli.system, cli.flags);
+      const shown = {
+        home: paths.home ?? null,
+        config_file: paths.configFile,
+        config: paths.configDirectory,
+        data: paths.dataDirectory,
+        state: paths.stateDirectory,
+        cache: paths.cacheDirectory,
+      };
+      await cli.output.resource(shown, [
+        { header: "config file", cell: (at) => at.config_file },
+        { header: "config", cell: (at) => at.config },
+        { header: "data", cell: (at) => at.data },
+        { header: "state", cell: (at) => at.state },
+        { header: "cache", cell: (at) => at.cache },
+      ]);
+    },
+  }),
+];
 
 const settingColumns: readonly Column<ResolvedSetting>[] = [
   { header: "key", cell: ({ key }) => key },
@@ -54,77 +156,10 @@ function toText(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-export interface ConfigGetOptions {
-  readonly key: string;
-}
-
-export const getConfig = {
-  operations: [],
-  completions: { key: "settings" },
-  output: shape(settingFields),
-  define(command, cli, run = runConfigGet): void {
-    command
-      .argument("<key>", "the setting, such as public_url")
-      .action((key: string) => run(cli, { key }));
-  },
-} satisfies CommandModule;
-
-/** Prints one setting. @throws CliError `not_found` for an unknown setting */
-async function runConfigGet(cli: CliContext, { key }: ConfigGetOptions): Promise<void> {
-  const { readAllSettings } = await import("../profile/settings.ts");
-  const { values } = readAllSettings(cli.system, cli.flags, {});
-  const found = values.find((value) => value.key === key);
-  if (found === undefined) {
-    const near = suggest(
-      key,
-      values.map((value) => value.key),
-    );
-    throw new CliError("not_found", `there is no setting ${JSON.stringify(key)}${near}`, {
-      hint: '"croft config list" shows all of them',
-    });
-  }
-  await cli.output.resource(found, settingColumns);
-}
-
 export interface ConfigSetOptions {
   readonly key: string;
   /** Undefined removes the line from the file. */
   readonly value: string | undefined;
-}
-
-export const setConfig = {
-  operations: [],
-  completions: { key: "settings" },
-  output: shape({ key: "string", value: {}, path: "string" }),
-  writes: true,
-  define(command, cli, run = runConfigSet): void {
-    command
-      .argument("<key>", "the setting, such as public_url")
-      .argument("[value]", "its value; secrets are better given with --stdin")
-      .option("--unset", "remove the setting from the file")
-      .option("--stdin", "read the value from standard input")
-      .action(async (key: string, value: string | undefined, flags: ConfigSetFlags) => {
-        const { toSettingValue } = await import("../profile/edit-config.ts");
-        await run(cli, { key, value: await toSettingValue(cli, key, value, flags) });
-      });
-  },
-} satisfies CommandModule;
-
-export const unsetConfig = {
-  operations: [],
-  completions: { key: "settings" },
-  output: shape({ key: "string", value: {}, path: "string" }),
-  writes: true,
-  define(command, cli, run = runConfigSet): void {
-    command
-      .argument("<key>", "the setting, such as public_url")
-      .action((key: string) => run(cli, { key, value: undefined }));
-  },
-} satisfies CommandModule;
-
-interface ConfigSetFlags {
-  readonly unset?: true;
-  readonly stdin?: true;
 }
 
 /**
@@ -150,41 +185,4 @@ function isClients(key: string): boolean {
   return listSettings().some(
     ([name, { group }]) => toKey(name) === key && group === "Command line",
   );
-}
-
-const showConfigPath = {
-  operations: [],
-  output: shape({
-    home: "string?",
-    config_file: "string",
-    config: "string",
-    data: "string",
-    state: "string",
-    cache: "string",
-  }),
-  define(command, cli, run = runConfigPath): void {
-    command.action(() => run(cli));
-  },
-} satisfies CommandModule;
-
-/** Prints the absolute paths of croft's folders and its config file, whether they exist or not. */
-async function runConfigPath(cli: CliContext): Promise<void> {
-  const { readPaths } = await import("../profile/settings.ts");
-  // Does not read the settings, so that it works while the file is invalid.
-  const paths = readPaths(cli.system, cli.flags);
-  const shown = {
-    home: paths.home ?? null,
-    config_file: paths.configFile,
-    config: paths.configDirectory,
-    data: paths.dataDirectory,
-    state: paths.stateDirectory,
-    cache: paths.cacheDirectory,
-  };
-  await cli.output.resource(shown, [
-    { header: "config file", cell: (at) => at.config_file },
-    { header: "config", cell: (at) => at.config },
-    { header: "data", cell: (at) => at.data },
-    { header: "state", cell: (at) => at.state },
-    { header: "cache", cell: (at) => at.cache },
-  ]);
 }

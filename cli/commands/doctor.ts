@@ -12,15 +12,10 @@ import { sanitizeLine } from "../output/sanitize.ts";
 import { unpagedList } from "../output/spec.ts";
 import { breakWords } from "../output/width.ts";
 import { probeStore, createMachineKeyring } from "../profile/stores.ts";
-import type { CommandModule } from "../tree/entry.ts";
 import { BACKUP_LOG_HINT, readBackupState } from "../support/backup-state.ts";
 import { parseObject } from "../support/json.ts";
 import type { Warning } from "../support/machine-checks.ts";
-
-export interface DoctorOptions {
-  /** Exit with an error code when a check fails. */
-  readonly check: boolean;
-}
+import { commandDetails } from "../tree/command.ts";
 
 /** The result of one check. */
 interface Finding {
@@ -30,45 +25,44 @@ interface Finding {
   readonly hint: string | null;
 }
 
-export const doctor = {
-  operations: [forge.forgeVersion],
+export const doctor = commandDetails({
+  flags: { "--check": "exit with code 1 when something is broken" },
+  calls: [forge.forgeVersion],
   output: unpagedList({
     check: "string",
     status: { enum: ["ok", "warning", "failed"] },
     message: "string",
     hint: "string?",
   }),
-  define(command, cli, run = runDoctor): void {
-    command
-      .option("--check", "exit with code 1 when something is broken")
-      .action((flags: { readonly check?: true }) => run(cli, { check: flags.check === true }));
+  examples: [
+    ["Diagnose problems", "croft doctor"],
+    ["Fail when something is broken, in a script", "croft doctor --check --quiet"],
+  ],
+  /**
+   * Checks everything that commands depend on and prints the findings. @throws CliError `checks_failed` with `--check`,
+   * when a check failed
+   */
+  async run(cli, { check = false }) {
+    const findings: Finding[] = [];
+    for (const [name, runCheck] of checks) {
+      const finding = await examine(cli, name, runCheck);
+      const [settings] = findings;
+      // Every later check reads the settings first and fails with the same message.
+      if (settings?.status === "failed" && settings.message === finding.message)
+        findings.push({ ...finding, message: "the settings cannot be read", hint: null });
+      else findings.push(finding);
+    }
+    const broken = findings.filter(({ status }) => status === "failed");
+    if (check && broken.length > 0)
+      throw new CliError(
+        "checks_failed",
+        broken.map((finding) => `${finding.check}: ${finding.message}`).join("; "),
+      );
+    if (!cli.output.isMachine && cli.io.isOutputTerminal)
+      return cli.io.write(toReport(findings, cli.io));
+    await cli.output.list(wholeList(findings), columns);
   },
-} satisfies CommandModule;
-
-/**
- * Checks everything that commands depend on and prints the findings. @throws CliError `checks_failed` with `--check`,
- * when a check failed
- */
-async function runDoctor(cli: CliContext, { check }: DoctorOptions): Promise<void> {
-  const findings: Finding[] = [];
-  for (const [name, runCheck] of checks) {
-    const finding = await examine(cli, name, runCheck);
-    const [settings] = findings;
-    // Every later check reads the settings first and fails with the same message.
-    if (settings?.status === "failed" && settings.message === finding.message)
-      findings.push({ ...finding, message: "the settings cannot be read", hint: null });
-    else findings.push(finding);
-  }
-  const broken = findings.filter(({ status }) => status === "failed");
-  if (check && broken.length > 0)
-    throw new CliError(
-      "checks_failed",
-      broken.map((finding) => `${finding.check}: ${finding.message}`).join("; "),
-    );
-  if (!cli.output.isMachine && cli.io.isOutputTerminal)
-    return cli.io.write(toReport(findings, cli.io));
-  await cli.output.list(wholeList(findings), columns);
-}
+});
 
 const columns: readonly Column<Finding>[] = [
   { header: "check", cell: ({ check }) => check },

@@ -5,23 +5,15 @@ import { CliError, DryRun, toCliError } from "../errors.ts";
 import { shape, toObjectSchema } from "../output/spec.ts";
 import { toDaemonFailure } from "../support/daemon-failures.ts";
 import { readNewSecret } from "../support/secrets.ts";
-import type { CommandModule } from "../tree/entry.ts";
 import { version } from "../version.ts";
+import { commandDetails } from "../tree/command.ts";
 
-export interface InitOptions {
-  readonly username?: string;
-  readonly email?: string;
-  readonly passwordFromInput: boolean;
-}
-
-interface Flags {
-  readonly username?: string;
-  readonly email?: string;
-  readonly passwordStdin?: true;
-}
-
-export const init = {
-  operations: [],
+export const init = commandDetails({
+  flags: {
+    "--username <name>": "name of the administrator of forge and vault",
+    "--email <address>": "the administrator's e-mail address",
+    "--password-stdin": "read the administrator's password from standard input",
+  },
   output: shape({
     home: "string",
     forge: toObjectSchema({ username: "string", token: "string" }),
@@ -30,66 +22,68 @@ export const init = {
   writes: true,
   takesValuesOf: [vault.register, forge.createUser],
   prompted: ["--username", "--email", "--password-stdin"],
-  define(command, cli, run = runInit): void {
-    command
-      .option("--username <name>", "name of the administrator of forge and vault")
-      .option("--email <address>", "the administrator's e-mail address")
-      .option("--password-stdin", "read the administrator's password from standard input")
-      .action(({ passwordStdin, ...rest }: Flags) =>
-        run(cli, { ...rest, passwordFromInput: passwordStdin === true }),
-      );
-  },
-} satisfies CommandModule;
+  examples: [
+    [
+      "Initialise a home with a password from a file",
+      "croft init --username keeper --email keeper@example.org --password-stdin < password.txt",
+    ],
+    [
+      "Initialise a home in another folder",
+      "croft init --home other --username otto --email otto@example.org --password-stdin < password.txt",
+    ],
+  ],
+  /**
+   * Creates a home: data directory, master key, and the administrators of forge and vault. Stores the forge token for
+   * the profile in use. @throws CliError `already_initialised`; nothing is changed then
+   */
+  async run(cli, { passwordStdin, ...rest }) {
+    const options = { ...rest, passwordFromInput: passwordStdin === true };
 
-/**
- * Creates a home: data directory, master key, and the administrators of forge and vault. Stores the forge token for
- * the profile in use. @throws CliError `already_initialised`; nothing is changed then
- */
-async function runInit(cli: CliContext, options: InitOptions): Promise<void> {
-  const { readAllSettings } = await import("../profile/settings.ts");
-  const { settings, paths } = readAllSettings(cli.system, cli.flags, {});
-  const username = options.username ?? (await cli.prompts.text("User name:", "--username"));
-  const email = options.email ?? (await cli.prompts.text("E-mail address:", "--email"));
-  if (cli.flags.dryRun)
-    throw new DryRun({ initialise: { home: paths.dataDirectory, username, email } });
-  const password = await readNewSecret(cli, {
-    fromInput: options.passwordFromInput,
-    question: "Password:",
-    flag: "--password-stdin",
-    rules: `${describeStrengthRules()}.`,
-    findProblem: findWeakness,
-  });
-  const { initialise } = await import("../../daemon/main.ts");
-  const { pid, userId, stderr, processMark } = cli.system;
-  const made = await initialise(
-    {
-      settings,
-      paths,
-      version,
-      clock: cli.clock,
-      process: { pid, mark: processMark(pid), userId },
-      logTo: stderr,
-    },
-    { username, email, password },
-  ).catch((error: unknown) => {
-    throw (
-      toRefusedFlags(error) ??
-      toDaemonFailure(error, { conflict: "already_initialised", invalid_argument: "invalid" })
+    const { readAllSettings } = await import("../profile/settings.ts");
+    const { settings, paths } = readAllSettings(cli.system, cli.flags, {});
+    const username = options.username ?? (await cli.prompts.text("User name:", "--username"));
+    const email = options.email ?? (await cli.prompts.text("E-mail address:", "--email"));
+    if (cli.flags.dryRun)
+      throw new DryRun({ initialise: { home: paths.dataDirectory, username, email } });
+    const password = await readNewSecret(cli, {
+      fromInput: options.passwordFromInput,
+      question: "Password:",
+      flag: "--password-stdin",
+      rules: `${describeStrengthRules()}.`,
+      findProblem: findWeakness,
+    });
+    const { initialise } = await import("../../daemon/main.ts");
+    const { pid, userId, stderr, processMark } = cli.system;
+    const made = await initialise(
+      {
+        settings,
+        paths,
+        version,
+        clock: cli.clock,
+        process: { pid, mark: processMark(pid), userId },
+        logTo: stderr,
+      },
+      { username, email, password },
+    ).catch((error: unknown) => {
+      throw (
+        toRefusedFlags(error) ??
+        toDaemonFailure(error, { conflict: "already_initialised", invalid_argument: "invalid" })
+      );
+    });
+    const isStored = await keepForgeToken(cli, made.forge);
+    // A screen is seen and recorded by others; a pipe is how scripts get the token.
+    const isHidden = isStored && cli.io.isOutputTerminal;
+    await cli.output.resource(made, [
+      { header: "home", cell: ({ home }) => home },
+      { header: "forge user", cell: ({ forge }) => forge.username },
+      { header: "forge token", cell: ({ forge }) => (isHidden ? STORED : forge.token) },
+      { header: "vault user", cell: ({ vault }) => `${vault.handle} (${vault.email})` },
+    ]);
+    cli.io.note(
+      '"croft daemon start" starts the daemon, "croft git setup" lets git use the forge, "croft vault register" makes an account for your own files: the vault\'s administrator has none.',
     );
-  });
-  const isStored = await keepForgeToken(cli, made.forge);
-  // A screen is seen and recorded by others; a pipe is how scripts get the token.
-  const isHidden = isStored && cli.io.isOutputTerminal;
-  await cli.output.resource(made, [
-    { header: "home", cell: ({ home }) => home },
-    { header: "forge user", cell: ({ forge }) => forge.username },
-    { header: "forge token", cell: ({ forge }) => (isHidden ? STORED : forge.token) },
-    { header: "vault user", cell: ({ vault }) => `${vault.handle} (${vault.email})` },
-  ]);
-  cli.io.note(
-    '"croft daemon start" starts the daemon, "croft git setup" lets git use the forge, "croft vault register" makes an account for your own files: the vault\'s administrator has none.',
-  );
-}
+  },
+});
 
 const flagOfValue: Readonly<Record<string, string>> = {
   username: "--username",

@@ -13,33 +13,60 @@ import {
   warnUnlessLasting,
 } from "../support/lasting-program.ts";
 import { loadAllCommands } from "../tree/command-tree.ts";
-import type { CommandModule } from "../tree/entry.ts";
 import { version } from "../version.ts";
+import { commandDetails } from "../tree/command.ts";
 
-export interface InstallOptions {
-  /** The folder that gets `bin` and `share`; `~/.local` when undefined. */
-  readonly prefix: string | undefined;
-  /** Remove the files that an earlier run installed. */
-  readonly remove: boolean;
-}
-
-export const install = {
-  operations: [],
+export const install = commandDetails({
+  flags: {
+    "--prefix <folder>": "the folder of bin and share; ~/.local by default",
+    "--remove": "remove the installed files",
+  },
   output: shape({
     installed: "boolean",
     files: { type: "array", items: { type: "string" } },
   }),
   writes: true,
   destructive: true,
-  define(command, cli, run = runInstall): void {
-    command
-      .option("--prefix <folder>", "the folder of bin and share; ~/.local by default")
-      .option("--remove", "remove the installed files")
-      .action((flags: { prefix?: string; remove?: true }) =>
-        run(cli, { prefix: flags.prefix, remove: flags.remove === true }),
-      );
+  examples: [
+    ["Show what would be installed", "croft install --dry-run"],
+    ["Install into a folder", "croft install --prefix tools --yes"],
+  ],
+  /**
+   * Installs croft for one user: the program, completions of three shells and the manual. Each file replaces its
+   * predecessor by a rename, so that a running croft keeps the file that it has.
+   * @throws CliError `unsupported` on Windows
+   */
+  async run(cli, { prefix, remove = false }) {
+    const { system } = cli;
+    if (system.platform === "win32")
+      throw new CliError("unsupported", "croft does not install itself on Windows", {
+        hint: 'put croft.exe into a folder on the Path; "croft completion powershell --help" adds completion',
+      });
+    const root =
+      prefix === undefined
+        ? join(system.homeDirectory, ".local")
+        : resolve(system.workingDirectory, prefix);
+    const files = await listFiles(cli, root);
+    const paths = files.map(({ path }) => path);
+    if (cli.flags.dryRun) throw new DryRun({ [remove ? "remove" : "install"]: paths });
+    if (await cli.prompts.canAsk()) for (const path of paths) cli.io.note(path);
+    if (remove) {
+      await cli.prompts.confirm(`Remove these files?`);
+      for (const path of paths) await rm(path, { force: true });
+      return cli.output.done({ installed: false, files: paths }, `Removed croft from ${root}.`);
+    }
+    warnUnlessLasting(cli);
+    await cli.prompts.confirm(`Write these ${paths.length} files?`);
+    for (const file of files) await replaceFile(file);
+    const bin = join(root, "bin");
+    const isOnPath = (system.env["PATH"] ?? "").split(delimiter).includes(bin);
+    const advice = isOnPath ? "" : ` Add ${bin} to your PATH.`;
+    await cli.output.done(
+      { installed: true, files: paths },
+      `Installed croft ${version} in ${root}.${advice} Completion works in new shells; zsh needs ${join(root, zshFolder)} in its fpath.`,
+    );
   },
-} satisfies CommandModule;
+});
 
 /** One file of the installation. */
 interface InstalledFile {
@@ -47,42 +74,6 @@ interface InstalledFile {
   readonly mode: number;
   /** A file to copy, or the text. */
   readonly content: { readonly copyOf: string } | { readonly text: string };
-}
-
-/**
- * Installs croft for one user: the program, completions of three shells and the manual. Each file replaces its
- * predecessor by a rename, so that a running croft keeps the file that it has.
- * @throws CliError `unsupported` on Windows
- */
-async function runInstall(cli: CliContext, { prefix, remove }: InstallOptions): Promise<void> {
-  const { system } = cli;
-  if (system.platform === "win32")
-    throw new CliError("unsupported", "croft does not install itself on Windows", {
-      hint: 'put croft.exe into a folder on the Path; "croft completion powershell --help" adds completion',
-    });
-  const root =
-    prefix === undefined
-      ? join(system.homeDirectory, ".local")
-      : resolve(system.workingDirectory, prefix);
-  const files = await listFiles(cli, root);
-  const paths = files.map(({ path }) => path);
-  if (cli.flags.dryRun) throw new DryRun({ [remove ? "remove" : "install"]: paths });
-  if (await cli.prompts.canAsk()) for (const path of paths) cli.io.note(path);
-  if (remove) {
-    await cli.prompts.confirm(`Remove these files?`);
-    for (const path of paths) await rm(path, { force: true });
-    return cli.output.done({ installed: false, files: paths }, `Removed croft from ${root}.`);
-  }
-  warnUnlessLasting(cli);
-  await cli.prompts.confirm(`Write these ${paths.length} files?`);
-  for (const file of files) await replaceFile(file);
-  const bin = join(root, "bin");
-  const isOnPath = (system.env["PATH"] ?? "").split(delimiter).includes(bin);
-  const advice = isOnPath ? "" : ` Add ${bin} to your PATH.`;
-  await cli.output.done(
-    { installed: true, files: paths },
-    `Installed croft ${version} in ${root}.${advice} Completion works in new shells; zsh needs ${join(root, zshFolder)} in its fpath.`,
-  );
 }
 
 const zshFolder = join("share", "zsh", "site-functions");

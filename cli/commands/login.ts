@@ -7,12 +7,136 @@ import { shape } from "../output/spec.ts";
 import { findStoredToken, revokeToken } from "../support/token-owner.ts";
 import { waitOutLimits } from "../support/rate-limit.ts";
 import { readSecret } from "../support/secrets.ts";
-import { addTotpFlag, readTotp, type TotpFlags, toTotpHeaders } from "../support/flag-values.ts";
-import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
+import { toTotpHeaders, totpFlag } from "../support/flag-values.ts";
+import type { Entry } from "../tree/entry.ts";
+import { command } from "../tree/command.ts";
 
 export const entries: readonly Entry[] = [
-  verb("forge", "Sign in to the forge", () => loginForge),
-  verb("vault", "Sign in to the vault", () => loginVault),
+  command("forge", "Sign in to the forge", {
+    flags: {
+      "--username <name>": "your user name",
+      "--password-stdin": "read the password from standard input",
+      "--token-stdin": "read an access token from standard input",
+      ...totpFlag,
+    },
+    /** The former token of the profile is deleted, which nothing uses any more. */
+    destructive: false,
+    calls: [forge.createToken, forge.getCurrentUser, forge.deleteToken, forge.deleteCurrentToken],
+    output: shape({
+      service: "string",
+      username: "string",
+      profile: "string",
+      url: "string",
+    }),
+    examples: [
+      [
+        "Sign in with a password",
+        "croft login forge --username mira --password-stdin < password.txt",
+      ],
+      ["Sign in with an access token", "croft login forge --token-stdin < token.txt"],
+    ],
+    /**
+     * Signs in to the forge: stores a given token, or creates one with the password, which is not stored. Tests the credential
+     * store before it prompts for a secret.
+     */
+    async run(cli, flags) {
+      const { username, passwordStdin, tokenStdin } = flags;
+      if (passwordStdin === true && tokenStdin === true)
+        throw usageError("--password-stdin and --token-stdin exclude each other");
+      const secret =
+        passwordStdin === true ? "password_input" : tokenStdin === true ? "token_input" : "person";
+      await cli.prompts.require([
+        { flag: "--username", isMissing: username === undefined && secret !== "token_input" },
+        { flag: "--password-stdin or --token-stdin", isMissing: secret === "person" },
+      ]);
+      const profile = await cli.profiles.inUse();
+      if (!cli.flags.dryRun) await cli.credentials.chooseStore(profile);
+      const made =
+        secret === "token_input" ? await useToken(cli) : await makeToken(cli, { secret, ...flags });
+      const { url } = await cli.client.target();
+      // Read again, because choosing the store assigns an id to a new profile.
+      const known = await cli.profiles.inUse();
+      const former = await findStoredToken(cli, known);
+      await cli.credentials.write(known, "forge", {
+        token: made.token,
+        token_id: made.tokenId,
+        url,
+      });
+      await cli.profiles.updateProfile(profile.name, (one) => ({
+        ...one,
+        forge: { username: made.username },
+      }));
+      // The new token is stored: nothing uses the former one any more.
+      if (former !== undefined && former.token !== made.token && former.url === url)
+        await revokeToken(cli, known, former).catch((error: unknown) => {
+          if (!(error instanceof CliError)) throw error;
+          if (error.code === "invalid_credentials" || error.code === "not_found") return;
+          cli.io.note(`The former token may still be valid: ${error.message}`);
+        });
+      await cli.output.done(
+        { service: "forge", username: made.username, profile: profile.name, url },
+        `Signed in to the forge at ${url} as ${made.username}.`,
+      );
+    },
+  }),
+  command("vault", "Sign in to the vault", {
+    flags: {
+      "--email <address>": "your e-mail address",
+      "--password-stdin": "read the password from standard input",
+      "--totp <code>": "a code of your authenticator app",
+      "--backup-code <code>": "a backup code instead of a code of the app",
+      "--remember":
+        "keep the session for 30 days instead of 16 hours until its first use, which makes it 16 hours",
+    },
+    calls: [vault.login],
+    output: shape({
+      service: "string",
+      handle: "string",
+      email: "string",
+      role: "string",
+      profile: "string",
+      url: "string",
+    }),
+    prompted: ["--email", "--password-stdin"],
+    examples: [
+      ["Sign in", "croft login vault --email mira@example.org --password-stdin < password.txt"],
+      [
+        "Stay signed in for 30 days",
+        "croft login vault --email mira@example.org --remember --password-stdin < password.txt",
+      ],
+    ],
+    /**
+     * Signs in to the vault and stores the session. On a terminal a screen prompts for missing values; otherwise a missing
+     * second factor is `challenge_required`. Tests the credential store before it prompts for the password, so that no new
+     * session is lost.
+     */
+    async run(cli, { email: typed, passwordStdin, totp, backupCode, remember = false }) {
+      if (totp !== undefined && backupCode !== undefined)
+        throw usageError("--totp and --backup-code exclude each other");
+      const factor =
+        totp !== undefined ? { totp } : backupCode === undefined ? undefined : { backupCode };
+      const options = {
+        ...(typed === undefined ? {} : { email: typed }),
+        passwordFromInput: passwordStdin === true,
+        ...(factor === undefined ? {} : { factor }),
+      };
+
+      const profile = await cli.profiles.inUse();
+      if (!cli.flags.dryRun) await cli.credentials.chooseStore(profile);
+      const attempt = (credentials: Attempt) => tryLogin(cli, credentials, remember);
+      const signedIn = await signIn(cli, options, attempt);
+      await cli.profiles.updateProfile(profile.name, (one) => ({
+        ...one,
+        vault: { email: signedIn.email, handle: signedIn.handle },
+      }));
+      const { url } = await cli.client.target();
+      const { handle, email, role } = signedIn;
+      await cli.output.done(
+        { service: "vault", handle, email, role, profile: profile.name, url },
+        `Signed in to the vault at ${url} as ${handle} (${email}).`,
+      );
+    },
+  }),
 ];
 
 export interface LoginForgeOptions {
@@ -21,87 +145,6 @@ export interface LoginForgeOptions {
   readonly secret: "password_input" | "token_input" | "person";
   /** A code of the second factor. */
   readonly totp?: string;
-}
-
-interface LoginForgeFlags extends TotpFlags {
-  readonly username?: string;
-  readonly passwordStdin?: true;
-  readonly tokenStdin?: true;
-}
-
-export const loginForge = {
-  /** The former token of the profile is deleted, which nothing uses any more. */
-  destructive: false,
-  operations: [
-    forge.createToken,
-    forge.getCurrentUser,
-    forge.deleteToken,
-    forge.deleteCurrentToken,
-  ],
-  output: shape({
-    service: "string",
-    username: "string",
-    profile: "string",
-    url: "string",
-  }),
-  define(command, cli, run = runLoginForge): void {
-    command
-      .option("--username <name>", "your user name")
-      .option("--password-stdin", "read the password from standard input")
-      .option("--token-stdin", "read an access token from standard input");
-    addTotpFlag(command).action((flags: LoginForgeFlags) => {
-      const { username, passwordStdin, tokenStdin } = flags;
-      if (passwordStdin === true && tokenStdin === true)
-        throw usageError("--password-stdin and --token-stdin exclude each other");
-      const totp = readTotp(flags);
-      return run(cli, {
-        ...(username === undefined ? {} : { username }),
-        secret:
-          passwordStdin === true
-            ? "password_input"
-            : tokenStdin === true
-              ? "token_input"
-              : "person",
-        ...(totp === undefined ? {} : { totp }),
-      });
-    });
-  },
-} satisfies CommandModule;
-
-/**
- * Signs in to the forge: stores a given token, or creates one with the password, which is not stored. Tests the credential
- * store before it prompts for a secret.
- */
-async function runLoginForge(cli: CliContext, options: LoginForgeOptions): Promise<void> {
-  const { username, secret } = options;
-  await cli.prompts.require([
-    { flag: "--username", isMissing: username === undefined && secret !== "token_input" },
-    { flag: "--password-stdin or --token-stdin", isMissing: secret === "person" },
-  ]);
-  const profile = await cli.profiles.inUse();
-  if (!cli.flags.dryRun) await cli.credentials.chooseStore(profile);
-  const made =
-    options.secret === "token_input" ? await useToken(cli) : await makeToken(cli, options);
-  const { url } = await cli.client.target();
-  // Read again, because choosing the store assigns an id to a new profile.
-  const known = await cli.profiles.inUse();
-  const former = await findStoredToken(cli, known);
-  await cli.credentials.write(known, "forge", { token: made.token, token_id: made.tokenId, url });
-  await cli.profiles.updateProfile(profile.name, (one) => ({
-    ...one,
-    forge: { username: made.username },
-  }));
-  // The new token is stored: nothing uses the former one any more.
-  if (former !== undefined && former.token !== made.token && former.url === url)
-    await revokeToken(cli, known, former).catch((error: unknown) => {
-      if (!(error instanceof CliError)) throw error;
-      if (error.code === "invalid_credentials" || error.code === "not_found") return;
-      cli.io.note(`The former token may still be valid: ${error.message}`);
-    });
-  await cli.output.done(
-    { service: "forge", username: made.username, profile: profile.name, url },
-    `Signed in to the forge at ${url} as ${made.username}.`,
-  );
 }
 
 interface MadeToken {
@@ -171,52 +214,7 @@ export interface LoginVaultOptions {
   readonly email?: string;
   readonly passwordFromInput: boolean;
   readonly factor?: SecondFactor;
-  readonly remember: boolean;
 }
-
-interface LoginVaultFlags {
-  readonly email?: string;
-  readonly passwordStdin?: true;
-  readonly totp?: string;
-  readonly backupCode?: string;
-  readonly remember?: true;
-}
-
-export const loginVault = {
-  operations: [vault.login],
-  output: shape({
-    service: "string",
-    handle: "string",
-    email: "string",
-    role: "string",
-    profile: "string",
-    url: "string",
-  }),
-  prompted: ["--email", "--password-stdin"],
-  define(command, cli, run = runLoginVault): void {
-    command
-      .option("--email <address>", "your e-mail address")
-      .option("--password-stdin", "read the password from standard input")
-      .option("--totp <code>", "a code of your authenticator app")
-      .option("--backup-code <code>", "a backup code instead of a code of the app")
-      .option(
-        "--remember",
-        "keep the session for 30 days instead of 16 hours until its first use, which makes it 16 hours",
-      )
-      .action(({ email, passwordStdin, totp, backupCode, remember }: LoginVaultFlags) => {
-        if (totp !== undefined && backupCode !== undefined)
-          throw usageError("--totp and --backup-code exclude each other");
-        const factor =
-          totp !== undefined ? { totp } : backupCode === undefined ? undefined : { backupCode };
-        return run(cli, {
-          ...(email === undefined ? {} : { email }),
-          passwordFromInput: passwordStdin === true,
-          ...(factor === undefined ? {} : { factor }),
-          remember: remember === true,
-        });
-      });
-  },
-} satisfies CommandModule;
 
 /** The input of one attempt to sign in. */
 export interface Attempt {
@@ -234,28 +232,6 @@ export type AttemptOutcome =
       readonly role: string;
     }
   | { readonly kind: "code_needed" };
-
-/**
- * Signs in to the vault and stores the session. On a terminal a screen prompts for missing values; otherwise a missing
- * second factor is `challenge_required`. Tests the credential store before it prompts for the password, so that no new
- * session is lost.
- */
-async function runLoginVault(cli: CliContext, options: LoginVaultOptions): Promise<void> {
-  const profile = await cli.profiles.inUse();
-  if (!cli.flags.dryRun) await cli.credentials.chooseStore(profile);
-  const attempt = (credentials: Attempt) => tryLogin(cli, credentials, options.remember);
-  const signedIn = await signIn(cli, options, attempt);
-  await cli.profiles.updateProfile(profile.name, (one) => ({
-    ...one,
-    vault: { email: signedIn.email, handle: signedIn.handle },
-  }));
-  const { url } = await cli.client.target();
-  const { handle, email, role } = signedIn;
-  await cli.output.done(
-    { service: "vault", handle, email, role, profile: profile.name, url },
-    `Signed in to the vault at ${url} as ${handle} (${email}).`,
-  );
-}
 
 type SignedIn = Extract<AttemptOutcome, { kind: "signed_in" }>;
 

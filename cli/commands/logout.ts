@@ -5,43 +5,39 @@ import { CliError, toCliError } from "../errors.ts";
 import { shape } from "../output/spec.ts";
 import type { NamedProfile } from "../profile/profiles.ts";
 import { revokeToken, type StoredToken } from "../support/token-owner.ts";
-import type { CommandModule } from "../tree/entry.ts";
+import { commandDetails } from "../tree/command.ts";
 
 type Service = "forge" | "vault";
 
-export interface LogoutOptions {
-  readonly services: readonly Service[];
-}
-
-export const logout = {
-  operations: [vault.logout, forge.deleteToken, forge.deleteCurrentToken],
+export const logout = commandDetails({
+  args: { "[service]": "forge or vault; both when absent" },
+  calls: [vault.logout, forge.deleteToken, forge.deleteCurrentToken],
   output: shape({ forge: "boolean", vault: "boolean", profile: "string" }),
   destructive: false,
-  define(command, cli, run = runLogout): void {
-    command
-      .argument("[service]", "forge or vault; both when absent")
-      .action((service: string | undefined) => run(cli, { services: toServices(service) }));
+  examples: [
+    ["Sign out of forge and vault", "croft logout"],
+    ["Sign out of the vault only", "croft logout vault"],
+  ],
+  /**
+   * Signs out: ends the session at the daemon, and forgets the credentials even when the daemon cannot be reached.
+   * @throws CliError `not_signed_in` when there was nothing to sign out of
+   */
+  async run(cli, { service }) {
+    const services = toServices(service);
+    const profile = await cli.profiles.inUse();
+    const done = { forge: false, vault: false };
+    for (const service of services) done[service] = await signOut(cli, profile, service);
+    if (!done.forge && !done.vault)
+      throw new CliError("not_signed_in", `not signed in to ${services.join(" or ")}`);
+    await cli.profiles.updateProfile(profile.name, (one) => ({
+      ...one,
+      forge: done.forge ? null : one.forge,
+      vault: done.vault ? null : one.vault,
+    }));
+    const names = services.filter((service) => done[service]).join(" and ");
+    await cli.output.done({ ...done, profile: profile.name }, `Signed out of ${names}.`);
   },
-} satisfies CommandModule;
-
-/**
- * Signs out: ends the session at the daemon, and forgets the credentials even when the daemon cannot be reached.
- * @throws CliError `not_signed_in` when there was nothing to sign out of
- */
-async function runLogout(cli: CliContext, { services }: LogoutOptions): Promise<void> {
-  const profile = await cli.profiles.inUse();
-  const done = { forge: false, vault: false };
-  for (const service of services) done[service] = await signOut(cli, profile, service);
-  if (!done.forge && !done.vault)
-    throw new CliError("not_signed_in", `not signed in to ${services.join(" or ")}`);
-  await cli.profiles.updateProfile(profile.name, (one) => ({
-    ...one,
-    forge: done.forge ? null : one.forge,
-    vault: done.vault ? null : one.vault,
-  }));
-  const names = services.filter((service) => done[service]).join(" and ");
-  await cli.output.done({ ...done, profile: profile.name }, `Signed out of ${names}.`);
-}
+});
 
 async function signOut(cli: CliContext, profile: NamedProfile, service: Service): Promise<boolean> {
   const stored = await cli.credentials.read(profile, service);

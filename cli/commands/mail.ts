@@ -1,15 +1,65 @@
-import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { type Column, size, time } from "../output/cells.ts";
 import { wholeList } from "../output/pages.ts";
 import { type FieldType, shape, shapeList } from "../output/spec.ts";
-import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
+import type { Entry } from "../tree/entry.ts";
+import { command } from "../tree/command.ts";
+
+const mailFields: Readonly<Record<keyof ShownMail, FieldType>> = {
+  id: "string",
+  date: "string?",
+  from: "string",
+  to: "string",
+  subject: "string",
+  bytes: "integer",
+};
 
 export const entries: readonly Entry[] = [
-  verb("list", "List mail in the outbox", () => listMails, {
+  command("list", "List mail in the outbox", {
     aliases: ["ls"],
+    output: shapeList(mailFields),
+    examples: [
+      ["List the mails of the outbox", "croft mail list"],
+      ["Print subjects", "croft mail list --jq '.[].subject'"],
+    ],
+    /** Prints the mails that this home's daemon wrote as files because it has no mail server, newest first. */
+    async run(cli) {
+      const { paths } = await cli.config();
+      const { listOutbox } = await import("../../daemon/main.ts");
+      const mails = await listOutbox(paths);
+      await cli.output.list(wholeList(mails.map(toShownMail)), columns);
+    },
   }),
-  verb("show", "Show a mail of the outbox", () => showMail),
+  command("show", "Show a mail of the outbox", {
+    args: { "[id]": 'the mail\'s id, as "croft mail list" shows it; the newest when absent' },
+    output: shape({ ...mailFields, text: "string", source: "string" }),
+    examples: [
+      ["Show the newest mail", "croft mail show"],
+      ["Print its text", "croft mail show --jq .text"],
+    ],
+    /** Prints one mail of this home's outbox. @throws CliError `not_found` */
+    async run(cli, { id }) {
+      const { paths } = await cli.config();
+      const { listOutbox, readOutbox } = await import("../../daemon/main.ts");
+      const mailId = id ?? (await listOutbox(paths))[0]?.id;
+      const mail = mailId === undefined ? undefined : await readOutbox(paths, mailId);
+      if (mail === undefined)
+        throw new CliError(
+          "not_found",
+          id === undefined ? "the outbox is empty" : `there is no mail ${JSON.stringify(id)}`,
+          {
+            hint: '"croft mail list" shows what is there; with a mail server (smtp_url) mails are sent instead',
+          },
+        );
+      const { from, to, subject, date, text, source } = mail;
+      const shown = `From: ${from}\nTo: ${to}\nSubject: ${subject}\nDate: ${date}\n\n${text}`;
+      await cli.output.page(shown, {
+        ...toShownMail(mail),
+        text,
+        source,
+      });
+    },
+  }),
 ];
 
 /** A mail in the output. */
@@ -21,31 +71,6 @@ interface ShownMail {
   readonly to: string;
   readonly subject: string;
   readonly bytes: number;
-}
-
-const mailFields: Readonly<Record<keyof ShownMail, FieldType>> = {
-  id: "string",
-  date: "string?",
-  from: "string",
-  to: "string",
-  subject: "string",
-  bytes: "integer",
-};
-
-const listMails = {
-  operations: [],
-  output: shapeList(mailFields),
-  define(command, cli, run = runMailList): void {
-    command.action(() => run(cli));
-  },
-} satisfies CommandModule;
-
-/** Prints the mails that this home's daemon wrote as files because it has no mail server, newest first. */
-async function runMailList(cli: CliContext): Promise<void> {
-  const { paths } = await cli.config();
-  const { listOutbox } = await import("../../daemon/main.ts");
-  const mails = await listOutbox(paths);
-  await cli.output.list(wholeList(mails.map(toShownMail)), columns);
 }
 
 /** Returns a mail with its date in RFC 3339. */
@@ -63,36 +88,3 @@ const columns: readonly Column<ShownMail>[] = [
   { header: "subject", cell: ({ subject }) => subject },
   { header: "size", cell: ({ bytes }) => size(bytes) },
 ];
-
-const showMail = {
-  operations: [],
-  output: shape({ ...mailFields, text: "string", source: "string" }),
-  define(command, cli, run = runMailShow): void {
-    command
-      .argument("[id]", 'the mail\'s id, as "croft mail list" shows it; the newest when absent')
-      .action((id: string | undefined) => run(cli, id));
-  },
-} satisfies CommandModule;
-
-/** Prints one mail of this home's outbox. @throws CliError `not_found` */
-async function runMailShow(cli: CliContext, id: string | undefined): Promise<void> {
-  const { paths } = await cli.config();
-  const { listOutbox, readOutbox } = await import("../../daemon/main.ts");
-  const mailId = id ?? (await listOutbox(paths))[0]?.id;
-  const mail = mailId === undefined ? undefined : await readOutbox(paths, mailId);
-  if (mail === undefined)
-    throw new CliError(
-      "not_found",
-      id === undefined ? "the outbox is empty" : `there is no mail ${JSON.stringify(id)}`,
-      {
-        hint: '"croft mail list" shows what is there; with a mail server (smtp_url) mails are sent instead',
-      },
-    );
-  const { from, to, subject, date, text, source } = mail;
-  const shown = `From: ${from}\nTo: ${to}\nSubject: ${subject}\nDate: ${date}\n\n${text}`;
-  await cli.output.page(shown, {
-    ...toShownMail(mail),
-    text,
-    source,
-  });
-}

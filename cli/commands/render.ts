@@ -4,82 +4,69 @@ import { forge } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, usageError } from "../errors.ts";
 import { shape } from "../output/spec.ts";
-import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
-
-export const entries: readonly Entry[] = [
-  verb("markdown", "Render Markdown as HTML", () => renderMarkdown),
-  verb("markup", "Render a file as HTML, by its file name", () => renderMarkup),
-];
+import type { Entry } from "../tree/entry.ts";
+import { command } from "../tree/command.ts";
 
 const renderedOutput = shape({ html: "string" });
 
-export const renderMarkdown = {
-  operations: [forge.renderMarkdown],
-  output: renderedOutput,
-  define(command, cli, run = runRenderMarkdown): void {
-    command
-      .argument("[file]", "a file; standard input when absent or -")
-      .option("--mode <mode>", "markdown, gfm, comment or wiki; the server's default is markdown")
-      .option(
-        "--context <path>",
-        "/OWNER/REPO, or /OWNER/REPO/src/branch/NAME: the base of relative links",
-      )
-      .option("--wiki", "as a page of the wiki")
-      .option("--terminal", "format for reading in a terminal")
-      .action((file: string | undefined, flags: Omit<RenderOptions, "file">) =>
-        run(cli, file === undefined ? flags : { file, ...flags }),
-      );
-  },
-} satisfies CommandModule;
-
-/** Prints Markdown as HTML. */
-async function runRenderMarkdown(cli: CliContext, options: RenderOptions): Promise<void> {
-  const { file, mode, context, wiki } = options;
-  const body = { Text: await readText(cli, file), Mode: mode, Context: context, Wiki: wiki };
-  const answer = await cli.client.call(forge.renderMarkdown, { body }, renderCall);
-  await printRendered(cli, answer, options);
-}
-
-interface RenderMarkupOptions extends RenderOptions {
-  /** The file's path in its repository; by default its name. */
-  readonly filePath?: string;
-}
-
-export const renderMarkup = {
-  operations: [forge.renderMarkup],
-  output: renderedOutput,
-  define(command, cli, run = runRenderMarkup): void {
-    command
-      .argument("[file]", "a file; standard input when absent or -")
-      .option("--file-path <path>", "its path in the repository; by default its name")
-      .option("--mode <mode>", "file, markdown, gfm, comment or wiki", "file")
-      .option(
-        "--context <path>",
-        "/OWNER/REPO, or /OWNER/REPO/src/branch/NAME: the base of relative links",
-      )
-      .option("--wiki", "as a page of the wiki")
-      .option("--terminal", "format for reading in a terminal")
-      .action((file: string | undefined, flags: Omit<RenderMarkupOptions, "file">) =>
-        run(cli, file === undefined ? flags : { file, ...flags }),
-      );
-  },
-} satisfies CommandModule;
-
-/** Prints a file's text as HTML; the file name's extension selects the format. */
-async function runRenderMarkup(cli: CliContext, options: RenderMarkupOptions): Promise<void> {
-  const { file, mode, context, wiki } = options;
-  const filePath =
-    options.filePath ?? (file === undefined || file === "-" ? undefined : basename(file));
-  if (filePath === undefined && mode === "file" && wiki === undefined)
-    throw usageError(
-      "standard input has no file name to select a format",
-      "give --file-path NAME.md, for example",
-    );
-  const text = await readText(cli, file);
-  const body = { Text: text, Mode: mode, Context: context, Wiki: wiki, FilePath: filePath };
-  const answer = await cli.client.call(forge.renderMarkup, { body }, renderCall);
-  await printRendered(cli, answer, options);
-}
+export const entries: readonly Entry[] = [
+  command("markdown", "Render Markdown as HTML", {
+    args: { "[file]": "a file; standard input when absent or -" },
+    flags: {
+      "--mode <mode>": "markdown, gfm, comment or wiki; the server's default is markdown",
+      "--context <path>": "/OWNER/REPO, or /OWNER/REPO/src/branch/NAME: the base of relative links",
+      "--wiki": "as a page of the wiki",
+      "--terminal": "format for reading in a terminal",
+    },
+    calls: [forge.renderMarkdown],
+    output: renderedOutput,
+    examples: [
+      ["Render a file as HTML", "croft render markdown notes.md"],
+      ["Read a file in the terminal", "croft render markdown notes.md --terminal"],
+    ],
+    /** Prints Markdown as HTML. */
+    async run(cli, options) {
+      const { file, mode, context, wiki } = options;
+      const body = { Text: await readText(cli, file), Mode: mode, Context: context, Wiki: wiki };
+      const answer = await cli.client.call(forge.renderMarkdown, { body }, renderCall);
+      await printRendered(cli, answer, options);
+    },
+  }),
+  command("markup", "Render a file as HTML, by its file name", {
+    args: { "[file]": "a file; standard input when absent or -" },
+    flags: {
+      "--file-path <path>": "its path in the repository; by default its name",
+      "--mode <mode>": { help: "file, markdown, gfm, comment or wiki", default: "file" },
+      "--context <path>": "/OWNER/REPO, or /OWNER/REPO/src/branch/NAME: the base of relative links",
+      "--wiki": "as a page of the wiki",
+      "--terminal": "format for reading in a terminal",
+    },
+    calls: [forge.renderMarkup],
+    output: renderedOutput,
+    examples: [
+      ["Render a file as HTML", "croft render markup notes.md"],
+      [
+        "Render standard input as the file that it is",
+        "croft render markup - --file-path docs/notes.md < notes.md",
+      ],
+    ],
+    /** Prints a file's text as HTML; the file name's extension selects the format. */
+    async run(cli, options) {
+      const { file, mode, context, wiki } = options;
+      const filePath =
+        options.filePath ?? (file === undefined || file === "-" ? undefined : basename(file));
+      if (filePath === undefined && mode === "file" && wiki === undefined)
+        throw usageError(
+          "standard input has no file name to select a format",
+          "give --file-path NAME.md, for example",
+        );
+      const text = await readText(cli, file);
+      const body = { Text: text, Mode: mode, Context: context, Wiki: wiki, FilePath: filePath };
+      const answer = await cli.client.call(forge.renderMarkup, { body }, renderCall);
+      await printRendered(cli, answer, options);
+    },
+  }),
+];
 
 /** The text to render, and how to print it. */
 interface RenderOptions {

@@ -4,62 +4,40 @@ import type { CliContext } from "../context.ts";
 import { CliError, DryRun } from "../errors.ts";
 import { shape } from "../output/spec.ts";
 import { runGit, toHelperWords } from "../support/git.ts";
-import {
-  repositoryArgument,
-  type RepositoryName,
-  toRepositoryName,
-} from "../support/repository.ts";
-import type { CommandModule } from "../tree/entry.ts";
+import { repositoryArgument } from "../support/repository.ts";
+import { commandDetails } from "../tree/command.ts";
 
-export interface RepoCloneOptions extends RepositoryName {
-  /** The repository's name when absent. */
-  readonly directory?: string;
-  readonly ssh: boolean;
-  /** Further words for `git clone`. */
-  readonly gitFlags: readonly string[];
-}
-
-export const cloneRepo = {
-  operations: [forge.getRepository],
+export const cloneRepo = commandDetails({
+  args: {
+    ...repositoryArgument,
+    "[directory]": "the new folder; by default the repository's name",
+    "[git-flags...]": "after --: flags of git clone, such as --depth 1",
+  },
+  flags: { "--ssh": "clone over SSH" },
+  calls: [forge.getRepository],
   output: shape({ cloned: "boolean", full_name: "string", directory: "string", url: "string" }),
   writes: true,
-  define(command, cli, run = runRepoClone): void {
-    command
-      .argument(...repositoryArgument)
-      .argument("[directory]", "the new folder; by default the repository's name")
-      .argument("[git-flags...]", "after --: flags of git clone, such as --depth 1")
-      .option("--ssh", "clone over SSH")
-      .action(
-        (
-          repository: string,
-          directory: string | undefined,
-          more: readonly string[],
-          { ssh }: { readonly ssh?: true },
-        ) => {
-          // Without a directory, the first flag is parsed in its place.
-          const isFlag = directory?.startsWith("-") === true;
-          return run(cli, {
-            ...toRepositoryName(repository),
-            ...(directory === undefined || isFlag ? {} : { directory }),
-            ssh: ssh === true,
-            gitFlags: isFlag ? [directory, ...more] : more,
-          });
-        },
-      );
+  examples: [
+    ["Clone a repository", "croft repo clone keeper/notes"],
+    [
+      "Clone the latest commit only, into another folder",
+      "croft repo clone keeper/notes copy -- --depth 1",
+    ],
+  ],
+  /** Clones a repository with the stored sign-in; git shows its progress on standard error. */
+  async run(cli, { repository: params, directory, gitFlags: more, ssh = false }) {
+    // Without a directory, the first flag is parsed in its place.
+    const isFlag = directory?.startsWith("-") === true;
+    const gitFlags = isFlag ? [directory, ...more] : more;
+    const { body } = await cli.client.call(forge.getRepository, { params });
+    const target = directory === undefined || isFlag ? toFolderName(body) : directory;
+    const url = await cloneRepository(cli, body, { target, ssh, gitFlags });
+    await cli.output.done(
+      { cloned: true, full_name: body.full_name, directory: target, url },
+      `Cloned ${body.full_name} into ${target}.`,
+    );
   },
-} satisfies CommandModule;
-
-/** Clones a repository with the stored sign-in; git shows its progress on standard error. */
-async function runRepoClone(cli: CliContext, options: RepoCloneOptions): Promise<void> {
-  const { owner, repo, directory, ssh, gitFlags } = options;
-  const { body } = await cli.client.call(forge.getRepository, { params: { owner, repo } });
-  const target = directory ?? toFolderName(body);
-  const url = await cloneRepository(cli, body, { target, ssh, gitFlags });
-  await cli.output.done(
-    { cloned: true, full_name: body.full_name, directory: target, url },
-    `Cloned ${body.full_name} into ${target}.`,
-  );
-}
+});
 
 interface CloneOptions {
   readonly target: string;

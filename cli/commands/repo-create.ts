@@ -7,15 +7,15 @@ import { resourceOf } from "../output/spec.ts";
 import { readGit, runGit, toHelperWords } from "../support/git.ts";
 import { createIfAbsent, isSameName } from "../support/if-absent.ts";
 import {
-  addNewRepositoryFlags,
   findPresentRepository,
   type NewRepositoryFlags,
   repositorySettings,
   toNewRepositoryBody,
+  newRepositoryFlags,
 } from "../support/new-repository.ts";
 import { repositoryLines, toRepositoryName } from "../support/repository.ts";
-import type { CommandModule } from "../tree/entry.ts";
 import { cloneRepository, toFolderName, toRemoteUrl } from "./repo-clone.ts";
+import { commandDetails } from "../tree/command.ts";
 
 export interface RepoCreateOptions extends NewRepositoryFlags {
   /** The name of the source folder when absent. */
@@ -38,13 +38,23 @@ export interface RepoCreateOptions extends NewRepositoryFlags {
   readonly ssh?: true;
 }
 
-type RepoCreateFlags = Omit<RepoCreateOptions, "name" | "owner"> & {
-  /** gh's word for `--init`. */
-  readonly addReadme?: true;
-};
-
-export const createRepo = {
-  operations: [
+export const createRepo = commandDetails({
+  args: { "[name]": "its name, or OWNER/NAME; by default the name of the --source folder" },
+  flags: {
+    "--org <organization>": "the organization that owns it; you by default",
+    ...newRepositoryFlags,
+    "--from-template <owner/name>": "begin with the content of a template repository",
+    "--with <items>":
+      "content, topics, labels, webhooks, protections: what to take from the template; content by default",
+    "--public": "everyone may see it, which is the default",
+    "--add-readme": { help: "the same as --init", hidden: true },
+    "-s, --source <folder>": "a local repository that gets the new one as a remote",
+    "-r, --remote <name>": "the name of that remote; origin by default",
+    "--push": "push the current branch of the --source folder",
+    "-c, --clone": "clone the new repository into the current folder",
+    "--ssh": "use the address of SSH for the remote or the clone",
+  },
+  calls: [
     forge.createOwnRepository,
     forge.createOrganizationRepository,
     forge.generateRepository,
@@ -52,36 +62,75 @@ export const createRepo = {
     forge.getRepository,
   ],
   output: resourceOf(forge.createOwnRepository, 201),
-  define(command, cli, run = runRepoCreate): void {
-    addNewRepositoryFlags(
-      command
-        .argument("[name]", "its name, or OWNER/NAME; by default the name of the --source folder")
-        .option("--org <organization>", "the organization that owns it; you by default"),
-    )
-      .option("--from-template <owner/name>", "begin with the content of a template repository")
-      .option(
-        "--with <items>",
-        "content, topics, labels, webhooks, protections: what to take from the template; content by default",
-      )
-      .option("--public", "everyone may see it, which is the default")
-      .addOption(command.createOption("--add-readme", "the same as --init").hideHelp())
-      .option("-s, --source <folder>", "a local repository that gets the new one as a remote")
-      .option("-r, --remote <name>", "the name of that remote; origin by default")
-      .option("--push", "push the current branch of the --source folder")
-      .option("-c, --clone", "clone the new repository into the current folder")
-      .option("--ssh", "use the address of SSH for the remote or the clone")
-      .action((repository: string | undefined, { addReadme, ...rest }: RepoCreateFlags) => {
-        const { owner, name } = splitName(repository);
-        const flags = { ...rest, ...(addReadme === true ? { init: true as const } : {}) };
-        assertFlags(repository, flags);
-        return run(cli, {
-          ...(name === undefined ? {} : { name }),
-          ...(owner === undefined ? {} : { owner }),
-          ...flags,
-        });
-      });
+  examples: [
+    ["Create a private repository", "croft repo create notes --private"],
+    [
+      "Create one in an organization, with README and license",
+      "croft repo create notes --org acme --init --readme Default --license MIT",
+    ],
+    [
+      "In a script that may run again",
+      "croft repo create notes --private --if-absent --jq .clone_url",
+    ],
+  ],
+  /** Creates a repository for the caller or in an organization, and optionally adds it as a remote of a local one. */
+  async run(cli, { name: word, addReadme, ...flags }) {
+    const named = splitName(word);
+    const options = { ...flags, ...(addReadme === true ? { init: true as const } : {}) };
+    assertFlags(word, options);
+    const { source, remote = "origin", ssh = false } = options;
+    const org = options.org ?? (await findOrganization(cli, named.owner));
+    const local = source === undefined ? undefined : await readLocal(cli, source, options);
+    const name = named.name ?? local?.name ?? "";
+    const body = {
+      ...toNewRepositoryBody(name, options),
+      ...(options.defaultBranch === undefined && local?.branch !== undefined
+        ? { default_branch: local.branch }
+        : {}),
+    };
+    const { value, isNew } = await createIfAbsent<WireRepository>(cli, {
+      ifAbsent: options.ifAbsent,
+      title: `the repository ${org === undefined ? name : `${org}/${name}`}`,
+      find: async () => {
+        const owner = org ?? (await cli.client.call(forge.getCurrentUser)).body.login;
+        return findPresentRepository(cli, { owner, repo: name });
+      },
+      create: async () => {
+        if (options.fromTemplate !== undefined)
+          return (
+            await generate(cli, options.fromTemplate, name, {
+              ...options,
+              ...(org === undefined ? {} : { org }),
+            })
+          ).body;
+        return org === undefined
+          ? (await cli.client.call(forge.createOwnRepository, { body })).body
+          : (await cli.client.call(forge.createOrganizationRepository, { params: { org }, body }))
+              .body;
+      },
+      settings: (existing) => repositorySettings(options, existing),
+      editedBy: "croft repo edit",
+    });
+    let repository = value;
+    if (local !== undefined) {
+      const url = await toRemoteUrl(cli, repository, ssh);
+      if (isNew) cli.io.note(`Created repository ${repository.full_name}.`);
+      await addRemote(cli, local, remote, url);
+      if (options.push === true) {
+        const helper = await toHelperWords(cli, (await cli.client.target()).url);
+        const quiet = cli.flags.quiet ? ["--quiet"] : [];
+        const words = ["push", ...quiet, "--set-upstream", remote, "HEAD"];
+        await runGit(cli, ["-C", local.path, ...helper, ...words]);
+        cli.io.note(`Pushed commits to ${url}`);
+        const params = { owner: repository.owner.login, repo: repository.name };
+        ({ body: repository } = await cli.client.call(forge.getRepository, { params }));
+      }
+    }
+    if (options.clone === true)
+      await cloneRepository(cli, repository, { target: toFolderName(repository), ssh });
+    await cli.output.resource(repository, repositoryLines);
   },
-} satisfies CommandModule;
+});
 
 /** `owner/name` or a name alone as its parts. */
 function splitName(text: string | undefined): { owner?: string; name?: string } {
@@ -129,61 +178,6 @@ function assertFlags(name: string | undefined, flags: RepoCreateOptions): void {
   }
   if (ssh === true && source === undefined && clone !== true)
     throw usageError("--ssh takes --source or --clone");
-}
-
-/** Creates a repository for the caller or in an organization, and optionally adds it as a remote of a local one. */
-async function runRepoCreate(cli: CliContext, options: RepoCreateOptions): Promise<void> {
-  const { source, remote = "origin", ssh = false } = options;
-  const org = options.org ?? (await findOrganization(cli, options.owner));
-  const local = source === undefined ? undefined : await readLocal(cli, source, options);
-  const name = options.name ?? local?.name ?? "";
-  const body = {
-    ...toNewRepositoryBody(name, options),
-    ...(options.defaultBranch === undefined && local?.branch !== undefined
-      ? { default_branch: local.branch }
-      : {}),
-  };
-  const { value, isNew } = await createIfAbsent<WireRepository>(cli, {
-    ifAbsent: options.ifAbsent,
-    title: `the repository ${org === undefined ? name : `${org}/${name}`}`,
-    find: async () => {
-      const owner = org ?? (await cli.client.call(forge.getCurrentUser)).body.login;
-      return findPresentRepository(cli, { owner, repo: name });
-    },
-    create: async () => {
-      if (options.fromTemplate !== undefined)
-        return (
-          await generate(cli, options.fromTemplate, name, {
-            ...options,
-            ...(org === undefined ? {} : { org }),
-          })
-        ).body;
-      return org === undefined
-        ? (await cli.client.call(forge.createOwnRepository, { body })).body
-        : (await cli.client.call(forge.createOrganizationRepository, { params: { org }, body }))
-            .body;
-    },
-    settings: (existing) => repositorySettings(options, existing),
-    editedBy: "croft repo edit",
-  });
-  let repository = value;
-  if (local !== undefined) {
-    const url = await toRemoteUrl(cli, repository, ssh);
-    if (isNew) cli.io.note(`Created repository ${repository.full_name}.`);
-    await addRemote(cli, local, remote, url);
-    if (options.push === true) {
-      const helper = await toHelperWords(cli, (await cli.client.target()).url);
-      const quiet = cli.flags.quiet ? ["--quiet"] : [];
-      const words = ["push", ...quiet, "--set-upstream", remote, "HEAD"];
-      await runGit(cli, ["-C", local.path, ...helper, ...words]);
-      cli.io.note(`Pushed commits to ${url}`);
-      const params = { owner: repository.owner.login, repo: repository.name };
-      ({ body: repository } = await cli.client.call(forge.getRepository, { params }));
-    }
-  }
-  if (options.clone === true)
-    await cloneRepository(cli, repository, { target: toFolderName(repository), ssh });
-  await cli.output.resource(repository, repositoryLines);
 }
 
 /** The organization that an owner names; undefined for the caller and without an owner. */

@@ -1,24 +1,89 @@
 import type { WireDeployKey } from "../../daemon/contract/forge/repositories/deploy-keys.ts";
 import { forge } from "../client/operations.ts";
-import type { CliContext } from "../context.ts";
 import { type Column, time } from "../output/cells.ts";
 import { resourceOf, shape } from "../output/spec.ts";
 import { findFirst } from "../output/pages.ts";
 import { forgePages } from "../client/paging.ts";
-import { addIfAbsentFlag, createIfAbsent, type IfAbsentFlag } from "../support/if-absent.ts";
+import { createIfAbsent, ifAbsentFlag } from "../support/if-absent.ts";
 import { isSameKey, readKeyFile, toKeyTitle } from "../support/public-key.ts";
-import {
-  repositoryArgument,
-  type RepositoryName,
-  toRepositoryName,
-  createRepositoryList,
-} from "../support/repository.ts";
-import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
+import { repositoryArgument, repositoryList } from "../support/repository.ts";
+import type { Entry } from "../tree/entry.ts";
+import { command } from "../tree/command.ts";
 
 export const entries: readonly Entry[] = [
-  verb("list", "List the deploy keys of a repository", () => listKeys, { aliases: ["ls"] }),
-  verb("add", "Add a deploy key to a repository", () => addKey),
-  verb("delete", "Delete a deploy key of a repository", () => deleteKey, { aliases: ["rm"] }),
+  command("list", "List the deploy keys of a repository", async () => listKeys, {
+    aliases: ["ls"],
+  }),
+  command("add", "Add a deploy key to a repository", {
+    args: { ...repositoryArgument, "<file>": "a file with the public key; - is standard input" },
+    flags: {
+      ...ifAbsentFlag,
+      "--title <title>": "a title for the key; by default the file's name",
+      "--allow-write": "let the key push",
+    },
+    calls: [forge.addDeployKey, forge.listDeployKeys],
+    output: resourceOf(forge.addDeployKey, 201),
+    examples: [
+      ["Add a key that reads", "croft repo deploy-key add keeper/notes laptop.pub"],
+      [
+        "Add a key that may push",
+        "croft repo deploy-key add keeper/notes laptop.pub --allow-write --title Mirror",
+      ],
+      [
+        "In a script that may run again",
+        "croft repo deploy-key add keeper/notes laptop.pub --if-absent",
+      ],
+    ],
+    /** Adds a key for one repository, read-only by default. */
+    async run(cli, { repository, ...flags }) {
+      const options = { ...repository, ...flags };
+      const { owner, repo, file, title, allowWrite } = options;
+      const params = { owner, repo };
+      const key = await readKeyFile(cli, file);
+      const { value } = await createIfAbsent<WireDeployKey>(cli, {
+        ifAbsent: options.ifAbsent,
+        title: `the deploy key of ${owner}/${repo}`,
+        find: async () => {
+          const pages = forgePages(cli.client, forge.listDeployKeys, { params });
+          const found = await findFirst(pages, (one) => isSameKey(one.key, key));
+          // The response to a creation does not repeat the repository.
+          const { repository: _, ...rest } = found ?? {};
+          return found && (rest as WireDeployKey);
+        },
+        create: async () => {
+          const body = { title: title ?? toKeyTitle(file), key, read_only: allowWrite !== true };
+          return (await cli.client.call(forge.addDeployKey, { params, body })).body;
+        },
+        settings: (existing) => [
+          { flag: "--title", requested: title, existing: existing.title },
+          { flag: "--allow-write", requested: allowWrite === true, existing: !existing.read_only },
+        ],
+      });
+      await cli.output.resource(value, columns);
+    },
+  }),
+  command("delete", "Delete a deploy key of a repository", {
+    aliases: ["rm"],
+    args: { ...repositoryArgument, "<id>": "the key's id" },
+    calls: [forge.getDeployKey, forge.deleteDeployKey],
+    output: shape({ deleted: "boolean", id: "integer", title: "string" }),
+    destructive: true,
+    examples: [
+      ["Delete a key", "croft repo deploy-key delete keeper/notes 4 --yes"],
+      ["Show the request only", "croft repo deploy-key delete keeper/notes 4 --dry-run"],
+    ],
+    /** Deletes a key. The API does not report an unknown key, so the key is looked up first. */
+    async run(cli, { repository: { owner, repo }, id }) {
+      const params = { owner, repo, id };
+      const { body } = await cli.client.call(forge.getDeployKey, { params });
+      await cli.prompts.confirm(`Delete the deploy key ${body.title} of ${owner}/${repo}?`);
+      await cli.client.call(forge.deleteDeployKey, { params });
+      await cli.output.done(
+        { deleted: true, id: body.id, title: body.title },
+        `Deleted the deploy key ${body.title}.`,
+      );
+    },
+  }),
 ];
 
 const columns: readonly Column<WireDeployKey>[] = [
@@ -33,88 +98,7 @@ const columns: readonly Column<WireDeployKey>[] = [
 ];
 
 /** The keys of a repository, the oldest first. */
-const listKeys = createRepositoryList(forge.listDeployKeys, columns);
-
-export interface DeployKeyAddOptions extends RepositoryName, IfAbsentFlag {
-  /** A path, or `-` for standard input. */
-  readonly file: string;
-  /** The file's name when absent. */
-  readonly title?: string;
-  readonly allowWrite?: true;
-}
-
-export const addKey = {
-  operations: [forge.addDeployKey, forge.listDeployKeys],
-  output: resourceOf(forge.addDeployKey, 201),
-  define(command, cli, run = runAdd): void {
-    addIfAbsentFlag(command)
-      .argument(...repositoryArgument)
-      .argument("<file>", "a file with the public key; - is standard input")
-      .option("--title <title>", "a title for the key; by default the file's name")
-      .option("--allow-write", "let the key push")
-      .action(
-        (
-          repository: string,
-          file: string,
-          flags: Omit<DeployKeyAddOptions, "file" | keyof RepositoryName>,
-        ) => run(cli, { ...toRepositoryName(repository), file, ...flags }),
-      );
-  },
-} satisfies CommandModule;
-
-/** Adds a key for one repository, read-only by default. */
-async function runAdd(cli: CliContext, options: DeployKeyAddOptions): Promise<void> {
-  const { owner, repo, file, title, allowWrite } = options;
-  const params = { owner, repo };
-  const key = await readKeyFile(cli, file);
-  const { value } = await createIfAbsent<WireDeployKey>(cli, {
-    ifAbsent: options.ifAbsent,
-    title: `the deploy key of ${owner}/${repo}`,
-    find: async () => {
-      const pages = forgePages(cli.client, forge.listDeployKeys, { params });
-      const found = await findFirst(pages, (one) => isSameKey(one.key, key));
-      // The response to a creation does not repeat the repository.
-      const { repository: _, ...rest } = found ?? {};
-      return found && (rest as WireDeployKey);
-    },
-    create: async () => {
-      const body = { title: title ?? toKeyTitle(file), key, read_only: allowWrite !== true };
-      return (await cli.client.call(forge.addDeployKey, { params, body })).body;
-    },
-    settings: (existing) => [
-      { flag: "--title", requested: title, existing: existing.title },
-      { flag: "--allow-write", requested: allowWrite === true, existing: !existing.read_only },
-    ],
-  });
-  await cli.output.resource(value, columns);
-}
-
-interface DeployKeyOptions extends RepositoryName {
-  readonly id: string;
-}
-
-const deleteKey = {
-  operations: [forge.getDeployKey, forge.deleteDeployKey],
-  output: shape({ deleted: "boolean", id: "integer", title: "string" }),
-  destructive: true,
-  define(command, cli, run = runDelete): void {
-    command
-      .argument(...repositoryArgument)
-      .argument("<id>", "the key's id")
-      .action((repository: string, id: string) =>
-        run(cli, { ...toRepositoryName(repository), id }),
-      );
-  },
-} satisfies CommandModule;
-
-/** Deletes a key. The API does not report an unknown key, so the key is looked up first. */
-async function runDelete(cli: CliContext, { owner, repo, id }: DeployKeyOptions): Promise<void> {
-  const params = { owner, repo, id };
-  const { body } = await cli.client.call(forge.getDeployKey, { params });
-  await cli.prompts.confirm(`Delete the deploy key ${body.title} of ${owner}/${repo}?`);
-  await cli.client.call(forge.deleteDeployKey, { params });
-  await cli.output.done(
-    { deleted: true, id: body.id, title: body.title },
-    `Deleted the deploy key ${body.title}.`,
-  );
-}
+const listKeys = repositoryList(forge.listDeployKeys, columns, [
+  ["List the deploy keys", "croft repo deploy-key list keeper/notes"],
+  ["Print their fingerprints", "croft repo deploy-key list keeper/notes --jq '.[].fingerprint'"],
+]);

@@ -14,11 +14,7 @@ import {
 } from "../support/repository.ts";
 import { saveStream } from "../support/save-stream.ts";
 import type { CommandModule } from "../tree/entry.ts";
-
-export interface FileOptions extends RepositoryName {
-  readonly path: string;
-  readonly ref?: string;
-}
+import { commandDetails } from "../tree/command.ts";
 
 const entryColumns: readonly Column<WireContents>[] = [
   { header: "type", cell: ({ type }) => type },
@@ -31,111 +27,100 @@ const entryColumns: readonly Column<WireContents>[] = [
   { header: "commit", cell: ({ last_commit_sha: sha }) => sha?.slice(0, 10) },
 ];
 
-export const browseRepo = {
-  operations: [forge.getRootContents, forge.getContents],
+export const browseRepo = commandDetails({
+  args: {
+    ...repositoryArgument,
+    "[path]": { help: "a folder; the top one if it is not given", default: "" },
+  },
+  flags: { "--ref <ref>": "a branch, tag or commit; the default branch if it is not given" },
+  calls: [forge.getRootContents, forge.getContents],
   output: listOf(forge.getRootContents),
-  define(command, cli, run = runBrowse): void {
-    command
-      .argument(...repositoryArgument)
-      .argument("[path]", "a folder; the top one if it is not given", "")
-      .option("--ref <ref>", "a branch, tag or commit; the default branch if it is not given")
-      .action((repository: string, path: string, flags: { ref?: string }) =>
-        run(cli, { ...toRepositoryName(repository), path, ...flags }),
-      );
+  examples: [
+    ["List the files of the top folder", "croft repo browse keeper/notes"],
+    ["List a folder of a branch", "croft repo browse keeper/notes docs --ref feature"],
+  ],
+  /** Prints the entries of a folder, or the one file that the path names. */
+  async run(cli, { repository, path = "", ref }) {
+    const query = { ref };
+    const { body } =
+      path === ""
+        ? await cli.client.call(forge.getRootContents, { params: repository, query })
+        : await cli.client.call(forge.getContents, {
+            params: { ...repository, filepath: path },
+            query,
+          });
+    await cli.output.list(wholeList(Array.isArray(body) ? body : [body]), entryColumns);
   },
-} satisfies CommandModule;
+});
 
-/** Prints the entries of a folder, or the one file that the path names. */
-async function runBrowse(cli: CliContext, { owner, repo, path, ref }: FileOptions): Promise<void> {
-  const query = { ref };
-  const { body } =
-    path === ""
-      ? await cli.client.call(forge.getRootContents, { params: { owner, repo }, query })
-      : await cli.client.call(forge.getContents, {
-          params: { owner, repo, filepath: path },
-          query,
-        });
-  await cli.output.list(wholeList(Array.isArray(body) ? body : [body]), entryColumns);
-}
-
-export const catFile = {
-  operations: [forge.getRawFile],
+export const catFile = commandDetails({
+  args: { ...repositoryArgument, "<path>": "the file" },
+  flags: { "--ref <ref>": "a branch, tag or commit; the default branch if it is not given" },
+  calls: [forge.getRawFile],
   output: { kind: "bytes" },
-  define(command, cli, run = runCat): void {
-    command
-      .argument(...repositoryArgument)
-      .argument("<path>", "the file")
-      .option("--ref <ref>", "a branch, tag or commit; the default branch if it is not given")
-      .action((repository: string, path: string, flags: { ref?: string }) =>
-        run(cli, { ...toRepositoryName(repository), path, ...flags }),
-      );
+  examples: [
+    ["Print a file", "croft repo cat keeper/notes README.md"],
+    ["Save a file of a tag", "croft repo cat keeper/notes README.md --ref v1.0 > README.md"],
+  ],
+  /** Prints a file: raw bytes into a pipe, text without control sequences on a terminal. */
+  async run(cli, { repository: { owner, repo }, path, ref }) {
+    if (cli.output.isMachine)
+      throw usageError("a file does not go with machine output", "the bytes are the output");
+    const download = await cli.client.download(forge.getRawFile, {
+      params: { owner, repo, filepath: path },
+      query: { ref },
+    });
+    const isText = String(download.headers["content-type"] ?? "").startsWith("text/");
+    if (!cli.io.isOutputTerminal || cli.flags.force) return writeRaw(cli, download.stream);
+    if (!isText) {
+      download.stream.destroy();
+      throw usageError("the terminal would show raw bytes", "pipe it into a file, or give --force");
+    }
+    const chunks = await Array.fromAsync(download.stream as AsyncIterable<Buffer>);
+    await cli.output.text(Buffer.concat(chunks).toString("utf8"), undefined);
   },
-} satisfies CommandModule;
+});
 
-/** Prints a file: raw bytes into a pipe, text without control sequences on a terminal. */
-async function runCat(cli: CliContext, { owner, repo, path, ref }: FileOptions): Promise<void> {
-  if (cli.output.isMachine)
-    throw usageError("a file does not go with machine output", "the bytes are the output");
-  const download = await cli.client.download(forge.getRawFile, {
-    params: { owner, repo, filepath: path },
-    query: { ref },
-  });
-  const isText = String(download.headers["content-type"] ?? "").startsWith("text/");
-  if (!cli.io.isOutputTerminal || cli.flags.force) return writeRaw(cli, download.stream);
-  if (!isText) {
-    download.stream.destroy();
-    throw usageError("the terminal would show raw bytes", "pipe it into a file, or give --force");
-  }
-  const chunks = await Array.fromAsync(download.stream as AsyncIterable<Buffer>);
-  await cli.output.text(Buffer.concat(chunks).toString("utf8"), undefined);
-}
-
-export interface RepoDownloadOptions extends RepositoryName {
-  readonly ref?: string;
-  readonly zip?: true;
-  readonly output?: string;
-}
-
-export const downloadRepo = {
-  operations: [forge.getRepository, forge.getArchive],
+export const downloadRepo = commandDetails({
+  args: {
+    ...repositoryArgument,
+    "[ref]": "a branch, tag or commit; the default branch if it is not given",
+  },
+  flags: {
+    "--zip": "make a zip file instead of a tar.gz",
+    "-o, --output <file>": "the file, or - for standard output",
+  },
+  calls: [forge.getRepository, forge.getArchive],
   output: shape({ path: "string", ref: "string" }),
   writes: true,
-  define(command, cli, run = runRepoDownload): void {
-    command
-      .argument(...repositoryArgument)
-      .argument("[ref]", "a branch, tag or commit; the default branch if it is not given")
-      .option("--zip", "make a zip file instead of a tar.gz")
-      .option("-o, --output <file>", "the file, or - for standard output")
-      .action(
-        (repository: string, ref: string | undefined, flags: Omit<RepoDownloadOptions, "ref">) =>
-          run(cli, {
-            ...toRepositoryName(repository),
-            ...flags,
-            ...(ref === undefined ? {} : { ref }),
-          }),
-      );
+  examples: [
+    ["Download the default branch", "croft repo download keeper/notes"],
+    [
+      "Download a tag as a zip file",
+      "croft repo download keeper/notes v1.0 --zip --output notes.zip",
+    ],
+  ],
+  /**
+   * Downloads the files of a revision. The file appears under its name when it is complete, and replaces an existing one.
+   */
+  async run(cli, { repository, ...flags }) {
+    const options = { ...repository, ...flags };
+    const { owner, repo, zip, output } = options;
+    const format = zip ? "zip" : "tar.gz";
+    const ref =
+      options.ref ??
+      (await cli.client.call(forge.getRepository, { params: { owner, repo } })).body.default_branch;
+    const name = output ?? `${repo}-${ref.replaceAll("/", "-")}.${format}`;
+    const path = resolve(cli.system.workingDirectory, name);
+    if (cli.flags.dryRun)
+      throw new DryRun({ downloads: [{ ref, path: output === "-" ? "-" : path }] });
+    const isPipe = output === "-";
+    if (isPipe && cli.io.isOutputTerminal)
+      throw usageError("the terminal would show raw bytes", "--output FILE writes a file");
+    const params = { owner, repo, archive: `${ref}.${format}` };
+    const download = await cli.client.download(forge.getArchive, { params });
+    if (isPipe) return writeRaw(cli, download.stream);
+    await saveStream(cli, download.stream, { path, mayReplace: true });
+    await cli.output.done({ path, ref }, `Wrote ${name}.`);
   },
-} satisfies CommandModule;
-
-/**
- * Downloads the files of a revision. The file appears under its name when it is complete, and replaces an existing one.
- */
-async function runRepoDownload(cli: CliContext, options: RepoDownloadOptions): Promise<void> {
-  const { owner, repo, zip, output } = options;
-  const format = zip ? "zip" : "tar.gz";
-  const ref =
-    options.ref ??
-    (await cli.client.call(forge.getRepository, { params: { owner, repo } })).body.default_branch;
-  const name = output ?? `${repo}-${ref.replaceAll("/", "-")}.${format}`;
-  const path = resolve(cli.system.workingDirectory, name);
-  if (cli.flags.dryRun)
-    throw new DryRun({ downloads: [{ ref, path: output === "-" ? "-" : path }] });
-  const isPipe = output === "-";
-  if (isPipe && cli.io.isOutputTerminal)
-    throw usageError("the terminal would show raw bytes", "--output FILE writes a file");
-  const params = { owner, repo, archive: `${ref}.${format}` };
-  const download = await cli.client.download(forge.getArchive, { params });
-  if (isPipe) return writeRaw(cli, download.stream);
-  await saveStream(cli, download.stream, { path, mayReplace: true });
-  await cli.output.done({ path, ref }, `Wrote ${name}.`);
-}
+});

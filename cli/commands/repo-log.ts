@@ -7,12 +7,8 @@ import { usageError } from "../errors.ts";
 import { type Column, time } from "../output/cells.ts";
 import { wholeList } from "../output/pages.ts";
 import { listOf, resourceOf } from "../output/spec.ts";
-import {
-  repositoryArgument,
-  type RepositoryName,
-  toRepositoryName,
-} from "../support/repository.ts";
-import type { CommandModule } from "../tree/entry.ts";
+import { repositoryArgument } from "../support/repository.ts";
+import { commandDetails } from "../tree/command.ts";
 
 const commitColumns: readonly Column<WireCommit>[] = [
   { header: "commit", cell: ({ sha }) => sha.slice(0, 10) },
@@ -32,120 +28,96 @@ const commitLines: readonly Column<WireCommit>[] = [
   { header: "address", cell: ({ html_url: address }) => address },
 ];
 
-export interface LogOptions extends RepositoryName {
-  readonly ref?: string;
-  readonly path?: string;
-  readonly since?: string;
-  readonly until?: string;
-}
-
-export const repoLog = {
-  operations: [forge.listCommits],
+export const repoLog = commandDetails({
+  args: {
+    ...repositoryArgument,
+    "[ref]": "a branch, tag or commit; the default branch if it is not given",
+  },
+  flags: {
+    "--path <path>": "only commits that change this file or folder",
+    "--since <time>": "only commits after it, as RFC 3339",
+    "--until <time>": "only commits before it, as RFC 3339",
+  },
+  calls: [forge.listCommits],
   output: listOf(forge.listCommits),
-  define(command, cli, run = runLog): void {
-    command
-      .argument(...repositoryArgument)
-      .argument("[ref]", "a branch, tag or commit; the default branch if it is not given")
-      .option("--path <path>", "only commits that change this file or folder")
-      .option("--since <time>", "only commits after it, as RFC 3339")
-      .option("--until <time>", "only commits before it, as RFC 3339")
-      .action(
-        (repository: string, ref: string | undefined, flags: Omit<LogOptions, "owner" | "repo">) =>
-          run(cli, {
-            ...toRepositoryName(repository),
-            ...(ref === undefined ? {} : { ref }),
-            ...flags,
-          }),
-      );
+  examples: [
+    ["List the latest commits", "croft repo log keeper/notes"],
+    [
+      "List the commits of a branch that change a folder",
+      "croft repo log keeper/notes feature --path docs",
+    ],
+  ],
+  /** Prints commits, newest first. */
+  async run(cli, { repository, ...flags }) {
+    const options = { ...repository, ...flags };
+    const { owner, repo, ref: sha, path, since, until } = options;
+    const input = {
+      params: { owner, repo },
+      query: { sha, path, since, until, stat: cli.output.isMachine, files: cli.output.isMachine },
+    };
+    await cli.output.list(forgePages(cli.client, forge.listCommits, input), commitColumns);
   },
-} satisfies CommandModule;
+});
 
-/** Prints commits, newest first. */
-async function runLog(cli: CliContext, options: LogOptions): Promise<void> {
-  const { owner, repo, ref: sha, path, since, until } = options;
-  const input = {
-    params: { owner, repo },
-    query: { sha, path, since, until, stat: cli.output.isMachine, files: cli.output.isMachine },
-  };
-  await cli.output.list(forgePages(cli.client, forge.listCommits, input), commitColumns);
-}
-
-export interface ShowOptions extends RepositoryName {
-  readonly ref: string;
-  readonly diff?: true;
-  readonly patch?: true;
-}
-
-export const repoShow = {
-  operations: [forge.getCommit, forge.getCommitDiff, forge.getCommitPatch],
+export const repoShow = commandDetails({
+  args: { ...repositoryArgument, "<ref>": "a commit, branch or tag" },
+  flags: { "--diff": "print the changes", "--patch": "print it as a patch for git am" },
+  calls: [forge.getCommit, forge.getCommitDiff, forge.getCommitPatch],
   output: resourceOf(forge.getCommit),
-  define(command, cli, run = runShow): void {
-    command
-      .argument(...repositoryArgument)
-      .argument("<ref>", "a commit, branch or tag")
-      .option("--diff", "print the changes")
-      .option("--patch", "print it as a patch for git am")
-      .action((repository: string, ref: string, flags: Pick<ShowOptions, "diff" | "patch">) =>
-        run(cli, { ...toRepositoryName(repository), ref, ...flags }),
+  examples: [
+    ["Show the latest commit of a branch", "croft repo show keeper/notes main"],
+    ["Print what a commit changes", "croft repo show keeper/notes main --diff"],
+  ],
+  /** Prints a commit, or its changes. */
+  async run(cli, { repository, ...flags }) {
+    const options = { ...repository, ...flags };
+    const { owner, repo, ref: sha, diff, patch } = options;
+    if (diff && patch) throw usageError("--diff and --patch exclude each other");
+    const params = { owner, repo, sha };
+    if (diff || patch) {
+      assertNoDocument(cli);
+      return printText(
+        cli,
+        diff
+          ? await cli.client.download(forge.getCommitDiff, { params })
+          : await cli.client.download(forge.getCommitPatch, { params }),
       );
+    }
+    const { body } = await cli.client.call(forge.getCommit, { params });
+    await cli.output.resource(body, commitLines);
   },
-} satisfies CommandModule;
+});
 
-/** Prints a commit, or its changes. */
-async function runShow(cli: CliContext, options: ShowOptions): Promise<void> {
-  const { owner, repo, ref: sha, diff, patch } = options;
-  if (diff && patch) throw usageError("--diff and --patch exclude each other");
-  const params = { owner, repo, sha };
-  if (diff || patch) {
-    assertNoDocument(cli);
-    return printText(
-      cli,
-      diff
-        ? await cli.client.download(forge.getCommitDiff, { params })
-        : await cli.client.download(forge.getCommitPatch, { params }),
-    );
-  }
-  const { body } = await cli.client.call(forge.getCommit, { params });
-  await cli.output.resource(body, commitLines);
-}
-
-export interface CompareOptions extends RepositoryName {
-  readonly basehead: string;
-  readonly diff?: true;
-  readonly patch?: true;
-}
-
-export const repoCompare = {
-  operations: [forge.compare],
+export const repoCompare = commandDetails({
+  args: {
+    ...repositoryArgument,
+    "<base...head>": "two branches, tags or commits, such as main...feature",
+  },
+  flags: { "--diff": "print the diff", "--patch": "print the commits as patches for git am" },
+  calls: [forge.compare],
   output: listOf(forge.compare, "commits"),
-  define(command, cli, run = runCompare): void {
-    command
-      .argument(...repositoryArgument)
-      .argument("<base...head>", "two branches, tags or commits, such as main...feature")
-      .option("--diff", "print the diff")
-      .option("--patch", "print the commits as patches for git am")
-      .action(
-        (repository: string, basehead: string, flags: Pick<CompareOptions, "diff" | "patch">) =>
-          run(cli, { ...toRepositoryName(repository), basehead, ...flags }),
-      );
+  examples: [
+    ["Compare two branches", "croft repo compare keeper/notes main...feature"],
+    [
+      "Write the commits to a file, as patches",
+      "croft repo compare keeper/notes main...feature --patch > feature.patch",
+    ],
+  ],
+  /** Prints the commits of the head that the base lacks, or the diff. */
+  async run(cli, { repository: { owner, repo }, "base...head": basehead, diff, patch }) {
+    if (diff && patch) throw usageError("--diff and --patch exclude each other");
+    const params = { owner, repo, basehead };
+    if (diff || patch) {
+      assertNoDocument(cli);
+      const query = { output: diff ? "diff" : "patch" };
+      return printText(cli, await cli.client.download(forge.compare, { params, query }));
+    }
+    const { body } = await cli.client.call(forge.compare, { params });
+    const { commits, total_commits: total } = body;
+    if (total > commits.length) cli.io.note(`The newest ${commits.length} of ${total} commits:`);
+    await cli.output.list(wholeList(commits), commitColumns);
   },
-} satisfies CommandModule;
-
-/** Prints the commits of the head that the base lacks, or the diff. */
-async function runCompare(cli: CliContext, options: CompareOptions): Promise<void> {
-  const { owner, repo, basehead, diff, patch } = options;
-  if (diff && patch) throw usageError("--diff and --patch exclude each other");
-  const params = { owner, repo, basehead };
-  if (diff || patch) {
-    assertNoDocument(cli);
-    const query = { output: diff ? "diff" : "patch" };
-    return printText(cli, await cli.client.download(forge.compare, { params, query }));
-  }
-  const { body } = await cli.client.call(forge.compare, { params });
-  const { commits, total_commits: total } = body;
-  if (total > commits.length) cli.io.note(`The newest ${commits.length} of ${total} commits:`);
-  await cli.output.list(wholeList(commits), commitColumns);
-}
+});
 
 function assertNoDocument(cli: CliContext): void {
   if (cli.output.isMachine)

@@ -1,4 +1,5 @@
-import { type Entry, noun, verb } from "../tree/entry.ts";
+import { command } from "../tree/command.ts";
+import { type Entry, noun } from "../tree/entry.ts";
 
 const adminEntries: readonly Entry[] = [
   noun("user", "Forge users", () => import("./admin/user.ts")),
@@ -26,13 +27,13 @@ const adminEntries: readonly Entry[] = [
 ];
 
 const vaultEntries: readonly Entry[] = [
-  verb(
+  command(
     "register",
     "Register a vault account",
     async () => (await import("./vault/account.ts")).register,
   ),
-  verb("me", "Show your vault account", async () => (await import("./vault/account.ts")).me),
-  verb(
+  command("me", "Show your vault account", async () => (await import("./vault/account.ts")).me),
+  command(
     "quota",
     "Show your storage usage",
     async () => (await import("./vault/account.ts")).showQuota,
@@ -55,7 +56,7 @@ const vaultEntries: readonly Entry[] = [
   noun("document", "Manage documents", () => import("./vault/document.ts")),
   noun("share", "Manage shares of documents", () => import("./vault/share.ts")),
   noun("topic", "Manage topics of documents", () => import("./vault/topic.ts")),
-  verb(
+  command(
     "search",
     "Search documents and analysed items",
     async () => (await import("./vault/search.ts")).search,
@@ -69,21 +70,25 @@ const vaultEntries: readonly Entry[] = [
  * used.
  */
 export const commands: readonly Entry[] = [
-  verb(
+  command(
     "init",
     "Initialise a home: data, keys and administrators",
     async () => (await import("./init.ts")).init,
   ),
-  verb("serve", "Run the daemon in the foreground", async () => (await import("./serve.ts")).serve),
+  command(
+    "serve",
+    "Run the daemon in the foreground",
+    async () => (await import("./serve.ts")).serve,
+  ),
   noun("daemon", "Manage the daemon", () => import("./daemon/daemon.ts")),
   noun("login", "Sign in", () => import("./login.ts")),
-  verb("logout", "Sign out", async () => (await import("./logout.ts")).logout),
-  verb(
+  command("logout", "Sign out", async () => (await import("./logout.ts")).logout),
+  command(
     "dashboard",
     "Show and manage accounts, storage, hooks, runs and jobs on one screen",
     async () => (await import("./dashboard/dashboard.ts")).dashboard,
   ),
-  verb("whoami", "Show who is signed in", async () => (await import("./whoami.ts")).whoami),
+  command("whoami", "Show who is signed in", async () => (await import("./whoami.ts")).whoami),
   noun("account", "Your forge account", () => import("./account.ts")),
   noun("admin", "Administer the forge", adminEntries),
   noun("repo", "Manage repositories", () => import("./repo.ts")),
@@ -113,14 +118,14 @@ export const commands: readonly Entry[] = [
   noun("vault", "Manage your vault account and connected storage", vaultEntries),
   noun("template", "Show templates for new repositories", () => import("./template.ts")),
   noun("render", "Render Markdown and markup as HTML", () => import("./render.ts")),
-  verb("api", "Send an API request", async () => (await import("./api.ts")).api),
+  command("api", "Send an API request", async () => (await import("./api.ts")).api),
   noun("config", "Manage settings", () => import("./config.ts")),
-  verb(
+  command(
     "export",
     "Print the home as YAML, without secrets",
     async () => (await import("./home-file/commands.ts")).exportHome,
   ),
-  verb(
+  command(
     "apply",
     "Make the home match a YAML file",
     async () => (await import("./home-file/commands.ts")).applyHome,
@@ -130,43 +135,43 @@ export const commands: readonly Entry[] = [
   noun("key", "Manage the master key", () => import("./key.ts")),
   noun("job", "Manage background jobs", () => import("./job.ts")),
   noun("mail", "Show mail in the local outbox", () => import("./mail.ts")),
-  verb("doctor", "Diagnose problems", async () => (await import("./doctor.ts")).doctor),
-  verb(
+  command("doctor", "Diagnose problems", async () => (await import("./doctor.ts")).doctor),
+  command(
     "install",
     "Install croft, completion and the manual for one user",
     async () => (await import("./install.ts")).install,
   ),
   noun("completion", "Print a completion script for a shell", [
-    verb(
+    command(
       "bash",
       "Print the completion script for bash",
       async () => (await import("./completion/bash.ts")).bash,
     ),
-    verb(
+    command(
       "zsh",
       "Print the completion script for zsh",
       async () => (await import("./completion/zsh.ts")).zsh,
     ),
-    verb(
+    command(
       "fish",
       "Print the completion script for fish",
       async () => (await import("./completion/fish.ts")).fish,
     ),
-    verb(
+    command(
       "powershell",
       "Print the completion script for PowerShell",
       async () => (await import("./completion/powershell.ts")).powershell,
     ),
   ]),
-  verb("commands", "List every command", async () => (await import("./help.ts")).listCommands),
-  verb(
+  command("commands", "List every command", async () => (await import("./help.ts")).listCommands),
+  command(
     "schema",
     "Print the JSON Schema of a command's output",
     async () => (await import("./help.ts")).schema,
   ),
-  verb("help", "Show help for a command or topic", async () => (await import("./help.ts")).help),
-  verb("version", "Print the version", async () => (await import("./version.ts")).showVersion),
-  verb(
+  command("help", "Show help for a command or topic", async () => (await import("./help.ts")).help),
+  command("version", "Print the version", async () => (await import("./version.ts")).showVersion),
+  command(
     "__complete",
     "Values for completion scripts",
     async () => (await import("./completion/complete.ts")).complete,

@@ -11,13 +11,66 @@ import { listOf, shape } from "../output/spec.ts";
 import { extractArchive } from "../support/extract-archive.ts";
 import type { RepositoryName } from "../support/repository.ts";
 import { type RunName, toRunName } from "../support/runs.ts";
-import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
+import type { Entry } from "../tree/entry.ts";
 import { toFileName, toPartPath } from "../support/file-names.ts";
 import { saveStream } from "../support/save-stream.ts";
+import { command, commandDetails } from "../tree/command.ts";
 
 export const entries: readonly Entry[] = [
-  verb("list", "List the artifacts of a run", () => listRunArtifacts, { aliases: ["ls"] }),
-  verb("delete", "Delete an artifact of a run", () => deleteRunArtifact),
+  command("list", "List the artifacts of a run", {
+    aliases: ["ls"],
+    args: {
+      "<run>": {
+        help: "the run as OWNER/NAME/ID, or a repository as OWNER/NAME for all its runs",
+        parse: toRunOrRepository,
+      },
+    },
+    calls: [forge.listRunArtifacts, forge.listArtifacts],
+    output: listOf(forge.listRunArtifacts, "artifacts"),
+    examples: [
+      ["List the artifacts of a run", "croft run artifact list keeper/notes/17"],
+      ["List those of all runs of a repository", "croft run artifact list keeper/notes"],
+    ],
+    /** Prints the artifacts of a run, or of all runs of a repository. */
+    async run(cli, { run: { owner, repo, id } }) {
+      const params = { owner, repo };
+      const pages =
+        id === undefined
+          ? forgeFieldPages(cli.client, forge.listArtifacts, { params }, "artifacts")
+          : forgeFieldPages(
+              cli.client,
+              forge.listRunArtifacts,
+              { params: { ...params, run: id } },
+              "artifacts",
+            );
+      await cli.output.list(pages, columns);
+    },
+  }),
+  command("delete", "Delete an artifact of a run", {
+    args: {
+      "<run>": { help: "the run as OWNER/NAME/ID", parse: toRunName },
+      "<name>": "the name of the artifact",
+    },
+    calls: [forge.deleteArtifact, forge.listRunArtifacts],
+    output: shape({ artifact: "integer" }),
+    destructive: true,
+    examples: [
+      ["Delete an artifact", "croft run artifact delete keeper/notes/17 logs --yes"],
+      ["Show the request only", "croft run artifact delete keeper/notes/17 logs --dry-run"],
+    ],
+    /** Deletes the newest artifact of a name. */
+    async run(cli, { run: { owner, repo, id }, name }) {
+      const [artifact] = await findArtifacts(cli, { owner, repo, id }, name);
+      if (artifact === undefined) throw noArtifact(id, name);
+      await cli.prompts.confirm(`Delete the artifact ${name} of run ${id}?`);
+      const params = { owner, repo, artifact_id: artifact.id };
+      await cli.client.call(forge.deleteArtifact, { params });
+      await cli.output.done(
+        { artifact: artifact.id },
+        `Deleted the artifact ${name} of run ${id}.`,
+      );
+    },
+  }),
 ];
 
 const columns: readonly Column<WireArtifact>[] = [
@@ -32,63 +85,6 @@ const columns: readonly Column<WireArtifact>[] = [
   },
 ];
 
-export const listRunArtifacts = {
-  operations: [forge.listRunArtifacts, forge.listArtifacts],
-  output: listOf(forge.listRunArtifacts, "artifacts"),
-  define(command, cli, run = runList): void {
-    command
-      .argument("<run>", "the run as OWNER/NAME/ID, or a repository as OWNER/NAME for all its runs")
-      .action((target: string) => run(cli, toRunOrRepository(target)));
-  },
-} satisfies CommandModule;
-
-/** Prints the artifacts of a run, or of all runs of a repository. */
-async function runList(
-  cli: CliContext,
-  { owner, repo, id }: RepositoryName & { readonly id?: number },
-): Promise<void> {
-  const params = { owner, repo };
-  const pages =
-    id === undefined
-      ? forgeFieldPages(cli.client, forge.listArtifacts, { params }, "artifacts")
-      : forgeFieldPages(
-          cli.client,
-          forge.listRunArtifacts,
-          { params: { ...params, run: id } },
-          "artifacts",
-        );
-  await cli.output.list(pages, columns);
-}
-
-export interface ArtifactDeleteOptions extends RunName {
-  readonly name: string;
-}
-
-export const deleteRunArtifact = {
-  operations: [forge.deleteArtifact, forge.listRunArtifacts],
-  output: shape({ artifact: "integer" }),
-  destructive: true,
-  define(command, cli, run = runDelete): void {
-    command
-      .argument("<run>", "the run as OWNER/NAME/ID")
-      .argument("<name>", "the name of the artifact")
-      .action((runName: string, name: string) => run(cli, { ...toRunName(runName), name }));
-  },
-} satisfies CommandModule;
-
-/** Deletes the newest artifact of a name. */
-async function runDelete(
-  cli: CliContext,
-  { owner, repo, id, name }: ArtifactDeleteOptions,
-): Promise<void> {
-  const [artifact] = await findArtifacts(cli, { owner, repo, id }, name);
-  if (artifact === undefined) throw noArtifact(id, name);
-  await cli.prompts.confirm(`Delete the artifact ${name} of run ${id}?`);
-  const params = { owner, repo, artifact_id: artifact.id };
-  await cli.client.call(forge.deleteArtifact, { params });
-  await cli.output.done({ artifact: artifact.id }, `Deleted the artifact ${name} of run ${id}.`);
-}
-
 export interface DownloadOptions extends RunName {
   /** All artifacts of the run when absent. */
   readonly name?: string;
@@ -97,50 +93,51 @@ export interface DownloadOptions extends RunName {
   readonly force?: boolean;
 }
 
-export const downloadArtifacts = {
-  operations: [forge.listRunArtifacts, forge.openArtifact, forge.downloadArtifactBytes],
+export const downloadArtifacts = commandDetails({
+  args: {
+    "<run>": { help: "the run as OWNER/NAME/ID", parse: toRunName },
+    "[name]": "the artifact; all of the run if it is not given",
+  },
+  flags: {
+    "-D, --dir <folder>": "the folder for the files; the current one if it is not given",
+    "--force": "replace files that exist",
+  },
+  calls: [forge.listRunArtifacts, forge.openArtifact, forge.downloadArtifactBytes],
   output: shape({ path: "string", artifacts: "integer", files: "integer" }),
   writes: true,
-  define(command, cli, run = runDownload): void {
-    command
-      .argument("<run>", "the run as OWNER/NAME/ID")
-      .argument("[name]", "the artifact; all of the run if it is not given")
-      .option("-D, --dir <folder>", "the folder for the files; the current one if it is not given")
-      .option("--force", "replace files that exist")
-      .action(
-        (
-          runName: string,
-          name: string | undefined,
-          flags: Pick<DownloadOptions, "dir" | "force">,
-        ) => run(cli, { ...toRunName(runName), ...flags, ...(name === undefined ? {} : { name }) }),
-      );
+  examples: [
+    ["Show what would be downloaded", "croft run download keeper/notes/17 --dry-run"],
+    [
+      "Show it for one artifact and another folder",
+      "croft run download keeper/notes/17 logs --dir out --dry-run",
+    ],
+  ],
+  /**
+   * Downloads artifacts and unpacks their archives: a named one into the folder itself, otherwise each into a folder of
+   * its name. Without `--force`, fails for a file that exists.
+   */
+  async run(cli, { run, ...flags }) {
+    const options = { ...run, ...flags };
+    const { name, dir = "." } = options;
+    const folder = resolve(cli.system.workingDirectory, dir);
+    const artifacts = newestOfEachName(await findArtifacts(cli, options, name));
+    if (artifacts.length === 0) throw noArtifact(options.id, name);
+    const targetOf = (artifact: WireArtifact) =>
+      name === undefined ? join(folder, toFileName(artifact.name, cli.system.platform)) : folder;
+    if (cli.flags.dryRun)
+      throw new DryRun({
+        downloads: artifacts.map((each) => ({ artifact: each.name, path: targetOf(each) })),
+      });
+    let files = 0;
+    for (const artifact of artifacts)
+      files += await downloadInto(cli, options, artifact, targetOf(artifact));
+    const count = artifacts.length;
+    await cli.output.done(
+      { path: folder, artifacts: count, files },
+      `Downloaded ${count} artifact${count === 1 ? "" : "s"} with ${files} file${files === 1 ? "" : "s"} into ${dir}.`,
+    );
   },
-} satisfies CommandModule;
-
-/**
- * Downloads artifacts and unpacks their archives: a named one into the folder itself, otherwise each into a folder of
- * its name. Without `--force`, fails for a file that exists.
- */
-async function runDownload(cli: CliContext, options: DownloadOptions): Promise<void> {
-  const { name, dir = "." } = options;
-  const folder = resolve(cli.system.workingDirectory, dir);
-  const artifacts = newestOfEachName(await findArtifacts(cli, options, name));
-  if (artifacts.length === 0) throw noArtifact(options.id, name);
-  const targetOf = (artifact: WireArtifact) =>
-    name === undefined ? join(folder, toFileName(artifact.name, cli.system.platform)) : folder;
-  if (cli.flags.dryRun)
-    throw new DryRun({
-      downloads: artifacts.map((each) => ({ artifact: each.name, path: targetOf(each) })),
-    });
-  let files = 0;
-  for (const artifact of artifacts)
-    files += await downloadInto(cli, options, artifact, targetOf(artifact));
-  const count = artifacts.length;
-  await cli.output.done(
-    { path: folder, artifacts: count, files },
-    `Downloaded ${count} artifact${count === 1 ? "" : "s"} with ${files} file${files === 1 ? "" : "s"} into ${dir}.`,
-  );
-}
+});
 
 /** Downloads one artifact and returns how many files it has. */
 async function downloadInto(

@@ -1,75 +1,70 @@
 import type { WireJob } from "../../daemon/contract/forge/actions/shapes.ts";
 import { forge } from "../client/operations.ts";
-import type { CliContext } from "../context.ts";
 import { CliError, usageError } from "../errors.ts";
 import { shape } from "../output/spec.ts";
-import { type RunName, toRunName, readJobLog } from "../support/runs.ts";
-import { type CommandModule } from "../tree/entry.ts";
-
-interface LogOptions extends RunName {
-  readonly follow?: boolean;
-  /** The name of a step, or its number from 1. */
-  readonly step?: string;
-}
+import { toRunName, readJobLog } from "../support/runs.ts";
+import { commandDetails } from "../tree/command.ts";
 
 /** Polling interval of a growing log. */
 const FOLLOW_EVERY_MS = 1_000;
 
-export const printLog = {
-  operations: [forge.getJobLog, forge.getJob],
-  output: shape({ log: "string" }),
-  define(command, cli, run = runLog): void {
-    command
-      .argument("<job>", "the job as OWNER/NAME/ID")
-      .option("--follow", "print new lines until the job ends")
-      .option("--step <step>", "only this step: its name, or its number from 1")
-      .action((runName: string, flags: Pick<LogOptions, "follow" | "step">) => {
-        if (flags.follow === true && flags.step !== undefined)
-          throw usageError("give --follow or --step, not both");
-        return run(cli, { ...toRunName(runName), ...flags });
-      });
+export const printLog = commandDetails({
+  args: { "<job>": { help: "the job as OWNER/NAME/ID", parse: toRunName } },
+  flags: {
+    "--follow": "print new lines until the job ends",
+    "--step <step>": "only this step: its name, or its number from 1",
   },
-} satisfies CommandModule;
+  calls: [forge.getJobLog, forge.getJob],
+  output: shape({ log: "string" }),
+  examples: [
+    ["Print the log of a job", "croft admin job log keeper/notes/42"],
+    ["Save it to a file", "croft admin job log keeper/notes/42 > job.log"],
+    ["Print the log of a job", "croft run log keeper/notes/42"],
+    ["Save it to a file", "croft run log keeper/notes/42 > job.log"],
+  ],
+  /** Prints a log as it arrives. With `follow`, polls for further rows until the job has ended. */
+  async run(cli, { job: runName, ...flags }) {
+    if (flags.follow === true && flags.step !== undefined)
+      throw usageError("give --follow or --step, not both");
+    const { owner, repo, id, follow, step } = { ...runName, ...flags };
 
-/** Prints a log as it arrives. With `follow`, polls for further rows until the job has ended. */
-async function runLog(
-  cli: CliContext,
-  { owner, repo, id, follow, step }: LogOptions,
-): Promise<void> {
-  if (follow === true && cli.output.isMachine)
-    throw usageError("--follow prints lines as they arrive, so it does not go with machine output");
-  const whole: string[] = [];
-  let rows = 0;
-  let lastReason = "";
-  for (;;) {
-    // Fetched before the rows, so that the response has every row until the end of the job.
-    const { body: job } = await cli.client.call(forge.getJob, {
-      params: { owner, repo, job_id: id },
-    });
-    if (job.runner_name === undefined) {
-      const reason = toReasonWithoutLog(job);
-      if (follow !== true)
-        throw new CliError("not_found", `the job has no log: ${reason}`, {
-          hint:
-            job.status === "completed"
-              ? undefined
-              : '--follow waits for it; "croft runner list" shows the runners',
-        });
-      if (reason !== lastReason) cli.io.note(`No log yet: ${reason}.`);
-      lastReason = reason;
-    }
-    const range = step === undefined ? { from: rows } : toStepRange(job, step);
-    if (range !== undefined && (follow !== true || job.runner_name !== undefined))
-      for await (const text of readJobLog(cli.client, { owner, repo, id }, range)) {
-        rows += text.split("\n").length - 1;
-        if (cli.output.isMachine) whole.push(text);
-        else await cli.output.text(text, undefined);
+    if (follow === true && cli.output.isMachine)
+      throw usageError(
+        "--follow prints lines as they arrive, so it does not go with machine output",
+      );
+    const whole: string[] = [];
+    let rows = 0;
+    let lastReason = "";
+    for (;;) {
+      // Fetched before the rows, so that the response has every row until the end of the job.
+      const { body: job } = await cli.client.call(forge.getJob, {
+        params: { owner, repo, job_id: id },
+      });
+      if (job.runner_name === undefined) {
+        const reason = toReasonWithoutLog(job);
+        if (follow !== true)
+          throw new CliError("not_found", `the job has no log: ${reason}`, {
+            hint:
+              job.status === "completed"
+                ? undefined
+                : '--follow waits for it; "croft runner list" shows the runners',
+          });
+        if (reason !== lastReason) cli.io.note(`No log yet: ${reason}.`);
+        lastReason = reason;
       }
-    if (follow !== true || job.status === "completed") break;
-    await cli.system.sleep(FOLLOW_EVERY_MS, cli.signal);
-  }
-  if (cli.output.isMachine) await cli.output.text("", { log: whole.join("") });
-}
+      const range = step === undefined ? { from: rows } : toStepRange(job, step);
+      if (range !== undefined && (follow !== true || job.runner_name !== undefined))
+        for await (const text of readJobLog(cli.client, { owner, repo, id }, range)) {
+          rows += text.split("\n").length - 1;
+          if (cli.output.isMachine) whole.push(text);
+          else await cli.output.text(text, undefined);
+        }
+      if (follow !== true || job.status === "completed") break;
+      await cli.system.sleep(FOLLOW_EVERY_MS, cli.signal);
+    }
+    if (cli.output.isMachine) await cli.output.text("", { log: whole.join("") });
+  },
+});
 
 /** Explains why a job that no runner has taken has no log. */
 function toReasonWithoutLog({ status, conclusion, labels }: WireJob): string {

@@ -15,16 +15,19 @@ import {
   type RunSource,
   stateOf,
 } from "../support/runs.ts";
-import type { CommandModule } from "../tree/entry.ts";
 import { canShowScreen, showLiveScreen } from "../ui/open-screen.ts";
+import { commandDetails } from "../tree/command.ts";
 
 interface WatchOptions extends RepositoryName {
   /** Undefined for all runs of the repository. */
   readonly id: number | undefined;
 }
 
-export const watchRun = {
-  operations: [
+export const watchRun = commandDetails({
+  args: {
+    "<run>": { help: "a repository as OWNER/NAME, or a run as OWNER/NAME/ID", parse: toTarget },
+  },
+  calls: [
     forge.listRepositoryRuns,
     forge.getRun,
     forge.listRunJobs,
@@ -40,33 +43,32 @@ export const watchRun = {
     status: "string",
     at: "string?",
   }),
-  define(command, cli, run = runWatch): void {
-    command
-      .argument("<run>", "a repository as OWNER/NAME, or a run as OWNER/NAME/ID")
-      .action((target: string) => run(cli, toTarget(target)));
+  examples: [
+    ["Watch a run in a full-screen view", "croft run watch keeper/notes/17"],
+    ["Watch all runs of a repository", "croft run watch keeper/notes"],
+  ],
+  /** Shows runs, their jobs and logs live; without a terminal it prints each change until the run has ended. */
+  async run(cli, { run: options }) {
+    const source = createSource(cli, options);
+    if (!(await canShowScreen(cli)) || cli.output.isMachine)
+      return cli.output.stream(listChanges(cli, source, options.id), columns);
+    const { createRunWatch } = await import("../ui/run/run-watch.ts");
+    const watch = createRunWatch({
+      source,
+      repository: `${options.owner}/${options.repo}`,
+      runId: options.id,
+      style: cli.io.style,
+      clock: cli.clock,
+    });
+    await showLiveScreen(cli, watch, LOOK_EVERY_MS);
   },
-} satisfies CommandModule;
+});
 
 /** Polling interval of the daemon. */
 const LOOK_EVERY_MS = 1_000;
+
 /** Jobs of a run that are shown. */
 const JOBS_MAX = 256;
-
-/** Shows runs, their jobs and logs live; without a terminal it prints each change until the run has ended. */
-async function runWatch(cli: CliContext, options: WatchOptions): Promise<void> {
-  const source = createSource(cli, options);
-  if (!(await canShowScreen(cli)) || cli.output.isMachine)
-    return cli.output.stream(listChanges(cli, source, options.id), columns);
-  const { createRunWatch } = await import("../ui/run/run-watch.ts");
-  const watch = createRunWatch({
-    source,
-    repository: `${options.owner}/${options.repo}`,
-    runId: options.id,
-    style: cli.io.style,
-    clock: cli.clock,
-  });
-  await showLiveScreen(cli, watch, LOOK_EVERY_MS);
-}
 
 interface Change {
   readonly run: number;

@@ -1,6 +1,5 @@
 import type { WireRunner } from "../../daemon/contract/forge/actions/shapes.ts";
 import { forge } from "../client/operations.ts";
-import type { CliContext } from "../context.ts";
 import { usageError } from "../errors.ts";
 import type { Column } from "../output/cells.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
@@ -8,7 +7,7 @@ import {
   type ActionLevel,
   type LevelFlags,
   toRunnerLevel,
-  withRunnerLevel,
+  runnerLevelFlags,
 } from "../support/action-level.ts";
 import {
   deleteRunner as removeRunner,
@@ -17,22 +16,116 @@ import {
   runnerPages,
   switchRunner,
 } from "../support/runner-calls.ts";
-import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
+import type { Entry } from "../tree/entry.ts";
 import { register, runRunnerCommand } from "./runner-run.ts";
+import { command, commandDetails } from "../tree/command.ts";
 
 /** Commands for administrators to manage runners of any machine: `croft runner …`, and `croft admin runner …` as well. */
 export const adminEntries: readonly Entry[] = [
-  verb("list", "List runners", () => listRunners, { aliases: ["ls"] }),
-  verb("view", "Show a runner", () => viewRunner),
-  verb("token", "Print the token that runners register with", () => printToken),
-  verb("enable", "Enable a runner", () => enableRunner),
-  verb("disable", "Disable a runner", () => disableRunner),
-  verb("delete", "Delete a runner", () => deleteRunner),
+  command("list", "List runners", {
+    aliases: ["ls"],
+    flags: runnerLevelFlags,
+    calls: [
+      forge.listRunners,
+      forge.listRepositoryRunners,
+      forge.listOrganizationRunners,
+      forge.listOwnRunners,
+    ],
+    output: listOf(forge.listRunners, "runners"),
+    examples: [
+      ["List the runners of the server", "croft admin runner list"],
+      [
+        "Print those that are offline",
+        "croft admin runner list --jq '.[] | select(.status == \"offline\") | .name'",
+      ],
+      ["List runners", "croft runner list"],
+      [
+        "Print those that are online",
+        "croft runner list --jq '.[] | select(.status == \"online\") | .name'",
+      ],
+    ],
+    /** Prints the runners of a level; without one all runners of the server. */
+    async run(cli, flags) {
+      const level = toRunnerLevel(flags);
+      await cli.output.list(runnerPages(cli.client, level), columns);
+    },
+  }),
+  command("view", "Show a runner", {
+    args: { "<id>": "the runner's id" },
+    flags: runnerLevelFlags,
+    calls: [
+      forge.getRunner,
+      forge.getRepositoryRunner,
+      forge.getOrganizationRunner,
+      forge.getOwnRunner,
+    ],
+    output: resourceOf(forge.getRunner),
+    examples: [
+      ["Show a runner", "croft admin runner view 5"],
+      ["Print its labels", "croft admin runner view 5 --jq '.labels[].name'"],
+      ["Show a runner", "croft runner view 5"],
+      ["Print its labels", "croft runner view 5 --jq '.labels[].name'"],
+    ],
+    async run(cli, { id: word, ...flags }) {
+      const { level, id } = toNamed(word, flags);
+      const { body } = await getRunner(cli.client, level, id);
+      await cli.output.resource(body, columns);
+    },
+  }),
+  command("token", "Print the token that runners register with", {
+    flags: { ...runnerLevelFlags, "--renew": "invalidate the current token and create a new one" },
+    calls: [
+      forge.createRegistrationToken,
+      forge.getRepositoryRegistrationToken,
+      forge.getOrganizationRegistrationToken,
+      forge.getOwnRegistrationToken,
+    ],
+    output: shape({ token: "string" }),
+    examples: [
+      ["Print the registration token of the server", "croft admin runner token"],
+      ["Invalidate it and print a new one", "croft admin runner token --renew"],
+      ["Print the token of the instance", "croft runner token"],
+      ["Make a new token for one repository", "croft runner token --repo keeper/notes --renew"],
+    ],
+    /** Prints the registration token of a level. */
+    async run(cli, { renew = false, ...flags }) {
+      const level = toRunnerLevel(flags);
+      const token = await getRegistrationToken(cli.client, level, renew);
+      await cli.output.done({ token }, token);
+    },
+  }),
+  command("enable", "Enable a runner", async () => toSwitch(false)),
+  command("disable", "Disable a runner", async () => toSwitch(true)),
+  command("delete", "Delete a runner", {
+    args: { "<id>": "the runner's id" },
+    flags: runnerLevelFlags,
+    calls: [
+      forge.deleteRunner,
+      forge.deleteRepositoryRunner,
+      forge.deleteOrganizationRunner,
+      forge.deleteOwnRunner,
+    ],
+    output: shape({ runner: "integer" }),
+    destructive: true,
+    examples: [
+      ["Delete a runner", "croft admin runner delete 5 --yes"],
+      ["Show the request only", "croft admin runner delete 5 --dry-run"],
+      ["Delete a runner", "croft runner delete 5 --yes"],
+      ["Show the request only", "croft runner delete 5 --dry-run"],
+    ],
+    /** Deletes a runner; its running jobs fail. */
+    async run(cli, { id: word, ...flags }) {
+      const { level, id } = toNamed(word, flags);
+      await cli.prompts.confirm(`Delete runner ${id}? Its running jobs fail.`);
+      await removeRunner(cli.client, level, id);
+      await cli.output.done({ runner: id }, `Deleted runner ${id}.`);
+    },
+  }),
 ];
 
 export const entries: readonly Entry[] = [
-  verb("register", "Register a runner on this machine", () => register),
-  verb("run", "Run jobs in the foreground", () => runRunnerCommand),
+  command("register", "Register a runner on this machine", async () => register),
+  command("run", "Run jobs in the foreground", async () => runRunnerCommand),
   ...adminEntries,
 ];
 
@@ -44,122 +137,34 @@ const columns: readonly Column<WireRunner>[] = [
   { header: "labels", cell: ({ labels }) => labels.map(({ name }) => name).join(",") },
 ];
 
-export const listRunners = {
-  operations: [
-    forge.listRunners,
-    forge.listRepositoryRunners,
-    forge.listOrganizationRunners,
-    forge.listOwnRunners,
-  ],
-  output: listOf(forge.listRunners, "runners"),
-  define(command, cli, run = runList): void {
-    withRunnerLevel(command).action((flags: LevelFlags) => run(cli, toRunnerLevel(flags)));
-  },
-} satisfies CommandModule;
-
-/** Prints the runners of a level; without one all runners of the server. */
-async function runList(cli: CliContext, level: ActionLevel): Promise<void> {
-  await cli.output.list(runnerPages(cli.client, level), columns);
-}
-
-export const viewRunner = {
-  operations: [
-    forge.getRunner,
-    forge.getRepositoryRunner,
-    forge.getOrganizationRunner,
-    forge.getOwnRunner,
-  ],
-  output: resourceOf(forge.getRunner),
-  define(command, cli, run = runView): void {
-    withRunnerLevel(command)
-      .argument("<id>", "the runner's id")
-      .action((id: string, flags: LevelFlags) => run(cli, toNamed(id, flags)));
-  },
-} satisfies CommandModule;
-
-async function runView(cli: CliContext, { level, id }: RunnerName): Promise<void> {
-  const { body } = await getRunner(cli.client, level, id);
-  await cli.output.resource(body, columns);
-}
-
-interface TokenOptions {
-  readonly level: ActionLevel;
-  readonly renew: boolean;
-}
-
-export const printToken = {
-  operations: [
-    forge.createRegistrationToken,
-    forge.getRepositoryRegistrationToken,
-    forge.getOrganizationRegistrationToken,
-    forge.getOwnRegistrationToken,
-  ],
-  output: shape({ token: "string" }),
-  define(command, cli, run = runToken): void {
-    withRunnerLevel(command)
-      .option("--renew", "invalidate the current token and create a new one")
-      .action(({ renew = false, ...flags }: LevelFlags & { readonly renew?: boolean }) =>
-        run(cli, { level: toRunnerLevel(flags), renew }),
-      );
-  },
-} satisfies CommandModule;
-
-/** Prints the registration token of a level. */
-async function runToken(cli: CliContext, { level, renew }: TokenOptions): Promise<void> {
-  const token = await getRegistrationToken(cli.client, level, renew);
-  await cli.output.done({ token }, token);
-}
-
-export const enableRunner = toSwitch(false);
-export const disableRunner = toSwitch(true);
-
-/** A command that enables or disables a runner. A disabled runner gets no jobs. */
+/** Enables or disables a runner. A disabled runner gets no jobs. */
 function toSwitch(disabled: boolean) {
-  return {
-    operations: [
+  return commandDetails({
+    args: { "<id>": "the runner's id" },
+    flags: runnerLevelFlags,
+    calls: [
       forge.editRunner,
       forge.editRepositoryRunner,
       forge.editOrganizationRunner,
       forge.editOwnRunner,
     ],
     output: resourceOf(forge.editRunner),
-    define(command, cli, run = runSwitch): void {
-      withRunnerLevel(command)
-        .argument("<id>", "the runner's id")
-        .action((id: string, flags: LevelFlags) => run(cli, { ...toNamed(id, flags), disabled }));
+    examples: [
+      ["Enable a runner", "croft admin runner enable 5"],
+      ["Show the request only", "croft admin runner enable 5 --dry-run"],
+      ["Let a runner take no more jobs", "croft admin runner disable 5"],
+      ["Show the request only", "croft admin runner disable 5 --dry-run"],
+      ["Enable a runner", "croft runner enable 5"],
+      ["Show the request only", "croft runner enable 5 --dry-run"],
+      ["Disable a runner; its current job continues", "croft runner disable 5"],
+      ["Show the request only", "croft runner disable 5 --dry-run"],
+    ],
+    async run(cli, { id: word, ...flags }) {
+      const { level, id } = toNamed(word, flags);
+      const { body } = await switchRunner(cli.client, level, { id, disabled });
+      await cli.output.resource(body, columns);
     },
-  } satisfies CommandModule;
-}
-
-async function runSwitch(
-  cli: CliContext,
-  { level, ...change }: RunnerName & { readonly disabled: boolean },
-): Promise<void> {
-  const { body } = await switchRunner(cli.client, level, change);
-  await cli.output.resource(body, columns);
-}
-
-export const deleteRunner = {
-  operations: [
-    forge.deleteRunner,
-    forge.deleteRepositoryRunner,
-    forge.deleteOrganizationRunner,
-    forge.deleteOwnRunner,
-  ],
-  output: shape({ runner: "integer" }),
-  destructive: true,
-  define(command, cli, run = runDelete): void {
-    withRunnerLevel(command)
-      .argument("<id>", "the runner's id")
-      .action((id: string, flags: LevelFlags) => run(cli, toNamed(id, flags)));
-  },
-} satisfies CommandModule;
-
-/** Deletes a runner; its running jobs fail. */
-async function runDelete(cli: CliContext, { level, id }: RunnerName): Promise<void> {
-  await cli.prompts.confirm(`Delete runner ${id}? Its running jobs fail.`);
-  await removeRunner(cli.client, level, id);
-  await cli.output.done({ runner: id }, `Deleted runner ${id}.`);
+  });
 }
 
 interface RunnerName {

@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import type { Command } from "commander";
 import type { RunningDaemon } from "../../daemon/main.ts";
 import { listSettings, type SettingName } from "../../daemon/settings/settings.ts";
 import type { CliContext } from "../context.ts";
@@ -11,13 +10,13 @@ import { type DaemonLog, openDaemonLog } from "../profile/daemon-log.ts";
 import type { SettingFlags } from "../profile/settings.ts";
 import { toDaemonFailure } from "../support/daemon-failures.ts";
 import { createServiceNotifier } from "../support/service-files.ts";
-import type { CommandModule } from "../tree/entry.ts";
 import { version } from "../version.ts";
 import { keepForgeToken, STORED } from "./init.ts";
 import { forge } from "../client/operations.ts";
 import { CliError, toCliError } from "../errors.ts";
 import { keepStartFlags } from "../profile/start-flags.ts";
 import { warnOfHostJobs } from "./runner-run.ts";
+import { commandDetails } from "../tree/command.ts";
 
 /** Groups of settings that have flags of `serve`. */
 const servedGroups: ReadonlySet<string> = new Set([
@@ -33,13 +32,10 @@ const flagged = listSettings().flatMap(([name, { flag, group, help }]) =>
   flag !== undefined && servedGroups.has(group) ? [{ name, flag, help }] : [],
 );
 
-/** The parsed flags of `serve`, by the name of their setting. */
-export type ServeFlags = SettingFlags & { readonly background?: true; readonly runner?: true };
-
-/** Adds a flag for each setting of these groups. */
-export function addServeFlags(command: Command): void {
-  for (const { flag, help } of flagged) command.option(flag, toFlagHelp(help));
-}
+/** A flag for each setting of these groups; `toSettingFlags` reads them. */
+export const serveFlags: Readonly<Record<never, string>> = Object.fromEntries(
+  flagged.map(({ flag, help }) => [flag, toFlagHelp(help)]),
+);
 
 /** Turns the sentence that describes a setting into the description of a flag. */
 function toFlagHelp(help: string): string {
@@ -69,106 +65,93 @@ export const firstStartSchema: JsonSchema = {
   ],
 };
 
-export const serve = {
-  operations: [],
+export const serve = commandDetails({
+  flags: {
+    ...serveFlags,
+    "--background": "write the log to the log file only",
+    "--runner": "also run jobs of workflows, on this machine and unconfined",
+  },
   output: shape({
     event: { const: "ready" },
     urls: { type: "array", items: { type: "string" } },
     pid: "integer",
     first_start: firstStartSchema,
   }),
-  define(command, cli, run = runServe): void {
-    addServeFlags(command);
-    command.option("--background", "write the log to the log file only");
-    command.option("--runner", "also run jobs of workflows, on this machine and unconfined");
-    command.action((flags: ServeFlags) =>
-      run(cli, toSettingFlags(flags), {
-        isBackground: flags.background === true,
-        hasRunner: flags.runner === true,
-      }),
-    );
+  examples: [
+    ["Run the daemon on loopback and print its address as JSON", "croft serve --port 0 --json"],
+    ["Serve https with a certificate of its own", "croft serve --port 0 --tls self --tls-port 0"],
+    ["Also run the workflows of your own repositories, on this machine", "croft serve --runner"],
+  ],
+  /**
+   * Runs the daemon in the foreground until a stop signal, then lets running requests finish. Reports once, on standard
+   * output, that it accepts requests.
+   */
+  async run(cli, { background: isBackground = false, runner: hasRunner = false, ...flags }) {
+    const settingFlags = toSettingFlags(flags);
+    cli.holdStops();
+    const { assertKnownVariables, readAllSettings } = await import("../profile/settings.ts");
+    assertKnownVariables(cli.system);
+    const { settings, paths } = readAllSettings(cli.system, cli.flags, settingFlags);
+    // The daemon bundles undici. Without this, h3 would make Node load its internal copy as well, for the `Headers`
+    // class.
+    const { install } = await import("undici");
+    install();
+    const { startDaemon } = await import("../../daemon/main.ts");
+    const { pid, userId, stderr, processMark, program, onUnhandled } = cli.system;
+    const log = await openDaemonLog(paths.stateDirectory, stderr, cli.clock);
+    const daemon = await startDaemon({
+      settings,
+      paths,
+      version,
+      clock: cli.clock,
+      process: { pid, mark: processMark(pid), userId },
+      // The single executable contains Node.
+      ...(program.length > 1 ? {} : { scriptProgram: [program[0], RUN_SCRIPT] }),
+      logTo: isBackground ? { write: () => undefined } : log.screen,
+      recordTo: log.records,
+      onUnhandled,
+    }).catch(async (thrown: unknown) => {
+      const error = toDaemonFailure(thrown, {
+        conflict: "already_running",
+        invalid_argument: "usage",
+      });
+      recordFailedStart(log, cli.clock(), error);
+      await log.close();
+      throw error;
+    });
+    const notifier = createServiceNotifier(cli.system);
+    let runner: Promise<void> | undefined;
+    try {
+      const { firstStart } = daemon;
+      const { workingDirectory } = cli.system;
+      const started = { settings: settingFlags, hasRunner, workingDirectory };
+      await keepStartFlags(paths.stateDirectory, pid, started).catch((error: unknown) => {
+        cli.io.warn(`"croft daemon restart" will not know the flags: ${toCliError(error).message}`);
+      });
+      const isStored = firstStart !== undefined && (await keepForgeToken(cli, firstStart.forge));
+      const shown = await toShown(cli, paths.stateDirectory, firstStart);
+      await announce(cli, daemon.urls, shown, isStored);
+      notifier.ready();
+      await tuneGarbageCollection();
+      if (hasRunner) {
+        runner = runServedRunner(cli, daemon.urls);
+      }
+      await stopSignal(cli.signal);
+    } finally {
+      notifier.stopping();
+      // It reports the end of its jobs while the daemon still answers.
+      await runner;
+      await daemon.stop();
+      await log.close();
+    }
   },
-} satisfies CommandModule;
+});
 
 /** The flags of a line that are settings, without the common ones. */
-export function toSettingFlags(flags: ServeFlags): SettingFlags {
+export function toSettingFlags(flags: object): SettingFlags {
   const names = new Set<SettingName>(flagged.map(({ name }) => name));
   const settings = Object.entries(flags).filter(([name]) => names.has(name as SettingName));
   return Object.fromEntries(settings);
-}
-
-export interface ServeOptions {
-  /** Standard error stays free of log lines: `daemon start` keeps it for a failed start and for crashes. */
-  readonly isBackground: boolean;
-  /** Runs jobs of workflows in a process beside the daemon. */
-  readonly hasRunner: boolean;
-}
-
-/**
- * Runs the daemon in the foreground until a stop signal, then lets running requests finish. Reports once, on standard
- * output, that it accepts requests.
- */
-async function runServe(
-  cli: CliContext,
-  flags: SettingFlags,
-  { isBackground, hasRunner }: ServeOptions,
-): Promise<void> {
-  cli.holdStops();
-  const { assertKnownVariables, readAllSettings } = await import("../profile/settings.ts");
-  assertKnownVariables(cli.system);
-  const { settings, paths } = readAllSettings(cli.system, cli.flags, flags);
-  // The daemon bundles undici. Without this, h3 would make Node load its internal copy as well, for the `Headers`
-  // class.
-  const { install } = await import("undici");
-  install();
-  const { startDaemon } = await import("../../daemon/main.ts");
-  const { pid, userId, stderr, processMark, program, onUnhandled } = cli.system;
-  const log = await openDaemonLog(paths.stateDirectory, stderr, cli.clock);
-  const daemon = await startDaemon({
-    settings,
-    paths,
-    version,
-    clock: cli.clock,
-    process: { pid, mark: processMark(pid), userId },
-    // The single executable contains Node.
-    ...(program.length > 1 ? {} : { scriptProgram: [program[0], RUN_SCRIPT] }),
-    logTo: isBackground ? { write: () => undefined } : log.screen,
-    recordTo: log.records,
-    onUnhandled,
-  }).catch(async (thrown: unknown) => {
-    const error = toDaemonFailure(thrown, {
-      conflict: "already_running",
-      invalid_argument: "usage",
-    });
-    recordFailedStart(log, cli.clock(), error);
-    await log.close();
-    throw error;
-  });
-  const notifier = createServiceNotifier(cli.system);
-  let runner: Promise<void> | undefined;
-  try {
-    const { firstStart } = daemon;
-    const { workingDirectory } = cli.system;
-    const started = { settings: flags, hasRunner, workingDirectory };
-    await keepStartFlags(paths.stateDirectory, pid, started).catch((error: unknown) => {
-      cli.io.warn(`"croft daemon restart" will not know the flags: ${toCliError(error).message}`);
-    });
-    const isStored = firstStart !== undefined && (await keepForgeToken(cli, firstStart.forge));
-    const shown = await toShown(cli, paths.stateDirectory, firstStart);
-    await announce(cli, daemon.urls, shown, isStored);
-    notifier.ready();
-    await tuneGarbageCollection();
-    if (hasRunner) {
-      runner = runServedRunner(cli, daemon.urls);
-    }
-    await stopSignal(cli.signal);
-  } finally {
-    notifier.stopping();
-    // It reports the end of its jobs while the daemon still answers.
-    await runner;
-    await daemon.stop();
-    await log.close();
-  }
 }
 
 /** Writes the reason of a failed start to the log file: a service has no screen. */
@@ -304,6 +287,7 @@ function stopSignal(signal: AbortSignal): Promise<void> {
 
 /** Maximum number of jobs that run at a time beside the daemon. */
 const CAPACITY = 2;
+
 /** How long jobs may continue when the daemon stops. */
 const FINISH_WITHIN_MS = 5_000;
 

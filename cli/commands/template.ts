@@ -5,75 +5,120 @@ import type { CliContext } from "../context.ts";
 import type { Column } from "../output/cells.ts";
 import { wholeList } from "../output/pages.ts";
 import { listOf, resourceOf } from "../output/spec.ts";
-import { type CommandModule, type Entry, noun, verb } from "../tree/entry.ts";
+import { type Entry, noun } from "../tree/entry.ts";
+import { command } from "../tree/command.ts";
 
 export const entries: readonly Entry[] = [
   noun("gitignore", "Templates for .gitignore files", [
-    verb("list", "List .gitignore templates", () => listGitignores, {
+    command("list", "List .gitignore templates", {
       aliases: ["ls"],
+      calls: [forge.listGitignoreTemplates],
+      output: listOf(forge.listGitignoreTemplates),
+      examples: [
+        ["List the templates", "croft template gitignore list"],
+        ["Print their names", "croft template gitignore list --jq '.[]'"],
+      ],
+      /** Prints the names of ignore-file templates. */
+      async run(cli) {
+        const { body } = await cli.client.call(
+          forge.listGitignoreTemplates,
+          {},
+          withoutCredentials,
+        );
+        await printNames(cli, body);
+      },
     }),
-    verb("view", "Print a .gitignore template", () => viewGitignore),
+    command("view", "Print a .gitignore template", {
+      args: { "<name>": "the template, such as Node" },
+      calls: [forge.getGitignoreTemplate],
+      output: resourceOf(forge.getGitignoreTemplate),
+      examples: [
+        ["Print a template", "croft template gitignore view Node"],
+        ["Write it to a file", "croft template gitignore view Node > .gitignore"],
+      ],
+      /** Prints the text of an ignore file. */
+      async run(cli, { name }) {
+        const { body } = await cli.client.call(
+          forge.getGitignoreTemplate,
+          { params: { name } },
+          withoutCredentials,
+        );
+        await printText(cli, body.source, body);
+      },
+    }),
   ]),
   noun("label", "Label sets", [
-    verb("list", "List label sets", () => listLabelSets, { aliases: ["ls"] }),
-    verb("view", "Show the labels of a set", () => viewLabelSet),
+    command("list", "List label sets", {
+      aliases: ["ls"],
+      calls: [forge.listLabelTemplates],
+      output: listOf(forge.listLabelTemplates),
+      examples: [
+        ["List label sets", "croft template label list"],
+        ["Print their names", "croft template label list --jq '.[]'"],
+      ],
+      /** Prints the names of label sets. */
+      async run(cli) {
+        const { body } = await cli.client.call(forge.listLabelTemplates, {}, withoutCredentials);
+        await printNames(cli, body);
+      },
+    }),
+    command("view", "Show the labels of a set", {
+      args: { "<name>": "the set, such as Default" },
+      calls: [forge.getLabelTemplate],
+      output: listOf(forge.getLabelTemplate),
+      examples: [
+        ["Show the labels of a set", "croft template label view Default"],
+        [
+          "Print names and colours",
+          "croft template label view Default --template '{{.name}} {{.color}}'",
+        ],
+      ],
+      /** Prints the labels of a set in their order. */
+      async run(cli, { name }) {
+        const { body } = await cli.client.call(
+          forge.getLabelTemplate,
+          { params: { name } },
+          withoutCredentials,
+        );
+        await cli.output.list(wholeList(body), labelColumns);
+      },
+    }),
   ]),
   noun("license", "Licenses", [
-    verb("list", "List license templates", () => listLicenses, { aliases: ["ls"] }),
-    verb("view", "Print a license", () => viewLicense),
+    command("list", "List license templates", {
+      aliases: ["ls"],
+      calls: [forge.listLicenseTemplates],
+      output: listOf(forge.listLicenseTemplates),
+      examples: [
+        ["List licenses", "croft template license list"],
+        ["Print their keys", "croft template license list --jq '.[].key'"],
+      ],
+      /** Prints the available licenses. */
+      async run(cli) {
+        const { body } = await cli.client.call(forge.listLicenseTemplates, {}, withoutCredentials);
+        await cli.output.list(wholeList(body), licenseColumns);
+      },
+    }),
+    command("view", "Print a license", {
+      args: { "<key>": "the license, such as MIT" },
+      calls: [forge.getLicenseTemplate],
+      output: resourceOf(forge.getLicenseTemplate),
+      examples: [
+        ["Print a license", "croft template license view MIT"],
+        ["Write it to a file", "croft template license view MIT > LICENSE"],
+      ],
+      /** Prints the text of a license with its placeholders. */
+      async run(cli, { key }) {
+        const { body } = await cli.client.call(
+          forge.getLicenseTemplate,
+          { params: { name: key } },
+          withoutCredentials,
+        );
+        await printText(cli, body.body, body);
+      },
+    }),
   ]),
 ];
-
-const listGitignores = {
-  operations: [forge.listGitignoreTemplates],
-  output: listOf(forge.listGitignoreTemplates),
-  define(command, cli, run = runGitignoreList): void {
-    command.action(() => run(cli));
-  },
-} satisfies CommandModule;
-
-/** Prints the names of ignore-file templates. */
-async function runGitignoreList(cli: CliContext): Promise<void> {
-  const { body } = await cli.client.call(forge.listGitignoreTemplates, {}, withoutCredentials);
-  await printNames(cli, body);
-}
-
-export const viewGitignore = {
-  operations: [forge.getGitignoreTemplate],
-  output: resourceOf(forge.getGitignoreTemplate),
-  define(command, cli, run = runGitignoreView): void {
-    command
-      .argument("<name>", "the template, such as Node")
-      .action((name: string) => run(cli, { name }));
-  },
-} satisfies CommandModule;
-
-/** Prints the text of an ignore file. */
-async function runGitignoreView(
-  cli: CliContext,
-  { name }: { readonly name: string },
-): Promise<void> {
-  const { body } = await cli.client.call(
-    forge.getGitignoreTemplate,
-    { params: { name } },
-    withoutCredentials,
-  );
-  await printText(cli, body.source, body);
-}
-
-const listLabelSets = {
-  operations: [forge.listLabelTemplates],
-  output: listOf(forge.listLabelTemplates),
-  define(command, cli, run = runLabelList): void {
-    command.action(() => run(cli));
-  },
-} satisfies CommandModule;
-
-/** Prints the names of label sets. */
-async function runLabelList(cli: CliContext): Promise<void> {
-  const { body } = await cli.client.call(forge.listLabelTemplates, {}, withoutCredentials);
-  await printNames(cli, body);
-}
 
 const labelColumns: readonly Column<z.infer<typeof labelTemplate>>[] = [
   { header: "name", cell: ({ name }) => name },
@@ -82,64 +127,10 @@ const labelColumns: readonly Column<z.infer<typeof labelTemplate>>[] = [
   { header: "description", cell: ({ description }) => description },
 ];
 
-export const viewLabelSet = {
-  operations: [forge.getLabelTemplate],
-  output: listOf(forge.getLabelTemplate),
-  define(command, cli, run = runLabelView): void {
-    command
-      .argument("<name>", "the set, such as Default")
-      .action((name: string) => run(cli, { name }));
-  },
-} satisfies CommandModule;
-
-/** Prints the labels of a set in their order. */
-async function runLabelView(cli: CliContext, { name }: { readonly name: string }): Promise<void> {
-  const { body } = await cli.client.call(
-    forge.getLabelTemplate,
-    { params: { name } },
-    withoutCredentials,
-  );
-  await cli.output.list(wholeList(body), labelColumns);
-}
-
 const licenseColumns: readonly Column<z.infer<typeof licenseListEntry>>[] = [
   { header: "key", cell: ({ key }) => key },
   { header: "url", cell: ({ url }) => url },
 ];
-
-const listLicenses = {
-  operations: [forge.listLicenseTemplates],
-  output: listOf(forge.listLicenseTemplates),
-  define(command, cli, run = runLicenseList): void {
-    command.action(() => run(cli));
-  },
-} satisfies CommandModule;
-
-/** Prints the available licenses. */
-async function runLicenseList(cli: CliContext): Promise<void> {
-  const { body } = await cli.client.call(forge.listLicenseTemplates, {}, withoutCredentials);
-  await cli.output.list(wholeList(body), licenseColumns);
-}
-
-export const viewLicense = {
-  operations: [forge.getLicenseTemplate],
-  output: resourceOf(forge.getLicenseTemplate),
-  define(command, cli, run = runLicenseView): void {
-    command
-      .argument("<key>", "the license, such as MIT")
-      .action((key: string) => run(cli, { key }));
-  },
-} satisfies CommandModule;
-
-/** Prints the text of a license with its placeholders. */
-async function runLicenseView(cli: CliContext, { key }: { readonly key: string }): Promise<void> {
-  const { body } = await cli.client.call(
-    forge.getLicenseTemplate,
-    { params: { name: key } },
-    withoutCredentials,
-  );
-  await printText(cli, body.body, body);
-}
 
 /** Templates are open to anonymous callers: no sign-in is needed, and no credentials are sent. */
 const withoutCredentials = { authorization: "none" } as const;

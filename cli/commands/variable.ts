@@ -5,55 +5,9 @@ import type { CliContext } from "../context.ts";
 import { CliError, usageError } from "../errors.ts";
 import type { Column } from "../output/cells.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
-import { type ActionLevel, type LevelFlags, toLevel, withLevel } from "../support/action-level.ts";
-import { type CommandModule, type Entry, verb } from "../tree/entry.ts";
-
-export const entries: readonly Entry[] = [
-  verb("list", "List variables", () => listVariables, { aliases: ["ls"] }),
-  verb("get", "Show a variable", () => getVariable),
-  verb("set", "Create or change a variable", () => setVariable),
-  verb("delete", "Delete a variable", () => deleteVariable, { aliases: ["rm"] }),
-];
-
-const columns: readonly Column<WireVariable>[] = [
-  { header: "name", cell: ({ name }) => name },
-  { header: "value", cell: ({ data }) => data },
-  { header: "description", cell: ({ description }) => description },
-];
-
-const changedOutput = shape({ name: "string" });
-const VALUE_BYTES_MAX = 65_536;
-
-export const listVariables = {
-  operations: [
-    forge.listRepositoryVariables,
-    forge.listOrganizationVariables,
-    forge.listOwnVariables,
-    forge.listInstanceVariables,
-  ],
-  output: listOf(forge.listRepositoryVariables),
-  define(command, cli, run = runList): void {
-    withLevel(command).action((flags: LevelFlags) => run(cli, toLevel(flags)));
-  },
-} satisfies CommandModule;
-
-/** Prints the variables of a level. */
-async function runList(cli: CliContext, level: ActionLevel): Promise<void> {
-  await cli.output.list(pagesOf(cli, level), columns);
-}
-
-function pagesOf({ client }: CliContext, level: ActionLevel) {
-  switch (level.kind) {
-    case "repository":
-      return forgePages(client, forge.listRepositoryVariables, { params: level.params });
-    case "organization":
-      return forgePages(client, forge.listOrganizationVariables, { params: level.params });
-    case "user":
-      return forgePages(client, forge.listOwnVariables, {});
-    case "instance":
-      return forgePages(client, forge.listInstanceVariables, {});
-  }
-}
+import { type ActionLevel, toLevel, levelFlags } from "../support/action-level.ts";
+import type { Entry } from "../tree/entry.ts";
+import { command } from "../tree/command.ts";
 
 /** The operations on one variable, by level. */
 const operations = {
@@ -83,6 +37,128 @@ const operations = {
   },
 } as const;
 
+const changedOutput = shape({ name: "string" });
+
+export const entries: readonly Entry[] = [
+  command("list", "List variables", {
+    aliases: ["ls"],
+    flags: levelFlags,
+    calls: [
+      forge.listRepositoryVariables,
+      forge.listOrganizationVariables,
+      forge.listOwnVariables,
+      forge.listInstanceVariables,
+    ],
+    output: listOf(forge.listRepositoryVariables),
+    examples: [
+      ["List the variables of a repository", "croft variable list --repo keeper/notes"],
+      ["List those of all your repositories", "croft variable list --user"],
+    ],
+    /** Prints the variables of a level. */
+    async run(cli, flags) {
+      const level = toLevel(flags);
+
+      await cli.output.list(pagesOf(cli, level), columns);
+    },
+  }),
+  command("get", "Show a variable", {
+    args: { "<name>": "the name" },
+    flags: levelFlags,
+    calls: Object.values(operations.get),
+    output: resourceOf(forge.getRepositoryVariable),
+    examples: [
+      ["Show a variable", "croft variable get REGION --repo keeper/notes"],
+      ["Print its value", "croft variable get REGION --org acme --jq .data"],
+    ],
+    async run(cli, { name, ...flags }) {
+      const variable = { level: toLevel(flags), name };
+
+      const { kind, params } = toCall(variable);
+      const { body } = await cli.client.call(operations.get[kind], { params });
+      await cli.output.resource(body, columns);
+    },
+  }),
+  command("set", "Create or change a variable", {
+    args: { "<name>": "the name, such as REGION" },
+    flags: {
+      ...levelFlags,
+      "--value <text>": "the value; prompted for when absent",
+      "--value-stdin": "read the value from standard input",
+      "--description <text>": "the description",
+    },
+    calls: [...Object.values(operations.create), ...Object.values(operations.edit)],
+    output: changedOutput,
+    prompted: ["--value or --value-stdin"],
+    examples: [
+      [
+        "Set a variable of a repository",
+        "croft variable set REGION --repo keeper/notes --value north",
+      ],
+      [
+        "Set a variable of the server from a file",
+        "croft variable set REGION --instance --value-stdin < value.txt",
+      ],
+    ],
+    /** Changes a variable, or creates it if it does not exist. */
+    async run(cli, { name, value: typed, valueStdin = false, description, ...flags }) {
+      if (typed !== undefined && valueStdin)
+        throw usageError("give --value or --value-stdin, not both");
+      const value = typed ?? (await readValue(cli, name, valueStdin));
+      const body = { value, description: description ?? null };
+      const { kind, params } = toCall({ level: toLevel(flags), name });
+      const isNew = await cli.client.call(operations.edit[kind], { params, body }).then(
+        () => false,
+        (error: unknown) => {
+          if (error instanceof CliError && error.code === "not_found") return true;
+          throw error;
+        },
+      );
+      if (isNew) await cli.client.call(operations.create[kind], { params, body });
+      await cli.output.done({ name }, `${isNew ? "Created" : "Changed"} variable ${name}.`);
+    },
+  }),
+  command("delete", "Delete a variable", {
+    aliases: ["rm"],
+    args: { "<name>": "the name" },
+    flags: levelFlags,
+    calls: Object.values(operations.delete),
+    output: changedOutput,
+    destructive: true,
+    examples: [
+      ["Delete a variable", "croft variable delete REGION --repo keeper/notes --yes"],
+      ["Show the request only", "croft variable delete REGION --org acme --dry-run"],
+    ],
+    async run(cli, { name, ...flags }) {
+      const variable = { level: toLevel(flags), name };
+      await cli.prompts.confirm(`Delete variable ${name}?`);
+      const { kind, params } = toCall(variable);
+      await cli.client.call(operations.delete[kind], { params });
+      await cli.output.done({ name }, `Deleted variable ${name}.`);
+    },
+  }),
+];
+
+const columns: readonly Column<WireVariable>[] = [
+  { header: "name", cell: ({ name }) => name },
+  { header: "value", cell: ({ data }) => data },
+  { header: "description", cell: ({ description }) => description },
+];
+
+const VALUE_BYTES_MAX = 65_536;
+
+function pagesOf({ client }: CliContext, level: ActionLevel) {
+  switch (level.kind) {
+    case "repository":
+      return forgePages(client, forge.listRepositoryVariables, { params: level.params });
+    case "organization":
+      return forgePages(client, forge.listOrganizationVariables, { params: level.params });
+    case "user":
+      return forgePages(client, forge.listOwnVariables, {});
+    case "instance":
+      return forgePages(client, forge.listInstanceVariables, {});
+  }
+}
+
 export interface VariableName {
   readonly level: ActionLevel;
   readonly name: string;
@@ -100,97 +176,13 @@ function toCall({ level, name }: VariableName) {
   };
 }
 
-export const getVariable = {
-  operations: Object.values(operations.get),
-  output: resourceOf(forge.getRepositoryVariable),
-  define(command, cli, run = runGet): void {
-    withLevel(command)
-      .argument("<name>", "the name")
-      .action((name: string, flags: LevelFlags) => run(cli, { level: toLevel(flags), name }));
-  },
-} satisfies CommandModule;
-
-async function runGet(cli: CliContext, variable: VariableName): Promise<void> {
-  const { kind, params } = toCall(variable);
-  const { body } = await cli.client.call(operations.get[kind], { params });
-  await cli.output.resource(body, columns);
-}
-
 export interface VariableSetOptions extends VariableName {
   readonly value?: string;
   readonly valueStdin: boolean;
   readonly description?: string;
 }
 
-export const setVariable = {
-  operations: [...Object.values(operations.create), ...Object.values(operations.edit)],
-  output: changedOutput,
-  prompted: ["--value or --value-stdin"],
-  define(command, cli, run = runSet): void {
-    withLevel(command)
-      .argument("<name>", "the name, such as REGION")
-      .option("--value <text>", "the value; prompted for when absent")
-      .option("--value-stdin", "read the value from standard input")
-      .option("--description <text>", "the description")
-      .action(
-        (
-          name: string,
-          flags: LevelFlags & Omit<Partial<VariableSetOptions>, keyof VariableName>,
-        ) => {
-          const { value, valueStdin = false, description } = flags;
-          if (value !== undefined && valueStdin)
-            throw usageError("give --value or --value-stdin, not both");
-          return run(cli, {
-            level: toLevel(flags),
-            name,
-            valueStdin,
-            ...(value === undefined ? {} : { value }),
-            ...(description === undefined ? {} : { description }),
-          });
-        },
-      );
-  },
-} satisfies CommandModule;
-
-/** Changes a variable, or creates it if it does not exist. */
-async function runSet(cli: CliContext, options: VariableSetOptions): Promise<void> {
-  const { name, description } = options;
-  const value = await readValue(cli, options);
-  const body = { value, description: description ?? null };
-  const { kind, params } = toCall(options);
-  const isNew = await cli.client.call(operations.edit[kind], { params, body }).then(
-    () => false,
-    (error: unknown) => {
-      if (error instanceof CliError && error.code === "not_found") return true;
-      throw error;
-    },
-  );
-  if (isNew) await cli.client.call(operations.create[kind], { params, body });
-  await cli.output.done({ name }, `${isNew ? "Created" : "Changed"} variable ${name}.`);
-}
-
-async function readValue(cli: CliContext, options: VariableSetOptions): Promise<string> {
-  const { value, valueStdin, name } = options;
-  if (value !== undefined) return value;
+async function readValue(cli: CliContext, name: string, valueStdin: boolean): Promise<string> {
   if (!valueStdin) return cli.prompts.text(`Value of ${name}:`, "--value or --value-stdin");
   return (await cli.io.readInput(VALUE_BYTES_MAX)).replace(/\r?\n$/, "");
-}
-
-export const deleteVariable = {
-  operations: Object.values(operations.delete),
-  output: changedOutput,
-  destructive: true,
-  define(command, cli, run = runDelete): void {
-    withLevel(command)
-      .argument("<name>", "the name")
-      .action((name: string, flags: LevelFlags) => run(cli, { level: toLevel(flags), name }));
-  },
-} satisfies CommandModule;
-
-async function runDelete(cli: CliContext, variable: VariableName): Promise<void> {
-  const { name } = variable;
-  await cli.prompts.confirm(`Delete variable ${name}?`);
-  const { kind, params } = toCall(variable);
-  await cli.client.call(operations.delete[kind], { params });
-  await cli.output.done({ name }, `Deleted variable ${name}.`);
 }

@@ -2,17 +2,12 @@ import { createTransport, createTrust } from "../client/transport.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { shape } from "../output/spec.ts";
-import type { CommandModule } from "../tree/entry.ts";
 import { version } from "../version.ts";
 import { parseObject } from "../support/json.ts";
+import { commandDetails } from "../tree/command.ts";
 
-export interface VersionOptions {
-  /** Also fetch the latest release. */
-  readonly check: boolean;
-}
-
-export const showVersion = {
-  operations: [],
+export const showVersion = commandDetails({
+  flags: { "--check": "also look up the latest release at update_url" },
   output: shape({
     version: "string",
     node: "string",
@@ -21,34 +16,32 @@ export const showVersion = {
     is_latest: { type: ["boolean", "null"] },
     release_url: "string?",
   }),
-  define(command, cli, run = runVersion): void {
-    command
-      .option("--check", "also look up the latest release at update_url")
-      .action(({ check = false }: { readonly check?: boolean }) => run(cli, { check }));
-  },
-} satisfies CommandModule;
-
-/** Prints the version of croft, of Node and of the platform; with `check` also the latest release. */
-async function runVersion(cli: CliContext, { check }: VersionOptions): Promise<void> {
-  const { nodeVersion, platform } = cli.system;
-  const info = { version, node: nodeVersion, platform };
-  if (!check)
-    return cli.output.text(`croft ${version}\n`, {
+  examples: [
+    ["Print the version", "croft version"],
+    ["Print the version of Node", "croft version --jq .node"],
+  ],
+  /** Prints the version of croft, of Node and of the platform; with `check` also the latest release. */
+  async run(cli, { check = false }) {
+    const { nodeVersion, platform } = cli.system;
+    const info = { version, node: nodeVersion, platform };
+    if (!check)
+      return cli.output.text(`croft ${version}\n`, {
+        ...info,
+        latest: null,
+        is_latest: null,
+        release_url: null,
+      });
+    const { latest, url } = await readLatest(cli);
+    const isLatest = compareVersions(version, latest) >= 0;
+    const verdict = isLatest ? "is the latest release" : `is older than ${latest}: ${url ?? ""}`;
+    await cli.output.text(`croft ${version} ${verdict.trim()}\n`, {
       ...info,
-      latest: null,
-      is_latest: null,
-      release_url: null,
+      latest,
+      is_latest: isLatest,
+      release_url: url,
     });
-  const { latest, url } = await readLatest(cli);
-  const isLatest = compareVersions(version, latest) >= 0;
-  const verdict = isLatest ? "is the latest release" : `is older than ${latest}: ${url ?? ""}`;
-  await cli.output.text(`croft ${version} ${verdict.trim()}\n`, {
-    ...info,
-    latest,
-    is_latest: isLatest,
-    release_url: url,
-  });
-}
+  },
+});
 
 /** Sends one GET request without any data about this home. @throws CliError `unsupported` without an address */
 async function readLatest(
@@ -100,6 +93,7 @@ async function readRelease(
 }
 
 const ANSWER_MS = 10_000;
+
 const ANSWER_BYTES = 1024 * 1024;
 
 function unexpected(url: string, problem: string): CliError {

@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import { usageError } from "../errors.ts";
 import { type RepositoryName, toRepositoryName } from "./repository.ts";
 
@@ -18,21 +17,19 @@ export type ActionLevel =
   | { readonly kind: "instance"; readonly params: Record<never, never> };
 
 /** Adds the flags to a command. */
-export function withLevel(command: Command): Command {
-  return command
-    .option("--repo <repository>", "of this repository, OWNER/NAME")
-    .option("--org <name>", "of this organization")
-    .option("--user", "of all your own repositories")
-    .option("--instance", "of all repositories of the server");
-}
+export const levelFlags = {
+  "--repo <repository>": "of this repository, OWNER/NAME",
+  "--org <name>": "of this organization",
+  "--user": "of all your own repositories",
+  "--instance": "of all repositories of the server",
+} as const;
 
 /** Adds the flags of runners, which belong to the instance without any. */
-export function withRunnerLevel(command: Command): Command {
-  return command
-    .option("--repo <repository>", "of this repository, OWNER/NAME; of the server when absent")
-    .option("--org <name>", "of this organization")
-    .option("--user", "of your own repositories");
-}
+export const runnerLevelFlags = {
+  "--repo <repository>": "of this repository, OWNER/NAME; of the server when absent",
+  "--org <name>": "of this organization",
+  "--user": "of your own repositories",
+} as const;
 
 /** Reads the level of runners from at most one flag. @throws CliError `usage` */
 export function toRunnerLevel(flags: Omit<LevelFlags, "instance">): ActionLevel {

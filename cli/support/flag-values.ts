@@ -1,4 +1,3 @@
-import { type Command, Option } from "commander";
 import { readByteSize } from "../../daemon/settings/byte-size.ts";
 import { usageError } from "../errors.ts";
 import { suggest } from "../../daemon/settings/suggest.ts";
@@ -37,26 +36,8 @@ export function toChoiceMessage(flag: string, choices: readonly string[], value:
   return `${flag} takes ${words.join(" or ")}, not ${JSON.stringify(value)}${suggest(value, choices)}`;
 }
 
-/** The flags of a command of the forge that takes a code of the second factor. */
-export interface TotpFlags {
-  readonly totp?: string | undefined;
-  /** The name of the flag in earlier versions. */
-  readonly otp?: string | undefined;
-}
-
-/** Adds `--totp`, and `--otp` as a hidden alias for scripts of earlier versions. */
-export function addTotpFlag(command: Command): Command {
-  return command
-    .option("--totp <code>", "a code of your authenticator app")
-    .addOption(new Option("--otp <code>", "the former name of --totp").hideHelp());
-}
-
-/** Returns the code. @throws CliError `usage` when both flags were given */
-export function readTotp({ totp, otp }: TotpFlags): string | undefined {
-  if (totp !== undefined && otp !== undefined)
-    throw usageError("--otp is the former name of --totp: give one of them");
-  return totp ?? otp;
-}
+/** The flag of a command of the forge that takes a code of the second factor. */
+export const totpFlag = { "--totp <code>": "a code of your authenticator app" } as const;
 
 /** Returns the header that carries the code. */
 export function toTotpHeaders(code: string | undefined): {

@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import type { CliErrorCode } from "../exit-codes.ts";
@@ -8,9 +7,9 @@ export interface IfAbsentFlag {
   readonly ifAbsent?: true;
 }
 
-export function addIfAbsentFlag(command: Command): Command {
-  return command.option("--if-absent", "if it exists, print it unchanged and succeed");
-}
+export const ifAbsentFlag = {
+  "--if-absent": "if it exists, print it unchanged and succeed",
+} as const;
 
 /** A requested setting and that of the existing object. */
 export interface Setting {

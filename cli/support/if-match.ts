@@ -1,28 +1,13 @@
-import { type Command, Option } from "commander";
 import { CliError, usageError } from "../errors.ts";
 import { toShellWord } from "../output/shell-word.ts";
 
-/** The flags of a change that has a precondition. */
-export interface IfMatchFlags {
-  readonly ifMatch?: string;
-  /** The name of the flag in earlier versions. */
-  readonly etag?: string;
-}
+/** The flag of a change that has a precondition. */
+export const ifMatchFlag = (help: string) =>
+  ({ "--if-match <etag>": { help, parse: toEtag } }) as const;
 
-/** Adds `--if-match`, and `--etag` as a hidden alias for scripts of earlier versions. */
-export function addIfMatchFlag(command: Command, help: string): Command {
-  return command
-    .option("--if-match <etag>", help)
-    .addOption(new Option("--etag <etag>", "the former name of --if-match").hideHelp());
-}
-
-/** Returns the etag of the precondition. @throws CliError `usage` when both flags were given, or an empty one */
-export function readIfMatch({ ifMatch, etag }: IfMatchFlags): string | undefined {
-  if (ifMatch !== undefined && etag !== undefined)
-    throw usageError("--etag is the former name of --if-match: give one of them");
-  const value = ifMatch ?? etag;
-  // An empty shell variable must not turn into a change without a precondition.
-  if (value?.trim() === "")
+/** An empty shell variable must not turn into a change without a precondition. @throws CliError `usage` */
+function toEtag(value: string): string {
+  if (value.trim() === "")
     throw usageError(
       "--if-match takes an etag, not an empty text",
       '"croft vault item view ITEM --jq .etag" prints it',

@@ -1,8 +1,7 @@
-import type { Command } from "commander";
 import type { WireRepository } from "../../daemon/contract/forge/repositories/repositories.ts";
 import { forge } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
-import { addIfAbsentFlag, type IfAbsentFlag, isSameName, type Setting } from "./if-absent.ts";
+import { type IfAbsentFlag, isSameName, type Setting, ifAbsentFlag } from "./if-absent.ts";
 import type { RepositoryName } from "./repository.ts";
 
 /** Flags of every command that creates a repository. */
@@ -20,20 +19,20 @@ export interface NewRepositoryFlags extends IfAbsentFlag {
   readonly objectFormat?: string;
 }
 
-export function addNewRepositoryFlags(command: Command): Command {
-  return addIfAbsentFlag(command)
-    .option("-d, --description <text>", "what it is for")
-    .option("--private", "only its owner, collaborators and administrators see it")
-    .option("--as-template", "make it a template repository")
-    .option("--init", "create a first commit with a README and the files of the flags below")
-    .option("--readme <template>", "readme template, with --init")
-    .option("--gitignore <template...>", "ignore-file templates, with --init")
-    .option("--license <key>", "license template, with --init")
-    .option("--default-branch <name>", "the first branch")
-    .option("--labels <set>", "label set for its issues")
-    .option("--trust-model <model>", "default, collaborator, committer or collaboratorcommitter")
-    .option("--object-format <format>", "sha1 or sha256");
-}
+export const newRepositoryFlags = {
+  ...ifAbsentFlag,
+  "-d, --description <text>": "what it is for",
+  "--private": "only its owner, collaborators and administrators see it",
+  "--as-template": "make it a template repository",
+  "--init": "create a first commit with a README and the files of the flags below",
+  "--readme <template>": "readme template, with --init",
+  "--gitignore <template...>": "ignore-file templates, with --init",
+  "--license <key>": "license template, with --init",
+  "--default-branch <name>": "the first branch",
+  "--labels <set>": "label set for its issues",
+  "--trust-model <model>": "default, collaborator, committer or collaboratorcommitter",
+  "--object-format <format>": "sha1 or sha256",
+} as const;
 
 /** Returns the body of a request for a new repository. */
 export function toNewRepositoryBody(name: string, flags: NewRepositoryFlags) {

@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import type { WireOrganization } from "../../daemon/contract/forge/accounts/orgs.ts";
 import { forge } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
@@ -33,15 +32,14 @@ export interface OrganizationFlags {
   readonly visibility?: string;
 }
 
-export function addOrganizationFlags(command: Command): Command {
-  return command
-    .option("--full-name <name>", "its full name")
-    .option("--email <address>", "its e-mail address")
-    .option("--description <text>", "what it is for")
-    .option("--website <url>", "its website")
-    .option("--location <text>", "where it is")
-    .option("--visibility <visibility>", "public, limited or private");
-}
+export const organizationFlags = {
+  "--full-name <name>": "its full name",
+  "--email <address>": "its e-mail address",
+  "--description <text>": "what it is for",
+  "--website <url>": "its website",
+  "--location <text>": "where it is",
+  "--visibility <visibility>": "public, limited or private",
+} as const;
 
 /**
  * Returns an organization that `owner` owns, for `--if-absent`. A former name does not count. @throws CliError

@@ -1,5 +1,4 @@
 import type { WireRepository } from "../../daemon/contract/forge/repositories/repositories.ts";
-import type { CliContext } from "../context.ts";
 import { usageError } from "../errors.ts";
 import { type Column, size, time } from "../output/cells.ts";
 import type { AnyEndpoint } from "../../daemon/contract/endpoint.ts";
@@ -8,7 +7,8 @@ import type { CallInput } from "../client/client.ts";
 import { forgePages, type ListItemOf } from "../client/paging.ts";
 import type { PageSource } from "../output/pages.ts";
 import { listOf } from "../output/spec.ts";
-import type { CommandModule } from "../tree/entry.ts";
+import { commandDetails } from "../tree/command.ts";
+import type { Example } from "../tree/entry.ts";
 
 /** A repository by owner and name. */
 export interface RepositoryName {
@@ -17,7 +17,14 @@ export interface RepositoryName {
 }
 
 /** The first argument of commands about one repository. */
-export const repositoryArgument = ["<repository>", "the repository as OWNER/NAME"] as const;
+export const repositoryArgument = {
+  "<repository>": { help: "the repository as OWNER/NAME", parse: toRepositoryName },
+} as const;
+
+/** The first argument of commands about one issue. */
+export const issueArgument = {
+  "<issue>": { help: "the issue as OWNER/NAME#NUMBER", parse: toIssueName },
+} as const;
 
 /** `owner/name` as its parts. @throws CliError `usage` */
 export function toRepositoryName(text: string): RepositoryName {
@@ -64,24 +71,21 @@ export function toIssueName(text: string): IssueName {
   return { ...toRepositoryName(repository), index };
 }
 
-/** Creates a command that prints a list that belongs to one repository, such as its tags. */
-export function createRepositoryList<E extends AnyEndpoint>(
+/** A command that prints a list that belongs to one repository, such as its tags. */
+export function repositoryList<E extends AnyEndpoint>(
   operation: Operation<E>,
   columns: readonly Column<ListItemOf<E>>[],
+  examples: readonly Example[],
 ) {
-  return {
-    operations: [operation],
+  return commandDetails({
+    args: repositoryArgument,
+    calls: [operation],
     output: listOf(operation),
-    define(command, cli, run = runList): void {
-      command
-        .argument(...repositoryArgument)
-        .action((repository: string) => run(cli, toRepositoryName(repository)));
+    examples,
+    async run(cli, { repository: params }) {
+      const input = { params } as unknown as CallInput<E>;
+      const pages = forgePages(cli.client, operation, input) as PageSource<ListItemOf<E> & object>;
+      await cli.output.list(pages, columns);
     },
-  } satisfies CommandModule;
-
-  async function runList(cli: CliContext, { owner, repo }: RepositoryName): Promise<void> {
-    const input = { params: { owner, repo } } as unknown as CallInput<E>;
-    const pages = forgePages(cli.client, operation, input) as PageSource<ListItemOf<E> & object>;
-    await cli.output.list(pages, columns);
-  }
+  });
 }

@@ -9,7 +9,7 @@ import { isSameName } from "./if-absent.ts";
 
 /** The operations by which commands find a team by its name. */
 export const teamOperations = [forge.listTeams] as const;
-export const teamArgument = ["<team>", "the team as ORG/TEAM, or its id"] as const;
+export const teamArgument = { "<team>": "the team as ORG/TEAM, or its id" } as const;
 
 /** A team in a table. */
 export const teamColumns: readonly Column<WireTeam>[] = [

@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import type { WireToken } from "../../daemon/contract/forge/accounts/tokens.ts";
 import { toBasic } from "../client/authorize.ts";
 import { forge } from "../client/operations.ts";
@@ -13,9 +12,9 @@ export interface OwnerFlags {
   readonly username?: string;
 }
 
-export function addOwnerFlags(command: Command): Command {
-  return command.option("--username <name>", "whose tokens (site administrators only)");
-}
+export const ownerFlags = {
+  "--username <name>": "whose tokens (site administrators only)",
+} as const;
 
 /** The owner of the tokens, and the header that the token routes require: Basic, with the caller's own token as password. */
 export async function findOwner(

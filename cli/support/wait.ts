@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { CliError, usageError } from "../errors.ts";
 import { toJson } from "../output/sanitize.ts";
@@ -11,15 +10,14 @@ export interface WaitFlags {
 }
 
 /** Adds `--wait` and `--timeout`. `help` names the awaited task. */
-export function addWaitFlags(command: Command, help: string): Command {
-  return command
-    .option("--wait", help)
-    .option(
-      "--timeout <duration>",
-      "with --wait: at most this long, such as 90s, 10m or 2h; no limit by default",
-      toDuration,
-    );
-}
+export const waitFlags = (help: string) =>
+  ({
+    "--wait": help,
+    "--timeout <duration>": {
+      help: "with --wait: at most this long, such as 90s, 10m or 2h; no limit by default",
+      parse: toDuration,
+    },
+  }) as const;
 
 /** Refuses `--timeout` alone. @throws CliError `usage` */
 export function assertWaitFlags({ wait, timeout }: WaitFlags): void {
@@ -52,8 +50,11 @@ export interface Waiting<T> {
 
 /** Polls often at first, because most tasks are short. */
 const PAUSE_MS = 1_000;
+
 const LONG_PAUSE_MS = 5_000;
+
 const SHORT_WAIT_MS = 60_000;
+
 /** Time that a daemon may be unreachable, as during a restart, before the wait fails. */
 const AWAY_MS = 60_000;
 

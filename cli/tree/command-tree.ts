@@ -1,10 +1,10 @@
 import { Command, type Option } from "commander";
 import { commands } from "../commands/root.ts";
 import type { CliContext, CliRun } from "../context.ts";
-import { type Example, loadExamples } from "../examples/examples.ts";
+import { examplesOf } from "./examples.ts";
 import { addCommonFlags, valueFlags } from "../flags.ts";
 import type { OutputSpec } from "../output/spec.ts";
-import type { CommandModule, Entry, Verb, Noun } from "./entry.ts";
+import type { CommandModule, Entry, Example, Verb, Noun } from "./entry.ts";
 import { addRepositoryFlag, takesFolder } from "./folder-repository.ts";
 import { suggest } from "../../daemon/settings/suggest.ts";
 import { CliError } from "../errors.ts";
@@ -152,7 +152,6 @@ export interface LoadedCommand {
 
 /** Loads every command: for documents, completion and tests. */
 export async function loadAllCommands(cli: CliRun): Promise<readonly LoadedCommand[]> {
-  const examples = await loadExamples();
   const load = async (entries: readonly Entry[], parent: Command, words: readonly string[]) => {
     const loaded: LoadedCommand[] = [];
     for (const entry of entries) {
@@ -169,8 +168,8 @@ export async function loadAllCommands(cli: CliRun): Promise<readonly LoadedComma
       attach(parent, command);
       defineCommand(command, module, cli);
       const text = line.join(" ");
-      const found = examples[text] ?? [];
-      loaded.push({ line: text, summary, aliases, hidden, module, examples: found, command });
+      const examples = examplesOf(module, text);
+      loaded.push({ line: text, summary, aliases, hidden, module, examples, command });
     }
     return loaded;
   };

@@ -3,8 +3,12 @@ import type { AnyOperation } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
 import type { OutputSpec } from "../output/spec.ts";
 
+/** The description of an example, and the command as typed in a shell. */
+export type Example = readonly [sentence: string, line: string];
+
 /** One command. */
 export interface CommandModule {
+  readonly examples: readonly Example[];
   /** The operations that it calls. Those that write give it `--dry-run`. */
   readonly operations: readonly AnyOperation[];
   /** Its output in machine modes; `croft schema` shows it. */
@@ -34,11 +38,12 @@ export interface CommandModule {
    * of a flag with its dashes.
    */
   readonly completions?: Readonly<Record<string, CompletionKind>>;
-  /**
-   * Adds arguments, flags and the action. The caller of `define` adds the rest. `flags` are the values that commander
-   * parsed; the `options` of a command's function are its flags and arguments together.
-   */
-  define(command: Command, cli: CliContext): void;
+  /** Adds arguments, flags and the action; tests give a `run` of their own. The caller adds the common flags. */
+  define(
+    command: Command,
+    cli: CliContext,
+    run?: (cli: CliContext, options: never) => Promise<void> | void,
+  ): void;
 }
 
 /**

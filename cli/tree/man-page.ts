@@ -1,5 +1,5 @@
 import { Help } from "commander";
-import { foldCommand } from "../examples/examples.ts";
+import { foldCommand } from "./examples.ts";
 import { errorCodes, exitCodes } from "../exit-codes.ts";
 import { isCommonFlag, lineOf, type LoadedCommand, toFlagDescription } from "./command-tree.ts";
 

@@ -1,4 +1,4 @@
-import { type Example, foldCommand } from "../examples/examples.ts";
+import { foldCommand } from "./examples.ts";
 import { errorCodes, exitCodes } from "../exit-codes.ts";
 import { toFieldNames } from "../output/schema.ts";
 import {
@@ -8,6 +8,7 @@ import {
   toFlagDescription,
   toFlagTerm,
 } from "./command-tree.ts";
+import type { Example } from "./entry.ts";
 
 /** A command as `croft commands` and the reference pages show it. */
 export interface CommandReference {

@@ -1,228 +1,186 @@
-import type { Command } from "commander";
 import type { WirePackage } from "../../../daemon/contract/forge/packages/admin-packages.ts";
 import { forge } from "../../client/operations.ts";
 import { forgePages } from "../../client/paging.ts";
-import type { CliContext } from "../../context.ts";
 import type { Column } from "../../output/cells.ts";
 import { listOf, resourceOf, shape } from "../../output/spec.ts";
-import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
+import type { Entry } from "../../tree/entry.ts";
+import { command } from "../../tree/command.ts";
+
+/** The arguments that name a version. */
+const versionArguments = {
+  "<owner>": "the user or organization",
+  "<type>": "such as generic or npm",
+  "<name>": "the package, with its scope if it has one",
+  "<version>": "the version",
+} as const;
 
 export const entries: readonly Entry[] = [
-  verb("list", "List and search packages", () => listPackages, {
+  command("list", "List and search packages", {
     aliases: ["ls"],
+    flags: {
+      "--owner <name>": "of this user or organization; of all, for administrators, by default",
+      "--type <type>": "only this type, such as generic or npm",
+      "--search <text>": "in the package's name",
+    },
+    calls: [forge.listPackages, forge.listOwnerPackages],
+    output: listOf(forge.listPackages),
+    examples: [
+      ["List npm packages", "croft admin package list --type npm"],
+      ["Search packages", "croft admin package list --search tools"],
+    ],
+    /** Prints all versions of the packages of an owner, or of all packages, newest first. */
+    async run(cli, options) {
+      const query = { type: options.type, q: options.search };
+      if (options.owner !== undefined) {
+        const input = { params: { owner: options.owner }, query };
+        await cli.output.list(
+          forgePages(cli.client, forge.listOwnerPackages, input),
+          packageColumns,
+        );
+        return;
+      }
+      await cli.output.list(forgePages(cli.client, forge.listPackages, { query }), packageColumns);
+    },
   }),
-  verb("versions", "List the versions of a package", () => listVersions),
-  verb("view", "Show a package version", () => viewPackage),
-  verb("files", "List the files of a package version", () => listPackageFiles),
-  verb("link", "Link a package to a repository", () => linkPackage),
-  verb("unlink", "Unlink a package from its repository", () => unlinkPackage),
-  verb("delete", "Delete a package version", () => deletePackage, {
+  command("versions", "List the versions of a package", {
+    args: {
+      "<owner>": "the user or organization",
+      "<type>": "the type, such as npm",
+      "<name>": "the name of the package",
+    },
+    calls: [forge.listPackageVersions],
+    output: listOf(forge.listPackageVersions),
+    examples: [
+      ["List the versions of a package", "croft admin package versions keeper npm tools"],
+      [
+        "Print the newest one",
+        "croft admin package versions keeper npm tools --limit 1 --jq '.[0].version'",
+      ],
+    ],
+    /** Prints the versions of a package, newest first. */
+    async run(cli, params) {
+      const pages = forgePages(cli.client, forge.listPackageVersions, { params });
+      await cli.output.list(pages, packageColumns);
+    },
+  }),
+  command("view", "Show a package version", {
+    args: versionArguments,
+    calls: [forge.getPackageVersion],
+    output: resourceOf(forge.getPackageVersion),
+    examples: [
+      ["Show a version", "croft admin package view acme generic tools 1.2.0"],
+      [
+        "Print its creator",
+        "croft admin package view acme generic tools 1.2.0 --jq .creator.login",
+      ],
+    ],
+    async run(cli, params) {
+      const { body } = await cli.client.call(forge.getPackageVersion, { params });
+      await cli.output.resource(body, packageColumns);
+    },
+  }),
+  command("files", "List the files of a package version", {
+    args: versionArguments,
+    calls: [forge.listPackageFiles],
+    output: listOf(forge.listPackageFiles),
+    examples: [
+      ["List the files of a version", "croft admin package files acme generic tools 1.2.0"],
+      [
+        "Print names and checksums",
+        "croft admin package files acme generic tools 1.2.0 --template '{{.sha256}} {{.name}}'",
+      ],
+    ],
+    /** Prints the files of a version, in the order of their upload. */
+    async run(cli, params) {
+      const pages = forgePages(cli.client, forge.listPackageFiles, { params });
+      await cli.output.list(pages, [
+        { header: "id", cell: ({ id }) => id },
+        { header: "name", cell: ({ name }) => name },
+        { header: "size", cell: ({ size }) => size },
+        { header: "sha256", cell: ({ sha256 }) => sha256 },
+      ]);
+    },
+  }),
+  command("link", "Link a package to a repository", {
+    args: {
+      "<owner>": "the user or organization",
+      "<type>": "such as generic or npm",
+      "<name>": "the package, with its scope if it has one",
+      "<repository>": "the name of a repository of the same owner",
+    },
+    calls: [forge.linkPackage],
+    output: shape({
+      linked: "boolean",
+      owner: "string",
+      type: "string",
+      name: "string",
+      repository: "string",
+    }),
+    examples: [
+      ["Link a package to a repository", "croft admin package link acme generic tools notes"],
+      ["Show the request only", "croft admin package link acme generic tools notes --dry-run"],
+    ],
+    /** Links a package to a repository, whose hooks then receive its events. */
+    async run(cli, options) {
+      const { owner, type, name, repository } = options;
+      await cli.client.call(forge.linkPackage, {
+        params: { owner, type, name, repo_name: repository },
+      });
+      const label = `${type} package ${name} of ${owner}`;
+      await cli.output.done({ linked: true, ...options }, `Linked the ${label} to ${repository}.`);
+    },
+  }),
+  command("unlink", "Unlink a package from its repository", {
+    args: {
+      "<owner>": "the user or organization",
+      "<type>": "such as generic or npm",
+      "<name>": "the package, with its scope if it has one",
+    },
+    calls: [forge.unlinkPackage],
+    output: shape({
+      unlinked: "boolean",
+      owner: "string",
+      type: "string",
+      name: "string",
+    }),
+    examples: [
+      ["Unlink a package", "croft admin package unlink acme generic tools"],
+      ["Show the request only", "croft admin package unlink acme generic tools --dry-run"],
+    ],
+    /** Removes the link of a package to its repository. */
+    async run(cli, options) {
+      const { owner, type, name } = options;
+      await cli.client.call(forge.unlinkPackage, { params: { owner, type, name } });
+      const label = `${type} package ${name} of ${owner}`;
+      await cli.output.done({ unlinked: true, ...options }, `Unlinked the ${label}.`);
+    },
+  }),
+  command("delete", "Delete a package version", {
     aliases: ["rm"],
+    args: versionArguments,
+    calls: [forge.deletePackageVersion],
+    output: shape({
+      deleted: "boolean",
+      owner: "string",
+      type: "string",
+      name: "string",
+      version: "string",
+    }),
+    destructive: true,
+    examples: [
+      ["Delete a version", "croft admin package delete acme generic tools 1.2.0 --yes"],
+      ["Show the request only", "croft admin package delete acme generic tools 1.2.0 --dry-run"],
+    ],
+    /** Deletes a version of a package with its files, and the package with its last version. */
+    async run(cli, params) {
+      const { owner, type, name, version } = params;
+      const label = `${type} package ${name} ${version} of ${owner}`;
+      await cli.prompts.confirm(`Delete the ${label}?`);
+      await cli.client.call(forge.deletePackageVersion, { params });
+      await cli.output.done({ deleted: true, owner, type, name, version }, `Deleted the ${label}.`);
+    },
   }),
 ];
-
-export interface PackageListOptions {
-  readonly owner?: string;
-  readonly type?: string;
-  readonly search?: string;
-}
-
-export const listPackages = {
-  operations: [forge.listPackages, forge.listOwnerPackages],
-  output: listOf(forge.listPackages),
-  define(command, cli, run = runPackageList): void {
-    command
-      .option(
-        "--owner <name>",
-        "of this user or organization; of all, for administrators, by default",
-      )
-      .option("--type <type>", "only this type, such as generic or npm")
-      .option("--search <text>", "in the package's name")
-      .action((flags: PackageListOptions) => run(cli, flags));
-  },
-} satisfies CommandModule;
-
-/** Prints all versions of the packages of an owner, or of all packages, newest first. */
-async function runPackageList(cli: CliContext, options: PackageListOptions): Promise<void> {
-  const query = { type: options.type, q: options.search };
-  if (options.owner !== undefined) {
-    const input = { params: { owner: options.owner }, query };
-    await cli.output.list(forgePages(cli.client, forge.listOwnerPackages, input), packageColumns);
-    return;
-  }
-  await cli.output.list(forgePages(cli.client, forge.listPackages, { query }), packageColumns);
-}
-
-const listVersions = {
-  operations: [forge.listPackageVersions],
-  output: listOf(forge.listPackageVersions),
-  define(command, cli, run = runVersions): void {
-    command
-      .argument("<owner>", "the user or organization")
-      .argument("<type>", "the type, such as npm")
-      .argument("<name>", "the name of the package")
-      .action((owner: string, type: string, name: string) => run(cli, { owner, type, name }));
-  },
-} satisfies CommandModule;
-
-/** Prints the versions of a package, newest first. */
-async function runVersions(
-  cli: CliContext,
-  params: Omit<PackageVersionOptions, "version">,
-): Promise<void> {
-  const pages = forgePages(cli.client, forge.listPackageVersions, { params });
-  await cli.output.list(pages, packageColumns);
-}
-
-const viewPackage = {
-  operations: [forge.getPackageVersion],
-  output: resourceOf(forge.getPackageVersion),
-  define(command, cli, run = runPackageView): void {
-    takeVersion(command, (options) => run(cli, options));
-  },
-} satisfies CommandModule;
-
-/** Prints a version of a package. */
-async function runPackageView(cli: CliContext, options: PackageVersionOptions): Promise<void> {
-  const { body } = await cli.client.call(forge.getPackageVersion, { params: { ...options } });
-  await cli.output.resource(body, packageColumns);
-}
-
-const listPackageFiles = {
-  operations: [forge.listPackageFiles],
-  output: listOf(forge.listPackageFiles),
-  define(command, cli, run = runPackageFiles): void {
-    takeVersion(command, (options) => run(cli, options));
-  },
-} satisfies CommandModule;
-
-/** Prints the files of a version, in the order of their upload. */
-async function runPackageFiles(cli: CliContext, options: PackageVersionOptions): Promise<void> {
-  const pages = forgePages(cli.client, forge.listPackageFiles, { params: { ...options } });
-  await cli.output.list(pages, [
-    { header: "id", cell: ({ id }) => id },
-    { header: "name", cell: ({ name }) => name },
-    { header: "size", cell: ({ size }) => size },
-    { header: "sha256", cell: ({ sha256 }) => sha256 },
-  ]);
-}
-
-interface PackageLinkOptions {
-  readonly owner: string;
-  readonly type: string;
-  readonly name: string;
-  /** Of the same owner. */
-  readonly repository: string;
-}
-
-const linkPackage = {
-  operations: [forge.linkPackage],
-  output: shape({
-    linked: "boolean",
-    owner: "string",
-    type: "string",
-    name: "string",
-    repository: "string",
-  }),
-  define(command, cli, run = runPackageLink): void {
-    command
-      .argument("<owner>", "the user or organization")
-      .argument("<type>", "such as generic or npm")
-      .argument("<name>", "the package, with its scope if it has one")
-      .argument("<repository>", "the name of a repository of the same owner")
-      .action((owner: string, type: string, name: string, repository: string) =>
-        run(cli, { owner, type, name, repository }),
-      );
-  },
-} satisfies CommandModule;
-
-/** Links a package to a repository, whose hooks then receive its events. */
-async function runPackageLink(cli: CliContext, options: PackageLinkOptions): Promise<void> {
-  const { owner, type, name, repository } = options;
-  await cli.client.call(forge.linkPackage, {
-    params: { owner, type, name, repo_name: repository },
-  });
-  const label = `${type} package ${name} of ${owner}`;
-  await cli.output.done({ linked: true, ...options }, `Linked the ${label} to ${repository}.`);
-}
-
-interface PackageUnlinkOptions {
-  readonly owner: string;
-  readonly type: string;
-  readonly name: string;
-}
-
-const unlinkPackage = {
-  operations: [forge.unlinkPackage],
-  output: shape({
-    unlinked: "boolean",
-    owner: "string",
-    type: "string",
-    name: "string",
-  }),
-  define(command, cli, run = runPackageUnlink): void {
-    command
-      .argument("<owner>", "the user or organization")
-      .argument("<type>", "such as generic or npm")
-      .argument("<name>", "the package, with its scope if it has one")
-      .action((owner: string, type: string, name: string) => run(cli, { owner, type, name }));
-  },
-} satisfies CommandModule;
-
-/** Removes the link of a package to its repository. */
-async function runPackageUnlink(cli: CliContext, options: PackageUnlinkOptions): Promise<void> {
-  const { owner, type, name } = options;
-  await cli.client.call(forge.unlinkPackage, { params: { owner, type, name } });
-  const label = `${type} package ${name} of ${owner}`;
-  await cli.output.done({ unlinked: true, ...options }, `Unlinked the ${label}.`);
-}
-
-export const deletePackage = {
-  operations: [forge.deletePackageVersion],
-  output: shape({
-    deleted: "boolean",
-    owner: "string",
-    type: "string",
-    name: "string",
-    version: "string",
-  }),
-  destructive: true,
-  define(command, cli, run = runPackageDelete): void {
-    takeVersion(command, (options) => run(cli, options));
-  },
-} satisfies CommandModule;
-
-/** Deletes a version of a package with its files, and the package with its last version. */
-async function runPackageDelete(cli: CliContext, options: PackageVersionOptions): Promise<void> {
-  const { owner, type, name, version } = options;
-  const label = `${type} package ${name} ${version} of ${owner}`;
-  await cli.prompts.confirm(`Delete the ${label}?`);
-  await cli.client.call(forge.deletePackageVersion, { params: { owner, type, name, version } });
-  await cli.output.done({ deleted: true, owner, type, name, version }, `Deleted the ${label}.`);
-}
-
-/** The version that a command is about. */
-export interface PackageVersionOptions {
-  readonly owner: string;
-  readonly type: string;
-  readonly name: string;
-  readonly version: string;
-}
-
-/** Adds the arguments that name a version to a command. */
-function takeVersion(
-  command: Command,
-  run: (options: PackageVersionOptions) => Promise<void>,
-): void {
-  command
-    .argument("<owner>", "the user or organization")
-    .argument("<type>", "such as generic or npm")
-    .argument("<name>", "the package, with its scope if it has one")
-    .argument("<version>", "the version")
-    .action((owner: string, type: string, name: string, version: string) =>
-      run({ owner, type, name, version }),
-    );
-}
 
 /** A version of a package in a table. */
 const packageColumns: readonly Column<WirePackage>[] = [

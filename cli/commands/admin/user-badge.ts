@@ -1,101 +1,69 @@
 import { forge } from "../../client/operations.ts";
 import { forgePages } from "../../client/paging.ts";
-import type { CliContext } from "../../context.ts";
 import { listOf, shape } from "../../output/spec.ts";
-import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
+import type { Entry } from "../../tree/entry.ts";
 import { badgeColumns } from "./badge.ts";
+import { command } from "../../tree/command.ts";
 
 export const entries: readonly Entry[] = [
-  verb("list", "List the badges of a forge user", () => listUserBadges, {
+  command("list", "List the badges of a forge user", {
     aliases: ["ls"],
+    args: { "<username>": "the user's name" },
+    calls: [forge.listUserBadges],
+    output: listOf(forge.listUserBadges),
+    examples: [
+      ["List the badges of a user", "croft admin user badge list mira"],
+      ["Print their slugs", "croft admin user badge list mira --jq '.[].slug'"],
+    ],
+    /** Prints a user's badges. */
+    async run(cli, params) {
+      await cli.output.list(forgePages(cli.client, forge.listUserBadges, { params }), badgeColumns);
+    },
   }),
-  verb("add", "Add badges to a forge user", () => addUserBadges),
-  verb("remove", "Remove badges from a forge user", () => removeUserBadges, {
+  command("add", "Add badges to a forge user", {
+    args: { "<username>": "the user's name", "<slug...>": "badges by their slugs" },
+    calls: [forge.addUserBadges],
+    output: shape({
+      given: "boolean",
+      username: "string",
+      badge_slugs: { type: "array", items: { type: "string" } },
+    }),
+    examples: [
+      ["Give a user a badge", "croft admin user badge add mira maintainer"],
+      ["Give several badges", "croft admin user badge add mira maintainer founder"],
+    ],
+    /** Gives badges to a user, atomically. */
+    async run(cli, { username, slug: slugs }) {
+      const body = { badge_slugs: [...slugs] };
+      await cli.client.call(forge.addUserBadges, { params: { username }, body });
+      await cli.output.done(
+        { given: true, username, badge_slugs: slugs },
+        `Gave ${slugs.join(", ")} to ${username}.`,
+      );
+    },
+  }),
+  command("remove", "Remove badges from a forge user", {
     aliases: ["rm"],
+    args: { "<username>": "the user's name", "<slug...>": "badges by their slugs" },
+    calls: [forge.removeUserBadges],
+    output: shape({
+      taken: "boolean",
+      username: "string",
+      badge_slugs: { type: "array", items: { type: "string" } },
+    }),
+    destructive: false,
+    examples: [
+      ["Take a badge from a user", "croft admin user badge remove mira maintainer"],
+      ["Show the request only", "croft admin user badge remove mira maintainer --dry-run"],
+    ],
+    /** Takes badges from a user; those that the user does not have are ignored. */
+    async run(cli, { username, slug: slugs }) {
+      const body = { badge_slugs: [...slugs] };
+      await cli.client.call(forge.removeUserBadges, { params: { username }, body });
+      await cli.output.done(
+        { taken: true, username, badge_slugs: slugs },
+        `Took ${slugs.join(", ")} from ${username}.`,
+      );
+    },
   }),
 ];
-
-export const listUserBadges = {
-  operations: [forge.listUserBadges],
-  output: listOf(forge.listUserBadges),
-  define(command, cli, run = runUserBadgeList): void {
-    command
-      .argument("<username>", "the user's name")
-      .action((username: string) => run(cli, { username }));
-  },
-} satisfies CommandModule;
-
-/** Prints a user's badges. */
-async function runUserBadgeList(
-  cli: CliContext,
-  params: { readonly username: string },
-): Promise<void> {
-  await cli.output.list(forgePages(cli.client, forge.listUserBadges, { params }), badgeColumns);
-}
-
-interface UserBadgeAddOptions {
-  readonly username: string;
-  readonly slugs: readonly string[];
-}
-
-export const addUserBadges = {
-  operations: [forge.addUserBadges],
-  output: shape({
-    given: "boolean",
-    username: "string",
-    badge_slugs: { type: "array", items: { type: "string" } },
-  }),
-  define(command, cli, run = runUserBadgeAdd): void {
-    command
-      .argument("<username>", "the user's name")
-      .argument("<slug...>", "badges by their slugs")
-      .action((username: string, slugs: readonly string[]) => run(cli, { username, slugs }));
-  },
-} satisfies CommandModule;
-
-/** Gives badges to a user, atomically. */
-async function runUserBadgeAdd(
-  cli: CliContext,
-  { username, slugs }: UserBadgeAddOptions,
-): Promise<void> {
-  const body = { badge_slugs: [...slugs] };
-  await cli.client.call(forge.addUserBadges, { params: { username }, body });
-  await cli.output.done(
-    { given: true, username, badge_slugs: slugs },
-    `Gave ${slugs.join(", ")} to ${username}.`,
-  );
-}
-
-interface UserBadgeRemoveOptions {
-  readonly username: string;
-  readonly slugs: readonly string[];
-}
-
-export const removeUserBadges = {
-  operations: [forge.removeUserBadges],
-  output: shape({
-    taken: "boolean",
-    username: "string",
-    badge_slugs: { type: "array", items: { type: "string" } },
-  }),
-  destructive: false,
-  define(command, cli, run = runUserBadgeRemove): void {
-    command
-      .argument("<username>", "the user's name")
-      .argument("<slug...>", "badges by their slugs")
-      .action((username: string, slugs: readonly string[]) => run(cli, { username, slugs }));
-  },
-} satisfies CommandModule;
-
-/** Takes badges from a user; those that the user does not have are ignored. */
-async function runUserBadgeRemove(
-  cli: CliContext,
-  { username, slugs }: UserBadgeRemoveOptions,
-): Promise<void> {
-  const body = { badge_slugs: [...slugs] };
-  await cli.client.call(forge.removeUserBadges, { params: { username }, body });
-  await cli.output.done(
-    { taken: true, username, badge_slugs: slugs },
-    `Took ${slugs.join(", ")} from ${username}.`,
-  );
-}

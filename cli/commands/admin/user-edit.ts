@@ -5,14 +5,14 @@ import { usageError } from "../../errors.ts";
 import { resourceOf } from "../../output/spec.ts";
 import { readTrueOrFalse } from "../../support/flag-values.ts";
 import {
-  addIfAbsentFlag,
   createIfAbsent,
   type IfAbsentFlag,
   isSameName,
+  ifAbsentFlag,
 } from "../../support/if-absent.ts";
 import { randomPassword, readNewSecret } from "../../support/secrets.ts";
-import type { CommandModule } from "../../tree/entry.ts";
 import { userColumns } from "./user.ts";
+import { commandDetails } from "../../tree/command.ts";
 
 export interface UserCreateOptions extends IfAbsentFlag {
   readonly username: string;
@@ -25,87 +25,84 @@ export interface UserCreateOptions extends IfAbsentFlag {
   readonly restricted?: true;
 }
 
-interface UserCreateFlags extends Omit<UserCreateOptions, "password"> {
-  readonly passwordStdin?: true;
-  readonly randomPassword?: true;
-}
-
-export const createUser = {
-  operations: [forge.createUser, forge.getUser, forge.getOrganization],
+export const createUser = commandDetails({
+  flags: {
+    ...ifAbsentFlag,
+    "--username <name>": { help: "the user's name", required: true },
+    "--email <address>": { help: "the user's e-mail address", required: true },
+    "--full-name <name>": "the user's full name",
+    "--password-stdin": "read the password from standard input",
+    "--random-password": "generate a password and print it with the user",
+    "--must-change-password": "the password must be changed at the first sign-in",
+    "--no-must-change-password": "the password need not be changed",
+    "--visibility <visibility>": "public, limited or private",
+    "--restricted": "the user sees only explicitly shared objects",
+  },
+  calls: [forge.createUser, forge.getUser, forge.getOrganization],
   output: resourceOf(forge.createUser, 201, { password: "string" }),
   takesValuesOf: [forge.createUser],
   prompted: ["--password-stdin or --random-password"],
-  define(command, cli, run = runUserCreate): void {
-    addIfAbsentFlag(command)
-      .requiredOption("--username <name>", "the user's name")
-      .requiredOption("--email <address>", "the user's e-mail address")
-      .option("--full-name <name>", "the user's full name")
-      .option("--password-stdin", "read the password from standard input")
-      .option("--random-password", "generate a password and print it with the user")
-      .option("--must-change-password", "the password must be changed at the first sign-in")
-      .option("--no-must-change-password", "the password need not be changed")
-      .option("--visibility <visibility>", "public, limited or private")
-      .option("--restricted", "the user sees only explicitly shared objects")
-      .action((flags: UserCreateFlags) => {
-        const { passwordStdin, randomPassword: random, ...rest } = flags;
-        if (passwordStdin === true && random === true)
-          throw usageError("--password-stdin and --random-password exclude each other");
-        const from = passwordStdin === true ? "input" : random === true ? "random" : "person";
-        // Commander makes a flag with a `--no-` twin true when neither is given.
-        const isChosen = command.getOptionValueSource("mustChangePassword") === "cli";
-        const { mustChangePassword, ...others } = rest;
-        return run(cli, {
-          ...others,
-          ...(isChosen && mustChangePassword !== undefined ? { mustChangePassword } : {}),
-          password: { from },
-        });
-      });
-  },
-} satisfies CommandModule;
-
-/** Creates a user of the forge. A generated password is shown only here. */
-async function runUserCreate(cli: CliContext, options: UserCreateOptions): Promise<void> {
-  const { username } = options;
-  let shown: string | undefined;
-  const { value } = await createIfAbsent<WireUser>(cli, {
-    ifAbsent: options.ifAbsent,
-    title: `the user ${username}`,
-    find: () => findUser(cli, username),
-    create: async () => {
-      const password = await readFirstPassword(cli, options.password.from);
-      const made = await cli.client.call(forge.createUser, {
-        body: {
-          username,
-          email: options.email,
-          password,
-          full_name: options.fullName,
-          must_change_password: options.mustChangePassword,
-          visibility: options.visibility,
-          restricted: options.restricted,
-        },
-      });
-      if (options.password.from === "random") shown = password;
-      return made.body;
-    },
-    settings: (existing) => [
-      {
-        flag: "--email",
-        requested: options.email.toLowerCase(),
-        existing: existing.email.toLowerCase(),
-      },
-      { flag: "--full-name", requested: options.fullName, existing: existing.full_name },
-      { flag: "--visibility", requested: options.visibility, existing: existing.visibility },
-      { flag: "--restricted", requested: options.restricted, existing: existing.restricted },
+  examples: [
+    [
+      "Create a user with a random password",
+      "croft admin user create --username mira --email mira@example.org --random-password",
     ],
-    editedBy: "croft admin user edit",
-  });
-  if (shown === undefined) return cli.output.resource(value, userColumns);
-  const password = shown;
-  await cli.output.resource({ ...value, password }, [
-    ...userColumns,
-    { header: "password", cell: () => password },
-  ]);
-}
+    [
+      "Create a user whose password may stay",
+      "croft admin user create --username mira --email mira@example.org --password-stdin --no-must-change-password < password.txt",
+    ],
+    [
+      "In a script that may run again",
+      "croft admin user create --username mira --email mira@example.org --random-password --if-absent --json",
+    ],
+  ],
+  /** Creates a user of the forge. A generated password is shown only here. */
+  async run(cli, options) {
+    const { username, passwordStdin, randomPassword: random } = options;
+    if (passwordStdin === true && random === true)
+      throw usageError("--password-stdin and --random-password exclude each other");
+    const from = passwordStdin === true ? "input" : random === true ? "random" : "person";
+    let shown: string | undefined;
+    const { value } = await createIfAbsent<WireUser>(cli, {
+      ifAbsent: options.ifAbsent,
+      title: `the user ${username}`,
+      find: () => findUser(cli, username),
+      create: async () => {
+        const password = await readFirstPassword(cli, from);
+        const made = await cli.client.call(forge.createUser, {
+          body: {
+            username,
+            email: options.email,
+            password,
+            full_name: options.fullName,
+            must_change_password: options.mustChangePassword,
+            visibility: options.visibility,
+            restricted: options.restricted,
+          },
+        });
+        if (from === "random") shown = password;
+        return made.body;
+      },
+      settings: (existing) => [
+        {
+          flag: "--email",
+          requested: options.email.toLowerCase(),
+          existing: existing.email.toLowerCase(),
+        },
+        { flag: "--full-name", requested: options.fullName, existing: existing.full_name },
+        { flag: "--visibility", requested: options.visibility, existing: existing.visibility },
+        { flag: "--restricted", requested: options.restricted, existing: existing.restricted },
+      ],
+      editedBy: "croft admin user edit",
+    });
+    if (shown === undefined) return cli.output.resource(value, userColumns);
+    const password = shown;
+    await cli.output.resource({ ...value, password }, [
+      ...userColumns,
+      { header: "password", cell: () => password },
+    ]);
+  },
+});
 
 async function readFirstPassword(
   cli: CliContext,
@@ -149,72 +146,60 @@ interface UserEditOptions {
 
 type UserEditFlags = Readonly<Record<string, string | true | undefined>>;
 
-export const editUser = {
-  operations: [forge.editUser, forge.getUser, forge.getCurrentUser],
+export const editUser = commandDetails({
+  args: { "<username>": "the user's name" },
+  flags: {
+    "--email <address>": "the primary e-mail address",
+    "--full-name <name>": "the full name; empty to clear it",
+    "--website <url>": "the website; empty to clear it",
+    "--location <text>": "the location; empty to clear it",
+    "--description <text>": "the description; empty to clear it",
+    "--visibility <visibility>": "public, limited or private",
+    "--password-stdin": "read a new password from standard input",
+    "--random-password": "generate a new password and print it with the user",
+    "--must-change-password <true|false>": "change the password at the next sign-in",
+    "--active <true|false>": "whether the account is active",
+    "--admin <true|false>": "whether the user is a site administrator",
+    "--restricted <true|false>": "whether the user sees only explicitly shared objects",
+    "--prohibit-login <true|false>": "whether signing in is forbidden",
+    "--allow-create-organization <true|false>": "whether the user may create organizations",
+    "--allow-git-hook <true|false>": "whether the user may edit git hooks",
+    "--allow-import-local <true|false>": "whether the user may import local repositories",
+    "--max-repo-creation <number>": "limit of own repositories; -1 is the server's default",
+    "--source-id <id>": "the login source",
+    "--login-name <name>": "the name at the login source",
+  },
+  calls: [forge.editUser, forge.getUser, forge.getCurrentUser],
   output: resourceOf(forge.editUser, 200, { password: "string" }),
   destructive: true,
-  define(command, cli, run = runUserEdit): void {
-    command
-      .argument("<username>", "the user's name")
-      .option("--email <address>", "the primary e-mail address")
-      .option("--full-name <name>", "the full name; empty to clear it")
-      .option("--website <url>", "the website; empty to clear it")
-      .option("--location <text>", "the location; empty to clear it")
-      .option("--description <text>", "the description; empty to clear it")
-      .option("--visibility <visibility>", "public, limited or private")
-      .option("--password-stdin", "read a new password from standard input")
-      .option("--random-password", "generate a new password and print it with the user")
-      .option("--must-change-password <true|false>", "change the password at the next sign-in")
-      .option("--active <true|false>", "whether the account is active")
-      .option("--admin <true|false>", "whether the user is a site administrator")
-      .option("--restricted <true|false>", "whether the user sees only explicitly shared objects")
-      .option("--prohibit-login <true|false>", "whether signing in is forbidden")
-      .option(
-        "--allow-create-organization <true|false>",
-        "whether the user may create organizations",
-      )
-      .option("--allow-git-hook <true|false>", "whether the user may edit git hooks")
-      .option("--allow-import-local <true|false>", "whether the user may import local repositories")
-      .option(
-        "--max-repo-creation <number>",
-        "limit of own repositories; -1 is the server's default",
-      )
-      .option("--source-id <id>", "the login source")
-      .option("--login-name <name>", "the name at the login source")
-      .action((username: string, flags: UserEditFlags) => {
-        const { passwordStdin, randomPassword: random } = flags;
-        if (passwordStdin === true && random === true)
-          throw usageError("--password-stdin and --random-password exclude each other");
-        const password = passwordStdin === true ? "input" : random === true ? "random" : undefined;
-        const changes = toChanges(flags);
-        if (password === undefined && Object.values(changes).every((value) => value === undefined))
-          throw usageError(
-            "nothing to change",
-            "give at least one flag of those that --help lists",
-          );
-        return run(cli, { username, changes, password });
-      });
+  examples: [
+    ["Make a user an administrator", "croft admin user edit mira --admin true"],
+    ["Forbid a user to sign in", "croft admin user edit mira --prohibit-login true"],
+  ],
+  /** Changes an account. A generated password is shown only here. */
+  async run(cli, { username, ...flags }) {
+    const { passwordStdin, randomPassword: random } = flags;
+    if (passwordStdin === true && random === true)
+      throw usageError("--password-stdin and --random-password exclude each other");
+    const from = passwordStdin === true ? "input" : random === true ? "random" : undefined;
+    const changes = toChanges(flags);
+    if (from === undefined && Object.values(changes).every((value) => value === undefined))
+      throw usageError("nothing to change", "give at least one flag of those that --help lists");
+    await confirmOwnLockout(cli, username, changes);
+    const password = await readPassword(cli, from);
+    // The API overwrites the login name with every edit, so the current one is sent back.
+    const loginName = changes.login_name ?? (await findLoginName(cli, username));
+    const { body } = await cli.client.call(forge.editUser, {
+      params: { username },
+      body: { ...changes, login_name: loginName, password },
+    });
+    if (from !== "random" || password === undefined) return cli.output.resource(body, userColumns);
+    await cli.output.resource({ ...body, password }, [
+      ...userColumns,
+      { header: "password", cell: () => password },
+    ]);
   },
-} satisfies CommandModule;
-
-/** Changes an account. A generated password is shown only here. */
-async function runUserEdit(cli: CliContext, options: UserEditOptions): Promise<void> {
-  const { username, changes } = options;
-  await confirmOwnLockout(cli, username, changes);
-  const password = await readPassword(cli, options.password);
-  // The API overwrites the login name with every edit, so the current one is sent back.
-  const loginName = changes.login_name ?? (await findLoginName(cli, username));
-  const { body } = await cli.client.call(forge.editUser, {
-    params: { username },
-    body: { ...changes, login_name: loginName, password },
-  });
-  if (options.password !== "random" || password === undefined)
-    return cli.output.resource(body, userColumns);
-  await cli.output.resource({ ...body, password }, [
-    ...userColumns,
-    { header: "password", cell: () => password },
-  ]);
-}
+});
 
 /** Asks before callers take away their own sign-in or rights: only another administrator can give these back. */
 async function confirmOwnLockout(

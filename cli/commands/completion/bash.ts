@@ -1,21 +1,15 @@
 import { toShellWord } from "../../output/shell-word.ts";
-import type { CommandModule } from "../../tree/entry.ts";
-import {
-  type CompletionRow,
-  defineScript,
-  groupFlags,
-  listValueFlags,
-  scriptOutput,
-} from "./table.ts";
+import { type CompletionRow, scriptCommand, groupFlags, listValueFlags } from "./table.ts";
 
-export const bash = {
-  operations: [],
-  output: scriptOutput,
-  define(command, cli): void {
-    command.addHelpText("after", '\nTo load it in every session: eval "$(croft completion bash)"');
-    defineScript(command, cli, "bash", toBashScript);
-  },
-} satisfies CommandModule;
+export const bash = scriptCommand({
+  shell: "bash",
+  note: 'To load it in every session: eval "$(croft completion bash)"',
+  examples: [
+    ["Load completion in this shell", "croft completion bash"],
+    ["Install it for your user", "croft completion bash > croft.bash"],
+  ],
+  toScript: toBashScript,
+});
 
 /** Creates a script that completes words without starting croft; it runs croft for values that change. */
 export function toBashScript(rows: readonly CompletionRow[]): string {

@@ -5,58 +5,41 @@ import { wholeList } from "../../output/pages.ts";
 import { sanitizeLine } from "../../output/sanitize.ts";
 import { unpagedList } from "../../output/spec.ts";
 import { neverStopping } from "../../report.ts";
-import type {
-  CommandModule,
-  CompletionKind,
-  ForgeValueKind,
-  VaultValueKind,
-} from "../../tree/entry.ts";
+import { commandDetails } from "../../tree/command.ts";
+import type { CompletionKind, ForgeValueKind, VaultValueKind } from "../../tree/entry.ts";
 import { type Candidate, forgeOperations, forgeValues, type ValueFinder } from "./forge-values.ts";
 import { commands } from "../root.ts";
 import { type Question, readQuestion } from "./question.ts";
 import { vaultOperations, vaultValues } from "./vault-values.ts";
-
-interface CompleteOptions {
-  /** The words of the line after `croft`; the last one is being typed. */
-  readonly words: readonly string[];
-  /** Renew the session of the vault instead. */
-  readonly renew: boolean;
-}
-
-export const complete = {
-  operations: [...forgeOperations, ...vaultOperations],
-  output: unpagedList({ value: "string", description: "string" }),
-  define(command, cli, run = runComplete): void {
-    command
-      .argument("[words...]", "the words of the line after croft, the last one as far as typed")
-      .option("--renew", "renew the session of the vault, for the next call")
-      .action((words: readonly string[], { renew = false }: { readonly renew?: boolean }) =>
-        run(cli, { words, renew }),
-      );
-  },
-} satisfies CommandModule;
-
-/** Maximum number of values: a shell that would list more asks first. */
-const VALUES_MAX = 100;
 
 /**
  * Prints the values that may end a line, for a completion script. Prints nothing and exits with 0 when they are not
  * available within `completion_ms` of the start of the process, without a daemon or a sign-in, or when a prompt would be
  * needed.
  */
-async function runComplete(cli: CliContext, { words, renew }: CompleteOptions): Promise<void> {
-  const candidates = await findInTime(cli, words, renew).catch(() => []);
-  if (!cli.output.isMachine)
-    return cli.io.write(
-      candidates
-        .map(({ value, description }) => `${value}\t${sanitizeLine(description)}\n`)
-        .join(""),
-    );
-  await cli.output.list(wholeList(candidates), [
-    { header: "value", cell: ({ value }) => value },
-    { header: "description", cell: ({ description }) => description },
-  ]);
-}
+export const complete = commandDetails({
+  args: { "[words...]": "the words of the line after croft, the last one as far as typed" },
+  flags: { "--renew": "renew the session of the vault, for the next call" },
+  calls: [...forgeOperations, ...vaultOperations],
+  output: unpagedList({ value: "string", description: "string" }),
+  examples: [],
+  async run(cli, { words, renew = false }) {
+    const candidates = await findInTime(cli, words, renew).catch(() => []);
+    if (!cli.output.isMachine)
+      return cli.io.write(
+        candidates
+          .map(({ value, description }) => `${value}\t${sanitizeLine(description)}\n`)
+          .join(""),
+      );
+    await cli.output.list(wholeList(candidates), [
+      { header: "value", cell: ({ value }) => value },
+      { header: "description", cell: ({ description }) => description },
+    ]);
+  },
+});
+
+/** Maximum number of values: a shell that would list more asks first. */
+const VALUES_MAX = 100;
 
 /** A shell prints values unchanged, one a line, and would take a value that begins with a dash for a flag. */
 function isHarmless(value: string): boolean {

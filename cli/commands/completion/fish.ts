@@ -1,24 +1,20 @@
-import type { CommandModule } from "../../tree/entry.ts";
 import {
   type CompletionRow,
-  defineScript,
+  scriptCommand,
   type Described,
   groupFlags,
   listValueFlags,
-  scriptOutput,
 } from "./table.ts";
 
-export const fish = {
-  operations: [],
-  output: scriptOutput,
-  define(command, cli): void {
-    command.addHelpText(
-      "after",
-      "\nTo load it in every session: croft completion fish > ~/.config/fish/completions/croft.fish",
-    );
-    defineScript(command, cli, "fish", toFishScript);
-  },
-} satisfies CommandModule;
+export const fish = scriptCommand({
+  shell: "fish",
+  note: "To load it in every session: croft completion fish > ~/.config/fish/completions/croft.fish",
+  examples: [
+    ["Print the script", "croft completion fish"],
+    ["Install it for your user", "croft completion fish > croft.fish"],
+  ],
+  toScript: toFishScript,
+});
 
 /**
  * Creates a script that completes words with their descriptions. It is one function, because fish evaluates the

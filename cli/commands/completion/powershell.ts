@@ -1,24 +1,14 @@
-import type { CommandModule } from "../../tree/entry.ts";
-import {
-  type CompletionRow,
-  defineScript,
-  groupFlags,
-  listValueFlags,
-  scriptOutput,
-} from "./table.ts";
+import { type CompletionRow, scriptCommand, groupFlags, listValueFlags } from "./table.ts";
 
-export const powershell = {
-  operations: [],
-  output: scriptOutput,
-  define(command, cli): void {
-    command.addHelpText(
-      "after",
-      "\nTo load it in every session, add this line to $PROFILE:\n" +
-        "  croft completion powershell | Out-String | Invoke-Expression",
-    );
-    defineScript(command, cli, "powershell", toPowershellScript);
-  },
-} satisfies CommandModule;
+export const powershell = scriptCommand({
+  shell: "powershell",
+  note: "To load it in every session, add this line to $PROFILE:\n  croft completion powershell | Out-String | Invoke-Expression",
+  examples: [
+    ["Print the script", "croft completion powershell"],
+    ["Save it to a file", "croft completion powershell > croft.ps1"],
+  ],
+  toScript: toPowershellScript,
+});
 
 /** A script that completes words. */
 function toPowershellScript(rows: readonly CompletionRow[]): string {

@@ -1,9 +1,10 @@
-import type { Command, Option } from "commander";
+import type { Option } from "commander";
 import { type CliContext, createContext } from "../../context.ts";
-import { type OutputSpec, shape } from "../../output/spec.ts";
+import { shape } from "../../output/spec.ts";
 import { neverStopping } from "../../report.ts";
 import { listGroups, loadAllCommands, type LoadedCommand } from "../../tree/command-tree.ts";
-import type { CommandModule } from "../../tree/entry.ts";
+import { commandDetails } from "../../tree/command.ts";
+import type { CommandModule, Example } from "../../tree/entry.ts";
 import { completionOfArgument, completionOfFlag } from "./kinds.ts";
 import { takesValue } from "./question.ts";
 
@@ -129,18 +130,24 @@ function toArgumentKind(line: string, module: CommandModule, name: string) {
   return /^(?:file|files|directory)$/.test(name) ? "files" : "none";
 }
 
-/** The output of the shell commands in machine modes. */
-export const scriptOutput: OutputSpec = shape({ shell: "string", script: "string" });
+interface Script {
+  readonly shell: string;
+  /** How to load it. */
+  readonly note: string;
+  readonly examples: readonly Example[];
+  /** Writes the script from the table of words. */
+  readonly toScript: (rows: readonly CompletionRow[]) => string;
+}
 
-/** Defines the command of one shell. `toScript` writes its script from the table of words. */
-export function defineScript(
-  command: Command,
-  cli: CliContext,
-  shell: string,
-  toScript: (rows: readonly CompletionRow[]) => string,
-): void {
-  command.action(async () => {
-    const script = toScript(await toCompletionTable(cli));
-    await cli.output.text(script, { shell, script });
+/** The command that prints the script of one shell. */
+export function scriptCommand({ shell, note, examples, toScript }: Script) {
+  return commandDetails({
+    note,
+    output: shape({ shell: "string", script: "string" }),
+    examples,
+    async run(cli) {
+      const script = toScript(await toCompletionTable(cli));
+      await cli.output.text(script, { shell, script });
+    },
   });
 }

@@ -1,25 +1,21 @@
 import { toShellWord } from "../../output/shell-word.ts";
-import type { CommandModule } from "../../tree/entry.ts";
 import {
   type CompletionRow,
-  defineScript,
+  scriptCommand,
   type Described,
   groupFlags,
   listValueFlags,
-  scriptOutput,
 } from "./table.ts";
 
-export const zsh = {
-  operations: [],
-  output: scriptOutput,
-  define(command, cli): void {
-    command.addHelpText(
-      "after",
-      '\nTo load it in every session: croft completion zsh > "${fpath[1]}/_croft"',
-    );
-    defineScript(command, cli, "zsh", toZshScript);
-  },
-} satisfies CommandModule;
+export const zsh = scriptCommand({
+  shell: "zsh",
+  note: 'To load it in every session: croft completion zsh > "${fpath[1]}/_croft"',
+  examples: [
+    ["Print the script", "croft completion zsh"],
+    ["Install it into a folder of fpath", "croft completion zsh > _croft"],
+  ],
+  toScript: toZshScript,
+});
 
 /** A script that completes words with their descriptions. */
 export function toZshScript(rows: readonly CompletionRow[]): string {

@@ -15,21 +15,17 @@ import { shape, toObjectSchema } from "../../output/spec.ts";
 import { toDaemonFailure } from "../../support/daemon-failures.ts";
 import { putNew } from "../../support/save-stream.ts";
 import { readNewSecret } from "../../support/secrets.ts";
-import type { CommandModule } from "../../tree/entry.ts";
 import { version } from "../../version.ts";
 import { ADDRESS_HELP, readBackupAddress, withByteProgress } from "./backup-address.ts";
+import { commandDetails } from "../../tree/command.ts";
 
-export interface DaemonBackupOptions {
-  /** A new file, or `-` for standard output; undefined with `to`. */
-  readonly file: string | undefined;
-  /** The address of a folder of a bucket; `true` for the one of `backup_url`. */
-  readonly to: string | true | undefined;
-  readonly withKeys: boolean;
-  readonly passphraseStdin: boolean;
-}
-
-export const backupDaemon = {
-  operations: [],
+export const backupDaemon = commandDetails({
+  args: { "[file]": "a new file, or - for standard output" },
+  flags: {
+    "--to [address]": ADDRESS_HELP,
+    "--with-keys": "include the keys, sealed with a passphrase",
+    "--passphrase-stdin": "read the passphrase from standard input",
+  },
   output: shape({
     backed_up: "boolean",
     file: "string",
@@ -41,108 +37,97 @@ export const backupDaemon = {
     left_out_count: "integer",
   }),
   writes: true,
-  define(command, cli, run = runDaemonBackup): void {
-    command
-      .argument("[file]", "a new file, or - for standard output")
-      .option("--to [address]", ADDRESS_HELP)
-      .option("--with-keys", "include the keys, sealed with a passphrase")
-      .option("--passphrase-stdin", "read the passphrase from standard input")
-      .action((file: string | undefined, flags: BackupFlags) =>
-        run(cli, {
-          file,
-          to: flags.to,
-          withKeys: flags.withKeys === true,
-          passphraseStdin: flags.passphraseStdin === true,
-        }),
+  examples: [
+    ["Back up the home without its keys", "croft daemon backup home.tar"],
+    [
+      "Back it up with its keys, sealed with a passphrase",
+      "croft daemon backup sealed.tar --with-keys --passphrase-stdin < passphrase.txt",
+    ],
+    ["Send the backup to another program", "croft daemon backup - | gzip > home.tar.gz"],
+    ["Upload it to the bucket that the setting backup_url names", "croft daemon backup --to"],
+  ],
+  /**
+   * Writes a backup of this home; its daemon may be running. A file or an object in a bucket appears under its name
+   * when it is complete.
+   * @throws CliError `conflict` when the file exists, `not_found` without a home, `unsupported` with a database on a
+   * server
+   */
+  async run(cli, { file, to, withKeys = false, passphraseStdin = false }) {
+    if ((file === undefined) === (to === undefined))
+      throw usageError(
+        file === undefined ? "name a destination for the backup" : "give a file or --to, not both",
+        "croft daemon backup FILE, croft daemon backup - for standard output, or --to s3://BUCKET/FOLDER",
+      );
+    if (file?.startsWith("s3://") === true)
+      throw usageError(
+        "the address of a bucket goes to --to",
+        `croft daemon backup --to '${file}'`,
+      );
+    const isStream = file === "-";
+    if (isStream && (cli.output.isMachine || cli.io.isOutputTerminal))
+      throw usageError(
+        "the archive goes to standard output: send it to a file or a program",
+        "croft daemon backup - | gzip > home.tar.gz",
+      );
+    if (passphraseStdin && !withKeys) throw usageError("--passphrase-stdin needs --with-keys");
+    const { readAllSettings } = await import("../../profile/settings.ts");
+    const { settings, paths } = readAllSettings(cli.system, cli.flags, {});
+    const data = paths.dataDirectory;
+    const address = to === undefined ? undefined : readBackupAddress("--to", to, settings);
+    if (address?.name !== undefined)
+      throw usageError(
+        "--to names a folder: croft names the backup by the time",
+        "leave out the name",
+      );
+    const path = resolve(cli.system.workingDirectory, file ?? "");
+    const shown = address === undefined ? (isStream ? "-" : path) : toBucketUrl(address.place);
+    if (cli.flags.dryRun) throw new DryRun({ backup: { data, file: shown } });
+    const passphrase = withKeys ? await readNewPassphrase(cli, passphraseStdin) : undefined;
+    const { pid, userId, stderr, processMark } = cli.system;
+    const process = { pid, mark: processMark(pid), userId };
+    const input = { settings, paths, version, clock: cli.clock, process, logTo: stderr };
+    const written: BackupSummary & { readonly address?: string } =
+      address !== undefined
+        ? await writeBucket(cli, input, { place: address.place, passphrase })
+        : isStream
+          ? await writeTo(cli, input, "backup", {
+              passphrase,
+              target: undefined,
+              write: (chunk) => cli.io.write(chunk),
+            })
+          : await writeFileWhole(path, (archive) =>
+              writeTo(cli, input, path, { passphrase, ...archive }),
+            );
+    const { files, bytes, leftOut, leftOutCount } = written;
+    const name = written.address ?? path;
+    const sentence = `Backed up ${data}: ${files} files, ${bytes} bytes${isStream ? "" : ` in ${name}`}.`;
+    if (isStream) cli.io.note(sentence);
+    else
+      await cli.output.done(
+        {
+          backed_up: true,
+          file: name,
+          files,
+          bytes,
+          keys: withKeys,
+          data,
+          left_out: leftOut,
+          left_out_count: leftOutCount,
+        },
+        sentence,
+      );
+    if (leftOutCount > 0) cli.io.warn(toLeftOutText(leftOut, leftOutCount));
+    if (!withKeys)
+      cli.io.note(
+        "It holds no keys: a home restored from it does not start without the master key of this one. Back up with " +
+          "--with-keys, or keep a copy of keys/ in another place.",
       );
   },
-} satisfies CommandModule;
+});
 
 type DaemonInput = Parameters<typeof backUp>[0];
+
 type BackupSummary = Awaited<ReturnType<typeof backUp>>;
-
-/** The flags of the command as commander parses them. */
-interface BackupFlags {
-  readonly to?: string | true;
-  readonly withKeys?: true;
-  readonly passphraseStdin?: true;
-}
-
-/**
- * Writes a backup of this home; its daemon may be running. A file or an object in a bucket appears under its name
- * when it is complete.
- * @throws CliError `conflict` when the file exists, `not_found` without a home, `unsupported` with a database on a
- * server
- */
-async function runDaemonBackup(cli: CliContext, options: DaemonBackupOptions): Promise<void> {
-  const { file, to, withKeys, passphraseStdin } = options;
-  if ((file === undefined) === (to === undefined))
-    throw usageError(
-      file === undefined ? "name a destination for the backup" : "give a file or --to, not both",
-      "croft daemon backup FILE, croft daemon backup - for standard output, or --to s3://BUCKET/FOLDER",
-    );
-  if (file?.startsWith("s3://") === true)
-    throw usageError("the address of a bucket goes to --to", `croft daemon backup --to '${file}'`);
-  const isStream = file === "-";
-  if (isStream && (cli.output.isMachine || cli.io.isOutputTerminal))
-    throw usageError(
-      "the archive goes to standard output: send it to a file or a program",
-      "croft daemon backup - | gzip > home.tar.gz",
-    );
-  if (passphraseStdin && !withKeys) throw usageError("--passphrase-stdin needs --with-keys");
-  const { readAllSettings } = await import("../../profile/settings.ts");
-  const { settings, paths } = readAllSettings(cli.system, cli.flags, {});
-  const data = paths.dataDirectory;
-  const address = to === undefined ? undefined : readBackupAddress("--to", to, settings);
-  if (address?.name !== undefined)
-    throw usageError(
-      "--to names a folder: croft names the backup by the time",
-      "leave out the name",
-    );
-  const path = resolve(cli.system.workingDirectory, file ?? "");
-  const shown = address === undefined ? (isStream ? "-" : path) : toBucketUrl(address.place);
-  if (cli.flags.dryRun) throw new DryRun({ backup: { data, file: shown } });
-  const passphrase = withKeys ? await readNewPassphrase(cli, passphraseStdin) : undefined;
-  const { pid, userId, stderr, processMark } = cli.system;
-  const process = { pid, mark: processMark(pid), userId };
-  const input = { settings, paths, version, clock: cli.clock, process, logTo: stderr };
-  const written: BackupSummary & { readonly address?: string } =
-    address !== undefined
-      ? await writeBucket(cli, input, { place: address.place, passphrase })
-      : isStream
-        ? await writeTo(cli, input, "backup", {
-            passphrase,
-            target: undefined,
-            write: (chunk) => cli.io.write(chunk),
-          })
-        : await writeFileWhole(path, (archive) =>
-            writeTo(cli, input, path, { passphrase, ...archive }),
-          );
-  const { files, bytes, leftOut, leftOutCount } = written;
-  const name = written.address ?? path;
-  const sentence = `Backed up ${data}: ${files} files, ${bytes} bytes${isStream ? "" : ` in ${name}`}.`;
-  if (isStream) cli.io.note(sentence);
-  else
-    await cli.output.done(
-      {
-        backed_up: true,
-        file: name,
-        files,
-        bytes,
-        keys: withKeys,
-        data,
-        left_out: leftOut,
-        left_out_count: leftOutCount,
-      },
-      sentence,
-    );
-  if (leftOutCount > 0) cli.io.warn(toLeftOutText(leftOut, leftOutCount));
-  if (!withKeys)
-    cli.io.note(
-      "It holds no keys: a home restored from it does not start without the master key of this one. Back up with " +
-        "--with-keys, or keep a copy of keys/ in another place.",
-    );
-}
 
 const REASONS: Readonly<Record<BackupSummary["leftOut"][number]["reason"], string>> = {
   link: "a symbolic link",

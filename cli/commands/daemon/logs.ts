@@ -4,8 +4,8 @@ import { CliError, usageError } from "../../errors.ts";
 import { sanitizeText, toJson } from "../../output/sanitize.ts";
 import { shape } from "../../output/spec.ts";
 import { daemonLogPath, olderLogPath } from "../../profile/daemon-log.ts";
-import type { CommandModule } from "../../tree/entry.ts";
 import { parseObject } from "../../support/json.ts";
+import { commandDetails } from "../../tree/command.ts";
 
 /** Least to most severe. */
 const levels = ["trace", "debug", "info", "warn", "error", "fatal"] as const;
@@ -30,74 +30,62 @@ export interface DaemonLogsOptions extends LogFilter {
 /** A line of the log as an object. */
 type LogRecord = Readonly<Record<string, unknown>>;
 
-export const daemonLogs = {
-  operations: [],
+export const daemonLogs = commandDetails({
+  flags: {
+    "-n, --lines <number>": { help: "how many lines", parse: toLines, default: 100 },
+    "-f, --follow": "follow the log",
+    "--level <level>": { help: `the least severe level: ${levels.join(", ")}`, parse: toLevel },
+    "--since <time>": {
+      help: "lines from this time on: RFC 3339, or an age such as 15m, 2h, 7d",
+      parse: String,
+    },
+    "--until <time>": { help: "lines up to this time, in the same form", parse: String },
+    "--request <id>": "lines of one request",
+  },
   output: shape({
     path: "string",
     lines: { type: "array", items: { type: "string" } },
   }),
-  define(command, cli, run = runDaemonLogs): void {
-    command
-      .option("-n, --lines <number>", "how many lines", toLines, 100)
-      .option("-f, --follow", "follow the log")
-      .option("--level <level>", `the least severe level: ${levels.join(", ")}`, toLevel)
-      .option(
-        "--since <time>",
-        "lines from this time on: RFC 3339, or an age such as 15m, 2h, 7d",
-        String,
-      )
-      .option("--until <time>", "lines up to this time, in the same form", String)
-      .option("--request <id>", "lines of one request")
-      .action((flags: LogFlags) => {
-        const { lines, follow, level, since, until, request } = flags;
-        return run(cli, {
-          lines,
-          follow: follow === true,
-          ...(level === undefined ? {} : { level }),
-          ...(since === undefined ? {} : { since: toTime("--since", since, cli.clock) }),
-          ...(until === undefined ? {} : { until: toTime("--until", until, cli.clock) }),
-          ...(request === undefined ? {} : { requestId: request }),
-        });
-      });
-  },
-} satisfies CommandModule;
+  examples: [
+    ["Show the last 20 lines", "croft daemon logs -n 20"],
+    ["Show warnings and errors of the last hour", "croft daemon logs --level warn --since 1h"],
+    ["Print records for another program", "croft daemon logs --since 1d --ndjson"],
+  ],
+  /** Prints the end of the log that the daemon keeps on this machine. `--ndjson` prints its records. */
+  async run(cli, { lines, follow = false, level, since, until, request }) {
+    const options = {
+      lines,
+      follow,
+      ...(level === undefined ? {} : { level }),
+      ...(since === undefined ? {} : { since: toTime("--since", since, cli.clock) }),
+      ...(until === undefined ? {} : { until: toTime("--until", until, cli.clock) }),
+      ...(request === undefined ? {} : { requestId: request }),
+    };
 
-/** The flags of the command as commander parses them. */
-interface LogFlags {
-  readonly lines: number;
-  readonly follow?: true;
-  readonly level?: Level;
-  readonly since?: string;
-  readonly until?: string;
-  readonly request?: string;
-}
+    if (follow && cli.output.isMachine && !cli.flags.ndjson)
+      throw usageError("--follow does not go with machine output", "--ndjson prints records");
+    const path = daemonLogPath((await cli.config()).paths.stateDirectory);
+    const log = await openLog(path);
+    try {
+      const { size } = await log.stat();
+      const last = await readLast(path, size, options);
+      if (follow && last.length > 1) {
+        // A reader such as `head -n 1` ends after the first line, which only a later write detects.
+        await print(cli, path, last.slice(0, 1));
+        await cli.system.sleep(logPollMs, cli.signal);
+        await print(cli, path, last.slice(1));
+      } else await print(cli, path, last);
+      if (follow) await followLog(cli, path, log, size, options);
+    } finally {
+      await log.close();
+    }
+  },
+});
 
 const logPollMs = 200;
 
 /** Enough for a thousand long lines. */
 const tailBytes = 1024 * 1024;
-
-/** Prints the end of the log that the daemon keeps on this machine. `--ndjson` prints its records. */
-async function runDaemonLogs(cli: CliContext, options: DaemonLogsOptions): Promise<void> {
-  const { follow } = options;
-  if (follow && cli.output.isMachine && !cli.flags.ndjson)
-    throw usageError("--follow does not go with machine output", "--ndjson prints records");
-  const path = daemonLogPath((await cli.config()).paths.stateDirectory);
-  const log = await openLog(path);
-  try {
-    const { size } = await log.stat();
-    const last = await readLast(path, size, options);
-    if (follow && last.length > 1) {
-      // A reader such as `head -n 1` ends after the first line, which only a later write detects.
-      await print(cli, path, last.slice(0, 1));
-      await cli.system.sleep(logPollMs, cli.signal);
-      await print(cli, path, last.slice(1));
-    } else await print(cli, path, last);
-    if (follow) await followLog(cli, path, log, size, options);
-  } finally {
-    await log.close();
-  }
-}
 
 async function openLog(path: string): Promise<FileHandle> {
   return open(path, "r").catch((error: NodeJS.ErrnoException) => {

@@ -11,7 +11,7 @@ import type { CliContext } from "../../context.ts";
 import { CliError, DryRun, exitCodeOf, usageError } from "../../errors.ts";
 import { type Column, time } from "../../output/cells.ts";
 import { type FieldType, shape, toFieldSchema } from "../../output/spec.ts";
-import type { CommandModule } from "../../tree/entry.ts";
+import { commandDetails } from "../../tree/command.ts";
 
 /** The state of a running daemon. */
 interface DaemonStatus {
@@ -34,8 +34,7 @@ const statusFields: Readonly<Record<Exclude<keyof DaemonStatus, "running">, Fiel
   disk: "string?",
 };
 
-export const statusDaemon = {
-  operations: [],
+export const statusDaemon = commandDetails({
   output: {
     kind: "shape",
     list: false,
@@ -53,26 +52,26 @@ export const statusDaemon = {
       additionalProperties: true,
     },
   },
-  define(command, cli, run = runDaemonStatus): void {
-    command.action(() => run(cli));
+  examples: [
+    ["Show whether the daemon runs", "croft daemon status"],
+    ["Print its process id", "croft daemon status --jq .pid"],
+  ],
+  /**
+   * Prints the state of the daemon. Without a daemon, machine modes print `{"running": false}` with exit code 10.
+   * @throws CliError `daemon_unreachable` when a daemon that was named, or whose process runs, does not answer
+   */
+  async run(cli) {
+    try {
+      const status = await readStatus(cli);
+      await cli.output.resource(status, status.disk === null ? statusColumns : fullDiskColumns);
+    } catch (error) {
+      if (!cli.output.isMachine || !(error instanceof CliError)) throw error;
+      if (error.code !== "daemon_unreachable" || !(await isKnownStopped(cli))) throw error;
+      await cli.output.done({ running: false }, "");
+      cli.finishWith(exitCodeOf(error));
+    }
   },
-} satisfies CommandModule;
-
-/**
- * Prints the state of the daemon. Without a daemon, machine modes print `{"running": false}` with exit code 10.
- * @throws CliError `daemon_unreachable` when a daemon that was named, or whose process runs, does not answer
- */
-async function runDaemonStatus(cli: CliContext): Promise<void> {
-  try {
-    const status = await readStatus(cli);
-    await cli.output.resource(status, status.disk === null ? statusColumns : fullDiskColumns);
-  } catch (error) {
-    if (!cli.output.isMachine || !(error instanceof CliError)) throw error;
-    if (error.code !== "daemon_unreachable" || !(await isKnownStopped(cli))) throw error;
-    await cli.output.done({ running: false }, "");
-    cli.finishWith(exitCodeOf(error));
-  }
-}
+});
 
 /** Returns whether requests go to this home's own daemon and its process is not running. */
 async function isKnownStopped(cli: CliContext): Promise<boolean> {
@@ -117,30 +116,32 @@ export interface DaemonStopOptions {
   readonly timeoutSeconds: number;
 }
 
-export const stopDaemon = {
-  operations: [],
+export const stopDaemon = commandDetails({
+  flags: {
+    "--timeout <seconds>": { help: "how long to wait for its end", parse: toSeconds, default: 60 },
+  },
   output: shape({ stopped: "boolean", pid: "integer?", data: "string" }),
   writes: true,
-  define(command, cli, run = runDaemonStop): void {
-    command
-      .option("--timeout <seconds>", "how long to wait for its end", toSeconds, 60)
-      .action(({ timeout }: { readonly timeout: number }) => run(cli, { timeoutSeconds: timeout }));
+  examples: [
+    ["Stop the daemon", "croft daemon stop"],
+    ["Give it two minutes to finish requests", "croft daemon stop --timeout 120"],
+  ],
+  /**
+   * Stops the daemon of this home and waits until its process has ended. Does nothing when no daemon runs.
+   * @throws CliError `not_finished` when it has not ended in time
+   */
+  async run(cli, { timeout }) {
+    const options = { timeoutSeconds: timeout };
+
+    const { dataDirectory: data } = (await cli.config()).paths;
+    const pid = await endDaemon(cli, options);
+    if (pid === undefined)
+      return cli.output.done({ stopped: false, pid: null, data }, `No daemon runs on ${data}.`);
+    await cli.output.done({ stopped: true, pid, data }, `Stopped the daemon (process ${pid}).`);
   },
-} satisfies CommandModule;
+});
 
 const stopPollMs = 50;
-
-/**
- * Stops the daemon of this home and waits until its process has ended. Does nothing when no daemon runs.
- * @throws CliError `not_finished` when it has not ended in time
- */
-async function runDaemonStop(cli: CliContext, options: DaemonStopOptions): Promise<void> {
-  const { dataDirectory: data } = (await cli.config()).paths;
-  const pid = await endDaemon(cli, options);
-  if (pid === undefined)
-    return cli.output.done({ stopped: false, pid: null, data }, `No daemon runs on ${data}.`);
-  await cli.output.done({ stopped: true, pid, data }, `Stopped the daemon (process ${pid}).`);
-}
 
 /**
  * Stops the daemon of this home and waits for the end of its process. Returns its id; undefined when no daemon ran.
@@ -165,59 +166,50 @@ export async function endDaemon(
   return pid;
 }
 
-export interface DaemonWaitOptions {
-  readonly timeoutSeconds: number;
-}
-
-export const waitDaemon = {
-  operations: [],
+export const waitDaemon = commandDetails({
+  flags: { "--timeout <seconds>": { help: "how long to wait", parse: toSeconds, default: 30 } },
   output: shape({ ready: "boolean", url: "string" }),
-  define(command, cli, run = runDaemonWait): void {
-    command
-      .option("--timeout <seconds>", "how long to wait", toSeconds, 30)
-      .action(({ timeout }: { readonly timeout: number }) => run(cli, { timeoutSeconds: timeout }));
+  examples: [
+    ["Wait until the daemon accepts requests", "croft daemon wait"],
+    ["Wait a minute at most, in a script", "croft daemon wait --timeout 60 --quiet"],
+  ],
+  /**
+   * Waits until the daemon accepts requests. Each attempt resolves the address: a starting daemon publishes it late.
+   * @throws CliError `daemon_unreachable` when nothing answered in time, `not_finished` when it was not ready yet
+   */
+  async run(cli, { timeout: timeoutSeconds }) {
+    const { send } = createTransport(cli.system, () => createTrust(cli)());
+    const deadline = cli.clock() + timeoutSeconds * 1000;
+    for (;;) {
+      const target = await findTarget(cli);
+      const { url } = target;
+      const status = await ask(target).catch((error: unknown) => {
+        if (error instanceof CliError && error.code === "daemon_unreachable") return error;
+        throw error;
+      });
+      if (status === 200)
+        return cli.output.done({ ready: true, url }, `The daemon at ${url} accepts requests.`);
+      if (cli.clock() > deadline) {
+        if (status instanceof CliError) throw status;
+        throw new CliError("not_finished", `the daemon at ${url} is not ready yet`);
+      }
+      await cli.system.sleep(waitPollMs, cli.signal);
+    }
+
+    async function ask(target: Target): Promise<number> {
+      const { status } = await send({
+        method: "GET",
+        url: `${addressOf(target)}/readyz`,
+        headers: clientHeaders,
+        body: undefined,
+        signal: cli.signal,
+      });
+      return status;
+    }
   },
-} satisfies CommandModule;
+});
 
 const waitPollMs = 100;
-
-/**
- * Waits until the daemon accepts requests. Each attempt resolves the address: a starting daemon publishes it late.
- * @throws CliError `daemon_unreachable` when nothing answered in time, `not_finished` when it was not ready yet
- */
-async function runDaemonWait(
-  cli: CliContext,
-  { timeoutSeconds }: DaemonWaitOptions,
-): Promise<void> {
-  const { send } = createTransport(cli.system, () => createTrust(cli)());
-  const deadline = cli.clock() + timeoutSeconds * 1000;
-  for (;;) {
-    const target = await findTarget(cli);
-    const { url } = target;
-    const status = await ask(target).catch((error: unknown) => {
-      if (error instanceof CliError && error.code === "daemon_unreachable") return error;
-      throw error;
-    });
-    if (status === 200)
-      return cli.output.done({ ready: true, url }, `The daemon at ${url} accepts requests.`);
-    if (cli.clock() > deadline) {
-      if (status instanceof CliError) throw status;
-      throw new CliError("not_finished", `the daemon at ${url} is not ready yet`);
-    }
-    await cli.system.sleep(waitPollMs, cli.signal);
-  }
-
-  async function ask(target: Target): Promise<number> {
-    const { status } = await send({
-      method: "GET",
-      url: `${addressOf(target)}/readyz`,
-      headers: clientHeaders,
-      body: undefined,
-      signal: cli.signal,
-    });
-    return status;
-  }
-}
 
 /** A whole number of seconds. */
 export function toSeconds(value: string): number {

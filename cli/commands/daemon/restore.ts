@@ -10,9 +10,9 @@ import { wholeList } from "../../output/pages.ts";
 import { shapeOrList } from "../../output/spec.ts";
 import { toDaemonFailure } from "../../support/daemon-failures.ts";
 import { readSecret } from "../../support/secrets.ts";
-import type { CommandModule } from "../../tree/entry.ts";
 import { version } from "../../version.ts";
 import { ADDRESS_HELP, readBackupAddress, withByteProgress } from "./backup-address.ts";
+import { commandDetails } from "../../tree/command.ts";
 
 export interface DaemonRestoreOptions {
   /** The archive of a whole home, `-` for standard input; with `from` the name of a backup, or `latest`. */
@@ -27,8 +27,19 @@ export interface DaemonRestoreOptions {
   readonly passphraseStdin: boolean;
 }
 
-export const restoreDaemon = {
-  operations: [],
+export const restoreDaemon = commandDetails({
+  args: {
+    "[file]":
+      'a backup that "croft daemon backup" wrote, or - for standard input; with --from the name of a backup, or latest',
+  },
+  flags: {
+    "--from [address]": ADDRESS_HELP,
+    "--list": "list the backups of --from instead, and restore nothing",
+    "--database <copy>":
+      "restore the database alone: latest, the name of a copy in backups/, or its path",
+    "--with-keys": "restore the keys of the backup, which need its passphrase",
+    "--passphrase-stdin": "read the passphrase from standard input",
+  },
   output: shapeOrList(
     {
       restored: "boolean",
@@ -47,70 +58,52 @@ export const restoreDaemon = {
   ),
   writes: true,
   destructive: true,
-  define(command, cli, run = runDaemonRestore): void {
-    command
-      .argument(
-        "[file]",
-        'a backup that "croft daemon backup" wrote, or - for standard input; with --from the name of a backup, or latest',
-      )
-      .option("--from [address]", ADDRESS_HELP)
-      .option("--list", "list the backups of --from instead, and restore nothing")
-      .option(
-        "--database <copy>",
-        "restore the database alone: latest, the name of a copy in backups/, or its path",
-      )
-      .option("--with-keys", "restore the keys of the backup, which need its passphrase")
-      .option("--passphrase-stdin", "read the passphrase from standard input")
-      .action((file: string | undefined, flags: RestoreFlags) =>
-        run(cli, {
-          file,
-          from: flags.from,
-          list: flags.list === true,
-          database: flags.database,
-          withKeys: flags.withKeys === true || flags.passphraseStdin === true,
-          passphraseStdin: flags.passphraseStdin === true,
-        }),
+  examples: [
+    ["Restore a backup; the old home is kept beside it", "croft daemon restore home.tar --yes"],
+    [
+      "Restore the database alone, from the newest copy",
+      "croft daemon restore --database latest --yes",
+    ],
+    [
+      "Restore keys as well",
+      "croft daemon restore sealed.tar --with-keys --passphrase-stdin --yes < passphrase.txt",
+    ],
+    ["List the backups in the bucket of backup_url", "croft daemon restore --from --list"],
+    ["Restore the newest one of them", "croft daemon restore latest --from --yes"],
+    ["Restore from standard input", "croft daemon restore - --yes < home.tar"],
+  ],
+  /** @throws CliError `usage` for a line of an earlier croft, which named a copy of the database without `--database` */
+  async run(cli, flags) {
+    const { file, from, list = false, database, passphraseStdin = false } = flags;
+    const withKeys = flags.withKeys === true || passphraseStdin;
+    const options = { file, from, list, database, withKeys, passphraseStdin };
+    if (database !== undefined && (file ?? from) === undefined)
+      return restoreDatabase(cli, database);
+    if (database !== undefined)
+      throw usageError("a backup holds a database: give the file or --database, not both");
+    if (list) return listBackups(cli, from ?? true);
+    if (from === undefined && (file === undefined || file === "latest" || /\.db$/.test(file)))
+      throw usageError(
+        file === undefined
+          ? "name a backup to restore"
+          : `${JSON.stringify(file)} is a copy of the database, not a backup of the home`,
+        file === undefined
+          ? "croft daemon restore FILE, or --from s3://BUCKET/FOLDER, or --database latest for the database alone"
+          : `croft daemon restore --database ${file}`,
       );
+    if (from === undefined && file?.startsWith("s3://") === true)
+      throw usageError(
+        "the address of a bucket goes to --from",
+        `croft daemon restore --from '${file}'`,
+      );
+    if (file === "-" && options.passphraseStdin)
+      throw usageError(
+        "standard input cannot be both the archive and the passphrase",
+        "write the archive to a file first",
+      );
+    await restoreArchive(cli, options);
   },
-} satisfies CommandModule;
-
-/** The flags of the command as commander parses them. */
-interface RestoreFlags {
-  readonly from?: string | true;
-  readonly list?: true;
-  readonly database?: string;
-  readonly withKeys?: true;
-  readonly passphraseStdin?: true;
-}
-
-/** @throws CliError `usage` for a line of an earlier croft, which named a copy of the database without `--database` */
-async function runDaemonRestore(cli: CliContext, options: DaemonRestoreOptions): Promise<void> {
-  const { file, database, from, list } = options;
-  if (database !== undefined && (file ?? from) === undefined) return restoreDatabase(cli, database);
-  if (database !== undefined)
-    throw usageError("a backup holds a database: give the file or --database, not both");
-  if (list) return listBackups(cli, from ?? true);
-  if (from === undefined && (file === undefined || file === "latest" || /\.db$/.test(file)))
-    throw usageError(
-      file === undefined
-        ? "name a backup to restore"
-        : `${JSON.stringify(file)} is a copy of the database, not a backup of the home`,
-      file === undefined
-        ? "croft daemon restore FILE, or --from s3://BUCKET/FOLDER, or --database latest for the database alone"
-        : `croft daemon restore --database ${file}`,
-    );
-  if (from === undefined && file?.startsWith("s3://") === true)
-    throw usageError(
-      "the address of a bucket goes to --from",
-      `croft daemon restore --from '${file}'`,
-    );
-  if (file === "-" && options.passphraseStdin)
-    throw usageError(
-      "standard input cannot be both the archive and the passphrase",
-      "write the archive to a file first",
-    );
-  await restoreArchive(cli, options);
-}
+});
 
 /** Prints the backups in a bucket, oldest first. */
 async function listBackups(cli: CliContext, from: string | true): Promise<void> {

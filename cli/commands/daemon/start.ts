@@ -14,19 +14,19 @@ import type { SettingFlags } from "../../profile/settings.ts";
 import { findStartFlags } from "../../profile/start-flags.ts";
 import { findInstalledService, runServiceManager } from "../../support/service-control.ts";
 import type { ServiceFile } from "../../support/service-files.ts";
-import type { CommandModule } from "../../tree/entry.ts";
 import {
-  addServeFlags,
   firstStartSchema,
   type ShownFirstStart,
   toReadyText,
   toServeWords,
   toSettingFlags,
   whatToType,
+  serveFlags,
 } from "../serve.ts";
 import { endDaemon, toSeconds } from "./process.ts";
 import { asObject, isTexts, parseObject } from "../../support/json.ts";
 import type { System } from "../../system.ts";
+import { commandDetails } from "../../tree/command.ts";
 
 export interface DaemonStartOptions {
   readonly settings: SettingFlags;
@@ -37,9 +37,6 @@ export interface DaemonStartOptions {
   readonly workingDirectory?: string;
 }
 
-/** The flags of the command as commander parses them. */
-type StartFlags = SettingFlags & { readonly timeout: number };
-
 const startOutput = shape({
   started: "boolean",
   pid: "integer",
@@ -48,75 +45,78 @@ const startOutput = shape({
   first_start: firstStartSchema,
 });
 
-export const startDaemon = {
-  operations: [],
+export const startDaemon = commandDetails({
+  flags: {
+    ...serveFlags,
+    "--timeout <seconds>": {
+      help: "how long to wait until it is ready",
+      parse: toSeconds,
+      default: 60,
+    },
+  },
   output: startOutput,
   writes: true,
-  define(command, cli, run = runDaemonStart): void {
-    addServeFlags(command);
-    command
-      .option("--timeout <seconds>", "how long to wait until it is ready", toSeconds, 60)
-      .action((flags: StartFlags) =>
-        run(cli, { settings: toSettingFlags(flags), timeoutSeconds: flags.timeout }),
+  examples: [
+    ["Start the daemon and wait until it is ready", "croft daemon start --port 0"],
+    ["Start it and print its address", "croft daemon start --port 0 --jq '.urls[0]'"],
+  ],
+  /**
+   * Starts the daemon of this home, as its service if that is installed and the line has no settings, else in a session of its
+   * own, and waits until it accepts requests.
+   * @throws CliError `already_running`, the failure of the start, or `not_finished` when the daemon is not ready in time
+   */
+  async run(cli, flags) {
+    const options = { settings: toSettingFlags(flags), timeoutSeconds: flags.timeout };
+
+    const { dataDirectory } = (await cli.config()).paths;
+    const notice = findDaemonNotice(dataDirectory, cli.system);
+    if (notice !== undefined)
+      throw new CliError(
+        "already_running",
+        `a daemon (process ${notice.pid}) already runs on ${dataDirectory}`,
+        { hint: '"croft daemon status" shows it, "croft daemon restart" starts it again' },
       );
+    await startAgain(cli, options);
   },
-} satisfies CommandModule;
+});
 
-/**
- * Starts the daemon of this home, as its service if that is installed and the line has no settings, else in a session of its
- * own, and waits until it accepts requests.
- * @throws CliError `already_running`, the failure of the start, or `not_finished` when the daemon is not ready in time
- */
-async function runDaemonStart(cli: CliContext, options: DaemonStartOptions): Promise<void> {
-  const { dataDirectory } = (await cli.config()).paths;
-  const notice = findDaemonNotice(dataDirectory, cli.system);
-  if (notice !== undefined)
-    throw new CliError(
-      "already_running",
-      `a daemon (process ${notice.pid}) already runs on ${dataDirectory}`,
-      { hint: '"croft daemon status" shows it, "croft daemon restart" starts it again' },
-    );
-  await startAgain(cli, options);
-}
-
-export const restartDaemon = {
-  operations: [],
+export const restartDaemon = commandDetails({
+  flags: {
+    ...serveFlags,
+    "--timeout <seconds>": {
+      help: "how long to wait for its end, then for its start",
+      parse: toSeconds,
+      default: 60,
+    },
+  },
   output: startOutput,
   writes: true,
-  define(command, cli, run = runDaemonRestart): void {
-    addServeFlags(command);
-    command
-      .option(
-        "--timeout <seconds>",
-        "how long to wait for its end, then for its start",
-        toSeconds,
-        60,
-      )
-      .action((flags: StartFlags) =>
-        run(cli, { settings: toSettingFlags(flags), timeoutSeconds: flags.timeout }),
-      );
-  },
-} satisfies CommandModule;
+  examples: [
+    ["Restart the daemon", "croft daemon restart --port 0"],
+    ["Restart it with more in the log", "croft daemon restart --port 0 --log-level debug"],
+  ],
+  /**
+   * Stops the daemon of this home, if one runs, and starts it as `daemon start` does, with the flags of its start; those of
+   * the line are stronger.
+   */
+  async run(cli, flags) {
+    const options = { settings: toSettingFlags(flags), timeoutSeconds: flags.timeout };
 
-/**
- * Stops the daemon of this home, if one runs, and starts it as `daemon start` does, with the flags of its start; those of
- * the line are stronger.
- */
-async function runDaemonRestart(cli: CliContext, options: DaemonStartOptions): Promise<void> {
-  const { stateDirectory } = (await cli.config()).paths;
-  const pid = await endDaemon(cli, options);
-  const kept = pid === undefined ? undefined : findStartFlags(stateDirectory, pid);
-  if (kept === undefined) return startAgain(cli, options);
-  const settings = { ...kept.settings, ...options.settings };
-  const isSame = Object.keys(options.settings).length === 0;
-  await startAgain(cli, {
-    ...options,
-    settings,
-    hasRunner: kept.hasRunner,
-    // Relative paths of the line start in the folder of this shell.
-    ...(isSame ? { workingDirectory: kept.workingDirectory } : {}),
-  });
-}
+    const { stateDirectory } = (await cli.config()).paths;
+    const pid = await endDaemon(cli, options);
+    const kept = pid === undefined ? undefined : findStartFlags(stateDirectory, pid);
+    if (kept === undefined) return startAgain(cli, options);
+    const settings = { ...kept.settings, ...options.settings };
+    const isSame = Object.keys(options.settings).length === 0;
+    await startAgain(cli, {
+      ...options,
+      settings,
+      hasRunner: kept.hasRunner,
+      // Relative paths of the line start in the folder of this shell.
+      ...(isSame ? { workingDirectory: kept.workingDirectory } : {}),
+    });
+  },
+});
 
 async function startAgain(cli: CliContext, options: DaemonStartOptions): Promise<void> {
   const service = await findInstalledService(cli);

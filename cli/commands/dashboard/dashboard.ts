@@ -1,18 +1,17 @@
 import { addressOf, findTarget } from "../../client/target.ts";
 import { forge, vault } from "../../client/operations.ts";
-import type { CliContext } from "../../context.ts";
 import { toCliError } from "../../errors.ts";
 import type { Column } from "../../output/cells.ts";
 import { wholeList } from "../../output/pages.ts";
 import { unpagedList } from "../../output/spec.ts";
-import type { CommandModule } from "../../tree/entry.ts";
 import { canShowScreen, showLiveScreen } from "../../ui/open-screen.ts";
 import { type DashboardSection, ROWS_PER_PAGE, toneOfFailure } from "../../ui/dashboard/section.ts";
 import { listForgeSections } from "./forge-sections.ts";
 import { listVaultSections } from "./vault-sections.ts";
+import { commandDetails } from "../../tree/command.ts";
 
-export const dashboard = {
-  operations: [
+export const dashboard = commandDetails({
+  calls: [
     forge.cancelRun,
     forge.editHook,
     forge.editRunner,
@@ -41,27 +40,27 @@ export const dashboard = {
     vault.viewOverview,
   ],
   output: unpagedList({ area: "string", state: "string", tone: "string", error: "string?" }),
-  define(command, cli, run = runDashboard): void {
-    command.action(() => run(cli));
+  examples: [
+    ["Show accounts, storage, hooks, runs and jobs", "croft dashboard"],
+    ["Print what the screen shows as JSON", "croft dashboard --json"],
+  ],
+  /** Shows the daemon's state on a screen; without a terminal it prints a line for each section. */
+  async run(cli) {
+    const sections = [...listForgeSections(cli), ...listVaultSections(cli)];
+    if (!(await canShowScreen(cli)) || cli.output.isMachine)
+      return cli.output.list(wholeList(await Promise.all(sections.map(summarize))), columns);
+    const { createDashboard } = await import("../../ui/dashboard/dashboard.ts");
+    const screen = createDashboard({
+      sections,
+      url: addressOf(await findTarget(cli)),
+      style: cli.io.style,
+    });
+    await showLiveScreen(cli, screen, LOOK_EVERY_MS);
   },
-} satisfies CommandModule;
+});
 
 /** Polling interval of the daemon. */
 const LOOK_EVERY_MS = 5_000;
-
-/** Shows the daemon's state on a screen; without a terminal it prints a line for each section. */
-async function runDashboard(cli: CliContext): Promise<void> {
-  const sections = [...listForgeSections(cli), ...listVaultSections(cli)];
-  if (!(await canShowScreen(cli)) || cli.output.isMachine)
-    return cli.output.list(wholeList(await Promise.all(sections.map(summarize))), columns);
-  const { createDashboard } = await import("../../ui/dashboard/dashboard.ts");
-  const screen = createDashboard({
-    sections,
-    url: addressOf(await findTarget(cli)),
-    style: cli.io.style,
-  });
-  await showLiveScreen(cli, screen, LOOK_EVERY_MS);
-}
 
 interface Summary {
   readonly area: string;

@@ -6,8 +6,8 @@ import { type CliError, exitCodeOf, toCliError } from "../../errors.ts";
 import type { Column } from "../../output/cells.ts";
 import { wholeList } from "../../output/pages.ts";
 import { unpagedList, toObjectSchema } from "../../output/spec.ts";
-import type { CommandModule } from "../../tree/entry.ts";
 import type { Change } from "./plan.ts";
+import { commandDetails } from "../../tree/command.ts";
 
 const reads = [
   forge.listUsers,
@@ -18,34 +18,29 @@ const reads = [
   forge.listHooks,
 ];
 
-export const exportHome = {
-  operations: [...reads, vault.listUsers, forge.getCurrentUser],
+export const exportHome = commandDetails({
+  calls: [...reads, vault.listUsers, forge.getCurrentUser],
   output: { kind: "any" },
-  define(command, cli, run = runExport): void {
-    command.action(() => run(cli));
+  examples: [
+    ["Write the home to a file", "croft export > home.yaml"],
+    ["Print the names of its users", "croft export --jq '.users[].username'"],
+  ],
+  /** Prints the home as YAML, without secrets. A caller who may not list the users of the vault gets the rest. */
+  async run(cli) {
+    const { canReadVault, readHome } = await import("./read-home.ts");
+    const { toYaml } = await import("../../output/formats.ts");
+    const hasVault = await canReadVault(cli);
+    if (!hasVault)
+      cli.io.note('The users of the vault are left out: "croft login vault" as an administrator.');
+    const home = await readHome(cli, { vault: hasVault });
+    const { vault_users: vaultUsers, ...rest } = home;
+    const value = hasVault ? { ...rest, vault_users: vaultUsers } : rest;
+    const head =
+      '# A home as text: "croft apply -f FILE" applies it. It contains no passwords, token values, hook secrets and files;\n' +
+      '# "croft daemon backup" includes those.\n';
+    await cli.output.text(head + toYaml(value), value);
   },
-} satisfies CommandModule;
-
-/** Prints the home as YAML, without secrets. A caller who may not list the users of the vault gets the rest. */
-async function runExport(cli: CliContext): Promise<void> {
-  const { canReadVault, readHome } = await import("./read-home.ts");
-  const { toYaml } = await import("../../output/formats.ts");
-  const hasVault = await canReadVault(cli);
-  if (!hasVault)
-    cli.io.note('The users of the vault are left out: "croft login vault" as an administrator.');
-  const home = await readHome(cli, { vault: hasVault });
-  const { vault_users: vaultUsers, ...rest } = home;
-  const value = hasVault ? { ...rest, vault_users: vaultUsers } : rest;
-  const head =
-    '# A home as text: "croft apply -f FILE" applies it. It contains no passwords, token values, hook secrets and files;\n' +
-    '# "croft daemon backup" includes those.\n';
-  await cli.output.text(head + toYaml(value), value);
-}
-
-export interface ApplyOptions {
-  /** A path, or `-` for standard input. */
-  readonly file: string;
-}
+});
 
 /** A change and its result. */
 interface AppliedChange extends Change {
@@ -56,8 +51,11 @@ interface AppliedChange extends Change {
 
 const fieldChange = toObjectSchema({ field: "string", from: {}, to: {} });
 
-export const applyHome = {
-  operations: [
+export const applyHome = commandDetails({
+  flags: {
+    "-f, --file <file>": { help: "the text of a home, or - for standard input", required: true },
+  },
+  calls: [
     ...reads,
     vault.listUsers,
     forge.getCurrentUser,
@@ -80,42 +78,40 @@ export const applyHome = {
     error: "string?",
   }),
   writes: true,
-  define(command, cli, run = runApply): void {
-    command
-      .requiredOption("-f, --file <file>", "the text of a home, or - for standard input")
-      .action(({ file }: ApplyOptions) => run(cli, { file }));
+  examples: [
+    ["Show how the home differs from a file", "croft apply -f home.yaml --dry-run"],
+    ["Make the home like the file", "croft apply -f home.yaml"],
+  ],
+  /**
+   * Makes the home match the file: creates missing objects, edits those that differ, deletes nothing. Idempotent: a
+   * second run makes the remaining changes. A failed change does not stop the others; the exit code is 14 then.
+   */
+  async run(cli, { file }) {
+    const { parseHomeFile } = await import("./home-file.ts");
+    const text =
+      file === "-"
+        ? await cli.io.readInput()
+        : await readFile(resolve(cli.system.workingDirectory, file), "utf8");
+    const desired = await parseHomeFile(text, file === "-" ? "standard input" : file);
+    const { readHome } = await import("./read-home.ts");
+    const { planChanges } = await import("./plan.ts");
+    const present = await readHome(cli, { vault: desired.vault_users.length > 0 });
+    const plan = planChanges(desired, present);
+    for (const change of plan) if (isEnabledAgain(change)) cli.io.warn(toEnabledText(change));
+    const applied: AppliedChange[] = [];
+    for (const change of plan) applied.push(await applyOne(cli, change));
+    await cli.output.list(wholeList(applied), columns);
+    if (applied.some(({ password }) => password !== null))
+      cli.io.note(
+        "The passwords of new accounts are shown only now; each must be changed at the first sign-in.",
+      );
+    if (cli.flags.dryRun) cli.io.note("Nothing was changed.");
+    else if (applied.some(({ kind, error }) => kind === "setting" && error === null))
+      cli.io.note('Settings take effect after "croft daemon restart".');
+    const failed = applied.filter(({ error }) => error !== null).length;
+    if (failed > 0) cli.finishWith(PARTLY_DONE);
   },
-} satisfies CommandModule;
-
-/**
- * Makes the home match the file: creates missing objects, edits those that differ, deletes nothing. Idempotent: a
- * second run makes the remaining changes. A failed change does not stop the others; the exit code is 14 then.
- */
-async function runApply(cli: CliContext, { file }: ApplyOptions): Promise<void> {
-  const { parseHomeFile } = await import("./home-file.ts");
-  const text =
-    file === "-"
-      ? await cli.io.readInput()
-      : await readFile(resolve(cli.system.workingDirectory, file), "utf8");
-  const desired = await parseHomeFile(text, file === "-" ? "standard input" : file);
-  const { readHome } = await import("./read-home.ts");
-  const { planChanges } = await import("./plan.ts");
-  const present = await readHome(cli, { vault: desired.vault_users.length > 0 });
-  const plan = planChanges(desired, present);
-  for (const change of plan) if (isEnabledAgain(change)) cli.io.warn(toEnabledText(change));
-  const applied: AppliedChange[] = [];
-  for (const change of plan) applied.push(await applyOne(cli, change));
-  await cli.output.list(wholeList(applied), columns);
-  if (applied.some(({ password }) => password !== null))
-    cli.io.note(
-      "The passwords of new accounts are shown only now; each must be changed at the first sign-in.",
-    );
-  if (cli.flags.dryRun) cli.io.note("Nothing was changed.");
-  else if (applied.some(({ kind, error }) => kind === "setting" && error === null))
-    cli.io.note('Settings take effect after "croft daemon restart".');
-  const failed = applied.filter(({ error }) => error !== null).length;
-  if (failed > 0) cli.finishWith(PARTLY_DONE);
-}
+});
 
 const PARTLY_DONE = 14;
 

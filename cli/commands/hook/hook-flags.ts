@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import type { WireHook } from "../../../daemon/contract/forge/hooks/admin-hooks.ts";
 import { hookEventWords } from "../../../daemon/contract/forge/hooks/fields.ts";
 import type { forge, InputOf } from "../../client/operations.ts";
@@ -37,25 +36,20 @@ export interface HookEditFlags extends HookFlags {
 }
 
 /** Adds the flags of a creation to a command. */
-export function addNewHookFlags(command: Command): Command {
-  return command
-    .option(
-      "--type <type>",
-      "gitea, slack, discord, telegram, msteams and others; gitea by default",
-    )
-    .option("--inactive", "do not deliver yet")
-    .option("--secret-stdin", "read the secret that deliveries are signed with from standard input")
-    .option("--authorization-header-stdin", "read an Authorization header from standard input");
-}
+export const newHookFlags = {
+  "--type <type>": "gitea, slack, discord, telegram, msteams and others; gitea by default",
+  "--inactive": "do not deliver yet",
+  "--secret-stdin": "read the secret that deliveries are signed with from standard input",
+  "--authorization-header-stdin": "read an Authorization header from standard input",
+} as const;
 
 /** Adds the flags of an edit to a command. */
-export function addHookEditFlags(command: Command): Command {
-  return command
-    .option("--target <url>", "URL that deliveries are sent to")
-    .option("--active <true|false>", "whether it delivers")
-    .option("--authorization-header-stdin", "read a new Authorization header from standard input")
-    .option("--clear-authorization-header", "remove the Authorization header");
-}
+export const hookEditFlags = {
+  "--target <url>": "URL that deliveries are sent to",
+  "--active <true|false>": "whether it delivers",
+  "--authorization-header-stdin": "read a new Authorization header from standard input",
+  "--clear-authorization-header": "remove the Authorization header",
+} as const;
 
 /** Refuses an edit without a change, and one that contradicts itself. @throws CliError `usage` */
 export function assertHookEdit(flags: HookEditFlags): void {
@@ -135,17 +129,16 @@ export function toEventWords(events: readonly string[]): string[] {
 }
 
 /** Adds the flags that both have in common to a command. */
-export function addHookFlags(command: Command): Command {
-  return command
-    .option("--content-type <type>", "json or form")
-    .option("--event <event...>", "events to deliver, such as push or repository")
-    .option("--branch-filter <glob>", "only these branches, for push, create and delete")
-    .option("--name <text>", "a label")
-    .option("--channel <channel>", "slack: the channel")
-    .option("--slack-username <name>", "slack: the name of the messages' author")
-    .option("--icon-url <url>", "slack: the author's picture")
-    .option("--color <color>", "slack: the colour of messages");
-}
+export const hookFlags = {
+  "--content-type <type>": "json or form",
+  "--event <event...>": "events to deliver, such as push or repository",
+  "--branch-filter <glob>": "only these branches, for push, create and delete",
+  "--name <text>": "a label",
+  "--channel <channel>": "slack: the channel",
+  "--slack-username <name>": "slack: the name of the messages' author",
+  "--icon-url <url>": "slack: the author's picture",
+  "--color <color>": "slack: the colour of messages",
+} as const;
 
 /** The config members that the flags and the address name. */
 function toConfig(flags: HookFlags, url: string | undefined): Record<string, string> {

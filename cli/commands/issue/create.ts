@@ -12,30 +12,30 @@ import {
 } from "../../support/issues.ts";
 import { findIssueLabelIds } from "../../support/labels.ts";
 import { toLogins } from "../../support/person.ts";
-import {
-  type RepositoryName,
-  toRepositoryName,
-  repositoryArgument,
-} from "../../support/repository.ts";
-import { readTextFlags, type TextFlags } from "../../support/input.ts";
-import type { CommandModule } from "../../tree/entry.ts";
+import { type RepositoryName, repositoryArgument } from "../../support/repository.ts";
+import { readTextFlags } from "../../support/input.ts";
 import type { WireIssueTemplate } from "../../../daemon/contract/forge/code/issue-templates.ts";
 import { forgePages } from "../../client/paging.ts";
 import type { Column } from "../../output/cells.ts";
+import { commandDetails } from "../../tree/command.ts";
 
-interface IssueCreateOptions extends RepositoryName, TextFlags {
-  readonly title?: string;
-  readonly fromTemplate?: string;
-  readonly assignee?: readonly string[];
-  /** The former spelling of `--assignee`. */
-  readonly assign?: readonly string[];
-  readonly label?: readonly string[];
-  readonly milestone?: string;
-  readonly due?: string;
-}
-
-export const createIssue = {
-  operations: [
+export const createIssue = commandDetails({
+  args: repositoryArgument,
+  flags: {
+    "-t, --title <text>": "the title; required unless the template has one",
+    "-T, --from-template <name>": "take title, text, labels and assignees from this template",
+    "-b, --body <text>": 'its text, as Markdown; "-" reads standard input',
+    "-F, --body-file <file>": 'a file with its text; "-" reads standard input',
+    "-a, --assignee <username>": {
+      help: "assign this user, @me for you; may be repeated",
+      parse: addValues,
+    },
+    "--assign <username...>": { help: "assign these users", hidden: true },
+    "-l, --label <name>": { help: "add this label; may be repeated", parse: addValue },
+    "-m, --milestone <title>": "put it into this milestone",
+    "--due <date>": { help: "the due date, such as 2026-12-31", parse: toDueDate },
+  },
+  calls: [
     forge.createIssue,
     forge.listLabels,
     forge.listOrgLabels,
@@ -44,82 +44,69 @@ export const createIssue = {
     forge.getCurrentUser,
   ],
   output: resourceOf(forge.createIssue, 201),
-  define(command, cli, run = runIssueCreate): void {
-    command
-      .argument("<repository>", "the repository as OWNER/NAME")
-      .option("-t, --title <text>", "the title; required unless the template has one")
-      .option(
-        "-T, --from-template <name>",
-        "take title, text, labels and assignees from this template",
-      )
-      .option("-b, --body <text>", 'its text, as Markdown; "-" reads standard input')
-      .option("-F, --body-file <file>", 'a file with its text; "-" reads standard input')
-      .option(
-        "-a, --assignee <username>",
-        "assign this user, @me for you; may be repeated",
-        addValues,
-      )
-      .addOption(command.createOption("--assign <username...>", "assign these users").hideHelp())
-      .option("-l, --label <name>", "add this label; may be repeated", addValue)
-      .option("-m, --milestone <title>", "put it into this milestone")
-      .option("--due <date>", "the due date, such as 2026-12-31", toDueDate)
-      .action((repository: string, flags: Omit<IssueCreateOptions, keyof RepositoryName>) =>
-        run(cli, { ...toRepositoryName(repository), ...flags }),
+  examples: [
+    ["Create an issue", 'croft issue create keeper/notes --title "The build fails"'],
+    [
+      "Create a labelled bug with its text from a file",
+      'croft issue create keeper/notes --title "Crash" --label bug --body - < notes.md',
+    ],
+    [
+      "Fill a template in",
+      'croft issue create keeper/notes --from-template Bug --title "Crash on start"',
+    ],
+  ],
+  /** Opens an issue and prints it. Options override the template. */
+  async run(cli, { repository, ...flags }) {
+    const options = { ...repository, ...flags };
+    const { owner, repo, milestone, due } = options;
+    const params = { owner, repo };
+    // In gh `--template` names an issue template. Here it formats the output, so a name would be printed after the issue
+    // was created without a template.
+    if (cli.flags.template?.includes("{{") === false)
+      throw usageError(
+        "--template takes text with {{.field}} for the output",
+        `-T ${toShellWord(cli.flags.template)} takes the issue template of this name`,
       );
+    const template =
+      options.fromTemplate === undefined
+        ? undefined
+        : await findTemplate(cli, params, options.fromTemplate);
+    const title = options.title ?? template?.title ?? "";
+    if (title === "") throw new CliError("missing_input", "the title is missing: give --title");
+    const text = (await readTextFlags(cli, options)) ?? (template && toTemplateText(template));
+    const assign = options.assignee ?? options.assign ?? template?.assignees ?? undefined;
+    const label = options.label ?? template?.labels ?? undefined;
+    const { body: issue } = await cli.client.call(forge.createIssue, {
+      params,
+      body: {
+        title,
+        ...(text === undefined ? {} : { body: text }),
+        ...(assign === undefined ? {} : { assignees: await toLogins(cli, assign) }),
+        ...(label === undefined ? {} : { labels: await findIssueLabelIds(cli, params, label) }),
+        ...(milestone === undefined
+          ? {}
+          : { milestone: await findMilestoneId(cli, params, milestone) }),
+        ...(due === undefined ? {} : { due_date: due }),
+      },
+    });
+    await cli.output.resource(issue, issueLines);
   },
-} satisfies CommandModule;
+});
 
-/** Opens an issue and prints it. Options override the template. */
-async function runIssueCreate(cli: CliContext, options: IssueCreateOptions): Promise<void> {
-  const { owner, repo, milestone, due } = options;
-  const params = { owner, repo };
-  // In gh `--template` names an issue template. Here it formats the output, so a name would be printed after the issue
-  // was created without a template.
-  if (cli.flags.template?.includes("{{") === false)
-    throw usageError(
-      "--template takes text with {{.field}} for the output",
-      `-T ${toShellWord(cli.flags.template)} takes the issue template of this name`,
-    );
-  const template =
-    options.fromTemplate === undefined
-      ? undefined
-      : await findTemplate(cli, params, options.fromTemplate);
-  const title = options.title ?? template?.title ?? "";
-  if (title === "") throw new CliError("missing_input", "the title is missing: give --title");
-  const text = (await readTextFlags(cli, options)) ?? (template && toTemplateText(template));
-  const assign = options.assignee ?? options.assign ?? template?.assignees ?? undefined;
-  const label = options.label ?? template?.labels ?? undefined;
-  const { body: issue } = await cli.client.call(forge.createIssue, {
-    params,
-    body: {
-      title,
-      ...(text === undefined ? {} : { body: text }),
-      ...(assign === undefined ? {} : { assignees: await toLogins(cli, assign) }),
-      ...(label === undefined ? {} : { labels: await findIssueLabelIds(cli, params, label) }),
-      ...(milestone === undefined
-        ? {}
-        : { milestone: await findMilestoneId(cli, params, milestone) }),
-      ...(due === undefined ? {} : { due_date: due }),
-    },
-  });
-  await cli.output.resource(issue, issueLines);
-}
-
-export const listTemplates = {
-  operations: [forge.listIssueTemplates],
+export const listTemplates = commandDetails({
+  args: repositoryArgument,
+  calls: [forge.listIssueTemplates],
   output: listOf(forge.listIssueTemplates),
-  define(command, cli, run = runTemplateList): void {
-    command
-      .argument(...repositoryArgument)
-      .action((repository: string) => run(cli, toRepositoryName(repository)));
+  examples: [
+    ["List the templates of a repository", "croft issue templates keeper/notes"],
+    ["Print their names", "croft issue templates keeper/notes --jq '.[].name'"],
+  ],
+  /** Prints the issue templates in the default branch of a repository. */
+  async run(cli, { repository: params }) {
+    const pages = forgePages(cli.client, forge.listIssueTemplates, { params });
+    await cli.output.list(pages, templateColumns);
   },
-} satisfies CommandModule;
-
-/** Prints the issue templates in the default branch of a repository. */
-async function runTemplateList(cli: CliContext, params: RepositoryName): Promise<void> {
-  const pages = forgePages(cli.client, forge.listIssueTemplates, { params });
-  await cli.output.list(pages, templateColumns);
-}
+});
 
 /** Returns the template with a name or a file name. @throws CliError `not_found` */
 async function findTemplate(

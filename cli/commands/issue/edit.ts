@@ -11,9 +11,9 @@ import {
 } from "../../support/issues.ts";
 import { findIssueLabelIds } from "../../support/labels.ts";
 import { toLogins } from "../../support/person.ts";
-import { type IssueName, toIssueName } from "../../support/repository.ts";
+import { type IssueName, issueArgument } from "../../support/repository.ts";
 import { readText, readTextFlags, type TextFlags } from "../../support/input.ts";
-import type { CommandModule } from "../../tree/entry.ts";
+import { commandDetails } from "../../tree/command.ts";
 
 interface IssueEditOptions extends IssueName, TextFlags {
   readonly title?: string;
@@ -30,8 +30,32 @@ interface IssueEditOptions extends IssueName, TextFlags {
   readonly reopen?: boolean;
 }
 
-export const editIssue = {
-  operations: [
+export const editIssue = commandDetails({
+  args: issueArgument,
+  flags: {
+    "-t, --title <text>": "a new title",
+    "-b, --body <text>": 'a new text; "-" reads standard input',
+    "-F, --body-file <file>": 'a file with a new text; "-" reads standard input',
+    "--assign <username...>": "exactly these users",
+    "--add-assignee <username>": {
+      help: "assign this user, @me for you; may be repeated",
+      parse: addValues,
+    },
+    "--remove-assignee <username>": {
+      help: "no longer assign this user; may be repeated",
+      parse: addValues,
+    },
+    "--label <name>": { help: "exactly this label; may be repeated", parse: addValue },
+    "--add-label <name>": { help: "add this label; may be repeated", parse: addValue },
+    "--remove-label <name>": { help: "remove this label; may be repeated", parse: addValue },
+    "-m, --milestone <title>": "put it into this milestone",
+    "--no-milestone": "remove it from its milestone",
+    "--due <date>": { help: "the due date, such as 2026-12-31", parse: toDueDate },
+    "--no-due": "remove the due date",
+    "--close": "close it",
+    "--reopen": "open it again",
+  },
+  calls: [
     forge.editIssue,
     forge.getIssue,
     forge.addIssueLabels,
@@ -44,73 +68,51 @@ export const editIssue = {
   ],
   output: resourceOf(forge.editIssue, 201),
   destructive: false,
-  define(command, cli, run = runIssueEdit): void {
-    command
-      .argument("<issue>", "the issue as OWNER/NAME#NUMBER")
-      .option("-t, --title <text>", "a new title")
-      .option("-b, --body <text>", 'a new text; "-" reads standard input')
-      .option("-F, --body-file <file>", 'a file with a new text; "-" reads standard input')
-      .option("--assign <username...>", "exactly these users")
-      .option(
-        "--add-assignee <username>",
-        "assign this user, @me for you; may be repeated",
-        addValues,
-      )
-      .option(
-        "--remove-assignee <username>",
-        "no longer assign this user; may be repeated",
-        addValues,
-      )
-      .option("--label <name>", "exactly this label; may be repeated", addValue)
-      .option("--add-label <name>", "add this label; may be repeated", addValue)
-      .option("--remove-label <name>", "remove this label; may be repeated", addValue)
-      .option("-m, --milestone <title>", "put it into this milestone")
-      .option("--no-milestone", "remove it from its milestone")
-      .option("--due <date>", "the due date, such as 2026-12-31", toDueDate)
-      .option("--no-due", "remove the due date")
-      .option("--close", "close it")
-      .option("--reopen", "open it again")
-      .action((issue: string, flags: Omit<IssueEditOptions, keyof IssueName>) =>
-        run(cli, { ...toIssueName(issue), ...flags }),
+  examples: [
+    [
+      "Assign an issue and put it into a milestone",
+      'croft issue edit keeper/notes#7 --assign mira --milestone "Version 1"',
+    ],
+    ["Add a label", "croft issue edit keeper/notes#7 --add-label bug"],
+  ],
+  /** Changes an issue and prints it. */
+  async run(cli, { issue: params, ...options }) {
+    const { label, addLabel = [], removeLabel = [] } = options;
+    if (options.close === true && options.reopen === true)
+      throw usageError("--close and --reopen exclude each other");
+    if (label !== undefined && addLabel.length + removeLabel.length > 0)
+      throw usageError("--label sets the labels: it excludes --add-label and --remove-label");
+    if (
+      options.assign !== undefined &&
+      (options.addAssignee ?? options.removeAssignee) !== undefined
+    )
+      throw usageError("--assign excludes --add-assignee and --remove-assignee");
+    const changes = await toChanges(cli, { ...params, ...options });
+    const changesLabels = label !== undefined || addLabel.length + removeLabel.length > 0;
+    if (Object.keys(changes).length === 0 && !changesLabels)
+      throw new CliError(
+        "missing_input",
+        "nothing to change: give --title, --body, --label or --close",
       );
+    // Unknown names fail here, before any change.
+    const [set, added, removed] = [
+      label && (await findIssueLabelIds(cli, params, label)),
+      await findIssueLabelIds(cli, params, addLabel),
+      await findIssueLabelIds(cli, params, removeLabel),
+    ];
+    if (set !== undefined)
+      await cli.client.call(forge.replaceIssueLabels, { params, body: { labels: set } });
+    if (added.length > 0)
+      await cli.client.call(forge.addIssueLabels, { params, body: { labels: added } });
+    for (const id of removed)
+      await cli.client.call(forge.removeIssueLabel, { params: { ...params, id } });
+    const { body: issue } =
+      Object.keys(changes).length === 0
+        ? await cli.client.call(forge.getIssue, { params })
+        : await cli.client.call(forge.editIssue, { params, body: changes });
+    await cli.output.resource(issue, issueLines);
   },
-} satisfies CommandModule;
-
-/** Changes an issue and prints it. */
-async function runIssueEdit(cli: CliContext, options: IssueEditOptions): Promise<void> {
-  const { owner, repo, index, label, addLabel = [], removeLabel = [] } = options;
-  if (options.close === true && options.reopen === true)
-    throw usageError("--close and --reopen exclude each other");
-  if (label !== undefined && addLabel.length + removeLabel.length > 0)
-    throw usageError("--label sets the labels: it excludes --add-label and --remove-label");
-  if (options.assign !== undefined && (options.addAssignee ?? options.removeAssignee) !== undefined)
-    throw usageError("--assign excludes --add-assignee and --remove-assignee");
-  const params = { owner, repo, index };
-  const changes = await toChanges(cli, options);
-  const changesLabels = label !== undefined || addLabel.length + removeLabel.length > 0;
-  if (Object.keys(changes).length === 0 && !changesLabels)
-    throw new CliError(
-      "missing_input",
-      "nothing to change: give --title, --body, --label or --close",
-    );
-  // Unknown names fail here, before any change.
-  const [set, added, removed] = [
-    label && (await findIssueLabelIds(cli, params, label)),
-    await findIssueLabelIds(cli, params, addLabel),
-    await findIssueLabelIds(cli, params, removeLabel),
-  ];
-  if (set !== undefined)
-    await cli.client.call(forge.replaceIssueLabels, { params, body: { labels: set } });
-  if (added.length > 0)
-    await cli.client.call(forge.addIssueLabels, { params, body: { labels: added } });
-  for (const id of removed)
-    await cli.client.call(forge.removeIssueLabel, { params: { ...params, id } });
-  const { body: issue } =
-    Object.keys(changes).length === 0
-      ? await cli.client.call(forge.getIssue, { params })
-      : await cli.client.call(forge.editIssue, { params, body: changes });
-  await cli.output.resource(issue, issueLines);
-}
+});
 
 async function toChanges(cli: CliContext, options: IssueEditOptions) {
   const { owner, repo, title, milestone, due, close, reopen } = options;
@@ -145,35 +147,31 @@ async function toAssignees(cli: CliContext, options: IssueEditOptions) {
   return [...present, ...added].filter((login) => !removed.includes(login.toLowerCase()));
 }
 
-interface IssueStateOptions extends IssueName {
-  readonly comment?: string;
-}
-
 export const closeIssue = toStateCommand("closed");
+
 export const reopenIssue = toStateCommand("open");
 
-/** Creates a command that sets the state of an issue, optionally after adding a comment. */
+/** A command that sets the state of an issue, optionally after adding a comment. */
 function toStateCommand(state: "open" | "closed") {
-  return {
-    operations: [forge.editIssue, forge.createIssueComment],
+  return commandDetails({
+    args: issueArgument,
+    flags: { "-c, --comment <text>": 'add a comment first; "-" reads standard input' },
+    calls: [forge.editIssue, forge.createIssueComment],
     output: resourceOf(forge.editIssue, 201),
-    define(command, cli, run = runState): void {
-      command
-        .argument("<issue>", "the issue as OWNER/NAME#NUMBER")
-        .option("-c, --comment <text>", 'add a comment first; "-" reads standard input')
-        .action((issue: string, flags: { readonly comment?: string }) =>
-          run(cli, { ...toIssueName(issue), ...flags }),
-        );
+    examples: [
+      ["Close an issue", "croft issue close keeper/notes#7"],
+      ["Close it with a comment", 'croft issue close keeper/notes#7 --comment "Fixed in v1.1"'],
+      ["Reopen an issue", "croft issue reopen keeper/notes#7"],
+      ["Reopen it with a comment", 'croft issue reopen keeper/notes#7 --comment "It is back"'],
+    ],
+    async run(cli, { issue: params, comment }) {
+      if (comment !== undefined)
+        await cli.client.call(forge.createIssueComment, {
+          params,
+          body: { body: await readText(cli, comment) },
+        });
+      const { body: issue } = await cli.client.call(forge.editIssue, { params, body: { state } });
+      await cli.output.resource(issue, issueLines);
     },
-  } satisfies CommandModule;
-
-  async function runState(cli: CliContext, { comment, ...params }: IssueStateOptions) {
-    if (comment !== undefined)
-      await cli.client.call(forge.createIssueComment, {
-        params,
-        body: { body: await readText(cli, comment) },
-      });
-    const { body: issue } = await cli.client.call(forge.editIssue, { params, body: { state } });
-    await cli.output.resource(issue, issueLines);
-  }
+  });
 }

@@ -1,79 +1,63 @@
 import type { WireTimelineEntry } from "../../../daemon/contract/forge/issues/issue-states.ts";
 import { forge } from "../../client/operations.ts";
 import { forgePages } from "../../client/paging.ts";
-import type { CliContext } from "../../context.ts";
 import { type Column, time } from "../../output/cells.ts";
 import { listOf, unpagedList } from "../../output/spec.ts";
 import { addValue, issueColumns, toListState } from "../../support/issues.ts";
-import {
-  type IssueName,
-  toIssueName,
-  type RepositoryName,
-  toRepositoryName,
-} from "../../support/repository.ts";
-import type { CommandModule } from "../../tree/entry.ts";
+import { issueArgument, repositoryArgument } from "../../support/repository.ts";
 import { readPages, wholeList } from "../../output/pages.ts";
 import { toLogins } from "../../support/person.ts";
+import { commandDetails } from "../../tree/command.ts";
 
-interface IssueSearchOptions {
-  readonly term?: string;
-  readonly state?: string;
-  readonly owner?: string;
-  readonly label?: readonly string[];
-  readonly milestone?: readonly string[];
-  readonly assigned?: boolean;
-  readonly created?: boolean;
-  readonly mentioned?: boolean;
-}
-
-export const searchIssues = {
-  operations: [forge.searchIssues],
+export const searchIssues = commandDetails({
+  args: { "[term]": "found in title or text" },
+  flags: {
+    "--state <state>": { help: "open, closed or all; open when absent", parse: toListState },
+    "--owner <name>": "in repositories of this user or organization",
+    "--label <name>": { help: "with any of these labels; may be repeated", parse: addValue },
+    "--milestone <title>": { help: "in any of these milestones; may be repeated", parse: addValue },
+    "--assigned": "assigned to you",
+    "--created": "opened by you",
+    "--mentioned": "that mention you",
+  },
+  calls: [forge.searchIssues],
   output: listOf(forge.searchIssues),
-  define(command, cli, run = runSearch): void {
-    command
-      .argument("[term]", "found in title or text")
-      .option("--state <state>", "open, closed or all; open when absent", toListState)
-      .option("--owner <name>", "in repositories of this user or organization")
-      .option("--label <name>", "with any of these labels; may be repeated", addValue)
-      .option("--milestone <title>", "in any of these milestones; may be repeated", addValue)
-      .option("--assigned", "assigned to you")
-      .option("--created", "opened by you")
-      .option("--mentioned", "that mention you")
-      .action((term: string | undefined, flags: Omit<IssueSearchOptions, "term">) =>
-        run(cli, { ...(term === undefined ? {} : { term }), ...flags }),
-      );
+  examples: [
+    ["List the issues assigned to you", "croft issue search --assigned"],
+    ["Search the issues of an organization", "croft issue search crash --owner acme --state all"],
+  ],
+  /** Prints issues of all repositories, newest first. */
+  async run(cli, options) {
+    const { term, label, milestone, ...flags } = options;
+    const query = {
+      ...flags,
+      ...(term === undefined ? {} : { q: term }),
+      ...(label === undefined ? {} : { labels: label.join(",") }),
+      ...(milestone === undefined ? {} : { milestones: milestone.join(",") }),
+    };
+    await cli.output.list(forgePages(cli.client, forge.searchIssues, { query }), [
+      { header: "repository", cell: ({ repository }) => repository.full_name },
+      ...issueColumns,
+    ]);
   },
-} satisfies CommandModule;
+});
 
-/** Prints issues of all repositories, newest first. */
-async function runSearch(cli: CliContext, options: IssueSearchOptions): Promise<void> {
-  const { term, label, milestone, ...flags } = options;
-  const query = {
-    ...flags,
-    ...(term === undefined ? {} : { q: term }),
-    ...(label === undefined ? {} : { labels: label.join(",") }),
-    ...(milestone === undefined ? {} : { milestones: milestone.join(",") }),
-  };
-  await cli.output.list(forgePages(cli.client, forge.searchIssues, { query }), [
-    { header: "repository", cell: ({ repository }) => repository.full_name },
-    ...issueColumns,
-  ]);
-}
-
-export const listTimeline = {
-  operations: [forge.listIssueTimeline],
+export const listTimeline = commandDetails({
+  args: issueArgument,
+  calls: [forge.listIssueTimeline],
   output: listOf(forge.listIssueTimeline),
-  define(command, cli, run = runTimeline): void {
-    command
-      .argument("<issue>", "the issue as OWNER/NAME#NUMBER")
-      .action((issue: string) => run(cli, toIssueName(issue)));
+  examples: [
+    ["List comments and events", "croft issue timeline keeper/notes#7"],
+    ["Print them as JSON, one a line", "croft issue timeline keeper/notes#7 --all --ndjson"],
+  ],
+  /** Prints the comments and events of an issue, oldest first. */
+  async run(cli, { issue: params }) {
+    await cli.output.list(
+      forgePages(cli.client, forge.listIssueTimeline, { params }),
+      entryColumns,
+    );
   },
-} satisfies CommandModule;
-
-/** Prints the comments and events of an issue, oldest first. */
-async function runTimeline(cli: CliContext, params: IssueName): Promise<void> {
-  await cli.output.list(forgePages(cli.client, forge.listIssueTimeline, { params }), entryColumns);
-}
+});
 
 const entryColumns: readonly Column<WireTimelineEntry>[] = [
   { header: "id", cell: ({ id }) => id },
@@ -110,8 +94,9 @@ interface StatusRow {
   readonly updated_at: string;
 }
 
-export const issueStatus = {
-  operations: [forge.listIssues, forge.getCurrentUser],
+export const issueStatus = commandDetails({
+  args: repositoryArgument,
+  calls: [forge.listIssues, forge.getCurrentUser],
   output: unpagedList({
     relation: "string",
     number: "integer",
@@ -119,29 +104,30 @@ export const issueStatus = {
     html_url: "string",
     updated_at: "string",
   }),
-  define(command, cli, run = runIssueStatus): void {
-    command
-      .argument("<repository>", "the repository as OWNER/NAME")
-      .action((repository: string) => run(cli, toRepositoryName(repository)));
+  examples: [
+    ["List your issues of a repository", "croft issue status keeper/notes"],
+    [
+      "Print the numbers of those assigned to you",
+      "croft issue status keeper/notes --jq '.[] | select(.relation == \"assigned\") | .number'",
+    ],
+  ],
+  /** Prints the open issues that are assigned to the caller, mention them or were opened by them. */
+  async run(cli, { repository: params }) {
+    const [login] = await toLogins(cli, ["@me"]);
+    const rows: StatusRow[] = [];
+    const flags = { page: undefined, limit: undefined, all: true };
+    for (const [relation, filter] of Object.entries(relations)) {
+      const source = forgePages(cli.client, forge.listIssues, {
+        params,
+        query: { state: "open", [filter]: login },
+      });
+      for await (const { items } of readPages(source, flags))
+        for (const { number, title, html_url: url, updated_at: updatedAt } of items)
+          rows.push({ relation, number, title, html_url: url, updated_at: updatedAt });
+    }
+    await cli.output.list(wholeList(rows), statusColumns);
   },
-} satisfies CommandModule;
-
-/** Prints the open issues that are assigned to the caller, mention them or were opened by them. */
-async function runIssueStatus(cli: CliContext, params: RepositoryName): Promise<void> {
-  const [login] = await toLogins(cli, ["@me"]);
-  const rows: StatusRow[] = [];
-  const flags = { page: undefined, limit: undefined, all: true };
-  for (const [relation, filter] of Object.entries(relations)) {
-    const source = forgePages(cli.client, forge.listIssues, {
-      params,
-      query: { state: "open", [filter]: login },
-    });
-    for await (const { items } of readPages(source, flags))
-      for (const { number, title, html_url: url, updated_at: updatedAt } of items)
-        rows.push({ relation, number, title, html_url: url, updated_at: updatedAt });
-  }
-  await cli.output.list(wholeList(rows), statusColumns);
-}
+});
 
 const statusColumns: readonly Column<StatusRow>[] = [
   { header: "relation", cell: ({ relation }) => relation },

@@ -7,19 +7,16 @@ import { CliError } from "../../errors.ts";
 import { listOf } from "../../output/spec.ts";
 import { findCommit, nameCommit, nameCommits, readCommit } from "../../support/commit-threads.ts";
 import { toRepositoryName } from "../../support/repository.ts";
-import type { CommandModule } from "../../tree/entry.ts";
 import { canShowScreen } from "../../ui/open-screen.ts";
 import type { Inbox } from "../../ui/inbox/inbox.ts";
 import type { ThreadText, InboxView, ThreadSource } from "../../ui/inbox/thread-store.ts";
 import { renderCall } from "../render.ts";
-import { runNotificationList } from "./notification.ts";
+import { printThreads } from "./list.ts";
+import { commandDetails } from "../../tree/command.ts";
 
-interface NotificationInboxOptions {
-  readonly repo?: string;
-}
-
-export const inbox = {
-  operations: [
+export const inbox = commandDetails({
+  flags: { "--repo <repository>": "only threads of this repository, as OWNER/NAME" },
+  calls: [
     forge.listNotifications,
     forge.listRepositoryNotifications,
     forge.countNotifications,
@@ -35,48 +32,42 @@ export const inbox = {
     forge.renderMarkdown,
   ],
   output: listOf(forge.listNotifications),
-  define(command, cli, run = runNotificationInbox): void {
-    command
-      .option("--repo <repository>", "only threads of this repository, as OWNER/NAME")
-      .action((flags: NotificationInboxOptions) => run(cli, flags));
+  examples: [
+    ["Open your inbox", "croft notification inbox"],
+    ["Open the threads of one repository", "croft notification inbox --repo keeper/notes"],
+  ],
+  /**
+   * Shows the threads on a screen where they can be read and marked. Without a terminal, prints the list of `notification
+   * list`.
+   */
+  async run(cli, { repo }) {
+    if (!(await canShowScreen(cli))) return printThreads(cli, repo === undefined ? {} : { repo });
+    const { createInbox } = await import("../../ui/inbox/inbox.ts");
+    const inbox = createInbox({
+      source: createSource(cli, repo),
+      read: (thread) => readSubject(cli, thread),
+      reply: (thread, text) => reply(cli, thread, text),
+      style: cli.io.style,
+      clock: cli.clock,
+      repository: repo,
+    });
+    const closing = new AbortController();
+    // Request the list while the modules that draw it are loaded.
+    const firstLoad = inbox.reload();
+    const background = [
+      firstLoad,
+      listen(cli, inbox, closing.signal),
+      tick(cli, inbox, closing.signal),
+    ];
+    try {
+      const { showScreen } = await import("../../ui/screen.tsx");
+      await showScreen(cli, inbox, firstLoad);
+    } finally {
+      closing.abort();
+      await Promise.allSettled(background);
+    }
   },
-} satisfies CommandModule;
-
-/**
- * Shows the threads on a screen where they can be read and marked. Without a terminal, prints the list of `notification
- * list`.
- */
-async function runNotificationInbox(
-  cli: CliContext,
-  { repo }: NotificationInboxOptions,
-): Promise<void> {
-  if (!(await canShowScreen(cli)))
-    return runNotificationList(cli, repo === undefined ? {} : { repo });
-  const { createInbox } = await import("../../ui/inbox/inbox.ts");
-  const inbox = createInbox({
-    source: createSource(cli, repo),
-    read: (thread) => readSubject(cli, thread),
-    reply: (thread, text) => reply(cli, thread, text),
-    style: cli.io.style,
-    clock: cli.clock,
-    repository: repo,
-  });
-  const closing = new AbortController();
-  // Request the list while the modules that draw it are loaded.
-  const firstLoad = inbox.reload();
-  const background = [
-    firstLoad,
-    listen(cli, inbox, closing.signal),
-    tick(cli, inbox, closing.signal),
-  ];
-  try {
-    const { showScreen } = await import("../../ui/screen.tsx");
-    await showScreen(cli, inbox, firstLoad);
-  } finally {
-    closing.abort();
-    await Promise.allSettled(background);
-  }
-}
+});
 
 const pageSize = 50;
 

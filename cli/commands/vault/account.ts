@@ -2,83 +2,77 @@ import { describeStrengthRules } from "../../../daemon/contract/vault/password-r
 import type { z } from "zod";
 import type { quota, user } from "../../../daemon/contract/vault/auth.ts";
 import { vault } from "../../client/operations.ts";
-import type { CliContext } from "../../context.ts";
 import { type Column, size, time } from "../../output/cells.ts";
 import { resourceOf } from "../../output/spec.ts";
 import { readNewSecret } from "../../support/secrets.ts";
-import type { CommandModule } from "../../tree/entry.ts";
+import { commandDetails } from "../../tree/command.ts";
 
-export interface RegisterOptions {
-  readonly handle: string;
-  readonly email: string;
-  readonly passwordFromInput: boolean;
-}
-
-interface Flags {
-  readonly handle: string;
-  readonly email: string;
-  readonly passwordStdin?: true;
-}
-
-export const register = {
-  operations: [vault.register],
+export const register = commandDetails({
+  flags: {
+    "--handle <handle>": { help: "your name in the vault", required: true },
+    "--email <address>": { help: "your e-mail address", required: true },
+    "--password-stdin": "read the password from standard input",
+  },
+  calls: [vault.register],
   output: resourceOf(vault.register, 201),
   takesValuesOf: [vault.register],
   prompted: ["--password-stdin"],
-  define(command, cli, run = runRegister): void {
-    command
-      .requiredOption("--handle <handle>", "your name in the vault")
-      .requiredOption("--email <address>", "your e-mail address")
-      .option("--password-stdin", "read the password from standard input")
-      .action(({ passwordStdin, ...rest }: Flags) =>
-        run(cli, { ...rest, passwordFromInput: passwordStdin === true }),
-      );
+  examples: [
+    [
+      "Register and choose a password",
+      "croft vault register --handle mira --email mira@example.org --password-stdin < password.txt",
+    ],
+    [
+      "Show the request only",
+      "croft vault register --handle mira --email mira@example.org --password-stdin --dry-run < password.txt",
+    ],
+  ],
+  /** Registers an account in the vault. It does not sign in. */
+  async run(cli, { passwordStdin, ...rest }) {
+    const options = { ...rest, passwordFromInput: passwordStdin === true };
+
+    const { handle, email, passwordFromInput } = options;
+    const password = await readNewSecret(cli, {
+      fromInput: passwordFromInput,
+      question: "Password:",
+      flag: "--password-stdin",
+      rules: `${describeStrengthRules()}.`,
+    });
+    const { body } = await cli.client.call(
+      vault.register,
+      { body: { handle, email, password } },
+      { authorization: "none" },
+    );
+    await cli.output.resource(body, accountColumns);
   },
-} satisfies CommandModule;
+});
 
-/** Registers an account in the vault. It does not sign in. */
-async function runRegister(cli: CliContext, options: RegisterOptions): Promise<void> {
-  const { handle, email, passwordFromInput } = options;
-  const password = await readNewSecret(cli, {
-    fromInput: passwordFromInput,
-    question: "Password:",
-    flag: "--password-stdin",
-    rules: `${describeStrengthRules()}.`,
-  });
-  const { body } = await cli.client.call(
-    vault.register,
-    { body: { handle, email, password } },
-    { authorization: "none" },
-  );
-  await cli.output.resource(body, accountColumns);
-}
-
-export const me = {
-  operations: [vault.me],
+export const me = commandDetails({
+  calls: [vault.me],
   output: resourceOf(vault.me),
-  define(command, cli, run = runMe): void {
-    command.action(() => run(cli));
+  examples: [
+    ["Show your account", "croft vault me"],
+    ["Print your handle", "croft vault me --jq .handle"],
+  ],
+  async run(cli) {
+    const { body } = await cli.client.call(vault.me);
+    await cli.output.resource(body, accountColumns);
   },
-} satisfies CommandModule;
+});
 
-async function runMe(cli: CliContext): Promise<void> {
-  const { body } = await cli.client.call(vault.me);
-  await cli.output.resource(body, accountColumns);
-}
-
-export const showQuota = {
-  operations: [vault.myQuota],
+export const showQuota = commandDetails({
+  calls: [vault.myQuota],
   output: resourceOf(vault.myQuota),
-  define(command, cli, run = runQuota): void {
-    command.action(() => run(cli));
+  examples: [
+    ["Show your storage usage", "croft vault quota"],
+    ["Print it as YAML", "croft vault quota --format yaml"],
+  ],
+  /** Prints the caller's storage quota. Connected storages do not count. */
+  async run(cli) {
+    const { body } = await cli.client.call(vault.myQuota);
+    await cli.output.resource(body, quotaColumns);
   },
-} satisfies CommandModule;
-
-/** Prints the caller's storage quota. Connected storages do not count. */
-async function runQuota(cli: CliContext): Promise<void> {
-  const { body } = await cli.client.call(vault.myQuota);
-  await cli.output.resource(body, quotaColumns);
-}
+});
 
 /** A vault account, line by line. */
 const accountColumns: readonly Column<z.output<typeof user>>[] = [

@@ -13,84 +13,83 @@ import { oneOrList, shapeOrList } from "../../output/spec.ts";
 import { finishBatch, resultFields, runBatch } from "../../support/batch.ts";
 import { findDocumentId, findDocumentOperations } from "../../support/find-document.ts";
 import { assertRawOutput, writeRaw } from "../../support/raw-output.ts";
-import {
-  addWaitFlags,
-  assertWaitFlags,
-  type WaitFlags,
-  waitUntilEnded,
-} from "../../support/wait.ts";
-import type { CommandModule } from "../../tree/entry.ts";
+import { assertWaitFlags, waitUntilEnded, waitFlags } from "../../support/wait.ts";
 import { documentLines, describeMissingText } from "./document-columns.ts";
 import { createFileNames, partSuffix } from "../../support/file-names.ts";
 import { assertFree, ONE_FILE_HINT, saveStream } from "../../support/save-stream.ts";
 import { type Content, openSource } from "./item/send-file.ts";
 import { trackTransfer, withRetries } from "./item/transfer.ts";
+import { commandDetails } from "../../tree/command.ts";
 
 type WireDocument = z.output<typeof documentSchema>;
 
-export interface DocumentUploadOptions extends WaitFlags {
-  /** Paths, or `-` alone for standard input. */
-  readonly files: readonly string[];
-  readonly name?: string;
-  readonly recursive?: true;
-  readonly ifAbsent?: true;
-}
-
-export const uploadDocument = {
-  operations: [vault.uploadDocument, vault.getDocument, vault.listDocuments],
-  output: oneOrList(vault.uploadDocument, resultFields, 201),
-  define(command, cli, run = runUpload): void {
-    addWaitFlags(command, "wait until its text is extracted and classified")
-      .argument("<files...>", "files, or - for standard input")
-      .option("--name <name>", "the name of a single document; the file's own by default")
-      .option("-r, --recursive", "also upload the files of folders")
-      .option("--if-absent", "skip files whose content is already one of your documents")
-      .action((files: readonly string[], flags: Omit<DocumentUploadOptions, "files">) => {
-        assertWaitFlags(flags);
-        return run(cli, { files, ...flags });
-      });
+export const uploadDocument = commandDetails({
+  args: { "<files...>": "files, or - for standard input" },
+  flags: {
+    ...waitFlags("wait until its text is extracted and classified"),
+    "--name <name>": "the name of a single document; the file's own by default",
+    "-r, --recursive": "also upload the files of folders",
+    "--if-absent": "skip files whose content is already one of your documents",
   },
-} satisfies CommandModule;
-
-/**
- * Uploads files, one after the other, and prints the documents; with `--if-absent` the existing ones of equal bytes. Their texts are extracted afterwards, in the background. If
- * some of several fail, the exit code is `partial`.
- */
-async function runUpload(cli: CliContext, options: DocumentUploadOptions): Promise<void> {
-  const { files, name, wait, timeout, ifAbsent } = options;
-  const paths = options.recursive === true ? await listFiles(cli, files) : files;
-  const [first = ""] = paths;
-  const isBatch = files.length > 1 || options.recursive === true;
-  if (isBatch && name !== undefined) throw usageError("--name goes with one file");
-  if (paths.includes("-") && name === undefined)
-    throw usageError("standard input has no name", "give one with --name, and no other file");
-  const progress = await cli.progress();
-  const calling = isBatch ? withRetries(cli, progress) : cli;
-  const send = async (path: string, filename: string, source: Content) => {
-    const existing = ifAbsent === true ? await findUploaded(calling, path, source) : undefined;
-    if (existing !== undefined) return existing;
-    const { body } = await sendDocument(calling, source, filename, progress);
-    return wait === true ? waitForDocument(calling, body.id, timeout) : body;
-  };
-  const upload = async (path: string) => {
-    const filename = name ?? basename(resolve(cli.system.workingDirectory, path));
-    const source = await openSource(calling, path);
-    // A pipe is read once, and its hash must be known before its bytes are sent.
-    if (ifAbsent === true && !source.canRestart)
-      return withSpooled(calling, source, (spooled) => send(path, filename, spooled));
-    return send(path, filename, source);
-  };
-  if (!isBatch) {
-    const made = await upload(first).finally(() => progress.finish());
-    return cli.output.resource(made, documentLines);
-  }
-  const outcomes = await runBatch(paths, upload).finally(() => progress.finish());
-  await finishBatch(cli, outcomes, "uploaded", [
-    { header: "file", cell: ({ item }) => item },
-    { header: "id", cell: ({ id }) => id },
-    { header: "error", cell: ({ error }) => error?.message },
-  ]);
-}
+  calls: [vault.uploadDocument, vault.getDocument, vault.listDocuments],
+  output: oneOrList(vault.uploadDocument, resultFields, 201),
+  examples: [
+    ["Upload a document", "croft vault document upload report.pdf"],
+    ["Upload a folder", "croft vault document upload photos -r"],
+    [
+      "Upload standard input under a name",
+      "croft vault document upload - --name notes.md < notes.md",
+    ],
+    [
+      "Print the topics once it is classified",
+      "croft vault document upload report.pdf --wait --timeout 5m --jq '.topics[]'",
+    ],
+    [
+      "In a script that may run again: only the new files of a folder",
+      "croft vault document upload photos -r --if-absent",
+    ],
+  ],
+  /**
+   * Uploads files, one after the other, and prints the documents; with `--if-absent` the existing ones of equal bytes. Their texts are extracted afterwards, in the background. If
+   * some of several fail, the exit code is `partial`.
+   */
+  async run(cli, options) {
+    assertWaitFlags(options);
+    const { files, name, wait, timeout, ifAbsent } = options;
+    const paths = options.recursive === true ? await listFiles(cli, files) : files;
+    const [first = ""] = paths;
+    const isBatch = files.length > 1 || options.recursive === true;
+    if (isBatch && name !== undefined) throw usageError("--name goes with one file");
+    if (paths.includes("-") && name === undefined)
+      throw usageError("standard input has no name", "give one with --name, and no other file");
+    const progress = await cli.progress();
+    const calling = isBatch ? withRetries(cli, progress) : cli;
+    const send = async (path: string, filename: string, source: Content) => {
+      const existing = ifAbsent === true ? await findUploaded(calling, path, source) : undefined;
+      if (existing !== undefined) return existing;
+      const { body } = await sendDocument(calling, source, filename, progress);
+      return wait === true ? waitForDocument(calling, body.id, timeout) : body;
+    };
+    const upload = async (path: string) => {
+      const filename = name ?? basename(resolve(cli.system.workingDirectory, path));
+      const source = await openSource(calling, path);
+      // A pipe is read once, and its hash must be known before its bytes are sent.
+      if (ifAbsent === true && !source.canRestart)
+        return withSpooled(calling, source, (spooled) => send(path, filename, spooled));
+      return send(path, filename, source);
+    };
+    if (!isBatch) {
+      const made = await upload(first).finally(() => progress.finish());
+      return cli.output.resource(made, documentLines);
+    }
+    const outcomes = await runBatch(paths, upload).finally(() => progress.finish());
+    await finishBatch(cli, outcomes, "uploaded", [
+      { header: "file", cell: ({ item }) => item },
+      { header: "id", cell: ({ id }) => id },
+      { header: "error", cell: ({ error }) => error?.message },
+    ]);
+  },
+});
 
 /** Returns the caller's newest document with the bytes of a file. */
 async function findUploaded(
@@ -131,17 +130,15 @@ export async function waitForDocument(cli: CliContext, id: string, timeout: numb
   );
 }
 
-export interface DocumentDownloadOptions {
-  /** Ids or names. */
-  readonly ids: readonly string[];
-  /** A file, a folder, or `-` for standard output; the working directory when absent. */
-  readonly output?: string;
-}
-
 const downloadedFields = { id: "string", path: "string", size: "integer" } as const;
 
-export const downloadDocuments = {
-  operations: [...findDocumentOperations, vault.getDocument, vault.getDocumentContent],
+export const downloadDocuments = commandDetails({
+  args: { "<ids...>": "documents: their ids, or names that only one has" },
+  flags: {
+    "-o, --output <file>": "a file, a folder, or - for standard output",
+    "--force": "replace existing files",
+  },
+  calls: [...findDocumentOperations, vault.getDocument, vault.getDocumentContent],
   output: shapeOrList(downloadedFields, {
     ...resultFields,
     id: "string?",
@@ -150,52 +147,53 @@ export const downloadDocuments = {
   }),
   writes: true,
   completions: { ids: "documents" },
-  define(command, cli, run = runDownload): void {
-    command
-      .argument("<ids...>", "documents: their ids, or names that only one has")
-      .option("-o, --output <file>", "a file, a folder, or - for standard output")
-      .option("--force", "replace existing files")
-      .action((ids: readonly string[], flags: { readonly output?: string }) =>
-        run(cli, { ids, ...flags }),
-      );
+  examples: [
+    [
+      "Download a document under its name",
+      "croft vault document download 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8",
+    ],
+    [
+      "Download it to a file",
+      "croft vault document download 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 -o copy.pdf",
+    ],
+    [
+      "Download several to a folder",
+      "croft vault document download 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 01912d4c-77aa-7cc4-9c2e-0123456789ab -o papers",
+    ],
+  ],
+  /** Downloads documents, one after the other. If some of several fail, the exit code is `partial`. */
+  async run(cli, { ids, output }) {
+    const [first = ""] = ids;
+    const isBatch = ids.length > 1;
+    if (output === "-") {
+      if (isBatch) throw usageError("standard output takes one document");
+      return printDocument(cli, first);
+    }
+    const path = resolve(cli.system.workingDirectory, output ?? ".");
+    if (isBatch && output !== undefined) await mkdir(path, { recursive: true });
+    const isFolder = await stat(path).then(
+      (stats) => stats.isDirectory(),
+      // Not a folder: a file to write. Any other problem is reported when it is written.
+      () => false,
+    );
+    const progress = await cli.progress();
+    const calling = isBatch ? withRetries(cli, progress) : cli;
+    const names = createFileNames(cli.system.platform);
+    // A vault may hold several documents of one name, a folder one file.
+    const pathOf = (name: string) => (isFolder ? join(path, ...names.takeAll([name])) : path);
+    const download = (word: string) => saveDocument(calling, word, { pathOf, progress });
+    if (!isBatch) {
+      const saved = await download(first).finally(() => progress.finish());
+      return cli.output.done(saved, `Downloaded ${saved.path}.`);
+    }
+    const outcomes = await runBatch(ids, download).finally(() => progress.finish());
+    await finishBatch(cli, outcomes, "downloaded", [
+      { header: "document", cell: ({ item }) => item },
+      { header: "path", cell: ({ path: saved }) => saved },
+      { header: "error", cell: ({ error }) => error?.message },
+    ]);
   },
-} satisfies CommandModule;
-
-/** Downloads documents, one after the other. If some of several fail, the exit code is `partial`. */
-async function runDownload(
-  cli: CliContext,
-  { ids, output }: DocumentDownloadOptions,
-): Promise<void> {
-  const [first = ""] = ids;
-  const isBatch = ids.length > 1;
-  if (output === "-") {
-    if (isBatch) throw usageError("standard output takes one document");
-    return printDocument(cli, first);
-  }
-  const path = resolve(cli.system.workingDirectory, output ?? ".");
-  if (isBatch && output !== undefined) await mkdir(path, { recursive: true });
-  const isFolder = await stat(path).then(
-    (stats) => stats.isDirectory(),
-    // Not a folder: a file to write. Any other problem is reported when it is written.
-    () => false,
-  );
-  const progress = await cli.progress();
-  const calling = isBatch ? withRetries(cli, progress) : cli;
-  const names = createFileNames(cli.system.platform);
-  // A vault may hold several documents of one name, a folder one file.
-  const pathOf = (name: string) => (isFolder ? join(path, ...names.takeAll([name])) : path);
-  const download = (word: string) => saveDocument(calling, word, { pathOf, progress });
-  if (!isBatch) {
-    const saved = await download(first).finally(() => progress.finish());
-    return cli.output.done(saved, `Downloaded ${saved.path}.`);
-  }
-  const outcomes = await runBatch(ids, download).finally(() => progress.finish());
-  await finishBatch(cli, outcomes, "downloaded", [
-    { header: "document", cell: ({ item }) => item },
-    { header: "path", cell: ({ path: saved }) => saved },
-    { header: "error", cell: ({ error }) => error?.message },
-  ]);
-}
+});
 
 async function printDocument(cli: CliContext, word: string): Promise<void> {
   const id = await findDocumentId(cli, word, { received: true });

@@ -1,19 +1,113 @@
-import { Option } from "commander";
 import type { z } from "zod";
 import type { share } from "../../../daemon/contract/vault/shares.ts";
 import { vault } from "../../client/operations.ts";
 import { vaultPages } from "../../client/paging.ts";
-import type { CliContext } from "../../context.ts";
 import { type Column, time } from "../../output/cells.ts";
 import { listOf, resourceOf, shape } from "../../output/spec.ts";
 import { findDocumentId, findDocumentOperations } from "../../support/find-document.ts";
-import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
+import type { Entry } from "../../tree/entry.ts";
+import { command } from "../../tree/command.ts";
+
+const permissions = ["view", "download"] as const;
 
 export const entries: readonly Entry[] = [
-  verb("create", "Share a document with a user", () => createShare),
-  verb("list", "List the shares you gave or received", () => listShares, { aliases: ["ls"] }),
-  verb("edit", "Change the permission of a share", () => editShare),
-  verb("revoke", "Revoke a share", () => revokeShare, { aliases: ["rm"] }),
+  command("create", "Share a document with a user", {
+    args: { "<document>": "the document's id, or its name if only one has it" },
+    flags: {
+      "--to <handle>": { help: "the user who gets it", required: true },
+      "--permission <permission>": {
+        help: "view shows it in place only",
+        choices: permissions,
+        default: "view",
+      },
+    },
+    calls: [...findDocumentOperations, vault.createShare],
+    output: resourceOf(vault.createShare, 201),
+    completions: { document: "documents", "--to": "handles" },
+    examples: [
+      [
+        "Let a user view a document",
+        "croft vault share create 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 --to otto",
+      ],
+      [
+        "Let a user download it",
+        "croft vault share create 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 --to otto --permission download",
+      ],
+    ],
+    async run(cli, { document: word, to, permission }) {
+      const document = await findDocumentId(cli, word);
+      const { body } = await cli.client.call(vault.createShare, {
+        body: { document_id: document, recipient_handle: to, permission },
+      });
+      await cli.output.resource(body, lines);
+    },
+  }),
+  command("list", "List the shares you gave or received", {
+    aliases: ["ls"],
+    flags: { "--received": "the shares you received" },
+    calls: [vault.listShares, vault.listReceivedShares],
+    output: listOf(vault.listShares, "items"),
+    examples: [
+      ["List the shares you gave", "croft vault share list"],
+      ["List the shares you received", "croft vault share list --received"],
+    ],
+    async run(cli, { received: isReceived = false }) {
+      const pages = isReceived
+        ? vaultPages(cli.client, vault.listReceivedShares, { query: {} })
+        : vaultPages(cli.client, vault.listShares, { query: {} });
+      await cli.output.list(pages, columns);
+    },
+  }),
+  command("edit", "Change the permission of a share", {
+    args: { "<id>": "the share's id" },
+    flags: {
+      "--permission <permission>": {
+        help: "view shows it in place only",
+        choices: permissions,
+        required: true,
+      },
+    },
+    calls: [vault.updateShare],
+    output: resourceOf(vault.updateShare),
+    completions: { id: "shares" },
+    examples: [
+      [
+        "Let the other user download",
+        "croft vault share edit 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 --permission download",
+      ],
+      [
+        "Let the other user view only",
+        "croft vault share edit 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 --permission view",
+      ],
+    ],
+    async run(cli, { id, permission }) {
+      const { body } = await cli.client.call(vault.updateShare, {
+        params: { share_id: id },
+        body: { permission },
+      });
+      await cli.output.resource(body, lines);
+    },
+  }),
+  command("revoke", "Revoke a share", {
+    aliases: ["rm"],
+    args: { "<id>": "the share's id" },
+    calls: [vault.revokeShare],
+    output: shape({ revoked: "boolean", id: "string" }),
+    // The owner can share the document again.
+    destructive: false,
+    completions: { id: "shares" },
+    examples: [
+      ["Revoke a share", "croft vault share revoke 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8"],
+      [
+        "Show the request only",
+        "croft vault share revoke 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 --dry-run",
+      ],
+    ],
+    async run(cli, { id }) {
+      await cli.client.call(vault.revokeShare, { params: { share_id: id } });
+      await cli.output.done({ revoked: true, id }, "Revoked the share.");
+    },
+  }),
 ];
 
 type WireShare = z.output<typeof share>;
@@ -31,106 +125,3 @@ const lines: readonly Column<WireShare>[] = [
   ...columns,
   { header: "document id", cell: ({ document_id: id }) => id },
 ];
-
-const permissions = ["view", "download"] as const;
-type Permission = (typeof permissions)[number];
-
-export interface ShareCreateOptions {
-  readonly document: string;
-  readonly to: string;
-  readonly permission: Permission;
-}
-
-export const createShare = {
-  operations: [...findDocumentOperations, vault.createShare],
-  output: resourceOf(vault.createShare, 201),
-  completions: { document: "documents", "--to": "handles" },
-  define(command, cli, run = runCreate): void {
-    command
-      .argument("<document>", "the document's id, or its name if only one has it")
-      .requiredOption("--to <handle>", "the user who gets it")
-      .addOption(
-        new Option("--permission <permission>", "view shows it in place only")
-          .choices(permissions)
-          .default("view"),
-      )
-      .action((document: string, flags: Omit<ShareCreateOptions, "document">) =>
-        run(cli, { document, ...flags }),
-      );
-  },
-} satisfies CommandModule;
-
-async function runCreate(
-  cli: CliContext,
-  { document: word, to, permission }: ShareCreateOptions,
-): Promise<void> {
-  const document = await findDocumentId(cli, word);
-  const { body } = await cli.client.call(vault.createShare, {
-    body: { document_id: document, recipient_handle: to, permission },
-  });
-  await cli.output.resource(body, lines);
-}
-
-export const listShares = {
-  operations: [vault.listShares, vault.listReceivedShares],
-  output: listOf(vault.listShares, "items"),
-  define(command, cli, run = runList): void {
-    command
-      .option("--received", "the shares you received")
-      .action(({ received }: { readonly received?: true }) => run(cli, received === true));
-  },
-} satisfies CommandModule;
-
-async function runList(cli: CliContext, isReceived: boolean): Promise<void> {
-  const pages = isReceived
-    ? vaultPages(cli.client, vault.listReceivedShares, { query: {} })
-    : vaultPages(cli.client, vault.listShares, { query: {} });
-  await cli.output.list(pages, columns);
-}
-
-export interface ShareEditOptions {
-  readonly id: string;
-  readonly permission: Permission;
-}
-
-export const editShare = {
-  operations: [vault.updateShare],
-  output: resourceOf(vault.updateShare),
-  completions: { id: "shares" },
-  define(command, cli, run = runEdit): void {
-    command
-      .argument("<id>", "the share's id")
-      .addOption(
-        new Option("--permission <permission>", "view shows it in place only")
-          .choices(permissions)
-          .makeOptionMandatory(),
-      )
-      .action((id: string, flags: { readonly permission: Permission }) =>
-        run(cli, { id, ...flags }),
-      );
-  },
-} satisfies CommandModule;
-
-async function runEdit(cli: CliContext, { id, permission }: ShareEditOptions): Promise<void> {
-  const { body } = await cli.client.call(vault.updateShare, {
-    params: { share_id: id },
-    body: { permission },
-  });
-  await cli.output.resource(body, lines);
-}
-
-export const revokeShare = {
-  operations: [vault.revokeShare],
-  output: shape({ revoked: "boolean", id: "string" }),
-  // The owner can share the document again.
-  destructive: false,
-  completions: { id: "shares" },
-  define(command, cli, run = runRevoke): void {
-    command.argument("<id>", "the share's id").action((id: string) => run(cli, id));
-  },
-} satisfies CommandModule;
-
-async function runRevoke(cli: CliContext, id: string): Promise<void> {
-  await cli.client.call(vault.revokeShare, { params: { share_id: id } });
-  await cli.output.done({ revoked: true, id }, "Revoked the share.");
-}

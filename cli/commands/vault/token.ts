@@ -1,4 +1,3 @@
-import { Option } from "commander";
 import type { z } from "zod";
 import type { machineToken } from "../../../daemon/contract/vault/tokens.ts";
 import { vault } from "../../client/operations.ts";
@@ -8,26 +7,74 @@ import { CliError, usageError } from "../../errors.ts";
 import { type Column, time } from "../../output/cells.ts";
 import { readPages } from "../../output/pages.ts";
 import { listOf, resourceOf, shape } from "../../output/spec.ts";
-import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
+import type { Entry } from "../../tree/entry.ts";
+import { command } from "../../tree/command.ts";
 
 export const entries: readonly Entry[] = [
-  verb("list", "List your tokens for scripts", () => listTokens, { aliases: ["ls"] }),
-  verb("create", "Create a token for scripts", () => createToken),
-  verb("revoke", "Revoke a token for scripts", () => revokeToken, { aliases: ["rm"] }),
+  command("list", "List your tokens for scripts", {
+    aliases: ["ls"],
+    calls: [vault.listTokens],
+    output: listOf(vault.listTokens, "items"),
+    examples: [
+      ["List your tokens", "croft vault token list"],
+      ["Print their names", "croft vault token list --jq '.[].name'"],
+    ],
+    /** Prints the caller's machine tokens, newest first. */
+    async run(cli) {
+      await cli.output.list(vaultPages(cli.client, vault.listTokens, {}), tokenColumns);
+    },
+  }),
+  command("create", "Create a token for scripts", {
+    args: { "<name>": "a name for the token" },
+    flags: {
+      "--scope <scope>": {
+        help: "read allows GET only; write allows changes too",
+        choices: ["read", "write"],
+        required: true,
+      },
+      "--expires <when>":
+        "90d, 2027-01-31, or 2027-01-31T12:00:00Z; without it, the token does not expire",
+    },
+    calls: [vault.createToken],
+    output: resourceOf(vault.createToken, 201),
+    examples: [
+      ["Create a token that reads", "croft vault token create backup --scope read --expires 90d"],
+      ["Print the token only", "croft vault token create sync --scope write --jq .token"],
+    ],
+    /** Creates a token and prints its secret, which the server shows only here. */
+    async run(cli, { name, scope, expires }) {
+      const { body } = await cli.client.call(vault.createToken, {
+        body: {
+          name,
+          scope,
+          ...(expires === undefined ? {} : { expires_at: toExpiry(expires, cli.clock()) }),
+        },
+      });
+      await cli.output.resource(body, [
+        { header: "token", cell: ({ token }) => token },
+        ...tokenColumns.filter(({ header }) => header !== "last used"),
+      ]);
+    },
+  }),
+  command("revoke", "Revoke a token for scripts", {
+    aliases: ["rm"],
+    args: { "<token>": "the token's name or id" },
+    calls: [vault.deleteToken, vault.listTokens],
+    output: shape({ revoked: "boolean", id: "string", name: "string" }),
+    destructive: true,
+    examples: [
+      ["Revoke a token", "croft vault token revoke backup --yes"],
+      ["Show the request only", "croft vault token revoke backup --dry-run"],
+    ],
+    /** Revokes a token: programs that use it are refused with their next request. */
+    async run(cli, { token }) {
+      const { id, name } = await findToken(cli, token);
+      await cli.prompts.confirm(`Revoke the token ${name}?`);
+      await cli.client.call(vault.deleteToken, { params: { id } });
+      await cli.output.done({ revoked: true, id, name }, `Revoked the token ${name}.`);
+    },
+  }),
 ];
-
-export const listTokens = {
-  operations: [vault.listTokens],
-  output: listOf(vault.listTokens, "items"),
-  define(command, cli, run = runTokenList): void {
-    command.action(() => run(cli));
-  },
-} satisfies CommandModule;
-
-/** Prints the caller's machine tokens, newest first. */
-async function runTokenList(cli: CliContext): Promise<void> {
-  await cli.output.list(vaultPages(cli.client, vault.listTokens, {}), tokenColumns);
-}
 
 const tokenColumns: readonly Column<z.output<typeof machineToken>>[] = [
   { header: "name", cell: ({ name }) => name },
@@ -37,52 +84,6 @@ const tokenColumns: readonly Column<z.output<typeof machineToken>>[] = [
   { header: "last used", cell: ({ last_used_at: lastUsed }) => lastUsed && time(lastUsed) },
   { header: "id", cell: ({ id }) => id },
 ];
-
-export interface TokenCreateOptions {
-  readonly name: string;
-  readonly scope: "read" | "write";
-  /** A number of days, such as `90d`, or a day or time. */
-  readonly expires?: string;
-}
-
-export const createToken = {
-  operations: [vault.createToken],
-  output: resourceOf(vault.createToken, 201),
-  define(command, cli, run = runTokenCreate): void {
-    command
-      .argument("<name>", "a name for the token")
-      .addOption(
-        new Option("--scope <scope>", "read allows GET only; write allows changes too")
-          .choices(["read", "write"])
-          .makeOptionMandatory(),
-      )
-      .option(
-        "--expires <when>",
-        "90d, 2027-01-31, or 2027-01-31T12:00:00Z; without it, the token does not expire",
-      )
-      .action((name: string, flags: Omit<TokenCreateOptions, "name">) =>
-        run(cli, { name, ...flags }),
-      );
-  },
-} satisfies CommandModule;
-
-/** Creates a token and prints its secret, which the server shows only here. */
-async function runTokenCreate(
-  cli: CliContext,
-  { name, scope, expires }: TokenCreateOptions,
-): Promise<void> {
-  const { body } = await cli.client.call(vault.createToken, {
-    body: {
-      name,
-      scope,
-      ...(expires === undefined ? {} : { expires_at: toExpiry(expires, cli.clock()) }),
-    },
-  });
-  await cli.output.resource(body, [
-    { header: "token", cell: ({ token }) => token },
-    ...tokenColumns.filter(({ header }) => header !== "last used"),
-  ]);
-}
 
 /** Returns the time that `--expires` means. @throws CliError `usage` */
 function toExpiry(text: string, now: number): string {
@@ -96,30 +97,6 @@ function toExpiry(text: string, now: number): string {
       "write 90d, 2027-01-31, or 2027-01-31T12:00:00Z",
     );
   return new Date(at).toISOString();
-}
-
-export interface TokenRevokeOptions {
-  /** Id or name. */
-  readonly token: string;
-}
-
-export const revokeToken = {
-  operations: [vault.deleteToken, vault.listTokens],
-  output: shape({ revoked: "boolean", id: "string", name: "string" }),
-  destructive: true,
-  define(command, cli, run = runTokenRevoke): void {
-    command
-      .argument("<token>", "the token's name or id")
-      .action((token: string) => run(cli, { token }));
-  },
-} satisfies CommandModule;
-
-/** Revokes a token: programs that use it are refused with their next request. */
-async function runTokenRevoke(cli: CliContext, { token }: TokenRevokeOptions): Promise<void> {
-  const { id, name } = await findToken(cli, token);
-  await cli.prompts.confirm(`Revoke the token ${name}?`);
-  await cli.client.call(vault.deleteToken, { params: { id } });
-  await cli.output.done({ revoked: true, id, name }, `Revoked the token ${name}.`);
 }
 
 /** Finds a token by name or id. @throws CliError `not_found` */

@@ -6,14 +6,102 @@ import { CliError, usageError } from "../../errors.ts";
 import { type Column, time } from "../../output/cells.ts";
 import { wholeList } from "../../output/pages.ts";
 import { listOf, resourceOf, shape } from "../../output/spec.ts";
-import { addIfAbsentFlag, createIfAbsent, type IfAbsentFlag } from "../../support/if-absent.ts";
-import { type CommandModule, type Entry, verb } from "../../tree/entry.ts";
+import { createIfAbsent, ifAbsentFlag } from "../../support/if-absent.ts";
+import type { Entry } from "../../tree/entry.ts";
+import { command } from "../../tree/command.ts";
 
 export const entries: readonly Entry[] = [
-  verb("list", "List the topics of documents", () => listTopics, { aliases: ["ls"] }),
-  verb("create", "Create a topic", () => createTopic),
-  verb("edit", "Change a topic", () => editTopic),
-  verb("delete", "Delete a topic", () => deleteTopic, { aliases: ["rm"] }),
+  command("list", "List the topics of documents", {
+    aliases: ["ls"],
+    calls: [vault.listTopics],
+    output: listOf(vault.listTopics, "items"),
+    examples: [
+      ["List topics", "croft vault topic list"],
+      ["Print their names", "croft vault topic list --jq '.[].name'"],
+    ],
+    async run(cli) {
+      await cli.output.list(wholeList(await readTopics(cli)), columns);
+    },
+  }),
+  command("create", "Create a topic", {
+    args: { "<name>": "the topic's name" },
+    flags: {
+      ...ifAbsentFlag,
+      "--description <text>": "the description, which the classifier reads",
+      "--system": "a topic for every user; administrators only",
+    },
+    calls: [vault.createTopic, vault.createSystemTopic, vault.listTopics],
+    output: resourceOf(vault.createTopic, 201),
+    examples: [
+      ["Create a topic", 'croft vault topic create Invoices --description "Bills and invoices"'],
+      ["Create a topic for every user", "croft vault topic create Invoices --system"],
+      ["In a script that may run again", "croft vault topic create Invoices --if-absent"],
+    ],
+    async run(cli, { name, description, system, ifAbsent }) {
+      const input = { body: { name, description: description ?? "" } };
+      const isSystem = system === true;
+      const { value } = await createIfAbsent<WireTopic>(cli, {
+        ifAbsent,
+        title: `the ${isSystem ? "system topic" : "topic"} ${JSON.stringify(name)}`,
+        find: async () =>
+          (await readTopics(cli)).find(
+            (topic) => topic.is_system === isSystem && toTopicKey(topic.name) === toTopicKey(name),
+          ),
+        create: async () =>
+          isSystem
+            ? (await cli.client.call(vault.createSystemTopic, input)).body
+            : (await cli.client.call(vault.createTopic, input)).body,
+        settings: (existing) => [
+          { flag: "--description", requested: description, existing: existing.description },
+        ],
+        editedBy: "croft vault topic edit",
+      });
+      await cli.output.resource(value, columns);
+    },
+  }),
+  command("edit", "Change a topic", {
+    args: { "<topic>": "the topic's name or id" },
+    flags: { "--name <name>": "another name", "--description <text>": "a new description" },
+    calls: [vault.listTopics, vault.updateTopic],
+    output: resourceOf(vault.updateTopic),
+    completions: { topic: "topics" },
+    examples: [
+      ["Rename a topic", "croft vault topic edit Invoices --name Bills"],
+      [
+        "Change its description",
+        'croft vault topic edit Invoices --description "Bills, invoices and receipts"',
+      ],
+    ],
+    async run(cli, options) {
+      const { topic, ...changes } = options;
+      if (Object.keys(changes).length === 0)
+        throw usageError("nothing to change", "give --name or --description");
+      const { id } = await findTopic(cli, topic);
+      const { body } = await cli.client.call(vault.updateTopic, {
+        params: { topic_id: id },
+        body: changes,
+      });
+      await cli.output.resource(body, columns);
+    },
+  }),
+  command("delete", "Delete a topic", {
+    aliases: ["rm"],
+    args: { "<topic>": "the topic's name or id" },
+    calls: [vault.listTopics, vault.deleteTopic],
+    output: shape({ deleted: "boolean", id: "string", name: "string" }),
+    destructive: true,
+    completions: { topic: "topics" },
+    examples: [
+      ["Delete a topic", "croft vault topic delete Invoices --yes"],
+      ["Show the request only", "croft vault topic delete Invoices --dry-run"],
+    ],
+    async run(cli, { topic }) {
+      const { id, name } = await findTopic(cli, topic);
+      await cli.prompts.confirm(`Delete the topic ${name} and remove it from all documents?`);
+      await cli.client.call(vault.deleteTopic, { params: { topic_id: id } });
+      await cli.output.done({ deleted: true, id, name }, `Deleted the topic ${name}.`);
+    },
+  }),
 ];
 
 type WireTopic = z.output<typeof topic>;
@@ -26,63 +114,6 @@ const columns: readonly Column<WireTopic>[] = [
   { header: "created", cell: ({ created_at: created }) => time(created) },
 ];
 
-export const listTopics = {
-  operations: [vault.listTopics],
-  output: listOf(vault.listTopics, "items"),
-  define(command, cli, run = runList): void {
-    command.action(() => run(cli));
-  },
-} satisfies CommandModule;
-
-async function runList(cli: CliContext): Promise<void> {
-  await cli.output.list(wholeList(await readTopics(cli)), columns);
-}
-
-export interface TopicCreateOptions extends IfAbsentFlag {
-  readonly name: string;
-  readonly description?: string;
-  readonly system?: true;
-}
-
-export const createTopic = {
-  operations: [vault.createTopic, vault.createSystemTopic, vault.listTopics],
-  output: resourceOf(vault.createTopic, 201),
-  define(command, cli, run = runCreate): void {
-    addIfAbsentFlag(command)
-      .argument("<name>", "the topic's name")
-      .option("--description <text>", "the description, which the classifier reads")
-      .option("--system", "a topic for every user; administrators only")
-      .action((name: string, flags: Omit<TopicCreateOptions, "name">) =>
-        run(cli, { name, ...flags }),
-      );
-  },
-} satisfies CommandModule;
-
-async function runCreate(
-  cli: CliContext,
-  { name, description, system, ifAbsent }: TopicCreateOptions,
-): Promise<void> {
-  const input = { body: { name, description: description ?? "" } };
-  const isSystem = system === true;
-  const { value } = await createIfAbsent<WireTopic>(cli, {
-    ifAbsent,
-    title: `the ${isSystem ? "system topic" : "topic"} ${JSON.stringify(name)}`,
-    find: async () =>
-      (await readTopics(cli)).find(
-        (topic) => topic.is_system === isSystem && toTopicKey(topic.name) === toTopicKey(name),
-      ),
-    create: async () =>
-      isSystem
-        ? (await cli.client.call(vault.createSystemTopic, input)).body
-        : (await cli.client.call(vault.createTopic, input)).body,
-    settings: (existing) => [
-      { flag: "--description", requested: description, existing: existing.description },
-    ],
-    editedBy: "croft vault topic edit",
-  });
-  await cli.output.resource(value, columns);
-}
-
 /** Returns the key by which the server compares names: without case and accents, with full case folding. */
 export function toTopicKey(name: string): string {
   return name
@@ -93,58 +124,6 @@ export function toTopicKey(name: string): string {
     .replaceAll("Σ", "σ")
     .toLowerCase()
     .trim();
-}
-
-export interface TopicEditOptions {
-  readonly topic: string;
-  readonly name?: string;
-  readonly description?: string;
-}
-
-export const editTopic = {
-  operations: [vault.listTopics, vault.updateTopic],
-  output: resourceOf(vault.updateTopic),
-  completions: { topic: "topics" },
-  define(command, cli, run = runEdit): void {
-    command
-      .argument("<topic>", "the topic's name or id")
-      .option("--name <name>", "another name")
-      .option("--description <text>", "a new description")
-      .action((topic: string, flags: Omit<TopicEditOptions, "topic">) =>
-        run(cli, { topic, ...flags }),
-      );
-  },
-} satisfies CommandModule;
-
-async function runEdit(cli: CliContext, options: TopicEditOptions): Promise<void> {
-  const { topic, ...changes } = options;
-  if (Object.keys(changes).length === 0)
-    throw usageError("nothing to change", "give --name or --description");
-  const { id } = await findTopic(cli, topic);
-  const { body } = await cli.client.call(vault.updateTopic, {
-    params: { topic_id: id },
-    body: changes,
-  });
-  await cli.output.resource(body, columns);
-}
-
-export const deleteTopic = {
-  operations: [vault.listTopics, vault.deleteTopic],
-  output: shape({ deleted: "boolean", id: "string", name: "string" }),
-  destructive: true,
-  completions: { topic: "topics" },
-  define(command, cli, run = runDelete): void {
-    command
-      .argument("<topic>", "the topic's name or id")
-      .action((topic: string) => run(cli, topic));
-  },
-} satisfies CommandModule;
-
-async function runDelete(cli: CliContext, topic: string): Promise<void> {
-  const { id, name } = await findTopic(cli, topic);
-  await cli.prompts.confirm(`Delete the topic ${name} and remove it from all documents?`);
-  await cli.client.call(vault.deleteTopic, { params: { topic_id: id } });
-  await cli.output.done({ deleted: true, id, name }, `Deleted the topic ${name}.`);
 }
 
 async function readTopics(cli: CliContext): Promise<WireTopic[]> {

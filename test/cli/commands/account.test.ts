@@ -1,19 +1,13 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import {
-  type AccountPasswordOptions,
-  changePassword,
-  requestReset,
-  type RequestResetOptions,
-} from "../../../cli/commands/account.ts";
 import { startTestDaemon } from "../../support/daemon.ts";
 import { optionsOf } from "../support/parse-line.ts";
 import { runCli, temporaryHome } from "../support/run-cli.ts";
 
 test("the line of a password change becomes options", async () => {
   expect(
-    await optionsOf<AccountPasswordOptions>(changePassword.define, [
+    await optionsOf("account password", [
       "--username",
       "mira",
       "--password-stdin",
@@ -21,15 +15,6 @@ test("the line of a password change becomes options", async () => {
       "123456",
     ]),
   ).toEqual({ username: "mira", passwordStdin: true, totp: "123456" });
-});
-
-test("the former name of --totp still works, but not beside the new one", async () => {
-  expect(
-    await optionsOf<AccountPasswordOptions>(changePassword.define, ["--otp", "123456"]),
-  ).toEqual({ totp: "123456" });
-  await expect(
-    optionsOf(changePassword.define, ["--otp", "123456", "--totp", "123456"]),
-  ).rejects.toMatchObject({ code: "usage" });
 });
 
 test("a new user changes the first password, signs in, and makes a token", async () => {
@@ -91,7 +76,7 @@ test("a new user changes the first password, signs in, and makes a token", async
 
 test("a forgotten password is chosen again with the link of a mail", async () => {
   const line = ["--email", "mira@croft.example"];
-  expect(await optionsOf<RequestResetOptions>(requestReset.define, line)).toEqual({
+  expect(await optionsOf("account reset-password", line)).toEqual({
     email: "mira@croft.example",
   });
   await using daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });

@@ -1,30 +1,35 @@
 import { describe, expect, test } from "vitest";
-import { api, type ApiOptions } from "../../../cli/commands/api.ts";
+import { api } from "../../../cli/commands/api.ts";
 import { fakeDaemon } from "../support/fake-daemon.ts";
-import { optionsOf } from "../support/parse-line.ts";
+import { refusalOf } from "../support/parse-line.ts";
 import { runCli, temporaryHome } from "../support/run-cli.ts";
 import { signIn } from "../support/signed-in.ts";
 
-test("the line becomes options", async () => {
+test("the words of a line become the request", async () => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon(
+    Object.fromEntries(
+      ["GET", "POST", "PATCH"].map((method) => [`${method} /api/v1/x`, { body: [] }]),
+    ),
+  );
+  await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+  const send = async (words: readonly string[]) => {
+    const ran = await runCli(["api", ...words], { home: home.path, stdin: "{}" });
+    expect(ran.code, ran.err).toBe(0);
+    return daemon.requests.at(-1)!;
+  };
   const line = ["post", "/api/v1/x", "-f", "name=a=b", "-F", "on=true", "-F", "n=3"];
-  expect(await optionsOf<ApiOptions>(api.define, line)).toMatchObject({
-    service: undefined,
-    method: "POST",
-    path: "/api/v1/x",
-    fields: { name: "a=b", on: true, n: 3 },
-  });
+  const sent = await send(line);
+  expect([sent.method, sent.json()]).toEqual(["POST", { name: "a=b", on: true, n: 3 }]);
   for (const [words, method] of [
     [["/api/v1/x"], "GET"],
     [["/api/v1/x", "-f", "a=b"], "POST"],
     [["/api/v1/x", "-F", "a=1"], "POST"],
     [["/api/v1/x", "--input", "-"], "POST"],
     [["/api/v1/x", "-f", "a=b", "--paginate"], "GET"],
-    [["/api/v1/x", "-f", "a=b", "-X", "patch"], "PATCH"],
+    [["/api/v1/x", "-f", "a=b", "-X", "PATCH"], "PATCH"],
   ] as const)
-    expect(await optionsOf<ApiOptions>(api.define, words), words.join(" ")).toMatchObject({
-      method,
-      path: "/api/v1/x",
-    });
+    expect((await send(words)).method, words.join(" ")).toBe(method);
   for (const bad of [
     ["GET"],
     ["GET", "/x", "-X", "POST"],
@@ -34,9 +39,7 @@ test("the line becomes options", async () => {
     ["GET", "/x", "-F", "a=b"],
     ["GET", "/x", "--service", "cloud"],
   ])
-    await expect(optionsOf(api.define, bad), bad.join(" ")).rejects.toMatchObject({
-      code: "usage",
-    });
+    expect(await refusalOf("api", bad)).toMatch(/^croft: /);
 });
 
 describe("a request", () => {

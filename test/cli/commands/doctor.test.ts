@@ -2,14 +2,14 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
-import { doctor, type DoctorOptions } from "../../../cli/commands/doctor.ts";
+import { doctor } from "../../../cli/commands/doctor.ts";
 import { fakeDaemon } from "../support/fake-daemon.ts";
 import { optionsOf } from "../support/parse-line.ts";
 import { fakeKeyring, runCli, temporaryHome } from "../support/run-cli.ts";
 import { signIn } from "../support/signed-in.ts";
 
 test("the line becomes options", async () => {
-  expect(await optionsOf<DoctorOptions>(doctor.define, ["--check"])).toEqual({ check: true });
+  expect(await optionsOf("doctor", ["--check"])).toEqual({ check: true });
 });
 
 test("a healthy home is all in order", async () => {

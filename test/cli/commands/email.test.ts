@@ -1,12 +1,11 @@
 import { expect, test } from "vitest";
-import { addEmail } from "../../../cli/commands/email.ts";
 import { startTestDaemon } from "../../support/daemon.ts";
 import { optionsOf } from "../support/parse-line.ts";
 import { runCli, temporaryHome } from "../support/run-cli.ts";
 
 test("adds, lists and deletes the caller's addresses", async () => {
-  expect(await optionsOf(addEmail.define, ["a@b.org", "c@d.org"])).toEqual({
-    emails: ["a@b.org", "c@d.org"],
+  expect(await optionsOf("email add", ["a@b.org", "c@d.org"])).toEqual({
+    email: ["a@b.org", "c@d.org"],
   });
   await using daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
   await using home = await temporaryHome();

@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { init, type InitOptions } from "../../../cli/commands/init.ts";
+import { init } from "../../../cli/commands/init.ts";
 import { optionsOf } from "../support/parse-line.ts";
 import { runCli, temporaryHome } from "../support/run-cli.ts";
 import { readEntryOfAnyProfile } from "../support/signed-in.ts";
@@ -10,10 +10,10 @@ const line = ["init", "--username", "boss", "--email", "boss@example.org", "--pa
 const password = "Correct-Horse-1x";
 
 test("the line becomes options", async () => {
-  expect(await optionsOf<InitOptions>(init.define, line.slice(1))).toEqual({
+  expect(await optionsOf("init", line.slice(1))).toEqual({
     username: "boss",
     email: "boss@example.org",
-    passwordFromInput: true,
+    passwordStdin: true,
   });
 });
 

@@ -18,8 +18,8 @@ beforeEach(async () => {
 afterEach(() => rm(home, { recursive: true }));
 
 test("flags become options", async () => {
-  expect(await optionsOf(install.define, [])).toEqual({ prefix: undefined, remove: false });
-  expect(await optionsOf(install.define, ["--prefix", "/opt", "--remove"])).toEqual({
+  expect(await optionsOf("install", [])).toEqual({});
+  expect(await optionsOf("install", ["--prefix", "/opt", "--remove"])).toEqual({
     prefix: "/opt",
     remove: true,
   });

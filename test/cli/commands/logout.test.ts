@@ -1,17 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { logout, type LogoutOptions } from "../../../cli/commands/logout.ts";
+import { logout } from "../../../cli/commands/logout.ts";
 import { fakeDaemon } from "../support/fake-daemon.ts";
-import { optionsOf } from "../support/parse-line.ts";
+import { optionsOf, refusalOf } from "../support/parse-line.ts";
 import { runCli, temporaryHome } from "../support/run-cli.ts";
 import { startTestDaemon } from "../../support/daemon.ts";
 import { readEntry, signIn, writeEntry } from "../support/signed-in.ts";
 
 test("the line becomes options", async () => {
-  expect(await optionsOf<LogoutOptions>(logout.define, [])).toEqual({
-    services: ["forge", "vault"],
-  });
-  expect(await optionsOf<LogoutOptions>(logout.define, ["vault"])).toEqual({ services: ["vault"] });
-  await expect(optionsOf(logout.define, ["cloud"])).rejects.toMatchObject({ code: "usage" });
+  expect(await optionsOf("logout", [])).toEqual({});
+  expect(await optionsOf("logout", ["vault"])).toEqual({ service: "vault" });
+  expect(await refusalOf("logout", ["cloud"])).toMatch(/^croft: /);
 });
 
 describe("signing out", () => {

@@ -1,7 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type AccountEditOptions, editAccount } from "../../../cli/commands/account.ts";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
 import { optionsOf } from "../support/parse-line.ts";
@@ -30,7 +29,7 @@ const croft = (...line: string[]) =>
 
 test("a profile is edited and viewed", async () => {
   const line = ["--full-name", "Mira", "--hide-email", "true"];
-  expect(await optionsOf<AccountEditOptions>(editAccount.define, line)).toEqual({
+  expect(await optionsOf("account edit", line)).toEqual({
     fullName: "Mira",
     hideEmail: "true",
   });

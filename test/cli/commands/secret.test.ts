@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { listSecrets, setSecret } from "../../../cli/commands/secret.ts";
-import { setVariable } from "../../../cli/commands/variable.ts";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
 import { optionsOf } from "../support/parse-line.ts";
@@ -18,19 +16,15 @@ beforeAll(async () => {
 afterAll(() => daemon[Symbol.asyncDispose]());
 
 test("the lines of secret and variable commands become options", async () => {
-  expect(await optionsOf(listSecrets.define, ["--org", "guild"])).toEqual({
-    kind: "organization",
-    params: { org: "guild" },
+  expect(await optionsOf("secret list", ["--org", "guild"])).toEqual({ org: "guild" });
+  expect(await optionsOf("secret set", ["KEY", "--repo", "mira/box", "--value-stdin"])).toEqual({
+    name: "KEY",
+    repo: "mira/box",
+    valueStdin: true,
   });
-  expect(await optionsOf(setSecret.define, ["KEY", "--repo", "mira/box", "--value-stdin"])).toEqual(
-    {
-      level: { kind: "repository", params: { owner: "mira", repo: "box" } },
-      name: "KEY",
-      valueStdin: true,
-    },
-  );
-  expect(await optionsOf(setVariable.define, ["AREA", "--user", "--value", "x"])).toMatchObject({
-    level: { kind: "user" },
+  expect(await optionsOf("variable set", ["AREA", "--user", "--value", "x"])).toMatchObject({
+    name: "AREA",
+    user: true,
     value: "x",
   });
 });

@@ -20,14 +20,14 @@ test("the line becomes settings, and only those of the line", async () => {
     "--log-level",
     "warn",
   ];
-  expect(await optionsOf<SettingFlags>(serve.define, line)).toEqual({
+  expect(await optionsOf("serve", line)).toEqual({
     host: "::1",
     port: "0",
     tls: "self",
     insecureHttp: true,
     logLevel: "warn",
   });
-  expect(await optionsOf<SettingFlags>(serve.define, [])).toEqual({});
+  expect(await optionsOf("serve", [])).toEqual({});
 });
 
 /** A daemon served in this process until `work` is done, and the exit code it ends with. */

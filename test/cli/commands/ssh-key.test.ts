@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { addKey, type KeyAddOptions } from "../../../cli/commands/ssh-key.ts";
 import { startTestDaemon } from "../../support/daemon.ts";
 import { optionsOf } from "../support/parse-line.ts";
 import { runCli, temporaryHome } from "../support/run-cli.ts";
@@ -8,7 +7,7 @@ const key =
   "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl mira@laptop";
 
 test("public keys are added from standard input, listed and deleted", async () => {
-  expect(await optionsOf<KeyAddOptions>(addKey.define, ["id.pub", "--title", "laptop"])).toEqual({
+  expect(await optionsOf("ssh-key add", ["id.pub", "--title", "laptop"])).toEqual({
     file: "id.pub",
     title: "laptop",
   });

@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createContext } from "../../../cli/context.ts";
-import { foldCommand, loadExamples } from "../../../cli/examples/examples.ts";
+import { foldCommand } from "../../../cli/tree/examples.ts";
 import { neverStopping } from "../../../cli/report.ts";
 import { loadAllCommands } from "../../../cli/tree/command-tree.ts";
 import {
@@ -16,11 +16,12 @@ import { fakeSystem, runCli, temporaryHome } from "../support/run-cli.ts";
 import { fakeJwt, signIn } from "../support/signed-in.ts";
 import { toShellLine } from "./shell-line.ts";
 
-const examples = await loadExamples();
 const loaded = await loadAllCommands(
   createContext(fakeSystem({ home: "/nowhere" }), neverStopping),
 );
-const lines = loaded.filter(({ hidden }) => !hidden).map(({ line }) => line);
+const visible = loaded.filter(({ hidden }) => !hidden);
+const examples = Object.fromEntries(visible.map((one) => [one.line, one.examples]));
+const lines = visible.map(({ line }) => line);
 
 describe("examples are complete", () => {
   test.each(lines)("croft %s has two examples or more, and each of them is one of it", (line) => {
@@ -30,8 +31,10 @@ describe("examples are complete", () => {
       expect(toShellLine(example).words.join(" ")).toMatch(new RegExp(`^${line}(?: |$)`));
   });
 
-  test("every example belongs to a command", () => {
-    expect(Object.keys(examples).filter((line) => !lines.includes(line))).toEqual([]);
+  test("every example belongs to a command that has it", () => {
+    const shown = new Set(visible.flatMap((one) => one.examples));
+    const lost = visible.flatMap(({ module }) => module.examples).filter((one) => !shown.has(one));
+    expect(lost).toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { register, runRunnerCommand } from "../../../cli/commands/runner-run.ts";
+import { register } from "../../../cli/commands/runner-run.ts";
 import { setUpWorkflows } from "../../support/forge/workflow-pushes.ts";
 import { createRunnerStarter } from "../support/built-in-runner.ts";
 import { optionsOf } from "../support/parse-line.ts";
@@ -13,9 +13,9 @@ const startRunner = createRunnerStarter(() => scene.daemon, people);
 
 test("the lines become options", async () => {
   expect(
-    await optionsOf(register.define, ["--token-stdin", "--name", "n", "--labels", "a:host"]),
+    await optionsOf("runner register", ["--token-stdin", "--name", "n", "--labels", "a:host"]),
   ).toEqual({ tokenStdin: true, name: "n", labels: "a:host" });
-  expect(await optionsOf(runRunnerCommand.define, ["--capacity", "4", "--allow", "mira"])).toEqual({
+  expect(await optionsOf("runner run", ["--capacity", "4", "--allow", "mira"])).toEqual({
     capacity: "4",
     finishWithin: "10",
     allow: ["mira"],

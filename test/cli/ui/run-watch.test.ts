@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { watchRun } from "../../../cli/commands/run-watch.ts";
 import { createRunWatch } from "../../../cli/ui/run/run-watch.ts";
 import { type FakeAnswer, fakeDaemon, type RecordedRequest } from "../support/fake-daemon.ts";
 import { optionsOf } from "../support/parse-line.ts";
@@ -105,12 +104,12 @@ async function inWatch(
 }
 
 test("a line names a repository or one of its runs", async () => {
-  expect(await optionsOf(watchRun.define, ["mira/garden"])).toEqual({
-    owner: "mira",
-    repo: "garden",
-    id: undefined,
+  expect(await optionsOf("run watch", ["mira/garden"])).toEqual({
+    run: { owner: "mira", repo: "garden", id: undefined },
   });
-  expect(await optionsOf(watchRun.define, ["mira/garden/7"])).toMatchObject({ id: 7 });
+  expect(await optionsOf("run watch", ["mira/garden/7"])).toMatchObject({
+    run: { owner: "mira", repo: "garden", id: 7 },
+  });
 });
 
 test("shows the runs, the jobs of one as a tree, and a log folded by step", async () => {

@@ -1,4 +1,3 @@
-import { type Command, Option } from "commander";
 import type { z } from "zod";
 import type { aiConfig } from "../../../../daemon/contract/vault/ai-config.ts";
 import { vault } from "../../../client/operations.ts";
@@ -7,31 +6,121 @@ import { usageError } from "../../../errors.ts";
 import type { Column } from "../../../output/cells.ts";
 import { resourceOf } from "../../../output/spec.ts";
 import { readSecret } from "../../../support/secrets.ts";
-import { type CommandModule, type Entry, verb } from "../../../tree/entry.ts";
-
-export const entries: readonly Entry[] = [
-  verb("view", "Show the AI providers", () => viewAi),
-  verb("set", "Configure an AI provider and make it the active one", () => setAi),
-  verb("models", "List the models of an AI provider", () => listModels),
-  verb("test", "Test an AI provider without storing anything", () => testAi),
-];
+import type { Entry } from "../../../tree/entry.ts";
+import { command, type OptionsOf } from "../../../tree/command.ts";
 
 const providerIds = ["openai", "anthropic", "ollama", "openai_compatible"] as const;
+
+const providerArgument = {
+  "<provider>": { help: `one of ${providerIds.join(", ")}`, parse: toProviderId },
+} as const;
+
+const providerFlags = {
+  "--model <name>": "the model that classifies documents",
+  "--embedding-model <name>": "the model that makes embeddings",
+  "--no-embeddings": "make no embeddings",
+  "--base-url <address>": "the server's address, when it is not the provider's own",
+  "--key-stdin": "read the API key from standard input",
+} as const;
+
+export const entries: readonly Entry[] = [
+  command("view", "Show the AI providers", {
+    calls: [vault.viewAiConfig],
+    output: resourceOf(vault.viewAiConfig),
+    examples: [
+      ["Show the AI providers", "croft vault admin ai view"],
+      ["Print them as JSON", "croft vault admin ai view --json"],
+    ],
+    /** Prints the configured providers, without their keys. */
+    async run(cli) {
+      const { body } = await cli.client.call(vault.viewAiConfig);
+      await cli.output.resource(body, configColumns);
+    },
+  }),
+  command("set", "Configure an AI provider and make it the active one", {
+    args: providerArgument,
+    flags: {
+      ...providerFlags,
+      "--delete-key": "delete the stored API key",
+      "--active <flag>": {
+        help: "false: documents are not sent to it",
+        choices: ["true", "false"],
+        default: "true",
+      },
+    },
+    calls: [vault.setAiConfig],
+    output: resourceOf(vault.setAiConfig),
+    examples: [
+      [
+        "Use a model on this machine",
+        "croft vault admin ai set ollama --model llama3.2 --base-url http://127.0.0.1:11434",
+      ],
+      [
+        "Use OpenAI with a key from a file",
+        "croft vault admin ai set openai --model gpt-5-mini --key-stdin < api-key.txt",
+      ],
+    ],
+    /** Stores a provider and prints the configuration. */
+    async run(cli, options) {
+      const { active, deleteKey } = options;
+      if (deleteKey === true && options.keyStdin === true)
+        throw usageError("give --key-stdin or --delete-key, not both");
+      const body = {
+        ...(await toProviderBody(cli, options)),
+        ...(deleteKey === true ? { api_key: null } : {}),
+        is_active: active !== "false",
+      };
+      const answer = await cli.client.call(vault.setAiConfig, { body });
+      await cli.output.resource(answer.body, configColumns);
+    },
+  }),
+  command("models", "List the models of an AI provider", {
+    args: providerArgument,
+    calls: [vault.listAiModels],
+    output: resourceOf(vault.listAiModels),
+    examples: [
+      ["List the models of a provider", "croft vault admin ai models ollama"],
+      ["Print their names", "croft vault admin ai models ollama --json"],
+    ],
+    /** Prints the models that a configured provider offers. */
+    async run(cli, { provider }) {
+      const { body } = await cli.client.call(vault.listAiModels, {
+        query: { provider_id: provider },
+      });
+      await cli.output.resource(body, [
+        { header: "models", cell: ({ models }) => models.map(({ id }) => id) },
+      ]);
+    },
+  }),
+  command("test", "Test an AI provider without storing anything", {
+    args: providerArgument,
+    flags: providerFlags,
+    calls: [vault.testAiConnection],
+    output: resourceOf(vault.testAiConnection),
+    examples: [
+      ["Test a provider", "croft vault admin ai test ollama --model llama3.2"],
+      [
+        "Test it at another address",
+        "croft vault admin ai test ollama --model llama3.2 --base-url http://127.0.0.1:11434",
+      ],
+    ],
+    /**
+     * Tests a configuration; absent flags have the stored values. The API answers 200 for an unusable provider; the
+     * client reports it as a failure.
+     */
+    async run(cli, options) {
+      const { body } = await cli.client.call(vault.testAiConnection, {
+        body: await toProviderBody(cli, options),
+      });
+      await cli.output.resource(body, [
+        { header: "ok", cell: ({ ok }) => ok },
+        { header: "message", cell: ({ message }) => message },
+      ]);
+    },
+  }),
+];
+
 type ProviderId = (typeof providerIds)[number];
-
-export const viewAi = {
-  operations: [vault.viewAiConfig],
-  output: resourceOf(vault.viewAiConfig),
-  define(command, cli, run = runAiView): void {
-    command.action(() => run(cli));
-  },
-} satisfies CommandModule;
-
-/** Prints the configured providers, without their keys. */
-async function runAiView(cli: CliContext): Promise<void> {
-  const { body } = await cli.client.call(vault.viewAiConfig);
-  await cli.output.resource(body, configColumns);
-}
 
 const configColumns: readonly Column<z.output<typeof aiConfig>>[] = [
   { header: "active", cell: ({ active_provider_id: id }) => id ?? "none: the built-in classifier" },
@@ -51,109 +140,10 @@ const configColumns: readonly Column<z.output<typeof aiConfig>>[] = [
   },
 ];
 
-/** The settings of a provider that flags give. */
-export interface ProviderFlags {
-  readonly model?: string;
-  readonly embeddingModel?: string;
-  readonly embeddings?: false;
-  readonly baseUrl?: string;
-  readonly keyStdin?: true;
-}
-
-export interface AiSetOptions extends ProviderFlags {
-  readonly provider: ProviderId;
-  readonly active?: "true" | "false";
-  readonly deleteKey?: true;
-}
-
-export const setAi = {
-  operations: [vault.setAiConfig],
-  output: resourceOf(vault.setAiConfig),
-  define(command, cli, run = runAiSet): void {
-    addProviderFlags(command)
-      .option("--delete-key", "delete the stored API key")
-      .addOption(
-        new Option("--active <flag>", "false: documents are not sent to it")
-          .choices(["true", "false"])
-          .default("true"),
-      )
-      .action((provider: string, flags: Omit<AiSetOptions, "provider">) =>
-        run(cli, { provider: toProviderId(provider), ...flags }),
-      );
-  },
-} satisfies CommandModule;
-
-/** Stores a provider and prints the configuration. */
-async function runAiSet(cli: CliContext, options: AiSetOptions): Promise<void> {
-  const { active, deleteKey } = options;
-  if (deleteKey === true && options.keyStdin === true)
-    throw usageError("give --key-stdin or --delete-key, not both");
-  const body = {
-    ...(await toProviderBody(cli, options)),
-    ...(deleteKey === true ? { api_key: null } : {}),
-    is_active: active !== "false",
-  };
-  const answer = await cli.client.call(vault.setAiConfig, { body });
-  await cli.output.resource(answer.body, configColumns);
-}
-
-export const listModels = {
-  operations: [vault.listAiModels],
-  output: resourceOf(vault.listAiModels),
-  define(command, cli, run = runAiModels): void {
-    command
-      .argument("<provider>", `one of ${providerIds.join(", ")}`)
-      .action((provider: string) => run(cli, toProviderId(provider)));
-  },
-} satisfies CommandModule;
-
-/** Prints the models that a configured provider offers. */
-async function runAiModels(cli: CliContext, provider: ProviderId): Promise<void> {
-  const { body } = await cli.client.call(vault.listAiModels, { query: { provider_id: provider } });
-  await cli.output.resource(body, [
-    { header: "models", cell: ({ models }) => models.map(({ id }) => id) },
-  ]);
-}
-
-export interface AiTestOptions extends ProviderFlags {
-  readonly provider: ProviderId;
-}
-
-export const testAi = {
-  operations: [vault.testAiConnection],
-  output: resourceOf(vault.testAiConnection),
-  define(command, cli, run = runAiTest): void {
-    addProviderFlags(command).action((provider: string, flags: ProviderFlags) =>
-      run(cli, { provider: toProviderId(provider), ...flags }),
-    );
-  },
-} satisfies CommandModule;
-
-/**
- * Tests a configuration; absent flags have the stored values. The API answers 200 for an unusable provider; the
- * client reports it as a failure.
- */
-async function runAiTest(cli: CliContext, options: AiTestOptions): Promise<void> {
-  const { body } = await cli.client.call(vault.testAiConnection, {
-    body: await toProviderBody(cli, options),
-  });
-  await cli.output.resource(body, [
-    { header: "ok", cell: ({ ok }) => ok },
-    { header: "message", cell: ({ message }) => message },
-  ]);
-}
-
-function addProviderFlags(command: Command): Command {
-  return command
-    .argument("<provider>", `one of ${providerIds.join(", ")}`)
-    .option("--model <name>", "the model that classifies documents")
-    .option("--embedding-model <name>", "the model that makes embeddings")
-    .option("--no-embeddings", "make no embeddings")
-    .option("--base-url <address>", "the server's address, when it is not the provider's own")
-    .option("--key-stdin", "read the API key from standard input");
-}
-
-async function toProviderBody(cli: CliContext, flags: AiTestOptions) {
+async function toProviderBody(
+  cli: CliContext,
+  flags: OptionsOf<typeof providerArgument, typeof providerFlags>,
+) {
   const { provider, model, embeddingModel, embeddings, baseUrl, keyStdin } = flags;
   const key =
     keyStdin === true

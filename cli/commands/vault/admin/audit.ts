@@ -1,4 +1,3 @@
-import { type Command, Option } from "commander";
 import type { z } from "zod";
 import type { auditEntry, dailyExport } from "../../../../daemon/contract/vault/admin.ts";
 import type { ByteDownload } from "../../../client/bytes.ts";
@@ -9,21 +8,35 @@ import { CliError, toCliError } from "../../../errors.ts";
 import { type Column, size, time } from "../../../output/cells.ts";
 import { listOf } from "../../../output/spec.ts";
 import { assertRawOutput, writeRaw } from "../../../support/raw-output.ts";
-import type { CommandModule } from "../../../tree/entry.ts";
+import { commandDetails } from "../../../tree/command.ts";
 
-export const listAudit = {
-  operations: [vault.listAudit],
+const eventPrefixes = ["auth", "cloud", "document", "share", "admin", "system"] as const;
+
+/** The flags that filter audit records. */
+const auditFilterFlags = {
+  "--user <handle>": "only records about this user",
+  "--event <kind>": { help: "only events of this kind", choices: eventPrefixes },
+  "--from <time>": "only from this time on, such as 2026-11-20 or 2026-11-20T09:30:00Z",
+  "--to <time>": "only before this time",
+} as const;
+
+export const listAudit = commandDetails({
+  flags: auditFilterFlags,
+  calls: [vault.listAudit],
   output: listOf(vault.listAudit, "items"),
-  define(command, cli, run = runAuditList): void {
-    addAuditFilter(command).action((flags: AuditFilterOptions) => run(cli, flags));
+  examples: [
+    ["List the latest records", "croft vault admin audit list"],
+    [
+      "List sign-ins of a user since a day",
+      "croft vault admin audit list --user mira --event auth --from 2026-11-20",
+    ],
+  ],
+  /** Prints audit records, newest first. */
+  async run(cli, options) {
+    const query = toAuditQuery(options);
+    await cli.output.list(vaultPages(cli.client, vault.listAudit, { query }), auditColumns);
   },
-} satisfies CommandModule;
-
-/** Prints audit records, newest first. */
-async function runAuditList(cli: CliContext, options: AuditFilterOptions): Promise<void> {
-  const query = toAuditQuery(options);
-  await cli.output.list(vaultPages(cli.client, vault.listAudit, { query }), auditColumns);
-}
+});
 
 /** An audit record, line by line. */
 const auditColumns: readonly Column<z.output<typeof auditEntry>>[] = [
@@ -42,63 +55,60 @@ function toText(metadata: Readonly<Record<string, unknown>>): string {
   return words.join(" ");
 }
 
-export const exportAudit = {
-  operations: [vault.exportAudit],
+export const exportAudit = commandDetails({
+  flags: auditFilterFlags,
+  calls: [vault.exportAudit],
   output: { kind: "bytes" },
-  define(command, cli, run = runAuditExport): void {
-    addAuditFilter(command).action((flags: AuditFilterOptions) => run(cli, flags));
+  examples: [
+    ["Write all records to a file", "croft vault admin audit export > audit.csv"],
+    [
+      "Write the records of a month",
+      "croft vault admin audit export --from 2026-11-01 --to 2026-12-01 > november.csv",
+    ],
+  ],
+  /** Writes audit records as CSV to standard output, oldest first. */
+  async run(cli, options) {
+    const query = { ...toAuditQuery(options), format: "csv" } as const;
+    await writeCsv(cli, () => cli.client.download(vault.exportAudit, { query }));
   },
-} satisfies CommandModule;
+});
 
-/** Writes audit records as CSV to standard output, oldest first. */
-async function runAuditExport(cli: CliContext, options: AuditFilterOptions): Promise<void> {
-  const query = { ...toAuditQuery(options), format: "csv" } as const;
-  await writeCsv(cli, () => cli.client.download(vault.exportAudit, { query }));
-}
-
-export const listDailyExports = {
-  operations: [vault.listDailyExports],
+export const listDailyExports = commandDetails({
+  calls: [vault.listDailyExports],
   output: listOf(vault.listDailyExports, "items"),
-  define(command, cli, run = runAuditDailyList): void {
-    command.action(() => run(cli));
+  examples: [
+    ["List the stored days", "croft vault admin audit daily list"],
+    ["Print the newest one as JSON", "croft vault admin audit daily list --limit 1 --json"],
+  ],
+  /** Prints the days whose audit records are stored as files, newest first. */
+  async run(cli) {
+    await cli.output.list(vaultPages(cli.client, vault.listDailyExports, { query: {} }), columns);
   },
-} satisfies CommandModule;
-
-/** Prints the days whose audit records are stored as files, newest first. */
-async function runAuditDailyList(cli: CliContext): Promise<void> {
-  await cli.output.list(vaultPages(cli.client, vault.listDailyExports, { query: {} }), columns);
-}
+});
 
 const columns: readonly Column<z.output<typeof dailyExport>>[] = [
   { header: "day", cell: ({ date }) => date },
   { header: "size", cell: ({ size_bytes: bytes }) => size(bytes) },
 ];
 
-interface AuditDailyDownloadOptions {
-  readonly day: string;
-}
-
-export const downloadDailyExport = {
-  operations: [vault.downloadDailyExport],
+export const downloadDailyExport = commandDetails({
+  args: { "<day>": "such as 2026-11-20, in UTC" },
+  calls: [vault.downloadDailyExport],
   output: { kind: "bytes" },
-  define(command, cli, run = runAuditDailyDownload): void {
-    command
-      .argument("<day>", "such as 2026-11-20, in UTC")
-      .action((day: string) => run(cli, { day }));
+  examples: [
+    [
+      "Save the records of a day",
+      "croft vault admin audit daily download 2026-11-20 > 2026-11-20.csv",
+    ],
+    ["Count them", "croft vault admin audit daily download 2026-11-20 | wc -l"],
+  ],
+  /** Writes the stored audit records of one day as CSV to standard output. */
+  async run(cli, { day }) {
+    await writeCsv(cli, () =>
+      cli.client.download(vault.downloadDailyExport, { params: { date: day } }),
+    );
   },
-} satisfies CommandModule;
-
-/** Writes the stored audit records of one day as CSV to standard output. */
-async function runAuditDailyDownload(
-  cli: CliContext,
-  { day }: AuditDailyDownloadOptions,
-): Promise<void> {
-  await writeCsv(cli, () =>
-    cli.client.download(vault.downloadDailyExport, { params: { date: day } }),
-  );
-}
-
-const eventPrefixes = ["auth", "cloud", "document", "share", "admin", "system"] as const;
+});
 
 /** Filters of audit records, as the flags give them. */
 export interface AuditFilterOptions {
@@ -106,15 +116,6 @@ export interface AuditFilterOptions {
   readonly event?: (typeof eventPrefixes)[number];
   readonly from?: string;
   readonly to?: string;
-}
-
-/** Adds the flags that filter audit records. */
-function addAuditFilter(command: Command): Command {
-  return command
-    .option("--user <handle>", "only records about this user")
-    .addOption(new Option("--event <kind>", "only events of this kind").choices(eventPrefixes))
-    .option("--from <time>", "only from this time on, such as 2026-11-20 or 2026-11-20T09:30:00Z")
-    .option("--to <time>", "only before this time");
 }
 
 /** Converts the flags to a query. */

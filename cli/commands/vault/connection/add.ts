@@ -9,9 +9,8 @@ import {
   readConnections,
   type WireConnection,
 } from "../../../support/connection.ts";
-import { addIfAbsentFlag, createIfAbsent, type IfAbsentFlag } from "../../../support/if-absent.ts";
+import { createIfAbsent, type IfAbsentFlag, ifAbsentFlag } from "../../../support/if-absent.ts";
 import { readSecret } from "../../../support/secrets.ts";
-import type { CommandModule } from "../../../tree/entry.ts";
 import {
   askSetting,
   listMissing,
@@ -20,6 +19,7 @@ import {
   readSecrets,
 } from "./ask-settings.ts";
 import { signInAtProvider } from "./authorize.ts";
+import { commandDetails } from "../../../tree/command.ts";
 
 /** The options of the command. Missing values are prompted for. */
 export interface ConnectionAddOptions extends IfAbsentFlag {
@@ -30,59 +30,64 @@ export interface ConnectionAddOptions extends IfAbsentFlag {
   readonly credentialFromInput?: string;
 }
 
-interface Flags extends IfAbsentFlag {
-  readonly name?: string;
-  readonly setting?: Readonly<Record<string, string>>;
-  readonly credentialStdin?: string;
-}
-
-export const addConnection = {
-  operations: [vault.listProviders, vault.listConnections, vault.createConnection, vault.authorize],
-  output: resourceOf(vault.createConnection, 201),
-  define(command, cli, run = runConnectionAdd): void {
-    addIfAbsentFlag(command)
-      .argument(
-        "[provider]",
-        "local_folder, webdav, nextcloud, s3, google_drive, onedrive, dropbox; prompted for on a terminal when absent",
-      )
-      .option("--name <name>", "a name for the connection")
-      .option("--setting <key=value>", "a setting of the provider; may be repeated", collectSetting)
-      .option(
-        "--credential-stdin <keys>",
-        "read these secret settings from standard input, a line each",
-      )
-      .action((provider: string | undefined, flags: Flags) => {
-        const { name, setting = {}, credentialStdin, ifAbsent } = flags;
-        if (ifAbsent === true && (provider === undefined || name === undefined))
-          throw usageError("--if-absent takes PROVIDER and --name");
-        return run(cli, {
-          ...(ifAbsent === undefined ? {} : { ifAbsent }),
-          ...(provider === undefined ? {} : { provider }),
-          ...(name === undefined ? {} : { name }),
-          settings: setting,
-          ...(credentialStdin === undefined ? {} : { credentialFromInput: credentialStdin }),
-        });
-      });
+export const addConnection = commandDetails({
+  args: {
+    "[provider]":
+      "local_folder, webdav, nextcloud, s3, google_drive, onedrive, dropbox; prompted for on a terminal when absent",
   },
-} satisfies CommandModule;
+  flags: {
+    ...ifAbsentFlag,
+    "--name <name>": "a name for the connection",
+    "--setting <key=value>": {
+      help: "a setting of the provider; may be repeated",
+      parse: collectSetting,
+    },
+    "--credential-stdin <keys>": "read these secret settings from standard input, a line each",
+  },
+  calls: [vault.listProviders, vault.listConnections, vault.createConnection, vault.authorize],
+  output: resourceOf(vault.createConnection, 201),
+  examples: [
+    [
+      "Connect a folder of the server",
+      "croft vault connection add local_folder --name Papers --setting root=/srv/papers",
+    ],
+    [
+      "Connect a WebDAV server",
+      "croft vault connection add webdav --name Cloud --setting url=https://dav.example.org --setting username=mira --credential-stdin password < password.txt",
+    ],
+    [
+      "In a script that may run again",
+      "croft vault connection add local_folder --name Papers --setting root=/srv/papers --if-absent --jq .id",
+    ],
+  ],
+  /**
+   * Connects a storage. The daemon probes it before it stores the connection. On a terminal, a command without provider or
+   * name starts a wizard, which prompts for every setting, and again for a wrong one.
+   */
+  async run(cli, { provider, setting: settings = {}, credentialStdin, ...named }) {
+    const { ifAbsent, name = "" } = named;
+    if (ifAbsent === true && (provider === undefined || named.name === undefined))
+      throw usageError("--if-absent takes PROVIDER and --name");
+    const options = {
+      ...named,
+      ...(provider === undefined ? {} : { provider }),
+      settings,
+      ...(credentialStdin === undefined ? {} : { credentialFromInput: credentialStdin }),
+    };
 
-/**
- * Connects a storage. The daemon probes it before it stores the connection. On a terminal, a command without provider or
- * name starts a wizard, which prompts for every setting, and again for a wrong one.
- */
-async function runConnectionAdd(cli: CliContext, options: ConnectionAddOptions): Promise<void> {
-  const { provider: type = "", name = "" } = options;
-  const { value } = await createIfAbsent<WireConnection>(cli, {
-    ifAbsent: options.ifAbsent,
-    title: `the connection ${JSON.stringify(name)}`,
-    find: async () =>
-      (await readConnections(cli)).find(({ display_name: shown }) => shown === name),
-    create: () => addNew(cli, options),
-    // The API does not return the settings of a connection.
-    settings: (existing) => [{ flag: "PROVIDER", requested: type, existing: existing.provider }],
-  });
-  await cli.output.resource(value, connectionColumns);
-}
+    const type = provider ?? "";
+    const { value } = await createIfAbsent<WireConnection>(cli, {
+      ifAbsent,
+      title: `the connection ${JSON.stringify(name)}`,
+      find: async () =>
+        (await readConnections(cli)).find(({ display_name: shown }) => shown === name),
+      create: () => addNew(cli, options),
+      // The API does not return the settings of a connection.
+      settings: (existing) => [{ flag: "PROVIDER", requested: type, existing: existing.provider }],
+    });
+    await cli.output.resource(value, connectionColumns);
+  },
+});
 
 async function addNew(
   cli: CliContext,

@@ -9,108 +9,92 @@ import {
   readConnections,
   type WireConnection,
 } from "../../../support/connection.ts";
-import type { CommandModule } from "../../../tree/entry.ts";
 import { readSecrets } from "./ask-settings.ts";
+import { commandDetails } from "../../../tree/command.ts";
 
-interface ConnectionAuthorizeOptions {
-  readonly provider: string;
-  readonly name?: string;
-  /** The connection whose credentials are renewed. */
-  readonly connection?: string;
-}
-
-export const authorizeConnection = {
-  operations: [vault.listConnections, vault.authorize],
-  output: resourceOf(vault.authorize),
-  define(command, cli, run = runConnectionAuthorize): void {
-    command
-      .argument(
-        "<provider>",
-        "google_drive, onedrive, dropbox or another that is connected in a browser",
-      )
-      .option("--name <name>", "the name of the new connection")
-      .option("--connection <connection>", "renew the credentials of this one instead")
-      .action((provider: string, flags: Omit<ConnectionAuthorizeOptions, "provider">) => {
-        if (flags.name !== undefined && flags.connection !== undefined)
-          throw usageError("--name and --connection exclude each other");
-        return run(cli, { provider, ...flags });
-      });
+export const authorizeConnection = commandDetails({
+  args: {
+    "<provider>": "google_drive, onedrive, dropbox or another that is connected in a browser",
   },
-} satisfies CommandModule;
+  flags: {
+    "--name <name>": "the name of the new connection",
+    "--connection <connection>": "renew the credentials of this one instead",
+  },
+  calls: [vault.listConnections, vault.authorize],
+  output: resourceOf(vault.authorize),
+  examples: [
+    [
+      "Print the address where you allow access",
+      "croft vault connection authorize google_drive --name Drive",
+    ],
+    [
+      "Renew the access of a connection",
+      "croft vault connection authorize dropbox --connection Papers",
+    ],
+  ],
+  /** Prints the address of a provider's sign-in page and returns without waiting. The address works once. */
+  async run(cli, { provider, name, connection }) {
+    if (name !== undefined && connection !== undefined)
+      throw usageError("--name and --connection exclude each other");
+    const renewed =
+      connection === undefined ? undefined : pickConnection(await readConnections(cli), connection);
+    const { body } = await cli.client.call(vault.authorize, {
+      params: { provider },
+      query: {
+        ...(name === undefined ? {} : { display_name: name }),
+        ...(renewed === undefined ? {} : { connection_id: renewed.id }),
+      },
+    });
+    await cli.output.resource(body, [
+      { header: "address", cell: ({ authorization_url: address }) => address },
+      { header: "good until", cell: ({ expires_at: expiresAt }) => time(expiresAt) },
+    ]);
+  },
+});
 
-/** Prints the address of a provider's sign-in page and returns without waiting. The address works once. */
-async function runConnectionAuthorize(
-  cli: CliContext,
-  { provider, name, connection }: ConnectionAuthorizeOptions,
-): Promise<void> {
-  const renewed =
-    connection === undefined ? undefined : pickConnection(await readConnections(cli), connection);
-  const { body } = await cli.client.call(vault.authorize, {
-    params: { provider },
-    query: {
-      ...(name === undefined ? {} : { display_name: name }),
-      ...(renewed === undefined ? {} : { connection_id: renewed.id }),
-    },
-  });
-  await cli.output.resource(body, [
-    { header: "address", cell: ({ authorization_url: address }) => address },
-    { header: "good until", cell: ({ expires_at: expiresAt }) => time(expiresAt) },
-  ]);
-}
-
-interface ConnectionReconnectOptions {
-  readonly connection: string;
-  /** Names of the secret settings whose values are on standard input, separated by commas. */
-  readonly credentialFromInput?: string;
-}
-
-export const reconnectConnection = {
-  operations: [vault.listConnections, vault.listProviders, vault.authorize, vault.updateConnection],
+export const reconnectConnection = commandDetails({
+  args: { "<connection>": "the connection's name or id" },
+  flags: {
+    "--credential-stdin <keys>": "read these secret settings from standard input, a line each",
+  },
+  calls: [vault.listConnections, vault.listProviders, vault.authorize, vault.updateConnection],
   output: resourceOf(vault.updateConnection),
   completions: { connection: "connections" },
-  define(command, cli, run = runConnectionReconnect): void {
-    command
-      .argument("<connection>", "the connection's name or id")
-      .option(
-        "--credential-stdin <keys>",
-        "read these secret settings from standard input, a line each",
-      )
-      .action((connection: string, { credentialStdin }: { readonly credentialStdin?: string }) =>
-        run(cli, {
-          connection,
-          ...(credentialStdin === undefined ? {} : { credentialFromInput: credentialStdin }),
-        }),
+  examples: [
+    [
+      "Replace the password of a storage",
+      "croft vault connection reconnect Papers --credential-stdin password < password.txt",
+    ],
+    [
+      "Show the request only",
+      "croft vault connection reconnect Papers --credential-stdin password --dry-run < password.txt",
+    ],
+  ],
+  /** Replaces the credentials of a connection: with typed ones, or by another sign-in at the provider. */
+  async run(cli, { connection: word, credentialStdin }) {
+    const connection = pickConnection(await readConnections(cli), word);
+    const { body } = await cli.client.call(vault.listProviders, { query: { per_page: 100 } });
+    const provider = body.items.find(({ type }) => type === connection.provider);
+    if (provider === undefined)
+      throw new CliError("unsupported", `this server no longer supports ${connection.provider}`);
+    if (provider.sign_in === "oauth") {
+      const { type, title } = provider;
+      const renewed = await signInAtProvider(cli, { provider: type, title, for: { connection } });
+      return cli.output.resource(renewed, connectionColumns);
+    }
+    if (provider.settings.every(({ secret }) => !secret))
+      throw usageError(
+        `${provider.title} needs no credentials`,
+        `"croft vault connection test ${word}" checks it`,
       );
+    const credentials = await readSecrets(cli, provider, credentialStdin);
+    const { body: renewed } = await cli.client.call(vault.updateConnection, {
+      params: { connection_id: connection.id },
+      body: { credentials },
+    });
+    await cli.output.resource(renewed, connectionColumns);
   },
-} satisfies CommandModule;
-
-/** Replaces the credentials of a connection: with typed ones, or by another sign-in at the provider. */
-async function runConnectionReconnect(
-  cli: CliContext,
-  { connection: word, credentialFromInput }: ConnectionReconnectOptions,
-): Promise<void> {
-  const connection = pickConnection(await readConnections(cli), word);
-  const { body } = await cli.client.call(vault.listProviders, { query: { per_page: 100 } });
-  const provider = body.items.find(({ type }) => type === connection.provider);
-  if (provider === undefined)
-    throw new CliError("unsupported", `this server no longer supports ${connection.provider}`);
-  if (provider.sign_in === "oauth") {
-    const { type, title } = provider;
-    const renewed = await signInAtProvider(cli, { provider: type, title, for: { connection } });
-    return cli.output.resource(renewed, connectionColumns);
-  }
-  if (provider.settings.every(({ secret }) => !secret))
-    throw usageError(
-      `${provider.title} needs no credentials`,
-      `"croft vault connection test ${word}" checks it`,
-    );
-  const credentials = await readSecrets(cli, provider, credentialFromInput);
-  const { body: renewed } = await cli.client.call(vault.updateConnection, {
-    params: { connection_id: connection.id },
-    body: { credentials },
-  });
-  await cli.output.resource(renewed, connectionColumns);
-}
+});
 
 /** The purpose of a sign-in at a provider's own page. */
 interface ProviderSignIn {

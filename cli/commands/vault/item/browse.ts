@@ -13,24 +13,21 @@ import {
   type WireItem,
 } from "../../../support/items.ts";
 import type { System } from "../../../system.ts";
-import type { CommandModule } from "../../../tree/entry.ts";
 import type { Browse, BrowseDeps } from "../../../ui/browse/browse.ts";
 import type { Place } from "../../../ui/browse/folder-view.ts";
 import { canShowScreen } from "../../../ui/open-screen.ts";
-import { runItemList } from "./list.ts";
+import { printFolder } from "./list.ts";
 import { createLocalFiles } from "./local-files.ts";
 import { toFileName } from "../../../support/file-names.ts";
 import { saveItem } from "./save-file.ts";
 import { uploadFile } from "./send-file.ts";
+import { commandDetails } from "../../../tree/command.ts";
 
 type FolderAddress = Extract<ItemAddress, { kind: "path" }>;
 
-interface ItemBrowseOptions {
-  readonly folder?: FolderAddress;
-}
-
-export const browse = {
-  operations: [
+export const browse = commandDetails({
+  args: { "[folder]": "CONNECTION:/path to begin with; all connections when absent" },
+  calls: [
     vault.listConnections,
     vault.listItems,
     vault.downloadItem,
@@ -47,39 +44,36 @@ export const browse = {
   completions: { folder: "items" },
   /** The command itself deletes nothing; the screen asks before each deletion. */
   destructive: false,
-  define(command, cli, run = runItemBrowse): void {
-    command
-      .argument("[folder]", "CONNECTION:/path to begin with; all connections when absent")
-      .action((folder?: string) =>
-        run(cli, folder === undefined ? {} : { folder: toPathAddress(folder) }),
-      );
+  examples: [
+    ["Browse all your storage", "croft vault item browse"],
+    ["Begin in a folder", "croft vault item browse Papers:/2026"],
+  ],
+  /** Shows folders and files on a screen. Without a terminal, prints the list of `vault item list`. */
+  async run(cli, { folder: word }) {
+    const folder = word === undefined ? undefined : toPathAddress(word);
+    if (!(await canShowScreen(cli))) {
+      const { connection, path } = folder ?? (await onlyRoot(cli));
+      return printFolder(cli, toAddressText(connection, path), false);
+    }
+    // Load the modules that draw while the folder is looked up.
+    const [start, { showScreen }, { createBrowse }] = await Promise.all([
+      folder === undefined ? { places: [], item: undefined } : find(cli, folder),
+      import("../../../ui/screen.tsx"),
+      import("../../../ui/browse/browse.ts"),
+    ]);
+    const browse = createBrowse(toBrowseDeps(cli, start.places, start.item));
+    const closing = new AbortController();
+    const firstLoad = browse.reload();
+    const background = [firstLoad, tick(cli, browse, closing.signal)];
+    try {
+      await showScreen(cli, browse, firstLoad);
+    } finally {
+      closing.abort();
+      await browse.stop();
+      await Promise.allSettled(background);
+    }
   },
-} satisfies CommandModule;
-
-/** Shows folders and files on a screen. Without a terminal, prints the list of `vault item list`. */
-async function runItemBrowse(cli: CliContext, { folder }: ItemBrowseOptions): Promise<void> {
-  if (!(await canShowScreen(cli))) {
-    const { connection, path } = folder ?? (await onlyRoot(cli));
-    return runItemList(cli, { folder: toAddressText(connection, path), refresh: false });
-  }
-  // Load the modules that draw while the folder is looked up.
-  const [start, { showScreen }, { createBrowse }] = await Promise.all([
-    folder === undefined ? { places: [], item: undefined } : find(cli, folder),
-    import("../../../ui/screen.tsx"),
-    import("../../../ui/browse/browse.ts"),
-  ]);
-  const browse = createBrowse(toBrowseDeps(cli, start.places, start.item));
-  const closing = new AbortController();
-  const firstLoad = browse.reload();
-  const background = [firstLoad, tick(cli, browse, closing.signal)];
-  try {
-    await showScreen(cli, browse, firstLoad);
-  } finally {
-    closing.abort();
-    await browse.stop();
-    await Promise.allSettled(background);
-  }
-}
+});
 
 /** Returns the root of the only connection. @throws CliError `usage` when there are several */
 async function onlyRoot(cli: CliContext): Promise<FolderAddress> {

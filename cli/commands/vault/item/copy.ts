@@ -19,22 +19,17 @@ import {
   type FoundItem,
   type ItemFinder,
 } from "../../../support/items.ts";
-import type { CommandModule } from "../../../tree/entry.ts";
 import { type Copied, copyTree, expectTree, planTrees, toCopyPlan } from "./copy-tree.ts";
 import { findFolder, findSource, isFolder } from "./lookup.ts";
 import type { Uploaded } from "./send-file.ts";
 import { createRetries, isSummarized, toSummary, trackTransfer } from "./transfer.ts";
+import { commandDetails } from "../../../tree/command.ts";
 
-interface ItemCopyOptions {
-  readonly items: readonly string[];
-  /** A folder that exists. */
-  readonly folder: string;
-  /** Folders are copied with everything in them. */
-  readonly recursive: boolean;
-}
-
-export const copy = {
-  operations: [
+export const copy = commandDetails({
+  args: { "<items...>": "items as CONNECTION:/path, then CONNECTION:/folder" },
+  flags: { "-r, --recursive": "copy folders with their contents" },
+  usage: "<item...> CONNECTION:/folder [flags]",
+  calls: [
     vault.listConnections,
     vault.listItems,
     vault.getItemDetail,
@@ -57,82 +52,78 @@ export const copy = {
     skipped: "string?",
   }),
   completions: { items: "items" },
-  define(command, cli, run = runItemCopy): void {
-    command
-      .argument("<items...>", "items as CONNECTION:/path, then CONNECTION:/folder")
-      .usage("<item...> CONNECTION:/folder [flags]")
-      .option("-r, --recursive", "copy folders with their contents")
-      .action((words: readonly string[], flags: { readonly recursive?: true }) => {
-        const items = words.slice(0, -1);
-        if (items.length === 0) throw usageError("give items and then CONNECTION:/folder");
-        const recursive = flags.recursive === true;
-        return run(cli, { items, folder: words.at(-1) ?? "", recursive });
-      });
+  examples: [
+    ["Copy a file", "croft vault item copy Papers:/notes.md Papers:/2026"],
+    [
+      "Copy a folder with everything in it",
+      "croft vault item copy --recursive Papers:/2026 Papers:/archive",
+    ],
+    ["Show the request only", "croft vault item copy Papers:/notes.md Papers:/2026 --dry-run"],
+  ],
+  /**
+   * Copies files, and with `recursive` folders with everything in them, to a folder of the same or another connection, each
+   * under its name. Never overwrites: items that exist in the destination are left unchanged.
+   */
+  async run(cli, { items: words, recursive = false }) {
+    const items = words.slice(0, -1);
+    if (items.length === 0) throw usageError("give items and then CONNECTION:/folder");
+    const folder = words.at(-1) ?? "";
+    const progress = await cli.progress();
+    const isBatch = items.length > 1 || recursive;
+    const retries = createRetries(cli, progress);
+    const retrying = isBatch ? retries.cli : cli;
+    const finder = createItemFinder(retrying);
+    const target = await findFolder(retrying, finder, folder);
+    const { plans, files, failed } = recursive
+      ? await planTrees(retrying, finder, items, target, false)
+      : { plans: [], files: items, failed: [] };
+    if (cli.flags.dryRun && recursive) throw toCopyPlan(plans, files);
+    const tasks = files.map((word): Task<CopiedFile> => ({
+      item: word,
+      async run() {
+        const found = await findFile(retrying, finder, word);
+        return { ...(await copyFile(retrying, progress, found, target)).copied, skipped: null };
+      },
+    }));
+    for (const plan of plans) expectTree(progress, plan);
+    if (files.length === 0) progress.expectNoMore();
+    const outcomes: Outcome<CopiedFile>[] = [];
+    try {
+      outcomes.push(...(await runTasks([...failed, ...tasks], FILES_AT_ONCE)));
+      for (const plan of plans)
+        outcomes.push(...(await copyTree(retries, progress, plan)).outcomes);
+    } finally {
+      progress.finish();
+    }
+    const [only, ...others] = outcomes;
+    if (!isBatch && others.length === 0 && only?.failure !== undefined) throw only.failure;
+    const isSum = isSummarized(cli, recursive);
+    await finishBatch<CopiedFile>(
+      cli,
+      outcomes,
+      "copied",
+      [
+        { header: "copied", cell: ({ item }) => item },
+        { header: "name", cell: ({ name }) => name },
+        { header: "size", cell: (one) => size(one.size) },
+        { header: "id", cell: ({ provider_item_id: id }) => id },
+        { header: "skipped", cell: ({ skipped }) => skipped },
+        { header: "error", cell: ({ error }) => error?.message },
+      ],
+      isSum ? ({ failure }) => failure !== undefined : undefined,
+    );
+    if (isSum)
+      cli.io.note(
+        toSummary(
+          "Copied",
+          outcomes.filter(({ value }) => value?.action !== "folder"),
+        ),
+      );
   },
-} satisfies CommandModule;
+});
 
 /** Files that are copied at one time. */
 const FILES_AT_ONCE = 4;
-
-/**
- * Copies files, and with `recursive` folders with everything in them, to a folder of the same or another connection, each
- * under its name. Never overwrites: items that exist in the destination are left unchanged.
- */
-async function runItemCopy(
-  cli: CliContext,
-  { items, folder, recursive }: ItemCopyOptions,
-): Promise<void> {
-  const progress = await cli.progress();
-  const isBatch = items.length > 1 || recursive;
-  const retries = createRetries(cli, progress);
-  const retrying = isBatch ? retries.cli : cli;
-  const finder = createItemFinder(retrying);
-  const target = await findFolder(retrying, finder, folder);
-  const { plans, files, failed } = recursive
-    ? await planTrees(retrying, finder, items, target, false)
-    : { plans: [], files: items, failed: [] };
-  if (cli.flags.dryRun && recursive) throw toCopyPlan(plans, files);
-  const tasks = files.map((word): Task<CopiedFile> => ({
-    item: word,
-    async run() {
-      const found = await findFile(retrying, finder, word);
-      return { ...(await copyFile(retrying, progress, found, target)).copied, skipped: null };
-    },
-  }));
-  for (const plan of plans) expectTree(progress, plan);
-  if (files.length === 0) progress.expectNoMore();
-  const outcomes: Outcome<CopiedFile>[] = [];
-  try {
-    outcomes.push(...(await runTasks([...failed, ...tasks], FILES_AT_ONCE)));
-    for (const plan of plans) outcomes.push(...(await copyTree(retries, progress, plan)).outcomes);
-  } finally {
-    progress.finish();
-  }
-  const [only, ...others] = outcomes;
-  if (!isBatch && others.length === 0 && only?.failure !== undefined) throw only.failure;
-  const isSum = isSummarized(cli, recursive);
-  await finishBatch<CopiedFile>(
-    cli,
-    outcomes,
-    "copied",
-    [
-      { header: "copied", cell: ({ item }) => item },
-      { header: "name", cell: ({ name }) => name },
-      { header: "size", cell: (one) => size(one.size) },
-      { header: "id", cell: ({ provider_item_id: id }) => id },
-      { header: "skipped", cell: ({ skipped }) => skipped },
-      { header: "error", cell: ({ error }) => error?.message },
-    ],
-    isSum ? ({ failure }) => failure !== undefined : undefined,
-  );
-  if (isSum)
-    cli.io.note(
-      toSummary(
-        "Copied",
-        outcomes.filter(({ value }) => value?.action !== "folder"),
-      ),
-    );
-}
 
 type CopiedFile = Partial<Omit<Uploaded, keyof Copied>> &
   Partial<Copied> &

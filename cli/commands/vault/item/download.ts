@@ -8,22 +8,21 @@ import { unpagedList } from "../../../output/spec.ts";
 import { finishBatch, resultFields, runTasks } from "../../../support/batch.ts";
 import { isConnectionAddress, toItemAddress, createItemFinder } from "../../../support/items.ts";
 import { assertRawOutput } from "../../../support/raw-output.ts";
-import type { CommandModule } from "../../../tree/entry.ts";
 import { createDownloads, type Downloaded } from "./downloads.ts";
 import { openLocalFolder } from "./local-files.ts";
 import { findSource } from "./lookup.ts";
 import { openFile, streamItem } from "./receive-file.ts";
 import {
-  addTransferFlags,
   BATCHED_AT_ONCE,
   createRetries,
   isSummarized,
   trackTransfer,
   toSummary,
   toTransferOptions,
-  type TransferFlags,
   type TransferOptions,
+  transferFlags,
 } from "./transfer.ts";
+import { commandDetails } from "../../../tree/command.ts";
 
 export interface ItemDownloadOptions extends TransferOptions {
   readonly items: readonly string[];
@@ -31,8 +30,14 @@ export interface ItemDownloadOptions extends TransferOptions {
   readonly output: string;
 }
 
-export const download = {
-  operations: [
+export const download = commandDetails({
+  args: { "<items...>": "CONNECTION:/path, or an item's id" },
+  flags: {
+    "-o, --output <target>": { help: "a file, a folder, or - for standard output", default: "." },
+    ...transferFlags,
+    "--force": "replace existing files, send bytes to a terminal",
+  },
+  calls: [
     vault.listConnections,
     vault.listItems,
     vault.getItemDetail,
@@ -48,69 +53,66 @@ export const download = {
   }),
   completions: { items: "items" },
   writes: true,
-  define(command, cli, run = runItemDownload): void {
-    command
-      .argument("<items...>", "CONNECTION:/path, or an item's id")
-      .option("-o, --output <target>", "a file, a folder, or - for standard output", ".");
-    addTransferFlags(command)
-      .option("--force", "replace existing files, send bytes to a terminal")
-      .action((items: readonly string[], flags: TransferFlags & { readonly output: string }) =>
-        run(cli, { items, output: flags.output, ...toTransferOptions(flags) }),
+  examples: [
+    ["Download a file", "croft vault item download Papers:/2026/invoice.pdf"],
+    [
+      "Download a folder into another one",
+      "croft vault item download -r Papers:/2026 --output copies",
+    ],
+  ],
+  /**
+   * Downloads files, several at one time, and with `recursive` folders with everything in them. A file appears under
+   * its name when it is complete. An existing file is replaced if its name was typed; if the server chose the name, only
+   * with `--force`. If some of several fail, the exit code is `partial`.
+   */
+  async run(cli, { items, ...flags }) {
+    const options = { items, output: flags.output, ...toTransferOptions(flags) };
+    const { output: target, recursive, transfers } = options;
+    if (target === "-") return toStandardOutput(cli, options);
+    await assertItems(cli, items);
+    const progress = await cli.progress();
+    const isBatch = items.length > 1 || recursive;
+    const retries = isBatch ? createRetries(cli, progress) : undefined;
+    const batching = cli.flags.dryRun ? undefined : retries;
+    const downloads = createDownloads(retries?.cli ?? cli, {
+      ...options,
+      progress,
+      batching,
+      target: await findTarget(cli, options),
+    });
+    try {
+      const atOnce = batching === undefined ? transfers : BATCHED_AT_ONCE;
+      const outcomes = await runTasks(downloads.tasks(items), atOnce).finally(() =>
+        progress.finish(),
       );
+      const [only, ...others] = outcomes;
+      if (items.length === 1 && others.length === 0 && only?.failure !== undefined)
+        throw only.failure;
+      if (cli.flags.dryRun) downloads.showPlan(outcomes);
+      const isSum = isSummarized(cli, recursive);
+      await finishBatch<Downloaded>(
+        cli,
+        outcomes,
+        "downloaded",
+        [
+          { header: "downloaded", cell: ({ item }) => item },
+          { header: "path", cell: ({ path }) => path },
+          { header: "size", cell: (one) => size(one.size) },
+          { header: "error", cell: ({ error }) => error?.message },
+          { header: "skipped", cell: ({ skipped }) => skipped },
+        ],
+        isSum ? ({ failure }) => failure !== undefined : undefined,
+      );
+      if (isSum) cli.io.note(toSummary("Downloaded", outcomes));
+    } finally {
+      const { resumableParts } = downloads;
+      if (resumableParts > 0 && !cli.output.isMachine)
+        cli.io.note(
+          `The received part of ${resumableParts === 1 ? "1 file" : `${resumableParts} files`} is kept in .croft-part files; the same command${isBatch ? " with --skip-existing" : ""} resumes the download.`,
+        );
+    }
   },
-} satisfies CommandModule;
-
-/**
- * Downloads files, several at one time, and with `recursive` folders with everything in them. A file appears under
- * its name when it is complete. An existing file is replaced if its name was typed; if the server chose the name, only
- * with `--force`. If some of several fail, the exit code is `partial`.
- */
-async function runItemDownload(cli: CliContext, options: ItemDownloadOptions): Promise<void> {
-  const { items, output: target, recursive, transfers } = options;
-  if (target === "-") return toStandardOutput(cli, options);
-  await assertItems(cli, items);
-  const progress = await cli.progress();
-  const isBatch = items.length > 1 || recursive;
-  const retries = isBatch ? createRetries(cli, progress) : undefined;
-  const batching = cli.flags.dryRun ? undefined : retries;
-  const downloads = createDownloads(retries?.cli ?? cli, {
-    ...options,
-    progress,
-    batching,
-    target: await findTarget(cli, options),
-  });
-  try {
-    const atOnce = batching === undefined ? transfers : BATCHED_AT_ONCE;
-    const outcomes = await runTasks(downloads.tasks(items), atOnce).finally(() =>
-      progress.finish(),
-    );
-    const [only, ...others] = outcomes;
-    if (items.length === 1 && others.length === 0 && only?.failure !== undefined)
-      throw only.failure;
-    if (cli.flags.dryRun) downloads.showPlan(outcomes);
-    const isSum = isSummarized(cli, recursive);
-    await finishBatch<Downloaded>(
-      cli,
-      outcomes,
-      "downloaded",
-      [
-        { header: "downloaded", cell: ({ item }) => item },
-        { header: "path", cell: ({ path }) => path },
-        { header: "size", cell: (one) => size(one.size) },
-        { header: "error", cell: ({ error }) => error?.message },
-        { header: "skipped", cell: ({ skipped }) => skipped },
-      ],
-      isSum ? ({ failure }) => failure !== undefined : undefined,
-    );
-    if (isSum) cli.io.note(toSummary("Downloaded", outcomes));
-  } finally {
-    const { resumableParts } = downloads;
-    if (resumableParts > 0 && !cli.output.isMachine)
-      cli.io.note(
-        `The received part of ${resumableParts === 1 ? "1 file" : `${resumableParts} files`} is kept in .croft-part files; the same command${isBatch ? " with --skip-existing" : ""} resumes the download.`,
-      );
-  }
-}
+});
 
 /**
  * Refuses a last argument that can only be a target: people write `download ITEM out.pdf` as in other copy commands.

@@ -9,40 +9,124 @@ import { toShellWord } from "../../../output/shell-word.ts";
 import { resourceOf, shape } from "../../../output/spec.ts";
 import { capabilityColumns } from "../../../support/connection.ts";
 import { toItemAddress, createItemFinder, findItem } from "../../../support/items.ts";
-import {
-  addWaitFlags,
-  assertWaitFlags,
-  type WaitFlags,
-  waitUntilEnded,
-} from "../../../support/wait.ts";
-import { type CommandModule, type Entry, noun, verb } from "../../../tree/entry.ts";
+import { assertWaitFlags, waitUntilEnded, waitFlags } from "../../../support/wait.ts";
+import { type Entry, noun } from "../../../tree/entry.ts";
 import { describeMissingText } from "../document-columns.ts";
 import { explainFailure } from "./lookup.ts";
 import { streamItem } from "./receive-file.ts";
+import { command } from "../../../tree/command.ts";
 
 export const entries: readonly Entry[] = [
-  verb("list", "List a folder", async () => (await import("./list.ts")).listItems, {
+  command("list", "List a folder", async () => (await import("./list.ts")).listItems, {
     aliases: ["ls"],
   }),
-  verb("tree", "List a folder recursively", async () => (await import("./list.ts")).listTree),
-  verb(
+  command("tree", "List a folder recursively", async () => (await import("./list.ts")).listTree),
+  command(
     "browse",
     "Browse your storage in a full-screen view",
     async () => (await import("./browse.ts")).browse,
   ),
-  verb("view", "Show the metadata of an item", () => viewItem),
-  verb("capabilities", "Show the capabilities of an item's storage", () => viewCapabilities),
-  verb(
+  command("view", "Show the metadata of an item", {
+    args: { "<item>": "CONNECTION:/path, or an item's id" },
+    calls: [vault.listConnections, vault.listItems, vault.getItemDetail],
+    output: resourceOf(vault.getItemDetail),
+    completions: { item: "items" },
+    examples: [
+      ["Show an item", "croft vault item view Papers:/2026/report.pdf"],
+      ["Print its etag", "croft vault item view Papers:/2026/report.pdf --jq .etag"],
+    ],
+    /** Prints the recorded metadata of an item without a request to the provider. */
+    async run(cli, { item }) {
+      const found = await findItem(createItemFinder(cli), item);
+      const asking = cli.client.call(vault.getItemDetail, {
+        params: { connection_id: found.connection.id, item_id: found.id },
+      });
+      const { body } = await asking.catch(explainFailure(cli, item, found));
+      await cli.output.resource(body, detailColumns);
+    },
+  }),
+  command("capabilities", "Show the capabilities of an item's storage", {
+    args: { "<item>": "CONNECTION:/path; CONNECTION:/ for the storage as a whole" },
+    calls: [vault.listConnections, vault.listItems],
+    output: shape({
+      create_only: "string",
+      rename: "string",
+      move: "string",
+      delete_precondition: "string",
+      replace_precondition: "string?",
+      trash: "boolean",
+      range: "boolean",
+      quota: "boolean",
+      folder_rename: "boolean",
+    }),
+    completions: { item: "items" },
+    examples: [
+      ["Show what a storage supports", "croft vault item capabilities Papers:/"],
+      [
+        "Print the capabilities of a file as JSON",
+        "croft vault item capabilities Papers:/2026/report.pdf --json",
+      ],
+    ],
+    /** Prints the capabilities of an item's storage, as recorded in its connection; the provider is not called. */
+    async run(cli, { item }) {
+      const { connection } = await createItemFinder(cli).find(toItemAddress(item));
+      const { capabilities, display_name: name } = connection;
+      if (!capabilities)
+        throw new CliError(
+          "unsupported",
+          `the capabilities of ${JSON.stringify(name)} are not known`,
+          {
+            hint: "a successful check determines them: croft vault connection test",
+          },
+        );
+      await cli.output.resource(capabilities, capabilityColumns);
+    },
+  }),
+  command(
     "open",
     "Open a file with the system's default program",
     async () => (await import("./open.ts")).openItem,
   ),
-  verb("edit", "Edit a file in your editor", async () => (await import("./edit.ts")).edit),
-  verb("cat", "Write files to standard output", () => cat),
-  verb("upload", "Upload files and folders", async () => (await import("./upload.ts")).upload, {
+  command("edit", "Edit a file in your editor", async () => (await import("./edit.ts")).edit),
+  command("cat", "Write files to standard output", {
+    args: { "<items...>": "CONNECTION:/path/to/file, or an item's id" },
+    calls: [vault.listConnections, vault.listItems, vault.downloadItem],
+    output: { kind: "bytes" },
+    completions: { items: "items" },
+    examples: [
+      ["Print a file", "croft vault item cat Papers:/notes.md"],
+      ["Join two files", "croft vault item cat Papers:/notes.md Papers:/more.md > all.md"],
+    ],
+    /** Writes the bytes of files to standard output, one after the other. A terminal gets text only, unless forced. */
+    async run(cli, { items }) {
+      if (cli.output.isMachine)
+        throw usageError("bytes do not go with machine output", "leave out the output flags");
+      const isFiltered = cli.io.isOutputTerminal && !cli.flags.force;
+      const finder = createItemFinder(cli);
+      for (const word of items) {
+        const { connection, id, item } = await finder.find(toItemAddress(word));
+        if (id === "" || item?.kind === "folder")
+          throw new CliError("unsupported", `${word} is a folder; only files have bytes`);
+        const params = { connection_id: connection.id, item_id: id };
+        const opened = await cli.client.download(vault.downloadItem, { params });
+        try {
+          if (isFiltered && !isText(opened.headers["content-type"]))
+            throw usageError(
+              "the terminal would show raw bytes",
+              '"croft vault item download" writes a file, --force shows them anyway',
+            );
+          const write = isFiltered ? textWriter(cli) : (chunk: Uint8Array) => cli.io.write(chunk);
+          await streamItem(cli, { params, name: word, opened }, write);
+        } finally {
+          opened.stream.destroy();
+        }
+      }
+    },
+  }),
+  command("upload", "Upload files and folders", async () => (await import("./upload.ts")).upload, {
     aliases: ["put"],
   }),
-  verb(
+  command(
     "download",
     "Download files and folders",
     async () => (await import("./download.ts")).download,
@@ -50,57 +134,77 @@ export const entries: readonly Entry[] = [
       aliases: ["get"],
     },
   ),
-  verb(
+  command(
     "sync",
     "Make a folder match another one, local or remote",
     async () => (await import("./sync.ts")).sync,
   ),
-  verb(
+  command(
     "copy",
     "Copy files to another folder or connection",
     async () => (await import("./copy.ts")).copy,
     { aliases: ["cp"] },
   ),
-  verb("watch", "Print the changes of a folder", async () => (await import("./watch.ts")).watch),
-  verb("mkdir", "Create a folder", async () => (await import("./change.ts")).makeFolder),
-  verb("rename", "Rename an item", async () => (await import("./change.ts")).renameItem),
-  verb(
+  command("watch", "Print the changes of a folder", async () => (await import("./watch.ts")).watch),
+  command("mkdir", "Create a folder", async () => (await import("./change.ts")).makeFolder),
+  command("rename", "Rename an item", async () => (await import("./change.ts")).renameItem),
+  command(
     "move",
     "Move items to another folder",
     async () => (await import("./change.ts")).moveItems,
     { aliases: ["mv"] },
   ),
-  verb("delete", "Delete items", async () => (await import("./change.ts")).deleteItems, {
+  command("delete", "Delete items", async () => (await import("./change.ts")).deleteItems, {
     aliases: ["rm"],
   }),
   noun("trash", "Manage deleted items", () => import("./trash.ts")),
-  verb("analyze", "Extract and classify the text of an item", () => analyzeItem),
+  command("analyze", "Extract and classify the text of an item", {
+    args: { "<item>": "CONNECTION:/path/to/file, or an item's id" },
+    flags: waitFlags("wait until it is analysed, and fail when that fails"),
+    calls: [vault.listConnections, vault.listItems, vault.analyzeItem, vault.getItemDetail],
+    output: shape({ provider_item_id: "string", analysis_status: "string" }),
+    completions: { item: "items" },
+    examples: [
+      [
+        "Extract and classify the text of a file",
+        "croft vault item analyze Papers:/2026/report.pdf",
+      ],
+      ["Show the request only", "croft vault item analyze Papers:/2026/report.pdf --dry-run"],
+      [
+        "Wait for the result",
+        "croft vault item analyze Papers:/2026/report.pdf --wait --timeout 5m",
+      ],
+    ],
+    /** Requests the extraction and classification of an item's text; "croft vault item view" shows the progress. */
+    async run(cli, { item, ...flags }) {
+      assertWaitFlags(flags);
+      const { wait, timeout } = flags;
+      const found = await findItem(createItemFinder(cli), item);
+      const params = { connection_id: found.connection.id, item_id: found.id };
+      const asking = cli.client.call(vault.analyzeItem, { params });
+      const { body } = await asking.catch(explainFailure(cli, item, found));
+      if (wait !== true) return cli.output.done(body, `Queued the analysis of ${item}.`);
+      const ended = await waitUntilEnded(cli, {
+        title: `the analysis of ${item}`,
+        timeout,
+        read: async () => (await cli.client.call(vault.getItemDetail, { params })).body,
+        stateOf: ({ analysis_status: status }) => status,
+        hasEnded: ({ analysis_status: status }) => status !== "pending" && status !== "processing",
+        lookWith: `croft vault item view ${toShellWord(item)}`,
+      });
+      const { analysis_status: status, unsupported_analysis_reason: reason } = ended;
+      if (status === "ready")
+        return cli.output.done({ ...body, analysis_status: status }, `${item} is analysed.`);
+      const detail = describeMissingText(reason, undefined);
+      const isUnsupported = status === "unsupported";
+      throw new CliError(
+        isUnsupported ? "unsupported" : "task_failed",
+        `the analysis of ${item} ended as ${status}${detail === undefined ? "" : `: ${detail}`}`,
+        { service: "vault", reason: reason ?? undefined },
+      );
+    },
+  }),
 ];
-
-interface ItemViewOptions {
-  readonly item: string;
-}
-
-export const viewItem = {
-  operations: [vault.listConnections, vault.listItems, vault.getItemDetail],
-  output: resourceOf(vault.getItemDetail),
-  completions: { item: "items" },
-  define(command, cli, run = runItemView): void {
-    command
-      .argument("<item>", "CONNECTION:/path, or an item's id")
-      .action((item: string) => run(cli, { item }));
-  },
-} satisfies CommandModule;
-
-/** Prints the recorded metadata of an item without a request to the provider. */
-async function runItemView(cli: CliContext, { item }: ItemViewOptions): Promise<void> {
-  const found = await findItem(createItemFinder(cli), item);
-  const asking = cli.client.call(vault.getItemDetail, {
-    params: { connection_id: found.connection.id, item_id: found.id },
-  });
-  const { body } = await asking.catch(explainFailure(cli, item, found));
-  await cli.output.resource(body, detailColumns);
-}
 
 const detailColumns: readonly Column<z.output<typeof itemDetail>>[] = [
   { header: "name", cell: ({ name }) => name },
@@ -122,132 +226,6 @@ const detailColumns: readonly Column<z.output<typeof itemDetail>>[] = [
   { header: "id", cell: ({ provider_item_id: id }) => id },
   { header: "text", cell: ({ extracted_text: text }) => text },
 ];
-
-interface ItemCapabilitiesOptions {
-  readonly item: string;
-}
-
-export const viewCapabilities = {
-  operations: [vault.listConnections, vault.listItems],
-  output: shape({
-    create_only: "string",
-    rename: "string",
-    move: "string",
-    delete_precondition: "string",
-    replace_precondition: "string?",
-    trash: "boolean",
-    range: "boolean",
-    quota: "boolean",
-    folder_rename: "boolean",
-  }),
-  completions: { item: "items" },
-  define(command, cli, run = runItemCapabilities): void {
-    command
-      .argument("<item>", "CONNECTION:/path; CONNECTION:/ for the storage as a whole")
-      .action((item: string) => run(cli, { item }));
-  },
-} satisfies CommandModule;
-
-/** Prints the capabilities of an item's storage, as recorded in its connection; the provider is not called. */
-async function runItemCapabilities(
-  cli: CliContext,
-  { item }: ItemCapabilitiesOptions,
-): Promise<void> {
-  const { connection } = await createItemFinder(cli).find(toItemAddress(item));
-  const { capabilities, display_name: name } = connection;
-  if (!capabilities)
-    throw new CliError("unsupported", `the capabilities of ${JSON.stringify(name)} are not known`, {
-      hint: "a successful check determines them: croft vault connection test",
-    });
-  await cli.output.resource(capabilities, capabilityColumns);
-}
-
-interface ItemAnalyzeOptions extends WaitFlags {
-  readonly item: string;
-}
-
-export const analyzeItem = {
-  operations: [vault.listConnections, vault.listItems, vault.analyzeItem, vault.getItemDetail],
-  output: shape({ provider_item_id: "string", analysis_status: "string" }),
-  completions: { item: "items" },
-  define(command, cli, run = runItemAnalyze): void {
-    addWaitFlags(command, "wait until it is analysed, and fail when that fails")
-      .argument("<item>", "CONNECTION:/path/to/file, or an item's id")
-      .action((item: string, flags: WaitFlags) => {
-        assertWaitFlags(flags);
-        return run(cli, { item, ...flags });
-      });
-  },
-} satisfies CommandModule;
-
-/** Requests the extraction and classification of an item's text; "croft vault item view" shows the progress. */
-async function runItemAnalyze(cli: CliContext, options: ItemAnalyzeOptions): Promise<void> {
-  const { item, wait, timeout } = options;
-  const found = await findItem(createItemFinder(cli), item);
-  const params = { connection_id: found.connection.id, item_id: found.id };
-  const asking = cli.client.call(vault.analyzeItem, { params });
-  const { body } = await asking.catch(explainFailure(cli, item, found));
-  if (wait !== true) return cli.output.done(body, `Queued the analysis of ${item}.`);
-  const ended = await waitUntilEnded(cli, {
-    title: `the analysis of ${item}`,
-    timeout,
-    read: async () => (await cli.client.call(vault.getItemDetail, { params })).body,
-    stateOf: ({ analysis_status: status }) => status,
-    hasEnded: ({ analysis_status: status }) => status !== "pending" && status !== "processing",
-    lookWith: `croft vault item view ${toShellWord(item)}`,
-  });
-  const { analysis_status: status, unsupported_analysis_reason: reason } = ended;
-  if (status === "ready")
-    return cli.output.done({ ...body, analysis_status: status }, `${item} is analysed.`);
-  const detail = describeMissingText(reason, undefined);
-  const isUnsupported = status === "unsupported";
-  throw new CliError(
-    isUnsupported ? "unsupported" : "task_failed",
-    `the analysis of ${item} ended as ${status}${detail === undefined ? "" : `: ${detail}`}`,
-    { service: "vault", reason: reason ?? undefined },
-  );
-}
-
-interface ItemCatOptions {
-  readonly items: readonly string[];
-}
-
-export const cat = {
-  operations: [vault.listConnections, vault.listItems, vault.downloadItem],
-  output: { kind: "bytes" },
-  completions: { items: "items" },
-  define(command, cli, run = runItemCat): void {
-    command
-      .argument("<items...>", "CONNECTION:/path/to/file, or an item's id")
-      .action((items: readonly string[]) => run(cli, { items }));
-  },
-} satisfies CommandModule;
-
-/** Writes the bytes of files to standard output, one after the other. A terminal gets text only, unless forced. */
-async function runItemCat(cli: CliContext, { items }: ItemCatOptions): Promise<void> {
-  if (cli.output.isMachine)
-    throw usageError("bytes do not go with machine output", "leave out the output flags");
-  const isFiltered = cli.io.isOutputTerminal && !cli.flags.force;
-  const finder = createItemFinder(cli);
-  for (const word of items) {
-    const { connection, id, item } = await finder.find(toItemAddress(word));
-    if (id === "" || item?.kind === "folder")
-      throw new CliError("unsupported", `${word} is a folder; only files have bytes`);
-    const params = { connection_id: connection.id, item_id: id };
-    const opened = await cli.client.download(vault.downloadItem, { params });
-    try {
-      if (isFiltered && !isText(opened.headers["content-type"]))
-        throw usageError(
-          "the terminal would show raw bytes",
-          '"croft vault item download" writes a file, --force shows them anyway',
-        );
-      const write = isFiltered ? textWriter(cli) : (chunk: Uint8Array) => cli.io.write(chunk);
-      await streamItem(cli, { params, name: word, opened }, write);
-    } finally {
-      opened.stream.destroy();
-    }
-  }
-}
 
 /** Writes chunks of UTF-8 text without the characters that a terminal acts on. */
 function textWriter(cli: CliContext): (chunk: Uint8Array) => Promise<void> {

@@ -10,34 +10,31 @@ import {
   findListingFailure,
   type WireItem,
 } from "../../../support/items.ts";
-import type { CommandModule } from "../../../tree/entry.ts";
 import { createFolderListings } from "./remote-folders.ts";
 import { findSource, explainFailure } from "./lookup.ts";
+import { commandDetails } from "../../../tree/command.ts";
 
-export interface ItemListOptions {
-  readonly folder: string;
-  /** List the folder at the provider, however fresh the last listing is. */
-  readonly refresh: boolean;
-}
-
-export const listItems = {
-  operations: [vault.listConnections, vault.listItems, vault.getItemDetail],
+export const listItems = commandDetails({
+  args: { "<folder>": "CONNECTION:/path, or a folder's id; CONNECTION:/ is the top" },
+  flags: { "--refresh": "list the folder at the provider now" },
+  calls: [vault.listConnections, vault.listItems, vault.getItemDetail],
   output: listOf(vault.listItems, "items"),
   completions: { folder: "items" },
-  define(command, cli, run = runItemList): void {
-    command
-      .argument("<folder>", "CONNECTION:/path, or a folder's id; CONNECTION:/ is the top")
-      .option("--refresh", "list the folder at the provider now")
-      .action((folder: string, flags: { readonly refresh?: true }) =>
-        run(cli, { folder, refresh: flags.refresh === true }),
-      );
-  },
-} satisfies CommandModule;
+  examples: [
+    ["List a folder", "croft vault item list Papers:/2026"],
+    [
+      "Print names and sizes",
+      "croft vault item list Papers:/2026 --template '{{.name}} {{.size}}'",
+    ],
+  ],
+  run: (cli, { folder, refresh = false }) => printFolder(cli, folder, refresh),
+});
 
 /** Prints the items of a folder, folders first; for a file, only the file. */
-export async function runItemList(
+export async function printFolder(
   cli: CliContext,
-  { folder, refresh }: ItemListOptions,
+  folder: string,
+  refresh: boolean,
 ): Promise<void> {
   const found = await findSource(cli, createItemFinder(cli), toItemAddress(folder));
   const source =
@@ -117,14 +114,10 @@ const itemColumns: readonly Column<WireItem>[] = [
   { header: "id", cell: ({ provider_item_id: id }) => id },
 ];
 
-interface ItemTreeOptions {
-  readonly folder: string;
-  /** Depth of the listing; undefined lists all levels. */
-  readonly depth?: number;
-}
-
-export const listTree = {
-  operations: [vault.listConnections, vault.listItems, vault.listBatch, vault.getItemDetail],
+export const listTree = commandDetails({
+  args: { "<folder>": "CONNECTION:/path, or a folder's id; CONNECTION:/ is the top" },
+  flags: { "--depth <levels>": { help: "how many levels to show", parse: toDepth } },
+  calls: [vault.listConnections, vault.listItems, vault.listBatch, vault.getItemDetail],
   writes: false,
   output: shapeList({
     path: "string",
@@ -136,49 +129,41 @@ export const listTree = {
     provider_item_id: "string",
   }),
   completions: { folder: "items" },
-  define(command, cli, run = runItemTree): void {
-    command
-      .argument("<folder>", "CONNECTION:/path, or a folder's id; CONNECTION:/ is the top")
-      .option("--depth <levels>", "how many levels to show", toDepth)
-      .action((folder: string, { depth }: { readonly depth?: number }) =>
-        run(cli, { folder, ...(depth === undefined ? {} : { depth }) }),
-      );
-  },
-} satisfies CommandModule;
+  examples: [
+    ["List a folder and those below it", "croft vault item tree Papers:/"],
+    ["Show two levels", "croft vault item tree Papers:/ --depth 2"],
+  ],
+  /** Prints everything below a folder, each folder followed by its items. */
+  async run(cli, { folder, depth = Number.POSITIVE_INFINITY }) {
+    const found = await findSource(cli, createItemFinder(cli), toItemAddress(folder));
+    const entries: TreeEntry[] = [];
+    const listings = createFolderListings(cli, found.connection.id, {
+      refresh: false,
+      levels: depth,
+    });
+    if (found.item?.kind === "file") entries.push(toEntry(found.item, "", 1));
+    else await walk(found.id, "", 1).catch(explainFailure(cli, folder, found));
+    await cli.output.list(wholeList(entries), [
+      { header: "path", cell: ({ path }) => path },
+      { header: "size", cell: (one) => size(one.size) },
+      { header: "modified", cell: (one) => time(one.modified_at) },
+    ]);
 
-/** Prints everything below a folder, each folder followed by its items. */
-async function runItemTree(
-  cli: CliContext,
-  { folder, depth = Number.POSITIVE_INFINITY }: ItemTreeOptions,
-): Promise<void> {
-  const found = await findSource(cli, createItemFinder(cli), toItemAddress(folder));
-  const entries: TreeEntry[] = [];
-  const listings = createFolderListings(cli, found.connection.id, {
-    refresh: false,
-    levels: depth,
-  });
-  if (found.item?.kind === "file") entries.push(toEntry(found.item, "", 1));
-  else await walk(found.id, "", 1).catch(explainFailure(cli, folder, found));
-  await cli.output.list(wholeList(entries), [
-    { header: "path", cell: ({ path }) => path },
-    { header: "size", cell: (one) => size(one.size) },
-    { header: "modified", cell: (one) => time(one.modified_at) },
-  ]);
-
-  async function walk(parent: string, above: string, level: number): Promise<void> {
-    const { items, failure } = await listings.read(parent);
-    // A folder that was never listed must not look empty.
-    if (failure !== undefined && items.length === 0) throw failure;
-    if (failure !== undefined)
-      cli.io.note(`${above === "" ? folder : above}: last known items; ${failure.message}`);
-    for (const item of items) {
-      const entry = toEntry(item, above, level);
-      entries.push(entry);
-      if (item.kind === "folder" && level < depth)
-        await walk(item.provider_item_id, entry.path, level + 1);
+    async function walk(parent: string, above: string, level: number): Promise<void> {
+      const { items, failure } = await listings.read(parent);
+      // A folder that was never listed must not look empty.
+      if (failure !== undefined && items.length === 0) throw failure;
+      if (failure !== undefined)
+        cli.io.note(`${above === "" ? folder : above}: last known items; ${failure.message}`);
+      for (const item of items) {
+        const entry = toEntry(item, above, level);
+        entries.push(entry);
+        if (item.kind === "folder" && level < depth)
+          await walk(item.provider_item_id, entry.path, level + 1);
+      }
     }
-  }
-}
+  },
+});
 
 interface TreeEntry {
   /** Relative to the listed folder; a folder ends in a slash. */

@@ -13,7 +13,6 @@ import {
   toItemAddress,
   createItemFinder,
 } from "../../../support/items.ts";
-import type { CommandModule } from "../../../tree/entry.ts";
 import { createRemoteOrigin } from "./remote-origin.ts";
 import { findFolder } from "./lookup.ts";
 import { findMissingFolder, makeFolders, type MissingFolder } from "./folder-batch.ts";
@@ -31,16 +30,16 @@ import {
 } from "./sync-plan.ts";
 import { createLocalOrigin, createRemoteSide, createLocalSide } from "./sync-sides.ts";
 import { createRetries, type Retries } from "./transfer.ts";
+import { commandDetails } from "../../../tree/command.ts";
 
-export interface ItemSyncOptions {
-  readonly source: string;
-  readonly target: string;
-  /** Delete files and folders of the target that the source lacks. */
-  readonly deletes: boolean;
-}
-
-export const sync = {
-  operations: [
+export const sync = commandDetails({
+  args: {
+    "<source>": "a local folder, or CONNECTION:/path",
+    "<target>":
+      "the target folder, created when missing; at least one of the two is CONNECTION:/path",
+  },
+  flags: { "--delete": "delete files and folders of the target that the source lacks" },
+  calls: [
     vault.listConnections,
     vault.listItems,
     vault.getItemDetail,
@@ -58,87 +57,77 @@ export const sync = {
   output: unpagedList({ ...resultFields, action: "string?", size: "integer?" }),
   completions: { source: "transfers", target: "transfers" },
   destructive: true,
-  define(command, cli, run = runItemSync): void {
-    command
-      .argument("<source>", "a local folder, or CONNECTION:/path")
-      .argument(
-        "<target>",
-        "the target folder, created when missing; at least one of the two is CONNECTION:/path",
-      )
-      .option("--delete", "delete files and folders of the target that the source lacks")
-      .action((source: string, target: string, flags: { readonly delete?: true }) =>
-        run(cli, { source, target, deletes: flags.delete === true }),
+  examples: [
+    ["Show what would be done", "croft vault item sync Papers:/2026 copies --dry-run"],
+    ["Copy a folder to this machine", "croft vault item sync Papers:/2026 copies"],
+  ],
+  /**
+   * Makes a folder the same as another one, in one direction: copies missing files, replaces those that differ in size
+   * or are older, and with `--delete` finally deletes the others, if no copy failed. The plan is made before anything is
+   * changed.
+   */
+  async run(cli, { source, target, delete: deletes = false }) {
+    const isRemote = (word: string) => isConnectionAddress(word, cli.system.platform);
+    const [isFromRemote, isToRemote] = [isRemote(source), isRemote(target)];
+    if (!isFromRemote && !isToRemote)
+      throw usageError(
+        "at least one of the two must be a folder of a connection, CONNECTION:/path",
       );
+    const progress = await cli.progress();
+    const retries = createRetries(cli, progress);
+    const isBetween = isFromRemote && isToRemote;
+    // Names must be valid on the local disk; connections accept any.
+    const platform = isBetween ? "linux" : cli.system.platform;
+    const open = async (word: string, isSource: boolean): Promise<Side> => {
+      if (isRemote(word)) {
+        const { remote, missing } = await openRemote(retries.cli, word, isSource);
+        if (missing !== undefined) return { remote, missing, tree: new Map() };
+        return { remote, tree: await readRemoteTree(retries.cli, remote, platform) };
+      }
+      const local = resolve(cli.system.workingDirectory, word);
+      await assertLocal(local, word, isSource);
+      return { local, tree: await readLocal(local, isSource) };
+    };
+    const [from, to] = [await open(source, true), await open(target, false)];
+    if (isBetween) assertApart(from, to, target);
+    const steps = planSync(from.tree, to.tree, deletes);
+    const deletions = steps.filter(({ action }) => action === "delete");
+    const changes = steps.filter(({ action }) => action !== "delete" && action !== "keep");
+    if (cli.flags.dryRun)
+      throw new DryRun({
+        plan: [...changes, ...deletions].map(({ action, path, source: from, target: to }) => ({
+          action,
+          path,
+          size: (from ?? to)?.size ?? null,
+        })),
+      });
+    if (!cli.output.isMachine) cli.io.note(toPlanText(steps));
+    if (deletions.length > 0) await cli.prompts.confirm(`Delete ${deletions.length} in ${target}?`);
+    const sides = { from, to: await made(cli, to), platform };
+    const side = await openSide(retries, progress, sides, changes.length > 0);
+    for (const { action, source: one } of changes)
+      if (action === "copy" || action === "replace") progress.expect(one?.size ?? null);
+    progress.expectNoMore();
+    const outcomes = await carryOut(side, changes).finally(() => progress.finish());
+    const failed = outcomes.filter(({ failure }) => failure !== undefined).length;
+    // An incompletely copied source must not cause deletions in the target.
+    if (failed === 0)
+      outcomes.push(
+        ...(await runTasks(
+          deletions.map((step) => toTask(step, () => side.delete(step))),
+          4,
+        )),
+      );
+    else if (deletions.length > 0)
+      cli.io.note("Nothing was deleted, because not everything could be copied.");
+    await finishBatch<Done>(cli, outcomes, "synchronized", [
+      { header: "action", cell: ({ action }) => action },
+      { header: "path", cell: ({ item }) => item },
+      { header: "size", cell: (one) => size(one.size) },
+      { header: "error", cell: ({ error }) => error?.message },
+    ]);
   },
-} satisfies CommandModule;
-
-/**
- * Makes a folder the same as another one, in one direction: copies missing files, replaces those that differ in size
- * or are older, and with `--delete` finally deletes the others, if no copy failed. The plan is made before anything is
- * changed.
- */
-async function runItemSync(
-  cli: CliContext,
-  { source, target, deletes }: ItemSyncOptions,
-): Promise<void> {
-  const isRemote = (word: string) => isConnectionAddress(word, cli.system.platform);
-  const [isFromRemote, isToRemote] = [isRemote(source), isRemote(target)];
-  if (!isFromRemote && !isToRemote)
-    throw usageError("at least one of the two must be a folder of a connection, CONNECTION:/path");
-  const progress = await cli.progress();
-  const retries = createRetries(cli, progress);
-  const isBetween = isFromRemote && isToRemote;
-  // Names must be valid on the local disk; connections accept any.
-  const platform = isBetween ? "linux" : cli.system.platform;
-  const open = async (word: string, isSource: boolean): Promise<Side> => {
-    if (isRemote(word)) {
-      const { remote, missing } = await openRemote(retries.cli, word, isSource);
-      if (missing !== undefined) return { remote, missing, tree: new Map() };
-      return { remote, tree: await readRemoteTree(retries.cli, remote, platform) };
-    }
-    const local = resolve(cli.system.workingDirectory, word);
-    await assertLocal(local, word, isSource);
-    return { local, tree: await readLocal(local, isSource) };
-  };
-  const [from, to] = [await open(source, true), await open(target, false)];
-  if (isBetween) assertApart(from, to, target);
-  const steps = planSync(from.tree, to.tree, deletes);
-  const deletions = steps.filter(({ action }) => action === "delete");
-  const changes = steps.filter(({ action }) => action !== "delete" && action !== "keep");
-  if (cli.flags.dryRun)
-    throw new DryRun({
-      plan: [...changes, ...deletions].map(({ action, path, source: from, target: to }) => ({
-        action,
-        path,
-        size: (from ?? to)?.size ?? null,
-      })),
-    });
-  if (!cli.output.isMachine) cli.io.note(toPlanText(steps));
-  if (deletions.length > 0) await cli.prompts.confirm(`Delete ${deletions.length} in ${target}?`);
-  const sides = { from, to: await made(cli, to), platform };
-  const side = await openSide(retries, progress, sides, changes.length > 0);
-  for (const { action, source: one } of changes)
-    if (action === "copy" || action === "replace") progress.expect(one?.size ?? null);
-  progress.expectNoMore();
-  const outcomes = await carryOut(side, changes).finally(() => progress.finish());
-  const failed = outcomes.filter(({ failure }) => failure !== undefined).length;
-  // An incompletely copied source must not cause deletions in the target.
-  if (failed === 0)
-    outcomes.push(
-      ...(await runTasks(
-        deletions.map((step) => toTask(step, () => side.delete(step))),
-        4,
-      )),
-    );
-  else if (deletions.length > 0)
-    cli.io.note("Nothing was deleted, because not everything could be copied.");
-  await finishBatch<Done>(cli, outcomes, "synchronized", [
-    { header: "action", cell: ({ action }) => action },
-    { header: "path", cell: ({ item }) => item },
-    { header: "size", cell: (one) => size(one.size) },
-    { header: "error", cell: ({ error }) => error?.message },
-  ]);
-}
+});
 
 /** One of the two folders, with its contents. */
 type Side =

@@ -1,5 +1,4 @@
 import type { Stats } from "node:fs";
-import type { Command } from "commander";
 import type { Client } from "../../../client/client.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError, usageError } from "../../../errors.ts";
@@ -25,12 +24,15 @@ export interface TransferFlags {
   readonly transfers: number;
 }
 
-export function addTransferFlags(command: Command): Command {
-  return command
-    .option("-r, --recursive", "include folders and their contents")
-    .option("--skip-existing", "skip existing files of the same size that are not older")
-    .option("--transfers <number>", "number of concurrent transfers, 1 to 32", toCount, 4);
-}
+export const transferFlags = {
+  "-r, --recursive": "include folders and their contents",
+  "--skip-existing": "skip existing files of the same size that are not older",
+  "--transfers <number>": {
+    help: "number of concurrent transfers, 1 to 32",
+    parse: toCount,
+    default: 4,
+  },
+} as const;
 
 export function toTransferOptions(flags: TransferFlags): TransferOptions {
   const { recursive, skipExisting, transfers } = flags;

@@ -14,38 +14,112 @@ import {
   type WireConnection,
 } from "../../../support/connection.ts";
 import { toItemAddress } from "../../../support/items.ts";
-import { type CommandModule, type Entry, verb } from "../../../tree/entry.ts";
+import type { Entry } from "../../../tree/entry.ts";
 import { withRetries } from "./transfer.ts";
+import { command } from "../../../tree/command.ts";
 
 export const entries: readonly Entry[] = [
-  verb("list", "List deleted items that can be restored", () => listTrashed, { aliases: ["ls"] }),
-  verb("restore", "Restore deleted items", () => restoreItems),
-  verb("empty", "Remove all deleted items permanently", () => emptyTrash),
+  command("list", "List deleted items that can be restored", {
+    aliases: ["ls"],
+    args: { "<connection>": "the connection's name or id" },
+    calls: [vault.listConnections, vault.listTrash],
+    output: listOf(vault.listTrash, "items"),
+    completions: { connection: "connections" },
+    examples: [
+      ["List what was deleted", "croft vault item trash list Papers"],
+      ["Print everything as JSON", "croft vault item trash list Papers --all --json"],
+    ],
+    /** Prints the deleted items that the provider of a connection keeps. */
+    async run(cli, { connection }) {
+      const { id } = pickConnection(await readConnections(cli), connection);
+      await cli.output.list(toPages(cli, id), trashColumns);
+    },
+  }),
+  command("restore", "Restore deleted items", {
+    args: {
+      "<items...>":
+        'CONNECTION:/path that the item had, or CONNECTION:ID with an id of "trash list"',
+    },
+    calls: [vault.listConnections, vault.listTrash, vault.restoreTrashed],
+    output: unpagedList({
+      ...resultFields,
+      kind: "string?",
+      provider_item_id: "string?",
+      name: "string?",
+      parent_ref: "string?",
+    }),
+    examples: [
+      ["Restore a file", "croft vault item trash restore Papers:/2026/old.pdf"],
+      ["Show the request only", "croft vault item trash restore Papers:t1 --dry-run"],
+    ],
+    /**
+     * Restores items under their old names in their old folders, one after the other. If several deleted items have one path,
+     * the last deleted one is restored.
+     */
+    async run(cli, { items }) {
+      const retrying = items.length === 1 ? cli : withRetries(cli, await cli.progress());
+      const connections = await readConnections(retrying);
+      const results = await runBatch(items, async (word) => {
+        const address = toItemAddress(word);
+        const connection = pickConnection(connections, address.connection);
+        const trashId =
+          address.kind === "id"
+            ? address.id
+            : await findTrashed(retrying, connection, address.path);
+        const restoring = retrying.client.call(vault.restoreTrashed, {
+          params: { connection_id: connection.id },
+          body: { trash_id: trashId },
+        });
+        return (await restoring.catch(explainRestore(word, connection))).body;
+      });
+      await finishBatch(cli, results, "restored", [
+        { header: "restored", cell: ({ item }) => item },
+        { header: "name", cell: ({ name }) => name },
+        { header: "id", cell: ({ provider_item_id: id }) => id },
+        { header: "error", cell: ({ error }) => error?.message },
+      ]);
+    },
+  }),
+  command("empty", "Remove all deleted items permanently", {
+    args: { "<connection>": "the connection's name or id" },
+    calls: [vault.listConnections, vault.emptyTrash],
+    output: shape({ kind: "string", removed: "integer?", has_more: "boolean" }),
+    completions: { connection: "connections" },
+    destructive: true,
+    examples: [
+      ["Remove all deleted items permanently", "croft vault item trash empty Papers --yes"],
+      ["Show the request only", "croft vault item trash empty Papers --dry-run"],
+    ],
+    /** Permanently deletes everything in the trash of a connection, in as many requests as the provider needs. */
+    async run(cli, { connection }) {
+      const { id, display_name: name } = pickConnection(await readConnections(cli), connection);
+      await cli.prompts.confirm(`Remove all deleted items of ${name} permanently?`);
+      const retrying = withRetries(cli, await cli.progress());
+      let removed: number | null = 0;
+      for (;;) {
+        const { body } = await retrying.client.call(vault.emptyTrash, {
+          params: { connection_id: id },
+        });
+        removed = removed === null || body.removed === null ? null : removed + body.removed;
+        if (body.has_more && body.removed !== 0) continue;
+        if (body.has_more)
+          throw new CliError("provider_failed", `the storage did not empty the trash of ${name}`, {
+            service: "vault",
+          });
+        const count =
+          removed === null
+            ? ""
+            : ` ${removed} ${removed === 1 ? "item was" : "items were"} removed.`;
+        await cli.output.done({ ...body, removed }, `The trash of ${name} is empty.${count}`);
+        return;
+      }
+    },
+  }),
 ];
 
 type TrashPage = z.output<(typeof listTrash)["replies"][200]>;
+
 type WireTrashed = TrashPage["items"][number];
-
-interface TrashListOptions {
-  readonly connection: string;
-}
-
-export const listTrashed = {
-  operations: [vault.listConnections, vault.listTrash],
-  output: listOf(vault.listTrash, "items"),
-  completions: { connection: "connections" },
-  define(command, cli, run = runTrashList): void {
-    command
-      .argument("<connection>", "the connection's name or id")
-      .action((connection: string) => run(cli, { connection }));
-  },
-} satisfies CommandModule;
-
-/** Prints the deleted items that the provider of a connection keeps. */
-async function runTrashList(cli: CliContext, { connection }: TrashListOptions): Promise<void> {
-  const { id } = pickConnection(await readConnections(cli), connection);
-  await cli.output.list(toPages(cli, id), trashColumns);
-}
 
 /** The pages follow each other by a cursor, so a later page is reached through those before it. */
 function toPages(cli: CliContext, connectionId: string): PageSource<WireTrashed> {
@@ -84,55 +158,6 @@ const trashColumns: readonly Column<WireTrashed>[] = [
   { header: "id", cell: ({ trash_id: id }) => id },
 ];
 
-interface TrashRestoreOptions {
-  readonly items: readonly string[];
-}
-
-export const restoreItems = {
-  operations: [vault.listConnections, vault.listTrash, vault.restoreTrashed],
-  output: unpagedList({
-    ...resultFields,
-    kind: "string?",
-    provider_item_id: "string?",
-    name: "string?",
-    parent_ref: "string?",
-  }),
-  define(command, cli, run = runTrashRestore): void {
-    command
-      .argument(
-        "<items...>",
-        'CONNECTION:/path that the item had, or CONNECTION:ID with an id of "trash list"',
-      )
-      .action((items: readonly string[]) => run(cli, { items }));
-  },
-} satisfies CommandModule;
-
-/**
- * Restores items under their old names in their old folders, one after the other. If several deleted items have one path,
- * the last deleted one is restored.
- */
-async function runTrashRestore(cli: CliContext, { items }: TrashRestoreOptions): Promise<void> {
-  const retrying = items.length === 1 ? cli : withRetries(cli, await cli.progress());
-  const connections = await readConnections(retrying);
-  const results = await runBatch(items, async (word) => {
-    const address = toItemAddress(word);
-    const connection = pickConnection(connections, address.connection);
-    const trashId =
-      address.kind === "id" ? address.id : await findTrashed(retrying, connection, address.path);
-    const restoring = retrying.client.call(vault.restoreTrashed, {
-      params: { connection_id: connection.id },
-      body: { trash_id: trashId },
-    });
-    return (await restoring.catch(explainRestore(word, connection))).body;
-  });
-  await finishBatch(cli, results, "restored", [
-    { header: "restored", cell: ({ item }) => item },
-    { header: "name", cell: ({ name }) => name },
-    { header: "id", cell: ({ provider_item_id: id }) => id },
-    { header: "error", cell: ({ error }) => error?.message },
-  ]);
-}
-
 /** @throws CliError `not_found` */
 async function findTrashed(
   cli: CliContext,
@@ -170,43 +195,4 @@ function explainRestore(
       hint: `"croft vault item trash list ${toShellWord(name)}" shows its location, "croft vault item mkdir" creates the folder`,
     });
   };
-}
-
-interface TrashEmptyOptions {
-  readonly connection: string;
-}
-
-export const emptyTrash = {
-  operations: [vault.listConnections, vault.emptyTrash],
-  output: shape({ kind: "string", removed: "integer?", has_more: "boolean" }),
-  completions: { connection: "connections" },
-  destructive: true,
-  define(command, cli, run = runTrashEmpty): void {
-    command
-      .argument("<connection>", "the connection's name or id")
-      .action((connection: string) => run(cli, { connection }));
-  },
-} satisfies CommandModule;
-
-/** Permanently deletes everything in the trash of a connection, in as many requests as the provider needs. */
-async function runTrashEmpty(cli: CliContext, { connection }: TrashEmptyOptions): Promise<void> {
-  const { id, display_name: name } = pickConnection(await readConnections(cli), connection);
-  await cli.prompts.confirm(`Remove all deleted items of ${name} permanently?`);
-  const retrying = withRetries(cli, await cli.progress());
-  let removed: number | null = 0;
-  for (;;) {
-    const { body } = await retrying.client.call(vault.emptyTrash, {
-      params: { connection_id: id },
-    });
-    removed = removed === null || body.removed === null ? null : removed + body.removed;
-    if (body.has_more && body.removed !== 0) continue;
-    if (body.has_more)
-      throw new CliError("provider_failed", `the storage did not empty the trash of ${name}`, {
-        service: "vault",
-      });
-    const count =
-      removed === null ? "" : ` ${removed} ${removed === 1 ? "item was" : "items were"} removed.`;
-    await cli.output.done({ ...body, removed }, `The trash of ${name} is empty.${count}`);
-    return;
-  }
 }

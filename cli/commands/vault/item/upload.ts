@@ -13,19 +13,15 @@ import {
   createItemFinder,
   type FoundItem,
 } from "../../../support/items.ts";
-import type { CommandModule } from "../../../tree/entry.ts";
 import { findFolder } from "./lookup.ts";
 import { fileError, type Uploaded } from "./send-file.ts";
-import { readIfMatch } from "../../../support/if-match.ts";
 import {
-  addTransferFlags,
   BATCHED_AT_ONCE,
   createRetries,
   isSummarized,
   toSummary,
   toTransferOptions,
-  type TransferFlags,
-  type TransferOptions,
+  transferFlags,
 } from "./transfer.ts";
 import {
   enterOrPlan,
@@ -34,6 +30,7 @@ import {
   createFolderListings,
 } from "./remote-folders.ts";
 import { createUploads, type UploadTarget } from "./uploads.ts";
+import { commandDetails } from "../../../tree/command.ts";
 
 const uploadFields: Readonly<Record<string, FieldType>> = {
   ...resultFields,
@@ -45,24 +42,15 @@ const uploadFields: Readonly<Record<string, FieldType>> = {
   skipped: "string?",
 };
 
-export interface ItemUploadOptions extends TransferOptions {
-  /** Local files and folders; `-` is standard input. */
-  readonly sources: readonly string[];
-  /** A folder by its path or as CONNECTION:ID; for a single file also its path in the connection. */
-  readonly target: string;
-  /** Replace existing files if they still have the listed version. */
-  readonly replace: boolean;
-  /** For a single file: replace only this version. */
-  readonly etag?: string;
-}
-
-interface UploadFlags extends TransferFlags {
-  readonly replace?: true;
-  readonly ifMatch?: string;
-}
-
-export const upload = {
-  operations: [
+export const upload = commandDetails({
+  args: { "<files...>": "files to upload (- is standard input), then CONNECTION:/folder" },
+  flags: {
+    ...transferFlags,
+    "--replace": "replace existing files that differ",
+    "--if-match <etag>": "replace a single file, only if it still has this etag",
+  },
+  usage: "<file...> CONNECTION:/path [flags]",
+  calls: [
     vault.listConnections,
     vault.listItems,
     vault.listBatch,
@@ -79,81 +67,81 @@ export const upload = {
   ],
   output: unpagedList(uploadFields),
   completions: { files: "transfers" },
-  define(command, cli, run = runItemUpload): void {
-    command
-      .argument("<files...>", "files to upload (- is standard input), then CONNECTION:/folder")
-      .usage("<file...> CONNECTION:/path [flags]");
-    addTransferFlags(command)
-      .option("--replace", "replace existing files that differ")
-      .option("--if-match <etag>", "replace a single file, only if it still has this etag")
-      .action((words: readonly string[], flags: UploadFlags) => {
-        const sources = words.slice(0, -1);
-        if (sources.length === 0) throw usageError("give files and then CONNECTION:/path");
-        const target = words.at(-1) ?? "";
-        // Otherwise the last file would be read as an id.
-        if (!target.includes(":"))
-          throw usageError(
-            `${target} is not a folder of a connection`,
-            "write CONNECTION:/path at the end",
-          );
-        const etag = readIfMatch(flags);
-        if (etag !== undefined && (sources.length > 1 || flags.recursive === true))
-          throw usageError("--if-match goes with one file");
-        return run(cli, {
-          sources,
-          target,
-          replace: flags.replace === true || etag !== undefined,
-          ...(etag === undefined ? {} : { etag }),
-          ...toTransferOptions(flags),
-        });
-      });
-  },
-} satisfies CommandModule;
-
-/**
- * Uploads files, several at one time, and with `recursive` folders with everything in them. A taken name is
- * `name_collision`, unless `replace` is set: then the file is replaced under its etag. If some of several fail, the exit
- * code is `partial`.
- */
-async function runItemUpload(cli: CliContext, options: ItemUploadOptions): Promise<void> {
-  const { sources, target, recursive, transfers } = options;
-  if (sources.filter((source) => source === "-").length > 1)
-    throw usageError("standard input can be uploaded once");
-  // A folder that is missing in the target is created before its files are read.
-  if (recursive) await assertAnyExists(cli, sources);
-  const progress = await cli.progress();
-  const isBatch = sources.length > 1 || recursive;
-  const retries = isBatch ? createRetries(cli, progress) : undefined;
-  const retrying = retries?.cli ?? cli;
-  const destination = await findDestination(retrying, target, sources, recursive);
-  const batching = cli.flags.dryRun ? undefined : retries;
-  const tasks = createUploads(retrying, sources, destination, {
-    ...options,
-    progress,
-    batching,
-  });
-  const atOnce = batching === undefined ? transfers : BATCHED_AT_ONCE;
-  const outcomes = await runTasks(tasks, atOnce).finally(() => progress.finish());
-  const [only, ...others] = outcomes;
-  if (sources.length === 1 && others.length === 0 && only?.failure !== undefined)
-    throw only.failure;
-  const isSum = isSummarized(cli, recursive);
-  await finishBatch<Shown>(
-    cli,
-    outcomes,
-    "uploaded",
+  examples: [
+    ["Upload a file", "croft vault item upload report.pdf Papers:/"],
     [
-      { header: "uploaded", cell: ({ item }) => item },
-      { header: "name", cell: ({ name }) => name },
-      { header: "size", cell: (one) => size(one.size) },
-      { header: "id", cell: ({ provider_item_id: id }) => id },
-      { header: "error", cell: ({ error }) => error?.message },
-      { header: "skipped", cell: ({ skipped }) => skipped },
+      "Upload a folder, without files that are there",
+      "croft vault item upload -r photos Papers:/ --skip-existing",
     ],
-    isSum ? ({ failure }) => failure !== undefined : undefined,
-  );
-  if (isSum) cli.io.note(toSummary("Uploaded", outcomes));
-}
+    [
+      "Replace the version that was read, and no later one",
+      "croft vault item upload notes.md Papers:/notes.md --if-match Ngql6_oY79GfYOskMsEdU-IVhv8",
+    ],
+  ],
+  /**
+   * Uploads files, several at one time, and with `recursive` folders with everything in them. A taken name is
+   * `name_collision`, unless `replace` is set: then the file is replaced under its etag. If some of several fail, the exit
+   * code is `partial`.
+   */
+  async run(cli, { files: words, ifMatch: etag, ...flags }) {
+    const sources = words.slice(0, -1);
+    if (sources.length === 0) throw usageError("give files and then CONNECTION:/path");
+    const target = words.at(-1) ?? "";
+    // Otherwise the last file would be read as an id.
+    if (!target.includes(":"))
+      throw usageError(
+        `${target} is not a folder of a connection`,
+        "write CONNECTION:/path at the end",
+      );
+    if (etag !== undefined && (sources.length > 1 || flags.recursive === true))
+      throw usageError("--if-match goes with one file");
+    const options = {
+      sources,
+      target,
+      replace: flags.replace === true || etag !== undefined,
+      ...(etag === undefined ? {} : { etag }),
+      ...toTransferOptions(flags),
+    };
+
+    const { recursive, transfers } = options;
+    if (sources.filter((source) => source === "-").length > 1)
+      throw usageError("standard input can be uploaded once");
+    // A folder that is missing in the target is created before its files are read.
+    if (recursive) await assertAnyExists(cli, sources);
+    const progress = await cli.progress();
+    const isBatch = sources.length > 1 || recursive;
+    const retries = isBatch ? createRetries(cli, progress) : undefined;
+    const retrying = retries?.cli ?? cli;
+    const destination = await findDestination(retrying, target, sources, recursive);
+    const batching = cli.flags.dryRun ? undefined : retries;
+    const tasks = createUploads(retrying, sources, destination, {
+      ...options,
+      progress,
+      batching,
+    });
+    const atOnce = batching === undefined ? transfers : BATCHED_AT_ONCE;
+    const outcomes = await runTasks(tasks, atOnce).finally(() => progress.finish());
+    const [only, ...others] = outcomes;
+    if (sources.length === 1 && others.length === 0 && only?.failure !== undefined)
+      throw only.failure;
+    const isSum = isSummarized(cli, recursive);
+    await finishBatch<Shown>(
+      cli,
+      outcomes,
+      "uploaded",
+      [
+        { header: "uploaded", cell: ({ item }) => item },
+        { header: "name", cell: ({ name }) => name },
+        { header: "size", cell: (one) => size(one.size) },
+        { header: "id", cell: ({ provider_item_id: id }) => id },
+        { header: "error", cell: ({ error }) => error?.message },
+        { header: "skipped", cell: ({ skipped }) => skipped },
+      ],
+      isSum ? ({ failure }) => failure !== undefined : undefined,
+    );
+    if (isSum) cli.io.note(toSummary("Uploaded", outcomes));
+  },
+});
 
 /** @throws CliError `file_error` when none of the sources exists */
 async function assertAnyExists(cli: CliContext, sources: readonly string[]): Promise<void> {

@@ -1,18 +1,11 @@
 import { vault } from "../../../client/operations.ts";
-import type { CliContext } from "../../../context.ts";
 import { usageError } from "../../../errors.ts";
 import { type Column, size, time } from "../../../output/cells.ts";
 import { unpagedList } from "../../../output/spec.ts";
 import { createItemFinder, type WireItem } from "../../../support/items.ts";
-import type { CommandModule } from "../../../tree/entry.ts";
 import { findFolder, readFolder } from "./lookup.ts";
 import { withRetries } from "./transfer.ts";
-
-interface ItemWatchOptions {
-  readonly folder: string;
-  /** Seconds between two listings. */
-  readonly interval: number;
-}
+import { commandDetails } from "../../../tree/command.ts";
 
 /** One change of a folder. */
 interface ItemChange {
@@ -24,8 +17,16 @@ interface ItemChange {
   readonly provider_item_id: string;
 }
 
-export const watch = {
-  operations: [vault.listConnections, vault.listItems, vault.getItemDetail],
+export const watch = commandDetails({
+  args: { "<folder>": "CONNECTION:/path, or a folder's id; CONNECTION:/ is the top" },
+  flags: {
+    "--interval <seconds>": {
+      help: "time between two listings, 2 to 3600",
+      parse: toSeconds,
+      default: 10,
+    },
+  },
+  calls: [vault.listConnections, vault.listItems, vault.getItemDetail],
   output: unpagedList({
     event: "string",
     name: "string",
@@ -35,47 +36,39 @@ export const watch = {
     provider_item_id: "string",
   }),
   completions: { folder: "items" },
-  define(command, cli, run = runItemWatch): void {
-    command
-      .argument("<folder>", "CONNECTION:/path, or a folder's id; CONNECTION:/ is the top")
-      .option("--interval <seconds>", "time between two listings, 2 to 3600", toSeconds, 10)
-      .action((folder: string, { interval }: { readonly interval: number }) =>
-        run(cli, { folder, interval }),
-      );
-  },
-} satisfies CommandModule;
+  examples: [
+    ["Print changes every ten seconds", "croft vault item watch Papers:/2026"],
+    ["Print one object a line", "croft vault item watch Papers:/2026 --ndjson"],
+  ],
+  /**
+   * Polls the listing of a folder at the provider and prints changes until it is stopped. A listing that fails is
+   * skipped: the next one that succeeds shows the changes.
+   */
+  async run(cli, { folder, interval }) {
+    const retrying = withRetries(cli, await cli.progress());
+    const { connection, id } = await findFolder(retrying, createItemFinder(retrying), folder);
+    await cli.output.stream(changes(), columns);
 
-/**
- * Polls the listing of a folder at the provider and prints changes until it is stopped. A listing that fails is
- * skipped: the next one that succeeds shows the changes.
- */
-async function runItemWatch(
-  cli: CliContext,
-  { folder, interval }: ItemWatchOptions,
-): Promise<void> {
-  const retrying = withRetries(cli, await cli.progress());
-  const { connection, id } = await findFolder(retrying, createItemFinder(retrying), folder);
-  await cli.output.stream(changes(), columns);
-
-  async function* changes(): AsyncGenerator<ItemChange> {
-    let known = await read();
-    for (;;) {
-      await cli.system.sleep(interval * 1000, cli.signal);
-      const now = await read();
-      if (now === undefined) continue;
-      if (known !== undefined) yield* compare(known, now);
-      known = now;
+    async function* changes(): AsyncGenerator<ItemChange> {
+      let known = await read();
+      for (;;) {
+        await cli.system.sleep(interval * 1000, cli.signal);
+        const now = await read();
+        if (now === undefined) continue;
+        if (known !== undefined) yield* compare(known, now);
+        known = now;
+      }
     }
-  }
 
-  /** Returns the items of the folder, or undefined when the provider could not list them. */
-  async function read(): Promise<ReadonlyMap<string, WireItem> | undefined> {
-    const { items, failure } = await readFolder(retrying, connection.id, id, true);
-    if (failure === undefined) return new Map(items.map((item) => [item.provider_item_id, item]));
-    if (!cli.output.isMachine) cli.io.note(`The folder could not be listed: ${failure.message}`);
-    return undefined;
-  }
-}
+    /** Returns the items of the folder, or undefined when the provider could not list them. */
+    async function read(): Promise<ReadonlyMap<string, WireItem> | undefined> {
+      const { items, failure } = await readFolder(retrying, connection.id, id, true);
+      if (failure === undefined) return new Map(items.map((item) => [item.provider_item_id, item]));
+      if (!cli.output.isMachine) cli.io.note(`The folder could not be listed: ${failure.message}`);
+      return undefined;
+    }
+  },
+});
 
 function* compare(
   before: ReadonlyMap<string, WireItem>,

@@ -1,32 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { runCronTask } from "../../../../cli/commands/admin/cron.ts";
-import { createHookCommands } from "../../../../cli/commands/hook/hook.ts";
 import { startTestDaemon, type TestDaemon } from "../../../support/daemon.ts";
 import { type Receiver, startReceiver } from "../../../support/receiver.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { type FakeSystemOptions, type Ran, runCli, temporaryHome } from "../../support/run-cli.ts";
 
-const hooks = createHookCommands("site");
-
-/** Parses the words of a command line to options. */
-type Read = (words: readonly string[]) => Promise<object>;
-const reading =
-  (define: Parameters<typeof optionsOf<object>>[0]): Read =>
-  (words) =>
-    optionsOf<object>(define, words);
-
 describe("a line becomes options", () => {
-  test.each<[Read, string, object]>([
-    [reading(hooks.list.define), "--type all", { type: "all" }],
-    [reading(hooks.view.define), "7", { id: "7" }],
-    [reading(hooks.remove.define), "7", { id: "7" }],
-    [reading(hooks.create.define), "http://a/", { target: "http://a/" }],
+  test.each<[string, string, object]>([
+    ["admin hook list", "--type all", { type: "all" }],
+    ["admin hook view", "7", { hook: "7" }],
+    ["admin hook delete", "7", { hook: "7" }],
+    ["admin hook create", "http://a/", { url: "http://a/" }],
     [
-      reading(hooks.create.define),
+      "admin hook create",
       "http://a/ --type slack --default --inactive --content-type form --event push create --branch-filter main " +
         "--name n --channel c --slack-username u --icon-url i --color r --secret-stdin",
       {
-        target: "http://a/",
+        url: "http://a/",
         type: "slack",
         default: true,
         inactive: true,
@@ -42,16 +31,16 @@ describe("a line becomes options", () => {
       },
     ],
     [
-      reading(hooks.edit.define),
+      "admin hook edit",
       "7 --target http://b/ --active false --clear-authorization-header",
-      { id: "7", target: "http://b/", active: "false", clearAuthorizationHeader: true },
+      { hook: "7", target: "http://b/", active: "false", clearAuthorizationHeader: true },
     ],
-    [reading(hooks.listDeliveries.define), "7 --state failed", { id: "7", state: "failed" }],
-    [reading(hooks.viewDelivery.define), "7 8", { id: "7", deliveryId: "8" }],
-    [reading(hooks.redeliver.define), "7 8", { id: "7", deliveryId: "8" }],
-    [reading(runCronTask.define), "backup_database", { task: "backup_database" }],
-  ])("%#", async (read, line, options) =>
-    expect(await read(line.split(" "))).toMatchObject(options),
+    ["admin hook delivery list", "7 --state failed", { hook: "7", state: "failed" }],
+    ["admin hook delivery view", "7 8", { hook: "7", delivery: "8" }],
+    ["admin hook delivery redeliver", "7 8", { hook: "7", delivery: "8" }],
+    ["admin cron run", "backup_database", { task: "backup_database" }],
+  ])("%s %s", async (command, line, options) =>
+    expect(await optionsOf(command, line.split(" "))).toMatchObject(options),
   );
 });
 

@@ -1,10 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  deletePackage,
-  listPackages,
-  type PackageListOptions,
-  type PackageVersionOptions,
-} from "../../../../cli/commands/admin/package.ts";
 import { startTestDaemon, type TestDaemon } from "../../../support/daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { type Ran, runCli, temporaryHome } from "../../support/run-cli.ts";
@@ -35,14 +29,15 @@ function croft(line: string): Promise<Ran> {
 
 describe("the line becomes options", () => {
   test("the filters of a list become options", async () => {
-    expect(
-      await optionsOf<PackageListOptions>(listPackages.define, ["--type", "npm", "--search", "x"]),
-    ).toEqual({ type: "npm", search: "x" });
+    expect(await optionsOf("admin package list", ["--type", "npm", "--search", "x"])).toEqual({
+      type: "npm",
+      search: "x",
+    });
   });
 
   test("the name of a version becomes an option", async () => {
     const line = ["keeper", "npm", "@scope/name", "1.0.0"];
-    expect(await optionsOf<PackageVersionOptions>(deletePackage.define, line)).toEqual({
+    expect(await optionsOf("admin package delete", line)).toEqual({
       owner: "keeper",
       type: "npm",
       name: "@scope/name",

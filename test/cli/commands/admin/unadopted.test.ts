@@ -1,9 +1,4 @@
 import { expect, test } from "vitest";
-import {
-  adoptUnadopted,
-  deleteUnadopted,
-  listUnadopted,
-} from "../../../../cli/commands/admin/unadopted.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
@@ -13,10 +8,10 @@ const unadopted = "/api/v1/admin/unadopted";
 const total = (count: number) => ({ headers: { "X-Total-Count": String(count) } });
 
 test("patterns without a glob are used as they are", async () => {
-  expect(await optionsOf(listUnadopted.define, [])).toEqual({});
-  expect(await optionsOf(listUnadopted.define, ["m*"])).toEqual({ pattern: "m*" });
-  for (const define of [adoptUnadopted.define, deleteUnadopted.define])
-    expect(await optionsOf(define, ["a/b", "c/*"])).toEqual({ patterns: ["a/b", "c/*"] });
+  expect(await optionsOf("admin unadopted list", [])).toEqual({});
+  expect(await optionsOf("admin unadopted list", ["m*"])).toEqual({ pattern: "m*" });
+  for (const line of ["admin unadopted adopt", "admin unadopted delete"])
+    expect(await optionsOf(line, ["a/b", "c/*"])).toEqual({ pattern: ["a/b", "c/*"] });
 });
 
 test("names are listed, as rows and as one array", async () => {

@@ -1,31 +1,20 @@
 import { chmod, readdir, readFile, readlink, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import {
-  type ConfigGetOptions,
-  type ConfigSetOptions,
-  getConfig,
-  setConfig,
-} from "../../../../cli/commands/config.ts";
 import { listSettings } from "../../../../daemon/settings/settings.ts";
 import { skipUnless } from "../../../support/skip.ts";
-import { optionsOf } from "../../support/parse-line.ts";
+import { optionsOf, refusalOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
 
 test("the lines become options", async () => {
-  expect(await optionsOf<ConfigGetOptions>(getConfig.define, ["port"])).toEqual({ key: "port" });
-  expect(await optionsOf<ConfigSetOptions>(setConfig.define, ["port", "8000"])).toEqual({
+  expect(await optionsOf("config get", ["port"])).toEqual({ key: "port" });
+  expect(await optionsOf("config set", ["port", "8000"])).toEqual({
     key: "port",
     value: "8000",
   });
-  expect(await optionsOf<ConfigSetOptions>(setConfig.define, ["port", "--unset"])).toEqual({
-    key: "port",
-    value: undefined,
-  });
-  await expect(optionsOf(setConfig.define, ["port"])).rejects.toMatchObject({ code: "usage" });
-  await expect(optionsOf(setConfig.define, ["port", "1", "--unset"])).rejects.toMatchObject({
-    code: "usage",
-  });
+  expect(await optionsOf("config set", ["port", "--unset"])).toEqual({ key: "port", unset: true });
+  expect(await refusalOf("config set", ["port"])).toMatch(/^croft: /);
+  expect(await refusalOf("config set", ["port", "1", "--unset"])).toMatch(/^croft: /);
 });
 
 test("list shows every setting with its source, and no secret", async () => {

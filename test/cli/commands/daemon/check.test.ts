@@ -3,7 +3,6 @@ import { mkdir, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { checkDaemon } from "../../../../cli/commands/daemon/check.ts";
 import { startDaemon } from "../../../../daemon/main.ts";
 import { objectColumns } from "../../../../storage/tables/common/object-references.ts";
 import { testInput } from "../../../support/daemon.ts";
@@ -57,8 +56,8 @@ function addDocument(content: string): void {
 }
 
 test("flags become options", async () => {
-  expect(await optionsOf(checkDaemon.define, [])).toEqual({ repair: false });
-  expect(await optionsOf(checkDaemon.define, ["--repair"])).toEqual({ repair: true });
+  expect(await optionsOf("daemon check", [])).toEqual({});
+  expect(await optionsOf("daemon check", ["--repair"])).toEqual({ repair: true });
 });
 
 test("finds no fault in an intact home while a daemon serves it", async () => {

@@ -1,16 +1,9 @@
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { daemonLogs, type DaemonLogsOptions } from "../../../../cli/commands/daemon/logs.ts";
-import {
-  type DaemonStopOptions,
-  type DaemonWaitOptions,
-  stopDaemon,
-  waitDaemon,
-} from "../../../../cli/commands/daemon/process.ts";
 import { run } from "../../../../cli/main.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
-import { optionsOf } from "../../support/parse-line.ts";
+import { optionsOf, refusalOf } from "../../support/parse-line.ts";
 import { fakeSystem, runCli, temporaryHome, toRan } from "../../support/run-cli.ts";
 
 const startedAt = Date.parse("2026-11-21T12:00:00Z");
@@ -26,17 +19,13 @@ async function stopped(home: string, url: string): Promise<void> {
 }
 
 test("the lines become options", async () => {
-  expect(await optionsOf<DaemonStopOptions>(stopDaemon.define, ["--timeout", "5"])).toEqual({
-    timeoutSeconds: 5,
-  });
-  expect(await optionsOf<DaemonWaitOptions>(waitDaemon.define, [])).toEqual({ timeoutSeconds: 30 });
-  expect(await optionsOf<DaemonLogsOptions>(daemonLogs.define, ["-n", "3", "-f"])).toEqual({
+  expect(await optionsOf("daemon stop", ["--timeout", "5"])).toEqual({ timeout: 5 });
+  expect(await optionsOf("daemon wait", [])).toEqual({ timeout: 30 });
+  expect(await optionsOf("daemon logs", ["-n", "3", "-f"])).toEqual({
     lines: 3,
     follow: true,
   });
-  await expect(optionsOf(stopDaemon.define, ["--timeout", "soon"])).rejects.toMatchObject({
-    code: "usage",
-  });
+  expect(await refusalOf("daemon stop", ["--timeout", "soon"])).toMatch(/^croft: /);
 });
 
 describe("daemon status", () => {

@@ -2,10 +2,6 @@ import Sqlite from "better-sqlite3";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import {
-  type RecoverAdminOptions,
-  recoverAdmin,
-} from "../../../../cli/commands/daemon/recover-admin.ts";
 import { startTestDaemon } from "../../../support/daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
@@ -13,16 +9,12 @@ import { runCli, temporaryHome } from "../../support/run-cli.ts";
 const env = { CROFT_KEY_SOURCE: "file" };
 
 test("the line becomes options", async () => {
-  expect(await optionsOf<RecoverAdminOptions>(recoverAdmin.define, ["mira"])).toEqual({
-    username: "mira",
-    password: "person",
-    resetTwoFactor: false,
-  });
+  expect(await optionsOf("daemon recover-admin", ["mira"])).toEqual({ username: "mira" });
   const words = ["mira", "--random-password", "--reset-2fa"];
-  expect(await optionsOf<RecoverAdminOptions>(recoverAdmin.define, words)).toEqual({
+  expect(await optionsOf("daemon recover-admin", words)).toEqual({
     username: "mira",
-    password: "random",
-    resetTwoFactor: true,
+    randomPassword: true,
+    reset2fa: true,
   });
 });
 

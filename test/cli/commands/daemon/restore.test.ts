@@ -2,10 +2,6 @@ import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promi
 import { basename, join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { describe, expect, test } from "vitest";
-import {
-  type DaemonRestoreOptions,
-  restoreDaemon,
-} from "../../../../cli/commands/daemon/restore.ts";
 import { startDaemon } from "../../../../daemon/main.ts";
 import { testInput } from "../../../support/daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
@@ -28,28 +24,21 @@ const restore = (home: string, ...words: string[]) =>
   );
 
 test("the line becomes options", async () => {
-  const options = {
-    file: undefined,
-    from: undefined,
-    list: false,
-    database: undefined,
-    withKeys: false,
-    passphraseStdin: false,
-  };
-  expect(await optionsOf<DaemonRestoreOptions>(restoreDaemon.define, ["home.tar"])).toEqual({
-    ...options,
+  expect(await optionsOf("daemon restore", ["home.tar"])).toEqual({
     file: "home.tar",
   });
-  expect(
-    await optionsOf<DaemonRestoreOptions>(restoreDaemon.define, ["--database", "a.db"]),
-  ).toEqual({ ...options, database: "a.db" });
+  expect(await optionsOf("daemon restore", ["--database", "a.db"])).toEqual({
+    database: "a.db",
+  });
   const address = "s3://backups/laptop";
-  expect(
-    await optionsOf<DaemonRestoreOptions>(restoreDaemon.define, ["--list", "--from", address]),
-  ).toEqual({ ...options, list: true, from: address });
-  expect(await optionsOf<DaemonRestoreOptions>(restoreDaemon.define, ["latest", "--from"])).toEqual(
-    { ...options, file: "latest", from: true },
-  );
+  expect(await optionsOf("daemon restore", ["--list", "--from", address])).toEqual({
+    list: true,
+    from: address,
+  });
+  expect(await optionsOf("daemon restore", ["latest", "--from"])).toEqual({
+    file: "latest",
+    from: true,
+  });
 });
 
 test.each([

@@ -2,7 +2,6 @@ import { execFileSync } from "node:child_process";
 import { access, chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { installService } from "../../../../cli/commands/daemon/service.ts";
 import {
   createServiceNotifier,
   fromFileBytes,
@@ -46,8 +45,8 @@ const unitPath = () => join(home.path, ".config", "systemd", "user", "croft.serv
 const systemctlLog = () => readFile(join(home.path, "bin", "systemctl.log"), "utf8");
 
 test("flags become options", async () => {
-  expect(await optionsOf(installService.define, [])).toEqual({ start: true });
-  expect(await optionsOf(installService.define, ["--no-start"])).toEqual({ start: false });
+  expect(await optionsOf("daemon install", [])).toEqual({ start: true });
+  expect(await optionsOf("daemon install", ["--no-start"])).toEqual({ start: false });
 });
 
 test("writes a systemd unit for this home, starts it, and removes it again", async () => {

@@ -3,12 +3,9 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { gitCredential, setupGit } from "../../../../cli/commands/git.ts";
-import { cloneRepo, type RepoCloneOptions } from "../../../../cli/commands/repo-clone.ts";
-import { createRepo, type RepoCreateOptions } from "../../../../cli/commands/repo-create.ts";
 import { startTestDaemon } from "../../../support/daemon.ts";
 import { createForgePeople } from "../../../support/forge/forge-people.ts";
-import { optionsOf } from "../../support/parse-line.ts";
+import { optionsOf, refusalOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
 import { signIn } from "../../support/signed-in.ts";
 
@@ -21,30 +18,28 @@ const runFile = promisify(execFile);
 
 describe("the lines of git", () => {
   test("setup, credential, clone and create read their flags", async () => {
-    expect(await optionsOf(setupGit.define, ["--undo"])).toEqual({ undo: true });
-    expect(await optionsOf(gitCredential.define, ["get"])).toEqual({ operation: "get" });
+    expect(await optionsOf("git setup", ["--undo"])).toEqual({ undo: true });
+    expect(await optionsOf("git credential", ["get"])).toEqual({ operation: "get" });
     const line = ["mira/notes", "there", "--ssh", "--", "--depth", "1"];
-    expect(await optionsOf<RepoCloneOptions>(cloneRepo.define, line)).toEqual({
-      owner: "mira",
-      repo: "notes",
+    expect(await optionsOf("repo clone", line)).toEqual({
+      repository: { owner: "mira", repo: "notes" },
       directory: "there",
       ssh: true,
       gitFlags: ["--depth", "1"],
     });
     const flags = ["mira/notes", "--", "--depth", "1"];
-    expect(await optionsOf<RepoCloneOptions>(cloneRepo.define, flags)).toEqual({
-      owner: "mira",
-      repo: "notes",
-      ssh: false,
-      gitFlags: ["--depth", "1"],
+    expect(await optionsOf("repo clone", flags)).toEqual({
+      repository: { owner: "mira", repo: "notes" },
+      directory: "--depth",
+      gitFlags: ["1"],
     });
     const create = ["--source", ".", "--push"];
-    expect(await optionsOf<RepoCreateOptions>(createRepo.define, create)).toEqual({
+    expect(await optionsOf("repo create", create)).toEqual({
       source: ".",
       push: true,
     });
     for (const wrong of [[], ["a", "--push"], ["--source", ".", "--clone"], ["a", "--ssh"]])
-      await expect(optionsOf(createRepo.define, wrong)).rejects.toThrow(/name|take|excludes/);
+      expect(await refusalOf("repo create", wrong)).toMatch(/name|take|excludes/);
   });
 });
 

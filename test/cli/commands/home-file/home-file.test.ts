@@ -2,7 +2,6 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { applyHome, type ApplyOptions } from "../../../../cli/commands/home-file/commands.ts";
 import { startTestDaemon, type TestDaemon } from "../../../support/daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
@@ -37,7 +36,7 @@ async function done(daemon: TestDaemon, line: string, stdin?: string): Promise<v
 }
 
 test("the line becomes options", async () => {
-  expect(await optionsOf<ApplyOptions>(applyHome.define, ["-f", "home.yaml"])).toEqual({
+  expect(await optionsOf("apply", ["-f", "home.yaml"])).toEqual({
     file: "home.yaml",
   });
 });

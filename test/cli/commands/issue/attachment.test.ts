@@ -1,17 +1,14 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { attachFile, type AttachOptions } from "../../../../cli/commands/issue/attachment.ts";
 import { startTestDaemon } from "../../../support/daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
 
 test("files are attached, listed, renamed, downloaded and deleted", async () => {
   const line = ["mira/notes#1", "log.txt", "--name", "crash.log", "--comment", "7"];
-  expect(await optionsOf<AttachOptions>(attachFile.define, line)).toEqual({
-    owner: "mira",
-    repo: "notes",
-    index: "1",
+  expect(await optionsOf("issue attach", line)).toEqual({
+    issue: { owner: "mira", repo: "notes", index: "1" },
     file: "log.txt",
     name: "crash.log",
     comment: "7",

@@ -1,9 +1,6 @@
 import { expect, test } from "vitest";
-import { createIssue } from "../../../../cli/commands/issue/create.ts";
-import { editIssue } from "../../../../cli/commands/issue/edit.ts";
-import { viewIssue } from "../../../../cli/commands/issue/issue.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
-import { optionsOf } from "../../support/parse-line.ts";
+import { optionsOf, refusalOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
 import { signIn } from "../../support/signed-in.ts";
 
@@ -37,14 +34,12 @@ async function runSignedIn(
 }
 
 test("an issue is named by repository and number", async () => {
-  expect(await optionsOf(viewIssue.define, ["mira/notes#3", "--comments"])).toEqual({
-    owner: "mira",
-    repo: "notes",
-    index: "3",
+  expect(await optionsOf("issue view", ["mira/notes#3", "--comments"])).toEqual({
+    issue: { owner: "mira", repo: "notes", index: "3" },
     comments: true,
   });
   for (const wrong of ["mira/notes", "mira/notes#0", "notes#1", "a/b#1#2", "a/b#x"])
-    await expect(optionsOf(viewIssue.define, [wrong])).rejects.toThrow(/OWNER\/NAME/);
+    expect(await refusalOf("issue view", [wrong])).toMatch(/OWNER\/NAME/);
 });
 
 test("issues are listed by state, text and people", async () => {
@@ -135,7 +130,7 @@ test("an issue is shown with its comments on request", async () => {
 
 test("an issue is opened, its text read from standard input", async () => {
   const line = ["mira/notes", "--title", "Broken", "--body", "-", "--assign", "nora"];
-  expect(await optionsOf(createIssue.define, line)).toMatchObject({
+  expect(await optionsOf("issue create", line)).toMatchObject({
     title: "Broken",
     assign: ["nora"],
   });
@@ -150,7 +145,7 @@ test("an issue is opened, its text read from standard input", async () => {
 });
 
 test("an issue is closed or reopened; both at once and an edit without flags are refused", async () => {
-  expect(await optionsOf(editIssue.define, ["mira/notes#3", "--close"])).toMatchObject({
+  expect(await optionsOf("issue edit", ["mira/notes#3", "--close"])).toMatchObject({
     close: true,
   });
   const answers = { [`PATCH ${home}/3`]: { status: 201, body: issue } };

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createLabel, type LabelCreateOptions } from "../../../../cli/commands/label.ts";
 import { startTestDaemon, type TestDaemon } from "../../../support/daemon.ts";
 import { createForgePeople } from "../../../support/forge/forge-people.ts";
 import { optionsOf } from "../../support/parse-line.ts";
@@ -27,7 +26,7 @@ afterAll(async () => {
 const croft = (...line: readonly string[]) => runCli([...line, "--json"], { home: home.path, env });
 
 test("labels are of a repository or of an organization", async () => {
-  const parse = (...line: string[]) => optionsOf<LabelCreateOptions>(createLabel.define, line);
+  const parse = (...line: string[]) => optionsOf("label create", line);
   expect(await parse("mira/notes", "bug")).toEqual({
     place: { owner: "mira", repo: "notes" },
     name: "bug",

@@ -1,7 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type KeyRotateOptions, rotateMasterKey } from "../../../../cli/commands/key.ts";
 import { acquireInstanceLock } from "../../../../storage/instance-lock.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
@@ -21,10 +20,8 @@ async function homeWith(env: Readonly<Record<string, string>>) {
 }
 
 test("the line becomes options", async () => {
-  expect(await optionsOf<KeyRotateOptions>(rotateMasterKey.define, [])).toEqual({
-    skipUnreadable: false,
-  });
-  expect(await optionsOf<KeyRotateOptions>(rotateMasterKey.define, ["--skip-unreadable"])).toEqual({
+  expect(await optionsOf("key rotate", [])).toEqual({});
+  expect(await optionsOf("key rotate", ["--skip-unreadable"])).toEqual({
     skipUnreadable: true,
   });
 });

@@ -1,33 +1,16 @@
 import { expect, test } from "vitest";
 import { run } from "../../../../cli/main.ts";
-import { loginForge, type LoginForgeOptions } from "../../../../cli/commands/login.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
-import { optionsOf } from "../../support/parse-line.ts";
+import { optionsOf, refusalOf } from "../../support/parse-line.ts";
 import { fakeSystem, openInput, runCli, temporaryHome } from "../../support/run-cli.ts";
 import { readEntryOfAnyProfile } from "../../support/signed-in.ts";
 
 test("the line becomes options, and one secret is enough", async () => {
   expect(
-    await optionsOf<LoginForgeOptions>(loginForge.define, [
-      "--username",
-      "boss",
-      "--password-stdin",
-      "--totp",
-      "123456",
-    ]),
-  ).toEqual({
-    username: "boss",
-    secret: "password_input",
-    totp: "123456",
-  });
-  expect(await optionsOf<LoginForgeOptions>(loginForge.define, ["--token-stdin"])).toEqual({
-    secret: "token_input",
-  });
-  await expect(
-    optionsOf(loginForge.define, ["--token-stdin", "--password-stdin"]),
-  ).rejects.toMatchObject({
-    code: "usage",
-  });
+    await optionsOf("login forge", ["--username", "boss", "--password-stdin", "--totp", "123456"]),
+  ).toEqual({ username: "boss", passwordStdin: true, totp: "123456" });
+  expect(await optionsOf("login forge", ["--token-stdin"])).toEqual({ tokenStdin: true });
+  expect(await refusalOf("login forge", ["--token-stdin", "--password-stdin"])).toMatch(/^croft: /);
 });
 
 test("a password is exchanged for a token, which is kept in its place", async () => {

@@ -1,9 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  loginVault,
-  type LoginVaultOptions,
-  toSecondFactor,
-} from "../../../../cli/commands/login.ts";
+import { toSecondFactor } from "../../../../cli/commands/login.ts";
 import { type FakeAnswer, fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
@@ -26,16 +22,14 @@ const line = ["login", "vault", "--email", "mira@example.org", "--password-stdin
 
 test("the line becomes options", async () => {
   const words = ["--email", "a@b", "--password-stdin", "--totp", "123456", "--remember"];
-  expect(await optionsOf<LoginVaultOptions>(loginVault.define, words)).toEqual({
+  expect(await optionsOf("login vault", words)).toEqual({
     email: "a@b",
-    passwordFromInput: true,
-    factor: { totp: "123456" },
+    passwordStdin: true,
+    totp: "123456",
     remember: true,
   });
-  expect(
-    await optionsOf<LoginVaultOptions>(loginVault.define, ["--backup-code", "abcde-fghij"]),
-  ).toMatchObject({
-    factor: { backupCode: "abcde-fghij" },
+  expect(await optionsOf("login vault", ["--backup-code", "abcde-fghij"])).toMatchObject({
+    backupCode: "abcde-fghij",
   });
 });
 

@@ -1,23 +1,17 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import {
-  addProfile,
-  type ProfileAddOptions,
-  type ProfileUseOptions,
-  useProfile,
-} from "../../../../cli/commands/profile.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
 import { readEntry, signIn } from "../../support/signed-in.ts";
 
 test("the lines become options", async () => {
-  expect(await optionsOf<ProfileAddOptions>(addProfile.define, ["work", "--use"])).toEqual({
+  expect(await optionsOf("profile add", ["work", "--use"])).toEqual({
     name: "work",
     use: true,
   });
-  expect(await optionsOf<ProfileUseOptions>(useProfile.define, ["work"])).toEqual({ name: "work" });
+  expect(await optionsOf("profile use", ["work"])).toEqual({ name: "work" });
 });
 
 describe("profiles", () => {

@@ -1,16 +1,15 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { renderMarkdown, renderMarkup } from "../../../../cli/commands/render.ts";
 import { toTerminalText } from "../../../../cli/output/terminal-html.ts";
 import { type FakeAnswer, fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
 
 test("a line becomes options", async () => {
-  expect(await optionsOf(renderMarkdown.define, [])).toEqual({});
+  expect(await optionsOf("render markdown", [])).toEqual({});
   expect(
-    await optionsOf(renderMarkdown.define, [
+    await optionsOf("render markdown", [
       "a.md",
       "--mode",
       "gfm",
@@ -26,7 +25,7 @@ test("a line becomes options", async () => {
     wiki: true,
     terminal: true,
   });
-  expect(await optionsOf(renderMarkup.define, ["a.org", "--file-path", "x/a.org"])).toEqual({
+  expect(await optionsOf("render markup", ["a.org", "--file-path", "x/a.org"])).toEqual({
     file: "a.org",
     filePath: "x/a.org",
     mode: "file",

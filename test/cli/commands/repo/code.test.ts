@@ -1,29 +1,29 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type BranchCreateOptions, createOne } from "../../../../cli/commands/repo-branch.ts";
-import { type LogOptions, repoLog } from "../../../../cli/commands/repo-log.ts";
-import {
-  createOne as createTag,
-  type TagCreateOptions,
-} from "../../../../cli/commands/repo-tag.ts";
 import { startTestDaemon } from "../../../support/daemon.ts";
 import { createForgePeople } from "../../../support/forge/forge-people.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
 
-const notes = { owner: "mira", repo: "notes" };
+const notes = { repository: { owner: "mira", repo: "notes" } };
 
 test("a new branch, a new tag and a log are named by their arguments", async () => {
-  expect(
-    await optionsOf<BranchCreateOptions>(createOne.define, ["mira/notes", "b", "--from", "v1"]),
-  ).toEqual({ ...notes, branch: "b", from: "v1" });
-  expect(
-    await optionsOf<TagCreateOptions>(createTag.define, ["mira/notes", "v1", "-m", "One"]),
-  ).toEqual({ ...notes, tag: "v1", message: "One" });
-  expect(
-    await optionsOf<LogOptions>(repoLog.define, ["mira/notes", "main", "--path", "docs"]),
-  ).toEqual({ ...notes, ref: "main", path: "docs" });
+  expect(await optionsOf("repo branch create", ["mira/notes", "b", "--from", "v1"])).toEqual({
+    ...notes,
+    branch: "b",
+    from: "v1",
+  });
+  expect(await optionsOf("repo tag create", ["mira/notes", "v1", "-m", "One"])).toEqual({
+    ...notes,
+    tag: "v1",
+    message: "One",
+  });
+  expect(await optionsOf("repo log", ["mira/notes", "main", "--path", "docs"])).toEqual({
+    ...notes,
+    ref: "main",
+    path: "docs",
+  });
 });
 
 test("branches and tags are created, listed, renamed and deleted; commits are listed and compared", async () => {

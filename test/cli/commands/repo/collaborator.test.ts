@@ -1,25 +1,19 @@
 import { expect, test } from "vitest";
-import {
-  addCollaborator,
-  type CollaboratorAddOptions,
-} from "../../../../cli/commands/repo-collaborator.ts";
 import { startTestDaemon } from "../../../support/daemon.ts";
 import { createForgePeople } from "../../../support/forge/forge-people.ts";
-import { optionsOf } from "../../support/parse-line.ts";
+import { optionsOf, refusalOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
 
 test("adds a collaborator with write permission by default", async () => {
-  const parse = (...line: string[]) =>
-    optionsOf<CollaboratorAddOptions>(addCollaborator.define, line);
+  const parse = (...line: string[]) => optionsOf("collaborator add", line);
   expect(await parse("mira/notes", "nora")).toEqual({
-    owner: "mira",
-    repo: "notes",
+    repository: { owner: "mira", repo: "notes" },
     username: "nora",
     permission: "write",
   });
-  await expect(parse("mira/notes", "nora", "--permission", "owner")).rejects.toMatchObject({
-    code: "usage",
-  });
+  expect(
+    await refusalOf("collaborator add", ["mira/notes", "nora", "--permission", "owner"]),
+  ).toContain("--permission takes");
 });
 
 test("collaborators are added, shown, listed and removed", async () => {

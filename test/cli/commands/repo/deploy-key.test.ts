@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { addKey, type DeployKeyAddOptions } from "../../../../cli/commands/repo-deploy-key.ts";
 import { startTestDaemon } from "../../../support/daemon.ts";
 import { createForgePeople } from "../../../support/forge/forge-people.ts";
 import { optionsOf } from "../../support/parse-line.ts";
@@ -10,9 +9,8 @@ const key =
 
 test("deploy keys are added for reading unless they may write, listed and deleted", async () => {
   const line = ["mira/notes", "id.pub", "--title", "ci", "--allow-write"];
-  expect(await optionsOf<DeployKeyAddOptions>(addKey.define, line)).toEqual({
-    owner: "mira",
-    repo: "notes",
+  expect(await optionsOf("repo deploy-key add", line)).toEqual({
+    repository: { owner: "mira", repo: "notes" },
     file: "id.pub",
     title: "ci",
     allowWrite: true,

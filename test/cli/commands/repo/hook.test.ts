@@ -1,11 +1,8 @@
 import { expect, test } from "vitest";
-import { createHookCommands, testHook } from "../../../../cli/commands/hook/hook.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
-import { optionsOf } from "../../support/parse-line.ts";
+import { optionsOf, refusalOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
 import { signIn } from "../../support/signed-in.ts";
-
-const hooks = createHookCommands("repository");
 
 const hook = {
   id: 7,
@@ -38,23 +35,15 @@ const path = "/api/v1/repos/mira/notes/hooks";
 
 test("lines become options", async () => {
   expect(
-    await optionsOf(hooks.create.define, ["mira/notes", "https://a", "--event", "push"]),
-  ).toEqual({
-    owner: "mira",
-    repo: "notes",
-    target: "https://a",
-    event: ["push"],
-  });
-  expect(await optionsOf(testHook.define, ["mira/notes", "7", "--ref", "main"])).toEqual({
-    owner: "mira",
-    repo: "notes",
-    id: "7",
+    await optionsOf("repo hook create", ["mira/notes", "https://a", "--event", "push"]),
+  ).toEqual({ repository: { owner: "mira", repo: "notes" }, url: "https://a", event: ["push"] });
+  expect(await optionsOf("repo hook test", ["mira/notes", "7", "--ref", "main"])).toEqual({
+    repository: { owner: "mira", repo: "notes" },
+    hook: "7",
     ref: "main",
   });
-  await expect(optionsOf(hooks.edit.define, ["mira/notes", "7"])).rejects.toThrow(
-    "nothing to change",
-  );
-  await expect(optionsOf(testHook.define, ["notes", "7"])).rejects.toThrow("OWNER/NAME");
+  expect(await refusalOf("repo hook edit", ["mira/notes", "7"])).toContain("nothing to change");
+  expect(await refusalOf("repo hook test", ["notes", "7"])).toContain("OWNER/NAME");
 });
 
 test.each([
@@ -144,9 +133,11 @@ test.each([
 ] as const)(
   "hooks of scope %s are at their own address",
   async (scope, words, place, at, names) => {
-    const commands = createHookCommands(scope);
-    const options = await optionsOf(commands.view.define, [...place, "7"]);
-    expect(options).toEqual({ ...(scope === "own" ? {} : { org: "guild" }), id: "7" });
+    const options = await optionsOf([...words, "view"].join(" "), [...place, "7"]);
+    expect(options).toEqual({
+      ...(scope === "own" ? {} : { organization: "guild" }),
+      hook: "7",
+    });
     await using home = await temporaryHome();
     await using daemon = await fakeDaemon({
       [`GET ${at}`]: { body: [hook], headers: { "X-Total-Count": "1" } },

@@ -1,9 +1,6 @@
 import { expect, test } from "vitest";
-import { createRepo, type RepoCreateOptions } from "../../../../cli/commands/admin/repo.ts";
-import { deleteRepo, viewRepo } from "../../../../cli/commands/repo.ts";
-import { editRepo, type RepoEditOptions } from "../../../../cli/commands/repo-edit.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
-import { optionsOf } from "../../support/parse-line.ts";
+import { optionsOf, refusalOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
 import { signIn } from "../../support/signed-in.ts";
 
@@ -23,10 +20,12 @@ const repository = {
 };
 
 test("a repository is named by owner and name", async () => {
-  for (const define of [viewRepo.define, deleteRepo.define])
-    expect(await optionsOf(define, ["mira/notes"])).toEqual({ owner: "mira", repo: "notes" });
+  for (const line of ["repo view", "repo delete"])
+    expect(await optionsOf(line, ["mira/notes"])).toEqual({
+      repository: { owner: "mira", repo: "notes" },
+    });
   for (const wrong of ["notes", "a/b/c", "/b", "a/"])
-    await expect(optionsOf(viewRepo.define, [wrong])).rejects.toThrow("OWNER/NAME");
+    expect(await refusalOf("repo view", [wrong])).toContain("OWNER/NAME");
 });
 
 test.each(["../../elsewhere", "/tmp/elsewhere", "..", "-c", "a b"])(
@@ -47,9 +46,8 @@ test.each(["../../elsewhere", "/tmp/elsewhere", "..", "-c", "a b"])(
 
 test("the flags of a creation become its body", async () => {
   const line = ["mira/notes", "--init", "--gitignore", "Node", "Go", "--default-branch", "trunk"];
-  expect(await optionsOf<RepoCreateOptions>(createRepo.define, line)).toEqual({
-    owner: "mira",
-    repo: "notes",
+  expect(await optionsOf("admin repo create", line)).toEqual({
+    repository: { owner: "mira", repo: "notes" },
     init: true,
     gitignore: ["Node", "Go"],
     defaultBranch: "trunk",
@@ -90,15 +88,14 @@ test("repositories are listed and shown", async () => {
 test("an edit sends the fields of its flags, a rename the name", async () => {
   const flags = ["mira/notes", "--private", "true", "--default-branch", "trunk", "--website", ""];
   flags.push("--archived", "false");
-  expect(await optionsOf<RepoEditOptions>(editRepo.define, flags)).toEqual({
-    owner: "mira",
-    repo: "notes",
+  expect(await optionsOf("repo edit", flags)).toEqual({
+    repository: { owner: "mira", repo: "notes" },
     private: "true",
     defaultBranch: "trunk",
     website: "",
     archived: "false",
   });
-  await expect(optionsOf(editRepo.define, ["mira/notes"])).rejects.toThrow("nothing to change");
+  expect(await refusalOf("repo edit", ["mira/notes"])).toContain("nothing to change");
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({
     "PATCH /api/v1/repos/mira/notes": { body: repository },

@@ -1,15 +1,13 @@
 import { expect, test } from "vitest";
-import { addSome, type TopicOptions } from "../../../../cli/commands/repo-topic.ts";
 import { startTestDaemon } from "../../../support/daemon.ts";
 import { createForgePeople } from "../../../support/forge/forge-people.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
 
 test("topics are added, set, listed, searched and removed", async () => {
-  expect(await optionsOf<TopicOptions>(addSome.define, ["mira/notes", "a", "b"])).toEqual({
-    owner: "mira",
-    repo: "notes",
-    topics: ["a", "b"],
+  expect(await optionsOf("repo topic add", ["mira/notes", "a", "b"])).toEqual({
+    repository: { owner: "mira", repo: "notes" },
+    topic: ["a", "b"],
   });
   await using daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
   await using home = await temporaryHome();

@@ -1,11 +1,6 @@
 import { mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import {
-  deleteRunArtifact,
-  downloadArtifacts,
-  listRunArtifacts,
-} from "../../../../cli/commands/run-artifact.ts";
 import { ARTIFACT_SERVICE } from "../../../../daemon/contract/api-of.ts";
 import { startTestDaemon, type TestDaemon } from "../../../support/daemon.ts";
 import { createForgePeople } from "../../../support/forge/forge-people.ts";
@@ -53,19 +48,21 @@ afterAll(() => daemon[Symbol.asyncDispose]());
 const env = () => ({ CROFT_URL: daemon.url, CROFT_FORGE_TOKEN: people.tokenOf("mira") });
 
 test("the lines of artifact commands become options", async () => {
-  const named = { owner: "mira", repo: "one", id: 7 };
-  expect(await optionsOf(listRunArtifacts.define, ["mira/one/7"])).toEqual(named);
-  expect(await optionsOf(listRunArtifacts.define, ["mira/one"])).toEqual({
-    owner: "mira",
-    repo: "one",
+  const named = { run: { owner: "mira", repo: "one", id: 7 } };
+  expect(await optionsOf("run artifact list", ["mira/one/7"])).toEqual(named);
+  expect(await optionsOf("run artifact list", ["mira/one"])).toEqual({
+    run: { owner: "mira", repo: "one" },
   });
-  expect(await optionsOf(deleteRunArtifact.define, ["mira/one/7", "site"])).toEqual({
+  expect(await optionsOf("run artifact delete", ["mira/one/7", "site"])).toEqual({
     ...named,
     name: "site",
   });
-  expect(
-    await optionsOf(downloadArtifacts.define, ["mira/one/7", "site", "-D", "out", "--force"]),
-  ).toEqual({ ...named, name: "site", dir: "out", force: true });
+  expect(await optionsOf("run download", ["mira/one/7", "site", "-D", "out", "--force"])).toEqual({
+    ...named,
+    name: "site",
+    dir: "out",
+    force: true,
+  });
 });
 
 test("artifacts are listed, downloaded, unpacked and deleted by commands", async () => {

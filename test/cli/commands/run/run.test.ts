@@ -1,10 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { listAllRuns, listAllJobs } from "../../../../cli/commands/admin/run.ts";
-import { listRuns, viewRun } from "../../../../cli/commands/run.ts";
-import { printLog } from "../../../../cli/commands/run-log.ts";
-import { deleteRunner, listRunners, printToken } from "../../../../cli/commands/runner.ts";
 import { startTestDaemon, type TestDaemon } from "../../../support/daemon.ts";
 import { createForgePeople } from "../../../support/forge/forge-people.ts";
 import { createGitClient } from "../../../support/forge/git-client.ts";
@@ -22,35 +18,28 @@ beforeAll(async () => {
 afterAll(() => daemon[Symbol.asyncDispose]());
 
 test("the lines become options", async () => {
-  expect(await optionsOf(listRuns.define, ["mira/one", "--status", "queued"])).toEqual({
-    of: { kind: "repository", owner: "mira", repo: "one" },
+  expect(await optionsOf("run list", ["mira/one", "--status", "queued"])).toEqual({
+    repository: "mira/one",
     status: "queued",
   });
-  expect(await optionsOf(listRuns.define, ["--org", "guild"])).toEqual({
-    of: { kind: "organization", org: "guild" },
+  expect(await optionsOf("run list", ["--org", "guild"])).toEqual({ org: "guild" });
+  expect(await optionsOf("run view", ["mira/one/7"])).toEqual({
+    run: { owner: "mira", repo: "one", id: 7 },
   });
-  expect(await optionsOf(viewRun.define, ["mira/one/7"])).toEqual({
-    owner: "mira",
-    repo: "one",
-    id: 7,
-  });
-  expect(await optionsOf(printLog.define, ["mira/one/7", "--follow"])).toMatchObject({
-    id: 7,
+  expect(await optionsOf("run log", ["mira/one/7", "--follow"])).toMatchObject({
+    job: { owner: "mira", repo: "one", id: 7 },
     follow: true,
   });
-  expect(await optionsOf(printToken.define, ["--repo", "mira/one", "--renew"])).toEqual({
-    level: { kind: "repository", params: { owner: "mira", repo: "one" } },
+  expect(await optionsOf("runner token", ["--repo", "mira/one", "--renew"])).toEqual({
+    repo: "mira/one",
     renew: true,
   });
   expect(
-    await optionsOf(listAllRuns.define, ["--status", "queued", "success", "--commit", "abc"]),
+    await optionsOf("admin run list", ["--status", "queued", "success", "--commit", "abc"]),
   ).toEqual({ status: ["queued", "success"], commit: "abc" });
-  expect(await optionsOf(listAllJobs.define, ["--order", "desc"])).toEqual({ order: "desc" });
-  expect(await optionsOf(listRunners.define, [])).toEqual({ kind: "instance", params: {} });
-  expect(await optionsOf(deleteRunner.define, ["7", "--user"])).toMatchObject({
-    level: { kind: "user" },
-    id: 7,
-  });
+  expect(await optionsOf("admin job list", ["--order", "desc"])).toEqual({ order: "desc" });
+  expect(await optionsOf("runner list", [])).toEqual({});
+  expect(await optionsOf("runner delete", ["7", "--user"])).toMatchObject({ id: "7", user: true });
 });
 
 test.each([

@@ -1,13 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { viewGitignore, viewLabelSet, viewLicense } from "../../../../cli/commands/template.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
 
 test("a line becomes options", async () => {
-  expect(await optionsOf(viewGitignore.define, ["C++"])).toEqual({ name: "C++" });
-  expect(await optionsOf(viewLabelSet.define, ["Default"])).toEqual({ name: "Default" });
-  expect(await optionsOf(viewLicense.define, ["MIT"])).toEqual({ key: "MIT" });
+  expect(await optionsOf("template gitignore view", ["C++"])).toEqual({ name: "C++" });
+  expect(await optionsOf("template label view", ["Default"])).toEqual({ name: "Default" });
+  expect(await optionsOf("template license view", ["MIT"])).toEqual({ key: "MIT" });
 });
 
 describe("templates, without signing in", () => {

@@ -1,11 +1,4 @@
 import { describe, expect, test } from "vitest";
-import {
-  createToken,
-  deleteToken,
-  listTokens,
-  type TokenCreateOptions,
-  type TokenDeleteOptions,
-} from "../../../../cli/commands/token.ts";
 import type { OwnerFlags } from "../../../../cli/support/token-owner.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
@@ -27,22 +20,16 @@ const basic = (name: string, secret: string) =>
   `Basic ${Buffer.from(`${name}:${secret}`).toString("base64")}`;
 
 test("the lines become options", async () => {
-  expect(await optionsOf<OwnerFlags>(listTokens.define, ["--username", "bob"])).toEqual({
+  expect(await optionsOf("token list", ["--username", "bob"])).toEqual({
     username: "bob",
   });
   expect(
-    await optionsOf<TokenCreateOptions>(createToken.define, [
-      "ci",
-      "--scope",
-      "read:user",
-      "--scope",
-      "write:issue",
-    ]),
+    await optionsOf("token create", ["ci", "--scope", "read:user", "--scope", "write:issue"]),
   ).toEqual({
     name: "ci",
     scope: ["read:user", "write:issue"],
   });
-  expect(await optionsOf<TokenDeleteOptions>(deleteToken.define, ["7"])).toEqual({ token: "7" });
+  expect(await optionsOf("token delete", ["7"])).toEqual({ token: "7" });
 });
 
 describe("the caller's own tokens", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { register, type RegisterOptions } from "../../../../cli/commands/vault/account.ts";
+import { register } from "../../../../cli/commands/vault/account.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
@@ -25,10 +25,10 @@ const registerLine = [
 
 describe("vault register", () => {
   test("the line becomes options", async () => {
-    expect(await optionsOf<RegisterOptions>(register.define, registerLine.slice(2))).toEqual({
+    expect(await optionsOf("vault register", registerLine.slice(2))).toEqual({
       handle: "mira",
       email: "mira@example.org",
-      passwordFromInput: true,
+      passwordStdin: true,
     });
   });
 

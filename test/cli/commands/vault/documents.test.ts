@@ -4,14 +4,7 @@ import { mkdir, readdir, readFile, writeFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import {
-  type DocumentEditOptions,
-  type DocumentListOptions,
-  editDocument,
-  listDocuments,
-} from "../../../../cli/commands/vault/document.ts";
-import { search, type SearchOptions } from "../../../../cli/commands/vault/search.ts";
-import { createShare, type ShareCreateOptions } from "../../../../cli/commands/vault/share.ts";
+import { search } from "../../../../cli/commands/vault/search.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
@@ -40,7 +33,7 @@ const document = {
 describe("flags become options", () => {
   test("of document list", async () => {
     expect(
-      await optionsOf<DocumentListOptions>(listDocuments.define, [
+      await optionsOf("vault document list", [
         "--query",
         "tax 2025",
         "--sort",
@@ -52,23 +45,26 @@ describe("flags become options", () => {
   });
 
   test("of document edit", async () => {
-    expect(
-      await optionsOf<DocumentEditOptions>(editDocument.define, [ID, "--topic", "A", "B"]),
-    ).toMatchObject({ ids: [ID], topic: ["A", "B"], noTopics: false });
-    expect(
-      await optionsOf<DocumentEditOptions>(editDocument.define, [ID, "--no-topics"]),
-    ).toMatchObject({ noTopics: true });
+    expect(await optionsOf("vault document edit", [ID, "--topic", "A", "B"])).toMatchObject({
+      ids: [ID],
+      topic: ["A", "B"],
+      topics: true,
+    });
+    expect(await optionsOf("vault document edit", [ID, "--no-topics"])).toMatchObject({
+      topics: false,
+    });
   });
 
   test("of share create and search", async () => {
-    expect(await optionsOf<ShareCreateOptions>(createShare.define, [ID, "--to", "noor"])).toEqual({
+    expect(await optionsOf("vault share create", [ID, "--to", "noor"])).toEqual({
       document: ID,
       to: "noor",
       permission: "view",
     });
-    expect(
-      await optionsOf<SearchOptions>(search.define, ["tax", "2025", "--kind", "item"]),
-    ).toEqual({ words: "tax 2025", kind: "item" });
+    expect(await optionsOf("vault search", ["tax", "2025", "--kind", "item"])).toEqual({
+      words: ["tax", "2025"],
+      kind: "item",
+    });
   });
 });
 

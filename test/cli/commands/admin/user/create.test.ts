@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { createUser, type UserCreateOptions } from "../../../../../cli/commands/admin/user-edit.ts";
 import { fakeDaemon } from "../../../support/fake-daemon.ts";
 import { optionsOf } from "../../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../../support/run-cli.ts";
@@ -8,25 +7,20 @@ import { signIn } from "../../../support/signed-in.ts";
 const who = ["--username", "bob", "--email", "bob@example.org"];
 const line = ["admin", "user", "create", ...who];
 
-test.each<[readonly string[], Partial<UserCreateOptions>]>([
-  [["--password-stdin"], { password: { from: "input" } }],
-  [
-    ["--random-password", "--full-name", "Bob B."],
-    { password: { from: "random" }, fullName: "Bob B." },
-  ],
-  [["--must-change-password"], { mustChangePassword: true, password: { from: "person" } }],
+test.each<[readonly string[], object]>([
+  [["--password-stdin"], { passwordStdin: true }],
+  [["--random-password", "--full-name", "Bob B."], { randomPassword: true, fullName: "Bob B." }],
+  [["--must-change-password"], { mustChangePassword: true }],
   [["--no-must-change-password", "--restricted"], { mustChangePassword: false, restricted: true }],
 ])("%j becomes options", async (flags, options) => {
-  expect(await optionsOf<UserCreateOptions>(createUser.define, [...who, ...flags])).toMatchObject({
+  expect(await optionsOf("admin user create", [...who, ...flags])).toMatchObject({
     username: "bob",
     ...options,
   });
 });
 
 test("whether the password must change is the server's to decide when neither flag is given", async () => {
-  expect(await optionsOf<UserCreateOptions>(createUser.define, who)).not.toHaveProperty(
-    "mustChangePassword",
-  );
+  expect(await optionsOf("admin user create", who)).not.toHaveProperty("mustChangePassword");
 });
 
 test("the password is read from standard input and the user printed", async () => {

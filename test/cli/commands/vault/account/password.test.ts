@@ -1,27 +1,15 @@
 import { describe, expect, test } from "vitest";
-import {
-  changePassword,
-  confirmPassword,
-  type PasswordChangeOptions,
-  type PasswordConfirmOptions,
-  type PasswordResetOptions,
-  resetPassword,
-} from "../../../../../cli/commands/vault/password.ts";
 import { fakeDaemon } from "../../../support/fake-daemon.ts";
 import { optionsOf } from "../../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../../support/run-cli.ts";
 import { fakeJwt, signIn } from "../../../support/signed-in.ts";
 
 test("the lines become options", async () => {
-  expect(
-    await optionsOf<PasswordChangeOptions>(changePassword.define, ["--password-stdin"]),
-  ).toEqual({
-    fromInput: true,
+  expect(await optionsOf("vault password change", ["--password-stdin"])).toEqual({
+    passwordStdin: true,
   });
-  expect(await optionsOf<PasswordConfirmOptions>(confirmPassword.define, [])).toEqual({
-    fromInput: false,
-  });
-  expect(await optionsOf<PasswordResetOptions>(resetPassword.define, ["--email", "a@b"])).toEqual({
+  expect(await optionsOf("vault password confirm", [])).toEqual({});
+  expect(await optionsOf("vault password reset", ["--email", "a@b"])).toEqual({
     email: "a@b",
   });
 });

@@ -1,24 +1,19 @@
 import { expect, test } from "vitest";
-import {
-  type PreferenceSetOptions,
-  setPreference,
-} from "../../../../../cli/commands/vault/preference.ts";
 import { fakeDaemon } from "../../../support/fake-daemon.ts";
-import { optionsOf } from "../../../support/parse-line.ts";
+import { optionsOf, refusalOf } from "../../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../../support/run-cli.ts";
 import { signIn } from "../../../support/signed-in.ts";
 
 test("the line becomes options", async () => {
-  expect(
-    await optionsOf<PreferenceSetOptions>(setPreference.define, ["--pdf-open-mode", "new_tab"]),
-  ).toEqual({
+  expect(await optionsOf("vault preference set", ["--pdf-open-mode", "new_tab"])).toEqual({
     pdfOpenMode: "new_tab",
   });
-  expect(
-    await optionsOf<PreferenceSetOptions>(setPreference.define, ["default-storage", "webdav"]),
-  ).toEqual({ defaultStorage: "webdav" });
+  expect(await optionsOf("vault preference set", ["default-storage", "webdav"])).toEqual({
+    preference: "default-storage",
+    value: "webdav",
+  });
   for (const line of [["default-storage"], ["colour", "blue"]])
-    await expect(optionsOf(setPreference.define, line)).rejects.toThrow();
+    expect(await refusalOf("vault preference set", line)).toMatch(/^croft: /);
 });
 
 test("preferences are shown and changed", async () => {

@@ -1,10 +1,6 @@
 import { describe, expect, test } from "vitest";
-import {
-  revokeSessions,
-  type SessionRevokeOptions,
-} from "../../../../../cli/commands/vault/session.ts";
 import { fakeDaemon } from "../../../support/fake-daemon.ts";
-import { optionsOf } from "../../../support/parse-line.ts";
+import { optionsOf, refusalOf } from "../../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../../support/run-cli.ts";
 import { readEntry, signIn } from "../../../support/signed-in.ts";
 
@@ -19,16 +15,14 @@ const session = {
 };
 
 test("the lines become options", async () => {
-  expect(await optionsOf<SessionRevokeOptions>(revokeSessions.define, [session.id])).toEqual({
+  expect(await optionsOf("vault session revoke", [session.id])).toEqual({
     id: session.id,
   });
-  expect(await optionsOf<SessionRevokeOptions>(revokeSessions.define, ["--everywhere"])).toEqual({
+  expect(await optionsOf("vault session revoke", ["--everywhere"])).toEqual({
     everywhere: true,
   });
-  await expect(optionsOf(revokeSessions.define, [])).rejects.toMatchObject({ code: "usage" });
-  await expect(optionsOf(revokeSessions.define, ["x", "--everywhere"])).rejects.toMatchObject({
-    code: "usage",
-  });
+  expect(await refusalOf("vault session revoke", [])).toMatch(/^croft: /);
+  expect(await refusalOf("vault session revoke", ["x", "--everywhere"])).toMatch(/^croft: /);
 });
 
 describe("the caller's sessions", () => {

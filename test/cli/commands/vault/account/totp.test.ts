@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { enableTotp, type TotpEnableOptions } from "../../../../../cli/commands/vault/totp.ts";
 import { fakeDaemon } from "../../../support/fake-daemon.ts";
 import { optionsOf } from "../../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../../support/run-cli.ts";
@@ -11,10 +10,10 @@ const setup = {
 };
 
 test("the lines become options", async () => {
-  expect(await optionsOf<TotpEnableOptions>(enableTotp.define, ["123456"])).toEqual({
+  expect(await optionsOf("vault totp enable", ["123456"])).toEqual({
     code: "123456",
   });
-  expect(await optionsOf<TotpEnableOptions>(enableTotp.define, [])).toEqual({ code: undefined });
+  expect(await optionsOf("vault totp enable", [])).toEqual({ code: undefined });
 });
 
 describe("setting the second factor up", () => {

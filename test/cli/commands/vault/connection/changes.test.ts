@@ -1,13 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { setAnalysis } from "../../../../../cli/commands/vault/analysis.ts";
-import {
-  editConnection,
-  removeConnection,
-  testConnection,
-  viewConnection,
-} from "../../../../../cli/commands/vault/connection/connection.ts";
 import { fakeDaemon } from "../../../support/fake-daemon.ts";
-import { optionsOf } from "../../../support/parse-line.ts";
+import { optionsOf, refusalOf } from "../../../support/parse-line.ts";
 import { type FakeSystemOptions, runCli, temporaryHome } from "../../../support/run-cli.ts";
 import { signIn } from "../../../support/signed-in.ts";
 
@@ -51,8 +44,8 @@ async function go(
 
 describe("connection view and test", () => {
   test("their lines become options", async () => {
-    for (const define of [viewConnection.define, testConnection.define, removeConnection.define])
-      expect(await optionsOf(define, ["home"])).toEqual({ connection: "home" });
+    for (const verb of ["view", "test", "remove"])
+      expect(await optionsOf(`vault connection ${verb}`, ["home"])).toEqual({ connection: "home" });
   });
 
   test("view prints one connection", async () => {
@@ -104,7 +97,7 @@ describe("connection view and test", () => {
 describe("connection edit", () => {
   test("the line becomes options", async () => {
     expect(
-      await optionsOf(editConnection.define, [
+      await optionsOf("vault connection edit", [
         "home",
         "--name",
         "n",
@@ -113,15 +106,8 @@ describe("connection edit", () => {
         "--credential-stdin",
         "token",
       ]),
-    ).toEqual({
-      connection: "home",
-      name: "n",
-      credentials: ["password", "token"],
-      credentialFromInput: "token",
-    });
-    await expect(optionsOf(editConnection.define, ["home"])).rejects.toMatchObject({
-      code: "usage",
-    });
+    ).toEqual({ connection: "home", name: "n", ask: ["password"], credentialStdin: "token" });
+    expect(await refusalOf("vault connection edit", ["home"])).toMatch(/^croft: /);
   });
 
   test("sends the new credentials, which are nowhere on the line", async () => {
@@ -168,7 +154,7 @@ describe("analysis get and set", () => {
 
   test("the line becomes options", async () => {
     expect(
-      await optionsOf(setAnalysis.define, [
+      await optionsOf("vault analysis set", [
         "--cache-limit",
         "512MiB",
         "--auto-analyze",
@@ -182,7 +168,7 @@ describe("analysis get and set", () => {
       maxAnalyze: 1536,
     });
     for (const words of [[], ["--cache-limit", "much"], ["--cache-limit", "-1"]])
-      await expect(optionsOf(setAnalysis.define, words)).rejects.toMatchObject({ code: "usage" });
+      expect(await refusalOf("vault analysis set", words)).toMatch(/^croft: /);
   });
 
   test("get prints the settings, set sends the given ones", async () => {

@@ -1,8 +1,4 @@
 import { describe, expect, test } from "vitest";
-import {
-  addConnection,
-  type ConnectionAddOptions,
-} from "../../../../../cli/commands/vault/connection/add.ts";
 import { fakeDaemon } from "../../../support/fake-daemon.ts";
 import { optionsOf } from "../../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../../support/run-cli.ts";
@@ -98,11 +94,11 @@ describe("connection add", () => {
       "--credential-stdin",
       "password",
     ];
-    expect(await optionsOf<ConnectionAddOptions>(addConnection.define, line)).toEqual({
+    expect(await optionsOf("vault connection add", line)).toEqual({
       provider: "webdav",
       name: "nas",
-      settings: { url: "http://x?a=b", username: "u" },
-      credentialFromInput: "password",
+      setting: { url: "http://x?a=b", username: "u" },
+      credentialStdin: "password",
     });
   });
 

@@ -1,12 +1,8 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
-import {
-  authorizeConnection,
-  reconnectConnection,
-} from "../../../../../cli/commands/vault/connection/authorize.ts";
 import { run } from "../../../../../cli/main.ts";
 import { type FakeAnswer, fakeDaemon, type RecordedRequest } from "../../../support/fake-daemon.ts";
-import { optionsOf } from "../../../support/parse-line.ts";
+import { optionsOf, refusalOf } from "../../../support/parse-line.ts";
 import { fakeSystem, openInput, runCli, temporaryHome } from "../../../support/run-cli.ts";
 import { signIn } from "../../../support/signed-in.ts";
 import { keys } from "../../../support/terminal.ts";
@@ -278,24 +274,27 @@ describe("a provider that is signed in to in a browser", () => {
 
 describe("connection authorize", () => {
   test("the line becomes options", async () => {
-    expect(await optionsOf(authorizeConnection.define, ["dropbox", "--name", "box"])).toEqual({
+    expect(await optionsOf("vault connection authorize", ["dropbox", "--name", "box"])).toEqual({
       provider: "dropbox",
       name: "box",
     });
-    await expect(
-      optionsOf(authorizeConnection.define, ["dropbox", "--name", "box", "--connection", "c1"]),
-    ).rejects.toThrow("exclude each other");
+    expect(
+      await refusalOf("vault connection authorize", [
+        "dropbox",
+        "--name",
+        "box",
+        "--connection",
+        "c1",
+      ]),
+    ).toContain("exclude each other");
   });
 });
 
 describe("connection reconnect", () => {
   test("the line becomes options", async () => {
     expect(
-      await optionsOf(reconnectConnection.define, ["nas", "--credential-stdin", "password"]),
-    ).toEqual({
-      connection: "nas",
-      credentialFromInput: "password",
-    });
+      await optionsOf("vault connection reconnect", ["nas", "--credential-stdin", "password"]),
+    ).toEqual({ connection: "nas", credentialStdin: "password" });
   });
 
   test("signs in at the provider again", async () => {

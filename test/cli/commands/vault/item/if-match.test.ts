@@ -1,13 +1,13 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { readIfMatch } from "../../../../../cli/support/if-match.ts";
 import { STRONG } from "../../../../support/vault/vault-accounts.ts";
 import {
   connectFolder,
   type FolderDaemon,
   startFolderDaemon,
 } from "../../../../support/vault/local-folders.ts";
+import { refusalOf } from "../../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../../support/run-cli.ts";
 
 let folders: FolderDaemon;
@@ -74,23 +74,16 @@ test.each(changes)("item %s --if-match refuses another version", async (command,
   expect(again.code, again.err).toBe(0);
 });
 
-test("--etag is a hidden alias", async () => {
-  const etag = await etagOf("Papers:/notes.md");
-  const line = ["vault", "item", "rename", "Papers:/notes.md", "other.md"];
-  expect((await croft([...line, "--etag", "none"])).code).toBe(7);
-  expect((await croft([...line, "--etag", etag])).code).toBe(0);
-  expect((await croft(["vault", "item", "rename", "--help"])).out).not.toContain("--etag");
-});
-
 test("an upload with --if-match does not create a file", async () => {
   const line = ["vault", "item", "upload", "new.txt", "Papers:/none.md", "--if-match", "x"];
   expect((await croft(line)).code).toBe(7);
   expect(await readdir(folder)).not.toContain("none.md");
 });
 
-test("an empty etag, two of them, and several items are usage errors", async () => {
-  expect(() => readIfMatch({ ifMatch: "" })).toThrow("not an empty text");
-  expect(() => readIfMatch({ ifMatch: "a", etag: "b" })).toThrow("former name");
+test("an empty etag and several items are usage errors", async () => {
+  expect(await refusalOf("vault item delete", ["Papers:/a", "--if-match", ""])).toContain(
+    "not an empty text",
+  );
   const several = ["vault", "item", "delete", "Papers:/a", "Papers:/b", "--if-match", "x", "--yes"];
   expect((await croft(several)).code).toBe(2);
 });

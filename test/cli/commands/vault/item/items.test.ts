@@ -2,18 +2,14 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
-import {
-  download,
-  type ItemDownloadOptions,
-} from "../../../../../cli/commands/vault/item/download.ts";
-import { type ItemListOptions, listItems } from "../../../../../cli/commands/vault/item/list.ts";
+import { download } from "../../../../../cli/commands/vault/item/download.ts";
 import { toFileName } from "../../../../../cli/support/file-names.ts";
-import { type ItemUploadOptions, upload } from "../../../../../cli/commands/vault/item/upload.ts";
+import { upload } from "../../../../../cli/commands/vault/item/upload.ts";
 import { run } from "../../../../../cli/main.ts";
 import { toItemAddress } from "../../../../../cli/support/items.ts";
 import { type FakeAnswer, fakeDaemon, type RecordedRequest } from "../../../support/fake-daemon.ts";
 import { toBatchListing } from "../../../support/fake-storage.ts";
-import { optionsOf } from "../../../support/parse-line.ts";
+import { optionsOf, refusalOf } from "../../../support/parse-line.ts";
 import {
   fakeSystem,
   type FakeSystemOptions,
@@ -108,9 +104,7 @@ describe("an item's name", () => {
 
 describe("item list", () => {
   test("the line becomes options", async () => {
-    expect(
-      await optionsOf<ItemListOptions>(listItems.define, ["home:/docs", "--refresh"]),
-    ).toMatchObject({
+    expect(await optionsOf("vault item list", ["home:/docs", "--refresh"])).toMatchObject({
       folder: "home:/docs",
       refresh: true,
     });
@@ -206,14 +200,12 @@ describe("item upload", () => {
   const route = "POST /api/cloud/connections/c1/items/upload";
 
   test("the line becomes options", async () => {
-    expect(
-      await optionsOf<ItemUploadOptions>(upload.define, ["a", "b", "home:/docs"]),
-    ).toMatchObject({
-      sources: ["a", "b"],
-      target: "home:/docs",
+    expect(await optionsOf("vault item upload", ["a", "b", "home:/docs"])).toMatchObject({
+      files: ["a", "b", "home:/docs"],
+      transfers: 4,
     });
     for (const words of [["home:/docs"], ["a", "b"]])
-      await expect(optionsOf(upload.define, words)).rejects.toMatchObject({ code: "usage" });
+      expect(await refusalOf("vault item upload", words)).toMatch(/^croft: /);
   });
 
   test("sends the fields before the file, with its length", async () => {
@@ -356,13 +348,9 @@ describe("item download", () => {
   const bytes = { body: Buffer.from("hello") };
 
   test("the line becomes options", async () => {
-    expect(
-      await optionsOf<ItemDownloadOptions>(download.define, ["home:/a", "ID", "-o", "dir"]),
-    ).toEqual({
+    expect(await optionsOf("vault item download", ["home:/a", "ID", "-o", "dir"])).toEqual({
       items: ["home:/a", "ID"],
       output: "dir",
-      recursive: false,
-      skipExisting: false,
       transfers: 4,
     });
   });

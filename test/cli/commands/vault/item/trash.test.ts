@@ -1,9 +1,4 @@
 import { describe, expect, test } from "vitest";
-import {
-  emptyTrash,
-  listTrashed,
-  restoreItems,
-} from "../../../../../cli/commands/vault/item/trash.ts";
 import { fakeDaemon } from "../../../support/fake-daemon.ts";
 import { optionsOf } from "../../../support/parse-line.ts";
 import { type FakeSystemOptions, runCli, temporaryHome } from "../../../support/run-cli.ts";
@@ -51,7 +46,7 @@ async function go(
 
 describe("item trash list", () => {
   test("turns its argument into options", async () => {
-    expect(await optionsOf(listTrashed.define, ["home"])).toEqual({ connection: "home" });
+    expect(await optionsOf("vault item trash list", ["home"])).toEqual({ connection: "home" });
   });
 
   test("prints the deleted items of all pages", async () => {
@@ -82,7 +77,7 @@ describe("item trash restore", () => {
   };
 
   test("turns its arguments into options", async () => {
-    expect(await optionsOf(restoreItems.define, ["home:/a", "home:t1"])).toEqual({
+    expect(await optionsOf("vault item trash restore", ["home:/a", "home:t1"])).toEqual({
       items: ["home:/a", "home:t1"],
     });
   });
@@ -128,7 +123,7 @@ describe("item trash restore", () => {
 
 describe("item trash empty", () => {
   test("turns its argument into options", async () => {
-    expect(await optionsOf(emptyTrash.define, ["home"])).toEqual({ connection: "home" });
+    expect(await optionsOf("vault item trash empty", ["home"])).toEqual({ connection: "home" });
   });
 
   test("asks for confirmation, and repeats the request until the trash is empty", async () => {

@@ -1,26 +1,11 @@
-// cli/examples: two or more examples of every command, for its help page, the reference and the manual. They are
-// separate from the commands because only help needs them. A test runs each of them.
+import type { CommandModule, Example } from "./entry.ts";
 
-/** The description of an example, and the command as typed in a shell. */
-export type Example = readonly [sentence: string, line: string];
-
-/** The examples of commands by their words, such as `admin user list`. */
-export type Examples = Readonly<Record<string, readonly Example[]>>;
-
-/** Loads the examples of all commands. */
-export async function loadExamples(): Promise<Examples> {
-  const files = await Promise.all([
-    import("./home.ts"),
-    import("./accounts.ts"),
-    import("./admin.ts"),
-    import("./repositories.ts"),
-    import("./workflows.ts"),
-    import("./collaboration.ts"),
-    import("./hooks.ts"),
-    import("./vault.ts"),
-    import("./vault-storage.ts"),
-  ]);
-  return Object.assign({}, ...files.map(({ examples }) => examples)) as Examples;
+/**
+ * The examples of the command `line`, such as `admin user list`: a command that has its place in two groups has examples of
+ * both.
+ */
+export function examplesOf({ examples }: CommandModule, line: string): readonly Example[] {
+  return examples.filter(([, example]) => `${example} `.startsWith(`croft ${line} `));
 }
 
 /** The examples as a help page shows them; the lines of a long command are joined by a backslash, as a shell reads it. */
