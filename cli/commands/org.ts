@@ -45,7 +45,7 @@ export const entries: readonly Entry[] = [
       ["List every organization that you may see", "croft org list --all-visible --all"],
     ],
     /** Prints the caller's organizations, or all visible ones, by name. */
-    async run(cli, { allVisible: allVisible = false }) {
+    async run(cli, { allVisible = false }) {
       const pages = allVisible
         ? forgePages(cli.client, forge.listVisibleOrganizations, {})
         : forgePages(cli.client, forge.listOwnOrganizations, {});

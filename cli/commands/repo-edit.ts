@@ -1,16 +1,9 @@
 import { forge } from "../client/operations.ts";
-import type { CliContext } from "../context.ts";
 import { CliError, usageError } from "../errors.ts";
 import { resourceOf } from "../output/spec.ts";
 import { addValues } from "../support/issues.ts";
 import { readTrueOrFalse, toChoice } from "../support/flag-values.ts";
-import {
-  repositoryLines,
-  type RepositoryName,
-  toRepositoryName,
-  repositoryArgument,
-} from "../support/repository.ts";
-import type { CommandModule } from "../tree/entry.ts";
+import { repositoryLines, repositoryArgument } from "../support/repository.ts";
 import { commandDetails } from "../tree/command.ts";
 
 const toVisibility = (value: string) => toChoice("--visibility", ["public", "private"], value);

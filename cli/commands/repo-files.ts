@@ -1,19 +1,13 @@
 import { resolve } from "node:path";
 import type { WireContents } from "../../daemon/contract/forge/code/contents.ts";
 import { forge } from "../client/operations.ts";
-import type { CliContext } from "../context.ts";
 import { DryRun, usageError } from "../errors.ts";
 import { type Column, size, time } from "../output/cells.ts";
 import { wholeList } from "../output/pages.ts";
 import { listOf, shape } from "../output/spec.ts";
 import { writeRaw } from "../support/raw-output.ts";
-import {
-  repositoryArgument,
-  type RepositoryName,
-  toRepositoryName,
-} from "../support/repository.ts";
+import { repositoryArgument } from "../support/repository.ts";
 import { saveStream } from "../support/save-stream.ts";
-import type { CommandModule } from "../tree/entry.ts";
 import { commandDetails } from "../tree/command.ts";
 
 const entryColumns: readonly Column<WireContents>[] = [

@@ -171,10 +171,6 @@ const ruleColumns: readonly Column<WireBranchProtection>[] = [
   { header: "force push", cell: ({ enable_force_push: may }) => may },
 ];
 
-interface RuleOptions extends RepositoryName {
-  readonly rule: string;
-}
-
 interface ProtectionFlags {
   readonly push?: string;
   readonly pushUser?: readonly string[];

@@ -1,4 +1,4 @@
-import { type Command as CommanderCommand, Option } from "commander";
+import { Option } from "commander";
 import type { AnyOperation } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
 import type { OutputSpec } from "../output/spec.ts";

@@ -4,7 +4,7 @@ import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { loadExamples } from "../../cli/examples/examples.ts";
+import { loadExamplesByLine } from "../cli/support/loaded-examples.ts";
 import { composeMail } from "../../daemon/outbound/mail/compose.ts";
 import { writeMail } from "../../daemon/outbound/mail/outbox.ts";
 import { startS3Server } from "../stand-ins/s3-server.ts";
@@ -13,7 +13,7 @@ import { startS3Server } from "../stand-ins/s3-server.ts";
 // commands run in test/cli/examples.
 
 const launcher = join(import.meta.dirname, "../../bin/croft.js");
-const examples = await loadExamples();
+const examples = await loadExamplesByLine();
 
 /** The state of the daemon that a command needs before each of its examples. */
 type Daemon = "stopped" | "running";

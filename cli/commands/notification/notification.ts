@@ -1,22 +1,12 @@
-import { toChoice } from "../../support/flag-values.ts";
 import { forge } from "../../client/operations.ts";
-import { forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError, exitCodeOf, toErrorLine, usageError } from "../../errors.ts";
-import { listOf, resourceOf, shape } from "../../output/spec.ts";
+import { resourceOf, shape } from "../../output/spec.ts";
 import { resultFields, runBatch } from "../../support/batch.ts";
-import { nameCommit, namingCommits } from "../../support/commit-threads.ts";
+import { nameCommit } from "../../support/commit-threads.ts";
 import { toRepositoryName, toIssueName } from "../../support/repository.ts";
-import {
-  threadColumns,
-  threadLines,
-  type ThreadStatusName,
-  toStatusName,
-} from "../../support/thread-columns.ts";
+import { threadLines, type ThreadStatusName, toStatusName } from "../../support/thread-columns.ts";
 import type { Entry } from "../../tree/entry.ts";
-import type { WireThread } from "../../../daemon/contract/forge/notifications.ts";
-import { followThreads } from "../../client/follow-threads.ts";
-import { type PageSource, readPages } from "../../output/pages.ts";
 import { listNotifications } from "./list.ts";
 import { command } from "../../tree/command.ts";
 

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { api } from "../../../cli/commands/api.ts";
 import { fakeDaemon } from "../support/fake-daemon.ts";
 import { refusalOf } from "../support/parse-line.ts";
 import { runCli, temporaryHome } from "../support/run-cli.ts";

@@ -2,7 +2,6 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
-import { doctor } from "../../../cli/commands/doctor.ts";
 import { fakeDaemon } from "../support/fake-daemon.ts";
 import { optionsOf } from "../support/parse-line.ts";
 import { fakeKeyring, runCli, temporaryHome } from "../support/run-cli.ts";

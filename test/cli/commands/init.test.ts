@@ -1,7 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { init } from "../../../cli/commands/init.ts";
 import { optionsOf } from "../support/parse-line.ts";
 import { runCli, temporaryHome } from "../support/run-cli.ts";
 import { readEntryOfAnyProfile } from "../support/signed-in.ts";

@@ -3,7 +3,6 @@ import { access, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { install } from "../../../cli/commands/install.ts";
 import { optionsOf } from "../support/parse-line.ts";
 import { runCli } from "../support/run-cli.ts";
 import { skipUnless } from "../../support/skip.ts";

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { logout } from "../../../cli/commands/logout.ts";
 import { fakeDaemon } from "../support/fake-daemon.ts";
 import { optionsOf, refusalOf } from "../support/parse-line.ts";
 import { runCli, temporaryHome } from "../support/run-cli.ts";

@@ -2,9 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { serve } from "../../../cli/commands/serve.ts";
 import { run } from "../../../cli/main.ts";
-import type { SettingFlags } from "../../../cli/profile/settings.ts";
 import { optionsOf } from "../support/parse-line.ts";
 import { type FakeSystem, fakeSystem, runCli, temporaryHome } from "../support/run-cli.ts";
 

@@ -1,7 +1,6 @@
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { register } from "../../../cli/commands/runner-run.ts";
 import { setUpWorkflows } from "../../support/forge/workflow-pushes.ts";
 import { createRunnerStarter } from "../support/built-in-runner.ts";
 import { optionsOf } from "../support/parse-line.ts";

@@ -75,7 +75,6 @@ export const entries: readonly Entry[] = [
       flags: {
         "--limit <size>": {
           help: "bytes, or a size such as 500MiB or 2GiB",
-          parse: toByteSize,
           required: true,
         },
       },
@@ -86,7 +85,8 @@ export const entries: readonly Entry[] = [
         ["Show the request only", "croft vault admin quota set mira --limit 20GiB --dry-run"],
       ],
       /** Sets the limit of a user's quota and prints it. With a limit below the used bytes, every further upload is refused. */
-      async run(cli, { user, limit: limitBytes }) {
+      async run(cli, { user, limit }) {
+        const limitBytes = toByteSize(limit);
         const id = await findUserId(cli, user);
         const { body } = await cli.client.call(vault.setUserQuota, {
           params: { id },

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { register } from "../../../../cli/commands/vault/account.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";

@@ -43,10 +43,14 @@ test.each([
   ["2 gib", 2_147_483_648],
   ["1.5GB", 1_500_000_000],
 ])("--limit %s is %i bytes", async (word, limitBytes) => {
-  expect(await optionsOf("vault admin quota set", ["mira", "--limit", word])).toEqual({
-    user: "mira",
-    limit: limitBytes,
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    ...found,
+    [`PUT /api/admin/users/${mira.id}/quota`]: { body: {} },
   });
+  await signIn(home.path, { url: daemon.url, vault: {} });
+  await runCli(["vault", "admin", "quota", "set", "mira", "--limit", word], { home: home.path });
+  expect(daemon.requests.at(-1)?.json()).toEqual({ limit_bytes: limitBytes });
 });
 
 test.each(["", "-1", "1.5", "1PB", "lots", "9999999999TiB"])(
