@@ -6,7 +6,7 @@ import { wholeList } from "../output/pages.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
 import { readTrueOrFalse } from "../support/flag-values.ts";
 import { createIfAbsent, ifAbsentFlag } from "../support/if-absent.ts";
-import { repositoryArgument, type RepositoryName } from "../support/repository.ts";
+import { repositoryArgument } from "../support/repository.ts";
 import type { Entry } from "../tree/entry.ts";
 import { command } from "../tree/command.ts";
 
