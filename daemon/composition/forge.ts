@@ -14,6 +14,7 @@ import { createFolderListings } from "../forge/code/folder-listings.ts";
 import { createCompute } from "../forge/compute.ts";
 import { createCommitFinder, createPushReader } from "../forge/git/commit-readers.ts";
 import { gitRoutes } from "../forge/git/git.routes.ts";
+import { createProcessorShares } from "../jobs/processor-shares.ts";
 import { createPushHook } from "../forge/git/push-hook.ts";
 import { createPushNotice } from "../forge/git/push-notice.ts";
 import { WORKFLOW_REFS_MAX } from "../forge/actions/runs/pushed-workflows.ts";
@@ -91,7 +92,10 @@ export async function openForge(deps: ForgeDeps) {
   const folders = createRepositoryFolders({ db, git, files, newId, log, isAlone, jobs: queue });
   const { locate } = folders;
 
-  const compute = createCompute({ workerUrl: new URL("./compute.worker.ts", import.meta.url) });
+  const compute = createCompute({
+    workerUrl: new URL("./compute.worker.ts", import.meta.url),
+    shares: createProcessorShares({ clock }),
+  });
   const dispatcher = openGuardedDispatcher(deps);
   const readPush = createPushReader({ git, locate });
   const { emit, subscribe } = createEvents();

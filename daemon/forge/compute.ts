@@ -1,4 +1,5 @@
 import { assertNever } from "../errors.ts";
+import type { ProcessorShares } from "../jobs/processor-shares.ts";
 import { createThreadPool, threadsUnavailable } from "../jobs/thread-pool.ts";
 
 /** A pure function over values from users, with an estimate of its work. */
@@ -38,6 +39,8 @@ export type Compute = ReturnType<typeof createCompute>;
 export interface ComputeOptions {
   /** The entry of the threads: daemon/composition/compute.worker.ts. */
   readonly workerUrl: URL;
+  /** What one account may use of the threads in all, over a period. */
+  readonly shares: ProcessorShares;
   /** Processor time of one call in a thread. */
   readonly budgetMs?: number;
   /** Calls of at most this cost run on the calling thread: some 2 ms. */
@@ -55,6 +58,7 @@ const WAITING_LENGTH_MAX = 64 * 1024 * 1024;
 /** Creates the threads, which start with the first call that needs one. */
 export function createCompute({
   workerUrl,
+  shares,
   budgetMs = BUDGET_MS,
   inlineCostMax = INLINE_COST_MAX,
 }: ComputeOptions) {
@@ -70,12 +74,13 @@ export function createCompute({
     },
     idleMs: 30_000,
     resourceLimits: { maxOldGenerationSizeMb: 256 },
+    onUsed: shares.book,
   });
   return {
     /**
-     * Runs a function. Throws what the function throws, and `unavailable` with `Retry-After` when too
-     * many calls wait or no thread can start. Must not be awaited in a transaction: compute before it, and check in it that
-     * the values which were read are still the same.
+     * Runs a function. Throws what the function throws, `unavailable` with `Retry-After` when too many calls wait or no
+     * thread can start, and `rate_limited` when the account has used up its share of the processors. Must not be
+     * awaited in a transaction: compute before it, and check in it that the values which were read are still the same.
      * @param account the account that the work is done for, such as `String(owner.id)`. One account uses one thread at a
      * time, and waiting calls are served in turns between accounts
      */
@@ -85,6 +90,7 @@ export function createCompute({
       account: string,
     ): Promise<Computed<Output>> {
       if (called.cost(input) <= inlineCostMax) return { kind: "done", value: called.run(input) };
+      shares.assertLeft(account);
       const outcome = await threads.run(
         { name: called.name, input },
         { budgetMs, caller: account, size: called.length(input) },

@@ -57,6 +57,8 @@ export interface ThreadPoolOptions {
    * WebAssembly.
    */
   readonly growthBytesMax?: number;
+  /** Called with the processor time of each job that ran, for its caller; wall-clock time where Node measures none. */
+  readonly onUsed?: (caller: string, milliseconds: number) => void;
 }
 
 /** How often the growth of memory is checked. A decoder fills some 500 MiB a second. */
@@ -74,6 +76,8 @@ interface Job<Input, Output> {
 interface Thread<Input, Output> {
   readonly worker: Worker;
   job: Job<Input, Output> | undefined;
+  /** The time when the job began, and the thread's processor time then. */
+  begun: { readonly at: number; readonly processorMs: Promise<number | undefined> } | undefined;
   timer: NodeJS.Timeout | undefined;
   growthTimer: NodeJS.Timeout | undefined;
 }
@@ -129,7 +133,9 @@ export function createThreadPool<Input, Output>(
     running.set(group, (running.get(group) ?? 0) + 1);
     thread.job = job;
     clearTimeout(thread.timer);
-    watchBudget(thread, job, processorMs(thread.worker), 0, 0);
+    const before = processorMs(thread.worker);
+    thread.begun = { at: performance.now(), processorMs: before };
+    watchBudget(thread, job, before, 0, 0);
     watchGrowth(thread);
     thread.worker.ref();
     thread.worker.postMessage(job.input);
@@ -175,12 +181,27 @@ export function createThreadPool<Input, Output>(
     }, GROWTH_CHECK_MS);
   };
 
+  /** Reports what a job has used. A thread that has ended tells no longer; its job had the wall-clock time at most. */
+  const reportUse = (thread: PoolThread, { options: { caller, budgetMs } }: Job<Input, Output>) => {
+    const { onUsed } = options;
+    const { begun, worker } = thread;
+    if (onUsed === undefined || begun === undefined) return;
+    const lastedMs = Math.min(performance.now() - begun.at, budgetMs);
+    Promise.all([begun.processorMs, processorMs(worker)])
+      .then(([before, after]) => {
+        const isMeasured = before !== undefined && after !== undefined;
+        onUsed(caller, isMeasured ? Math.min(after - before, lastedMs) : lastedMs);
+      })
+      .catch((error: Error) => stopThread(thread, { kind: "failed", error }));
+  };
+
   const settle = (thread: PoolThread, outcome: ThreadOutcome<Output>) => {
     const { job } = thread;
     clearTimeout(thread.timer);
     clearInterval(thread.growthTimer);
     thread.job = undefined;
     if (job === undefined) return;
+    reportUse(thread, job);
     const group = groupOf(job.options.caller);
     const remaining = (running.get(group) ?? 1) - 1;
     if (remaining === 0) running.delete(group);
@@ -214,7 +235,13 @@ export function createThreadPool<Input, Output>(
       workerData: options.workerData,
       ...(options.resourceLimits === undefined ? {} : { resourceLimits: options.resourceLimits }),
     });
-    const thread: PoolThread = { worker, job: undefined, timer: undefined, growthTimer: undefined };
+    const thread: PoolThread = {
+      worker,
+      job: undefined,
+      begun: undefined,
+      timer: undefined,
+      growthTimer: undefined,
+    };
     let isStarting = true;
     const started = () => {
       if (isStarting) starting -= 1;

@@ -2,6 +2,7 @@ import { PassThrough, type Readable } from "node:stream";
 import type { Git, GitProcess } from "../../../storage/git/git.ts";
 import { readRefs } from "../../../storage/git/refs.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
+import { AppError } from "../../errors.ts";
 import type { Log } from "../../utilities/logging.ts";
 import type { ActingUser } from "../caller.ts";
 import type { OwnedRepository, RefChange } from "../events.ts";
@@ -104,7 +105,9 @@ export function createReceivePack(deps: ReceivePackDeps) {
       async function admit(push: PushCommands): Promise<void> {
         if (push.commands.length === 0) return;
         const reason = await findReason(push).catch((error: unknown) => {
-          log.error({ err: error, repository_id: repository.id }, "failed to check a push");
+          const passing = toPassingReason(error);
+          if (passing !== undefined) return passing;
+          logFailure(error);
           throw error;
         });
         if (reason === undefined) return;
@@ -122,8 +125,9 @@ export function createReceivePack(deps: ReceivePackDeps) {
       const judge: PushJudge = {
         async judge({ commands, quarantine }) {
           const reason = await findRefusedReason(commands, quarantine).catch((error: unknown) => {
-            logFailure(error);
-            return UNCHECKED;
+            const passing = toPassingReason(error);
+            if (passing === undefined) logFailure(error);
+            return passing ?? UNCHECKED;
           });
           if (reason === undefined) judged = new Set(commands.map(toKey));
           else {
@@ -237,6 +241,13 @@ function toPushOptions(options: readonly string[]): PushOptions {
     return value === "true" ? true : value === "false" ? false : undefined;
   };
   return { isPrivate: flag("repo.private"), isTemplate: flag("repo.template") };
+}
+
+/** Returns the words of a refusal that passes by itself: the rules could not be evaluated now. */
+function toPassingReason(error: unknown): string | undefined {
+  const isPassing =
+    error instanceof AppError && (error.code === "unavailable" || error.code === "rate_limited");
+  return isPassing ? error.message : undefined;
 }
 
 const toKey = ({ ref, before, after }: PushCommand) => `${before} ${after} ${ref}`;

@@ -9,7 +9,7 @@ import type { ExtractionInput } from "./extraction/extract.ts";
 import { type Extraction, toBudgetMs } from "./extraction/outcome.ts";
 import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 
-/** Extracts texts of untrusted files in a separate process. */
+/** Extracts texts of untrusted files in separate processes. */
 export interface TextExtractor {
   /**
    * Reads a stream to its end, destroys it in any case, and returns its text, or why it has no text. A hostile file costs at most its budget of
@@ -49,20 +49,25 @@ export function createTextExtractor({
   /** Whether text of pictures and scanned pages is recognized. */
   readonly recognizesText: boolean;
 }): TextExtractor {
-  const pool = createProcessPool<ExtractionInput, Extraction>({
-    scriptUrl: new URL("./extraction/extraction.process.ts", import.meta.url),
-    program,
-    queue: { lengthMax: WAITING_MAX, lengthPerCallerMax: WAITING_MAX, sizeMax: WAITING_MAX },
-    idleMs: IDLE_MS,
-    idleBytesMax: IDLE_BYTES_MAX,
-  });
+  const newPool = () =>
+    createProcessPool<ExtractionInput, Extraction>({
+      scriptUrl: new URL("./extraction/extraction.process.ts", import.meta.url),
+      program,
+      queue: { lengthMax: WAITING_MAX, lengthPerCallerMax: WAITING_MAX, sizeMax: WAITING_MAX },
+      idleMs: IDLE_MS,
+      idleBytesMax: IDLE_BYTES_MAX,
+    });
+  const reading = newPool();
+  // Recognition takes minutes where reading takes seconds: in one process, the scans of one user would keep the documents
+  // of all others from being read.
+  const recognition = newPool();
 
   const run = async (
     input: ExtractionInput,
     { budgetMs, userId, signal }: { budgetMs: number; userId: AccountId; signal: AbortSignal },
   ): Promise<Extraction> => {
     const outcome = await unlessAborted(signal, () =>
-      pool.run(input, { budgetMs, caller: userId, size: 1 }),
+      (input.recognizes ? recognition : reading).run(input, { budgetMs, caller: userId, size: 1 }),
     );
     switch (outcome.kind) {
       case "done":
@@ -105,7 +110,9 @@ export function createTextExtractor({
       }
     },
 
-    close: () => pool.close(),
+    async close() {
+      await Promise.all([reading.close(), recognition.close()]);
+    },
   };
 }
 

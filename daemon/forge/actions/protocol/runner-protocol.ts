@@ -130,7 +130,10 @@ export function addRunnerProtocol(router: ConnectRouter, deps: RunnerProtocolDep
     } catch (error) {
       if (error instanceof RunnerRefusal) throw new ConnectError(error.message, Code.Unknown);
       // Runners send a report again.
-      if (error instanceof AppError && error.code === "unavailable")
+      if (
+        error instanceof AppError &&
+        (error.code === "unavailable" || error.code === "rate_limited")
+      )
         throw new ConnectError(error.message, Code.Unavailable);
       deps.reportBug(error);
       throw new ConnectError("internal error", Code.Internal);

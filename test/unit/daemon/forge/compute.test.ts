@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Compute } from "../../../../daemon/forge/compute.ts";
+import { createProcessorShares } from "../../../../daemon/jobs/processor-shares.ts";
 import { matchPush } from "../../../../daemon/workflows/triggers.ts";
 import { readSource, readSources } from "../../../architecture/source-tree.ts";
 import { createTestCompute } from "../../../support/forge/compute.ts";
@@ -51,6 +52,31 @@ test("a call after the end of the threads is refused as unavailable", async () =
   const closed = createTestCompute();
   await closed.close();
   await expect(closed.run(matchPush, hard, "1")).rejects.toMatchObject({ code: "unavailable" });
+});
+
+test("an account that has used up its share is refused in words until time has passed, and others are not", async () => {
+  let now = 1_000_000;
+  const shares = createProcessorShares({ clock: () => now, shareMs: 50, periodMs: 500_000 });
+  const shared = createTestCompute({ shares });
+  for (let calls = 0; ; calls += 1) {
+    const refusal = await shared.run(matchPush, hard, "1").then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (refusal === undefined) {
+      // One call may be told as finished before its use is booked.
+      expect(calls).toBeLessThan(3);
+      continue;
+    }
+    expect(refusal).toMatchObject({ code: "rate_limited" });
+    expect(String(refusal)).toMatch(/processor time in .* minutes.* Try again in \d+ seconds/);
+    break;
+  }
+  expect(await shared.run(matchPush, easy, "1")).toMatchObject({ kind: "done" });
+  expect(await shared.run(matchPush, hard, "2")).toMatchObject({ kind: "done" });
+  now += 3_600_000_000;
+  expect(await shared.run(matchPush, hard, "1")).toMatchObject({ kind: "done" });
+  await shared.close();
 });
 
 test("the threads have every function that the daemon calls", () => {

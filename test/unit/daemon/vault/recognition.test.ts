@@ -226,4 +226,33 @@ describe("text extractor", () => {
       text: "Rent receipt March",
     });
   });
+
+  test("a document is read while six scans of another user are recognized or wait for it", async () => {
+    let files = 0;
+    const extractor = createTextExtractor({
+      tmp: folder,
+      newId: () => `turn-${(files += 1)}`,
+      program: [process.execPath],
+      recognizesText: true,
+    });
+    const ended: string[] = [];
+    const read = async (user: string, content: Uint8Array) => {
+      const { signal } = new AbortController();
+      const file = { content: Readable.from([content]), filename: "file", signal };
+      const extraction = await extractor.extract({ ...file, userId: toAccountId(user) });
+      ended.push(user);
+      return extraction;
+    };
+    try {
+      const scan = scannedPdf(receipt, { pages: 6 });
+      const scans = Promise.allSettled(Array.from({ length: 6 }, () => read("ann", scan)));
+      const text = await read("bob", Buffer.from("A letter to read."));
+      expect(text).toMatchObject({ kind: "text", text: "A letter to read." });
+      expect(ended).toEqual(["bob"]);
+      await extractor.close();
+      await scans;
+    } finally {
+      await extractor.close();
+    }
+  });
 });

@@ -1,0 +1,64 @@
+import { AppError } from "../errors.ts";
+
+/** What one account may use of the processors in worker threads, over a period. */
+export interface ProcessorShares {
+  /** Throws `rate_limited` with `Retry-After` when the account has used up its share. */
+  assertLeft(account: string): void;
+  /** Books processor time that was used for an account. */
+  book(account: string, milliseconds: number): void;
+}
+
+export interface ProcessorSharesOptions {
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  /** Processor time that an account may use at once. */
+  readonly shareMs?: number;
+  /** The time in which a used up share is whole again. */
+  readonly periodMs?: number;
+}
+
+/** A fifth of one processor: of two, one account leaves nine tenths to the others. */
+const SHARE_MS = 60_000;
+const PERIOD_MS = 300_000;
+/** Accounts whose use is remembered; the one that was booked longest ago is forgotten. */
+const ACCOUNTS_MAX = 10_000;
+
+/**
+ * Creates the shares of all accounts. Each call has a budget of its own; without a share, an account that repeats calls
+ * within their budgets would keep the processors from everybody for ever.
+ */
+export function createProcessorShares({
+  clock,
+  shareMs = SHARE_MS,
+  periodMs = PERIOD_MS,
+}: ProcessorSharesOptions): ProcessorShares {
+  const used = new Map<string, { ms: number; at: number }>();
+
+  /** Returns what is booked now: it shrinks as time passes. */
+  function usedBy(account: string): number {
+    const last = used.get(account);
+    if (last === undefined) return 0;
+    const passed = Math.max(clock() - last.at, 0);
+    return Math.max(last.ms - (passed * shareMs) / periodMs, 0);
+  }
+
+  return {
+    assertLeft(account) {
+      const excess = usedBy(account) - shareMs;
+      if (excess < 0) return;
+      const seconds = Math.ceil(((excess + 1) * periodMs) / shareMs / 1000);
+      throw new AppError(
+        "rate_limited",
+        `The work for this account has used up its ${shareMs / 1000} seconds of processor time in ${periodMs / 60_000} minutes: patterns, expressions, masks or files take too long. Try again in ${seconds} seconds.`,
+        { retryAfterSeconds: seconds },
+      );
+    },
+    book(account, milliseconds) {
+      const ms = usedBy(account) + milliseconds;
+      used.delete(account);
+      used.set(account, { ms, at: clock() });
+      const [oldest] = used.keys();
+      if (used.size > ACCOUNTS_MAX && oldest !== undefined) used.delete(oldest);
+    },
+  };
+}
