@@ -82,6 +82,10 @@ export function processSystem(): System {
       };
     },
     onUnhandled,
+    suspend() {
+      // 0 is the process group: a program that started this one stops as well, so that the shell notices.
+      if (process.platform !== "win32") process.kill(0, "SIGTSTP");
+    },
     exitNow,
   };
 }

@@ -85,13 +85,35 @@ async function runLine(
       );
   });
   try {
-    const words = markPlainJson(rest, leaf);
+    const words = takeUrl(markPlainJson(rest, leaf), leaf);
     await parse(leaf, await completeWords(words, leaf, path, verb, module, cli), cli, module);
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
     const { explainError } = await import("./tree/explain-error.ts");
     throw await explainError(error, { path, verb, module, leaf, cli });
   }
+}
+
+/**
+ * Makes `--url <url>` the argument <url> of a command that has this argument, when the line gives no other address. With
+ * both, `--url` is the daemon's, as everywhere.
+ */
+function takeUrl(words: readonly string[], leaf: Command): readonly string[] {
+  const isAddress = (word = "") => /^https?:\/\//i.test(word);
+  const takes = leaf.registeredArguments.some((argument) => argument.name() === "url");
+  const at = words.findIndex((word) => word === "--url" || word.startsWith("--url="));
+  if (!takes || at === -1) return words;
+  const isJoined = words[at] !== "--url";
+  const url = isJoined ? words[at]?.slice("--url=".length) : words[at + 1];
+  const others = words.toSpliced(at, isJoined ? 1 : 2);
+  const takesValue = (word = "") =>
+    leaf.options.some(
+      (option) => [option.long, option.short].includes(word) && !option.isBoolean(),
+    );
+  const isGiven = others.some((word, index) => isAddress(word) && !takesValue(others[index - 1]));
+  if (isGiven || !isAddress(url)) return words;
+  // A flag that takes several values would take it as well.
+  return others.includes("--") ? [...others, url ?? ""] : [...others, "--", url ?? ""];
 }
 
 /** Adds the repository of the current folder to a line about a repository that does not name it. */

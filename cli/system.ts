@@ -86,6 +86,11 @@ export interface System {
    * the process.
    */
   readonly onUnhandled: (listener: UnhandledListener) => () => void;
+  /**
+   * Stops the process and its process group as Ctrl-Z does, and returns when the shell continues them. Has no effect
+   * without a shell that controls jobs.
+   */
+  readonly suspend: () => void;
   /** Ends the process at once: for a second stop signal, and when a native call does not return. */
   readonly exitNow: (code: number) => void;
 }

@@ -17,6 +17,8 @@ export type KeyName =
   | "tab"
   /** Ctrl-C. */
   | "interrupt"
+  /** Ctrl-Z. */
+  | "suspend"
   /** Ctrl-L and Ctrl-R: reload. */
   | "refresh"
   /** Ctrl-U: empty the field. */
@@ -49,6 +51,7 @@ const controls: Readonly<Record<string, KeyName>> = {
   l: "refresh",
   r: "refresh",
   u: "clear",
+  z: "suspend",
 };
 
 /** The keys of one event. Keys that come faster than they are read arrive as one text. */
@@ -76,6 +79,7 @@ const inText: Readonly<Record<string, KeyName>> = {
   "\u000c": "refresh",
   "\u0012": "refresh",
   "\u0015": "clear",
+  "\u001a": "suspend",
 };
 
 /** A line of text under the person's hands. The caret is counted in graphemes from the start. */

@@ -45,7 +45,12 @@ export async function showScreen(
 ): Promise<void> {
   await waitAtMost(firstLoadMaxMs, firstLoad, cli);
   const { stdin, stdout } = cli.system;
-  const screen = render(<Screen model={model} stdout={stdout} />, {
+  const suspend = () => {
+    stdout.write(wrapOn);
+    cli.system.suspend();
+    stdout.write(wrapOff);
+  };
+  const screen = render(<Screen model={model} stdout={stdout} suspend={suspend} />, {
     stdin: stdin as NodeJS.ReadStream,
     stdout: stdout as NodeJS.WriteStream,
     // The caller has checked the terminals, and nothing here writes to the console.
@@ -91,8 +96,14 @@ async function waitAtMost(
   }
 }
 
-function Screen({ model, stdout }: { readonly model: ScreenModel; readonly stdout: OutputStream }) {
-  const { exit } = useApp();
+interface ScreenProps {
+  readonly model: ScreenModel;
+  readonly stdout: OutputStream;
+  readonly suspend: () => void;
+}
+
+function Screen({ model, stdout, suspend }: ScreenProps) {
+  const { exit, suspendTerminal } = useApp();
   const [, redraw] = useReducer((count: number) => count + 1, 0);
   useEffect(() => model.subscribe(redraw), [model]);
   useEffect(() => {
@@ -106,6 +117,9 @@ function Screen({ model, stdout }: { readonly model: ScreenModel; readonly stdou
     for (const one of toKeys(input, key)) {
       if (one.kind === "key" && one.name === "interrupt")
         exit(new CliError("interrupted", "interrupted"));
+      else if (one.kind === "key" && one.name === "suspend")
+        // Ink gives the terminal back to the shell meanwhile, and draws everything again.
+        suspendTerminal(async () => suspend()).catch(exit);
       else model.press(one);
     }
   });

@@ -37,6 +37,7 @@ export async function showSignIn(
       attempt={attempt}
       wait={(seconds, signal, show) => countDown(cli, seconds, signal, show)}
       style={cli.io.errorStyle}
+      suspend={cli.system.suspend}
       onEnd={(result) => {
         end = result;
       }}
@@ -82,12 +83,13 @@ export interface SignInProps {
     show: (left: number) => void,
   ) => Promise<void>;
   readonly style: Style;
+  readonly suspend: () => void;
   readonly onEnd: (result: { readonly user: SignedIn } | { readonly error: unknown }) => void;
 }
 
 /** The screen itself: one field at a time, with the error below it. */
-function SignIn({ prefill, attempt, wait, style, onEnd }: SignInProps) {
-  const { exit } = useApp();
+function SignIn({ prefill, attempt, wait, style, suspend, onEnd }: SignInProps) {
+  const { exit, suspendTerminal } = useApp();
   const [step, setStep] = useState<Step>(prefill.email === undefined ? "email" : "password");
   const [email, setEmail] = useState(prefill.email ?? "");
   const [password, setPassword] = useState("");
@@ -168,6 +170,7 @@ function SignIn({ prefill, attempt, wait, style, onEnd }: SignInProps) {
 
   useInput((input, key) => {
     if (key.ctrl && input === "c") exit();
+    else if (key.ctrl && input === "z") suspendTerminal(async () => suspend()).catch(exit);
     else if (key.escape) {
       onEnd({ error: new CliError("cancelled", "cancelled") });
       exit();

@@ -100,6 +100,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
       sessions: webSessions,
       publicKeys: people.forge.publicKeys,
       rendering: forge.rendering,
+      findFileLanguage: forge.findFileLanguage,
     },
     packages: { api: createPackagesApi(forgeApi), routes: forge.registryRoutes },
     git: { api: createGitApi(forgeApi), routes: forge.gitRoutes },

@@ -316,6 +316,7 @@ export async function openForge(deps: ForgeDeps) {
     hooks,
     workflows,
     rendering: miscellaneous.rendering,
+    findFileLanguage: code.findFileLanguage,
     tasks: [
       ...createRepositoryTasks({ db, git, locate }),
       ...hooks.tasks,

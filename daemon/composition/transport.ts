@@ -15,6 +15,7 @@ import { createPageHandler } from "../pages/page-handler.ts";
 import { createPageServer, isPage } from "../pages/page-server.ts";
 import { createForgeSite } from "../forge/pages/site.tsx";
 import type { Sessions } from "../forge/pages/sessions.ts";
+import type { FindFileLanguage } from "../forge/code/file-languages.ts";
 import type { Rendering } from "../rendering/rendering.service.ts";
 import { isInitialised } from "../home/administrators.ts";
 import { createAccessLog } from "../http/access-log.ts";
@@ -59,6 +60,7 @@ export interface TransportParts {
     readonly sessions: Sessions;
     readonly publicKeys: PublicKeys;
     readonly rendering: Rendering;
+    readonly findFileLanguage: FindFileLanguage;
   };
 }
 

@@ -41,16 +41,17 @@ function open(
     columns,
     rows,
     cwd: join(home, "work"),
-    env: {
-      HOME: home,
-      CROFT_HOME: home,
-      CROFT_KEY_SOURCE: "file",
-      CROFT_CREDENTIAL_STORE: "file",
-      CROFT_URL: served?.url ?? "",
-      ...env,
-    },
+    env: { ...environment(), ...env },
   });
 }
+
+const environment = () => ({
+  HOME: home,
+  CROFT_HOME: home,
+  CROFT_KEY_SOURCE: "file",
+  CROFT_CREDENTIAL_STORE: "file",
+  CROFT_URL: served?.url ?? "",
+});
 
 inTmux.describe("in a real terminal", () => {
   beforeAll(async () => {
@@ -127,6 +128,35 @@ inTmux.describe("in a real terminal", () => {
     await terminal.press("move by one thread", "x");
     await terminal.resize(100, 30);
     await terminal.press("a all", "C-c");
+    await terminal.sees("left with 130");
+  });
+
+  inTmux("Ctrl-Z gives the terminal back to the shell, and fg draws the screen again", async () => {
+    await using terminal = await openTmux("PS1='ready> ' bash --norc -i", {
+      columns: 80,
+      rows: 24,
+      cwd: join(home, "work"),
+      env: environment(),
+    });
+    const program = croft.map((word) => `'${word}'`).join(" ");
+    await terminal.press("ready>", `${program} notification inbox`, "Enter");
+    for (const round of ["first", "second"]) {
+      await terminal.press(/^Inbox[^\n]*unread, live/, "C-z");
+      const shell = await terminal.sees(/Stopped.*\n[^]*ready>$/m);
+      expect(shell.join("\n")).not.toContain("unread, live");
+      // The terminal echoes again, and lines are read as lines.
+      const modes = `stty -a | tr ' ;' '\\n\\n' | grep -x -e icanon -e echo; echo ${round}`;
+      await terminal.press("ready>", modes, "Enter");
+      const seen = new RegExp(`icanon\\necho\\n${round}`);
+      await terminal.press(seen, "fg; echo left with $?", "Enter");
+    }
+    await terminal.press(/^Inbox[^\n]*unread, live/, "q");
+    // The sign-in is drawn line by line.
+    const signIn = `clear; ${program} login vault --email mira@example.org`;
+    await terminal.press("left with 0", signIn, "Enter");
+    await terminal.press("Password (not shown)", "C-z");
+    await terminal.press(/Stopped/, "clear; fg; echo left with $?", "Enter");
+    await terminal.press("Password (not shown)", "C-c");
     await terminal.sees("left with 130");
   });
 

@@ -52,9 +52,14 @@ export const hookEditFlags = {
 } as const;
 
 /** Refuses an edit without a change, and one that contradicts itself. @throws CliError `usage` */
-export function assertHookEdit(flags: HookEditFlags): void {
+export function assertHookEdit(flags: HookEditFlags, daemonUrl: string | undefined): void {
   if (Object.values(flags).every((value) => value === undefined))
-    throw usageError("nothing to change", "give at least one flag of those that --help lists");
+    throw usageError(
+      "nothing to change",
+      daemonUrl === undefined
+        ? "give at least one flag of those that --help lists"
+        : "--target <url> changes where deliveries are sent; --url is the daemon's",
+    );
   if (flags.authorizationHeaderStdin && flags.clearAuthorizationHeader)
     throw usageError(
       "--authorization-header-stdin and --clear-authorization-header exclude each other",

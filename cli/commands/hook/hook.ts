@@ -201,7 +201,7 @@ function toEntries(scope: HookScope): readonly Entry[] {
       /** Changes a hook. Secret and type cannot change; settings without a flag keep their values. */
       async run(cli, { hook: id, ...options }) {
         const { repository: _repository, organization: _organization, ...flags } = options;
-        assertHookEdit(flags);
+        assertHookEdit(flags, cli.flags.url);
         const params = { ...toParams(options), id };
         const change = await readHookEdit(cli, flags, async () => {
           const { body } = await cli.client.call(operations.get, { params });

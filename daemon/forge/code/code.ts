@@ -17,6 +17,7 @@ import { commitRoutes } from "./commits.routes.ts";
 import { createCommits } from "./commits.service.ts";
 import { contentsRoutes } from "./contents.routes.ts";
 import { createContents } from "./contents.service.ts";
+import { createFileLanguages } from "./file-languages.ts";
 import type { FolderListings } from "./folder-listings.ts";
 import { createIssueTemplates } from "./issue-templates/issue-templates.service.ts";
 import { createGitObjects } from "./objects.service.ts";
@@ -81,7 +82,9 @@ export function createCode(deps: CodeServicesDeps) {
     ...severalFilesRoutes({ severalFiles, commits, objects, issueTemplates, urls }),
   ];
   return {
-    routes /** Terminates the thread that parses issue templates. */,
+    routes,
+    findFileLanguage: createFileLanguages({ access }),
+    /** Terminates the thread that parses issue templates. */
     close: issueTemplates.close,
   };
 }

@@ -4,6 +4,8 @@ import { getBlob } from "../../contract/forge/code/objects.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
 import { decodeIfText } from "../../utilities/text-encoding.ts";
 import { notFound } from "../refusals.ts";
+import { toCodeRequest } from "../code/code-request.ts";
+import type { FindFileLanguage } from "../code/file-languages.ts";
 import { escapePath } from "../../rendering/html/links.ts";
 import { Code, FileList, Menu, Rendered, toBytesText } from "../../pages/elements.tsx";
 import { get, toPath } from "../../pages/page.ts";
@@ -15,6 +17,7 @@ import {
   type Place,
   readPlace,
   toChildPath,
+  toRef,
   toSourcePath,
   type PlaceParams,
 } from "./place.tsx";
@@ -28,8 +31,13 @@ const PICTURE = /\.(?:png|jpe?g|gif|webp|avif|svg)$/i;
 const FILE_BYTES_MAX = 512 * 1024;
 
 /** Files and folders of repositories. */
-export function codePages(): ForgePageRoute[] {
-  return [get("/:owner/:repo", showRepository), get("/:owner/:repo/src/:kind/**:rest", showSource)];
+export function codePages(findFileLanguage: FindFileLanguage): ForgePageRoute[] {
+  return [
+    get("/:owner/:repo", showRepository),
+    get("/:owner/:repo/src/:kind/**:rest", (context, params) =>
+      showSource(context, params, findFileLanguage),
+    ),
+  ];
 }
 
 async function showRepository(context: ForgePageContext, params: RepositoryParams) {
@@ -62,7 +70,11 @@ async function showRepository(context: ForgePageContext, params: RepositoryParam
   return showFolder(context, repository, at, entries, recent);
 }
 
-async function showSource(context: ForgePageContext, params: PlaceParams) {
+async function showSource(
+  context: ForgePageContext,
+  params: PlaceParams,
+  findFileLanguage: FindFileLanguage,
+) {
   const repository = await loadHead(context, params);
   if (repository.empty) throw notFound();
   const place = await findPlace(context, params);
@@ -87,7 +99,12 @@ async function showSource(context: ForgePageContext, params: PlaceParams) {
   const text = await readFile(context, params, entry.sha);
   if (text === undefined)
     return showNote(repository, place, `A binary file, ${toBytesText(entry.size)}.`, raw);
-  const html = await renderFile(context, repository, place, text);
+  const file = { ref: toRef(place), path: place.path };
+  const { request, session } = context;
+  const language = MARKUP.test(place.path)
+    ? undefined
+    : await findFileLanguage(toCodeRequest({ params, caller: session?.caller, request }, ""), file);
+  const html = await renderFile(context, repository, place, text, language);
   return {
     kind: "page",
     title: `${place.path} in ${repository.full_name}`,
@@ -308,6 +325,7 @@ async function renderFile(
   repository: WireRepository,
   { kind, ref, path }: Place,
   text: string,
+  language = /\.([a-z0-9]+)$/i.exec(path)?.[1] ?? "",
 ): Promise<string | undefined> {
   if (MARKUP.test(path)) {
     const folder = path.split("/").slice(0, -1);
@@ -317,7 +335,6 @@ async function renderFile(
   // A fence that is longer than every run of backticks in the text, so that the text cannot end it.
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);
-  const language = /\.([a-z0-9]+)$/i.exec(path)?.[1] ?? "";
   return render({
     text: `${fence}${language}\n${text}\n${fence}\n`,
     mode: "markdown",

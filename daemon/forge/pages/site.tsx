@@ -7,6 +7,7 @@ import { toPath } from "../../pages/page.ts";
 import { readSessionCookie } from "../../pages/sessions.ts";
 import type { Site } from "../../pages/site.ts";
 import type { PublicKeys } from "../accounts/keys.service.ts";
+import type { FindFileLanguage } from "../code/file-languages.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { accountPages, SIGN_OUT } from "./account-pages.tsx";
@@ -28,6 +29,7 @@ export interface ForgeSiteDeps extends Pick<Site<ForgeCaller>, "rendering" | "op
   readonly sessions: Sessions;
   readonly publicKeys: Pick<PublicKeys, "listLines">;
   readonly urls: ForgeUrls;
+  readonly findFileLanguage: FindFileLanguage;
 }
 
 /** Returns the pages of the forge, and what they share. */
@@ -44,7 +46,7 @@ export function createForgeSite(deps: ForgeSiteDeps): Site<ForgeCaller> {
       ...runPages(),
       ...issuePages(),
       ...commitPages(),
-      ...codePages(),
+      ...codePages(deps.findFileLanguage),
       ...filePages(),
     ],
     cookie: COOKIE,

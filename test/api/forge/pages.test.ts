@@ -247,6 +247,31 @@ describe("a page", () => {
     }
   });
 
+  test("the attributes of a file decide how its code is highlighted, those of the nearest folder first", async () => {
+    const mira = await newUser();
+    const name = await people.newRepository(mira, { auto_init: true, default_branch: "main" });
+    const code = 'class A { private string $x = "text"; }\n';
+    const files = {
+      "page.inc": code,
+      "plain.php": code,
+      "deep/page.inc": "SELECT 1 FROM a;\n",
+      "deep/.gitattributes": "*.inc linguist-language=SQL\n",
+      ".gitattributes": "*.inc linguist-language=PHP\nplain.php linguist-language=Text\n",
+    };
+    const operations = Object.entries(files).map(([path, content]) => ({
+      operation: "create",
+      path,
+      content: Buffer.from(content).toString("base64"),
+    }));
+    const change = { files: operations, message: "add" };
+    expect((await by(mira, "POST", `/repos/${mira}/${name}/contents`, change)).status).toBe(201);
+    const show = async (path: string) =>
+      (await open(`/${mira}/${name}/src/branch/main/${path}`)).text;
+    expect(await show("page.inc")).toContain('<span class="k">private</span>');
+    expect(await show("plain.php")).not.toContain('<span class="k">');
+    expect(await show("deep/page.inc")).toContain('<span class="k">SELECT</span>');
+  });
+
   test("pages show files, branches, commits and a commit with its diff", async () => {
     const mira = await newUser();
     const name = await people.newRepository(mira, { auto_init: true, default_branch: "main" });

@@ -107,6 +107,7 @@ export function fakeSystem(options: FakeSystemOptions): FakeSystem {
     isProcessAlive: options.isProcessAlive ?? ((pid) => pid === process.pid),
     processMark: options.processMark ?? (() => undefined),
     stopProcess: () => true,
+    suspend: () => undefined,
     page: async (pager, text) => options.hasPager !== false && paged.push({ pager, text }) > 0,
     openBrowser: (address) => opened.push(address) > 0,
     openFile: (path) => opened.push(path) > 0,

@@ -122,6 +122,8 @@ export const LANGUAGE_ATTRIBUTES = [
   "gitlab-language",
 ];
 
+/** Largest file of attributes that is read. */
+export const ATTRIBUTES_BYTES_MAX = 256 * 1024;
 /** Longest name of a language in an attribute. */
 const NAME_CHARACTERS_MAX = 64;
 
@@ -164,6 +166,19 @@ export function findLanguage(
 function toFlag(value: boolean | string | undefined): boolean | undefined {
   if (typeof value === "boolean") return value;
   return value === "true" || (value === "false" ? false : undefined);
+}
+
+/** The first suffix of each language, by which code is highlighted. */
+const suffixes = new Map(
+  [...Object.entries(dataByExtension), ...Object.entries(byExtension)]
+    .toReversed()
+    .map(([suffix, language]) => [language, suffix]),
+);
+
+/** Returns the word for a language in an attribute that fenced code is marked with: `cpp` for `C++`. */
+export function toCodeName(given: string): string {
+  const name = toLanguage(given);
+  return suffixes.get(name) ?? toKey(name).replace(/[^\p{L}\p{N}+#.-]/gu, "");
 }
 
 /** Returns the known spelling of a language, or an unknown one as it is. GitLab adds parameters after `?`. */

@@ -21,7 +21,7 @@ import type { Subscribers } from "../../events.ts";
 import type { FolderMoves } from "../folder-moves.ts";
 import type { RepositoryPath } from "../repositories.service.ts";
 import { workInFolder } from "../work-in-folder.ts";
-import { findLanguage, LANGUAGE_ATTRIBUTES } from "./language-names.ts";
+import { ATTRIBUTES_BYTES_MAX, findLanguage, LANGUAGE_ATTRIBUTES } from "./language-names.ts";
 
 export type Languages = ReturnType<typeof createLanguages>;
 
@@ -42,7 +42,6 @@ const PATH_CHARACTERS_MAX = 64 * 1024 * 1024;
 const LANGUAGES_MAX = 200;
 const ATTRIBUTES_FILE = /(?:^|\/)\.gitattributes$/;
 const ATTRIBUTES_FILES_MAX = 1_000;
-const ATTRIBUTES_BYTES_MAX = 256 * 1024;
 const payloadSchema = z.object({ repositoryId: z.int().brand<"RepositoryId">() });
 
 /**

@@ -78,6 +78,39 @@ test("events are separated by commas or blanks, in any case", async () => {
   expect(daemon.requests[0]?.json()).toMatchObject({ events: ["push", "issues_only", "wiki"] });
 });
 
+test("--url is the address of a new hook that has no other, and the daemon's beside one", async () => {
+  await using home = await temporaryHome();
+  const answer = { status: 201, body: hook };
+  await using daemon = await fakeDaemon({
+    [`POST ${path}`]: answer,
+    "POST /api/v1/user/hooks": answer,
+  });
+  await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+  const create = async (line: string) => {
+    const ran = await runCli([...line.split(" "), "--event", "push"], { home: home.path });
+    expect(ran.code, ran.err).toBe(0);
+    const sent = daemon.requests.at(-1)?.json() as { config: { url: string } } | undefined;
+    return sent?.config.url;
+  };
+  expect(await create("repo hook create mira/notes --url https://a.example/x")).toBe(
+    "https://a.example/x",
+  );
+  expect(await create("account hook create --url=https://b.example")).toBe("https://b.example");
+  const icon = "--type slack --channel x --icon-url https://i.example";
+  expect(await create(`account hook create ${icon} --url https://c.example`)).toBe(
+    "https://c.example",
+  );
+  expect(await create(`account hook create --url ${daemon.url} --inactive https://d.example`)).toBe(
+    "https://d.example",
+  );
+  const edited = await runCli(
+    ["repo", "hook", "edit", "mira/notes", "7", "--url", "https://a.example"],
+    { home: home.path },
+  );
+  expect(edited.code).toBe(2);
+  expect(edited.err).toContain("--target <url> changes where deliveries are sent");
+});
+
 test("each command calls its operation and prints its answer", async () => {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({
