@@ -1,40 +1,22 @@
-import {
-  createBranchProtection,
-  deleteBranchProtection,
-  editBranchProtection,
-  getBranchProtection,
-  listBranchProtections,
-} from "../../contract/forge/repositories/branch-protections.ts";
+import { branchProtectionEndpoints } from "../../contract/forge/repositories/branch-protections.ts";
 import type { Route } from "../../http/handle.ts";
-import { handle } from "../handle.ts";
+import { serve } from "../handle.ts";
 import { toProtectionView } from "./branch-protection.view.ts";
 import type { BranchProtections } from "./branch-protections.service.ts";
 
 /** Routes of the rules that protect branches. */
 export function branchProtectionRoutes(protections: BranchProtections): Route[] {
-  return [
-    handle(listBranchProtections, async ({ caller, params }) => ({
-      status: 200,
-      body: (await protections.list(params, caller)).map(toProtectionView),
-    })),
-    handle(getBranchProtection, async ({ caller, params }) => ({
-      status: 200,
-      body: toProtectionView(await protections.get(params, caller, params.rule)),
-    })),
-    handle(createBranchProtection, async ({ caller, params, body }) => {
+  return serve(branchProtectionEndpoints, {
+    listBranchProtections: async ({ opened }) =>
+      (await protections.list(opened)).map(toProtectionView),
+    getBranchProtection: async ({ opened, params }) =>
+      toProtectionView(await protections.get(opened, params.rule)),
+    createBranchProtection: async ({ opened, caller, body }) => {
       const name = body.rule_name || body.branch_name || "";
-      return {
-        status: 201,
-        body: toProtectionView(await protections.create(params, caller, name, body)),
-      };
-    }),
-    handle(editBranchProtection, async ({ caller, params, body }) => ({
-      status: 200,
-      body: toProtectionView(await protections.edit(params, caller, params.rule, body)),
-    })),
-    handle(deleteBranchProtection, async ({ caller, params }) => {
-      await protections.remove(params, caller, params.rule);
-      return { status: 204 };
-    }),
-  ];
+      return toProtectionView(await protections.create(opened, caller, name, body));
+    },
+    editBranchProtection: async ({ opened, caller, params, body }) =>
+      toProtectionView(await protections.edit(opened, caller, params.rule, body)),
+    deleteBranchProtection: ({ opened, params }) => protections.remove(opened, params.rule),
+  });
 }

@@ -20,13 +20,11 @@ import {
 import { AppError } from "../../errors.ts";
 import { isVisibleTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { assertNotArchived, openRepository } from "./open-repository.ts";
-import { type OpenedRepository } from "../opened.ts";
+import { reopenRepository } from "./open-repository.ts";
+import type { GrantedRepository, OpenedRepository } from "../opened.ts";
 import { notFound } from "../refusals.ts";
-import { reaches } from "./access.ts";
 import { compileGlob } from "../../utilities/glob.ts";
 import { isPattern } from "./name-patterns.ts";
-import { noAdministrator, type RepositoryPath } from "./repositories.service.ts";
 
 /** A rule with the names of the users and teams in its lists. */
 export interface ProtectionDetails extends BranchProtection {
@@ -55,19 +53,14 @@ const noSettings: BranchProtectionSettings = {
 /** Rules that protect branches. */
 export type BranchProtections = ReturnType<typeof createBranchProtections>;
 
-/**
- * Creates the service. Every function throws `not_found` for a repository that the caller may not read and for a missing
- * rule, `forbidden` unless the caller administers the repository; those that write, `archived` for an archived one.
- */
+/** Creates the service. Every function that names a rule throws `not_found` when there is none. */
 export function createBranchProtections({ db }: { readonly db: Database }) {
   return {
-    async list(path: RepositoryPath, caller: ForgeCaller): Promise<ProtectionDetails[]> {
-      const { repository } = await open(db, path, caller, "");
+    async list({ repository }: GrantedRepository): Promise<ProtectionDetails[]> {
       return addNames(db, await listBranchProtections(db, repository.id));
     },
 
-    async get(path: RepositoryPath, caller: ForgeCaller, name: string): Promise<ProtectionDetails> {
-      const { repository } = await open(db, path, caller, `/${encodeURIComponent(name)}`);
+    async get({ repository }: GrantedRepository, name: string): Promise<ProtectionDetails> {
       return getRule(db, repository.id, name);
     },
 
@@ -76,20 +69,20 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
      * for unknown users and teams, and when the repository has the maximum number of rules.
      */
     async create(
-      path: RepositoryPath,
+      opened: GrantedRepository,
       caller: ForgeCaller,
       name: string,
       edit: ProtectionEdit,
     ): Promise<ProtectionDetails> {
       return db.transaction(async (tx) => {
-        const opened = await openToWrite(tx, path, caller, "");
+        const place = await reopenRepository(tx, opened);
         const ruleName = name.trim();
         if (ruleName === "")
           throw new AppError("invalid_argument", "both rule_name and branch_name are empty");
         if (isPattern(ruleName) && compileGlob(ruleName) === undefined)
           throw new AppError("unprocessable", `invalid pattern: ${ruleName}`);
-        const { id } = opened.repository;
-        const settings = await applyEdit(tx, opened, caller, noSettings, edit);
+        const { id } = place.repository;
+        const settings = await applyEdit(tx, place, caller, noSettings, edit);
         const rules = await listBranchProtections(tx, id);
         if (rules.some((rule) => rule.ruleName === ruleName))
           throw new AppError("forbidden", "Branch protection already exist");
@@ -104,46 +97,29 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
 
     /** Throws `unprocessable` for unknown users and teams. */
     async edit(
-      path: RepositoryPath,
+      opened: GrantedRepository,
       caller: ForgeCaller,
       name: string,
       edit: ProtectionEdit,
     ): Promise<ProtectionDetails> {
       return db.transaction(async (tx) => {
-        const opened = await openToWrite(tx, path, caller, `/${encodeURIComponent(name)}`);
-        const { id } = opened.repository;
+        const place = await reopenRepository(tx, opened);
+        const { id } = place.repository;
         const former = await getRule(tx, id, name);
-        const settings = await applyEdit(tx, opened, caller, former.settings, edit);
+        const settings = await applyEdit(tx, place, caller, former.settings, edit);
         const priority = edit.priority ?? former.priority;
         await updateBranchProtection(tx, id, { ruleName: name, priority, settings });
         return getRule(tx, id, name);
       });
     },
 
-    async remove(path: RepositoryPath, caller: ForgeCaller, name: string): Promise<void> {
+    async remove(opened: GrantedRepository, name: string): Promise<void> {
       await db.transaction(async (tx) => {
-        const { repository } = await openToWrite(tx, path, caller, `/${encodeURIComponent(name)}`);
+        const { repository } = await reopenRepository(tx, opened);
         if (!(await deleteBranchProtection(tx, repository.id, name))) throw notFound();
       });
     },
   };
-
-  async function open(queries: Queries, path: RepositoryPath, caller: ForgeCaller, rest: string) {
-    const opened = await openRepository(queries, path, caller, `/branch_protections${rest}`);
-    if (!reaches(opened.access, "admin")) throw noAdministrator();
-    return opened;
-  }
-
-  async function openToWrite(
-    tx: Transaction,
-    path: RepositoryPath,
-    caller: ForgeCaller,
-    rest: string,
-  ) {
-    const opened = await open(tx, path, caller, rest);
-    assertNotArchived(opened);
-    return opened;
-  }
 
   async function getRule(
     queries: Queries,

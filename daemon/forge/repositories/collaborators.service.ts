@@ -1,4 +1,4 @@
-import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
+import type { Database, Queries } from "../../../storage/engine/database.ts";
 import { findUserByName, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import {
   type CollaboratorAccess,
@@ -15,12 +15,9 @@ import { isVisibleTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
-import { assertScope, findAccess, reaches } from "./access.ts";
-import { type AccessLevel } from "../opened.ts";
-import type { OwnedRepository } from "../events.ts";
-import { getOwned, noAdministrator, type RepositoryPath } from "./repositories.service.ts";
-
-export type Collaborators = ReturnType<typeof createCollaborators>;
+import { findAccess, reaches } from "./access.ts";
+import { reopenRepository } from "./open-repository.ts";
+import type { AccessLevel, GrantedRepository } from "../opened.ts";
 
 const permissions = { read: 1, write: 2, admin: 3 } as const satisfies Readonly<
   Record<string, CollaboratorAccess>
@@ -29,10 +26,9 @@ const permissions = { read: 1, write: 2, admin: 3 } as const satisfies Readonly<
 /** Maximum number of collaborators of one repository: larger groups should use an organization with teams. */
 const COLLABORATORS_MAX = 1_000;
 
-/**
- * The collaborators of repositories. Every function throws `not_found` for a repository that the caller may not read,
- * `forbidden` for a token whose scope does not include it.
- */
+/** The collaborators of repositories. */
+export type Collaborators = ReturnType<typeof createCollaborators>;
+
 export function createCollaborators({ db }: { readonly db: Database }) {
   return {
     /**
@@ -40,11 +36,10 @@ export function createCollaborators({ db }: { readonly db: Database }) {
      * administrators of the repository get only visible accounts.
      */
     async list(
-      path: RepositoryPath,
+      { repository, access }: GrantedRepository,
       window: PageWindow,
       caller: ForgeCaller,
     ): Promise<{ readonly users: readonly ForgeUser[]; readonly total: number }> {
-      const { repository, access } = await open(db, path, caller, "", "read");
       const seesAll = reaches(access, "admin");
       return listCollaborators(db, repository.id, {
         ...toRows(window),
@@ -53,26 +48,28 @@ export function createCollaborators({ db }: { readonly db: Database }) {
     },
 
     /** Throws `unprocessable` for an unknown name, `not_found` for a user who is not a collaborator. */
-    async assertIsOne(path: RepositoryPath, name: string, caller: ForgeCaller): Promise<void> {
-      const { repository } = await open(db, path, caller, `/${encodeURIComponent(name)}`, "read");
+    async assertIsOne(
+      { repository }: GrantedRepository,
+      name: string,
+      caller: ForgeCaller,
+    ): Promise<void> {
       const user = await findPerson(db, name, caller);
       if ((await getCollaboratorAccess(db, repository.id, user.id)) === 0) throw notFound();
     },
 
     /**
      * Adds a collaborator or changes the permission of one: `read`, `write`, `admin`; empty is `write`. Throws
-     * `forbidden` unless the caller administers the repository; `unprocessable` for an unknown permission, for an unknown
-     * name, for an organization, an inactive account or the owner, and when the repository has the maximum number of
-     * collaborators.
+     * `unprocessable` for an unknown permission, for an unknown name, for an organization, an inactive account or the
+     * owner, and when the repository has the maximum number of collaborators.
      */
     async put(
-      path: RepositoryPath,
+      opened: GrantedRepository,
       name: string,
       permission: string,
       caller: ForgeCaller,
     ): Promise<void> {
       await db.transaction(async (tx) => {
-        const { repository, owner } = await openAsAdministrator(tx, path, caller, name);
+        const { repository, owner } = await reopenRepository(tx, opened);
         const { id } = repository;
         const access = toAccess(permission);
         const user = await findPerson(tx, name, caller);
@@ -92,11 +89,11 @@ export function createCollaborators({ db }: { readonly db: Database }) {
 
     /**
      * Removes a collaborator; idempotent. A user who can no longer read the repository stops watching it and is
-     * unassigned from its issues. Throws `forbidden` and `unprocessable` as `put` does.
+     * unassigned from its issues. Throws `unprocessable` as `put` does.
      */
-    async remove(path: RepositoryPath, name: string, caller: ForgeCaller): Promise<void> {
+    async remove(opened: GrantedRepository, name: string, caller: ForgeCaller): Promise<void> {
       await db.transaction(async (tx) => {
-        const { repository } = await openAsAdministrator(tx, path, caller, name);
+        const { repository } = await reopenRepository(tx, opened);
         const user = await findPerson(tx, name, caller);
         if (await deleteCollaborator(tx, repository.id, user.id))
           await endUnreadable(tx, { repositoryId: repository.id, userId: user.id });
@@ -108,12 +105,10 @@ export function createCollaborators({ db }: { readonly db: Database }) {
      * unless the caller administers the repository.
      */
     async getPermission(
-      path: RepositoryPath,
+      opened: GrantedRepository,
       name: string,
       caller: ForgeCaller,
     ): Promise<{ readonly user: ForgeUser; readonly access: AccessLevel }> {
-      const rest = `/${encodeURIComponent(name)}/permission`;
-      const opened = await open(db, path, caller, rest, "read");
       const user = await findUserByName(db, name);
       const isSelf = user?.id === caller.user.id;
       if (!isSelf && !reaches(opened.access, "admin"))
@@ -125,36 +120,6 @@ export function createCollaborators({ db }: { readonly db: Database }) {
       return { user, access: await findAccess(db, opened, user, "any") };
     },
   };
-
-  async function openAsAdministrator(
-    tx: Transaction,
-    path: RepositoryPath,
-    caller: ForgeCaller,
-    name: string,
-  ) {
-    const opened = await open(tx, path, caller, `/${encodeURIComponent(name)}`, "write");
-    if (!reaches(opened.access, "admin")) throw noAdministrator();
-    return opened;
-  }
-
-  async function open(
-    queries: Queries,
-    path: RepositoryPath,
-    caller: ForgeCaller,
-    rest: string,
-    level: "read" | "write",
-  ): Promise<OwnedRepository & { readonly access: AccessLevel }> {
-    const { repository, owner } = await getOwned(
-      queries,
-      path,
-      caller.user,
-      (current) => `/api/v1/repos/${current.owner}/${current.repo}/collaborators${rest}`,
-    );
-    const access = await findAccess(queries, { repository, owner }, caller.user, "any");
-    if (!reaches(access, "read")) throw notFound();
-    assertScope(caller.scope, level, { repository, owner });
-    return { repository, owner, access };
-  }
 
   /** Returns the user of a name. A user who is hidden from the caller counts as unknown. */
   async function findPerson(

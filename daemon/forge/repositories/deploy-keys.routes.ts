@@ -1,12 +1,10 @@
 import {
-  addDeployKey,
-  deleteDeployKey,
-  getDeployKey,
-  listDeployKeys,
+  deployKeyEndpoints,
   type WireDeployKey,
 } from "../../contract/forge/repositories/deploy-keys.ts";
 import type { Route } from "../../http/handle.ts";
-import { handle } from "../handle.ts";
+import { page } from "../../http/serve.ts";
+import { serve } from "../handle.ts";
 import { type ForgeUrls, toApiUrl, toWireTime } from "../urls.ts";
 import type { DeployKeyDetails, DeployKeys } from "./deploy-keys.service.ts";
 import { toRepositoryView } from "./repository.view.ts";
@@ -19,25 +17,23 @@ export function deployKeyRoutes({
   readonly deployKeys: DeployKeys;
   readonly urls: ForgeUrls;
 }): Route[] {
-  return [
-    handle(listDeployKeys, async ({ caller, params, query }) => {
-      const { keys, total } = await deployKeys.list(params, query, caller);
-      return { status: 200, body: keys.map((key) => toFullView(key, urls)), total };
-    }),
-    handle(getDeployKey, async ({ caller, params }) => {
-      const found = await deployKeys.get(params, params.id, caller);
-      return { status: 200, body: toFullView(found, urls) };
-    }),
-    handle(addDeployKey, async ({ caller, params, body }) => {
+  return serve(deployKeyEndpoints, {
+    listDeployKeys: async ({ opened, query }) => {
+      const { keys, total } = await deployKeys.list(opened, query);
+      return page(
+        keys.map((key) => toFullView(key, urls)),
+        total,
+      );
+    },
+    getDeployKey: async ({ opened, params }) =>
+      toFullView(await deployKeys.get(opened, params.id), urls),
+    addDeployKey: async ({ opened, body }) => {
       const { title, key, read_only: isReadOnly } = body;
       const input = { title, key, isReadOnly: isReadOnly ?? false };
-      return { status: 201, body: toView(await deployKeys.add(params, input, caller), urls) };
-    }),
-    handle(deleteDeployKey, async ({ caller, params }) => {
-      await deployKeys.remove(params, params.id, caller);
-      return { status: 204 };
-    }),
-  ];
+      return toView(await deployKeys.add(opened, input), urls);
+    },
+    deleteDeployKey: ({ opened, params }) => deployKeys.remove(opened, params.id),
+  });
 }
 
 function toView({ key, repository }: DeployKeyDetails, urls: ForgeUrls): WireDeployKey {

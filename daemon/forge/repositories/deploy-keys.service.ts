@@ -1,4 +1,4 @@
-import { type Database, isConflict, type Queries } from "../../../storage/engine/database.ts";
+import { type Database, isConflict } from "../../../storage/engine/database.ts";
 import { hasFingerprint } from "../../../storage/tables/forge/accounts/keys.ts";
 import {
   countDeployKeys,
@@ -11,13 +11,10 @@ import {
   listDeployKeys,
 } from "../../../storage/tables/forge/repositories/deploy-keys.ts";
 import { AppError } from "../../errors.ts";
-import type { ForgeCaller } from "../caller.ts";
-import { assertNotArchived, openRepository } from "./open-repository.ts";
-import { type OpenedRepository } from "../opened.ts";
+import { reopenRepository } from "./open-repository.ts";
+import type { GrantedRepository, OpenedRepository } from "../opened.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
-import { notFound } from "../refusals.ts";
-import { reaches } from "./access.ts";
-import { noAdministrator, type RepositoryPath } from "./repositories.service.ts";
+import { orNotFound } from "../refusals.ts";
 import type { RepositoryDetails } from "./repository.view.ts";
 import { toDeployKeyId } from "../../../storage/tables/forge/ids.ts";
 
@@ -27,24 +24,19 @@ export interface DeployKeyDetails {
   readonly repository: RepositoryDetails;
 }
 
-export type DeployKeys = ReturnType<typeof createDeployKeys>;
-
 /** Maximum number of keys of one repository. */
 const DEPLOY_KEYS_MAX = 1_000;
 
-/**
- * Keys that open one repository over SSH. Every function refuses with `not_found` a caller who may not read the
- * repository, and with `forbidden` one who does not administer it or whose token's scope does not include it.
- */
+/** Keys that open one repository over SSH. */
+export type DeployKeys = ReturnType<typeof createDeployKeys>;
+
 export function createDeployKeys({ db }: { readonly db: Database }) {
   return {
     /** Returns a page of the keys, oldest first, and the count of all matches. */
     async list(
-      path: RepositoryPath,
+      opened: GrantedRepository,
       query: PageWindow & { readonly key_id: number; readonly fingerprint: string },
-      caller: ForgeCaller,
     ): Promise<{ readonly keys: readonly DeployKeyDetails[]; readonly total: number }> {
-      const opened = await open(db, path, caller, "");
       const { keys, total } = await listDeployKeys(db, opened.repository.id, {
         keyId: query.key_id,
         fingerprint: query.fingerprint,
@@ -54,11 +46,9 @@ export function createDeployKeys({ db }: { readonly db: Database }) {
     },
 
     /** Throws `not_found` for an unknown id, and for a key of another repository. */
-    async get(path: RepositoryPath, id: number, caller: ForgeCaller): Promise<DeployKeyDetails> {
-      const opened = await open(db, path, caller, `/${id}`);
+    async get(opened: GrantedRepository, id: number): Promise<DeployKeyDetails> {
       const key = await findDeployKey(db, opened.repository.id, toDeployKeyId(id));
-      if (key === undefined) throw notFound();
-      return toDetails(key, opened);
+      return toDetails(orNotFound(key), opened);
     },
 
     /**
@@ -66,13 +56,12 @@ export function createDeployKeys({ db }: { readonly db: Database }) {
      * when the repository has the maximum number of keys.
      */
     async add(
-      path: RepositoryPath,
+      opened: GrantedRepository,
       {
         title,
         key: text,
         isReadOnly,
       }: { readonly title: string; readonly key: string; readonly isReadOnly: boolean },
-      caller: ForgeCaller,
     ): Promise<DeployKeyDetails> {
       // Loaded by the first use: the library is large, and few daemons ever read a key.
       const { readPublicKey } = await import("../accounts/public-key.ts");
@@ -81,9 +70,8 @@ export function createDeployKeys({ db }: { readonly db: Database }) {
       const { content, fingerprint } = read;
       try {
         return await db.transaction(async (tx) => {
-          const opened = await open(tx, path, caller, "");
-          assertNotArchived(opened);
-          const repositoryId = opened.repository.id;
+          const place = await reopenRepository(tx, opened);
+          const repositoryId = place.repository.id;
           if (await hasFingerprint(tx, fingerprint)) throw usedByUser();
           if ((await findDeployKeyByFingerprint(tx, repositoryId, fingerprint)) !== undefined)
             throw keyAdded();
@@ -94,7 +82,7 @@ export function createDeployKeys({ db }: { readonly db: Database }) {
               `a repository has at most ${DEPLOY_KEYS_MAX} deploy keys`,
             );
           const key = { repositoryId, title, content, fingerprint, isReadOnly };
-          return toDetails(await insertDeployKey(tx, key), opened);
+          return toDetails(await insertDeployKey(tx, key), place);
         });
       } catch (error) {
         if (!isConflict(error)) throw error;
@@ -103,24 +91,13 @@ export function createDeployKeys({ db }: { readonly db: Database }) {
     },
 
     /** Deletes a key; idempotent. Its open connections cannot run further commands. */
-    async remove(path: RepositoryPath, id: number, caller: ForgeCaller): Promise<void> {
+    async remove(opened: GrantedRepository, id: number): Promise<void> {
       await db.transaction(async (tx) => {
-        const opened = await open(tx, path, caller, `/${id}`);
-        await deleteDeployKey(tx, opened.repository.id, toDeployKeyId(id));
+        const { repository } = await reopenRepository(tx, opened);
+        await deleteDeployKey(tx, repository.id, toDeployKeyId(id));
       });
     },
   };
-
-  async function open(
-    queries: Queries,
-    path: RepositoryPath,
-    caller: ForgeCaller,
-    rest: string,
-  ): Promise<OpenedRepository> {
-    const opened = await openRepository(queries, path, caller, `/keys${rest}`, "any");
-    if (!reaches(opened.access, "admin")) throw noAdministrator();
-    return opened;
-  }
 }
 
 function toDetails(key: DeployKey, opened: OpenedRepository): DeployKeyDetails {

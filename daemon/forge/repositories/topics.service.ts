@@ -1,4 +1,4 @@
-import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import type { Database } from "../../../storage/engine/database.ts";
 import {
   type ForgeTopic,
   listTopicsOf,
@@ -7,19 +7,16 @@ import {
 } from "../../../storage/tables/forge/repositories/topics.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { assertNotArchived, openRepository } from "./open-repository.ts";
+import { reopenRepository } from "./open-repository.ts";
+import type { GrantedRepository } from "../opened.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
-import { reaches } from "./access.ts";
-import { noAdministrator, type RepositoryPath } from "./repositories.service.ts";
 
 /** Result of a change of topics. `too_many`: the repository would exceed the maximum number of topics. */
 export type TopicOutcome =
   | { readonly kind: "changed" }
   | { readonly kind: "invalid"; readonly names: readonly string[] }
   | { readonly kind: "too_many" };
-
-export type Topics = ReturnType<typeof createTopics>;
 
 /** Maximum number of topics of one repository. */
 const TOPICS_MAX = 25;
@@ -29,31 +26,27 @@ const CHANGED = { kind: "changed" } as const;
 
 /**
  * Topics of repositories. Names are lower-case letters, digits, dashes and dots, at most 35 characters; capitals become
- * lower case, and white space around a name is removed. Every function about a repository refuses with `not_found` a
- * caller who may not read it; changes refuse with `forbidden` a caller who does not administer it, and with `archived`
- * an archived repository.
+ * lower case, and white space around a name is removed.
  */
+export type Topics = ReturnType<typeof createTopics>;
+
 export function createTopics({ db }: { readonly db: Database }) {
   return {
     /** Returns a page of the topics, by name, and the count of all. */
-    async list(
-      path: RepositoryPath,
+    list(
+      { repository: { topics } }: GrantedRepository,
       window: PageWindow,
-      caller: ForgeCaller | undefined,
-    ): Promise<{ readonly names: readonly string[]; readonly total: number }> {
-      const { repository } = await openRepository(db, path, caller, "/topics", "any");
+    ): { readonly names: readonly string[]; readonly total: number } {
       const { limit, offset } = toRows(window);
-      const { topics } = repository;
       return { names: topics.slice(offset, offset + limit), total: topics.length };
     },
 
     async replace(
-      path: RepositoryPath,
+      opened: GrantedRepository,
       requestedNames: readonly string[],
-      caller: ForgeCaller,
     ): Promise<TopicOutcome> {
       const names = [...new Set(requestedNames.map(toName).filter((name) => name !== ""))];
-      return change(path, caller, "", async () => {
+      return change(opened, async () => {
         if (names.length > TOPICS_MAX) return { kind: "too_many" };
         const invalid = names.filter((name) => !isTopicName(name));
         return invalid.length > 0 ? { kind: "invalid", names: invalid } : names;
@@ -61,13 +54,9 @@ export function createTopics({ db }: { readonly db: Database }) {
     },
 
     /** Adds a topic; idempotent. */
-    async add(
-      path: RepositoryPath,
-      requestedName: string,
-      caller: ForgeCaller,
-    ): Promise<TopicOutcome> {
+    async add(opened: GrantedRepository, requestedName: string): Promise<TopicOutcome> {
       const name = toName(requestedName);
-      return change(path, caller, `/${encodeURIComponent(requestedName)}`, async (before) => {
+      return change(opened, async (before) => {
         if (!isTopicName(name)) return { kind: "invalid", names: [name] };
         if (before.includes(name)) return CHANGED;
         return before.length >= TOPICS_MAX ? { kind: "too_many" } : [...before, name];
@@ -75,13 +64,9 @@ export function createTopics({ db }: { readonly db: Database }) {
     },
 
     /** Removes a topic. Throws `not_found` for one that the repository does not have. */
-    async remove(
-      path: RepositoryPath,
-      requestedName: string,
-      caller: ForgeCaller,
-    ): Promise<TopicOutcome> {
+    async remove(opened: GrantedRepository, requestedName: string): Promise<TopicOutcome> {
       const name = toName(requestedName);
-      return change(path, caller, `/${encodeURIComponent(requestedName)}`, async (before) => {
+      return change(opened, async (before) => {
         if (!isTopicName(name)) return { kind: "invalid", names: [name] };
         if (!before.includes(name)) throw notFound();
         return before.filter((each) => each !== name);
@@ -103,16 +88,11 @@ export function createTopics({ db }: { readonly db: Database }) {
 
   /** Replaces the topics of a repository with the result of `decide`, in one transaction. */
   async function change(
-    path: RepositoryPath,
-    caller: ForgeCaller,
-    rest: string,
+    opened: GrantedRepository,
     decide: (before: readonly string[]) => Promise<readonly string[] | TopicOutcome>,
   ): Promise<TopicOutcome> {
-    return db.transaction(async (tx: Transaction) => {
-      const opened = await openRepository(tx, path, caller, `/topics${rest}`, "any");
-      if (!reaches(opened.access, "admin")) throw noAdministrator();
-      assertNotArchived(opened);
-      const { id } = opened.repository;
+    return db.transaction(async (tx) => {
+      const { id } = (await reopenRepository(tx, opened)).repository;
       const after = await decide(await listTopicsOf(tx, id));
       if ("kind" in after) return after;
       await replaceTopics(tx, id, after);

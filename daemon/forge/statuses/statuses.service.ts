@@ -1,4 +1,4 @@
-import type { Database, Queries } from "../../../storage/engine/database.ts";
+import type { Database } from "../../../storage/engine/database.ts";
 import {
   type CommitState,
   commitStates,
@@ -14,15 +14,13 @@ import { findUserById, listUsersByIds } from "../../../storage/tables/forge/acco
 import { AppError, assertNever } from "../../errors.ts";
 import type { FindCommit } from "../git/commit-readers.ts";
 import type { ForgeCaller } from "../caller.ts";
-import { assertNotArchived, openRepository } from "../repositories/open-repository.ts";
-import { type OpenedRepository } from "../opened.ts";
+import { reopenRepository } from "../repositories/open-repository.ts";
+import type { GrantedRepository, OpenedRepository } from "../opened.ts";
 import { notifyUsers } from "../notifications/notify.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
-import { reaches } from "../repositories/access.ts";
 import { refusing } from "../repositories/git-refusals.ts";
 import type { Emit, OwnedRepository, StatusDetails } from "../events.ts";
-import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import type { RepositoryDetails } from "../repositories/repository.view.ts";
 import { toUserId } from "../../../storage/tables/forge/ids.ts";
 
@@ -44,8 +42,7 @@ export type Statuses = ReturnType<typeof createStatuses>;
 
 /**
  * Creates the service. The author of a commit is notified, in a thread of that commit, when a context fails, and when
- * it succeeds after a failure for a commit of the same author. Every function throws `not_found` for unknown commits
- * and when the caller may not see the repository.
+ * it succeeds after a failure for a commit of the same author. Every function throws `not_found` for unknown commits.
  */
 export function createStatuses({
   db,
@@ -57,16 +54,17 @@ export function createStatuses({
   readonly emit: Emit;
 }) {
   return {
-    /** Throws `forbidden` without write access, `unprocessable` if the commit has `STATUSES_MAX` statuses. */
+    /** Throws `unprocessable` if the commit has `STATUSES_MAX` statuses. */
     async create(
-      path: RepositoryPath & { readonly sha: string },
+      opened: GrantedRepository,
+      sha: string,
       caller: ForgeCaller,
       report: Pick<CommitStatus, "state" | "targetUrl" | "description" | "context">,
     ): Promise<StatusDetails> {
-      const commit = await getCommit(await openToReport(db, path, caller), path.sha);
+      const commit = await getCommit(opened, sha);
       const context = report.context === "" ? DEFAULT_CONTEXT : report.context;
       return db.transaction(async (tx) => {
-        const owned = await openToReport(tx, path, caller);
+        const owned = await reopenRepository(tx, opened);
         const repositoryId = owned.repository.id;
         const address = await findEmail(tx, commit.author.email);
         const authorId = address?.isVerified === true ? address.userId : undefined;
@@ -104,16 +102,10 @@ export function createStatuses({
     },
 
     async list(
-      path: RepositoryPath,
+      owned: GrantedRepository,
       name: string,
-      caller: ForgeCaller | undefined,
-      options: PageWindow & {
-        readonly state: string;
-        readonly sort: string;
-        readonly rest: string;
-      },
+      options: PageWindow & { readonly state: string; readonly sort: string },
     ): Promise<{ readonly statuses: readonly StatusDetails[]; readonly total: number }> {
-      const owned = await openRepository(db, path, caller, options.rest);
       const { id: commitId } = await getCommit(owned, name);
       const found = await listCommitStatuses(
         db,
@@ -128,18 +120,17 @@ export function createStatuses({
     },
 
     async combine(
-      path: RepositoryPath & { readonly ref: string },
-      caller: ForgeCaller | undefined,
+      owned: GrantedRepository,
+      ref: string,
       window: PageWindow,
     ): Promise<CombinedStatus> {
-      const owned = await openRepository(db, path, caller, `/commits/${path.ref}/status`);
-      const { id } = await getCommit(owned, path.ref);
+      const { id } = await getCommit(owned, ref);
       const latest = await listLatestStatuses(db, owned.repository.id, id);
       const { limit, offset } = toRows(window);
       const page = latest.slice(offset, offset + limit);
       const watchers =
         (await countWatchers(db, [owned.repository.id])).get(owned.repository.id) ?? 0;
-      const isSignedIn = caller !== undefined;
+      const isSignedIn = owned.grant.caller !== undefined;
       return {
         repository: { ...owned, watchers, isSignedIn },
         commitId: id,
@@ -149,18 +140,6 @@ export function createStatuses({
       };
     },
   };
-
-  async function openToReport(
-    queries: Queries,
-    path: RepositoryPath & { readonly sha: string },
-    caller: ForgeCaller,
-  ): Promise<OpenedRepository> {
-    const owned = await openRepository(queries, path, caller, `/statuses/${path.sha}`);
-    if (!reaches(owned.access, "write"))
-      throw new AppError("forbidden", "user should have a permission to write to a repo");
-    assertNotArchived(owned);
-    return owned;
-  }
 
   async function getCommit({ repository }: OpenedRepository, name: string) {
     const commit = await refusing(() => findCommit(repository, name));

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { empty, endpoint, forgeUser } from "../../endpoint.ts";
+import { repository } from "../../permission.ts";
 import {
   apiError,
   optionalFlag,
@@ -97,6 +98,7 @@ export const listBranchProtections = endpoint({
   path: "/api/v1/repos/:owner/:repo/branch_protections",
   summary: "The rules that protect branches, in the order in which they are tried",
   gate,
+  on: repository("code", "admin"),
   params: repositoryParams,
   replies: { 200: z.array(protectionShape), ...lookupReplies },
 });
@@ -107,6 +109,7 @@ export const getBranchProtection = endpoint({
   path: "/api/v1/repos/:owner/:repo/branch_protections/**:rule",
   summary: "A rule that protects branches",
   gate,
+  on: repository("code", "admin"),
   params,
   replies: { 200: protectionShape, ...lookupReplies },
 });
@@ -117,6 +120,7 @@ export const createBranchProtection = endpoint({
   path: "/api/v1/repos/:owner/:repo/branch_protections",
   summary: "Protect the branches whose names match: no deletion, and pushes according to the rule",
   gate,
+  on: repository("code", "admin"),
   params: repositoryParams,
   body: z.object({
     rule_name: optionalText({ max: RULE_MAX }),
@@ -132,6 +136,7 @@ export const editBranchProtection = endpoint({
   path: "/api/v1/repos/:owner/:repo/branch_protections/**:rule",
   summary: "Change a rule; members that are absent stay",
   gate,
+  on: repository("code", "admin"),
   params,
   body: editBody,
   replies: { 200: protectionShape, ...changed },
@@ -143,6 +148,7 @@ export const deleteBranchProtection = endpoint({
   path: "/api/v1/repos/:owner/:repo/branch_protections/**:rule",
   summary: "Remove a rule",
   gate,
+  on: repository("code", "admin"),
   params,
   replies: { 204: empty, ...changed },
 });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { empty, endpoint, forgeUser } from "../../endpoint.ts";
+import { repository } from "../../permission.ts";
 import { apiError, optionalText, paging, signedInReplies } from "../common.ts";
 import { teamPermissions } from "../accounts/orgs.ts";
 import { userShape } from "../accounts/users.ts";
@@ -14,6 +15,7 @@ export const listCollaborators = endpoint({
   path: "/api/v1/repos/:owner/:repo/collaborators",
   summary: "The collaborators of a repository, in the order in which they were added",
   gate: forgeUser("repository"),
+  on: repository("any", "read"),
   params: repositoryParams,
   query: z.object(paging),
   paging: "link_and_total",
@@ -27,6 +29,7 @@ export const getCollaborator = endpoint({
   path: "/api/v1/repos/:owner/:repo/collaborators/:collaborator",
   summary: "Whether a user is a collaborator",
   gate: forgeUser("repository"),
+  on: repository("any", "read"),
   params,
   replies: { 204: empty, ...lookupReplies, 422: apiError },
   apiOnly: '"croft repo collaborator view" shows the permission as well',
@@ -39,6 +42,7 @@ export const putCollaborator = endpoint({
   summary:
     "Add a collaborator, or change the permission of one: read, write (the default) or admin",
   gate: forgeUser("repository"),
+  on: repository("any", "admin"),
   params,
   body: z.object({ permission: optionalText() }),
   replies: { 204: empty, ...lookupReplies, 422: apiError },
@@ -50,6 +54,7 @@ export const deleteCollaborator = endpoint({
   path: "/api/v1/repos/:owner/:repo/collaborators/:collaborator",
   summary: "Remove a collaborator; succeeds for a user who is not a collaborator",
   gate: forgeUser("repository"),
+  on: repository("any", "admin"),
   params,
   replies: { 204: empty, ...lookupReplies, 422: apiError },
 });
@@ -68,6 +73,7 @@ export const getCollaboratorPermission = endpoint({
   path: "/api/v1/repos/:owner/:repo/collaborators/:collaborator/permission",
   summary: "A user's permission on a repository; your own, or any user's for its administrators",
   gate: forgeUser("repository"),
+  on: repository("any", "read"),
   params,
   replies: { 200: collaboratorPermissionShape, ...lookupReplies },
 });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { empty, endpoint, forgeUser } from "../../endpoint.ts";
+import { repository } from "../../permission.ts";
 import {
   apiError,
   optionalFlag,
@@ -39,6 +40,7 @@ export const listDeployKeys = endpoint({
   path: "/api/v1/repos/:owner/:repo/keys",
   summary: "The deploy keys of a repository, the oldest first",
   gate: forgeUser("repository"),
+  on: repository("any", "admin"),
   params: repositoryParams,
   query: z.object({ key_id: queryInteger, fingerprint: queryText, ...paging }),
   paging: "link_and_total",
@@ -51,6 +53,7 @@ export const getDeployKey = endpoint({
   path: "/api/v1/repos/:owner/:repo/keys/:id",
   summary: "A deploy key of a repository",
   gate: forgeUser("repository"),
+  on: repository("any", "admin"),
   params: keyParams,
   replies: { 200: deployKeyShape, ...replies },
 });
@@ -61,6 +64,7 @@ export const addDeployKey = endpoint({
   path: "/api/v1/repos/:owner/:repo/keys",
   summary: "Add a deploy key to a repository",
   gate: forgeUser("repository"),
+  on: repository("any", "admin"),
   params: repositoryParams,
   body: z.object({ title: requiredText(), key: requiredText(), read_only: optionalFlag }),
   replies: { 201: deployKeyShape, ...replies, 422: apiError },
@@ -72,6 +76,7 @@ export const deleteDeployKey = endpoint({
   path: "/api/v1/repos/:owner/:repo/keys/:id",
   summary: "Delete a deploy key; succeeds for an unknown one",
   gate: forgeUser("repository"),
+  on: repository("any", "admin"),
   params: keyParams,
   replies: { 204: empty, ...replies },
 });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { anyoneWithin, endpoint } from "../../endpoint.ts";
+import { repository } from "../../permission.ts";
 import { apiError, signedInReplies } from "../common.ts";
 import { repositoryParams } from "./repositories.ts";
 
@@ -9,6 +10,7 @@ export const listLanguages = endpoint({
   path: "/api/v1/repos/:owner/:repo/languages",
   summary: "The bytes of a repository's default branch by programming language, the most first",
   gate: anyoneWithin("repository"),
+  on: repository("code", "read"),
   params: repositoryParams,
   replies: { 200: z.record(z.string(), z.int()), ...signedInReplies, 404: apiError },
 });

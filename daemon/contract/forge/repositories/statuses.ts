@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { anyoneWithin, endpoint, forgeUser, perAccount } from "../../endpoint.ts";
+import { repository } from "../../permission.ts";
 import {
   apiError,
   optionalText,
@@ -66,6 +67,7 @@ export const createCommitStatus = endpoint({
   path: "/api/v1/repos/:owner/:repo/statuses/:sha",
   summary: "Set the status of a commit, as build servers do",
   gate: forgeUser("repository"),
+  on: repository("code", "write"),
   limit,
   params: commitParams,
   body: z.object({
@@ -84,6 +86,7 @@ export const listCommitStatuses = endpoint({
   path: "/api/v1/repos/:owner/:repo/statuses/:sha",
   summary: "The statuses of a commit, newest first",
   gate: anyoneWithin("repository"),
+  on: repository("code", "read"),
   limit,
   params: commitParams,
   query: listQuery,
@@ -98,6 +101,7 @@ export const listRefStatuses = endpoint({
   path: "/api/v1/repos/:owner/:repo/commits/**:ref/statuses",
   summary: "The statuses of the commit at a branch or tag, newest first",
   gate: anyoneWithin("repository"),
+  on: repository("code", "read"),
   limit,
   params: refParams,
   query: listQuery,
@@ -112,6 +116,7 @@ export const getCombinedStatus = endpoint({
   path: "/api/v1/repos/:owner/:repo/commits/**:ref/status",
   summary: "The combined status of a commit: the latest status of each context",
   gate: anyoneWithin("repository"),
+  on: repository("code", "read"),
   limit,
   params: refParams,
   query: z.object(paging),

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { anyoneWithin, empty, endpoint, forgeUser } from "../../endpoint.ts";
+import { repository } from "../../permission.ts";
 import {
   apiError,
   optionalWords,
@@ -27,6 +28,7 @@ export const listTopics = endpoint({
   path: "/api/v1/repos/:owner/:repo/topics",
   summary: "The topics of a repository, by name",
   gate: anyoneWithin("repository"),
+  on: repository("any", "read"),
   params: repositoryParams,
   query: z.object(paging),
   paging: "link_and_total",
@@ -39,6 +41,7 @@ export const replaceTopics = endpoint({
   path: "/api/v1/repos/:owner/:repo/topics",
   summary: "Give a repository these topics and no others",
   gate: forgeUser("repository"),
+  on: repository("any", "admin"),
   params: repositoryParams,
   body: z.object({ topics: optionalWords }),
   replies: { 204: empty, ...replies, 422: topicError },
@@ -50,6 +53,7 @@ export const addTopic = endpoint({
   path: "/api/v1/repos/:owner/:repo/topics/:topic",
   summary: "Add a topic to a repository",
   gate: forgeUser("repository"),
+  on: repository("any", "admin"),
   params: topicParams,
   replies: { 204: empty, ...replies, 422: topicError },
 });
@@ -60,6 +64,7 @@ export const deleteTopic = endpoint({
   path: "/api/v1/repos/:owner/:repo/topics/:topic",
   summary: "Take a topic from a repository",
   gate: forgeUser("repository"),
+  on: repository("any", "admin"),
   params: topicParams,
   replies: { 204: empty, ...replies, 422: topicError },
 });

@@ -15,11 +15,8 @@ import {
 } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import { type JobKind, parsePayload } from "../../../jobs/job-kind.ts";
 import type { Enqueue } from "../../../jobs/queue.ts";
-import type { ForgeCaller } from "../../caller.ts";
-import { openRepository } from "../open-repository.ts";
 import type { Subscribers } from "../../events.ts";
 import type { FolderMoves } from "../folder-moves.ts";
-import type { RepositoryPath } from "../repositories.service.ts";
 import { workInFolder } from "../work-in-folder.ts";
 import { ATTRIBUTES_BYTES_MAX, findLanguage, LANGUAGE_ATTRIBUTES } from "./language-names.ts";
 
@@ -54,16 +51,9 @@ export function createLanguages({ db, git, locate, moves, enqueue }: LanguagesDe
   const countSoon = (tx: Transaction, { id }: ForgeRepository) =>
     enqueue(tx, { kind: KIND, payload: { repositoryId: id }, key: String(id) });
   return {
-    /**
-     * Returns the bytes by language, in descending order; empty until the job has run. Refuses with `not_found` a caller
-     * who may not read the code.
-     */
-    async get(
-      path: RepositoryPath,
-      caller: ForgeCaller | undefined,
-    ): Promise<Readonly<Record<string, number>>> {
-      const { repository } = await openRepository(db, path, caller, "/languages");
-      const found = await findLanguages(db, repository.id);
+    /** Returns the bytes by language, in descending order; empty until the job has run. */
+    async get({ id }: Pick<ForgeRepository, "id">): Promise<Readonly<Record<string, number>>> {
+      const found = await findLanguages(db, id);
       return Object.fromEntries(toOrder(found?.sizes ?? {}));
     },
 
