@@ -9,8 +9,9 @@ let daemon: TestDaemon;
 const people = createForgePeople(() => daemon);
 const { api } = people;
 beforeAll(async () => {
-  // A day's time at which nothing runs by itself.
-  const clock = () => Date.UTC(2026, 10, 20, 9, 30) + Math.floor(performance.now());
+  // A day's time at which nothing runs by itself. The process may have run for an hour.
+  const startedAt = performance.now();
+  const clock = () => Date.UTC(2026, 10, 20, 9, 30) + Math.floor(performance.now() - startedAt);
   daemon = await startTestDaemon({ clock, env: { CROFT_RATE_LIMITS: "off" } });
 });
 afterAll(() => daemon[Symbol.asyncDispose]());
