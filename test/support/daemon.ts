@@ -78,8 +78,7 @@ const isError = ({ level }: LogLine) => level === "error" || level === "fatal";
 export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<TestDaemon> {
   watchLoop();
   const home = options.home ?? (await mkdtemp(join(tmpdir(), "croft-test-")));
-  const template = takesTemplate(options) ? await (templateHome ??= makeTemplateHome()) : undefined;
-  if (template !== undefined) await cp(template.home, home, { recursive: true });
+  const template = takesTemplate(options) ? await copyTemplate(home) : undefined;
   const log: LogLine[] = [];
   const databaseUrl = await databases?.of(home);
   const env =
@@ -127,6 +126,17 @@ interface TemplateHome {
  * as long as the start of an existing home.
  */
 let templateHome: Promise<TemplateHome> | undefined;
+
+/** Makes the empty folder `home` one that was served. All such homes of a process have the same keys and administrators. */
+export async function fillServedHome(home: string): Promise<void> {
+  await copyTemplate(home);
+}
+
+async function copyTemplate(home: string): Promise<TemplateHome> {
+  const template = await (templateHome ??= makeTemplateHome());
+  await cp(template.home, home, { recursive: true });
+  return template;
+}
 
 async function makeTemplateHome(): Promise<TemplateHome> {
   const home = await mkdtemp(join(tmpdir(), "croft-test-template-"));

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { run } from "../../../../cli/main.ts";
 import { startDaemon } from "../../../../daemon/main.ts";
 import { startS3Server } from "../../../stand-ins/s3-server.ts";
-import { testInput } from "../../../support/daemon.ts";
+import { fillServedHome, testInput } from "../../../support/daemon.ts";
 import { fakeSystem, runCli, temporaryHome } from "../../support/run-cli.ts";
 
 const passphrase = "long passphrase of the backup";
@@ -64,7 +64,7 @@ const restore = (home: string, file: string, words: readonly string[] = [], stdi
 /** A home with something to lose. */
 async function otherHome() {
   const home = await temporaryHome();
-  await (await startDaemon(testInput(home.path, {}, []))).stop();
+  await fillServedHome(home.path);
   await writeFile(join(home.path, "packages", "mine"), "mine");
   await writeFile(join(home.path, "uploads", "mine"), "part of mine");
   return home;

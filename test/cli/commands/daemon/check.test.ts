@@ -5,7 +5,7 @@ import Sqlite from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { startDaemon } from "../../../../daemon/main.ts";
 import { objectColumns } from "../../../../storage/tables/common/object-references.ts";
-import { testInput } from "../../../support/daemon.ts";
+import { fillServedHome, testInput } from "../../../support/daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
 
@@ -13,7 +13,7 @@ let home: Awaited<ReturnType<typeof temporaryHome>>;
 
 beforeEach(async () => {
   home = await temporaryHome();
-  await (await startDaemon(testInput(home.path, {}, []))).stop();
+  await fillServedHome(home.path);
 });
 afterEach(() => home[Symbol.asyncDispose]());
 

@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { startDaemon } from "../../../../daemon/main.ts";
-import { testInput } from "../../../support/daemon.ts";
+import { fillServedHome, testInput } from "../../../support/daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
 
@@ -12,7 +12,7 @@ const copyName = "croft-20261120-033000.db";
 /** A home that has been served and holds one copy of its database. */
 async function homeWithCopy(): Promise<{ readonly path: string } & AsyncDisposable> {
   const home = await temporaryHome();
-  await (await startDaemon(testInput(home.path, {}, []))).stop();
+  await fillServedHome(home.path);
   await copyFile(join(home.path, "croft.db"), join(home.path, "backups", copyName));
   return home;
 }

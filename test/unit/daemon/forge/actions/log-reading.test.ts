@@ -19,7 +19,7 @@ function createLogDatabase() {
       { length: ROWS },
       (_, at) => `${firstRow + at} ${"x".repeat(10_000)}\n`,
     );
-    return { first_row: firstRow, row_count: ROWS, content: gzipSync(rows.join("")) };
+    return { first_row: firstRow, row_count: ROWS, content: gzipSync(rows.join(""), { level: 1 }) };
   };
   const masks = { mask: async () => ({ rows: [], sealedMasks: undefined }) };
   const logs = createLogs({ db: { get } as unknown as Database, masks });
