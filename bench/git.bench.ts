@@ -22,11 +22,12 @@ import { clientEnvironment } from "../test/support/forge/git-client.ts";
 import { built, makeHome } from "./daemon.ts";
 import { atMost, ratio, report } from "./measure.ts";
 
-// A clone of 50 MiB, against git's own HTTP server behind the thinnest possible gateway on the same Node; and how fast
+// A clone of 50 MiB and small pushes, against git's own HTTP server behind the thinnest possible gateway on the same Node; and how fast
 // a thousand repositories on disk are adopted in one command.
 
 const CLONE_MIB = 50;
 const CLONE_ROUNDS = 5;
+const PUSH_ROUNDS = 15;
 const ADOPTED = 1_000;
 
 const run = promisify(execFile);
@@ -40,6 +41,7 @@ try {
   await using daemon = await home.serve();
   await fillSource();
   await cloneFigures(root, daemon.url, home.token);
+  await pushFigures(root, daemon.url, home.token);
   await adoptionFigures(root, daemon.url, home.home, home.token);
 } finally {
   await rm(work, { recursive: true, force: true });
@@ -79,6 +81,36 @@ async function cloneFigures(root: string, url: string, token: string): Promise<v
   const measured = await ratio(CLONE_ROUNDS, ours, theirs);
   gateway.close();
   report(`clone of ${CLONE_MIB} MiB over loopback`, [
+    { label: "croft", value: `${measured.a.toFixed(0)} ms` },
+    { label: "git http-backend", value: `${measured.b.toFixed(0)} ms` },
+    atMost("croft / git http-backend", measured.ratio, 1.3, ""),
+  ]);
+}
+
+/** Pushes of one commit to a new branch, with the checks and the durability that croft asks of git on both sides. */
+async function pushFigures(root: string, url: string, token: string): Promise<void> {
+  await git("init", "-q", "-b", "main", "pushed");
+  await git("-C", "pushed", "commit", "-q", "--allow-empty", "-m", "first");
+  for (const name of ["ours", "theirs"])
+    await git("clone", "-q", "--bare", "pushed", join(root, "keeper", `${name}.git`));
+  await adopt(url, token, "keeper/ours");
+  const gateway = await serveBackend(root);
+  const gatewayUrl = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
+  let pushes = 0;
+  const push = (to: string) => async () => {
+    const ref = `refs/heads/branch-${(pushes += 1)}`;
+    await git("-C", "pushed", "commit", "-q", "--allow-empty", "-m", ref);
+    const startedAt = performance.now();
+    await git("-C", "pushed", "push", "-q", to, `HEAD:${ref}`);
+    return performance.now() - startedAt;
+  };
+  const ours = push(`${url.replace("://", `://keeper:${token}@`)}/keeper/ours.git`);
+  const theirs = push(`${gatewayUrl}/keeper/theirs.git`);
+  await ours();
+  await theirs();
+  const measured = await ratio(PUSH_ROUNDS, ours, theirs);
+  gateway.close();
+  report("push of one commit over loopback", [
     { label: "croft", value: `${measured.a.toFixed(0)} ms` },
     { label: "git http-backend", value: `${measured.b.toFixed(0)} ms` },
     atMost("croft / git http-backend", measured.ratio, 1.3, ""),
@@ -165,9 +197,13 @@ async function serveBackend(root: string): Promise<Server> {
         ...env,
         GIT_PROJECT_ROOT: root,
         GIT_HTTP_EXPORT_ALL: "1",
-        GIT_CONFIG_COUNT: "1",
-        GIT_CONFIG_KEY_0: "safe.directory",
-        GIT_CONFIG_VALUE_0: "*",
+        ...toConfig({
+          "safe.directory": "*",
+          "http.receivepack": "true",
+          "core.fsync": "objects,reference",
+          "receive.fsckObjects": "true",
+          "receive.autogc": "false",
+        }),
         GIT_PROTOCOL: String(request.headers["git-protocol"] ?? ""),
         PATH_INFO: path,
         QUERY_STRING: query,
@@ -198,4 +234,12 @@ async function serveBackend(root: string): Promise<Server> {
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return server;
+}
+
+function toConfig(entries: Readonly<Record<string, string>>): Record<string, string> {
+  const config = Object.entries(entries).flatMap(([key, value], index) => [
+    [`GIT_CONFIG_KEY_${index}`, key],
+    [`GIT_CONFIG_VALUE_${index}`, value],
+  ]);
+  return Object.fromEntries([["GIT_CONFIG_COUNT", String(config.length / 2)], ...config]);
 }
