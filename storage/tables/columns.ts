@@ -3,9 +3,10 @@ import { type SqlValue, StorageError } from "../engine/database.ts";
 import { parseColumn } from "../engine/json-column.ts";
 
 /**
- * How a new row gets its value: `given` by the caller, `may` be given, or `never`, for what the statement computes.
+ * How a new row gets its value: `given` by the caller, who `may` leave it out, or `generated`. What the statement computes
+ * is `never` stored.
  */
-type Given = "given" | "may" | "never";
+type Given = "given" | "may" | "generated" | "never";
 
 /** A column of a table: how a member of the record is stored. */
 export interface Column<T = unknown, G extends Given = Given, IsRead extends boolean = boolean> {
@@ -146,15 +147,17 @@ export function initial<T, R extends boolean>(
   return { ...column, given: "may", initial: { value } };
 }
 
-/** A column that the database fills in new rows: an id, a default of the schema. */
-export function generated<T, R extends boolean>(column: Column<T, Given, R>): Column<T, "may", R> {
-  return { ...column, given: "may" };
+/** A column that the database fills in every new row: an id, a default of the schema. */
+export function generated<T, R extends boolean>(
+  column: Column<T, Given, R>,
+): Column<T, "generated", R> {
+  return { ...column, given: "generated" };
 }
 
-/** A time in epoch milliseconds that is the transaction's in new rows. Updates do not change it by themselves. */
-export const now = (): Column<number, "may", true> => ({
+/** A time in epoch milliseconds, the transaction's in every new row. Updates do not change it by themselves. */
+export const now = (): Column<number, "generated", true> => ({
   ...plain<number>("INTEGER"),
-  given: "may",
+  given: "generated",
   initial: "now",
 });
 

@@ -15,7 +15,7 @@ type Given<C> = Having<C, { readonly given: "given" }>;
 type Members<C> = { readonly [M in keyof C as M & Read<C>]: ValueOf<C[M]> };
 type OwnMembers<C> = { readonly [M in keyof C as M & Read<C> & Own<C>]: ValueOf<C[M]> };
 type New<C> = { readonly [M in keyof C as M & Given<C>]: ValueOf<C[M]> } & {
-  readonly [M in keyof C as M & Exclude<Written<C>, Given<C>>]?: ValueOf<C[M]>;
+  readonly [M in keyof C as M & Having<C, { readonly given: "may" }>]?: ValueOf<C[M]>;
 };
 type Changes<C> = {
   readonly [M in keyof C as M & Written<C>]?: ValueOf<C[M]> | SqlText | undefined;
@@ -78,7 +78,7 @@ export interface Table<C extends Columns = Columns> {
   upsert(tx: Writer, values: New<C>, conflict: string): Promise<OwnMembers<C> | undefined>;
   /**
    * Writes the given members; a value may be an expression (sql`version + 1`). Undefined empties an optional member and
-   * leaves others as they are. Returns how many rows there are, also without members.
+   * leaves others as they are; members that are not stored are left out. Returns how many rows there are, also without members.
    */
   update(db: Queries, where: Where<C>, changes: Changes<C>): Promise<number>;
   /** Writes as `update`, and returns the row; undefined when there is none. */
@@ -295,7 +295,7 @@ function toInitial(
   values: Readonly<Record<string, unknown>>,
   time: number | undefined,
 ): SqlValue | undefined {
-  const value = values[member];
+  const value = column.given === "generated" ? undefined : values[member];
   if (value !== undefined) return column.write(value);
   if (column.initial === undefined) return undefined;
   return column.initial === "now" ? time : column.write(column.initial.value);
@@ -330,7 +330,9 @@ function toAssignments(
   const parts: string[] = [];
   const values: SqlValue[] = [];
   for (const [member, value] of Object.entries(changes)) {
-    const { name, column } = getPlace(places, member);
+    const place = places.get(member);
+    if (place === undefined || place.column.given === "never") continue;
+    const { name, column } = place;
     if (value === undefined && !column.isNullable) continue;
     const isExpression = value instanceof SqlText;
     parts.push(`${name} = ${isExpression ? value.sql : "?"}`);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Queries, Transaction } from "../../engine/database.ts";
 import { parseColumn } from "../../engine/json-column.ts";
 import type { AccountId, ConnectionId } from "./ids.ts";
-import { flag, generated, integer, json, named, optional, text, textId } from "../columns.ts";
+import { flag, integer, json, named, optional, text, textId } from "../columns.ts";
 import { defineTable, type RecordOf } from "../table.ts";
 import { sql } from "../condition.ts";
 
@@ -58,7 +58,7 @@ const connections = defineTable("vault_connections", {
   displayName: text(),
   settings: json(settingsSchema),
   /** True for a local folder that was connected before folders belonged to accounts: its root lies below the local roots. */
-  isBelowLocalRoots: generated(flag()),
+  isBelowLocalRoots: flag(),
   /** Sealed. */
   credentials: text(),
   probeResult: named("facts", optional(json(probeResultSchema))),
@@ -138,7 +138,7 @@ export async function listConnections(
 ): Promise<{ readonly connections: Connection[]; readonly total: number }> {
   const rows = await connections.list(db, { userId }, { order: "created_at, id", ...page });
   const total = await connections.count(db, { userId });
-  return { connections: rows, total: total };
+  return { connections: rows, total };
 }
 
 /** Writes the given members. Returns false when the connection does not exist. */

@@ -1,5 +1,14 @@
 import type { Queries, Transaction } from "../../engine/database.ts";
 import type { AccountId } from "./ids.ts";
+import { integer, textId } from "../columns.ts";
+import { defineTable } from "../table.ts";
+import { sql } from "../condition.ts";
+
+const quotas = defineTable("vault_quotas", {
+  userId: textId<AccountId>(),
+  usedBytes: integer(),
+  limitBytes: integer(),
+});
 
 /** A user's usage and limit of the vault's own object storage, in bytes. */
 export interface VaultQuota {
@@ -13,11 +22,7 @@ export async function insertQuota(
   userId: AccountId,
   limitBytes: number,
 ): Promise<void> {
-  await tx.run(
-    "INSERT INTO vault_quotas (user_id, used_bytes, limit_bytes) VALUES (?, 0, ?)",
-    userId,
-    limitBytes,
-  );
+  await quotas.insert(tx, { userId, usedBytes: 0, limitBytes });
 }
 
 /** A user's quota, or undefined when there is no such row. */
@@ -43,13 +48,11 @@ export async function bookBytes(
   userId: AccountId,
   bytes: number,
 ): Promise<boolean> {
-  const { changes } = await tx.run(
-    "UPDATE vault_quotas SET used_bytes = used_bytes + ? WHERE user_id = ? AND used_bytes + ? <= limit_bytes",
-    bytes,
-    userId,
-    bytes,
+  return (
+    (await quotas.update(tx, sql`user_id = ${userId} AND used_bytes + ${bytes} <= limit_bytes`, {
+      usedBytes: sql`used_bytes + ${bytes}`,
+    })) > 0
   );
-  return changes > 0;
 }
 
 /** Unbooks bytes; the usage never falls below zero. */
@@ -58,12 +61,10 @@ export async function releaseBytes(
   userId: AccountId,
   bytes: number,
 ): Promise<void> {
-  await tx.run(
-    `UPDATE vault_quotas SET used_bytes = CASE WHEN used_bytes > ? THEN used_bytes - ? ELSE 0 END
-     WHERE user_id = ?`,
-    bytes,
-    bytes,
-    userId,
+  await quotas.update(
+    tx,
+    { userId },
+    { usedBytes: sql`CASE WHEN used_bytes > ${bytes} THEN used_bytes - ${bytes} ELSE 0 END` },
   );
 }
 
@@ -87,10 +88,5 @@ export async function setQuotaLimit(
   userId: AccountId,
   limitBytes: number,
 ): Promise<boolean> {
-  const { changes } = await tx.run(
-    "UPDATE vault_quotas SET limit_bytes = ? WHERE user_id = ?",
-    limitBytes,
-    userId,
-  );
-  return changes > 0;
+  return (await quotas.update(tx, { userId }, { limitBytes })) > 0;
 }

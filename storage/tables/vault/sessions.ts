@@ -151,7 +151,7 @@ export async function listLiveSessions(
     db,
     sql`user_id = ${userId} AND ended_at IS NULL AND expires_at > ${now}`,
   );
-  return { sessions: rows, total: total };
+  return { sessions: rows, total };
 }
 
 /** Deletes the sessions that expired before `time` with their tokens. Returns how many. */

@@ -35,7 +35,7 @@ export async function listBadges(
 ): Promise<{ readonly badges: readonly ForgeBadge[]; readonly total: number }> {
   const rows = await badges.list(db, {}, { order: "slug", ...window });
   const total = await badges.count(db, {});
-  return { badges: rows, total: total };
+  return { badges: rows, total };
 }
 
 export async function findBadge(db: Queries, slug: string): Promise<ForgeBadge | undefined> {

@@ -5,6 +5,14 @@ import { toVisible } from "./follows.ts";
 import { insertTeam, insertTeamMember, OWNER_ACCESS } from "./teams.ts";
 import { type ForgeUser, users } from "./users.ts";
 import type { UserId } from "../ids.ts";
+import { flag, id } from "../../columns.ts";
+import { defineTable } from "../../table.ts";
+
+const memberships = defineTable("forge_org_members", {
+  orgId: id<UserId>(),
+  userId: id<UserId>(),
+  isPublic: flag(),
+});
 
 /** An id that no user has. */
 const NO_USER = 0;
@@ -30,11 +38,7 @@ export async function insertOwnersTeam(
 
 /** Returns the number of organizations that a user is a member of. */
 export async function countOrganizationsOf(db: Queries, userId: UserId): Promise<number> {
-  const row = await db.get<{ total: number }>(
-    "SELECT COUNT(*) AS total FROM forge_org_members WHERE user_id = ?",
-    userId,
-  );
-  return row?.total ?? 0;
+  return memberships.count(db, { userId });
 }
 
 /**
@@ -90,12 +94,7 @@ export async function listOrganizationsOnlyOwnedBy(
 
 /** Returns whether a person belongs to an organization. */
 export async function isMember(db: Queries, orgId: UserId, userId: UserId): Promise<boolean> {
-  const row = await db.get(
-    "SELECT 1 AS found FROM forge_org_members WHERE org_id = ? AND user_id = ?",
-    orgId,
-    userId,
-  );
-  return row !== undefined;
+  return memberships.exists(db, { orgId, userId });
 }
 
 /** Returns whether a user is in the team that owns an organization. */
@@ -147,12 +146,7 @@ export async function listMembers(
 }
 
 export async function isPublicMember(db: Queries, orgId: UserId, userId: UserId): Promise<boolean> {
-  const row = await db.get(
-    "SELECT 1 AS found FROM forge_org_members WHERE org_id = ? AND user_id = ? AND is_public = 1",
-    orgId,
-    userId,
-  );
-  return row !== undefined;
+  return memberships.exists(db, { orgId, userId, isPublic: true });
 }
 
 /** Shows or hides a membership. */
@@ -162,12 +156,7 @@ export async function updateMembership(
   userId: UserId,
   isPublic: boolean,
 ): Promise<void> {
-  await db.run(
-    "UPDATE forge_org_members SET is_public = ? WHERE org_id = ? AND user_id = ?",
-    Number(isPublic),
-    orgId,
-    userId,
-  );
+  await memberships.update(db, { orgId, userId }, { isPublic });
 }
 
 /** Removes a user from an organization and all of its teams. */
@@ -177,7 +166,7 @@ export async function deleteMembership(
   userId: UserId,
 ): Promise<void> {
   await tx.run("DELETE FROM forge_team_members WHERE org_id = ? AND user_id = ?", orgId, userId);
-  await tx.run("DELETE FROM forge_org_members WHERE org_id = ? AND user_id = ?", orgId, userId);
+  await memberships.delete(tx, { orgId, userId });
 }
 
 /** Returns whether a user is in any team of an organization. */

@@ -1,5 +1,15 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import type { UserId } from "../ids.ts";
+import { id, integer, text } from "../../columns.ts";
+import { defineTable } from "../../table.ts";
+import { sql } from "../../condition.ts";
+
+const passwordResets = defineTable("forge_password_resets", {
+  userId: id<UserId>(),
+  tokenHash: text(),
+  passwordMark: text(),
+  expiresAt: integer(),
+});
 
 /** The link of an account for choosing a password. */
 export interface PasswordReset {
@@ -14,14 +24,10 @@ export interface PasswordReset {
 
 /** Sets the only valid link of an account. */
 export async function putPasswordReset(tx: Transaction, reset: PasswordReset): Promise<void> {
-  await tx.run(
-    `INSERT INTO forge_password_resets (user_id, token_hash, password_mark, expires_at) VALUES (?, ?, ?, ?)
-     ON CONFLICT (user_id) DO UPDATE SET token_hash = excluded.token_hash,
-       password_mark = excluded.password_mark, expires_at = excluded.expires_at`,
-    reset.userId,
-    reset.tokenHash,
-    reset.passwordMark,
-    reset.expiresAt,
+  await passwordResets.upsert(
+    tx,
+    { ...reset },
+    "ON CONFLICT (user_id) DO UPDATE SET token_hash = excluded.token_hash, password_mark = excluded.password_mark, expires_at = excluded.expires_at",
   );
 }
 
@@ -40,18 +46,10 @@ export async function findPasswordReset(
 
 /** Deletes a link. Returns false when it was deleted or replaced before. */
 export async function deletePasswordReset(tx: Transaction, tokenHash: string): Promise<boolean> {
-  const { changes } = await tx.run(
-    "DELETE FROM forge_password_resets WHERE token_hash = ?",
-    tokenHash,
-  );
-  return changes > 0;
+  return (await passwordResets.delete(tx, { tokenHash })) > 0;
 }
 
 /** Deletes the links that expired before a moment. Returns how many. */
 export async function deleteExpiredPasswordResets(db: Queries, before: number): Promise<number> {
-  const { changes } = await db.run(
-    "DELETE FROM forge_password_resets WHERE expires_at < ?",
-    before,
-  );
-  return changes;
+  return passwordResets.delete(db, sql`expires_at < ${before}`);
 }

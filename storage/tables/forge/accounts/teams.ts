@@ -1,10 +1,17 @@
 import type { Database, Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import { sql } from "../../condition.ts";
 import { toContains } from "../../contains.ts";
-import type { Window } from "../../table.ts";
+import { type Window, defineTable } from "../../table.ts";
 import type { UserId, TeamId, RepositoryId } from "../ids.ts";
 import type { ForgeVisibility } from "./user-facets.ts";
 import { type ForgeUser, users } from "./users.ts";
+import { id } from "../../columns.ts";
+
+const teamMembers = defineTable("forge_team_members", {
+  teamId: id<TeamId>(),
+  userId: id<UserId>(),
+  orgId: id<UserId>(),
+});
 
 /** The parts of a repository that a team may have different permissions on. */
 export const repositoryUnits = [
@@ -226,11 +233,10 @@ export async function insertTeamMember(
   team: Pick<ForgeTeam, "id" | "orgId">,
   userId: UserId,
 ): Promise<void> {
-  await tx.run(
-    "INSERT INTO forge_team_members (team_id, user_id, org_id) VALUES (?, ?, ?) ON CONFLICT (team_id, user_id) DO NOTHING",
-    team.id,
-    userId,
-    team.orgId,
+  await teamMembers.upsert(
+    tx,
+    { teamId: team.id, userId, orgId: team.orgId },
+    "ON CONFLICT (team_id, user_id) DO NOTHING",
   );
   await tx.run(
     "INSERT INTO forge_org_members (org_id, user_id, is_public) VALUES (?, ?, 0) ON CONFLICT (org_id, user_id) DO NOTHING",
@@ -245,21 +251,11 @@ export async function deleteTeamMember(
   teamId: TeamId,
   userId: UserId,
 ): Promise<boolean> {
-  const { changes } = await tx.run(
-    "DELETE FROM forge_team_members WHERE team_id = ? AND user_id = ?",
-    teamId,
-    userId,
-  );
-  return changes > 0;
+  return (await teamMembers.delete(tx, { teamId, userId })) > 0;
 }
 
 export async function isTeamMember(db: Queries, teamId: TeamId, userId: UserId): Promise<boolean> {
-  const row = await db.get(
-    "SELECT 1 AS found FROM forge_team_members WHERE team_id = ? AND user_id = ?",
-    teamId,
-    userId,
-  );
-  return row !== undefined;
+  return teamMembers.exists(db, { teamId, userId });
 }
 
 /** Returns a page of a team's members by name, and the count of all. */

@@ -4,6 +4,15 @@ import { generated, id, integer, named, now, optional, text } from "../../column
 import { defineTable, type RecordOf } from "../../table.ts";
 import { sql } from "../../condition.ts";
 
+const blocks = defineTable("forge_action_artifact_blocks", {
+  id: generated(integer()),
+  artifactId: id<ArtifactId>(),
+  blockId: text(),
+  position: optional(integer()),
+  size: integer(),
+  objectSha256: text(),
+});
+
 /** `pending` while its blocks arrive; `expired` once its bytes are deleted. */
 export type ArtifactState = "pending" | "ready" | "expired";
 
@@ -149,7 +158,7 @@ export async function completeArtifact(
     tx.now,
     id,
   );
-  await tx.run("DELETE FROM forge_action_artifact_blocks WHERE artifact_id = ?", id);
+  await blocks.delete(tx, { artifactId: id });
   return row !== undefined;
 }
 
@@ -164,13 +173,10 @@ export async function putBlock(
   artifactId: ArtifactId,
   { blockId, size, sha256 }: ArtifactBlock,
 ): Promise<void> {
-  await tx.run(
-    `INSERT INTO forge_action_artifact_blocks (artifact_id, block_id, size, object_sha256) VALUES (?, ?, ?, ?)
-     ON CONFLICT (artifact_id, block_id) DO UPDATE SET size = excluded.size, object_sha256 = excluded.object_sha256`,
-    artifactId,
-    blockId,
-    size,
-    sha256,
+  await blocks.upsert(
+    tx,
+    { artifactId, blockId, size, objectSha256: sha256 },
+    "ON CONFLICT (artifact_id, block_id) DO UPDATE SET size = excluded.size, object_sha256 = excluded.object_sha256",
   );
 }
 
@@ -217,17 +223,9 @@ export async function orderBlocks(
   const storedIds = new Set(rows.map(({ block_id: id }) => id));
   const missing = blockIds.find((id) => !storedIds.has(id));
   if (missing !== undefined) return missing;
-  await tx.run(
-    "UPDATE forge_action_artifact_blocks SET position = NULL WHERE artifact_id = ?",
-    artifactId,
-  );
+  await blocks.update(tx, { artifactId }, { position: undefined });
   for (const [position, id] of blockIds.entries())
-    await tx.run(
-      "UPDATE forge_action_artifact_blocks SET position = ? WHERE artifact_id = ? AND block_id = ?",
-      position,
-      artifactId,
-      id,
-    );
+    await blocks.update(tx, { artifactId, blockId: id }, { position });
   return undefined;
 }
 

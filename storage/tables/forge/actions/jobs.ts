@@ -35,6 +35,8 @@ const mappingSchema: z.ZodType<Readonly<Record<string, JsonValue>>> = z.record(
 const callSchema = z.object({ inputs: mappingSchema, matrix: mappingSchema });
 const labelsSchema = z.array(z.string());
 
+const outputsSchema = z.record(z.string(), z.string());
+
 const jobs = defineTable("forge_action_jobs", {
   id: generated(id<JobId>()),
   runId: id<RunId>(),
@@ -68,7 +70,7 @@ const jobs = defineTable("forge_action_jobs", {
   createdAt: now(),
   startedAt: optional(integer()),
   completedAt: optional(integer()),
-  outputs: unread(text()),
+  outputs: unread(json(outputsSchema)),
 });
 /** A job of a run. Times are epoch milliseconds. */
 export type ActionJob = RecordOf<typeof jobs>;
@@ -128,36 +130,8 @@ export async function updateJob(
   changes: ActionJobChanges,
   from?: ActionStatus,
 ): Promise<boolean> {
-  const values: [string, SqlValue][] = [];
-  if (changes.name !== undefined) values.push(["name", changes.name]);
-  if (changes.status !== undefined) values.push(["status", changes.status]);
-  if (changes.isExpanded !== undefined) values.push(["is_expanded", Number(changes.isExpanded)]);
-  if (changes.labels !== undefined) values.push(["labels", JSON.stringify(changes.labels)]);
-  if (changes.payload !== undefined) values.push(["payload", changes.payload]);
-  if (changes.call !== undefined) values.push(["call_contexts", JSON.stringify(changes.call)]);
-  if (changes.failFast !== undefined) values.push(["fail_fast", Number(changes.failFast)]);
-  if (changes.maxParallel !== undefined) values.push(["max_parallel", changes.maxParallel]);
-  if (changes.timeoutMinutes !== undefined)
-    values.push(["timeout_minutes", changes.timeoutMinutes]);
-  if (changes.continueOnError !== undefined)
-    values.push(["continue_on_error", Number(changes.continueOnError)]);
-  if (changes.outputs !== undefined) values.push(["outputs", JSON.stringify(changes.outputs)]);
-  if (changes.originalJobId !== undefined) values.push(["original_job_id", changes.originalJobId]);
-  if (changes.concurrencyGroup !== undefined)
-    values.push(["concurrency_group", changes.concurrencyGroup]);
-  if (changes.cancelsGroup !== undefined)
-    values.push(["cancels_group", Number(changes.cancelsGroup)]);
-  if (changes.startedAt !== undefined) values.push(["started_at", changes.startedAt]);
-  if (changes.completedAt !== undefined) values.push(["completed_at", changes.completedAt]);
-  if (values.length === 0) return false;
-  const { changes: count } = await tx.run(
-    `UPDATE forge_action_jobs SET ${values.map(([column]) => `${column} = ?`).join(", ")}
-     WHERE id = ?${from === undefined ? "" : " AND status = ?"}`,
-    ...values.map(([, value]) => value),
-    id,
-    ...(from === undefined ? [] : [from]),
-  );
-  return count === 1;
+  const where = from === undefined ? { id } : { id, status: from };
+  return (await jobs.update(tx, where, changes)) === 1;
 }
 
 export async function findJob(db: Queries, id: JobId): Promise<ActionJob | undefined> {
@@ -341,5 +315,3 @@ export async function readTasksVersion(db: Queries): Promise<number> {
   );
   return row?.version ?? 0;
 }
-
-const outputsSchema = z.record(z.string(), z.string());

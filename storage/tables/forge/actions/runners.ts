@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+import type { Queries, Transaction } from "../../../engine/database.ts";
 import type { RegistrationTokenId, UserId, RunnerId, RepositoryId } from "../ids.ts";
 import type { ActionLevel } from "./levels.ts";
 import { flag, generated, id, integer, json, now, optional, text, unread } from "../../columns.ts";
@@ -77,21 +77,7 @@ export async function updateRunner(
     >
   >,
 ): Promise<boolean> {
-  const values: [string, SqlValue][] = [];
-  if (changes.version !== undefined) values.push(["version", changes.version]);
-  if (changes.labels !== undefined) values.push(["labels", JSON.stringify(changes.labels)]);
-  if (changes.capabilities !== undefined)
-    values.push(["capabilities", JSON.stringify(changes.capabilities)]);
-  if (changes.isDisabled !== undefined) values.push(["is_disabled", Number(changes.isDisabled)]);
-  if (changes.lastContactAt !== undefined) values.push(["last_contact_at", changes.lastContactAt]);
-  if (changes.lastActivityAt !== undefined)
-    values.push(["last_activity_at", changes.lastActivityAt]);
-  const { changes: count } = await db.run(
-    `UPDATE forge_action_runners SET ${values.map(([column]) => `${column} = ?`).join(", ")} WHERE id = ?`,
-    ...values.map(([, value]) => value),
-    id,
-  );
-  return count === 1;
+  return (await runners.update(db, { id }, changes)) === 1;
 }
 
 /** Deletes a runner; its tasks stay. Returns whether it existed. */

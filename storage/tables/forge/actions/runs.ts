@@ -110,25 +110,7 @@ export async function updateRun(
     >
   >,
 ): Promise<void> {
-  const values: [string, SqlValue][] = [];
-  if (changes.title !== undefined) values.push(["title", changes.title]);
-  if ("definition" in changes) values.push(["definition", changes.definition ?? null]);
-  if (changes.status !== undefined) values.push(["status", changes.status]);
-  if (changes.error !== undefined) values.push(["error", changes.error]);
-  if (changes.attempt !== undefined) values.push(["attempt", changes.attempt]);
-  if (changes.triggerActorId !== undefined)
-    values.push(["trigger_actor_id", changes.triggerActorId]);
-  if (changes.concurrencyGroup !== undefined)
-    values.push(["concurrency_group", changes.concurrencyGroup]);
-  if (changes.isHeld !== undefined) values.push(["is_held", Number(changes.isHeld)]);
-  if ("startedAt" in changes) values.push(["started_at", changes.startedAt ?? null]);
-  if ("completedAt" in changes) values.push(["completed_at", changes.completedAt ?? null]);
-  if (values.length === 0) return;
-  await tx.run(
-    `UPDATE forge_action_runs SET ${values.map(([column]) => `${column} = ?`).join(", ")} WHERE id = ?`,
-    ...values.map(([, value]) => value),
-    id,
-  );
+  await runs.update(tx, { id }, changes);
 }
 
 /** Deletes a run with its jobs, tasks and logs. */

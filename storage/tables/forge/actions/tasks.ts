@@ -1,7 +1,7 @@
-import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+import type { Queries, Transaction } from "../../../engine/database.ts";
 import type { TaskId, RepositoryId, RunId, JobId, RunnerId, UserId } from "../ids.ts";
 import { type ActionStatus, actionStatuses, toActionStatus } from "./statuses.ts";
-import { oneOf, flag, generated, id, integer, optional, text } from "../../columns.ts";
+import { oneOf, flag, generated, id, integer, optional, text, unread } from "../../columns.ts";
 import { defineTable, type RecordOf } from "../../table.ts";
 import { sql } from "../../condition.ts";
 
@@ -26,6 +26,10 @@ const tasks = defineTable("forge_action_tasks", {
   completedAt: optional(integer()),
   /** When it was cancelled; undefined unless its runner has to end it. */
   cancellingAt: optional(integer()),
+  /** SHA-256 of its token, in hex. */
+  tokenHash: unread(optional(text())),
+  /** JSON. */
+  tokenPermissions: unread(generated(text())),
 });
 /** A job that a runner has taken. Times are epoch milliseconds. */
 export type ActionTask = RecordOf<typeof tasks>;
@@ -89,24 +93,14 @@ export async function updateTask(
     }
   >,
 ): Promise<void> {
-  const values: [string, SqlValue][] = [];
-  if (changes.status !== undefined) values.push(["status", changes.status]);
-  if (changes.logRows !== undefined) values.push(["log_rows", changes.logRows]);
-  if (changes.logBytes !== undefined) values.push(["log_bytes", changes.logBytes]);
-  if (changes.isLogSealed === true) values.push(["is_log_sealed", 1], ["sealed_masks", null]);
-  else if (changes.sealedMasks !== undefined) values.push(["sealed_masks", changes.sealedMasks]);
-  if (changes.reportedAt !== undefined) values.push(["reported_at", changes.reportedAt]);
-  if (changes.tokenHash !== undefined) values.push(["token_hash", changes.tokenHash]);
-  if (changes.tokenPermissions !== undefined)
-    values.push(["token_permissions", changes.tokenPermissions]);
-  if (changes.completedAt !== undefined)
-    values.push(["completed_at", changes.completedAt], ["token_hash", null]);
-  if (changes.cancellingAt !== undefined) values.push(["cancelling_at", changes.cancellingAt]);
-  if (values.length === 0) return;
-  await tx.run(
-    `UPDATE forge_action_tasks SET ${values.map(([column]) => `${column} = ?`).join(", ")} WHERE id = ?`,
-    ...values.map(([, value]) => value),
-    id,
+  await tasks.update(
+    tx,
+    { id },
+    {
+      ...changes,
+      ...(changes.isLogSealed === true && { sealedMasks: undefined }),
+      ...(changes.completedAt !== undefined && { tokenHash: undefined }),
+    },
   );
 }
 

@@ -86,7 +86,9 @@ export async function updateHook(
   id: HookId,
   hook: ForgeHookChanges,
 ): Promise<void> {
-  await hooks.update(tx, { id }, { ...hook, updatedAt: tx.now });
+  const { name, sealedTarget, contentType, events, branchFilter, slack, isActive } = hook;
+  const changes = { name, sealedTarget, contentType, events, branchFilter, slack, isActive };
+  await hooks.update(tx, { id }, { ...changes, updatedAt: tx.now });
 }
 
 /** Removes a hook with its deliveries. */

@@ -1,4 +1,4 @@
-import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
+import type { Queries, Transaction } from "../../../engine/database.ts";
 import { listVisibleUsers } from "../accounts/follows.ts";
 import { emptyMailboxesOf } from "../accounts/mailboxes.ts";
 import { type Window, defineTable, type RecordOf } from "../../table.ts";
@@ -81,32 +81,13 @@ export async function updateIssue(
   ifVersion?: number,
 ): Promise<ForgeIssue | undefined> {
   const before = await findIssueById(tx, id);
-  const assignments = ["updated_at = ?"];
-  const values: SqlValue[] = [tx.now];
-  const set = (column: string, value: SqlValue) => {
-    assignments.push(`${column} = ?`);
-    values.push(value);
-  };
-  if (changes.title !== undefined) set("title", changes.title);
-  if (changes.body !== undefined) {
-    set("body", changes.body);
-    assignments.push("content_version = content_version + 1");
-  }
-  if (changes.ref !== undefined) set("ref", changes.ref);
-  if (changes.isClosed !== undefined) set("is_closed", Number(changes.isClosed));
-  if ("dueAt" in changes) set("due_at", changes.dueAt ?? null);
-  if ("milestoneId" in changes) set("milestone_id", changes.milestoneId ?? null);
-  if ("lockedAt" in changes) set("locked_at", changes.lockedAt ?? null);
-  if ("closedAt" in changes) set("closed_at", changes.closedAt ?? null);
-  const row = await issues.readOne(
-    tx,
-    `UPDATE forge_issues SET ${assignments.join(", ")} WHERE id = ?${ifVersion === undefined ? "" : " AND content_version = ?"} RETURNING ${issues.columns}`,
-    ...values,
-    id,
-    ...(ifVersion === undefined ? [] : [ifVersion]),
-  );
-  if (row === undefined) return undefined;
-  const issue = row;
+  const where = ifVersion === undefined ? { id } : { id, contentVersion: ifVersion };
+  const issue = await issues.change(tx, where, {
+    ...changes,
+    updatedAt: tx.now,
+    ...(changes.body !== undefined && { contentVersion: sql`content_version + 1` }),
+  });
+  if (issue === undefined) return undefined;
   if (before !== undefined && before.isClosed !== issue.isClosed)
     await countOpenIssues(tx, issue.repositoryId, issue.isClosed ? -1 : 1);
   return issue;

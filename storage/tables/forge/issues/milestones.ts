@@ -57,21 +57,9 @@ export async function updateMilestone(
   before: ForgeMilestone,
   changes: Partial<MilestoneFields>,
 ): Promise<void> {
-  const values: Record<string, SqlValue> = { updated_at: tx.now };
-  if (changes.title !== undefined) values["title"] = changes.title;
-  if (changes.description !== undefined) values["description"] = changes.description;
-  if ("dueAt" in changes) values["due_at"] = changes.dueAt ?? null;
-  if (changes.isClosed !== undefined && changes.isClosed !== before.isClosed) {
-    values["is_closed"] = Number(changes.isClosed);
-    values["closed_at"] = changes.isClosed ? tx.now : null;
-  }
-  await tx.run(
-    `UPDATE forge_milestones SET ${Object.keys(values)
-      .map((column) => `${column} = ?`)
-      .join(", ")} WHERE id = ?`,
-    ...Object.values(values),
-    before.id,
-  );
+  const { isClosed = before.isClosed } = changes;
+  const closing = isClosed === before.isClosed ? {} : { closedAt: isClosed ? tx.now : undefined };
+  await milestones.update(tx, { id: before.id }, { ...changes, ...closing, updatedAt: tx.now });
 }
 
 /** Deletes a milestone and clears the milestone of its issues. */

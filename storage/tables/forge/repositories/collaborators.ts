@@ -1,10 +1,18 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import { toVisible } from "../accounts/follows.ts";
 import { sql } from "../../condition.ts";
-import type { Window } from "../../table.ts";
+import { type Window, defineTable } from "../../table.ts";
 import { type ForgeUser, users } from "../accounts/users.ts";
 import type { UserId, RepositoryId } from "../ids.ts";
 import type { Reader } from "./readable.ts";
+import { id, integer, now } from "../../columns.ts";
+
+const collaborators = defineTable("forge_collaborators", {
+  repositoryId: id<RepositoryId>(),
+  userId: id<UserId>(),
+  access: integer(),
+  createdAt: now(),
+});
 
 /** Access of a collaborator: 1 read, 2 write, 3 admin. */
 export type CollaboratorAccess = 1 | 2 | 3;
@@ -31,13 +39,10 @@ export async function putCollaborator(
   repositoryId: RepositoryId,
   { userId, access }: { readonly userId: UserId; readonly access: CollaboratorAccess },
 ): Promise<void> {
-  await tx.run(
-    `INSERT INTO forge_collaborators (repository_id, user_id, access, created_at) VALUES (?, ?, ?, ?)
-     ON CONFLICT (repository_id, user_id) DO UPDATE SET access = excluded.access`,
-    repositoryId,
-    userId,
-    access,
-    tx.now,
+  await collaborators.upsert(
+    tx,
+    { repositoryId, userId, access },
+    "ON CONFLICT (repository_id, user_id) DO UPDATE SET access = excluded.access",
   );
 }
 
@@ -47,12 +52,7 @@ export async function deleteCollaborator(
   repositoryId: RepositoryId,
   userId: UserId,
 ): Promise<boolean> {
-  const { changes } = await tx.run(
-    "DELETE FROM forge_collaborators WHERE repository_id = ? AND user_id = ?",
-    repositoryId,
-    userId,
-  );
-  return changes > 0;
+  return (await collaborators.delete(tx, { repositoryId, userId })) > 0;
 }
 
 /**
@@ -74,9 +74,5 @@ export async function listCollaborators(
 }
 
 export async function countCollaborators(db: Queries, repositoryId: RepositoryId): Promise<number> {
-  const row = await db.get<{ total: number }>(
-    "SELECT COUNT(*) AS total FROM forge_collaborators WHERE repository_id = ?",
-    repositoryId,
-  );
-  return row?.total ?? 0;
+  return collaborators.count(db, { repositoryId });
 }

@@ -4,7 +4,7 @@ import { emptyMailboxesOf } from "../accounts/mailboxes.ts";
 import { subtractStarsOf } from "../accounts/user-counts.ts";
 import { deleteSecretsOf } from "../home-secrets.ts";
 import type { UserId, RepositoryId } from "../ids.ts";
-import { flag, generated, id, integer, json, optional, text, initial, now } from "../../columns.ts";
+import { flag, id, integer, json, optional, text, initial, now } from "../../columns.ts";
 import { defineTable, type RecordOf } from "../../table.ts";
 import { sql } from "../../condition.ts";
 
@@ -18,7 +18,7 @@ const licensesSchema = z.array(z.string());
 const topicsSchema = z.array(z.string());
 
 const repositories = defineTable("forge_repositories", {
-  id: generated(id<RepositoryId>()),
+  id: id<RepositoryId>(),
   ownerId: id<UserId>(),
   /** With the creator's case; unique among the repositories of the owner, ignoring case. */
   name: text(),
@@ -33,7 +33,7 @@ const repositories = defineTable("forge_repositories", {
   /** When the repository was archived; undefined if it is not. Since then pushes and new issues are refused. */
   archivedAt: optional(integer()),
   /** Settings that differ from the defaults. */
-  settings: generated(json(settingsSchema)),
+  settings: json(settingsSchema),
   /** True without branches. */
   isEmpty: flag(),
   branchCount: integer(),

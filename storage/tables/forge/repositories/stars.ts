@@ -1,11 +1,18 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
 import { listVisibleUsers } from "../accounts/follows.ts";
 import { addStar } from "../accounts/user-counts.ts";
-import type { Window } from "../../table.ts";
+import { type Window, defineTable } from "../../table.ts";
 import type { UserPage } from "../accounts/user-lists.ts";
 import type { UserId, RepositoryId } from "../ids.ts";
 import { type Reader, toReadable } from "./readable.ts";
 import { findRepositoriesByIds, type ForgeRepository } from "./repositories.ts";
+import { id, now } from "../../columns.ts";
+
+const stars = defineTable("forge_stars", {
+  repositoryId: id<RepositoryId>(),
+  userId: id<UserId>(),
+  createdAt: now(),
+});
 
 interface Star {
   readonly repositoryId: RepositoryId;
@@ -26,21 +33,12 @@ export async function insertStar(tx: Transaction, star: Star): Promise<void> {
 
 /** Deletes a star. Idempotent. */
 export async function deleteStar(tx: Transaction, star: Star): Promise<void> {
-  const { changes } = await tx.run(
-    "DELETE FROM forge_stars WHERE repository_id = ? AND user_id = ?",
-    star.repositoryId,
-    star.userId,
-  );
+  const changes = await stars.delete(tx, { repositoryId: star.repositoryId, userId: star.userId });
   if (changes > 0) await addStar(tx, star, -1);
 }
 
 export async function isStarred(db: Queries, { repositoryId, userId }: Star): Promise<boolean> {
-  const row = await db.get(
-    "SELECT user_id FROM forge_stars WHERE repository_id = ? AND user_id = ?",
-    repositoryId,
-    userId,
-  );
-  return row !== undefined;
+  return stars.exists(db, { repositoryId, userId });
 }
 
 /** The tables of stars and watches. */

@@ -1,6 +1,15 @@
 import type { Database, Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import type { TopicId, RepositoryId } from "../ids.ts";
 import { type Reader, toReadable } from "./readable.ts";
+import { generated, id, integer, now, text } from "../../columns.ts";
+import { defineTable } from "../../table.ts";
+
+const repositoryTopics = defineTable("forge_repository_topics", {
+  id: generated(integer()),
+  repositoryId: id<RepositoryId>(),
+  name: text(),
+  createdAt: now(),
+});
 
 /** A topic that repositories have. Times are epoch milliseconds. */
 export interface ForgeTopic {
@@ -25,20 +34,9 @@ export async function replaceTopics(
   );
   const currentNames = new Set(before.map(({ name }) => name));
   for (const name of currentNames)
-    if (!names.includes(name))
-      await tx.run(
-        "DELETE FROM forge_repository_topics WHERE repository_id = ? AND name = ?",
-        repositoryId,
-        name,
-      );
+    if (!names.includes(name)) await repositoryTopics.delete(tx, { repositoryId, name });
   for (const name of names)
-    if (!currentNames.has(name))
-      await tx.run(
-        "INSERT INTO forge_repository_topics (repository_id, name, created_at) VALUES (?, ?, ?)",
-        repositoryId,
-        name,
-        tx.now,
-      );
+    if (!currentNames.has(name)) await repositoryTopics.insert(tx, { repositoryId, name });
   await tx.run(
     "UPDATE forge_repositories SET topics = ? WHERE id = ?",
     JSON.stringify(names.toSorted()),
