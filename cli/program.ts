@@ -2,7 +2,7 @@
 // CONTRIBUTING.md has the recipe for a new command.
 import { type Command, CommanderError } from "commander";
 import { suggest } from "../daemon/settings/suggest.ts";
-import { commandGroups, commands } from "./commands/root.ts";
+import { commandGroups, createCommands } from "./commands/root.ts";
 import { type CliRun, createContext } from "./context.ts";
 import { CliError, usageError } from "./errors.ts";
 import {
@@ -28,6 +28,9 @@ import {
 import type { CommandModule, Entry, Noun, Verb } from "./tree/entry.ts";
 import { addFolderRepository, takesFolder } from "./tree/folder-repository.ts";
 import { version } from "./version.ts";
+
+/** The top of the command tree. */
+export const commands = createCommands(runProgram);
 
 /** The result of a run. */
 interface ProgramEnd {

@@ -1,6 +1,6 @@
 import type { SecureContext } from "node:tls";
 import { type Dispatcher, ProxyAgent, request as send } from "undici";
-import type { OpenResponse, OutgoingRequest } from "./transport.ts";
+import type { OpenResponse, OutgoingRequest } from "./request.ts";
 
 /** Sends one request through an HTTP proxy; https is tunnelled. */
 export async function openThroughProxy(

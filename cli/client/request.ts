@@ -1,4 +1,7 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { Readable } from "node:stream";
 import { usageError } from "../errors.ts";
+import type { RawBody } from "./raw-download.ts";
 
 /**
  * The path of a request: `:name` is one segment, encoded whole; `**:name` keeps its slashes and encodes the texts
@@ -78,4 +81,23 @@ function isCarried(segment: string): boolean {
 
 function toText(value: unknown): string {
   return value instanceof Date ? value.toISOString() : String(value);
+}
+
+/** An outgoing request. */
+export interface OutgoingRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array | Readable | undefined;
+  readonly signal: AbortSignal;
+  /** A GET whose body is large: read by `OpenResponse.raw` where the connection allows it. */
+  readonly isLarge?: boolean | undefined;
+}
+
+/** A response whose body is still arriving. The stream must be consumed or destroyed, unless `raw` is used instead. */
+export interface OpenResponse {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly stream: Readable;
+  readonly raw?: RawBody;
 }

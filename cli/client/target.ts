@@ -4,7 +4,7 @@ import type { CliEnvironment } from "../environment.ts";
 import type { Profiles } from "../profile/profiles.ts";
 import type { System } from "../system.ts";
 import { CliError } from "../errors.ts";
-import { readTextFile } from "../profile/config.ts";
+import { readTextFile } from "../profile/config-file.ts";
 import { parseObject } from "../support/json.ts";
 
 /** The contents of `daemon.json` in the data directory of a running daemon. */

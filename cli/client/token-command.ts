@@ -1,5 +1,5 @@
 import { startProcess } from "../../storage/start-process.ts";
-import type { CliContext } from "../context.ts";
+import type { CliEnvironment } from "../environment.ts";
 import { CliError } from "../errors.ts";
 
 /**
@@ -10,7 +10,7 @@ import { CliError } from "../errors.ts";
 export async function runTokenCommand(
   command: string,
   service: "forge" | "vault",
-  cli: Pick<CliContext, "system" | "signal">,
+  cli: Pick<CliEnvironment, "system" | "signal">,
 ): Promise<string> {
   const { env } = cli.system;
   await using started = startProcess(command, [], {

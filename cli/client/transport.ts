@@ -4,29 +4,10 @@ import type { SecureContext } from "node:tls";
 import { join } from "node:path";
 import { CliError } from "../errors.ts";
 import type { System } from "../system.ts";
-import type { RawBody } from "./raw-download.ts";
 import { isLoopbackHost } from "./target.ts";
 import type { CliEnvironment } from "../environment.ts";
-import { readTextFile } from "../profile/config.ts";
-
-/** An outgoing request. */
-export interface OutgoingRequest {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Uint8Array | Readable | undefined;
-  readonly signal: AbortSignal;
-  /** A GET whose body is large: read by `OpenResponse.raw` where the connection allows it. */
-  readonly isLarge?: boolean | undefined;
-}
-
-/** A response whose body is still arriving. The stream must be consumed or destroyed, unless `raw` is used instead. */
-export interface OpenResponse {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly stream: Readable;
-  readonly raw?: RawBody;
-}
+import { readTextFile } from "../profile/config-file.ts";
+import type { OpenResponse, OutgoingRequest } from "./request.ts";
 
 /** A response with its whole body. */
 export interface IncomingResponse {

@@ -15,58 +15,60 @@ import {
 import { loadAllCommands } from "../tree/command-tree.ts";
 import { version } from "../version.ts";
 import { commandDetails } from "../tree/command.ts";
+import type { Entry } from "../tree/entry.ts";
 
-export const install = commandDetails({
-  flags: {
-    "--prefix <folder>": "the folder of bin and share; ~/.local by default",
-    "--remove": "remove the installed files",
-  },
-  output: shape({
-    installed: "boolean",
-    files: { type: "array", items: { type: "string" } },
-  }),
-  writes: true,
-  destructive: true,
-  examples: [
-    ["Show what would be installed", "croft install --dry-run"],
-    ["Install into a folder", "croft install --prefix tools --yes"],
-  ],
-  /**
-   * Installs croft for one user: the program, completions of three shells and the manual. Each file replaces its
-   * predecessor by a rename, so that a running croft keeps the file that it has.
-   * @throws CliError `unsupported` on Windows
-   */
-  async run(cli, { prefix, remove = false }) {
-    const { system } = cli;
-    if (system.platform === "win32")
-      throw new CliError("unsupported", "croft does not install itself on Windows", {
-        hint: 'put croft.exe into a folder on the Path; "croft completion powershell --help" adds completion',
-      });
-    const root =
-      prefix === undefined
-        ? join(system.homeDirectory, ".local")
-        : resolve(system.workingDirectory, prefix);
-    const files = await listFiles(cli, root);
-    const paths = files.map(({ path }) => path);
-    if (cli.flags.dryRun) throw new DryRun({ [remove ? "remove" : "install"]: paths });
-    if (await cli.prompts.canAsk()) for (const path of paths) cli.io.note(path);
-    if (remove) {
-      await cli.prompts.confirm(`Remove these files?`);
-      for (const path of paths) await rm(path, { force: true });
-      return cli.output.done({ installed: false, files: paths }, `Removed croft from ${root}.`);
-    }
-    warnUnlessLasting(cli);
-    await cli.prompts.confirm(`Write these ${paths.length} files?`);
-    for (const file of files) await replaceFile(file);
-    const bin = join(root, "bin");
-    const isOnPath = (system.env["PATH"] ?? "").split(delimiter).includes(bin);
-    const advice = isOnPath ? "" : ` Add ${bin} to your PATH.`;
-    await cli.output.done(
-      { installed: true, files: paths },
-      `Installed croft ${version} in ${root}.${advice} Completion works in new shells; zsh needs ${join(root, zshFolder)} in its fpath.`,
-    );
-  },
-});
+export const install = (commands: readonly Entry[]) =>
+  commandDetails({
+    flags: {
+      "--prefix <folder>": "the folder of bin and share; ~/.local by default",
+      "--remove": "remove the installed files",
+    },
+    output: shape({
+      installed: "boolean",
+      files: { type: "array", items: { type: "string" } },
+    }),
+    writes: true,
+    destructive: true,
+    examples: [
+      ["Show what would be installed", "croft install --dry-run"],
+      ["Install into a folder", "croft install --prefix tools --yes"],
+    ],
+    /**
+     * Installs croft for one user: the program, completions of three shells and the manual. Each file replaces its
+     * predecessor by a rename, so that a running croft keeps the file that it has.
+     * @throws CliError `unsupported` on Windows
+     */
+    async run(cli, { prefix, remove = false }) {
+      const { system } = cli;
+      if (system.platform === "win32")
+        throw new CliError("unsupported", "croft does not install itself on Windows", {
+          hint: 'put croft.exe into a folder on the Path; "croft completion powershell --help" adds completion',
+        });
+      const root =
+        prefix === undefined
+          ? join(system.homeDirectory, ".local")
+          : resolve(system.workingDirectory, prefix);
+      const files = await listFiles(cli, root, commands);
+      const paths = files.map(({ path }) => path);
+      if (cli.flags.dryRun) throw new DryRun({ [remove ? "remove" : "install"]: paths });
+      if (await cli.prompts.canAsk()) for (const path of paths) cli.io.note(path);
+      if (remove) {
+        await cli.prompts.confirm(`Remove these files?`);
+        for (const path of paths) await rm(path, { force: true });
+        return cli.output.done({ installed: false, files: paths }, `Removed croft from ${root}.`);
+      }
+      warnUnlessLasting(cli);
+      await cli.prompts.confirm(`Write these ${paths.length} files?`);
+      for (const file of files) await replaceFile(file);
+      const bin = join(root, "bin");
+      const isOnPath = (system.env["PATH"] ?? "").split(delimiter).includes(bin);
+      const advice = isOnPath ? "" : ` Add ${bin} to your PATH.`;
+      await cli.output.done(
+        { installed: true, files: paths },
+        `Installed croft ${version} in ${root}.${advice} Completion works in new shells; zsh needs ${join(root, zshFolder)} in its fpath.`,
+      );
+    },
+  });
 
 /** One file of the installation. */
 interface InstalledFile {
@@ -78,14 +80,18 @@ interface InstalledFile {
 
 const zshFolder = join("share", "zsh", "site-functions");
 
-async function listFiles(cli: CliContext, root: string): Promise<readonly InstalledFile[]> {
+async function listFiles(
+  cli: CliContext,
+  root: string,
+  commands: readonly Entry[],
+): Promise<readonly InstalledFile[]> {
   const { toCompletionTable } = await import("./completion/table.ts");
   const { toBashScript } = await import("./completion/bash.ts");
   const { toZshScript } = await import("./completion/zsh.ts");
   const { toFishScript } = await import("./completion/fish.ts");
   const { toManPages } = await import("../tree/man-page.ts");
-  const table = await toCompletionTable(cli);
-  const commands = await loadAllCommands(createContext(cli.system, neverStopping));
+  const table = await toCompletionTable(cli, commands);
+  const loaded = await loadAllCommands(createContext(cli.system, neverStopping), commands);
   const text = (path: readonly string[], content: string): InstalledFile => ({
     path: join(root, ...path),
     mode: 0o644,
@@ -96,7 +102,7 @@ async function listFiles(cli: CliContext, root: string): Promise<readonly Instal
     text(["share", "bash-completion", "completions", "croft"], toBashScript(table)),
     text([zshFolder, "_croft"], toZshScript(table)),
     text(["share", "fish", "vendor_completions.d", "croft.fish"], toFishScript(table)),
-    ...toManPages(commands, version).map((page) =>
+    ...toManPages(loaded, version).map((page) =>
       text(["share", "man", "man1", page.fileName], page.text),
     ),
   ];

@@ -6,6 +6,11 @@ import { CliError, usageError } from "../errors.ts";
 import { shape } from "../output/spec.ts";
 import { findStoredToken, revokeToken } from "../support/token-owner.ts";
 import { waitOutLimits } from "../support/rate-limit.ts";
+import {
+  type Attempt,
+  type AttemptOutcome,
+  type SecondFactor,
+} from "../support/sign-in-attempt.ts";
 import { readSecret } from "../support/secrets.ts";
 import { toTotpHeaders, totpFlag } from "../support/flag-values.ts";
 import type { Entry } from "../tree/entry.ts";
@@ -216,23 +221,6 @@ export interface LoginVaultOptions {
   readonly factor?: SecondFactor;
 }
 
-/** The input of one attempt to sign in. */
-export interface Attempt {
-  readonly email: string;
-  readonly password: string;
-  readonly factor: SecondFactor | undefined;
-}
-
-/** The outcome of an attempt. */
-export type AttemptOutcome =
-  | {
-      readonly kind: "signed_in";
-      readonly handle: string;
-      readonly email: string;
-      readonly role: string;
-    }
-  | { readonly kind: "code_needed" };
-
 type SignedIn = Extract<AttemptOutcome, { kind: "signed_in" }>;
 
 async function signIn(
@@ -289,13 +277,4 @@ async function tryLogin(
   const session = toStoredSession(raw, url, cli.clock());
   await cli.credentials.write(await cli.profiles.inUse(), "vault", session);
   return { kind: "signed_in", ...body.user };
-}
-
-/** The code of a second factor. */
-export type SecondFactor = { readonly totp: string } | { readonly backupCode: string };
-
-/** Parses a typed code: six digits are a TOTP code, any other text is a backup code. */
-export function toSecondFactor(typed: string): SecondFactor {
-  const plain = typed.replaceAll(/\s/g, "");
-  return /^\d{6}$/.test(plain) ? { totp: plain } : { backupCode: plain };
 }

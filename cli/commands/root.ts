@@ -1,5 +1,5 @@
 import { command } from "../tree/command.ts";
-import { type Entry, noun } from "../tree/entry.ts";
+import { type Entry, noun, type RunLine } from "../tree/entry.ts";
 
 const adminEntries: readonly Entry[] = [
   noun("user", "Forge users", () => import("./admin/user.ts")),
@@ -67,117 +67,113 @@ const vaultEntries: readonly Entry[] = [
 
 /**
  * The top of the command tree. Contains only names and summaries: a command's module is imported when the command is
- * used.
+ * used. Commands about
+ * the tree itself, such as `help`, get it from here, so that the files of commands import neither it nor the program.
  */
-export const commands: readonly Entry[] = [
-  command(
-    "init",
-    "Initialise a home: data, keys and administrators",
-    async () => (await import("./init.ts")).init,
-  ),
-  command(
-    "serve",
-    "Run the daemon in the foreground",
-    async () => (await import("./serve.ts")).serve,
-  ),
-  noun("daemon", "Manage the daemon", () => import("./daemon/daemon.ts")),
-  noun("login", "Sign in", () => import("./login.ts")),
-  command("logout", "Sign out", async () => (await import("./logout.ts")).logout),
-  command(
-    "dashboard",
-    "Show and manage accounts, storage, hooks, runs and jobs on one screen",
-    async () => (await import("./dashboard/dashboard.ts")).dashboard,
-  ),
-  command("whoami", "Show who is signed in", async () => (await import("./whoami.ts")).whoami),
-  noun("account", "Your forge account", () => import("./account.ts")),
-  noun("admin", "Administer the forge", adminEntries),
-  noun("repo", "Manage repositories", () => import("./repo.ts")),
-  noun("run", "Manage runs of workflows", () => import("./run.ts")),
-  noun("workflow", "Manage workflows of repositories", () => import("./workflow.ts")),
-  noun("runner", "Manage runners of workflows", () => import("./runner.ts")),
-  noun("issue", "Manage issues", () => import("./issue/issue.ts")),
-  noun(
-    "collaborator",
-    "Manage users who may use a repository",
-    () => import("./repo-collaborator.ts"),
-  ),
-  noun("label", "Manage labels of issues", () => import("./label.ts")),
-  noun("milestone", "Manage milestones of issues", () => import("./milestone.ts")),
-  noun("secret", "Manage secrets of workflows", () => import("./secret.ts")),
-  noun("variable", "Manage variables of workflows", () => import("./variable.ts")),
-  noun("activity", "Show activities of users", () => import("./activity.ts")),
-  noun("notification", "Manage notifications", () => import("./notification/notification.ts")),
-  noun("git", "Let git use your sign-in", () => import("./git.ts")),
-  noun("token", "Manage your forge access tokens", () => import("./token.ts")),
-  noun("ssh-key", "Manage your public keys", () => import("./ssh-key.ts")),
-  noun("org", "Manage organizations", () => import("./org.ts")),
-  noun("team", "Manage teams of organizations", () => import("./team/team.ts")),
-  noun("user", "Show and follow users", () => import("./user.ts")),
-  noun("email", "Manage your forge e-mail addresses", () => import("./email.ts")),
-  noun("totp", "Manage the second factor of your forge account", () => import("./totp.ts")),
-  noun("vault", "Manage your vault account and connected storage", vaultEntries),
-  noun("template", "Show templates for new repositories", () => import("./template.ts")),
-  noun("render", "Render Markdown and markup as HTML", () => import("./render.ts")),
-  command("api", "Send an API request", async () => (await import("./api.ts")).api),
-  noun("config", "Manage settings", () => import("./config.ts")),
-  command(
-    "export",
-    "Print the home as YAML, without secrets",
-    async () => (await import("./home-file/commands.ts")).exportHome,
-  ),
-  command(
-    "apply",
-    "Make the home match a YAML file",
-    async () => (await import("./home-file/commands.ts")).applyHome,
-    { aliases: ["import"] },
-  ),
-  noun("profile", "Manage profiles of daemons and accounts", () => import("./profile.ts")),
-  noun("key", "Manage the master key", () => import("./key.ts")),
-  noun("job", "Manage background jobs", () => import("./job.ts")),
-  noun("mail", "Show mail in the local outbox", () => import("./mail.ts")),
-  command("doctor", "Diagnose problems", async () => (await import("./doctor.ts")).doctor),
-  command(
-    "install",
-    "Install croft, completion and the manual for one user",
-    async () => (await import("./install.ts")).install,
-  ),
-  noun("completion", "Print a completion script for a shell", [
+export function createCommands(runLine: RunLine): readonly Entry[] {
+  const commands: readonly Entry[] = [
     command(
-      "bash",
-      "Print the completion script for bash",
-      async () => (await import("./completion/bash.ts")).bash,
+      "init",
+      "Initialise a home: data, keys and administrators",
+      async () => (await import("./init.ts")).init,
     ),
     command(
-      "zsh",
-      "Print the completion script for zsh",
-      async () => (await import("./completion/zsh.ts")).zsh,
+      "serve",
+      "Run the daemon in the foreground",
+      async () => (await import("./serve.ts")).serve,
+    ),
+    noun("daemon", "Manage the daemon", () => import("./daemon/daemon.ts")),
+    noun("login", "Sign in", () => import("./login.ts")),
+    command("logout", "Sign out", async () => (await import("./logout.ts")).logout),
+    command(
+      "dashboard",
+      "Show and manage accounts, storage, hooks, runs and jobs on one screen",
+      async () => (await import("./dashboard/dashboard.ts")).dashboard,
+    ),
+    command("whoami", "Show who is signed in", async () => (await import("./whoami.ts")).whoami),
+    noun("account", "Your forge account", () => import("./account.ts")),
+    noun("admin", "Administer the forge", adminEntries),
+    noun("repo", "Manage repositories", () => import("./repo.ts")),
+    noun("run", "Manage runs of workflows", () => import("./run.ts")),
+    noun("workflow", "Manage workflows of repositories", () => import("./workflow.ts")),
+    noun("runner", "Manage runners of workflows", () => import("./runner.ts")),
+    noun("issue", "Manage issues", () => import("./issue/issue.ts")),
+    noun(
+      "collaborator",
+      "Manage users who may use a repository",
+      () => import("./repo-collaborator.ts"),
+    ),
+    noun("label", "Manage labels of issues", () => import("./label.ts")),
+    noun("milestone", "Manage milestones of issues", () => import("./milestone.ts")),
+    noun("secret", "Manage secrets of workflows", () => import("./secret.ts")),
+    noun("variable", "Manage variables of workflows", () => import("./variable.ts")),
+    noun("activity", "Show activities of users", () => import("./activity.ts")),
+    noun("notification", "Manage notifications", () => import("./notification/notification.ts")),
+    noun("git", "Let git use your sign-in", () => import("./git.ts")),
+    noun("token", "Manage your forge access tokens", () => import("./token.ts")),
+    noun("ssh-key", "Manage your public keys", () => import("./ssh-key.ts")),
+    noun("org", "Manage organizations", () => import("./org.ts")),
+    noun("team", "Manage teams of organizations", () => import("./team/team.ts")),
+    noun("user", "Show and follow users", () => import("./user.ts")),
+    noun("email", "Manage your forge e-mail addresses", () => import("./email.ts")),
+    noun("totp", "Manage the second factor of your forge account", () => import("./totp.ts")),
+    noun("vault", "Manage your vault account and connected storage", vaultEntries),
+    noun("template", "Show templates for new repositories", () => import("./template.ts")),
+    noun("render", "Render Markdown and markup as HTML", () => import("./render.ts")),
+    command("api", "Send an API request", async () => (await import("./api.ts")).api),
+    noun("config", "Manage settings", () => import("./config.ts")),
+    command(
+      "export",
+      "Print the home as YAML, without secrets",
+      async () => (await import("./home-file/commands.ts")).exportHome,
     ),
     command(
-      "fish",
-      "Print the completion script for fish",
-      async () => (await import("./completion/fish.ts")).fish,
+      "apply",
+      "Make the home match a YAML file",
+      async () => (await import("./home-file/commands.ts")).applyHome,
+      { aliases: ["import"] },
     ),
+    noun("profile", "Manage profiles of daemons and accounts", () => import("./profile.ts")),
+    noun("key", "Manage the master key", () => import("./key.ts")),
+    noun("job", "Manage background jobs", () => import("./job.ts")),
+    noun("mail", "Show mail in the local outbox", () => import("./mail.ts")),
+    command("doctor", "Diagnose problems", async () => (await import("./doctor.ts")).doctor),
+    command("install", "Install croft, completion and the manual for one user", async () =>
+      (await import("./install.ts")).install(commands),
+    ),
+    noun("completion", "Print a completion script for a shell", [
+      command("bash", "Print the completion script for bash", async () =>
+        (await import("./completion/bash.ts")).bash(commands),
+      ),
+      command("zsh", "Print the completion script for zsh", async () =>
+        (await import("./completion/zsh.ts")).zsh(commands),
+      ),
+      command("fish", "Print the completion script for fish", async () =>
+        (await import("./completion/fish.ts")).fish(commands),
+      ),
+      command("powershell", "Print the completion script for PowerShell", async () =>
+        (await import("./completion/powershell.ts")).powershell(commands),
+      ),
+    ]),
+    command("commands", "List every command", async () =>
+      (await import("./help.ts")).listCommands(commands),
+    ),
+    command("schema", "Print the JSON Schema of a command's output", async () =>
+      (await import("./help.ts")).schema(commands),
+    ),
+    command("help", "Show help for a command or topic", async () =>
+      (await import("./help.ts")).help(commands, runLine),
+    ),
+    command("version", "Print the version", async () => (await import("./version.ts")).showVersion),
     command(
-      "powershell",
-      "Print the completion script for PowerShell",
-      async () => (await import("./completion/powershell.ts")).powershell,
+      "__complete",
+      "Values for completion scripts",
+      async () => (await import("./completion/complete.ts")).complete(commands),
+      { hidden: true },
     ),
-  ]),
-  command("commands", "List every command", async () => (await import("./help.ts")).listCommands),
-  command(
-    "schema",
-    "Print the JSON Schema of a command's output",
-    async () => (await import("./help.ts")).schema,
-  ),
-  command("help", "Show help for a command or topic", async () => (await import("./help.ts")).help),
-  command("version", "Print the version", async () => (await import("./version.ts")).showVersion),
-  command(
-    "__complete",
-    "Values for completion scripts",
-    async () => (await import("./completion/complete.ts")).complete,
-    { hidden: true },
-  ),
-];
+  ];
+  return commands;
+}
 
 /** The groups in which `croft --help` shows the commands; one without a group comes last. */
 export const commandGroups: readonly (readonly [heading: string, names: readonly string[]])[] = [

@@ -1,17 +1,10 @@
 // cli/profile: the client's settings, profiles and credential stores. Files are written atomically with mode 0600.
 // Start here, then read profiles.ts (the data of each profile) and credentials.ts (the choice of the token for a
 // request).
-import { readFileSync } from "node:fs";
-import {
-  type SettingPaths,
-  type PathEnvironment,
-  toAbsolutePath,
-  toSettingPaths,
-} from "../../daemon/settings/paths.ts";
-import { CliError } from "../errors.ts";
+import { type SettingPaths, toAbsolutePath, toSettingPaths } from "../../daemon/settings/paths.ts";
+import { type ConfigSystem, toPathEnvironment, readTextFile } from "./config-file.ts";
 import type { CommonFlags } from "../flags.ts";
 import { isSet } from "../io.ts";
-import type { System } from "../system.ts";
 
 /** The client's configuration from flags, environment and config file. */
 export interface ClientConfig {
@@ -30,9 +23,6 @@ export interface ClientConfig {
   /** Milliseconds from the start of the process in which values for completion are found. */
   readonly completionMs: number;
 }
-
-/** The parts of a system that settings depend on. */
-export type ConfigSystem = Pick<System, "env" | "platform" | "homeDirectory" | "workingDirectory">;
 
 /**
  * Reads the client's settings. Without a config file and with only the client's own variables set, which is the
@@ -150,39 +140,6 @@ async function readFullConfig(system: ConfigSystem, flags: CommonFlags): Promise
 function toDefaultUrl(host: string, port: number): string {
   const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
   return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
-}
-
-/** The system values that settings are resolved from. */
-export function toPathEnvironment(system: ConfigSystem): PathEnvironment {
-  const { env, platform, homeDirectory, workingDirectory } = system;
-  return { env, platform, homeDirectory, workingDirectory };
-}
-
-/** Returns the text of a file, or undefined when it does not exist. */
-export function readTextFile(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-    throw toReadFailure(path, error);
-  }
-}
-
-/** Converts a failure to read a file: Node's message lacks the path of a folder, and the remedy for a file of another user. */
-export function toReadFailure(path: string, error: unknown): unknown {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code === "EISDIR")
-    return new CliError("file_error", `${path} is a folder where croft keeps a file`, {
-      hint: "look through it, and move it away",
-      cause: error,
-    });
-  if (code === "EACCES" || code === "EPERM")
-    return new CliError("file_error", `this user may not read ${path}`, {
-      hint: "check its owner and mode and those of the folders above it",
-      cause: error,
-    });
-  return error;
 }
 
 function unlessEmpty(value: string | undefined): string | undefined {

@@ -5,7 +5,7 @@ import { filePaths } from "../../daemon/settings/types.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, usageError } from "../errors.ts";
 import { isAmbiguousInYaml } from "../output/formats.ts";
-import { readTextFile } from "./config.ts";
+import { readTextFile } from "./config-file.ts";
 import { writePrivateFile } from "./private-files.ts";
 import { readAllSettings, toYamlReason } from "./settings.ts";
 

@@ -1,5 +1,5 @@
 import { closeSync, fchmodSync, fstatSync, openSync, readFileSync, rmSync } from "node:fs";
-import { toReadFailure } from "./config.ts";
+import { toReadFailure } from "./config-file.ts";
 
 // Synchronous: every command reads two or three files of a few hundred bytes, and starting the thread pool for them
 // takes longer than reading them. Writing is in private-files.ts, because loading the modules that it needs costs every

@@ -11,7 +11,7 @@ import type { SettingName } from "../../daemon/settings/settings.ts";
 import { CliError } from "../errors.ts";
 import type { CommonFlags } from "../flags.ts";
 import { isSet } from "../io.ts";
-import { type ConfigSystem, readTextFile, toPathEnvironment } from "./config.ts";
+import { type ConfigSystem, readTextFile, toPathEnvironment } from "./config-file.ts";
 
 /** Flags of one command by the name of the setting they give. */
 export type SettingFlags = Readonly<Partial<Record<SettingName, unknown>>>;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { addressOf, findTarget } from "../client/target.ts";
 import { createTransport, createTrust } from "../client/transport.ts";
 import type { CliContext } from "../context.ts";
-import { readTextFile } from "../profile/config.ts";
+import { readTextFile } from "../profile/config-file.ts";
 import { createJobFile, JobFileError, readJobFile } from "./files/job-files.ts";
 import { removeFolder } from "./files/job-folders.ts";
 import { version } from "../version.ts";

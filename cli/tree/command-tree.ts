@@ -1,5 +1,4 @@
 import { Command, type Option } from "commander";
-import { commands } from "../commands/root.ts";
 import type { CliContext, CliRun } from "../context.ts";
 import { examplesOf } from "./examples.ts";
 import { addCommonFlags, valueFlags } from "../flags.ts";
@@ -121,7 +120,7 @@ export function lineOf(command: Command): string {
 
 /** Every group with its line and summary, outermost first. */
 export async function listGroups(
-  entries: readonly Entry[] = commands,
+  entries: readonly Entry[],
   words: readonly string[] = [],
 ): Promise<readonly { readonly line: string; readonly summary: string }[]> {
   const found = await Promise.all(
@@ -151,7 +150,10 @@ export interface LoadedCommand {
 }
 
 /** Loads every command: for documents, completion and tests. */
-export async function loadAllCommands(cli: CliRun): Promise<readonly LoadedCommand[]> {
+export async function loadAllCommands(
+  cli: CliRun,
+  commands: readonly Entry[],
+): Promise<readonly LoadedCommand[]> {
   const load = async (entries: readonly Entry[], parent: Command, words: readonly string[]) => {
     const loaded: LoadedCommand[] = [];
     for (const entry of entries) {

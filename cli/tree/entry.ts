@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { AnyOperation } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
 import type { OutputSpec } from "../output/spec.ts";
+import type { System } from "../system.ts";
 
 /** The description of an example, and the command as typed in a shell. */
 export type Example = readonly [sentence: string, line: string];
@@ -114,16 +115,11 @@ export interface Noun {
 
 export type Entry = Verb | Noun;
 
-/** Declares a command: the line that puts it into the tree. */
-export function verb(
-  name: string,
-  summary: string,
-  load: () => CommandModule | Promise<CommandModule>,
-  extras: { readonly aliases?: readonly string[]; readonly hidden?: true } = {},
-): Verb {
-  const { aliases = [], hidden = false } = extras;
-  return { kind: "verb", name, summary, aliases, hidden, load };
-}
+/** Runs another line of the process, as `croft help` does. */
+export type RunLine = (
+  argv: readonly string[],
+  system: System,
+) => Promise<{ readonly exitCode: number }>;
 
 /** Declares a group: its entries, or the import of the file that exports them as `entries`. */
 export function noun(

@@ -7,7 +7,7 @@ import {
   type AttemptOutcome,
   type SecondFactor,
   toSecondFactor,
-} from "../commands/login.ts";
+} from "../support/sign-in-attempt.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, toCliError } from "../errors.ts";
 import type { Style } from "../io.ts";

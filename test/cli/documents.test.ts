@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { commands } from "../../cli/commands/root.ts";
+import { commands } from "../../cli/program.ts";
 import { findCommand } from "../../cli/tree/command-tree.ts";
 import { toShellLine } from "./examples/shell-line.ts";
 import { optionsOf } from "./support/parse-line.ts";

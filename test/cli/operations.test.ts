@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createContext } from "../../cli/context.ts";
 import { neverStopping } from "../../cli/report.ts";
+import { commands } from "../../cli/program.ts";
 import { loadAllCommands } from "../../cli/tree/command-tree.ts";
 import * as contract from "../../daemon/contract/all.ts";
 import type { AnyEndpoint, Endpoint } from "../../daemon/contract/endpoint.ts";
@@ -9,6 +10,7 @@ import { fakeSystem } from "./support/run-cli.ts";
 
 const loaded = await loadAllCommands(
   createContext(fakeSystem({ home: "/nowhere" }), neverStopping),
+  commands,
 );
 const { allEndpoints } = contract;
 const endpoints = allEndpoints as readonly Endpoint[];

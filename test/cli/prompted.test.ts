@@ -1,11 +1,13 @@
 import { expect, test } from "vitest";
 import { createContext } from "../../cli/context.ts";
 import { neverStopping } from "../../cli/report.ts";
+import { commands } from "../../cli/program.ts";
 import { loadAllCommands } from "../../cli/tree/command-tree.ts";
 import { fakeSystem, runCli } from "./support/run-cli.ts";
 
 const loaded = await loadAllCommands(
   createContext(fakeSystem({ home: "/nowhere" }), neverStopping),
+  commands,
 );
 const prompting = loaded.flatMap(({ line, command, module: { prompted } }) =>
   prompted === undefined ? [] : [{ line, command, prompted }],

@@ -6,6 +6,7 @@ import { createContext } from "../../cli/context.ts";
 import { errorCodes } from "../../cli/exit-codes.ts";
 import { addCommonFlags } from "../../cli/flags.ts";
 import { neverStopping } from "../../cli/report.ts";
+import { commands } from "../../cli/program.ts";
 import { loadAllCommands } from "../../cli/tree/command-tree.ts";
 import { toCommonFlagsPage, toExitCodesPage, toReferencePage } from "../../cli/tree/reference.ts";
 import { fakeSystem, runCli } from "./support/run-cli.ts";
@@ -13,6 +14,7 @@ import { fakeSystem, runCli } from "./support/run-cli.ts";
 const docs = join(import.meta.dirname, "../../docs");
 const loaded = await loadAllCommands(
   createContext(fakeSystem({ home: "/nowhere" }), neverStopping),
+  commands,
 );
 const groups = Map.groupBy(
   loaded.filter(({ hidden }) => !hidden),

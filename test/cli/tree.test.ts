@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { createContext } from "../../cli/context.ts";
 import { toFieldNames, toOutputSchema } from "../../cli/output/schema.ts";
 import { neverStopping } from "../../cli/report.ts";
+import { commands } from "../../cli/program.ts";
 import { loadAllCommands } from "../../cli/tree/command-tree.ts";
 import { fakeDaemon } from "./support/fake-daemon.ts";
 import { fakeSystem, openInput, runCli, temporaryHome } from "./support/run-cli.ts";
@@ -11,6 +12,7 @@ import { signIn } from "./support/signed-in.ts";
 
 const loaded = await loadAllCommands(
   createContext(fakeSystem({ home: "/nowhere" }), neverStopping),
+  commands,
 );
 const visible = loaded.filter(({ hidden }) => !hidden);
 const lines = loaded.map(({ line }) => line);

@@ -11,7 +11,7 @@ import {
   ifAbsentFlag,
 } from "../../support/if-absent.ts";
 import { randomPassword, readNewSecret } from "../../support/secrets.ts";
-import { userColumns } from "./user.ts";
+import { userColumns } from "../../support/users.ts";
 import { commandDetails } from "../../tree/command.ts";
 
 export interface UserCreateOptions extends IfAbsentFlag {

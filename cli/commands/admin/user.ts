@@ -1,10 +1,9 @@
 import { toChoice } from "../../support/flag-values.ts";
-import type { WireUser } from "../../../daemon/contract/forge/accounts/users.ts";
 import { forge, type InputOf } from "../../client/operations.ts";
 import { forgePages } from "../../client/paging.ts";
-import { type Column, time } from "../../output/cells.ts";
 import { listOf, resourceOf, shape } from "../../output/spec.ts";
 import { type Entry, noun } from "../../tree/entry.ts";
+import { userColumns } from "../../support/users.ts";
 import { command, commandDetails } from "../../tree/command.ts";
 
 export const listUsers = commandDetails({
@@ -175,20 +174,3 @@ function toOptions(flags: Readonly<Record<string, string | undefined>>): UserLis
     login_name: flags["loginName"],
   };
 }
-
-/** Whether the user may sign in: `prohibited` and `inactive` users may not. */
-export function toUserState({ active, prohibit_login: isProhibited }: WireUser): string {
-  return isProhibited ? "prohibited" : active ? "active" : "inactive";
-}
-
-/** A forge user in a table. */
-export const userColumns: readonly Column<WireUser>[] = [
-  { header: "id", cell: ({ id }) => id },
-  { header: "username", cell: ({ username }) => username },
-  { header: "full name", cell: ({ full_name: fullName }) => fullName },
-  { header: "email", cell: ({ email }) => email },
-  { header: "admin", cell: ({ is_admin: isAdmin }) => isAdmin },
-  { header: "state", cell: toUserState },
-  { header: "last login", cell: ({ last_login: lastLogin }) => time(lastLogin) },
-  { header: "created", cell: ({ created }) => time(created) },
-];

@@ -1,15 +1,17 @@
+import type { Entry } from "../../tree/entry.ts";
 import { toShellWord } from "../../output/shell-word.ts";
 import { type CompletionRow, scriptCommand, groupFlags, listValueFlags } from "./table.ts";
 
-export const bash = scriptCommand({
-  shell: "bash",
-  note: 'To load it in every session: eval "$(croft completion bash)"',
-  examples: [
-    ["Load completion in this shell", "croft completion bash"],
-    ["Install it for your user", "croft completion bash > croft.bash"],
-  ],
-  toScript: toBashScript,
-});
+export const bash = (commands: readonly Entry[]) =>
+  scriptCommand(commands, {
+    shell: "bash",
+    note: 'To load it in every session: eval "$(croft completion bash)"',
+    examples: [
+      ["Load completion in this shell", "croft completion bash"],
+      ["Install it for your user", "croft completion bash > croft.bash"],
+    ],
+    toScript: toBashScript,
+  });
 
 /** Creates a script that completes words without starting croft; it runs croft for values that change. */
 export function toBashScript(rows: readonly CompletionRow[]): string {

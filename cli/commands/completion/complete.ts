@@ -6,9 +6,8 @@ import { sanitizeLine } from "../../output/sanitize.ts";
 import { unpagedList } from "../../output/spec.ts";
 import { neverStopping } from "../../report.ts";
 import { commandDetails } from "../../tree/command.ts";
-import type { CompletionKind, ForgeValueKind, VaultValueKind } from "../../tree/entry.ts";
+import type { CompletionKind, Entry, ForgeValueKind, VaultValueKind } from "../../tree/entry.ts";
 import { type Candidate, forgeOperations, forgeValues, type ValueFinder } from "./forge-values.ts";
-import { commands } from "../root.ts";
 import { type Question, readQuestion } from "./question.ts";
 import { vaultOperations, vaultValues } from "./vault-values.ts";
 
@@ -17,26 +16,27 @@ import { vaultOperations, vaultValues } from "./vault-values.ts";
  * available within `completion_ms` of the start of the process, without a daemon or a sign-in, or when a prompt would be
  * needed.
  */
-export const complete = commandDetails({
-  args: { "[words...]": "the words of the line after croft, the last one as far as typed" },
-  flags: { "--renew": "renew the session of the vault, for the next call" },
-  calls: [...forgeOperations, ...vaultOperations],
-  output: unpagedList({ value: "string", description: "string" }),
-  examples: [],
-  async run(cli, { words, renew = false }) {
-    const candidates = await findInTime(cli, words, renew).catch(() => []);
-    if (!cli.output.isMachine)
-      return cli.io.write(
-        candidates
-          .map(({ value, description }) => `${value}\t${sanitizeLine(description)}\n`)
-          .join(""),
-      );
-    await cli.output.list(wholeList(candidates), [
-      { header: "value", cell: ({ value }) => value },
-      { header: "description", cell: ({ description }) => description },
-    ]);
-  },
-});
+export const complete = (commands: readonly Entry[]) =>
+  commandDetails({
+    args: { "[words...]": "the words of the line after croft, the last one as far as typed" },
+    flags: { "--renew": "renew the session of the vault, for the next call" },
+    calls: [...forgeOperations, ...vaultOperations],
+    output: unpagedList({ value: "string", description: "string" }),
+    examples: [],
+    async run(cli, { words, renew = false }) {
+      const candidates = await findInTime(cli, { words, renew, commands }).catch(() => []);
+      if (!cli.output.isMachine)
+        return cli.io.write(
+          candidates
+            .map(({ value, description }) => `${value}\t${sanitizeLine(description)}\n`)
+            .join(""),
+        );
+      await cli.output.list(wholeList(candidates), [
+        { header: "value", cell: ({ value }) => value },
+        { header: "description", cell: ({ description }) => description },
+      ]);
+    },
+  });
 
 /** Maximum number of values: a shell that would list more asks first. */
 const VALUES_MAX = 100;
@@ -46,13 +46,20 @@ function isHarmless(value: string): boolean {
   return value !== "" && !value.startsWith("-") && sanitizeLine(value) === value;
 }
 
+interface Typed {
+  /** The words of the line after `croft`; the last one is being typed. */
+  readonly words: readonly string[];
+  /** Renew the session of the vault instead. */
+  readonly renew: boolean;
+  readonly commands: readonly Entry[];
+}
+
 /**
  * Finds candidates. After the time limit it returns none, and the process ends without waiting for running requests.
  */
 async function findInTime(
   cli: CliContext,
-  words: readonly string[],
-  renew: boolean,
+  { words, renew, commands }: Typed,
 ): Promise<readonly Candidate[]> {
   const quick = createQuickContext(cli, words);
   if (renew) return quick.context.client.authorizer.vaultSession.accessToken().then(() => []);
@@ -64,7 +71,7 @@ async function findInTime(
     () => undefined,
   );
   try {
-    const found = await Promise.race([find(quick.context, words), isOver]);
+    const found = await Promise.race([find(quick.context, words, commands), isOver]);
     if (found === undefined) cli.markStuck();
     return found ?? [];
   } finally {
@@ -91,20 +98,28 @@ function createQuickContext(cli: CliContext, words: readonly string[]) {
   return { context, signal: ending.signal, abort: () => ending.abort() };
 }
 
-async function find(cli: CliContext, words: readonly string[]): Promise<readonly Candidate[]> {
-  const question = await readQuestion(cli, words);
+async function find(
+  cli: CliContext,
+  words: readonly string[],
+  commands: readonly Entry[],
+): Promise<readonly Candidate[]> {
+  const question = await readQuestion(cli, words, commands);
   if (question === undefined) return [];
-  return (await findAll(cli, question))
+  return (await findAll(cli, question, commands))
     .filter(({ value }) => value.startsWith(question.typed) && isHarmless(value))
     .slice(0, VALUES_MAX);
 }
 
 /** Finds candidates, some of which may not begin with the typed text. */
-async function findAll(cli: CliContext, question: Question): Promise<readonly Candidate[]> {
+async function findAll(
+  cli: CliContext,
+  question: Question,
+  commands: readonly Entry[],
+): Promise<readonly Candidate[]> {
   const { completion: kind } = question;
   if (typeof kind !== "string") return kind.map((value) => ({ value, description: "" }));
-  if (kind === "profiles" || kind === "settings" || kind === "commands")
-    return localValues[kind](cli, question);
+  if (kind === "commands") return listTopWords(commands);
+  if (kind === "profiles" || kind === "settings") return localValues[kind](cli, question);
   const header = await cli.client.authorizer.presentHeader(isForgeKind(kind) ? "forge" : "vault");
   if (header === undefined) {
     renewInBackground(cli);
@@ -126,7 +141,7 @@ function isForgeKind(kind: LiveKind): kind is ForgeValueKind {
 }
 
 /** Values for which no daemon is needed. */
-const localValues: Readonly<Record<Exclude<CompletionKind, LiveKind>, ValueFinder>> = {
+const localValues: Readonly<Record<Exclude<CompletionKind, LiveKind | "commands">, ValueFinder>> = {
   async profiles(cli) {
     const { profiles } = await cli.profiles.read();
     return Object.entries(profiles).map(([value, { url }]) => ({ value, description: url ?? "" }));
@@ -135,12 +150,13 @@ const localValues: Readonly<Record<Exclude<CompletionKind, LiveKind>, ValueFinde
     const { listSettings, toKey } = await import("../../../daemon/settings/settings.ts");
     return listSettings().map(([name, { help }]) => ({ value: toKey(name), description: help }));
   },
-  async commands() {
-    return commands
-      .filter((entry) => entry.kind === "noun" || !entry.hidden)
-      .map(({ name, summary }) => ({ value: name, description: summary }));
-  },
 };
+
+function listTopWords(commands: readonly Entry[]): readonly Candidate[] {
+  return commands
+    .filter((entry) => entry.kind === "noun" || !entry.hidden)
+    .map(({ name, summary }) => ({ value: name, description: summary }));
+}
 
 /**
  * Renews the session in a separate process, so that the next call has values. A refresh token works once: a process

@@ -1,3 +1,4 @@
+import type { Entry } from "../../tree/entry.ts";
 import {
   type CompletionRow,
   scriptCommand,
@@ -6,15 +7,16 @@ import {
   listValueFlags,
 } from "./table.ts";
 
-export const fish = scriptCommand({
-  shell: "fish",
-  note: "To load it in every session: croft completion fish > ~/.config/fish/completions/croft.fish",
-  examples: [
-    ["Print the script", "croft completion fish"],
-    ["Install it for your user", "croft completion fish > croft.fish"],
-  ],
-  toScript: toFishScript,
-});
+export const fish = (commands: readonly Entry[]) =>
+  scriptCommand(commands, {
+    shell: "fish",
+    note: "To load it in every session: croft completion fish > ~/.config/fish/completions/croft.fish",
+    examples: [
+      ["Print the script", "croft completion fish"],
+      ["Install it for your user", "croft completion fish > croft.fish"],
+    ],
+    toScript: toFishScript,
+  });
 
 /**
  * Creates a script that completes words with their descriptions. It is one function, because fish evaluates the

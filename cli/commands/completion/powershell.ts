@@ -1,14 +1,16 @@
+import type { Entry } from "../../tree/entry.ts";
 import { type CompletionRow, scriptCommand, groupFlags, listValueFlags } from "./table.ts";
 
-export const powershell = scriptCommand({
-  shell: "powershell",
-  note: "To load it in every session, add this line to $PROFILE:\n  croft completion powershell | Out-String | Invoke-Expression",
-  examples: [
-    ["Print the script", "croft completion powershell"],
-    ["Save it to a file", "croft completion powershell > croft.ps1"],
-  ],
-  toScript: toPowershellScript,
-});
+export const powershell = (commands: readonly Entry[]) =>
+  scriptCommand(commands, {
+    shell: "powershell",
+    note: "To load it in every session, add this line to $PROFILE:\n  croft completion powershell | Out-String | Invoke-Expression",
+    examples: [
+      ["Print the script", "croft completion powershell"],
+      ["Save it to a file", "croft completion powershell > croft.ps1"],
+    ],
+    toScript: toPowershellScript,
+  });
 
 /** A script that completes words. */
 function toPowershellScript(rows: readonly CompletionRow[]): string {

@@ -1,7 +1,7 @@
 import type { Option } from "commander";
 import type { CliContext } from "../../context.ts";
 import { createLeaf, defineCommand, findCommand } from "../../tree/command-tree.ts";
-import { commands } from "../root.ts";
+import type { Entry } from "../../tree/entry.ts";
 import { type Completion, completionOfArgument, completionOfFlag } from "./kinds.ts";
 
 /** A shell's request for values that may follow at the end of a line. */
@@ -22,6 +22,7 @@ export interface Question {
 export async function readQuestion(
   cli: CliContext,
   words: readonly string[],
+  commands: readonly Entry[],
 ): Promise<Question | undefined> {
   const lastWord = words.at(-1) ?? "";
   // PowerShell cannot send an empty word.

@@ -4,7 +4,7 @@ import { shape } from "../../output/spec.ts";
 import { neverStopping } from "../../report.ts";
 import { listGroups, loadAllCommands, type LoadedCommand } from "../../tree/command-tree.ts";
 import { commandDetails } from "../../tree/command.ts";
-import type { CommandModule, Example } from "../../tree/entry.ts";
+import type { CommandModule, Entry, Example } from "../../tree/entry.ts";
 import { completionOfArgument, completionOfFlag } from "./kinds.ts";
 import { takesValue } from "./question.ts";
 
@@ -70,11 +70,14 @@ export function groupFlags(rows: readonly CompletionRow[]): readonly FlagGroup[]
 }
 
 /** The whole tree as a table, for scripts that need no process to complete a word. */
-export async function toCompletionTable(cli: CliContext): Promise<readonly CompletionRow[]> {
-  const loaded = await loadAllCommands(createContext(cli.system, neverStopping));
+export async function toCompletionTable(
+  cli: CliContext,
+  commands: readonly Entry[],
+): Promise<readonly CompletionRow[]> {
+  const loaded = await loadAllCommands(createContext(cli.system, neverStopping), commands);
   const visible = loaded.filter(({ hidden }) => !hidden);
   const groups = new Map<string, Described[]>([["", []]]);
-  for (const { line, summary } of [...(await listGroups()), ...visible])
+  for (const { line, summary } of [...(await listGroups(commands)), ...visible])
     addWord(groups, line, summary);
   return [
     ...[...groups].map(([path, words]) => ({
@@ -140,13 +143,16 @@ interface Script {
 }
 
 /** The command that prints the script of one shell. */
-export function scriptCommand({ shell, note, examples, toScript }: Script) {
+export function scriptCommand(
+  commands: readonly Entry[],
+  { shell, note, examples, toScript }: Script,
+) {
   return commandDetails({
     note,
     output: shape({ shell: "string", script: "string" }),
     examples,
     async run(cli) {
-      const script = toScript(await toCompletionTable(cli));
+      const script = toScript(await toCompletionTable(cli, commands));
       await cli.output.text(script, { shell, script });
     },
   });

@@ -1,3 +1,4 @@
+import type { Entry } from "../../tree/entry.ts";
 import { toShellWord } from "../../output/shell-word.ts";
 import {
   type CompletionRow,
@@ -7,15 +8,16 @@ import {
   listValueFlags,
 } from "./table.ts";
 
-export const zsh = scriptCommand({
-  shell: "zsh",
-  note: 'To load it in every session: croft completion zsh > "${fpath[1]}/_croft"',
-  examples: [
-    ["Print the script", "croft completion zsh"],
-    ["Install it into a folder of fpath", "croft completion zsh > _croft"],
-  ],
-  toScript: toZshScript,
-});
+export const zsh = (commands: readonly Entry[]) =>
+  scriptCommand(commands, {
+    shell: "zsh",
+    note: 'To load it in every session: croft completion zsh > "${fpath[1]}/_croft"',
+    examples: [
+      ["Print the script", "croft completion zsh"],
+      ["Install it into a folder of fpath", "croft completion zsh > _croft"],
+    ],
+    toScript: toZshScript,
+  });
 
 /** A script that completes words with their descriptions. */
 export function toZshScript(rows: readonly CompletionRow[]): string {

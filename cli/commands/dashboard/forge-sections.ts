@@ -9,7 +9,7 @@ import type { WireDelivery, WireHook } from "../../../daemon/contract/forge/hook
 import { forge } from "../../client/operations.ts";
 import { forgeFieldPages, forgePages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
-import { toUserState } from "../admin/user.ts";
+import { toUserState } from "../../support/users.ts";
 import { toAgo } from "../../output/cells.ts";
 import { assertEnabled, DISABLED_TASK, isDisabled } from "../../support/cron-tasks.ts";
 import { hasEnded, stateOf } from "../../support/runs.ts";

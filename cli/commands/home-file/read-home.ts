@@ -162,7 +162,7 @@ async function readVaultUsers(cli: CliContext): Promise<VaultUserEntry[]> {
 /** The settings of the configuration file, without secrets. */
 async function readSettings(cli: CliContext): Promise<HomeFile["settings"]> {
   const { parse } = await import("yaml");
-  const { readTextFile } = await import("../../profile/config.ts");
+  const { readTextFile } = await import("../../profile/config-file.ts");
   const { readAllSettings, readPaths } = await import("../../profile/settings.ts");
   const { values } = readAllSettings(cli.system, cli.flags, {});
   // As the file has them: a resolved value is another text, such as an absolute path, or nothing for "none".

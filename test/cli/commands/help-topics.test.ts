@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { commandGroups, commands } from "../../../cli/commands/root.ts";
+import { commandGroups } from "../../../cli/commands/root.ts";
+import { commands } from "../../../cli/program.ts";
 import { runCli } from "../support/run-cli.ts";
 
 const home = "/proc/nowhere";

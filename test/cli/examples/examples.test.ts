@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { createContext } from "../../../cli/context.ts";
 import { foldCommand } from "../../../cli/tree/examples.ts";
 import { neverStopping } from "../../../cli/report.ts";
+import { commands } from "../../../cli/program.ts";
 import { loadAllCommands } from "../../../cli/tree/command-tree.ts";
 import {
   type ContractAnswers,
@@ -19,6 +20,7 @@ import { toShellLine } from "./shell-line.ts";
 
 const loaded = await loadAllCommands(
   createContext(fakeSystem({ home: "/nowhere" }), neverStopping),
+  commands,
 );
 const visible = loaded.filter(({ hidden }) => !hidden);
 const examples = await loadExamplesByLine();

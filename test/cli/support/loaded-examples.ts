@@ -1,5 +1,6 @@
 import { createContext } from "../../../cli/context.ts";
 import { neverStopping } from "../../../cli/report.ts";
+import { commands } from "../../../cli/program.ts";
 import { loadAllCommands } from "../../../cli/tree/command-tree.ts";
 import type { Example } from "../../../cli/tree/entry.ts";
 import { fakeSystem } from "./run-cli.ts";
@@ -8,6 +9,7 @@ import { fakeSystem } from "./run-cli.ts";
 export async function loadExamplesByLine(): Promise<Readonly<Record<string, readonly Example[]>>> {
   const loaded = await loadAllCommands(
     createContext(fakeSystem({ home: "/nowhere" }), neverStopping),
+    commands,
   );
   const visible = loaded.filter(({ hidden }) => !hidden);
   return Object.fromEntries(visible.map(({ line, examples }) => [line, examples]));

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { commands } from "../../../cli/commands/root.ts";
+import { commands } from "../../../cli/program.ts";
 import { createContext } from "../../../cli/context.ts";
 import { addCommonFlags, markPlainJson } from "../../../cli/flags.ts";
 import { neverStopping } from "../../../cli/report.ts";

@@ -1,7 +1,7 @@
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { commands } from "../../../cli/commands/root.ts";
+import { commands } from "../../../cli/program.ts";
 import { findCommand } from "../../../cli/tree/command-tree.ts";
 
 const root = join(import.meta.dirname, "../../..");

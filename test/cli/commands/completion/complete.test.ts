@@ -5,6 +5,7 @@ import { createContext } from "../../../../cli/context.ts";
 import { completionOfFlag } from "../../../../cli/commands/completion/kinds.ts";
 import { run } from "../../../../cli/main.ts";
 import { neverStopping } from "../../../../cli/report.ts";
+import { commands } from "../../../../cli/program.ts";
 import { loadAllCommands } from "../../../../cli/tree/command-tree.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
 import { fakeSystem, runCli, temporaryHome } from "../../support/run-cli.ts";
@@ -313,7 +314,7 @@ describe("values are omitted without an error", () => {
 
 test("each flag whose help begins with its values is completed to them", async () => {
   const cli = createContext(fakeSystem({ home: "/nowhere" }), neverStopping);
-  const missing = (await loadAllCommands(cli)).flatMap(({ line, module, command }) =>
+  const missing = (await loadAllCommands(cli, commands)).flatMap(({ line, module, command }) =>
     command.options
       .filter((option) => option.required)
       .flatMap((option) => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { toSecondFactor } from "../../../../cli/commands/login.ts";
+import { toSecondFactor } from "../../../../cli/support/sign-in-attempt.ts";
 import { type FakeAnswer, fakeDaemon } from "../../support/fake-daemon.ts";
 import { optionsOf } from "../../support/parse-line.ts";
 import { runCli, temporaryHome } from "../../support/run-cli.ts";
