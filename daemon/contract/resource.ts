@@ -29,6 +29,10 @@ export interface ResourceBase {
   readonly gate: ReadOrChange<Gate>;
   readonly on?: ReadOrChange<Permission>;
   readonly limit?: Limit;
+  /** Refusals of every operation, beside those that follow from gate, parameters, body and limit. */
+  readonly refuses?: readonly number[];
+  /** The body of a refusal, where it is not that of the API. */
+  readonly refusal?: Reply;
 }
 
 /** What an operation may have beside, or instead of, what its resource gives it. */
@@ -166,7 +170,7 @@ export interface ResourceRules {
   /** The statuses of the refusals of an operation. */
   refusalsOf(declared: Omit<Endpoint, "replies">): readonly number[];
   /** The body of a refusal. */
-  readonly refusal: z.ZodType;
+  readonly refusal: Reply;
 }
 
 /** Makes the endpoints of a resource by the rules of its API. */
@@ -195,8 +199,14 @@ export function createVerbs<const B extends ResourceBase>(base: B, rules: Resour
       name: `${base.name}.${as}`,
       path: at === undefined ? path : `${path}/${at}`,
     };
-    const statuses = refusesOnly ?? [...rules.refusalsOf(declared), ...(refuses ?? [])];
-    const refusals = Object.fromEntries(statuses.map((status) => [status, rules.refusal]));
+    const statuses = refusesOnly ?? [
+      ...rules.refusalsOf(declared),
+      ...(base.refuses ?? []),
+      ...(refuses ?? []),
+    ];
+    const refusals = Object.fromEntries(
+      statuses.map((status) => [status, base.refusal ?? rules.refusal]),
+    );
     return { ...declared, replies: { ...refusals, ...replies } };
   }
 
