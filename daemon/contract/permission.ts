@@ -18,6 +18,8 @@ export interface RepositoryPermission {
   readonly kind: "repository";
   readonly part: RepositoryPart;
   readonly level: RepositoryLevel;
+  /** Set where the part may be turned off. */
+  readonly evenOff?: true;
 }
 
 /** A role in the organization in the path. */
@@ -27,11 +29,11 @@ export interface OrganizationPermission {
 }
 
 /** The permission `level` on a part of the repository in the path. An operation other than GET refuses an archived repository. */
-export const repository = (part: RepositoryPart, level: RepositoryLevel): RepositoryPermission => ({
-  kind: "repository",
-  part,
-  level,
-});
+export const repository = (
+  part: RepositoryPart,
+  level: RepositoryLevel,
+  more: { readonly evenOff?: true } = {},
+): RepositoryPermission => ({ kind: "repository", part, level, ...more });
 
 /** A role in the organization in the path. */
 export const organization = (role: OrganizationRole): OrganizationPermission => ({

@@ -159,7 +159,13 @@ export const listRepositoryNotifications = endpoint({
   params: repositoryParams,
   query: listQuery,
   paging: "link_and_total",
-  replies: { ...listNotifications.replies, 404: apiError },
+  replies: {
+    200: z.array(threadShape),
+    304: empty,
+    ...signedInReplies,
+    404: apiError,
+    422: apiError,
+  },
 });
 
 export const markRepositoryNotifications = endpoint({
@@ -171,7 +177,7 @@ export const markRepositoryNotifications = endpoint({
   params: repositoryParams,
   query: markQuery,
   paging: "total",
-  replies: { ...markNotifications.replies, 404: apiError },
+  replies: { 205: z.array(threadShape), 400: apiError, ...signedInReplies, 404: apiError },
 });
 
 export const notificationEndpoints = {

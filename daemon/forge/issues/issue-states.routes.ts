@@ -127,8 +127,10 @@ function assigneeRoutes(issues: Issues, assignees: Assignees, urls: ForgeUrls): 
 }
 
 function reactionRoutes(reactions: Reactions, urls: ForgeUrls): Route[] {
-  const { listIssueReactions, addIssueReaction, removeIssueReaction } = reactionContract;
-  const { listCommentReactions, addCommentReaction, removeCommentReaction } = reactionContract;
+  const { listIssueReactions, addIssueReaction, removeIssueReaction } =
+    reactionContract.reactionEndpoints;
+  const { listCommentReactions, addCommentReaction, removeCommentReaction } =
+    reactionContract.reactionEndpoints;
   return [
     ...([listIssueReactions, listCommentReactions] as const).map((declared) =>
       handle(declared, async ({ caller, params, query }) => {

@@ -43,11 +43,11 @@ export async function grantRepository(
   grant: RepositoryGrant,
 ): Promise<GrantedRepository> {
   const { caller, permission, isChange } = grant;
-  const { part, level } = permission;
+  const { part, level, evenOff } = permission;
   const owned = { repository, owner };
   const access = await findAccess(db, owned, caller?.user, UNITS[part]);
   if (!reaches(access, "read") || (isPublicOnly(caller) && !isPublic(owned))) throw notFound();
-  if (KEEPS[part]?.(repository.settings) === false) throw notFound();
+  if (evenOff !== true && KEEPS[part]?.(repository.settings) === false) throw notFound();
   const opened = { ...owned, access, grant };
   if (!reaches(access, level)) {
     if (level === "admin") throw noAdministrator();
