@@ -20,6 +20,11 @@ export interface RepositoryPermission {
   readonly level: RepositoryLevel;
   /** Set where the part may be turned off. */
   readonly evenOff?: true;
+  /**
+   * Set where the service checks the level, because it depends on more than the repository: an author may change their
+   * own comment. The binder then requires `read`.
+   */
+  readonly checkedBy?: "service";
 }
 
 /** A role in the organization in the path. */
@@ -32,7 +37,7 @@ export interface OrganizationPermission {
 export const repository = (
   part: RepositoryPart,
   level: RepositoryLevel,
-  more: { readonly evenOff?: true } = {},
+  more: Pick<RepositoryPermission, "evenOff" | "checkedBy"> = {},
 ): RepositoryPermission => ({ kind: "repository", part, level, ...more });
 
 /** A role in the organization in the path. */

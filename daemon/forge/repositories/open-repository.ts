@@ -43,7 +43,8 @@ export async function grantRepository(
   grant: RepositoryGrant,
 ): Promise<GrantedRepository> {
   const { caller, permission, isChange } = grant;
-  const { part, level, evenOff } = permission;
+  const { part, evenOff } = permission;
+  const level = permission.checkedBy === "service" ? "read" : permission.level;
   const owned = { repository, owner };
   const access = await findAccess(db, owned, caller?.user, UNITS[part]);
   if (!reaches(access, "read") || (isPublicOnly(caller) && !isPublic(owned))) throw notFound();
