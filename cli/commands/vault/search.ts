@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { search as searchEndpoint } from "../../../daemon/contract/vault/search.ts";
+import type { searchEndpoints } from "../../../daemon/contract/vault/search.ts";
 import { vault } from "../../client/operations.ts";
 import { vaultPages } from "../../client/paging.ts";
 import { usageError } from "../../errors.ts";
@@ -60,7 +60,7 @@ export const search = commandDetails({
   },
 });
 
-type Result = z.output<(typeof searchEndpoint)["replies"][200]>["items"][number];
+type Result = z.output<(typeof searchEndpoints.search)["replies"][200]>["items"][number];
 
 /** Columns of the results. The id of an item includes its connection, as other commands expect it. */
 const toColumns = (names: ReadonlyMap<string, string>): readonly Column<Result>[] => [

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { search as searchEndpoint } from "../../../daemon/contract/vault/search.ts";
+import type { searchEndpoints } from "../../../daemon/contract/vault/search.ts";
 import { type CliError, toCliError } from "../../errors.ts";
 import type { Style } from "../../io.ts";
 import { toScreenLine, sanitizeText } from "../../output/sanitize.ts";
@@ -19,7 +19,7 @@ import { atTop, type ListWindow, moveOf, moveTo, layOut, type ScrolledText } fro
 import type { Size } from "../screen.tsx";
 
 /** A document or an analysed item that a search found. */
-export type FoundText = z.output<(typeof searchEndpoint)["replies"][200]>["items"][number];
+export type FoundText = z.output<(typeof searchEndpoints.search)["replies"][200]>["items"][number];
 
 /** Access to the search of the vault. */
 export interface SearchDeps {

@@ -1,13 +1,13 @@
 import { z } from "zod";
-import { anyoneWithin, endpoint, forgeUser } from "../endpoint.ts";
+import { resource } from "./resource.ts";
+import { repository } from "../permission.ts";
+import { anyoneWithin, forgeUser } from "../endpoint.ts";
 import { userShape } from "./accounts/users.ts";
 import {
-  apiError,
   paging,
   pathInteger,
   queryFlag,
   queryText,
-  signedInReplies,
   usernameParams,
   wireId,
   wireTime,
@@ -59,60 +59,80 @@ export type WireActivity = z.output<typeof activityShape>;
 /** A day in UTC; any other text is ignored. */
 const date = queryText.meta({ format: "date" });
 const query = z.object({ ...paging, date });
-const replies = { 200: z.array(activityShape), ...signedInReplies, 404: apiError } as const;
-
-/** Empty for an account that hides its activity from the caller. */
-export const listUserActivities = endpoint({
-  name: "forge.users.activities.list",
-  method: "GET",
-  path: "/api/v1/users/:username/activities/feeds",
-  summary: "The activities of a user, and those in repositories that the user watches",
-  gate: anyoneWithin("user"),
-  params: usernameParams,
-  query: query.extend({ "only-performed-by": queryFlag }),
-  paging: "link_and_total",
-  replies,
-});
-
-export const listRepositoryActivities = endpoint({
-  name: "forge.repos.activities.list",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/activities/feeds",
-  summary: "The activities in a repository",
-  gate: anyoneWithin("repository"),
-  params: repositoryParams,
-  query,
-  paging: "link_and_total",
-  replies,
-});
-
-export const listOrganizationActivities = endpoint({
-  name: "forge.orgs.activities.list",
-  method: "GET",
-  path: "/api/v1/orgs/:org/activities/feeds",
-  summary: "The activities in repositories of an organization",
-  gate: anyoneWithin("organization"),
-  params: organizationParams,
-  query,
-  paging: "link_and_total",
-  replies,
-});
-
-export const listTeamActivities = endpoint({
-  name: "forge.teams.activities.list",
-  method: "GET",
-  path: "/api/v1/teams/:team/activities/feeds",
-  summary: "The activities in repositories of a team",
-  gate: forgeUser("organization"),
-  params: z.object({ team: pathInteger }),
-  query,
-  paging: "link_and_total",
-  replies,
-});
 
 export const activityEndpoints = {
-  listUserActivities,
-  listRepositoryActivities,
-  listOrganizationActivities,
-  listTeamActivities,
+  ...resource(
+    {
+      name: "forge.users.activities",
+      path: "/api/v1/users/:username/activities/feeds",
+      params: usernameParams,
+      gate: anyoneWithin("user"),
+    },
+    ({ operation }) => ({
+      /** Empty for an account that hides its activity from the caller. */
+      listUserActivities: operation({
+        as: "list",
+        method: "GET",
+        summary: "The activities of a user, and those in repositories that the user watches",
+        query: query.extend({ "only-performed-by": queryFlag }),
+        paging: "link_and_total",
+        replies: { 200: z.array(activityShape) },
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.repos.activities",
+      path: "/api/v1/repos/:owner/:repo/activities/feeds",
+      params: repositoryParams,
+      gate: anyoneWithin("repository"),
+      on: repository("any", "read"),
+    },
+    ({ operation }) => ({
+      listRepositoryActivities: operation({
+        as: "list",
+        method: "GET",
+        summary: "The activities in a repository",
+        query,
+        paging: "link_and_total",
+        replies: { 200: z.array(activityShape) },
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.orgs.activities",
+      path: "/api/v1/orgs/:org/activities/feeds",
+      params: organizationParams,
+      gate: anyoneWithin("organization"),
+    },
+    ({ operation }) => ({
+      listOrganizationActivities: operation({
+        as: "list",
+        method: "GET",
+        summary: "The activities in repositories of an organization",
+        query,
+        paging: "link_and_total",
+        replies: { 200: z.array(activityShape) },
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.teams.activities",
+      path: "/api/v1/teams/:team/activities/feeds",
+      params: z.object({ team: pathInteger }),
+      gate: forgeUser("organization"),
+    },
+    ({ operation }) => ({
+      listTeamActivities: operation({
+        as: "list",
+        method: "GET",
+        summary: "The activities in repositories of a team",
+        query,
+        paging: "link_and_total",
+        replies: { 200: z.array(activityShape) },
+      }),
+    }),
+  ),
 };

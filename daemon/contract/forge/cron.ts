@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { empty, endpoint, siteAdmin } from "../endpoint.ts";
-import { apiError, paging, signedInReplies, wireTime } from "./common.ts";
+import { resource } from "./resource.ts";
+import { empty, siteAdmin } from "../endpoint.ts";
+import { paging, wireTime } from "./common.ts";
 
 /** A scheduled task. */
 const cronShape = z.object({
@@ -14,25 +15,28 @@ const cronShape = z.object({
 });
 export type WireCron = z.output<typeof cronShape>;
 
-export const listCronTasks = endpoint({
-  name: "forge.admin.cron.list",
-  method: "GET",
-  path: "/api/v1/admin/cron",
-  summary: "Scheduled tasks, when they ran and when they will",
-  gate: siteAdmin,
-  query: z.object(paging),
-  paging: "total",
-  replies: { 200: z.array(cronShape), ...signedInReplies },
-});
-
-export const runCronTask = endpoint({
-  name: "forge.admin.cron.run",
-  method: "POST",
-  path: "/api/v1/admin/cron/:task",
-  summary: "Run a scheduled task now, unless it is running",
-  gate: siteAdmin,
-  params: z.object({ task: z.string() }),
-  replies: { 204: empty, ...signedInReplies, 404: apiError },
-});
-
-export const adminCronEndpoints = { listCronTasks, runCronTask };
+export const adminCronEndpoints = resource(
+  {
+    name: "forge.admin.cron",
+    path: "/api/v1/admin/cron",
+    id: { task: z.string() },
+    gate: siteAdmin,
+  },
+  ({ operation }) => ({
+    listCronTasks: operation({
+      as: "list",
+      method: "GET",
+      summary: "Scheduled tasks, when they ran and when they will",
+      query: z.object(paging),
+      paging: "total",
+      replies: { 200: z.array(cronShape) },
+    }),
+    runCronTask: operation({
+      as: "run",
+      method: "POST",
+      item: true,
+      summary: "Run a scheduled task now, unless it is running",
+      replies: { 204: empty },
+    }),
+  }),
+);

@@ -1,15 +1,8 @@
 import { z } from "zod";
-import { empty, endpoint, eventStream, forgeUser } from "../endpoint.ts";
-import {
-  apiError,
-  paging,
-  pathInteger,
-  queryFlag,
-  signedInReplies,
-  trimmedQueryText,
-  wireId,
-  wireTime,
-} from "./common.ts";
+import { resource } from "./resource.ts";
+import { repository } from "../permission.ts";
+import { empty, eventStream, forgeUser } from "../endpoint.ts";
+import { paging, pathInteger, queryFlag, trimmedQueryText, wireId, wireTime } from "./common.ts";
 import { repositoryParams, repositoryShape } from "./repositories/repositories.ts";
 
 const threadStatusWords = ["unread", "read", "pinned"] as const;
@@ -84,109 +77,99 @@ export const streamEventWords = ["thread", "count"] as const;
 const threadParams = z.object({ id: pathInteger });
 const inRepository = "of one repository";
 
-export const listNotifications = endpoint({
-  name: "forge.notifications.list",
-  method: "GET",
-  path: "/api/v1/notifications",
-  summary: "Your notification threads, the last changed first",
-  gate: forgeUser("notification"),
-  query: listQuery,
-  paging: "link_and_total",
-  replies: { 200: z.array(threadShape), 304: empty, ...signedInReplies, 422: apiError },
-});
-
-export const markNotifications = endpoint({
-  name: "forge.notifications.mark",
-  method: "PUT",
-  path: "/api/v1/notifications",
-  summary: "Mark your notification threads as read, unread or pinned",
-  gate: forgeUser("notification"),
-  query: markQuery,
-  paging: "total",
-  replies: { 205: z.array(threadShape), 400: apiError, ...signedInReplies },
-});
-
-export const countNotifications = endpoint({
-  name: "forge.notifications.count",
-  method: "GET",
-  path: "/api/v1/notifications/new",
-  summary: "How many of your notification threads are unread",
-  gate: forgeUser("notification"),
-  replies: { 200: unreadCountShape, ...signedInReplies },
-});
-
-/**
- * Events: `thread` with a thread that has news, `count` with the unread count when the stream opens and after every
- * change by any client. A client that sends the last id as `Last-Event-ID` first gets the threads that have changed
- * since.
- */
-export const streamNotifications = endpoint({
-  name: "forge.notifications.stream",
-  method: "GET",
-  path: "/api/v1/notifications/stream",
-  summary: "Your notification threads as server-sent events, as they come",
-  gate: forgeUser("notification"),
-  replies: { 200: eventStream, ...signedInReplies, 429: apiError, 503: apiError },
-});
-
-export const getNotification = endpoint({
-  name: "forge.notifications.threads.get",
-  method: "GET",
-  path: "/api/v1/notifications/threads/:id",
-  summary: "A notification thread",
-  gate: forgeUser("notification"),
-  params: threadParams,
-  replies: { 200: threadShape, ...signedInReplies, 404: apiError },
-});
-
-export const markNotification = endpoint({
-  name: "forge.notifications.threads.mark",
-  method: "PATCH",
-  path: "/api/v1/notifications/threads/:id",
-  summary: "Mark a notification thread as read, unread or pinned",
-  gate: forgeUser("notification"),
-  params: threadParams,
-  query: z.object({ "to-status": targetStatus }),
-  replies: { 205: threadShape, ...signedInReplies, 404: apiError },
-});
-
-export const listRepositoryNotifications = endpoint({
-  name: "forge.repos.notifications.list",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/notifications",
-  summary: `Your notification threads ${inRepository}, the last changed first`,
-  gate: forgeUser("notification"),
-  params: repositoryParams,
-  query: listQuery,
-  paging: "link_and_total",
-  replies: {
-    200: z.array(threadShape),
-    304: empty,
-    ...signedInReplies,
-    404: apiError,
-    422: apiError,
-  },
-});
-
-export const markRepositoryNotifications = endpoint({
-  name: "forge.repos.notifications.mark",
-  method: "PUT",
-  path: "/api/v1/repos/:owner/:repo/notifications",
-  summary: `Mark your notification threads ${inRepository} as read, unread or pinned`,
-  gate: forgeUser("notification"),
-  params: repositoryParams,
-  query: markQuery,
-  paging: "total",
-  replies: { 205: z.array(threadShape), 400: apiError, ...signedInReplies, 404: apiError },
-});
-
 export const notificationEndpoints = {
-  listNotifications,
-  markNotifications,
-  countNotifications,
-  streamNotifications,
-  getNotification,
-  markNotification,
-  listRepositoryNotifications,
-  markRepositoryNotifications,
+  ...resource(
+    {
+      name: "forge.notifications",
+      path: "/api/v1/notifications",
+      gate: forgeUser("notification"),
+    },
+    ({ operation }) => ({
+      listNotifications: operation({
+        as: "list",
+        method: "GET",
+        summary: "Your notification threads, the last changed first",
+        query: listQuery,
+        paging: "link_and_total",
+        replies: { 200: z.array(threadShape), 304: empty },
+        refuses: [422],
+      }),
+      markNotifications: operation({
+        as: "mark",
+        method: "PUT",
+        summary: "Mark your notification threads as read, unread or pinned",
+        query: markQuery,
+        paging: "total",
+        replies: { 205: z.array(threadShape) },
+        refuses: [400],
+      }),
+      countNotifications: operation({
+        as: "count",
+        method: "GET",
+        at: "new",
+        summary: "How many of your notification threads are unread",
+        replies: { 200: unreadCountShape },
+      }),
+      /**
+       * Events: `thread` with a thread that has news, `count` with the unread count when the stream opens and after every
+       * change by any client. A client that sends the last id as `Last-Event-ID` first gets the threads that have changed
+       * since.
+       */
+      streamNotifications: operation({
+        method: "GET",
+        at: "stream",
+        summary: "Your notification threads as server-sent events, as they come",
+        replies: { 200: eventStream },
+        refuses: [429, 503],
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.notifications.threads",
+      path: "/api/v1/notifications/threads/:id",
+      params: threadParams,
+      shape: threadShape,
+      gate: forgeUser("notification"),
+    },
+    ({ get, operation }) => ({
+      getNotification: get("A notification thread"),
+      markNotification: operation({
+        as: "mark",
+        method: "PATCH",
+        summary: "Mark a notification thread as read, unread or pinned",
+        query: z.object({ "to-status": targetStatus }),
+        replies: { 205: threadShape },
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.repos.notifications",
+      path: "/api/v1/repos/:owner/:repo/notifications",
+      params: repositoryParams,
+      gate: forgeUser("notification"),
+      on: repository("any", "read"),
+    },
+    ({ operation }) => ({
+      listRepositoryNotifications: operation({
+        as: "list",
+        method: "GET",
+        summary: `Your notification threads ${inRepository}, the last changed first`,
+        query: listQuery,
+        paging: "link_and_total",
+        replies: { 200: z.array(threadShape), 304: empty },
+        refuses: [422],
+      }),
+      markRepositoryNotifications: operation({
+        as: "mark",
+        method: "PUT",
+        summary: `Mark your notification threads ${inRepository} as read, unread or pinned`,
+        query: markQuery,
+        paging: "total",
+        replies: { 205: z.array(threadShape) },
+        refuses: [400],
+      }),
+    }),
+  ),
 };

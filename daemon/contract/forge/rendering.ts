@@ -1,12 +1,6 @@
 import { z } from "zod";
-import {
-  anyone,
-  endpoint,
-  jsonOrText,
-  perAnonymousAddress,
-  text,
-  wholeBytes,
-} from "../endpoint.ts";
+import { resource } from "./resource.ts";
+import { anyone, jsonOrText, perAnonymousAddress, text, wholeBytes } from "../endpoint.ts";
 import { apiError, bindingNames, optionalFlag, optionalText } from "./common.ts";
 
 /** Signed-in callers are limited by concurrency and processor time instead, so that a script can render many files. */
@@ -36,60 +30,63 @@ const markdownMembers = {
   Wiki: wiki,
 };
 
-/** 422 is plain text when the text cannot be rendered, and JSON when the body cannot be decoded. */
-const replies = {
-  200: html,
-  401: apiError,
-  422: jsonOrText(apiError, "text/plain; charset=utf-8"),
-  429: apiError,
-  503: apiError,
-} as const;
-
-/** A text as HTML. Member names are taken in any case. */
-export const renderMarkdown = endpoint({
-  name: "forge.rendering.markdown",
-  method: "POST",
-  path: "/api/v1/markdown",
-  summary: "Render a Markdown text as HTML",
-  gate: anyone,
-  isTransient: true,
-  limit,
-  body: z.object(markdownMembers),
-  maxBodyBytes: BODY_BYTES_MAX,
-  replies,
-});
-
-export const renderMarkdownRaw = endpoint({
-  name: "forge.rendering.markdown_raw",
-  method: "POST",
-  path: "/api/v1/markdown/raw",
-  summary: "Render the request's body, a Markdown text, as HTML",
-  gate: anyone,
-  isTransient: true,
-  limit,
-  body: wholeBytes("text/plain"),
-  maxBodyBytes: RAW_BYTES_MAX,
-  replies,
-  apiOnly: "croft render markdown sends the same text as JSON",
-});
-
-export const renderMarkup = endpoint({
-  name: "forge.rendering.markup",
-  method: "POST",
-  path: "/api/v1/markup",
-  summary: "Render the text of a file as HTML, by the file's name",
-  gate: anyone,
-  isTransient: true,
-  limit,
-  body: z.object({
-    ...markdownMembers,
-    FilePath: member(
-      "file_path",
-      "Path of the file in its repository; mode `file` goes by its name",
-    ),
-  }),
-  maxBodyBytes: BODY_BYTES_MAX,
-  replies,
-});
-
-export const renderingEndpoints = { renderMarkdown, renderMarkdownRaw, renderMarkup };
+export const renderingEndpoints = {
+  ...resource(
+    {
+      name: "forge.rendering",
+      path: "/api/v1/markdown",
+      gate: anyone,
+      limit,
+      refuses: [503],
+    },
+    ({ operation }) => ({
+      /** A text as HTML. Member names are taken in any case. */
+      renderMarkdown: operation({
+        as: "markdown",
+        method: "POST",
+        summary: "Render a Markdown text as HTML",
+        body: z.object(markdownMembers),
+        replies: { 200: html, 422: jsonOrText(apiError, "text/plain; charset=utf-8") },
+        isTransient: true,
+        maxBodyBytes: BODY_BYTES_MAX,
+      }),
+      renderMarkdownRaw: operation({
+        as: "markdown_raw",
+        method: "POST",
+        at: "raw",
+        summary: "Render the request's body, a Markdown text, as HTML",
+        body: wholeBytes("text/plain"),
+        replies: { 200: html, 422: jsonOrText(apiError, "text/plain; charset=utf-8") },
+        isTransient: true,
+        maxBodyBytes: RAW_BYTES_MAX,
+        apiOnly: "croft render markdown sends the same text as JSON",
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.rendering",
+      path: "/api/v1/markup",
+      gate: anyone,
+      limit,
+    },
+    ({ operation }) => ({
+      renderMarkup: operation({
+        as: "markup",
+        method: "POST",
+        summary: "Render the text of a file as HTML, by the file's name",
+        body: z.object({
+          ...markdownMembers,
+          FilePath: member(
+            "file_path",
+            "Path of the file in its repository; mode `file` goes by its name",
+          ),
+        }),
+        replies: { 200: html, 422: jsonOrText(apiError, "text/plain; charset=utf-8") },
+        refuses: [503],
+        isTransient: true,
+        maxBodyBytes: BODY_BYTES_MAX,
+      }),
+    }),
+  ),
+};

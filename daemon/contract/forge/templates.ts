@@ -1,8 +1,6 @@
 import { z } from "zod";
-import { anyone, endpoint } from "../endpoint.ts";
-import { apiError } from "./common.ts";
-
-const templateParams = z.object({ name: z.string() });
+import { resource } from "./resource.ts";
+import { anyone } from "../endpoint.ts";
 
 /** An ignore file: its name and its text. */
 export const gitignoreTemplate = z.object({ name: z.string(), source: z.string() });
@@ -26,71 +24,65 @@ export const licenseTemplate = z.object({
   body: z.string(),
 });
 
-export const listGitignoreTemplates = endpoint({
-  name: "forge.templates.gitignore.list",
-  method: "GET",
-  path: "/api/v1/gitignore/templates",
-  summary: "Names of the ignore-file templates",
-  gate: anyone,
-  replies: { 200: z.array(z.string()), 401: apiError },
-});
-
-export const getGitignoreTemplate = endpoint({
-  name: "forge.templates.gitignore.get",
-  method: "GET",
-  path: "/api/v1/gitignore/templates/:name",
-  summary: "One ignore-file template",
-  gate: anyone,
-  params: templateParams,
-  isTransient: true,
-  replies: { 200: gitignoreTemplate, 401: apiError, 404: apiError },
-});
-
-export const listLabelTemplates = endpoint({
-  name: "forge.templates.label.list",
-  method: "GET",
-  path: "/api/v1/label/templates",
-  summary: "Names of the label sets",
-  gate: anyone,
-  replies: { 200: z.array(z.string()), 401: apiError },
-});
-
-export const getLabelTemplate = endpoint({
-  name: "forge.templates.label.get",
-  method: "GET",
-  path: "/api/v1/label/templates/:name",
-  summary: "All labels of a set",
-  gate: anyone,
-  params: templateParams,
-  isTransient: true,
-  replies: { 200: z.array(labelTemplate), 401: apiError, 404: apiError },
-});
-
-export const listLicenseTemplates = endpoint({
-  name: "forge.templates.license.list",
-  method: "GET",
-  path: "/api/v1/licenses",
-  summary: "The license templates",
-  gate: anyone,
-  replies: { 200: z.array(licenseListEntry), 401: apiError },
-});
-
-export const getLicenseTemplate = endpoint({
-  name: "forge.templates.license.get",
-  method: "GET",
-  path: "/api/v1/licenses/:name",
-  summary: "One license template with its text",
-  gate: anyone,
-  params: templateParams,
-  isTransient: true,
-  replies: { 200: licenseTemplate, 401: apiError, 404: apiError },
-});
-
 export const templateEndpoints = {
-  listGitignoreTemplates,
-  getGitignoreTemplate,
-  listLabelTemplates,
-  getLabelTemplate,
-  listLicenseTemplates,
-  getLicenseTemplate,
+  ...resource(
+    {
+      name: "forge.templates.gitignore",
+      path: "/api/v1/gitignore/templates",
+      id: { name: z.string() },
+      shape: gitignoreTemplate,
+      gate: anyone,
+    },
+    ({ get, operation }) => ({
+      listGitignoreTemplates: operation({
+        as: "list",
+        method: "GET",
+        summary: "Names of the ignore-file templates",
+        replies: { 200: z.array(z.string()) },
+      }),
+      getGitignoreTemplate: get("One ignore-file template", { isTransient: true }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.templates.label",
+      path: "/api/v1/label/templates",
+      id: { name: z.string() },
+      gate: anyone,
+    },
+    ({ operation }) => ({
+      listLabelTemplates: operation({
+        as: "list",
+        method: "GET",
+        summary: "Names of the label sets",
+        replies: { 200: z.array(z.string()) },
+      }),
+      getLabelTemplate: operation({
+        as: "get",
+        method: "GET",
+        item: true,
+        summary: "All labels of a set",
+        replies: { 200: z.array(labelTemplate) },
+        isTransient: true,
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.templates.license",
+      path: "/api/v1/licenses",
+      id: { name: z.string() },
+      shape: licenseTemplate,
+      gate: anyone,
+    },
+    ({ get, operation }) => ({
+      listLicenseTemplates: operation({
+        as: "list",
+        method: "GET",
+        summary: "The license templates",
+        replies: { 200: z.array(licenseListEntry) },
+      }),
+      getLicenseTemplate: get("One license template with its text", { isTransient: true }),
+    }),
+  ),
 };

@@ -1,14 +1,15 @@
 import { z } from "zod";
-import { anyone, endpoint } from "../endpoint.ts";
-import { apiError } from "./common.ts";
+import { resource } from "./resource.ts";
+import { anyone } from "../endpoint.ts";
 
-export const forgeVersion = endpoint({
-  name: "forge.version.get",
-  method: "GET",
-  path: "/api/v1/version",
-  summary: "Version of the forge API",
-  gate: anyone,
-  replies: { 200: z.object({ version: z.string() }), 401: apiError },
-});
-
-export const versionEndpoints = { forgeVersion };
+export const versionEndpoints = resource(
+  {
+    name: "forge.version",
+    path: "/api/v1/version",
+    shape: z.object({ version: z.string() }),
+    gate: anyone,
+  },
+  ({ get }) => ({
+    forgeVersion: get("Version of the forge API"),
+  }),
+);

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { bytesOf, endpoint, vaultAdministrator, vaultAdministratorInSession } from "../endpoint.ts";
+import { resource } from "./resource.ts";
+import { bytesOf, vaultAdministrator, vaultAdministratorInSession } from "../endpoint.ts";
 import { quota, role, user } from "./auth.ts";
 import {
-  detail,
   email,
   handleName,
   line,
@@ -55,84 +55,6 @@ const auditFilter = {
 };
 
 const userParams = z.object({ id: uuid.brand<"AccountId">() });
-const refusals = { 401: detail, 403: detail, 422: detail } as const;
-
-export const listUsers = endpoint({
-  name: "vault.admin.user.list",
-  method: "GET",
-  path: "/api/admin/users",
-  summary: "Users of the vault, oldest first",
-  gate: vaultAdministrator,
-  query: z.object({
-    q: line(254).optional(),
-    role: role.optional(),
-    is_active: queryFlag.optional(),
-    ...paging,
-  }),
-  replies: { 200: pageOf(managedUser), ...refusals },
-});
-
-export const createUser = endpoint({
-  name: "vault.admin.user.create",
-  method: "POST",
-  path: "/api/admin/users",
-  summary: "Make an account; a link to choose its password is mailed",
-  gate: vaultAdministratorInSession,
-  body: z.object({ handle: handleName, email, role: role.default("user") }),
-  replies: { 201: managedUser, ...refusals, 409: detail },
-});
-
-export const setUserStatus = endpoint({
-  name: "vault.admin.user.set_status",
-  method: "PATCH",
-  path: "/api/admin/users/:id/status",
-  summary: "Activate or deactivate an account",
-  gate: vaultAdministrator,
-  params: userParams,
-  body: z.object({ is_active: z.boolean() }),
-  replies: { 200: managedUser, ...refusals, 404: detail, 409: detail },
-});
-
-export const resetUserPassword = endpoint({
-  name: "vault.admin.user.reset_password",
-  method: "POST",
-  path: "/api/admin/users/:id/password-reset",
-  summary: "Demand another password: the user's sessions end and a link is mailed",
-  gate: vaultAdministratorInSession,
-  params: userParams,
-  replies: { 202: message, ...refusals, 404: detail },
-});
-
-export const deleteUser = endpoint({
-  name: "vault.admin.user.delete",
-  method: "DELETE",
-  path: "/api/admin/users/:id",
-  summary: "Delete an account with its sessions, connections and cached bytes; audit records stay",
-  gate: vaultAdministrator,
-  params: userParams,
-  replies: { 200: message, ...refusals, 404: detail, 409: detail },
-});
-
-export const viewUserQuota = endpoint({
-  name: "vault.admin.quota.view",
-  method: "GET",
-  path: "/api/admin/users/:id/quota",
-  summary: "A user's storage quota",
-  gate: vaultAdministrator,
-  params: userParams,
-  replies: { 200: quota, ...refusals, 404: detail },
-});
-
-export const setUserQuota = endpoint({
-  name: "vault.admin.quota.edit",
-  method: "PUT",
-  path: "/api/admin/users/:id/quota",
-  summary: "Set the limit of a user's storage quota",
-  gate: vaultAdministrator,
-  params: userParams,
-  body: z.object({ limit_bytes: z.int().min(0) }),
-  replies: { 200: quota, ...refusals, 404: detail },
-});
 
 const serverPath = z
   .string()
@@ -143,70 +65,8 @@ const serverPath = z
 /** The folders of the server that an account may connect besides its own, as absolute paths. */
 export const localFolders = z.object({ folders: z.array(z.string()) });
 
-export const viewUserLocalFolders = endpoint({
-  name: "vault.admin.user.list_local_folders",
-  method: "GET",
-  path: "/api/admin/users/:id/local-folders",
-  summary: "The folders of the server that were granted to a user",
-  gate: vaultAdministrator,
-  params: userParams,
-  replies: { 200: localFolders, ...refusals, 404: detail },
-});
-
-export const setUserLocalFolders = endpoint({
-  name: "vault.admin.user.set_local_folders",
-  method: "PUT",
-  path: "/api/admin/users/:id/local-folders",
-  summary:
-    "Replace the folders that are granted to a user: each below a local root, absolute or below the first one",
-  gate: vaultAdministrator,
-  params: userParams,
-  body: z.object({ folders: z.array(serverPath).max(100) }),
-  replies: { 200: localFolders, ...refusals, 404: detail },
-});
-
-export const listAudit = endpoint({
-  name: "vault.admin.audit.list",
-  method: "GET",
-  path: "/api/admin/audit",
-  summary: "Audit records, newest first; from is included, to is not",
-  gate: vaultAdministrator,
-  query: z.object({ ...auditFilter, ...paging }),
-  replies: { 200: pageOf(auditEntry), ...refusals },
-});
-
-export const exportAudit = endpoint({
-  name: "vault.admin.audit.export",
-  method: "GET",
-  path: "/api/admin/audit/export",
-  summary: "Audit records as CSV, oldest first; cells that a spreadsheet would execute are escaped",
-  gate: vaultAdministrator,
-  query: z.object({ ...auditFilter, format: oneOf(["csv"]).default("csv") }),
-  replies: { 200: bytesOf("text/csv; charset=utf-8"), ...refusals },
-});
-
 /** The stored audit records of one day in UTC. */
 export const dailyExport = z.object({ date: z.iso.date(), size_bytes: z.int().min(0) });
-
-export const listDailyExports = endpoint({
-  name: "vault.admin.audit.list_daily",
-  method: "GET",
-  path: "/api/admin/audit/daily-exports",
-  summary: "The stored daily exports, newest first",
-  gate: vaultAdministrator,
-  query: z.object(paging),
-  replies: { 200: pageOf(dailyExport), ...refusals },
-});
-
-export const downloadDailyExport = endpoint({
-  name: "vault.admin.audit.download_daily",
-  method: "GET",
-  path: "/api/admin/audit/daily-exports/:date",
-  summary: "The stored export of one day, as CSV",
-  gate: vaultAdministrator,
-  params: z.object({ date: z.iso.date({ error: "Give a day such as 2026-11-20" }) }),
-  replies: { 200: bytesOf("text/csv; charset=utf-8"), ...refusals, 404: detail },
-});
 
 /** Number of documents in each state. */
 const documentCounts = z.object({
@@ -216,38 +76,156 @@ const documentCounts = z.object({
   classification_failed: z.int().min(0),
 });
 
-export const viewOverview = endpoint({
-  name: "vault.admin.overview.view",
-  method: "GET",
-  path: "/api/admin/overview",
-  summary: "Users, used storage, documents by state and the last ten audit records",
-  gate: vaultAdministrator,
-  replies: {
-    200: z.object({
-      user_count: z.int().min(0),
-      total_storage_bytes: z.int().min(0),
-      doc_status: documentCounts,
-      recent_audit: z.array(auditEntry),
-    }),
-    401: detail,
-    403: detail,
-  },
-});
-
 /** The administration of accounts and the audit trail. */
 export const vaultAdminEndpoints = {
-  listUsers,
-  createUser,
-  setUserStatus,
-  resetUserPassword,
-  deleteUser,
-  viewUserQuota,
-  setUserQuota,
-  viewUserLocalFolders,
-  setUserLocalFolders,
-  listAudit,
-  exportAudit,
-  listDailyExports,
-  downloadDailyExport,
-  viewOverview,
+  ...resource(
+    {
+      name: "vault.admin.user",
+      path: "/api/admin/users",
+      id: { id: uuid.brand<"AccountId">() },
+      shape: managedUser,
+      gate: { read: vaultAdministrator, change: vaultAdministratorInSession },
+    },
+    ({ list, create, operation }) => ({
+      listUsers: list("Users of the vault, oldest first", {
+        filters: {
+          q: line(254).optional(),
+          role: role.optional(),
+          is_active: queryFlag.optional(),
+        },
+      }),
+      createUser: create(
+        "Make an account; a link to choose its password is mailed",
+        z.object({ handle: handleName, email, role: role.default("user") }),
+        { refuses: [409] },
+      ),
+      setUserStatus: operation({
+        as: "set_status",
+        method: "PATCH",
+        item: true,
+        at: "status",
+        summary: "Activate or deactivate an account",
+        body: z.object({ is_active: z.boolean() }),
+        replies: { 200: managedUser },
+        gate: vaultAdministrator,
+        refuses: [409],
+      }),
+      resetUserPassword: operation({
+        as: "reset_password",
+        method: "POST",
+        item: true,
+        at: "password-reset",
+        summary: "Demand another password: the user's sessions end and a link is mailed",
+        replies: { 202: message },
+      }),
+      deleteUser: operation({
+        as: "delete",
+        method: "DELETE",
+        item: true,
+        summary:
+          "Delete an account with its sessions, connections and cached bytes; audit records stay",
+        replies: { 200: message },
+        gate: vaultAdministrator,
+        refuses: [409],
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "vault.admin.quota",
+      path: "/api/admin/users/:id/quota",
+      params: userParams,
+      shape: quota,
+      gate: vaultAdministrator,
+    },
+    ({ get, operation }) => ({
+      viewUserQuota: get("A user's storage quota", { as: "view" }),
+      setUserQuota: operation({
+        as: "edit",
+        method: "PUT",
+        summary: "Set the limit of a user's storage quota",
+        body: z.object({ limit_bytes: z.int().min(0) }),
+        replies: { 200: quota },
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "vault.admin.user",
+      path: "/api/admin/users/:id/local-folders",
+      params: userParams,
+      gate: vaultAdministrator,
+    },
+    ({ operation }) => ({
+      viewUserLocalFolders: operation({
+        as: "list_local_folders",
+        method: "GET",
+        summary: "The folders of the server that were granted to a user",
+        replies: { 200: localFolders },
+      }),
+      setUserLocalFolders: operation({
+        as: "set_local_folders",
+        method: "PUT",
+        summary:
+          "Replace the folders that are granted to a user: each below a local root, absolute or below the first one",
+        body: z.object({ folders: z.array(serverPath).max(100) }),
+        replies: { 200: localFolders },
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "vault.admin.audit",
+      path: "/api/admin/audit",
+      shape: auditEntry,
+      gate: vaultAdministrator,
+    },
+    ({ list, operation }) => ({
+      listAudit: list("Audit records, newest first; from is included, to is not", {
+        filters: { ...auditFilter },
+      }),
+      exportAudit: operation({
+        method: "GET",
+        at: "export",
+        summary:
+          "Audit records as CSV, oldest first; cells that a spreadsheet would execute are escaped",
+        query: z.object({ ...auditFilter, format: oneOf(["csv"]).default("csv") }),
+        replies: { 200: bytesOf("text/csv; charset=utf-8") },
+      }),
+      listDailyExports: operation({
+        as: "list_daily",
+        method: "GET",
+        at: "daily-exports",
+        summary: "The stored daily exports, newest first",
+        query: z.object(paging),
+        replies: { 200: pageOf(dailyExport) },
+      }),
+      downloadDailyExport: operation({
+        as: "download_daily",
+        method: "GET",
+        at: "daily-exports/:date",
+        summary: "The stored export of one day, as CSV",
+        params: z.object({ date: z.iso.date({ error: "Give a day such as 2026-11-20" }) }),
+        replies: { 200: bytesOf("text/csv; charset=utf-8") },
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "vault.admin.overview",
+      path: "/api/admin/overview",
+      shape: z.object({
+        user_count: z.int().min(0),
+        total_storage_bytes: z.int().min(0),
+        doc_status: documentCounts,
+        recent_audit: z.array(auditEntry),
+      }),
+      gate: vaultAdministrator,
+    },
+    ({ get }) => ({
+      viewOverview: get("Users, used storage, documents by state and the last ten audit records", {
+        as: "view",
+      }),
+    }),
+  ),
 };

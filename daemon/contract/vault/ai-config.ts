@@ -1,8 +1,7 @@
 import { z } from "zod";
-import { endpoint, vaultAdministrator } from "../endpoint.ts";
-import { detail, line, oneOf, time } from "./common.ts";
-
-const refusals = { 401: detail, 403: detail, 422: detail } as const;
+import { resource } from "./resource.ts";
+import { vaultAdministrator } from "../endpoint.ts";
+import { line, oneOf, time } from "./common.ts";
 
 export const aiProviderIds = ["openai", "anthropic", "ollama", "openai_compatible"] as const;
 
@@ -42,42 +41,6 @@ const providerFields = {
   embedding_model_name: modelName.nullish(),
 };
 
-export const viewAiConfig = endpoint({
-  name: "vault.admin.ai.view",
-  method: "GET",
-  path: "/api/admin/ai-config",
-  summary: "The AI providers and which one is active; API keys are never returned",
-  gate: vaultAdministrator,
-  replies: { 200: aiConfig, 401: detail, 403: detail },
-});
-
-export const setAiConfig = endpoint({
-  name: "vault.admin.ai.set",
-  method: "PUT",
-  path: "/api/admin/ai-config",
-  summary:
-    "Configure a provider and make it the active one, or inactive with is_active false; absent fields stay",
-  gate: vaultAdministrator,
-  body: z.object({ ...providerFields, is_active: z.boolean().default(true) }),
-  replies: { 200: aiConfig, ...refusals },
-});
-
-export const listAiModels = endpoint({
-  name: "vault.admin.ai.models",
-  method: "GET",
-  path: "/api/admin/ai-config/models",
-  summary: "The models that a configured provider offers",
-  gate: vaultAdministrator,
-  query: z.object({ provider_id: oneOf(aiProviderIds) }),
-  replies: {
-    200: z.object({ models: z.array(z.object({ id: z.string() })) }),
-    ...refusals,
-    404: detail,
-    502: detail,
-    503: detail,
-  },
-});
-
 /** Why a provider cannot be used. */
 export const aiFailures = [
   "refused_address",
@@ -91,30 +54,51 @@ export const aiFailures = [
   "provider_error",
 ] as const;
 
-export const testAiConnection = endpoint({
-  name: "vault.admin.ai.test",
-  method: "POST",
-  path: "/api/admin/ai-config/test-connection",
-  summary: "Try a configuration without storing it: lists the models and checks for the named ones",
-  gate: vaultAdministrator,
-  body: z.object(providerFields),
-  replies: {
-    200: z.object({
-      ok: z.boolean(),
-      error_code: z.enum(aiFailures).nullable(),
-      message: z.string(),
-    }),
-    ...refusals,
-  },
-});
-
 /** The AI configuration. */
-export const aiConfigEndpoints = {
-  viewAiConfig,
-  setAiConfig,
-  listAiModels,
-  testAiConnection,
-};
+export const aiConfigEndpoints = resource(
+  {
+    name: "vault.admin.ai",
+    path: "/api/admin/ai-config",
+    shape: aiConfig,
+    gate: vaultAdministrator,
+  },
+  ({ get, operation }) => ({
+    viewAiConfig: get("The AI providers and which one is active; API keys are never returned", {
+      as: "view",
+    }),
+    setAiConfig: operation({
+      as: "set",
+      method: "PUT",
+      summary:
+        "Configure a provider and make it the active one, or inactive with is_active false; absent fields stay",
+      body: z.object({ ...providerFields, is_active: z.boolean().default(true) }),
+      replies: { 200: aiConfig },
+    }),
+    listAiModels: operation({
+      method: "GET",
+      at: "models",
+      summary: "The models that a configured provider offers",
+      query: z.object({ provider_id: oneOf(aiProviderIds) }),
+      replies: { 200: z.object({ models: z.array(z.object({ id: z.string() })) }) },
+      refuses: [404, 502, 503],
+    }),
+    testAiConnection: operation({
+      as: "test",
+      method: "POST",
+      at: "test-connection",
+      summary:
+        "Try a configuration without storing it: lists the models and checks for the named ones",
+      body: z.object(providerFields),
+      replies: {
+        200: z.object({
+          ok: z.boolean(),
+          error_code: z.enum(aiFailures).nullable(),
+          message: z.string(),
+        }),
+      },
+    }),
+  }),
+);
 
 function isBaseUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;

@@ -1,14 +1,12 @@
 import { z } from "zod";
-import { anyone, endpoint, perAddress, vaultAccount, vaultAccountInSession } from "../endpoint.ts";
+import { resource } from "./resource.ts";
+import { anyone, perAddress, vaultAccount, vaultAccountInSession } from "../endpoint.ts";
 import {
-  detail,
   email,
   handleName,
   message,
   newEmail,
   oneOf,
-  pageOf,
-  paging,
   password,
   text,
   time,
@@ -71,249 +69,251 @@ const optionalCode = text(64)
   .nullish()
   .transform((value) => (value ?? "").trim() || undefined);
 
-export const register = endpoint({
-  name: "vault.auth.account.register",
-  method: "POST",
-  path: "/api/auth/register",
-  summary: "Register an account",
-  gate: anyone,
-  limit: tenPerMinute,
-  body: z.object({ handle: handleName, email: newEmail, password }),
-  replies: { 201: user, 403: detail, 409: detail, 422: detail, 429: detail, 503: detail },
-});
-
-export const login = endpoint({
-  name: "vault.auth.session.login",
-  method: "POST",
-  path: "/api/auth/login",
-  summary: "Sign in; reports a missing second factor",
-  gate: anyone,
-  mayUseReserve: true,
-  limit: tenPerMinute,
-  body: z.object({
-    email,
-    password,
-    totp_code: optionalCode,
-    backup_code: optionalCode,
-    remember_me: z.boolean().default(false),
-  }),
-  replies: {
-    200: z.union([signedIn, challenge]),
-    401: detail,
-    422: detail,
-    429: detail,
-    503: detail,
-  },
-});
-
-export const refresh = endpoint({
-  name: "vault.auth.session.refresh",
-  method: "POST",
-  path: "/api/auth/refresh",
-  summary: "Exchange the refresh cookie for a new one and an access token",
-  gate: anyone,
-  mayUseReserve: true,
-  limit: tenPerMinute,
-  replies: { 200: signedIn, 401: detail, 429: detail },
-});
-
-export const logout = endpoint({
-  name: "vault.auth.session.logout",
-  method: "POST",
-  path: "/api/auth/logout",
-  summary: "Sign out of the session of the refresh cookie",
-  gate: anyone,
-  replies: { 200: message },
-});
-
-export const logoutAll = endpoint({
-  name: "vault.auth.session.logout_all",
-  method: "POST",
-  path: "/api/auth/logout-all",
-  summary: "Sign out of every session",
-  gate: vaultAccountInSession,
-  replies: {
-    200: z.object({ message: z.string(), sessions_revoked: sessionsRevoked }),
-    401: detail,
-    403: detail,
-  },
-});
-
-export const me = endpoint({
-  name: "vault.auth.account.me",
-  method: "GET",
-  path: "/api/auth/me",
-  summary: "The caller's account",
-  gate: vaultAccount,
-  replies: { 200: user, 401: detail },
-});
-
-export const myQuota = endpoint({
-  name: "vault.auth.quota.view",
-  method: "GET",
-  path: "/api/auth/me/quota",
-  summary: "The caller's storage quota",
-  gate: vaultAccount,
-  replies: { 200: quota, 401: detail, 404: detail },
-});
-
-export const changePassword = endpoint({
-  name: "vault.auth.password.change",
-  method: "POST",
-  path: "/api/auth/change-password",
-  summary: "Change the password; other sessions and earlier access tokens end",
-  gate: vaultAccountInSession,
-  body: z.object({ current_password: password, new_password: password }),
-  replies: {
-    200: z.object({ message: z.string(), sessions_revoked: sessionsRevoked }),
-    401: detail,
-    403: detail,
-    422: detail,
-    429: detail,
-    503: detail,
-  },
-});
-
-export const setupTotp = endpoint({
-  name: "vault.auth.totp.setup",
-  method: "GET",
-  path: "/api/auth/totp/setup",
-  summary: "Begin to set up the second factor; the secret waits 15 minutes for its first code",
-  gate: vaultAccountInSession,
-  replies: {
-    200: z.object({ provisioning_uri: z.string(), secret: z.string() }),
-    400: detail,
-    401: detail,
-    403: detail,
-  },
-});
-
-export const enableTotp = endpoint({
-  name: "vault.auth.totp.enable",
-  method: "POST",
-  path: "/api/auth/totp/enable",
-  summary:
-    "Turn the second factor on with a code of the secret set up; gives ten backup codes, once",
-  gate: vaultAccountInSession,
-  limit: tenPerMinute,
-  body: z.object({ code: z.string().regex(/^[0-9]{6}$/, "A code is 6 digits") }),
-  replies: {
-    200: z.object({ backup_codes: z.array(z.string()), sessions_revoked: sessionsRevoked }),
-    400: detail,
-    401: detail,
-    403: detail,
-    422: detail,
-    429: detail,
-  },
-});
-
-export const disableTotp = endpoint({
-  name: "vault.auth.totp.disable",
-  method: "DELETE",
-  path: "/api/auth/totp",
-  summary: "Turn the second factor off; secret and backup codes are deleted",
-  gate: vaultAccountInSession,
-  replies: {
-    200: z.object({ message: z.string(), sessions_revoked: sessionsRevoked }),
-    401: detail,
-    403: detail,
-  },
-});
-
-export const requestPasswordReset = endpoint({
-  name: "vault.auth.password.reset",
-  method: "POST",
-  path: "/api/auth/password-reset",
-  summary: "Mail a reset link, if there is such an account",
-  gate: anyone,
-  limit: fivePerHour,
-  body: z.object({ email }),
-  replies: { 202: message, 422: detail, 429: detail },
-});
-
-export const confirmPasswordReset = endpoint({
-  name: "vault.auth.password.confirm_reset",
-  method: "POST",
-  path: "/api/auth/password-reset/confirm",
-  summary: "Set another password with the token of a reset link",
-  gate: anyone,
-  // A malformed token is refused like an invalid link, whatever its type.
-  body: z.object({ token: z.string(), new_password: password }),
-  replies: { 200: message, 400: detail, 422: detail, 503: detail },
-});
-
-export const viewPreferences = endpoint({
-  name: "vault.auth.preference.view",
-  method: "GET",
-  path: "/api/auth/me/preferences",
-  summary: "The caller's preferences",
-  gate: vaultAccount,
-  replies: { 200: allPreferences, 401: detail },
-});
-
-export const editPreferences = endpoint({
-  name: "vault.auth.preference.edit",
-  method: "PATCH",
-  path: "/api/auth/me/preferences",
-  summary: "Change the caller's preferences",
-  gate: vaultAccount,
-  body: preferences,
-  replies: { 200: preferences, 401: detail, 404: detail, 422: detail },
-});
-
-export const setDefaultStorage = endpoint({
-  name: "vault.auth.preference.default_storage",
-  method: "PATCH",
-  path: "/api/auth/me/default-storage",
-  summary: "Choose where new documents are stored: internal, or a provider that is connected",
-  gate: vaultAccount,
-  body: z.object({ backend: text(50) }),
-  replies: {
-    200: allPreferences,
-    401: detail,
-    404: detail,
-    422: detail,
-  },
-});
-
-export const listSessions = endpoint({
-  name: "vault.auth.session.list",
-  method: "GET",
-  path: "/api/auth/sessions",
-  summary: "The caller's sessions that can still be refreshed, the one used last first",
-  gate: vaultAccountInSession,
-  query: z.object(paging),
-  replies: { 200: pageOf(session), 401: detail, 403: detail, 422: detail },
-});
-
-export const deleteSession = endpoint({
-  name: "vault.auth.session.delete",
-  method: "DELETE",
-  path: "/api/auth/sessions/:id",
-  summary: "End one of the caller's sessions",
-  gate: vaultAccountInSession,
-  params: z.object({ id: uuid }),
-  replies: { 200: message, 401: detail, 403: detail, 404: detail, 422: detail },
-});
-
 /** The account routes in Gitea's order. */
 export const accountEndpoints = {
-  register,
-  login,
-  refresh,
-  logout,
-  logoutAll,
-  me,
-  myQuota,
-  changePassword,
-  setupTotp,
-  enableTotp,
-  disableTotp,
-  requestPasswordReset,
-  confirmPasswordReset,
-  viewPreferences,
-  editPreferences,
-  setDefaultStorage,
-  listSessions,
-  deleteSession,
+  ...resource(
+    {
+      name: "vault.auth.account",
+      path: "/api/auth/register",
+      shape: user,
+      gate: anyone,
+      limit: tenPerMinute,
+    },
+    ({ create }) => ({
+      register: create(
+        "Register an account",
+        z.object({ handle: handleName, email: newEmail, password }),
+        { as: "register", refuses: [403, 409, 503] },
+      ),
+    }),
+  ),
+  ...resource(
+    {
+      name: "vault.auth.session",
+      path: "/api/auth/login",
+      gate: anyone,
+      limit: tenPerMinute,
+    },
+    ({ operation }) => ({
+      login: operation({
+        as: "login",
+        method: "POST",
+        summary: "Sign in; reports a missing second factor",
+        body: z.object({
+          email,
+          password,
+          totp_code: optionalCode,
+          backup_code: optionalCode,
+          remember_me: z.boolean().default(false),
+        }),
+        replies: { 200: z.union([signedIn, challenge]) },
+        refuses: [401, 503],
+        mayUseReserve: true,
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "vault.auth.session",
+      path: "/api/auth/refresh",
+      gate: anyone,
+      limit: tenPerMinute,
+    },
+    ({ operation }) => ({
+      refresh: operation({
+        as: "refresh",
+        method: "POST",
+        summary: "Exchange the refresh cookie for a new one and an access token",
+        replies: { 200: signedIn },
+        refuses: [401],
+        mayUseReserve: true,
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "vault.auth.session",
+      path: "/api/auth/logout",
+      gate: anyone,
+    },
+    ({ operation }) => ({
+      logout: operation({
+        as: "logout",
+        method: "POST",
+        summary: "Sign out of the session of the refresh cookie",
+        replies: { 200: message },
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "vault.auth.session",
+      path: "/api/auth/logout-all",
+      gate: vaultAccountInSession,
+    },
+    ({ operation }) => ({
+      logoutAll: operation({
+        as: "logout_all",
+        method: "POST",
+        summary: "Sign out of every session",
+        replies: { 200: z.object({ message: z.string(), sessions_revoked: sessionsRevoked }) },
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "vault.auth.account",
+      path: "/api/auth/me",
+      shape: user,
+      gate: vaultAccount,
+    },
+    ({ get }) => ({
+      me: get("The caller's account", { as: "me", refusesOnly: [401] }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "vault.auth.quota",
+      path: "/api/auth/me/quota",
+      shape: quota,
+      gate: vaultAccount,
+    },
+    ({ get }) => ({
+      myQuota: get("The caller's storage quota", { as: "view", refusesOnly: [401, 404] }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "vault.auth.password",
+      path: "/api/auth/change-password",
+      gate: vaultAccountInSession,
+    },
+    ({ operation }) => ({
+      changePassword: operation({
+        as: "change",
+        method: "POST",
+        summary: "Change the password; other sessions and earlier access tokens end",
+        body: z.object({ current_password: password, new_password: password }),
+        replies: { 200: z.object({ message: z.string(), sessions_revoked: sessionsRevoked }) },
+        refuses: [429, 503],
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "vault.auth.totp",
+      path: "/api/auth/totp",
+      gate: vaultAccountInSession,
+    },
+    ({ operation }) => ({
+      setupTotp: operation({
+        method: "GET",
+        at: "setup",
+        summary:
+          "Begin to set up the second factor; the secret waits 15 minutes for its first code",
+        replies: { 200: z.object({ provisioning_uri: z.string(), secret: z.string() }) },
+        refuses: [400],
+      }),
+      enableTotp: operation({
+        method: "POST",
+        at: "enable",
+        summary:
+          "Turn the second factor on with a code of the secret set up; gives ten backup codes, once",
+        body: z.object({ code: z.string().regex(/^[0-9]{6}$/, "A code is 6 digits") }),
+        replies: {
+          200: z.object({ backup_codes: z.array(z.string()), sessions_revoked: sessionsRevoked }),
+        },
+        limit: tenPerMinute,
+        refuses: [400],
+      }),
+      disableTotp: operation({
+        as: "disable",
+        method: "DELETE",
+        summary: "Turn the second factor off; secret and backup codes are deleted",
+        replies: { 200: z.object({ message: z.string(), sessions_revoked: sessionsRevoked }) },
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "vault.auth.password",
+      path: "/api/auth/password-reset",
+      gate: anyone,
+    },
+    ({ operation }) => ({
+      requestPasswordReset: operation({
+        as: "reset",
+        method: "POST",
+        summary: "Mail a reset link, if there is such an account",
+        body: z.object({ email }),
+        replies: { 202: message },
+        limit: fivePerHour,
+      }),
+      confirmPasswordReset: operation({
+        as: "confirm_reset",
+        method: "POST",
+        at: "confirm",
+        summary: "Set another password with the token of a reset link",
+        body: z.object({ token: z.string(), new_password: password }),
+        replies: { 200: message },
+        refuses: [400, 503],
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "vault.auth.preference",
+      path: "/api/auth/me",
+      gate: vaultAccount,
+    },
+    ({ operation }) => ({
+      viewPreferences: operation({
+        as: "view",
+        method: "GET",
+        at: "preferences",
+        summary: "The caller's preferences",
+        replies: { 200: allPreferences },
+        refusesOnly: [401],
+      }),
+      editPreferences: operation({
+        as: "edit",
+        method: "PATCH",
+        at: "preferences",
+        summary: "Change the caller's preferences",
+        body: preferences,
+        replies: { 200: preferences },
+        refusesOnly: [401, 404, 422],
+      }),
+      setDefaultStorage: operation({
+        as: "default_storage",
+        method: "PATCH",
+        at: "default-storage",
+        summary: "Choose where new documents are stored: internal, or a provider that is connected",
+        body: z.object({ backend: text(50) }),
+        replies: { 200: allPreferences },
+        refusesOnly: [401, 404, 422],
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "vault.auth.session",
+      path: "/api/auth/sessions",
+      id: { id: uuid },
+      shape: session,
+      gate: vaultAccountInSession,
+    },
+    ({ list, operation }) => ({
+      listSessions: list(
+        "The caller's sessions that can still be refreshed, the one used last first",
+      ),
+      deleteSession: operation({
+        as: "delete",
+        method: "DELETE",
+        item: true,
+        summary: "End one of the caller's sessions",
+        replies: { 200: message },
+      }),
+    }),
+  ),
 };

@@ -1,9 +1,9 @@
 import { z } from "zod";
+import { resource } from "./resource.ts";
 import { isMediaType } from "../media-type.ts";
 import {
   bytes,
   empty,
-  endpoint,
   multipart,
   perAccount,
   perAddress,
@@ -11,7 +11,7 @@ import {
   uploadAddress,
   vaultUser,
 } from "../endpoint.ts";
-import { detail, line, oneOf, pageOf, paging, queryFlag, text, time, uuid } from "./common.ts";
+import { line, oneOf, pageOf, paging, queryFlag, text, time, uuid } from "./common.ts";
 
 const perMinute = perAccount(100, 60);
 const documentParams = z.object({ document_id: uuid.brand<"DocumentId">() });
@@ -72,184 +72,163 @@ const listedDocument = document
   .omit({ extracted_text: true })
   .extend({ snippet: z.string().nullable() });
 
-const refusals = { 401: detail, 403: detail, 404: detail, 422: detail, 429: detail } as const;
-
-export const createUploadAddress = endpoint({
-  name: "vault.documents.upload_address",
-  method: "POST",
-  path: "/api/documents/upload-url",
-  summary: "Create a signed address for one upload of exactly the given size, valid for 15 minutes",
-  gate: vaultUser,
-  limit: perMinute,
-  body: z.object({
-    filename,
-    content_type: contentType,
-    size_bytes: z.int().min(0),
-    sha256: sha256.nullish(),
-  }),
-  replies: {
-    201: z.object({
-      document_id: uuid,
-      upload_url: z.string(),
-      method: z.literal("PUT"),
-      headers: z.record(z.string(), z.string()),
-      expires_at: time,
-    }),
-    401: detail,
-    403: detail,
-    413: detail,
-    422: detail,
-    429: detail,
-  },
-  apiOnly:
-    "for clients that send the bytes without a token; the command line uploads in one request",
-});
-
-export const putUpload = endpoint({
-  name: "vault.documents.put_upload",
-  method: "PUT",
-  path: "/api/documents/uploads/:ticket",
-  summary: "Send the bytes to a signed upload address",
-  gate: uploadAddress,
-  limit: perAddress(100, 60),
-  params: z.object({ ticket: z.string().regex(/^[\w-]{43}$/) }),
-  body: stream("*/*"),
-  replies: { 204: empty, 404: detail, 409: detail, 413: detail, 422: detail, 429: detail },
-  apiOnly: "the address carries its own permission",
-});
-
-export const confirmUpload = endpoint({
-  name: "vault.documents.confirm",
-  method: "POST",
-  path: "/api/documents/:document_id/confirm",
-  summary: "Make a document of an upload whose bytes have arrived, and book its quota",
-  gate: vaultUser,
-  limit: perMinute,
-  params: documentParams,
-  replies: { 200: document, 409: detail, 413: detail, 502: detail, 503: detail, ...refusals },
-  apiOnly: "ends an upload by address; the command line uploads in one request",
-});
-
-export const uploadDocument = endpoint({
-  name: "vault.documents.upload",
-  method: "POST",
-  path: "/api/documents/upload",
-  summary: "Upload a document as a form: file, filename",
-  gate: vaultUser,
-  limit: perMinute,
-  body: multipart(z.object({ filename: z.string().max(4096).optional() })),
-  replies: { 201: document, 409: detail, 413: detail, 502: detail, 503: detail, ...refusals },
-});
-
-export const listDocuments = endpoint({
-  name: "vault.documents.list",
-  method: "GET",
-  path: "/api/documents",
-  summary: "List one's documents; q searches their names and texts, an empty q matches all",
-  gate: vaultUser,
-  limit: perMinute,
-  query: z.object({
-    q: text(1000).optional(),
-    sort: oneOf(["name", "size", "created_at"]).default("created_at"),
-    /** Newest first by default; names and sizes ascend. */
-    order: oneOf(["asc", "desc"]).optional(),
-    topic: text(200).optional(),
-    /** `false`: only documents without a topic. */
-    has_topics: queryFlag.optional(),
-    status: status.optional(),
-    content_type: z.string().max(200).toLowerCase().optional(),
-    sha256: sha256.optional(),
-    ...paging,
-  }),
-  replies: { 200: pageOf(listedDocument), ...refusals },
-});
-
-export const getDocument = endpoint({
-  name: "vault.documents.view",
-  method: "GET",
-  path: "/api/documents/:document_id",
-  summary: "Get a document; recipients of a share get it without the extracted text",
-  gate: vaultUser,
-  limit: perMinute,
-  params: documentParams,
-  replies: { 200: document, ...refusals },
-});
-
-export const updateDocument = endpoint({
-  name: "vault.documents.update",
-  method: "PATCH",
-  path: "/api/documents/:document_id",
-  summary: "Rename a document or replace its topics",
-  gate: vaultUser,
-  limit: perMinute,
-  params: documentParams,
-  body: z.object({
-    filename: filename.optional(),
-    /** Names of topics that the caller sees. */
-    topics: z.array(text(200)).max(50).optional(),
-  }),
-  replies: { 200: document, ...refusals },
-});
-
-export const deleteDocument = endpoint({
-  name: "vault.documents.delete",
-  method: "DELETE",
-  path: "/api/documents/:document_id",
-  summary: "Delete a document; remove_only keeps the provider's copy",
-  gate: vaultUser,
-  limit: perMinute,
-  params: documentParams,
-  query: z.object({
-    remove_only: z
-      .enum(["true", "false"])
-      .transform((value) => value === "true")
-      .default(false),
-  }),
-  replies: {
-    200: z.union([
-      z.object({ success: z.literal(true) }),
-      z.object({ success: z.literal(false), cloud_delete_failed: z.literal(true) }),
-    ]),
-    ...refusals,
-  },
-});
-
-export const classifyDocument = endpoint({
-  name: "vault.documents.classify",
-  method: "POST",
-  path: "/api/documents/:document_id/classify",
-  summary: "Extract the text again and classify the document, in the background",
-  gate: vaultUser,
-  limit: perMinute,
-  params: documentParams,
-  replies: {
-    202: z.object({ document_id: uuid, status: z.literal("processing") }),
-    ...refusals,
-  },
-});
-
-export const getDocumentContent = endpoint({
-  name: "vault.documents.content",
-  method: "GET",
-  path: "/api/documents/:document_id/content",
-  summary: "Get a document's bytes; ranges and conditional requests are answered",
-  gate: vaultUser,
-  limit: perMinute,
-  params: documentParams,
-  query: z.object({ disposition: oneOf(["inline", "attachment"]).default("attachment") }),
-  replies: { 200: bytes, 502: detail, 503: detail, ...refusals },
-});
-
 /** Operations on documents, in the order of the document. */
 export const documentEndpoints = {
-  createUploadAddress,
-  putUpload,
-  confirmUpload,
-  uploadDocument,
-  listDocuments,
-  getDocument,
-  updateDocument,
-  deleteDocument,
-  classifyDocument,
-  getDocumentContent,
+  ...resource(
+    {
+      name: "vault.documents",
+      path: "/api/documents/upload-url",
+      shape: z.object({
+        document_id: uuid,
+        upload_url: z.string(),
+        method: z.literal("PUT"),
+        headers: z.record(z.string(), z.string()),
+        expires_at: time,
+      }),
+      gate: vaultUser,
+      limit: perMinute,
+    },
+    ({ create }) => ({
+      createUploadAddress: create(
+        "Create a signed address for one upload of exactly the given size, valid for 15 minutes",
+        z.object({
+          filename,
+          content_type: contentType,
+          size_bytes: z.int().min(0),
+          sha256: sha256.nullish(),
+        }),
+        {
+          as: "upload_address",
+          refuses: [413],
+          apiOnly:
+            "for clients that send the bytes without a token; the command line uploads in one request",
+        },
+      ),
+    }),
+  ),
+  ...resource(
+    {
+      name: "vault.documents",
+      path: "/api/documents/uploads/:ticket",
+      params: z.object({ ticket: z.string().regex(/^[\w-]{43}$/) }),
+      gate: uploadAddress,
+      limit: perAddress(100, 60),
+    },
+    ({ operation }) => ({
+      putUpload: operation({
+        as: "put_upload",
+        method: "PUT",
+        summary: "Send the bytes to a signed upload address",
+        body: stream("*/*"),
+        replies: { 204: empty },
+        refuses: [409, 413],
+        apiOnly: "the address carries its own permission",
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "vault.documents",
+      path: "/api/documents/:document_id/confirm",
+      params: documentParams,
+      gate: vaultUser,
+      limit: perMinute,
+    },
+    ({ operation }) => ({
+      confirmUpload: operation({
+        as: "confirm",
+        method: "POST",
+        summary: "Make a document of an upload whose bytes have arrived, and book its quota",
+        replies: { 200: document },
+        refuses: [409, 413, 502, 503],
+        apiOnly: "ends an upload by address; the command line uploads in one request",
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "vault.documents",
+      path: "/api/documents",
+      id: { document_id: uuid.brand<"DocumentId">() },
+      shape: document,
+      gate: vaultUser,
+      limit: perMinute,
+    },
+    ({ get, edit, operation }) => ({
+      uploadDocument: operation({
+        method: "POST",
+        at: "upload",
+        summary: "Upload a document as a form: file, filename",
+        body: multipart(z.object({ filename: z.string().max(4096).optional() })),
+        replies: { 201: document },
+        refuses: [404, 409, 413, 502, 503],
+      }),
+      listDocuments: operation({
+        as: "list",
+        method: "GET",
+        summary: "List one's documents; q searches their names and texts, an empty q matches all",
+        query: z.object({
+          q: text(1000).optional(),
+          sort: oneOf(["name", "size", "created_at"]).default("created_at"),
+          /** Newest first by default; names and sizes ascend. */
+          order: oneOf(["asc", "desc"]).optional(),
+          topic: text(200).optional(),
+          /** `false`: only documents without a topic. */
+          has_topics: queryFlag.optional(),
+          status: status.optional(),
+          content_type: z.string().max(200).toLowerCase().optional(),
+          sha256: sha256.optional(),
+          ...paging,
+        }),
+        replies: { 200: pageOf(listedDocument) },
+        refuses: [404],
+      }),
+      getDocument: get("Get a document; recipients of a share get it without the extracted text", {
+        as: "view",
+      }),
+      updateDocument: edit(
+        "Rename a document or replace its topics",
+        z.object({
+          filename: filename.optional(),
+          /** Names of topics that the caller sees. */
+          topics: z.array(text(200)).max(50).optional(),
+        }),
+        { as: "update" },
+      ),
+      deleteDocument: operation({
+        as: "delete",
+        method: "DELETE",
+        item: true,
+        summary: "Delete a document; remove_only keeps the provider's copy",
+        query: z.object({
+          remove_only: z
+            .enum(["true", "false"])
+            .transform((value) => value === "true")
+            .default(false),
+        }),
+        replies: {
+          200: z.union([
+            z.object({ success: z.literal(true) }),
+            z.object({ success: z.literal(false), cloud_delete_failed: z.literal(true) }),
+          ]),
+        },
+      }),
+      classifyDocument: operation({
+        method: "POST",
+        item: true,
+        at: "classify",
+        summary: "Extract the text again and classify the document, in the background",
+        replies: { 202: z.object({ document_id: uuid, status: z.literal("processing") }) },
+      }),
+      getDocumentContent: operation({
+        method: "GET",
+        item: true,
+        at: "content",
+        summary: "Get a document's bytes; ranges and conditional requests are answered",
+        query: z.object({ disposition: oneOf(["inline", "attachment"]).default("attachment") }),
+        replies: { 200: bytes },
+        refuses: [502, 503],
+      }),
+    }),
+  ),
 };

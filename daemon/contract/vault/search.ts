@@ -1,7 +1,8 @@
 import { z } from "zod";
-import { endpoint, perAccount, vaultUser } from "../endpoint.ts";
+import { resource } from "./resource.ts";
+import { perAccount, vaultUser } from "../endpoint.ts";
 import { item } from "./cloud/shapes.ts";
-import { detail, oneOf, pageOf, paging, queryFlag, text, time, uuid } from "./common.ts";
+import { oneOf, queryFlag, text, time, uuid } from "./common.ts";
 import { document } from "./documents.ts";
 
 /** A passage of plain text and the parts of it that matched, as UTF-16 offsets. */
@@ -20,33 +21,32 @@ const result = z.object({
   score: z.number(),
 });
 
-export const search = endpoint({
-  name: "vault.search",
-  method: "GET",
-  path: "/api/search",
-  summary: 'Search documents and analysed items: words, begin* of words, "phrases"; best first',
-  gate: vaultUser,
-  limit: perAccount(100, 60),
-  query: z.object({
-    q: text(1000),
-    kind: oneOf(["document", "item"]).optional(),
-    topic: text(200).optional(),
-    connection_id: uuid.brand<"ConnectionId">().optional(),
-    content_type: z.string().max(200).toLowerCase().optional(),
-    from: time.optional(),
-    to: time.optional(),
-    semantic: queryFlag.default(false),
-    ...paging,
-  }),
-  replies: {
-    200: pageOf(result),
-    401: detail,
-    403: detail,
-    422: detail,
-    429: detail,
-    503: detail,
-  },
-});
-
 /** The search over documents and items. */
-export const searchEndpoints = { search };
+export const searchEndpoints = resource(
+  {
+    name: "vault",
+    path: "/api/search",
+    shape: result,
+    gate: vaultUser,
+    limit: perAccount(100, 60),
+  },
+  ({ list }) => ({
+    search: list(
+      'Search documents and analysed items: words, begin* of words, "phrases"; best first',
+      {
+        as: "search",
+        filters: {
+          q: text(1000),
+          kind: oneOf(["document", "item"]).optional(),
+          topic: text(200).optional(),
+          connection_id: uuid.brand<"ConnectionId">().optional(),
+          content_type: z.string().max(200).toLowerCase().optional(),
+          from: time.optional(),
+          to: time.optional(),
+          semantic: queryFlag.default(false),
+        },
+        refuses: [503],
+      },
+    ),
+  }),
+);

@@ -1,42 +1,10 @@
-import {
-  createToken,
-  deleteCurrentToken,
-  deleteToken,
-  getCurrentToken,
-  listTokens,
-} from "../../contract/forge/accounts/tokens.ts";
-import {
-  confirmTwoFactor,
-  disableTwoFactor,
-  getTwoFactor,
-  resetUserTwoFactor,
-  startTwoFactor,
-} from "../../contract/forge/accounts/two-factor.ts";
-import {
-  addOwnEmails,
-  deleteOwnEmails,
-  listOwnEmails,
-} from "../../contract/forge/accounts/emails.ts";
-import {
-  addOwnKey,
-  deleteOwnKey,
-  getOwnKey,
-  listOwnKeys,
-  listOwnGpgKeys,
-  listUserGpgKeys,
-  listUserKeys,
-} from "../../contract/forge/accounts/keys.ts";
-import {
-  confirmUserPasswordReset,
-  requestUserPasswordReset,
-} from "../../contract/forge/accounts/password-reset.ts";
-import {
-  changeOwnPassword,
-  getCurrentUser,
-  getUser,
-  searchUsers,
-} from "../../contract/forge/accounts/users.ts";
-import { forgeVersion } from "../../contract/forge/version.ts";
+import { tokenEndpoints } from "../../contract/forge/accounts/tokens.ts";
+import { twoFactorEndpoints } from "../../contract/forge/accounts/two-factor.ts";
+import { userEmailEndpoints } from "../../contract/forge/accounts/emails.ts";
+import { ownKeyEndpoints } from "../../contract/forge/accounts/keys.ts";
+import { passwordResetEndpoints } from "../../contract/forge/accounts/password-reset.ts";
+import { userEndpoints } from "../../contract/forge/accounts/users.ts";
+import { versionEndpoints } from "../../contract/forge/version.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
@@ -84,31 +52,34 @@ export function accountRoutes(services: AccountServices): Route[] {
 
 function userRoutes({ users, ownPassword, passwordResets, urls }: AccountServices): Route[] {
   return [
-    handle(forgeVersion, async () => ({ status: 200, body: { version: API_VERSION } })),
-    handle(getCurrentUser, async ({ caller }) => ({
+    handle(versionEndpoints.forgeVersion, async () => ({
+      status: 200,
+      body: { version: API_VERSION },
+    })),
+    handle(userEndpoints.getCurrentUser, async ({ caller }) => ({
       status: 200,
       body: toUserView(caller.user, caller.user, urls),
     })),
-    handle(searchUsers, async ({ caller, query }) => {
+    handle(userEndpoints.searchUsers, async ({ caller, query }) => {
       const search = { term: query.q, id: query.uid };
       const { users: page, total } = await users.searchVisible(search, query, caller);
       const data = page.map((user) => toUserView(user, caller?.user, urls));
       return { status: 200, body: { ok: true, data }, total };
     }),
-    handle(getUser, async ({ caller, params }) => ({
+    handle(userEndpoints.getUser, async ({ caller, params }) => ({
       status: 200,
       body: toUserView(await users.get(params.username, caller), caller?.user, urls),
     })),
-    handle(changeOwnPassword, async ({ caller, body, request }) => {
+    handle(userEndpoints.changeOwnPassword, async ({ caller, body, request }) => {
       const passwords = { current: body.current_password, next: body.new_password };
       await ownPassword.change(caller, passwords, request.address);
       return { status: 204 };
     }),
-    handle(requestUserPasswordReset, async ({ body, request }) => {
+    handle(passwordResetEndpoints.requestUserPasswordReset, async ({ body, request }) => {
       await passwordResets.request(body.email, request.address);
       return { status: 204 };
     }),
-    handle(confirmUserPasswordReset, async ({ body, request }) => {
+    handle(passwordResetEndpoints.confirmUserPasswordReset, async ({ body, request }) => {
       await passwordResets.confirm(body.token, body.new_password, request.address);
       return { status: 204 };
     }),
@@ -117,17 +88,17 @@ function userRoutes({ users, ownPassword, passwordResets, urls }: AccountService
 
 function emailRoutes({ emails }: AccountServices): Route[] {
   return [
-    handle(listOwnEmails, async ({ caller }) => ({
+    handle(userEmailEndpoints.listOwnEmails, async ({ caller }) => ({
       status: 200,
       body: (await emails.list(caller)).map((email) => toOwnEmailView(email, caller.user)),
     })),
-    handle(addOwnEmails, async ({ caller, body }) => ({
+    handle(userEmailEndpoints.addOwnEmails, async ({ caller, body }) => ({
       status: 201,
       body: (await emails.add(body.emails ?? [], caller)).map((email) =>
         toOwnEmailView(email, caller.user),
       ),
     })),
-    handle(deleteOwnEmails, async ({ caller, body }) => {
+    handle(userEmailEndpoints.deleteOwnEmails, async ({ caller, body }) => {
       await emails.remove(body.emails ?? [], caller);
       return { status: 204 };
     }),
@@ -136,18 +107,18 @@ function emailRoutes({ emails }: AccountServices): Route[] {
 
 function keyRoutes({ publicKeys, users, urls }: AccountServices): Route[] {
   return [
-    handle(listUserKeys, async ({ caller, params, query }) => {
+    handle(ownKeyEndpoints.listUserKeys, async ({ caller, params, query }) => {
       const owner = await users.get(params.username, caller);
       const { keys, total } = await publicKeys.listOwn(owner, query.fingerprint, query);
       const body = keys.map((key) => toForeignKeyView(key, caller.user, urls));
       return { status: 200, body, total };
     }),
-    handle(listOwnGpgKeys, async () => ({ status: 200, body: [], total: 0 })),
-    handle(listUserGpgKeys, async ({ caller, params }) => {
+    handle(ownKeyEndpoints.listOwnGpgKeys, async () => ({ status: 200, body: [], total: 0 })),
+    handle(ownKeyEndpoints.listUserGpgKeys, async ({ caller, params }) => {
       await users.get(params.username, caller);
       return { status: 200, body: [], total: 0 };
     }),
-    handle(listOwnKeys, async ({ caller, query }) => {
+    handle(ownKeyEndpoints.listOwnKeys, async ({ caller, query }) => {
       const { keys, total } = await publicKeys.listOwn(caller.user, query.fingerprint, query);
       return {
         status: 200,
@@ -155,15 +126,15 @@ function keyRoutes({ publicKeys, users, urls }: AccountServices): Route[] {
         total,
       };
     }),
-    handle(getOwnKey, async ({ caller, params }) => ({
+    handle(ownKeyEndpoints.getOwnKey, async ({ caller, params }) => ({
       status: 200,
       body: toPublicKeyView(await publicKeys.getOwn(caller.user, params.id), caller.user, urls),
     })),
-    handle(addOwnKey, async ({ caller, body }) => ({
+    handle(ownKeyEndpoints.addOwnKey, async ({ caller, body }) => ({
       status: 201,
       body: toPublicKeyView(await publicKeys.add(caller.user.name, body), caller.user, urls),
     })),
-    handle(deleteOwnKey, async ({ caller, params }) => {
+    handle(ownKeyEndpoints.deleteOwnKey, async ({ caller, params }) => {
       await publicKeys.deleteOwn(caller.user, params.id);
       return { status: 204 };
     }),
@@ -172,11 +143,11 @@ function keyRoutes({ publicKeys, users, urls }: AccountServices): Route[] {
 
 function tokenRoutes({ tokens }: AccountServices): Route[] {
   return [
-    handle(listTokens, async ({ params, query }) => {
+    handle(tokenEndpoints.listTokens, async ({ params, query }) => {
       const { tokens: page, total } = await tokens.list(params.username, query);
       return { status: 200, body: page.map(toTokenView), total };
     }),
-    handle(createToken, async ({ caller, params, body }) => ({
+    handle(tokenEndpoints.createToken, async ({ caller, params, body }) => ({
       status: 201,
       body: toMadeTokenView(
         await tokens.create(caller, params.username, {
@@ -185,15 +156,15 @@ function tokenRoutes({ tokens }: AccountServices): Route[] {
         }),
       ),
     })),
-    handle(getCurrentToken, async ({ caller }) => ({
+    handle(tokenEndpoints.getCurrentToken, async ({ caller }) => ({
       status: 200,
       body: toCurrentTokenView(await tokens.getCurrent(caller), caller?.actor),
     })),
-    handle(deleteCurrentToken, async ({ caller }) => {
+    handle(tokenEndpoints.deleteCurrentToken, async ({ caller }) => {
       await tokens.deleteCurrent(caller);
       return { status: 204 };
     }),
-    handle(deleteToken, async ({ params }) => {
+    handle(tokenEndpoints.deleteToken, async ({ params }) => {
       await tokens.delete(params.username, params.token);
       return { status: 204 };
     }),
@@ -202,23 +173,23 @@ function tokenRoutes({ tokens }: AccountServices): Route[] {
 
 function twoFactorRoutes({ secondFactors }: AccountServices): Route[] {
   return [
-    handle(getTwoFactor, async ({ caller }) => ({
+    handle(twoFactorEndpoints.getTwoFactor, async ({ caller }) => ({
       status: 200,
       body: { enabled: caller.user.twoFactorEnabled },
     })),
-    handle(startTwoFactor, async ({ caller }) => {
+    handle(twoFactorEndpoints.startTwoFactor, async ({ caller }) => {
       const { secret, otpauthUrl } = await secondFactors.start(caller);
       return { status: 200, body: { secret, otpauth_url: otpauthUrl } };
     }),
-    handle(confirmTwoFactor, async ({ caller, body }) => {
+    handle(twoFactorEndpoints.confirmTwoFactor, async ({ caller, body }) => {
       await secondFactors.confirm(caller, body.code);
       return { status: 204 };
     }),
-    handle(disableTwoFactor, async ({ caller }) => {
+    handle(twoFactorEndpoints.disableTwoFactor, async ({ caller }) => {
       await secondFactors.disable(caller);
       return { status: 204 };
     }),
-    handle(resetUserTwoFactor, async ({ params }) => {
+    handle(twoFactorEndpoints.resetUserTwoFactor, async ({ params }) => {
       await secondFactors.reset(params.username);
       return { status: 204 };
     }),

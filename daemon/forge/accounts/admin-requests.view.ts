@@ -1,14 +1,16 @@
 import type { UserListQuery, UserSort } from "../../../storage/tables/forge/accounts/user-lists.ts";
 import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/user-facets.ts";
 import type { BodyOf, QueryOf } from "../../contract/endpoint.ts";
-import type { createUser, editUser, listUsers } from "../../contract/forge/accounts/admin-users.ts";
+import type { adminUserEndpoints } from "../../contract/forge/accounts/admin-users.ts";
 import { isVisibility } from "../../contract/forge/common.ts";
 import { toRequestTime } from "../urls.ts";
 import type { UserEdit } from "./edit-user.ts";
 import type { NewUser } from "./users.service.ts";
 
 /** Returns the list query of a search; empty words mean the default. */
-export function toUserListQuery(query: QueryOf<typeof listUsers>): UserListQuery {
+export function toUserListQuery(
+  query: QueryOf<typeof adminUserEndpoints.listUsers>,
+): UserListQuery {
   return {
     kind: "individual",
     term: query.q,
@@ -26,7 +28,7 @@ export function toUserListQuery(query: QueryOf<typeof listUsers>): UserListQuery
 }
 
 /** Returns the account of a creation, with Gitea's defaults. */
-export function toNewUser(body: BodyOf<typeof createUser>): NewUser {
+export function toNewUser(body: BodyOf<typeof adminUserEndpoints.createUser>): NewUser {
   return {
     sourceId: body.source_id ?? 0,
     loginName: body.login_name ?? "",
@@ -46,7 +48,7 @@ export function toNewUser(body: BodyOf<typeof createUser>): NewUser {
 /**
  * Returns the changes of an edit. Absent and null members stay unchanged, an empty text clears.
  */
-export function toUserEdit(body: BodyOf<typeof editUser>): UserEdit {
+export function toUserEdit(body: BodyOf<typeof adminUserEndpoints.editUser>): UserEdit {
   return {
     sourceId: body.source_id ?? undefined,
     loginName: body.login_name,

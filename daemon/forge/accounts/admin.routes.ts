@@ -1,20 +1,7 @@
-import {
-  createUser,
-  deleteUser,
-  editUser,
-  listUsers,
-  renameUser,
-} from "../../contract/forge/accounts/admin-users.ts";
-import {
-  addUserBadges,
-  createBadge,
-  deleteBadge,
-  listBadges,
-  listUserBadges,
-  removeUserBadges,
-} from "../../contract/forge/accounts/badges.ts";
-import { listEmails, searchEmails } from "../../contract/forge/accounts/admin-emails.ts";
-import { addUserKey, deleteUserKey } from "../../contract/forge/accounts/keys.ts";
+import { adminUserEndpoints } from "../../contract/forge/accounts/admin-users.ts";
+import { adminBadgeEndpoints } from "../../contract/forge/accounts/badges.ts";
+import { adminEmailEndpoints } from "../../contract/forge/accounts/admin-emails.ts";
+import { adminKeyEndpoints } from "../../contract/forge/accounts/keys.ts";
 import type { Route } from "../../http/handle.ts";
 import type { Badges } from "./badges.service.ts";
 import type { PublicKeys } from "./keys.service.ts";
@@ -44,23 +31,23 @@ export function adminRoutes(services: AdminServices): Route[] {
 
 function userRoutes({ users, urls }: AdminServices): Route[] {
   return [
-    handle(listUsers, async ({ caller, query }) => {
+    handle(adminUserEndpoints.listUsers, async ({ caller, query }) => {
       const { users: found, total } = await users.search(toUserListQuery(query), query, caller);
       return { status: 200, body: found.map((user) => toUserView(user, caller.user, urls)), total };
     }),
-    handle(createUser, async ({ caller, body }) => ({
+    handle(adminUserEndpoints.createUser, async ({ caller, body }) => ({
       status: 201,
       body: toUserView(await users.create(toNewUser(body)), caller.user, urls),
     })),
-    handle(editUser, async ({ caller, params, body }) => ({
+    handle(adminUserEndpoints.editUser, async ({ caller, params, body }) => ({
       status: 200,
       body: toUserView(await users.edit(params.username, toUserEdit(body)), caller.user, urls),
     })),
-    handle(deleteUser, async ({ caller, params, query }) => {
+    handle(adminUserEndpoints.deleteUser, async ({ caller, params, query }) => {
       await users.remove(params.username, { callerId: caller.user.id, purge: query.purge });
       return { status: 204 };
     }),
-    handle(renameUser, async ({ params, body }) => {
+    handle(adminUserEndpoints.renameUser, async ({ params, body }) => {
       await users.rename(params.username, body.new_username);
       return { status: 204 };
     }),
@@ -69,11 +56,11 @@ function userRoutes({ users, urls }: AdminServices): Route[] {
 
 function emailRoutes({ users }: AdminServices): Route[] {
   return [
-    handle(listEmails, async ({ caller, query }) => {
+    handle(adminEmailEndpoints.listEmails, async ({ caller, query }) => {
       const { emails, total } = await users.searchEmails("", query, caller);
       return { status: 200, body: emails.map(toEmailView), total };
     }),
-    handle(searchEmails, async ({ caller, query }) => {
+    handle(adminEmailEndpoints.searchEmails, async ({ caller, query }) => {
       const { emails, total } = await users.searchEmails(query.q, query, caller);
       return { status: 200, body: emails.map(toEmailView), total };
     }),
@@ -82,11 +69,11 @@ function emailRoutes({ users }: AdminServices): Route[] {
 
 function keyRoutes({ publicKeys, urls }: AdminServices): Route[] {
   return [
-    handle(addUserKey, async ({ caller, params, body }) => ({
+    handle(adminKeyEndpoints.addUserKey, async ({ caller, params, body }) => ({
       status: 201,
       body: toPublicKeyView(await publicKeys.add(params.username, body), caller.user, urls),
     })),
-    handle(deleteUserKey, async ({ caller, params }) => {
+    handle(adminKeyEndpoints.deleteUserKey, async ({ caller, params }) => {
       await publicKeys.delete(params.username, params.id, caller);
       return { status: 204 };
     }),
@@ -95,23 +82,23 @@ function keyRoutes({ publicKeys, urls }: AdminServices): Route[] {
 
 function badgeRoutes({ badges }: AdminServices): Route[] {
   return [
-    handle(listUserBadges, async ({ params }) => {
+    handle(adminBadgeEndpoints.listUserBadges, async ({ params }) => {
       const owned = await badges.listOf(params.username);
       return { status: 200, body: owned.map(toBadgeView), total: owned.length };
     }),
-    handle(addUserBadges, async ({ params, body }) => {
+    handle(adminBadgeEndpoints.addUserBadges, async ({ params, body }) => {
       await badges.give(params.username, body.badge_slugs);
       return { status: 204 };
     }),
-    handle(removeUserBadges, async ({ params, body }) => {
+    handle(adminBadgeEndpoints.removeUserBadges, async ({ params, body }) => {
       await badges.take(params.username, body.badge_slugs);
       return { status: 204 };
     }),
-    handle(listBadges, async ({ query }) => {
+    handle(adminBadgeEndpoints.listBadges, async ({ query }) => {
       const { badges: page, total } = await badges.list(query);
       return { status: 200, body: page.map(toBadgeView), total };
     }),
-    handle(createBadge, async ({ body }) => ({
+    handle(adminBadgeEndpoints.createBadge, async ({ body }) => ({
       status: 201,
       body: toBadgeView(
         await badges.create({
@@ -121,7 +108,7 @@ function badgeRoutes({ badges }: AdminServices): Route[] {
         }),
       ),
     })),
-    handle(deleteBadge, async ({ params }) => {
+    handle(adminBadgeEndpoints.deleteBadge, async ({ params }) => {
       await badges.delete(params.slug);
       return { status: 204 };
     }),

@@ -2,7 +2,7 @@ import type { UserPage } from "../../../storage/tables/forge/accounts/user-lists
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { BodyOf } from "../../contract/endpoint.ts";
 import {
-  type editUserSettings,
+  type userSettingsEndpoints,
   emailNotificationWords,
   type WireUserSettings,
 } from "../../contract/forge/accounts/settings.ts";
@@ -34,7 +34,9 @@ export function toSettingsView(user: ForgeUser): WireUserSettings {
 }
 
 /** The changes of a profile; absent members stay as they are. */
-export function toEdit(body: BodyOf<typeof editUserSettings>): OwnSettingsEdit {
+export function toEdit(
+  body: BodyOf<typeof userSettingsEndpoints.editUserSettings>,
+): OwnSettingsEdit {
   return {
     fullName: body.full_name ?? undefined,
     website: body.website ?? undefined,

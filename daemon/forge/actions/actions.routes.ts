@@ -1,30 +1,10 @@
 // daemon/forge/actions: workflows. Pushes make runs, runners take their jobs and report.
 // Start here: every route. actions.ts wires up the room: runs/ decides jobs, runners/ hands
 // them out, protocol/ implements the protocol of the runners.
-import { listJobs, listRuns } from "../../contract/forge/actions/actions.ts";
-import {
-  listOrganizationJobs,
-  listOrganizationRuns,
-  listOwnJobs,
-  listOwnRuns,
-} from "../../contract/forge/actions/owner-actions.ts";
-import {
-  cancelRun,
-  deleteRun,
-  getJob,
-  getJobLog,
-  getRun,
-  getRunAttempt,
-  listAttemptJobs,
-  listRepositoryJobs,
-  listRepositoryRuns,
-  listRepositoryTasks,
-  listRunJobs,
-  rerunFailedJobs,
-  rerunJob,
-  rerunRun,
-} from "../../contract/forge/actions/repository-actions.ts";
-import { listWorkflowRuns } from "../../contract/forge/actions/workflows.ts";
+import { adminActionEndpoints } from "../../contract/forge/actions/actions.ts";
+import { ownerActionEndpoints } from "../../contract/forge/actions/owner-actions.ts";
+import { repositoryActionEndpoints } from "../../contract/forge/actions/repository-actions.ts";
+import { workflowEndpoints } from "../../contract/forge/actions/workflows.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
@@ -67,73 +47,77 @@ export function actionRoutes({
       total,
     }) as const;
   return [
-    handle(listJobs, async ({ query }) => toJobs(await actions.listAllJobs(query))),
-    handle(listRuns, async ({ caller, query }) => toRuns(await actions.listAllRuns(caller, query))),
-    handle(listOwnRuns, async ({ caller, query }) =>
+    handle(adminActionEndpoints.listJobs, async ({ query }) =>
+      toJobs(await actions.listAllJobs(query)),
+    ),
+    handle(adminActionEndpoints.listRuns, async ({ caller, query }) =>
+      toRuns(await actions.listAllRuns(caller, query)),
+    ),
+    handle(ownerActionEndpoints.listOwnRuns, async ({ caller, query }) =>
       toRuns(await actions.listRunsOf(levels.ofUser(caller), caller, query)),
     ),
-    handle(listOwnJobs, async ({ caller, query }) =>
+    handle(ownerActionEndpoints.listOwnJobs, async ({ caller, query }) =>
       toJobs(await actions.listJobsOf(levels.ofUser(caller), caller, query)),
     ),
-    handle(listOrganizationRuns, async ({ caller, params, query }) =>
+    handle(ownerActionEndpoints.listOrganizationRuns, async ({ caller, params, query }) =>
       toRuns(await actions.listRunsOf(await levels.ofMember(params.org, caller), caller, query)),
     ),
-    handle(listOrganizationJobs, async ({ caller, params, query }) =>
+    handle(ownerActionEndpoints.listOrganizationJobs, async ({ caller, params, query }) =>
       toJobs(await actions.listJobsOf(await levels.ofMember(params.org, caller), caller, query)),
     ),
-    handle(listRepositoryRuns, async ({ caller, params, query }) =>
+    handle(repositoryActionEndpoints.listRepositoryRuns, async ({ caller, params, query }) =>
       toRuns(await actions.listRuns(params, caller, query)),
     ),
-    handle(listRepositoryTasks, async ({ caller, params, query }) => {
+    handle(repositoryActionEndpoints.listRepositoryTasks, async ({ caller, params, query }) => {
       const { tasks, total } = await actions.listTasks(params, caller, query);
       const views = tasks.map((each) => toTaskView(each, urls));
       return { status: 200, body: { workflow_runs: views, total_count: total }, total };
     }),
-    handle(getRun, async ({ caller, params }) => ({
+    handle(repositoryActionEndpoints.getRun, async ({ caller, params }) => ({
       status: 200,
       body: toRunView(await actions.getRun(params, caller), urls),
     })),
-    handle(deleteRun, async ({ caller, params }) => {
+    handle(repositoryActionEndpoints.deleteRun, async ({ caller, params }) => {
       await actions.deleteRun(params, caller);
       return { status: 204, body: undefined };
     }),
-    handle(cancelRun, async ({ caller, params }) => {
+    handle(repositoryActionEndpoints.cancelRun, async ({ caller, params }) => {
       await actions.cancelRun(params, caller);
       return { status: 204, body: undefined };
     }),
-    handle(rerunRun, async ({ caller, params }) => {
+    handle(repositoryActionEndpoints.rerunRun, async ({ caller, params }) => {
       await actions.rerun(params, caller, "all");
       return { status: 201, body: toRunView(await actions.getRun(params, caller), urls) };
     }),
-    handle(rerunFailedJobs, async ({ caller, params }) => {
+    handle(repositoryActionEndpoints.rerunFailedJobs, async ({ caller, params }) => {
       await actions.rerun(params, caller, "failed");
       return { status: 201 };
     }),
-    handle(rerunJob, async ({ caller, params }) => ({
+    handle(repositoryActionEndpoints.rerunJob, async ({ caller, params }) => ({
       status: 201,
       body: toJobView(await actions.rerunJob(params, caller), urls),
     })),
-    handle(getRunAttempt, async ({ caller, params }) => ({
+    handle(repositoryActionEndpoints.getRunAttempt, async ({ caller, params }) => ({
       status: 200,
       body: toRunView(await actions.getAttempt(params, caller), urls),
     })),
-    handle(listAttemptJobs, async ({ caller, params, query }) =>
+    handle(repositoryActionEndpoints.listAttemptJobs, async ({ caller, params, query }) =>
       toJobs(await actions.listJobsOfAttempt(params, caller, query)),
     ),
-    handle(listWorkflowRuns, async ({ caller, params, query }) =>
+    handle(workflowEndpoints.listWorkflowRuns, async ({ caller, params, query }) =>
       toRuns(await actions.listRuns(params, caller, { ...query, file: params.workflow_id })),
     ),
-    handle(listRunJobs, async ({ caller, params, query }) =>
+    handle(repositoryActionEndpoints.listRunJobs, async ({ caller, params, query }) =>
       toJobs(await actions.listJobsOfRun(params, caller, query)),
     ),
-    handle(listRepositoryJobs, async ({ caller, params, query }) =>
+    handle(repositoryActionEndpoints.listRepositoryJobs, async ({ caller, params, query }) =>
       toJobs(await actions.listJobs(params, caller, query)),
     ),
-    handle(getJob, async ({ caller, params }) => ({
+    handle(repositoryActionEndpoints.getJob, async ({ caller, params }) => ({
       status: 200,
       body: toJobView(await actions.getJob(params, caller), urls),
     })),
-    handle(getJobLog, async ({ caller, params, query }) =>
+    handle(repositoryActionEndpoints.getJobLog, async ({ caller, params, query }) =>
       toLogAnswer(await actions.openLog(params, caller, toLogRange(query))),
     ),
   ];

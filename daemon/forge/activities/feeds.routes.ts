@@ -1,10 +1,5 @@
-import {
-  listOrganizationActivities,
-  listRepositoryActivities,
-  listTeamActivities,
-  listUserActivities,
-} from "../../contract/forge/activities.ts";
-import { getUserHeatmap } from "../../contract/forge/accounts/users.ts";
+import { activityEndpoints } from "../../contract/forge/activities.ts";
+import { userEndpoints } from "../../contract/forge/accounts/users.ts";
 import type { Route } from "../../http/handle.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { handle } from "../handle.ts";
@@ -21,20 +16,20 @@ export function activityRoutes({
   readonly urls: ForgeUrls;
 }): Route[] {
   return [
-    handle(listUserActivities, async ({ caller, params, query }) => {
+    handle(activityEndpoints.listUserActivities, async ({ caller, params, query }) => {
       const window = { ...query, isOnlyPerformed: query["only-performed-by"] };
       return toPage(await feeds.ofUser(params.username, window, caller), caller);
     }),
-    handle(listRepositoryActivities, async ({ caller, params, query }) =>
+    handle(activityEndpoints.listRepositoryActivities, async ({ caller, params, query }) =>
       toPage(await feeds.ofRepository(params, query, caller), caller),
     ),
-    handle(listOrganizationActivities, async ({ caller, params, query }) =>
+    handle(activityEndpoints.listOrganizationActivities, async ({ caller, params, query }) =>
       toPage(await feeds.ofOrganization(params.org, query, caller), caller),
     ),
-    handle(listTeamActivities, async ({ caller, params, query }) =>
+    handle(activityEndpoints.listTeamActivities, async ({ caller, params, query }) =>
       toPage(await feeds.ofTeam(params.team, query, caller), caller),
     ),
-    handle(getUserHeatmap, async ({ caller, params }) => ({
+    handle(userEndpoints.getUserHeatmap, async ({ caller, params }) => ({
       status: 200,
       body: [...(await feeds.getHeatmap(params.username, caller))],
     })),

@@ -1,17 +1,5 @@
-import {
-  compare,
-  getCommit,
-  getCommitDiff,
-  getCommitPatch,
-  listCommits,
-} from "../../contract/forge/code/commits.ts";
-import {
-  getBlob,
-  getGitRefs,
-  getTree,
-  listGitRefs,
-  TREE_PAGE_MAX,
-} from "../../contract/forge/code/objects.ts";
+import { commitEndpoints } from "../../contract/forge/code/commits.ts";
+import { objectEndpoints, TREE_PAGE_MAX } from "../../contract/forge/code/objects.ts";
 import type { AnswerHeaders, BytesAnswer, Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { PageWindow } from "../page-window.ts";
@@ -42,30 +30,30 @@ export function commitRoutes({
       body: { total_commits: found.total, commits: toCommits(found) },
     }) as const;
   return [
-    handle(listCommits, async (input) => {
+    handle(commitEndpoints.listCommits, async (input) => {
       const { query } = input;
       const request = toCodeRequest(input, "/commits");
       const found = await commits.list(request, query, query, toParts(query));
       const headers = toPageHeaders(query, found.total);
       return { status: 200, body: toCommits(found), total: found.total, headers };
     }),
-    handle(getCommit, async (input) => {
+    handle(commitEndpoints.getCommit, async (input) => {
       const { sha } = input.params;
       const request = toCodeRequest(input, `/git/commits/${toSegments(sha)}`);
       const found = await commits.get(request, sha, toParts(input.query));
       return { status: 200, body: getFirst(toCommits(found)) };
     }),
-    handle(getCommitDiff, async (input) => {
+    handle(commitEndpoints.getCommitDiff, async (input) => {
       const { sha } = input.params;
       const request = toCodeRequest(input, `/git/commits/${toSegments(sha)}.diff`);
       return toText(await commits.diff(request, sha, "diff"));
     }),
-    handle(getCommitPatch, async (input) => {
+    handle(commitEndpoints.getCommitPatch, async (input) => {
       const { sha } = input.params;
       const request = toCodeRequest(input, `/git/commits/${toSegments(sha)}.patch`);
       return toText(await commits.diff(request, sha, "patch"));
     }),
-    handle(compare, async (input) => {
+    handle(commitEndpoints.compare, async (input) => {
       const { basehead } = input.params;
       const { output } = input.query;
       const request = toCodeRequest(input, `/compare/${toSegments(basehead)}`);
@@ -73,24 +61,24 @@ export function commitRoutes({
         ? toText(await commits.compareText(request, basehead, output))
         : toComparison(await commits.compare(request, basehead, toParts(input.query)));
     }),
-    handle(listGitRefs, async (input) => {
+    handle(objectEndpoints.listGitRefs, async (input) => {
       const { owned, refs, total } = await objects.listRefs(toCodeRequest(input, "/git/refs"), "");
       const addresses = toCodeAddresses(owned, urls);
       return { status: 200, body: refs.map((ref) => toReferenceView(ref, addresses)), total };
     }),
-    handle(getGitRefs, async (input) => {
+    handle(objectEndpoints.getGitRefs, async (input) => {
       const { ref: name } = input.params;
       const request = toCodeRequest(input, `/git/refs/${toSegments(name)}`);
       const { owned, refs, total } = await objects.listRefs(request, name);
       return { status: 200, body: toRefsView(refs, name, toCodeAddresses(owned, urls)), total };
     }),
-    handle(getTree, async (input) => {
+    handle(objectEndpoints.getTree, async (input) => {
       const { sha } = input.params;
       const request = toCodeRequest(input, `/git/trees/${toSegments(sha)}`);
       const tree = await objects.getTree(request, sha, toTreeWindow(input.query));
       return { status: 200, body: toTreeView(tree, toCodeAddresses(tree.owned, urls)) };
     }),
-    handle(getBlob, async (input) => {
+    handle(objectEndpoints.getBlob, async (input) => {
       const { sha } = input.params;
       const blob = await objects.getBlob(toCodeRequest(input, `/git/blobs/${sha}`), sha);
       return { status: 200, body: toBlobView(blob, toCodeAddresses(blob.owned, urls)) };

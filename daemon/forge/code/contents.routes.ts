@@ -1,17 +1,7 @@
 import {
-  changeFiles,
+  contentsEndpoints,
   type CommitBody,
   CONTENT_PARTS,
-  createFile,
-  deleteFile,
-  getArchive,
-  getContents,
-  getContentsExt,
-  getMediaFile,
-  getRawFile,
-  getRootContents,
-  getRootContentsExt,
-  updateFile,
   type WireFileChange,
 } from "../../contract/forge/code/contents.ts";
 import type { BytesAnswer, Route } from "../../http/handle.ts";
@@ -47,30 +37,30 @@ export function contentsRoutes({
   readonly urls: ForgeUrls;
 }): Route[] {
   return [
-    handle(getRootContents, async (input) => {
+    handle(contentsEndpoints.getRootContents, async (input) => {
       const found = await contents.get(toCodeRequest(input, "/contents"), "", input.query.ref);
       return { status: 200, body: toContentsViews(found, urls), total: found.total };
     }),
-    handle(getContents, async (input) => {
+    handle(contentsEndpoints.getContents, async (input) => {
       const { filepath } = input.params;
       const request = toCodeRequest(input, `/contents/${toSegments(filepath)}`);
       const found = await contents.get(request, filepath, input.query.ref);
       return { status: 200, body: toContentsView(found, urls), total: found.total };
     }),
-    handle(getRootContentsExt, async (input) => {
+    handle(contentsEndpoints.getRootContentsExt, async (input) => {
       const request = toCodeRequest(input, "/contents-ext");
       const { ref, includes } = input.query;
       const found = await contents.get(request, "", ref, toParts(includes));
       return { status: 200, body: toContentsExtView(found, urls), total: found.total };
     }),
-    handle(getContentsExt, async (input) => {
+    handle(contentsEndpoints.getContentsExt, async (input) => {
       const { filepath } = input.params;
       const request = toCodeRequest(input, `/contents-ext/${toSegments(filepath)}`);
       const { ref, includes } = input.query;
       const found = await contents.get(request, filepath, ref, toParts(includes));
       return { status: 200, body: toContentsExtView(found, urls), total: found.total };
     }),
-    handle(createFile, async (input) => {
+    handle(contentsEndpoints.createFile, async (input) => {
       const { body, params } = input;
       const request = toCodeRequest(input, `/contents/${toSegments(params.filepath)}`);
       const operation = toOperation("create", params.filepath, body);
@@ -79,7 +69,7 @@ export function contentsRoutes({
         body: toFile(await fileChanges.change(request, [operation], toWish(body))),
       };
     }),
-    handle(updateFile, async (input) => {
+    handle(contentsEndpoints.updateFile, async (input) => {
       const { body, params } = input;
       const request = toCodeRequest(input, `/contents/${toSegments(params.filepath)}`);
       const isNew = (body.sha ?? "") === "";
@@ -87,7 +77,7 @@ export function contentsRoutes({
       const changed = await fileChanges.change(request, [operation], toWish(body));
       return { status: isNew ? 201 : 200, body: toFile(changed) };
     }),
-    handle(deleteFile, async (input) => {
+    handle(contentsEndpoints.deleteFile, async (input) => {
       const { body, params } = input;
       const request = toCodeRequest(input, `/contents/${toSegments(params.filepath)}`);
       const operation = toOperation("delete", params.filepath, body);
@@ -96,7 +86,7 @@ export function contentsRoutes({
         body: toFile(await fileChanges.change(request, [operation], toWish(body))),
       };
     }),
-    handle(changeFiles, async (input) => {
+    handle(contentsEndpoints.changeFiles, async (input) => {
       const { files: list } = input.body;
       const operations = list.map((each) => toOperation(each.operation, each.path, each));
       const request = toCodeRequest(input, "/contents");
@@ -105,17 +95,17 @@ export function contentsRoutes({
         body: toFiles(await fileChanges.change(request, operations, toWish(input.body))),
       };
     }),
-    handle(getRawFile, async (input) => {
+    handle(contentsEndpoints.getRawFile, async (input) => {
       const { filepath } = input.params;
       const request = toCodeRequest(input, `/raw/${toSegments(filepath)}`);
       return toBytes(await files.get(request, filepath, input.query.ref));
     }),
-    handle(getMediaFile, async (input) => {
+    handle(contentsEndpoints.getMediaFile, async (input) => {
       const { filepath } = input.params;
       const request = toCodeRequest(input, `/media/${toSegments(filepath)}`);
       return toBytes(await files.get(request, filepath, input.query.ref));
     }),
-    handle(getArchive, async (input) => {
+    handle(contentsEndpoints.getArchive, async (input) => {
       const { archive } = input.params;
       const request = toCodeRequest(input, `/archive/${toSegments(archive)}`);
       return toDownload(await files.archive(request, archive));

@@ -1,18 +1,5 @@
-import {
-  createBranch,
-  deleteBranch,
-  getBranch,
-  listBranches,
-  renameBranch,
-  updateBranch,
-} from "../../contract/forge/code/branches.ts";
-import {
-  createTag,
-  deleteTag,
-  getAnnotatedTag,
-  getTag,
-  listTags,
-} from "../../contract/forge/code/tags.ts";
+import { branchEndpoints } from "../../contract/forge/code/branches.ts";
+import { tagEndpoints } from "../../contract/forge/code/tags.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
@@ -37,7 +24,7 @@ export function refRoutes({
     list.map((branch) => toBranchView(branch, authors, toCodeAddresses(owned, urls)));
   const toBranch = (found: BranchList) => getFirst(toBranches(found));
   return [
-    handle(listBranches, async (input) => {
+    handle(branchEndpoints.listBranches, async (input) => {
       const found = await branches.list(
         toCodeRequest(input, "/branches"),
         input.query.q,
@@ -45,18 +32,18 @@ export function refRoutes({
       );
       return { status: 200, body: toBranches(found), total: found.total };
     }),
-    handle(getBranch, async (input) => {
+    handle(branchEndpoints.getBranch, async (input) => {
       const { branch } = input.params;
       const request = toCodeRequest(input, `/branches/${toSegments(branch)}`);
       return { status: 200, body: toBranch(await branches.get(request, branch)) };
     }),
-    handle(createBranch, async (input) => {
+    handle(branchEndpoints.createBranch, async (input) => {
       const from = { ref: input.body.old_ref_name ?? "", branch: input.body.old_branch_name ?? "" };
       const request = toCodeRequest(input, "/branches");
       const made = await branches.create(request, input.body.new_branch_name, from);
       return { status: 201, body: toBranch(made) };
     }),
-    handle(updateBranch, async (input) => {
+    handle(branchEndpoints.updateBranch, async (input) => {
       const { branch } = input.params;
       await branches.update(toCodeRequest(input, `/branches/${toSegments(branch)}`), branch, {
         commit: input.body.new_commit_id,
@@ -65,24 +52,24 @@ export function refRoutes({
       });
       return { status: 204 };
     }),
-    handle(renameBranch, async (input) => {
+    handle(branchEndpoints.renameBranch, async (input) => {
       const { branch } = input.params;
       const request = toCodeRequest(input, `/branches/${toSegments(branch)}`);
       await branches.rename(request, branch, input.body.name);
       return { status: 204 };
     }),
-    handle(deleteBranch, async (input) => {
+    handle(branchEndpoints.deleteBranch, async (input) => {
       const { branch } = input.params;
       await branches.remove(toCodeRequest(input, `/branches/${toSegments(branch)}`), branch);
       return { status: 204 };
     }),
-    handle(listTags, async (input) => {
+    handle(tagEndpoints.listTags, async (input) => {
       const found = await tags.list(toCodeRequest(input, "/tags"), input.query);
       const addresses = toCodeAddresses(found.owned, urls);
       const body = found.tags.map((tag) => toTagView(tag, addresses));
       return { status: 200, body, total: found.total };
     }),
-    handle(getTag, async (input) => {
+    handle(tagEndpoints.getTag, async (input) => {
       const name = input.params.tag;
       const { owned, tag } = await tags.get(
         toCodeRequest(input, `/tags/${toSegments(name)}`),
@@ -90,18 +77,18 @@ export function refRoutes({
       );
       return { status: 200, body: toTagView(tag, toCodeAddresses(owned, urls)) };
     }),
-    handle(createTag, async (input) => {
+    handle(tagEndpoints.createTag, async (input) => {
       const { tag_name: name, message, target } = input.body;
       const newTag = { name, message: message ?? "", target: target ?? "" };
       const { owned, tag } = await tags.create(toCodeRequest(input, "/tags"), newTag);
       return { status: 201, body: toTagView(tag, toCodeAddresses(owned, urls)) };
     }),
-    handle(deleteTag, async (input) => {
+    handle(tagEndpoints.deleteTag, async (input) => {
       const name = input.params.tag;
       await tags.remove(toCodeRequest(input, `/tags/${toSegments(name)}`), name);
       return { status: 204 };
     }),
-    handle(getAnnotatedTag, async (input) => {
+    handle(tagEndpoints.getAnnotatedTag, async (input) => {
       const { sha } = input.params;
       const { owned, tag } = await tags.getObject(toCodeRequest(input, `/git/tags/${sha}`), sha);
       return { status: 200, body: toAnnotatedTagView(tag, toCodeAddresses(owned, urls)) };

@@ -1,15 +1,6 @@
 // Further ways to read files: in parts, several at once, editor settings, notes and issue templates.
-import {
-  getIssueConfig,
-  listIssueTemplates,
-  validateIssueConfig,
-} from "../../contract/forge/code/issue-templates.ts";
-import {
-  getEditorConfig,
-  getFiles,
-  getNote,
-  readFiles,
-} from "../../contract/forge/code/several-files.ts";
+import { issueTemplateEndpoints } from "../../contract/forge/code/issue-templates.ts";
+import { severalFilesEndpoints } from "../../contract/forge/code/several-files.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
@@ -39,39 +30,39 @@ export function severalFilesRoutes({
   readonly urls: ForgeUrls;
 }): Route[] {
   return [
-    handle(getFiles, async (input) => {
+    handle(severalFilesEndpoints.getFiles, async (input) => {
       const request = toCodeRequest(input, "/file-contents");
       const { body, ref } = input.query;
       const found = await severalFiles.get(request, body.files, ref);
       return { status: 200, body: toFilesView(found, urls) };
     }),
-    handle(readFiles, async (input) => {
+    handle(severalFilesEndpoints.readFiles, async (input) => {
       const request = toCodeRequest(input, "/file-contents");
       const found = await severalFiles.get(request, input.body.files, input.query.ref);
       return { status: 200, body: toFilesView(found, urls) };
     }),
-    handle(getEditorConfig, async (input) => {
+    handle(severalFilesEndpoints.getEditorConfig, async (input) => {
       const { filepath } = input.params;
       const request = toCodeRequest(input, `/editorconfig/${toSegments(filepath)}`);
       const body = await severalFiles.readEditorConfig(request, filepath, input.query.ref);
       return { status: 200, body };
     }),
-    handle(getNote, async (input) => {
+    handle(severalFilesEndpoints.getNote, async (input) => {
       const { sha } = input.params;
       const request = toCodeRequest(input, `/git/notes/${toSegments(sha)}`);
       const { text, commitId } = await objects.getNote(request, sha);
       const found = await commits.get(request, commitId, toParts(input.query));
       return { status: 200, body: { message: text, commit: toNoteCommit(found, urls) } };
     }),
-    handle(listIssueTemplates, async (input) => {
+    handle(issueTemplateEndpoints.listIssueTemplates, async (input) => {
       const found = await issueTemplates.list(toCodeRequest(input, "/issue_templates"));
       return { status: 200, body: [...found.templates], headers: toWarningHeaders(found) };
     }),
-    handle(getIssueConfig, async (input) => {
+    handle(issueTemplateEndpoints.getIssueConfig, async (input) => {
       const { config } = await issueTemplates.getConfig(toCodeRequest(input, "/issue_config"));
       return { status: 200, body: config };
     }),
-    handle(validateIssueConfig, async (input) => {
+    handle(issueTemplateEndpoints.validateIssueConfig, async (input) => {
       const request = toCodeRequest(input, "/issue_config/validate");
       const { error } = await issueTemplates.getConfig(request);
       return { status: 200, body: { valid: error === undefined, message: error ?? "" } };

@@ -1,10 +1,5 @@
 import { Readable } from "node:stream";
-import {
-  advertiseRefs,
-  listLargeFiles,
-  receivePack,
-  uploadPack,
-} from "../../contract/forge/repositories/git.ts";
+import { gitEndpoints } from "../../contract/forge/repositories/git.ts";
 import type { BytesAnswer, Route, ServerRequest } from "../../http/handle.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { handle } from "../handle.ts";
@@ -13,16 +8,16 @@ import type { GitAnswer, GitRequest, GitTransfer, SmartHttp } from "./smart-http
 /** Routes of git's smart protocol, which are outside of `/api/v1`. */
 export function gitRoutes(smartHttp: SmartHttp): Route[] {
   return [
-    handle(advertiseRefs, async ({ caller, params, query, request }) =>
+    handle(gitEndpoints.advertiseRefs, async ({ caller, params, query, request }) =>
       toWhole(await smartHttp.advertise(toRequest(params, caller, request), query.service)),
     ),
-    handle(uploadPack, async ({ caller, params, body, request }) =>
+    handle(gitEndpoints.uploadPack, async ({ caller, params, body, request }) =>
       toStream(await smartHttp.fetch(toTransfer(params, caller, request, body))),
     ),
-    handle(receivePack, async ({ caller, params, body, request }) =>
+    handle(gitEndpoints.receivePack, async ({ caller, params, body, request }) =>
       toStream(await smartHttp.push(toTransfer(params, caller, request, body))),
     ),
-    handle(listLargeFiles, async ({ caller, params, request }) => {
+    handle(gitEndpoints.listLargeFiles, async ({ caller, params, request }) => {
       await smartHttp.assertMayFetch(toRequest(params, caller, request));
       return noLargeFiles;
     }),

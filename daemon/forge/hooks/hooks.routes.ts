@@ -1,13 +1,4 @@
-import {
-  createHook,
-  deleteHook,
-  editHook,
-  getDelivery,
-  getHook,
-  listDeliveries,
-  listHooks,
-  redeliver,
-} from "../../contract/forge/hooks/admin-hooks.ts";
+import { adminHookEndpoints } from "../../contract/forge/hooks/admin-hooks.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { DeliveryLog } from "./deliveries.service.ts";
@@ -29,19 +20,19 @@ export function hookRoutes({
   readonly log: DeliveryLog;
 }): Route[] {
   return [
-    handle(listHooks, async ({ query }) => {
+    handle(adminHookEndpoints.listHooks, async ({ query }) => {
       const { hooks: page, total } = await hooks.list(query.type, query);
       return { status: 200, body: page.map(toHookView), total };
     }),
-    handle(createHook, async ({ body }) => ({
+    handle(adminHookEndpoints.createHook, async ({ body }) => ({
       status: 201,
       body: toHookView(await hooks.create(ofInstance, toNewHook(body))),
     })),
-    handle(getHook, async ({ params }) => ({
+    handle(adminHookEndpoints.getHook, async ({ params }) => ({
       status: 200,
       body: toHookView(await hooks.get("instance", params.id)),
     })),
-    handle(editHook, async ({ params, query, body }) => ({
+    handle(adminHookEndpoints.editHook, async ({ params, query, body }) => ({
       status: 200,
       body: toHookView(
         await hooks.edit(
@@ -51,22 +42,28 @@ export function hookRoutes({
         ),
       ),
     })),
-    handle(deleteHook, async ({ params }) => {
+    handle(adminHookEndpoints.deleteHook, async ({ params }) => {
       await hooks.remove(ofInstance, params.id);
       return { status: 204 };
     }),
-    handle(listDeliveries, async ({ params, query }) => {
+    handle(adminHookEndpoints.listDeliveries, async ({ params, query }) => {
       const { deliveries, total } = await log.list("instance", params.id, query);
       return { status: 200, body: deliveries.map(toDeliveryView), total };
     }),
-    handle(getDelivery, async ({ caller, params: { id: hookId, delivery_id: id } }) => ({
-      status: 200,
-      body: toDeliveryDetailsView(await log.get({ home: "instance", hookId, id }, caller)),
-    })),
-    handle(redeliver, async ({ caller, params: { id: hookId, delivery_id: id } }) => ({
-      status: 201,
-      body: toDeliveryView(await log.redeliver({ home: "instance", hookId, id }, caller)),
-    })),
+    handle(
+      adminHookEndpoints.getDelivery,
+      async ({ caller, params: { id: hookId, delivery_id: id } }) => ({
+        status: 200,
+        body: toDeliveryDetailsView(await log.get({ home: "instance", hookId, id }, caller)),
+      }),
+    ),
+    handle(
+      adminHookEndpoints.redeliver,
+      async ({ caller, params: { id: hookId, delivery_id: id } }) => ({
+        status: 201,
+        body: toDeliveryView(await log.redeliver({ home: "instance", hookId, id }, caller)),
+      }),
+    ),
   ];
 }
 

@@ -3,8 +3,7 @@ import type {
   HookDeliveryDetails,
 } from "../../../storage/tables/forge/hooks/deliveries.ts";
 import type {
-  createHook,
-  editHook,
+  adminHookEndpoints,
   WireDelivery,
   WireDeliveryDetails,
   WireHook,
@@ -36,7 +35,7 @@ export function toHookView({ hook, url }: OpenedHook): WireHook {
 }
 
 /** Converts the body of a creation to a new hook. */
-export function toNewHook(body: BodyOf<typeof createHook>): NewHook {
+export function toNewHook(body: BodyOf<typeof adminHookEndpoints.createHook>): NewHook {
   return {
     type: body.type,
     config: body.config,
@@ -50,7 +49,7 @@ export function toNewHook(body: BodyOf<typeof createHook>): NewHook {
 
 /** The changes of an edit. An absent authorization header clears it unless the request keeps it. */
 export function toHookChanges(
-  body: BodyOf<typeof editHook>,
+  body: BodyOf<typeof adminHookEndpoints.editHook>,
   keepsAuthorizationHeader: boolean,
 ): HookChanges {
   return {

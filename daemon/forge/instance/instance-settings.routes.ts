@@ -1,17 +1,7 @@
 // daemon/forge/instance: limits and features of this server. Start here; miscellaneous.ts wires up the routes of its group.
 import { BLOB_BYTES_MAX, TREE_PAGE_MAX } from "../../contract/forge/code/objects.ts";
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from "../../contract/forge/common.ts";
-import {
-  getApiSettings,
-  getAttachmentSettings,
-  getRepositorySettings,
-  getRepositorySigningKey,
-  getRepositorySshSigningKey,
-  getSigningKey,
-  getSshSigningKey,
-  getUiSettings,
-  migrateRepository,
-} from "../../contract/forge/instance-settings.ts";
+import { instanceSettingsEndpoints } from "../../contract/forge/instance-settings.ts";
 import { reactionNames } from "../../contract/forge/issues/reactions.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
@@ -38,25 +28,31 @@ const responseLimits = {
 /** Returns the routes by which clients learn limits and features of this forge. */
 export function instanceSettingsRoutes(features: MissingFeatures): Route[] {
   return [
-    handle(getApiSettings, async () => ({ status: 200, body: responseLimits })),
-    handle(getRepositorySettings, async () => ({ status: 200, body: repositoryFeatures })),
-    handle(getUiSettings, async () => ({
+    handle(instanceSettingsEndpoints.getApiSettings, async () => ({
+      status: 200,
+      body: responseLimits,
+    })),
+    handle(instanceSettingsEndpoints.getRepositorySettings, async () => ({
+      status: 200,
+      body: repositoryFeatures,
+    })),
+    handle(instanceSettingsEndpoints.getUiSettings, async () => ({
       status: 200,
       body: { default_theme: "croft", allowed_reactions: [...reactionNames], custom_emojis: [] },
     })),
-    handle(getAttachmentSettings, async () => ({
+    handle(instanceSettingsEndpoints.getAttachmentSettings, async () => ({
       status: 200,
       body: features.attachmentSettings,
     })),
-    ...([getSigningKey, getSshSigningKey] as const).map((declared) =>
-      handle(declared, async () => features.refuseSigningKey()),
-    ),
-    handle(getRepositorySigningKey, async ({ caller, params }) =>
+    ...(
+      [instanceSettingsEndpoints.getSigningKey, instanceSettingsEndpoints.getSshSigningKey] as const
+    ).map((declared) => handle(declared, async () => features.refuseSigningKey())),
+    handle(instanceSettingsEndpoints.getRepositorySigningKey, async ({ caller, params }) =>
       features.refuseSigningKeyOf(params, caller, "/signing-key.gpg"),
     ),
-    handle(getRepositorySshSigningKey, async ({ caller, params }) =>
+    handle(instanceSettingsEndpoints.getRepositorySshSigningKey, async ({ caller, params }) =>
       features.refuseSigningKeyOf(params, caller, "/signing-key.pub"),
     ),
-    handle(migrateRepository, async () => features.refuseMigration()),
+    handle(instanceSettingsEndpoints.migrateRepository, async () => features.refuseMigration()),
   ];
 }

@@ -14,44 +14,67 @@ export function attachmentRoutes({
   readonly urls: ForgeUrls;
 }): Route[] {
   return [
-    ...([contract.listIssueAttachments, contract.listCommentAttachments] as const).map((declared) =>
+    ...(
+      [
+        contract.attachmentEndpoints.listIssueAttachments,
+        contract.attachmentEndpoints.listCommentAttachments,
+      ] as const
+    ).map((declared) =>
       handle(declared, async ({ caller, params }) => ({
         status: 200,
         body: (await attachments.list(params, caller)).map((one) => toAttachmentView(one, urls)),
       })),
     ),
-    ...([contract.createIssueAttachment, contract.createCommentAttachment] as const).map(
-      (declared) =>
-        handle(
-          declared,
-          async ({ caller, params, query, body }) => {
-            const made = await attachments.create(params, toUploadedFile(body, query.name), caller);
-            return { status: 201, body: toAttachmentView(made, urls) };
-          },
-          ({ caller, params }) => attachments.admit(params, caller),
-        ),
+    ...(
+      [
+        contract.attachmentEndpoints.createIssueAttachment,
+        contract.attachmentEndpoints.createCommentAttachment,
+      ] as const
+    ).map((declared) =>
+      handle(
+        declared,
+        async ({ caller, params, query, body }) => {
+          const made = await attachments.create(params, toUploadedFile(body, query.name), caller);
+          return { status: 201, body: toAttachmentView(made, urls) };
+        },
+        ({ caller, params }) => attachments.admit(params, caller),
+      ),
     ),
-    ...([contract.getIssueAttachment, contract.getCommentAttachment] as const).map((declared) =>
+    ...(
+      [
+        contract.attachmentEndpoints.getIssueAttachment,
+        contract.attachmentEndpoints.getCommentAttachment,
+      ] as const
+    ).map((declared) =>
       handle(declared, async ({ caller, params }) => {
         const found = await attachments.get(params, params.attachment, caller);
         return { status: 200, body: toAttachmentView(found, urls) };
       }),
     ),
-    ...([contract.editIssueAttachment, contract.editCommentAttachment] as const).map((declared) =>
+    ...(
+      [
+        contract.attachmentEndpoints.editIssueAttachment,
+        contract.attachmentEndpoints.editCommentAttachment,
+      ] as const
+    ).map((declared) =>
       handle(declared, async ({ caller, params, body }) => {
         const name = body.name ?? "";
         const renamed = await attachments.rename(params, params.attachment, name, caller);
         return { status: 201, body: toAttachmentView(renamed, urls) };
       }),
     ),
-    ...([contract.deleteIssueAttachment, contract.deleteCommentAttachment] as const).map(
-      (declared) =>
-        handle(declared, async ({ caller, params }) => {
-          await attachments.remove(params, params.attachment, caller);
-          return { status: 204 };
-        }),
+    ...(
+      [
+        contract.attachmentEndpoints.deleteIssueAttachment,
+        contract.attachmentEndpoints.deleteCommentAttachment,
+      ] as const
+    ).map((declared) =>
+      handle(declared, async ({ caller, params }) => {
+        await attachments.remove(params, params.attachment, caller);
+        return { status: 204 };
+      }),
     ),
-    handle(contract.downloadAttachment, async ({ caller, params, request }) => {
+    handle(contract.attachmentEndpoints.downloadAttachment, async ({ caller, params, request }) => {
       const isPart = request.method === "HEAD" || request.headers.range !== undefined;
       return toAttachmentAnswer(await attachments.open(params.uuid, caller, isPart));
     }),

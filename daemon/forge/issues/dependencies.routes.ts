@@ -21,8 +21,8 @@ export function dependencyRoutes({
   return [
     ...(
       [
-        [contract.listIssueDependencies, "blockers"],
-        [contract.listBlockedIssues, "blocked"],
+        [contract.issueDependencyEndpoints.listIssueDependencies, "blockers"],
+        [contract.issueDependencyEndpoints.listBlockedIssues, "blocked"],
       ] as const
     ).map(([declared, side]) =>
       handle(declared, async ({ caller, params, query }) => {
@@ -32,8 +32,8 @@ export function dependencyRoutes({
     ),
     ...(
       [
-        [contract.addIssueDependency, "blockers"],
-        [contract.blockIssue, "blocked"],
+        [contract.issueDependencyEndpoints.addIssueDependency, "blockers"],
+        [contract.issueDependencyEndpoints.blockIssue, "blocked"],
       ] as const
     ).map(([declared, side]) =>
       handle(declared, async ({ caller, params, body }) => {
@@ -43,8 +43,8 @@ export function dependencyRoutes({
     ),
     ...(
       [
-        [contract.removeIssueDependency, "blockers"],
-        [contract.unblockIssue, "blocked"],
+        [contract.issueDependencyEndpoints.removeIssueDependency, "blockers"],
+        [contract.issueDependencyEndpoints.unblockIssue, "blocked"],
       ] as const
     ).map(([declared, side]) =>
       handle(declared, async ({ caller, params, body }) => {
@@ -58,7 +58,7 @@ export function dependencyRoutes({
 /** Returns the path of the issue in a body, by default in the repository of the request's path. */
 function toOtherIssue(
   path: IssuePath,
-  body: BodyOf<typeof contract.addIssueDependency>,
+  body: BodyOf<typeof contract.issueDependencyEndpoints.addIssueDependency>,
 ): IssuePath {
   return { owner: body.owner || path.owner, repo: body.repo || path.repo, index: body.index };
 }
@@ -73,45 +73,45 @@ export function trackedTimeRoutes({
   const answer = ({ times: page, total }: Awaited<ReturnType<TrackedTimes["listOwn"]>>) =>
     ({ status: 200, body: page.map((each) => toTrackedTimeView(each, urls)), total }) as const;
   return [
-    handle(times.listIssueTimes, async ({ caller, params, query }) =>
+    handle(times.trackedTimeEndpoints.listIssueTimes, async ({ caller, params, query }) =>
       answer(await trackedTimes.listOfIssue(params, caller, query)),
     ),
-    handle(times.listRepositoryTimes, async ({ caller, params, query }) =>
+    handle(times.trackedTimeEndpoints.listRepositoryTimes, async ({ caller, params, query }) =>
       answer(await trackedTimes.listOfRepository(params, caller, query)),
     ),
-    handle(times.listUserTimes, async ({ caller, params, query }) =>
+    handle(times.trackedTimeEndpoints.listUserTimes, async ({ caller, params, query }) =>
       answer(await trackedTimes.listOfUser(params, caller, query)),
     ),
-    handle(times.listOwnTimes, async ({ caller, query }) =>
+    handle(times.trackedTimeEndpoints.listOwnTimes, async ({ caller, query }) =>
       answer(await trackedTimes.listOwn(caller, query)),
     ),
-    handle(times.addIssueTime, async ({ caller, params, body }) => {
+    handle(times.trackedTimeEndpoints.addIssueTime, async ({ caller, params, body }) => {
       const createdAt = toRequestTime(body.created);
       const input = { seconds: body.time, createdAt, userName: body.user_name ?? "" };
       const added = await trackedTimes.add(params, caller, input);
       return { status: 200, body: toTrackedTimeView(added, urls) };
     }),
-    handle(times.resetIssueTimes, async ({ caller, params }) => {
+    handle(times.trackedTimeEndpoints.resetIssueTimes, async ({ caller, params }) => {
       await trackedTimes.reset(params, caller);
       return { status: 204 };
     }),
-    handle(times.deleteIssueTime, async ({ caller, params }) => {
+    handle(times.trackedTimeEndpoints.deleteIssueTime, async ({ caller, params }) => {
       await trackedTimes.remove(params, caller);
       return { status: 204 };
     }),
-    handle(times.startStopwatch, async ({ caller, params }) => {
+    handle(times.trackedTimeEndpoints.startStopwatch, async ({ caller, params }) => {
       await trackedTimes.start(params, caller);
       return { status: 201 };
     }),
-    handle(times.stopStopwatch, async ({ caller, params }) => {
+    handle(times.trackedTimeEndpoints.stopStopwatch, async ({ caller, params }) => {
       await trackedTimes.stop(params, caller);
       return { status: 201 };
     }),
-    handle(times.cancelStopwatch, async ({ caller, params }) => {
+    handle(times.trackedTimeEndpoints.cancelStopwatch, async ({ caller, params }) => {
       await trackedTimes.cancel(params, caller);
       return { status: 204 };
     }),
-    handle(times.listStopwatches, async ({ caller, query }) => {
+    handle(times.trackedTimeEndpoints.listStopwatches, async ({ caller, query }) => {
       const running = await trackedTimes.findRunning(caller);
       const total = running === undefined ? 0 : 1;
       return {

@@ -31,64 +31,67 @@ export function issueStateRoutes({
   readonly urls: ForgeUrls;
 }): Route[] {
   return [
-    handle(contract.searchIssues, async ({ caller, query }) => {
+    handle(contract.issueStateEndpoints.searchIssues, async ({ caller, query }) => {
       const { issues: page, total } = await issues.search(caller, query);
       return { status: 200, body: page.map((each) => toIssueView(each, urls)), total };
     }),
-    handle(contract.deleteIssue, async ({ caller, params }) => {
+    handle(contract.issueStateEndpoints.deleteIssue, async ({ caller, params }) => {
       await states.remove(params, caller);
       return { status: 204 };
     }),
-    handle(contract.setIssueDeadline, async ({ caller, params, body }) => {
+    handle(contract.issueStateEndpoints.setIssueDeadline, async ({ caller, params, body }) => {
       const dueAt = toEndOfDay(body.due_date) ?? null;
       const set = await issues.setDeadline(params, caller, dueAt);
       return { status: 201, body: { due_date: set === undefined ? null : toWireTime(set) } };
     }),
-    handle(contract.lockIssue, async ({ caller, params, body }) => {
+    handle(contract.issueStateEndpoints.lockIssue, async ({ caller, params, body }) => {
       await states.lock(params, caller, body.lock_reason ?? "");
       return { status: 204 };
     }),
-    handle(contract.unlockIssue, async ({ caller, params }) => {
+    handle(contract.issueStateEndpoints.unlockIssue, async ({ caller, params }) => {
       await states.unlock(params, caller);
       return { status: 204 };
     }),
-    handle(contract.listPinnedIssues, async ({ caller, params }) => ({
+    handle(contract.issueStateEndpoints.listPinnedIssues, async ({ caller, params }) => ({
       status: 200,
       body: (await states.listPinned(params, caller)).map((each) => toIssueView(each, urls)),
     })),
-    handle(contract.getPinAllowance, async ({ caller, params }) => ({
+    handle(contract.issueStateEndpoints.getPinAllowance, async ({ caller, params }) => ({
       status: 200,
       body: { issues: await states.hasRoomForPin(params, caller), pull_requests: false },
     })),
-    handle(contract.pinIssue, async ({ caller, params }) => {
+    handle(contract.issueStateEndpoints.pinIssue, async ({ caller, params }) => {
       await states.pin(params, caller);
       return { status: 204 };
     }),
-    handle(contract.unpinIssue, async ({ caller, params }) => {
+    handle(contract.issueStateEndpoints.unpinIssue, async ({ caller, params }) => {
       await states.unpin(params, caller);
       return { status: 204 };
     }),
-    handle(contract.movePinnedIssue, async ({ caller, params }) => {
+    handle(contract.issueStateEndpoints.movePinnedIssue, async ({ caller, params }) => {
       await states.movePin(params, caller, params.position);
       return { status: 204 };
     }),
-    handle(contract.listIssueTimeline, async ({ caller, params, query }) => {
+    handle(contract.issueStateEndpoints.listIssueTimeline, async ({ caller, params, query }) => {
       const timeline = await timelines.list(params, caller, query);
       return { status: 200, body: toTimelineView(timeline, urls), total: timeline.total };
     }),
-    handle(contract.listRepositoryComments, async ({ caller, params, query }) => {
-      const { comments, total } = await timelines.listComments(params, caller, query);
-      return { status: 200, body: comments.map((each) => toCommentView(each, urls)), total };
-    }),
-    handle(contract.deleteIssueComment, async ({ caller, params }) => {
+    handle(
+      contract.issueStateEndpoints.listRepositoryComments,
+      async ({ caller, params, query }) => {
+        const { comments, total } = await timelines.listComments(params, caller, query);
+        return { status: 200, body: comments.map((each) => toCommentView(each, urls)), total };
+      },
+    ),
+    handle(contract.issueStateEndpoints.deleteIssueComment, async ({ caller, params }) => {
       await timelines.removeComment(params, caller);
       return { status: 204 };
     }),
-    handle(contract.deleteCommentOfIssue, async ({ caller, params }) => {
+    handle(contract.issueStateEndpoints.deleteCommentOfIssue, async ({ caller, params }) => {
       await timelines.removeComment(params, caller);
       return { status: 204 };
     }),
-    handle(contract.editCommentOfIssue, async ({ caller, params, body }) => ({
+    handle(contract.issueStateEndpoints.editCommentOfIssue, async ({ caller, params, body }) => ({
       status: 200,
       body: toCommentView(await issues.editComment(params, caller, body.body), urls),
     })),
@@ -99,30 +102,36 @@ export function issueStateRoutes({
 
 function assigneeRoutes(issues: Issues, assignees: Assignees, urls: ForgeUrls): Route[] {
   return [
-    handle(assigneeContract.listAssignableUsers, async ({ caller, params }) => {
+    handle(assigneeContract.assigneeEndpoints.listAssignableUsers, async ({ caller, params }) => {
       const users = await issues.listAssignable(params, caller);
       return { status: 200, body: users.map((user) => toUserView(user, caller?.user, urls)) };
     }),
-    handle(assigneeContract.listReviewers, async ({ caller, params }) => {
+    handle(assigneeContract.assigneeEndpoints.listReviewers, async ({ caller, params }) => {
       const users = await assignees.listReviewers(params, caller);
       return { status: 200, body: users.map((user) => toUserView(user, caller.user, urls)) };
     }),
-    handle(assigneeContract.checkAssignableUser, async ({ caller, params }) => {
+    handle(assigneeContract.assigneeEndpoints.checkAssignableUser, async ({ caller, params }) => {
       await assignees.assertAssignable(params, caller);
       return { status: 204 };
     }),
-    handle(assigneeContract.checkIssueAssignee, async ({ caller, params }) => {
+    handle(assigneeContract.assigneeEndpoints.checkIssueAssignee, async ({ caller, params }) => {
       await assignees.assertAssignable(params, caller);
       return { status: 204 };
     }),
-    handle(assigneeContract.addIssueAssignees, async ({ caller, params, body }) => ({
-      status: 201,
-      body: toIssueView(await assignees.add(params, caller, body.assignees), urls),
-    })),
-    handle(assigneeContract.removeIssueAssignees, async ({ caller, params, body }) => ({
-      status: 200,
-      body: toIssueView(await assignees.remove(params, caller, body.assignees), urls),
-    })),
+    handle(
+      assigneeContract.assigneeEndpoints.addIssueAssignees,
+      async ({ caller, params, body }) => ({
+        status: 201,
+        body: toIssueView(await assignees.add(params, caller, body.assignees), urls),
+      }),
+    ),
+    handle(
+      assigneeContract.assigneeEndpoints.removeIssueAssignees,
+      async ({ caller, params, body }) => ({
+        status: 200,
+        body: toIssueView(await assignees.remove(params, caller, body.assignees), urls),
+      }),
+    ),
   ];
 }
 

@@ -1,7 +1,6 @@
 import type { BodyOf } from "../../contract/endpoint.ts";
 import type {
-  createIssue,
-  editIssue,
+  issueEndpoints,
   WireComment,
   WireIssue,
   WireWatch,
@@ -102,7 +101,7 @@ export function toWatchView(watch: Watch, urls: ForgeUrls): WireWatch {
   };
 }
 
-export function toNewIssue(body: BodyOf<typeof createIssue>): NewIssue {
+export function toNewIssue(body: BodyOf<typeof issueEndpoints.createIssue>): NewIssue {
   return {
     title: body.title,
     body: body.body ?? "",
@@ -119,7 +118,7 @@ export function toNewIssue(body: BodyOf<typeof createIssue>): NewIssue {
  * Converts the body of an edit. An empty title keeps the former one. `unset_due_date`, or a due date before 1970, removes
  * the due date, and the milestone 0 the milestone.
  */
-export function toIssueEdit(body: BodyOf<typeof editIssue>): IssueEdit {
+export function toIssueEdit(body: BodyOf<typeof issueEndpoints.editIssue>): IssueEdit {
   const state = body.state ?? "";
   return {
     title: body.title === "" ? undefined : (body.title ?? undefined),

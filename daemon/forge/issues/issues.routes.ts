@@ -1,20 +1,4 @@
-import {
-  checkIssueSubscription,
-  createIssue,
-  createIssueComment,
-  editIssue,
-  editIssueComment,
-  getIssue,
-  getIssueComment,
-  getWatch,
-  listIssueComments,
-  listIssues,
-  listIssueSubscriptions,
-  subscribeToIssue,
-  unsubscribeFromIssue,
-  unwatchRepository,
-  watchRepository,
-} from "../../contract/forge/issues/issues.ts";
+import { issueEndpoints } from "../../contract/forge/issues/issues.ts";
 import type { Route } from "../../http/handle.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import { handle } from "../handle.ts";
@@ -33,63 +17,63 @@ export function issueRoutes({
   readonly urls: ForgeUrls;
 }): Route[] {
   return [
-    handle(listIssues, async ({ caller, params, query }) => {
+    handle(issueEndpoints.listIssues, async ({ caller, params, query }) => {
       const { issues: page, total } = await issues.list(params, caller, query);
       return { status: 200, body: page.map((each) => toIssueView(each, urls)), total };
     }),
-    handle(createIssue, async ({ caller, params, body }) => ({
+    handle(issueEndpoints.createIssue, async ({ caller, params, body }) => ({
       status: 201,
       body: toIssueView(await issues.create(params, caller, toNewIssue(body)), urls),
     })),
-    handle(getIssue, async ({ caller, params }) => ({
+    handle(issueEndpoints.getIssue, async ({ caller, params }) => ({
       status: 200,
       body: toIssueView(await issues.get(params, caller), urls),
     })),
-    handle(editIssue, async ({ caller, params, body }) => ({
+    handle(issueEndpoints.editIssue, async ({ caller, params, body }) => ({
       status: 201,
       body: toIssueView(await issues.edit(params, caller, toIssueEdit(body)), urls),
     })),
-    handle(listIssueComments, async ({ caller, params, query }) => {
+    handle(issueEndpoints.listIssueComments, async ({ caller, params, query }) => {
       const { comments, total } = await issues.listComments(params, caller, query);
       return { status: 200, body: comments.map((each) => toCommentView(each, urls)), total };
     }),
-    handle(createIssueComment, async ({ caller, params, body }) => ({
+    handle(issueEndpoints.createIssueComment, async ({ caller, params, body }) => ({
       status: 201,
       body: toCommentView(await issues.comment(params, caller, body.body), urls),
     })),
-    handle(getIssueComment, async ({ caller, params }) => ({
+    handle(issueEndpoints.getIssueComment, async ({ caller, params }) => ({
       status: 200,
       body: toCommentView(await issues.getComment(params, caller), urls),
     })),
-    handle(editIssueComment, async ({ caller, params, body }) => ({
+    handle(issueEndpoints.editIssueComment, async ({ caller, params, body }) => ({
       status: 200,
       body: toCommentView(await issues.editComment(params, caller, body.body), urls),
     })),
-    handle(listIssueSubscriptions, async ({ caller, params, query }) => {
+    handle(issueEndpoints.listIssueSubscriptions, async ({ caller, params, query }) => {
       const { users, total } = await watching.listSubscribers(params, caller, query);
       const isSignedIn = caller !== undefined;
       const body = users.map((user) => toEmbeddedUserView(user, isSignedIn, urls));
       return { status: 200, body, total };
     }),
-    handle(checkIssueSubscription, async ({ caller, params }) => ({
+    handle(issueEndpoints.checkIssueSubscription, async ({ caller, params }) => ({
       status: 200,
       body: toWatchView(await watching.check(params, caller), urls),
     })),
-    handle(subscribeToIssue, async ({ caller, params }) => ({
+    handle(issueEndpoints.subscribeToIssue, async ({ caller, params }) => ({
       status: (await watching.setSubscription(params, caller, true)) ? 201 : 200,
     })),
-    handle(unsubscribeFromIssue, async ({ caller, params }) => ({
+    handle(issueEndpoints.unsubscribeFromIssue, async ({ caller, params }) => ({
       status: (await watching.setSubscription(params, caller, false)) ? 201 : 200,
     })),
-    handle(getWatch, async ({ caller, params }) => ({
+    handle(issueEndpoints.getWatch, async ({ caller, params }) => ({
       status: 200,
       body: toWatchView(await watching.getWatch(params, caller), urls),
     })),
-    handle(watchRepository, async ({ caller, params }) => ({
+    handle(issueEndpoints.watchRepository, async ({ caller, params }) => ({
       status: 200,
       body: toWatchView(await watching.watch(params, caller), urls),
     })),
-    handle(unwatchRepository, async ({ caller, params }) => {
+    handle(issueEndpoints.unwatchRepository, async ({ caller, params }) => {
       await watching.unwatch(params, caller);
       return { status: 204 };
     }),

@@ -1,14 +1,5 @@
 import type { QueryOf } from "../../contract/endpoint.ts";
-import {
-  countNotifications,
-  getNotification,
-  listNotifications,
-  listRepositoryNotifications,
-  markNotification,
-  markNotifications,
-  markRepositoryNotifications,
-  streamNotifications,
-} from "../../contract/forge/notifications.ts";
+import { notificationEndpoints } from "../../contract/forge/notifications.ts";
 import { modifiedSince } from "../../http/conditional.ts";
 import type { Route, ServerRequest } from "../../http/handle.ts";
 import type { ForgeCaller } from "../caller.ts";
@@ -41,40 +32,44 @@ export function notificationRoutes(deps: NotificationRoutesDeps): Route[] {
     return { status: 205, body: threads.map((each) => toThreadView(each, urls)), total } as const;
   };
   return [
-    handle(listNotifications, ({ caller, query, request }) =>
+    handle(notificationEndpoints.listNotifications, ({ caller, query, request }) =>
       list(caller, request, toThreadListOptions(query)),
     ),
-    handle(markNotifications, ({ caller, query }) => markAll(caller, toMarkAllOptions(query))),
-    handle(countNotifications, async ({ caller }) => ({
+    handle(notificationEndpoints.markNotifications, ({ caller, query }) =>
+      markAll(caller, toMarkAllOptions(query)),
+    ),
+    handle(notificationEndpoints.countNotifications, async ({ caller }) => ({
       status: 200,
       body: { new: await notifications.countUnread(caller) },
     })),
-    handle(streamNotifications, async ({ caller, request }) =>
+    handle(notificationEndpoints.streamNotifications, async ({ caller, request }) =>
       toEventsAnswer(
         streams.open(caller, toKnownRevision(request.headers["last-event-id"])),
         request.signal,
         urls,
       ),
     ),
-    handle(getNotification, async ({ caller, params }) => ({
+    handle(notificationEndpoints.getNotification, async ({ caller, params }) => ({
       status: 200,
       body: toThreadView(await notifications.get(caller, params.id), urls),
     })),
-    handle(markNotification, async ({ caller, params, query }) => ({
+    handle(notificationEndpoints.markNotification, async ({ caller, params, query }) => ({
       status: 205,
       body: toThreadView(await notifications.mark(caller, params.id, query["to-status"]), urls),
     })),
-    handle(listRepositoryNotifications, ({ caller, params, query, request }) =>
-      list(caller, request, toThreadListOptions(query, params)),
+    handle(
+      notificationEndpoints.listRepositoryNotifications,
+      ({ caller, params, query, request }) =>
+        list(caller, request, toThreadListOptions(query, params)),
     ),
-    handle(markRepositoryNotifications, ({ caller, params, query }) =>
+    handle(notificationEndpoints.markRepositoryNotifications, ({ caller, params, query }) =>
       markAll(caller, toMarkAllOptions(query, params)),
     ),
   ];
 }
 
 function toThreadListOptions(
-  query: QueryOf<typeof listNotifications>,
+  query: QueryOf<typeof notificationEndpoints.listNotifications>,
   repository?: RepositoryPath,
 ): ThreadListOptions {
   return {
@@ -90,7 +85,7 @@ function toThreadListOptions(
 }
 
 function toMarkAllOptions(
-  query: QueryOf<typeof markNotifications>,
+  query: QueryOf<typeof notificationEndpoints.markNotifications>,
   repository?: RepositoryPath,
 ): MarkAllOptions {
   return {

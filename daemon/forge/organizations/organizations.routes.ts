@@ -1,33 +1,9 @@
 import type { BodyOf } from "../../contract/endpoint.ts";
-import {
-  deleteOrganizationAvatar,
-  setOrganizationAvatar,
-} from "../../contract/forge/accounts/avatars.ts";
-import {
-  createOrganization,
-  getOrganization,
-  listOrganizations,
-  listOwnOrganizations,
-} from "../../contract/forge/accounts/orgs.ts";
+import { avatarEndpoints } from "../../contract/forge/accounts/avatars.ts";
+import { adminOrgEndpoints } from "../../contract/forge/accounts/orgs.ts";
 import { isVisibility } from "../../contract/forge/common.ts";
-import {
-  concealMember,
-  deleteMember,
-  getMember,
-  getPublicMember,
-  listMembers,
-  listPublicMembers,
-  publicizeMember,
-} from "../../contract/forge/organizations/members.ts";
-import {
-  createOwnOrganization,
-  deleteOrganization,
-  editOrganization,
-  getOrganizationPermissions,
-  listOrganizationsOfUser,
-  listVisibleOrganizations,
-  renameOrganization,
-} from "../../contract/forge/organizations/organizations.ts";
+import { memberEndpoints } from "../../contract/forge/organizations/members.ts";
+import { organizationEndpoints } from "../../contract/forge/organizations/organizations.ts";
 import type { Route } from "../../http/handle.ts";
 import { toOrganizationView } from "../accounts/organization.view.ts";
 import type { NewOrganization, Organizations } from "./organizations.service.ts";
@@ -63,21 +39,21 @@ function allOrganizationRoutes({
   readonly urls: ForgeUrls;
 }): Route[] {
   return [
-    handle(listOrganizations, async ({ caller, query }) => {
+    handle(adminOrgEndpoints.listOrganizations, async ({ caller, query }) => {
       const { users: found, total } = await organizations.list(query, caller);
       return { status: 200, body: found.map((each) => toOrganizationView(each, urls)), total };
     }),
-    handle(listOwnOrganizations, async ({ caller, query }) => {
+    handle(adminOrgEndpoints.listOwnOrganizations, async ({ caller, query }) => {
       const { organizations: page, total } = await organizations.listOwn(query, caller);
       return { status: 200, body: page.map((each) => toOrganizationView(each, urls)), total };
     }),
-    handle(createOrganization, async ({ params, body }) => {
+    handle(adminOrgEndpoints.createOrganization, async ({ params, body }) => {
       // The administrators' request has neither an address nor the access of teams.
       const input = { ...toNewOrganization(body), email: "", repoAdminChangeTeamAccess: false };
       const made = await organizations.create(params.username, input);
       return { status: 201, body: toOrganizationView(made, urls) };
     }),
-    handle(getOrganization, async ({ caller, params }) => ({
+    handle(adminOrgEndpoints.getOrganization, async ({ caller, params }) => ({
       status: 200,
       body: toOrganizationView(await organizations.get(params.org, caller), urls),
     })),
@@ -92,40 +68,40 @@ function ownOrganizationRoutes({
   readonly urls: ForgeUrls;
 }): Route[] {
   return [
-    handle(listVisibleOrganizations, async ({ caller, query }) => {
+    handle(organizationEndpoints.listVisibleOrganizations, async ({ caller, query }) => {
       const { users, total } = await ownOrganizations.listVisible(query, caller);
       return { status: 200, body: users.map((each) => toOrganizationView(each, urls)), total };
     }),
-    handle(createOwnOrganization, async ({ caller, body }) => {
+    handle(organizationEndpoints.createOwnOrganization, async ({ caller, body }) => {
       const made = await ownOrganizations.create(toNewOrganization(body), caller);
       return { status: 201, body: toOrganizationView(made, urls) };
     }),
-    handle(editOrganization, async ({ caller, params, body }) => {
+    handle(organizationEndpoints.editOrganization, async ({ caller, params, body }) => {
       const edited = await ownOrganizations.edit(params.org, toEdit(body), caller);
       return { status: 200, body: toOrganizationView(edited, urls) };
     }),
-    handle(deleteOrganization, async ({ caller, params }) => {
+    handle(organizationEndpoints.deleteOrganization, async ({ caller, params }) => {
       await ownOrganizations.remove(params.org, caller);
       return { status: 204 };
     }),
-    handle(renameOrganization, async ({ caller, params, body }) => {
+    handle(organizationEndpoints.renameOrganization, async ({ caller, params, body }) => {
       await ownOrganizations.rename(params.org, body.new_name, caller);
       return { status: 204 };
     }),
-    handle(setOrganizationAvatar, async ({ caller, params, body }) => {
+    handle(avatarEndpoints.setOrganizationAvatar, async ({ caller, params, body }) => {
       await ownOrganizations.setAvatar(params.org, body.image, caller);
       return { status: 204 };
     }),
-    handle(deleteOrganizationAvatar, async ({ caller, params }) => {
+    handle(avatarEndpoints.deleteOrganizationAvatar, async ({ caller, params }) => {
       await ownOrganizations.removeAvatar(params.org, caller);
       return { status: 204 };
     }),
-    handle(listOrganizationsOfUser, async ({ caller, params, query }) => {
+    handle(organizationEndpoints.listOrganizationsOfUser, async ({ caller, params, query }) => {
       const found = await ownOrganizations.listOf(params.username, query, caller);
       const body = found.organizations.map((each) => toOrganizationView(each, urls));
       return { status: 200, body, total: found.total };
     }),
-    handle(getOrganizationPermissions, async ({ caller, params }) => {
+    handle(organizationEndpoints.getOrganizationPermissions, async ({ caller, params }) => {
       const { username, org } = params;
       const permissions = await ownOrganizations.getPermissions(username, org, caller);
       return { status: 200, body: toPermissionsView(permissions) };
@@ -141,41 +117,43 @@ function memberRoutes({
   readonly urls: ForgeUrls;
 }): Route[] {
   return [
-    handle(listMembers, async ({ caller, params, query }) => {
+    handle(memberEndpoints.listMembers, async ({ caller, params, query }) => {
       const window = { ...query, isPublicOnly: false };
       const { users, total } = await members.list(params.org, window, caller);
       return { status: 200, body: users.map((user) => toUserView(user, caller.user, urls)), total };
     }),
-    handle(getMember, async ({ caller, params }) => {
+    handle(memberEndpoints.getMember, async ({ caller, params }) => {
       await members.assertIsOne(params.org, params.member, caller, false);
       return { status: 204 };
     }),
-    handle(deleteMember, async ({ caller, params }) => {
+    handle(memberEndpoints.deleteMember, async ({ caller, params }) => {
       await members.remove(params.org, params.member, caller);
       return { status: 204 };
     }),
-    handle(listPublicMembers, async ({ caller, params, query }) => {
+    handle(memberEndpoints.listPublicMembers, async ({ caller, params, query }) => {
       const window = { ...query, isPublicOnly: true };
       const { users, total } = await members.list(params.org, window, caller);
       const body = users.map((user) => toUserView(user, caller?.user, urls));
       return { status: 200, body, total };
     }),
-    handle(getPublicMember, async ({ caller, params }) => {
+    handle(memberEndpoints.getPublicMember, async ({ caller, params }) => {
       await members.assertIsOne(params.org, params.member, caller, true);
       return { status: 204 };
     }),
-    handle(publicizeMember, async ({ caller, params }) => {
+    handle(memberEndpoints.publicizeMember, async ({ caller, params }) => {
       await members.setPublic(params.org, params.member, true, caller);
       return { status: 204 };
     }),
-    handle(concealMember, async ({ caller, params }) => {
+    handle(memberEndpoints.concealMember, async ({ caller, params }) => {
       await members.setPublic(params.org, params.member, false, caller);
       return { status: 204 };
     }),
   ];
 }
 
-function toNewOrganization(body: BodyOf<typeof createOwnOrganization>): NewOrganization {
+function toNewOrganization(
+  body: BodyOf<typeof organizationEndpoints.createOwnOrganization>,
+): NewOrganization {
   return {
     name: body.username,
     fullName: body.full_name ?? "",
@@ -188,7 +166,7 @@ function toNewOrganization(body: BodyOf<typeof createOwnOrganization>): NewOrgan
   };
 }
 
-function toEdit(body: BodyOf<typeof editOrganization>): OrganizationEdit {
+function toEdit(body: BodyOf<typeof organizationEndpoints.editOrganization>): OrganizationEdit {
   return {
     fullName: body.full_name ?? undefined,
     email: body.email ?? undefined,

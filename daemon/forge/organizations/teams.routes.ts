@@ -1,24 +1,4 @@
-import {
-  addRepositoryTeam,
-  addTeamMember,
-  addTeamRepository,
-  createTeam,
-  deleteTeam,
-  editTeam,
-  getRepositoryTeam,
-  getTeam,
-  getTeamMember,
-  getTeamRepository,
-  listOwnTeams,
-  listRepositoryTeams,
-  listTeamMembers,
-  listTeamRepositories,
-  listTeams,
-  removeRepositoryTeam,
-  removeTeamMember,
-  removeTeamRepository,
-  searchTeams,
-} from "../../contract/forge/organizations/teams.ts";
+import { teamEndpoints } from "../../contract/forge/organizations/teams.ts";
 import { isTrueWord } from "../../contract/forge/common.ts";
 import type { Route } from "../../http/handle.ts";
 import { toTeamView } from "../accounts/organization.view.ts";
@@ -41,49 +21,49 @@ export function teamRoutes({
 }): Route[] {
   const toView = ({ team, organization }: TeamDetails) => toTeamView(team, organization, urls);
   return [
-    handle(listTeams, async ({ caller, params, query }) => {
+    handle(teamEndpoints.listTeams, async ({ caller, params, query }) => {
       const { teams: page, total } = await teams.list(params.org, query, caller, undefined);
       return { status: 200, body: page.map(toView), total };
     }),
-    handle(searchTeams, async ({ caller, params, query }) => {
+    handle(teamEndpoints.searchTeams, async ({ caller, params, query }) => {
       const { q: term, include_desc: word } = query;
       const search = { term, includesDescription: word === "" || isTrueWord(word) };
       const { teams: page, total } = await teams.list(params.org, query, caller, search);
       return { status: 200, body: { ok: true, data: page.map(toView) }, total };
     }),
-    handle(createTeam, async ({ caller, params, body }) => {
+    handle(teamEndpoints.createTeam, async ({ caller, params, body }) => {
       const made = await teams.create(params.org, toNewTeam(body.name, body), caller);
       return { status: 201, body: toView(made) };
     }),
-    handle(listOwnTeams, async ({ caller, query }) => {
+    handle(teamEndpoints.listOwnTeams, async ({ caller, query }) => {
       const { teams: page, total } = await teams.listOwn(query, caller);
       return { status: 200, body: page.map(toView), total };
     }),
-    handle(getTeam, async ({ caller, params }) => ({
+    handle(teamEndpoints.getTeam, async ({ caller, params }) => ({
       status: 200,
       body: toView(await teams.get(params.team, caller)),
     })),
-    handle(editTeam, async ({ caller, params, body }) => ({
+    handle(teamEndpoints.editTeam, async ({ caller, params, body }) => ({
       status: 200,
       body: toView(await teams.edit(params.team, toTeamEdit(body), caller)),
     })),
-    handle(deleteTeam, async ({ caller, params }) => {
+    handle(teamEndpoints.deleteTeam, async ({ caller, params }) => {
       await teams.remove(params.team, caller);
       return { status: 204 };
     }),
-    handle(listTeamMembers, async ({ caller, params, query }) => {
+    handle(teamEndpoints.listTeamMembers, async ({ caller, params, query }) => {
       const { users, total } = await teams.listMembers(params.team, query, caller);
       return { status: 200, body: users.map((user) => toUserView(user, caller.user, urls)), total };
     }),
-    handle(getTeamMember, async ({ caller, params }) => {
+    handle(teamEndpoints.getTeamMember, async ({ caller, params }) => {
       const user = await teams.getMember(params.team, params.member, caller);
       return { status: 200, body: toUserView(user, caller.user, urls) };
     }),
-    handle(addTeamMember, async ({ caller, params }) => {
+    handle(teamEndpoints.addTeamMember, async ({ caller, params }) => {
       await teams.addMember(params.team, params.member, caller);
       return { status: 204 };
     }),
-    handle(removeTeamMember, async ({ caller, params }) => {
+    handle(teamEndpoints.removeTeamMember, async ({ caller, params }) => {
       await teams.removeMember(params.team, params.member, caller);
       return { status: 204 };
     }),
@@ -102,36 +82,36 @@ export function teamRepositoryRoutes({
 }): Route[] {
   const toView = ({ team, organization }: TeamDetails) => toTeamView(team, organization, urls);
   return [
-    handle(listTeamRepositories, async ({ caller, params, query }) => {
+    handle(teamEndpoints.listTeamRepositories, async ({ caller, params, query }) => {
       const { repositories: page, total } = await teamRepositories.list(params.team, query, caller);
       return { status: 200, body: page.map((each) => toRepositoryView(each, urls)), total };
     }),
-    handle(getTeamRepository, async ({ caller, params }) => {
+    handle(teamEndpoints.getTeamRepository, async ({ caller, params }) => {
       const { owner, repo } = await teamRepositories.assertHas(params, caller);
       const details = await repositories.get(owner, repo, caller);
       return { status: 200, body: toRepositoryView(details, urls) };
     }),
-    handle(addTeamRepository, async ({ caller, params }) => {
+    handle(teamEndpoints.addTeamRepository, async ({ caller, params }) => {
       await teamRepositories.add(params, caller);
       return { status: 204 };
     }),
-    handle(removeTeamRepository, async ({ caller, params }) => {
+    handle(teamEndpoints.removeTeamRepository, async ({ caller, params }) => {
       await teamRepositories.remove(params, caller);
       return { status: 204 };
     }),
-    handle(listRepositoryTeams, async ({ caller, params, query }) => {
+    handle(teamEndpoints.listRepositoryTeams, async ({ caller, params, query }) => {
       const { teams, total } = await teamRepositories.listTeamsOf(params, query, caller);
       return { status: 200, body: teams.map(toView), total };
     }),
-    handle(getRepositoryTeam, async ({ caller, params }) => ({
+    handle(teamEndpoints.getRepositoryTeam, async ({ caller, params }) => ({
       status: 200,
       body: toView(await teamRepositories.getTeamOf(params, caller)),
     })),
-    handle(addRepositoryTeam, async ({ caller, params }) => {
+    handle(teamEndpoints.addRepositoryTeam, async ({ caller, params }) => {
       await teamRepositories.change(params, true, caller);
       return { status: 204 };
     }),
-    handle(removeRepositoryTeam, async ({ caller, params }) => {
+    handle(teamEndpoints.removeRepositoryTeam, async ({ caller, params }) => {
       await teamRepositories.change(params, false, caller);
       return { status: 204 };
     }),

@@ -1,9 +1,4 @@
-import {
-  deleteGenericFile,
-  deleteGenericVersion,
-  downloadGenericFile,
-  uploadGenericFile,
-} from "../../contract/forge/packages/generic.ts";
+import { genericPackageEndpoints } from "../../contract/forge/packages/generic.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import { toDownloadAnswer } from "./download.view.ts";
@@ -12,18 +7,21 @@ import type { GenericPackages } from "./generic.service.ts";
 /** Routes of generic packages. */
 export function genericPackageRoutes(generic: GenericPackages): Route[] {
   return [
-    handle(downloadGenericFile, async ({ caller, params }) =>
+    handle(genericPackageEndpoints.downloadGenericFile, async ({ caller, params }) =>
       toDownloadAnswer(await generic.download(params, caller)),
     ),
-    handle(uploadGenericFile, async ({ caller, params, body, request: { headers } }) => {
-      await generic.upload(params, { headers, stream: body }, caller);
-      return { status: 201 };
-    }),
-    handle(deleteGenericFile, async ({ caller, params }) => {
+    handle(
+      genericPackageEndpoints.uploadGenericFile,
+      async ({ caller, params, body, request: { headers } }) => {
+        await generic.upload(params, { headers, stream: body }, caller);
+        return { status: 201 };
+      },
+    ),
+    handle(genericPackageEndpoints.deleteGenericFile, async ({ caller, params }) => {
       await generic.removeFile(params, caller);
       return { status: 204 };
     }),
-    handle(deleteGenericVersion, async ({ caller, params }) => {
+    handle(genericPackageEndpoints.deleteGenericVersion, async ({ caller, params }) => {
       await generic.removeVersion(params, caller);
       return { status: 204 };
     }),

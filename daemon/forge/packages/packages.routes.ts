@@ -1,15 +1,4 @@
-import {
-  deletePackage,
-  deletePackageVersion,
-  getLatestPackageVersion,
-  getPackageVersion,
-  linkPackage,
-  listOwnerPackages,
-  listPackageFiles,
-  listPackages,
-  listPackageVersions,
-  unlinkPackage,
-} from "../../contract/forge/packages/admin-packages.ts";
+import { packageEndpoints } from "../../contract/forge/packages/admin-packages.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
@@ -27,7 +16,7 @@ export function packageRoutes(packages: Packages, urls: ForgeUrls): Route[] {
       total,
     }) as const;
   return [
-    handle(listPackages, async ({ caller, query }) => {
+    handle(packageEndpoints.listPackages, async ({ caller, query }) => {
       const filter = { type: query.type, term: query.q };
       const { versions, total } = await packages.list(filter, query, caller);
       return {
@@ -36,38 +25,38 @@ export function packageRoutes(packages: Packages, urls: ForgeUrls): Route[] {
         total,
       };
     }),
-    handle(listOwnerPackages, async ({ caller, params, query }) => {
+    handle(packageEndpoints.listOwnerPackages, async ({ caller, params, query }) => {
       const filter = { type: query.type, term: query.q };
       return answer(await packages.listOfOwner(params.owner, filter, query, caller), caller);
     }),
-    handle(listPackageVersions, async ({ caller, params, query }) =>
+    handle(packageEndpoints.listPackageVersions, async ({ caller, params, query }) =>
       answer(await packages.listVersions(params, query, caller), caller),
     ),
-    handle(getLatestPackageVersion, async ({ caller, params }) => {
+    handle(packageEndpoints.getLatestPackageVersion, async ({ caller, params }) => {
       const { versions } = await packages.listVersions(params, { page: 1, limit: 1 }, caller);
       return { status: 200, body: toPackageView(orNotFound(versions[0]), caller?.user, urls) };
     }),
-    handle(deletePackage, async ({ caller, params }) => {
+    handle(packageEndpoints.deletePackage, async ({ caller, params }) => {
       await packages.removeAll(params, caller);
       return { status: 204 };
     }),
-    handle(getPackageVersion, async ({ caller, params }) => ({
+    handle(packageEndpoints.getPackageVersion, async ({ caller, params }) => ({
       status: 200,
       body: toPackageView(await packages.get(params, caller), caller?.user, urls),
     })),
-    handle(deletePackageVersion, async ({ caller, params }) => {
+    handle(packageEndpoints.deletePackageVersion, async ({ caller, params }) => {
       await packages.remove(params, caller);
       return { status: 204 };
     }),
-    handle(listPackageFiles, async ({ caller, params }) => ({
+    handle(packageEndpoints.listPackageFiles, async ({ caller, params }) => ({
       status: 200,
       body: (await packages.listFiles(params, caller)).map(toPackageFileView),
     })),
-    handle(linkPackage, async ({ caller, params }) => {
+    handle(packageEndpoints.linkPackage, async ({ caller, params }) => {
       await packages.link(params, params.repo_name, caller);
       return { status: 201 };
     }),
-    handle(unlinkPackage, async ({ caller, params }) => {
+    handle(packageEndpoints.unlinkPackage, async ({ caller, params }) => {
       await packages.link(params, undefined, caller);
       return { status: 201 };
     }),

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { FOLDER_ENTRIES_MAX, type WireContents } from "../../contract/forge/code/contents.ts";
-import { getBlob } from "../../contract/forge/code/objects.ts";
+import { objectEndpoints } from "../../contract/forge/code/objects.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
 import { decodeIfText } from "../../utilities/text-encoding.ts";
 import { notFound } from "../refusals.ts";
@@ -133,7 +133,7 @@ async function readFile(
   { owner, repo }: RepositoryParams,
   sha: string,
 ): Promise<string | undefined> {
-  const { body: blob } = await call(getBlob, { params: { owner, repo, sha } });
+  const { body: blob } = await call(objectEndpoints.getBlob, { params: { owner, repo, sha } });
   if (blob.content === null) return undefined;
   const bytes = Buffer.from(blob.content, "base64");
   return decodeIfText(bytes);

@@ -1,5 +1,5 @@
-import { listBranches } from "../../contract/forge/code/branches.ts";
-import { getCommit, getCommitDiff, listCommits } from "../../contract/forge/code/commits.ts";
+import { branchEndpoints } from "../../contract/forge/code/branches.ts";
+import { commitEndpoints } from "../../contract/forge/code/commits.ts";
 import { notFound } from "../refusals.ts";
 import { Crumbs, findPlace, toRef, toSourcePath, type PlaceParams } from "./place.tsx";
 import { Facts, Pager, Time } from "../../pages/elements.tsx";
@@ -27,7 +27,7 @@ async function showBranches(context: ForgePageContext, params: RepositoryParams)
   const repository = await loadHead(context, params);
   const page = toPageNumber(request);
   const query = { page: String(page), limit: String(LIMIT) };
-  const { body: branches, total = 0 } = await call(listBranches, { params, query });
+  const { body: branches, total = 0 } = await call(branchEndpoints.listBranches, { params, query });
   return {
     kind: "page",
     title: `Branches of ${repository.full_name}`,
@@ -69,7 +69,10 @@ async function showCommits(context: ForgePageContext, params: PlaceParams) {
     limit: String(LIMIT),
   };
   const { owner, repo } = params;
-  const { body: commits, total = 0 } = await call(listCommits, { params: { owner, repo }, query });
+  const { body: commits, total = 0 } = await call(commitEndpoints.listCommits, {
+    params: { owner, repo },
+    query,
+  });
   return {
     kind: "page",
     title: `Commits of ${repository.full_name}`,
@@ -100,9 +103,12 @@ async function showCommit(context: ForgePageContext, params: RepositoryParams) {
   const { call } = context;
   const repository = await loadHead(context, params);
   const { owner, repo } = params;
-  const { body: shown } = await call(getCommit, { params, query: { verification: "false" } });
+  const { body: shown } = await call(commitEndpoints.getCommit, {
+    params,
+    query: { verification: "false" },
+  });
   const id = { owner, repo, sha: shown.sha };
-  const diff = await readText(call, getCommitDiff, { params: id }, DIFF_BYTES_MAX);
+  const diff = await readText(call, commitEndpoints.getCommitDiff, { params: id }, DIFF_BYTES_MAX);
   const { commit, parents, stats } = shown;
   const details = commit.message.slice(firstLine(commit.message).length).trim();
   return {

@@ -1,4 +1,4 @@
-import { getArchive, getMediaFile } from "../../contract/forge/code/contents.ts";
+import { contentsEndpoints } from "../../contract/forge/code/contents.ts";
 import type { BytesAnswer } from "../../http/handle.ts";
 import { notFound } from "../refusals.ts";
 import { findPlace, type PlaceParams, toRef } from "./place.tsx";
@@ -23,7 +23,7 @@ async function sendFile(context: ForgePageContext, params: PlaceParams) {
   const { path } = place;
   if (path === "") throw notFound();
   const answer = toBytes(
-    await context.call(getMediaFile, {
+    await context.call(contentsEndpoints.getMediaFile, {
       params: { owner, repo, filepath: path },
       query: { ref: toRef(place) },
     }),
@@ -49,7 +49,9 @@ async function sendArchive(
   params: RepositoryParams & { readonly archive: string },
 ) {
   const { owner, repo, archive } = params;
-  const answer = toBytes(await call(getArchive, { params: { owner, repo, archive } }));
+  const answer = toBytes(
+    await call(contentsEndpoints.getArchive, { params: { owner, repo, archive } }),
+  );
   return { kind: "file", answer } as const;
 }
 

@@ -1,17 +1,9 @@
 import { AppError } from "../../errors.ts";
-import { listCommentAttachments } from "../../contract/forge/issues/attachments.ts";
-import {
-  listBlockedIssues,
-  listIssueDependencies,
-} from "../../contract/forge/issues/dependencies.ts";
-import { listIssueTimeline } from "../../contract/forge/issues/issue-states.ts";
-import {
-  createIssueComment,
-  getIssue,
-  listIssues,
-  type WireIssue,
-} from "../../contract/forge/issues/issues.ts";
-import { listIssueReactions } from "../../contract/forge/issues/reactions.ts";
+import { attachmentEndpoints } from "../../contract/forge/issues/attachments.ts";
+import { issueDependencyEndpoints } from "../../contract/forge/issues/dependencies.ts";
+import { issueStateEndpoints } from "../../contract/forge/issues/issue-states.ts";
+import { issueEndpoints, type WireIssue } from "../../contract/forge/issues/issues.ts";
+import { reactionEndpoints } from "../../contract/forge/issues/reactions.ts";
 import { Label, UserLink } from "./elements.tsx";
 import {
   EmptyState,
@@ -57,7 +49,7 @@ async function showIssues(context: ForgePageContext, params: RepositoryParams) {
   const state = request.query.get("state") ?? "open";
   const q = request.query.get("q") ?? "";
   const query = { state, q, page: String(page), limit: String(LIMIT) };
-  const { body: issues, total = 0 } = await call(listIssues, { params, query });
+  const { body: issues, total = 0 } = await call(issueEndpoints.listIssues, { params, query });
   return {
     kind: "page",
     title: `Issues of ${head.full_name}`,
@@ -125,12 +117,15 @@ const toIssuePath = ({ repository, number }: WireIssue) =>
 
 async function showIssue(context: ForgePageContext, params: IssueParams, failed?: string) {
   const { call, render, request, session } = context;
-  const { body: issue } = await call(getIssue, { params });
+  const { body: issue } = await call(issueEndpoints.getIssue, { params });
   const head = await loadHead(context, params);
   const page = toPageNumber(request);
   const window = { page: String(page), limit: String(LIMIT) };
-  const timeline = await call(listIssueTimeline, { params, query: window });
-  const reactions = await call(listIssueReactions, { params, query: { limit: "50" } });
+  const timeline = await call(issueStateEndpoints.listIssueTimeline, { params, query: window });
+  const reactions = await call(reactionEndpoints.listIssueReactions, {
+    params,
+    query: { limit: "50" },
+  });
   const renderContext = `/${head.full_name}`;
   const entries = await Promise.all(
     timeline.body.map(async (entry) => {
@@ -140,7 +135,9 @@ async function showIssue(context: ForgePageContext, params: IssueParams, failed?
       return {
         entry,
         html: await render({ text: entry.body, mode: "comment", context: renderContext }),
-        files: (await call(listCommentAttachments, { params: { owner, repo, id } })).body,
+        files: (
+          await call(attachmentEndpoints.listCommentAttachments, { params: { owner, repo, id } })
+        ).body,
       };
     }),
   );
@@ -210,8 +207,8 @@ const DEPENDENCIES_SHOWN = "50";
 async function loadDependencies({ call }: ForgePageContext, params: IssueParams) {
   const input = { params, query: { limit: DEPENDENCIES_SHOWN } };
   try {
-    const { body: blockers } = await call(listIssueDependencies, input);
-    const { body: blocked } = await call(listBlockedIssues, input);
+    const { body: blockers } = await call(issueDependencyEndpoints.listIssueDependencies, input);
+    const { body: blocked } = await call(issueDependencyEndpoints.listBlockedIssues, input);
     return { blockers, blocked };
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "not_found") throw error;
@@ -326,11 +323,14 @@ async function addComment(
   const body = commentForm.read(form).body.replaceAll("\r\n", "\n");
   let commentId = 0;
   const refusal = await findRefusal(["forbidden", "unprocessable", "archived"], async () => {
-    commentId = (await call(createIssueComment, { params, body: { body } })).body.id;
+    commentId = (await call(issueEndpoints.createIssueComment, { params, body: { body } })).body.id;
   });
   if (refusal !== undefined) return showIssue(context, params, refusal.message);
-  const { body: issue } = await call(getIssue, { params });
-  const { total = 1 } = await call(listIssueTimeline, { params, query: { limit: "1" } });
+  const { body: issue } = await call(issueEndpoints.getIssue, { params });
+  const { total = 1 } = await call(issueStateEndpoints.listIssueTimeline, {
+    params,
+    query: { limit: "1" },
+  });
   const page = Math.max(1, Math.ceil(total / LIMIT));
   const to = `${toIssuePath(issue)}?page=${page}#issuecomment-${commentId}`;
   return { kind: "redirect", to };

@@ -1,8 +1,4 @@
-import {
-  getPackageVersion,
-  listOwnerPackages,
-  listPackageFiles,
-} from "../../contract/forge/packages/admin-packages.ts";
+import { packageEndpoints } from "../../contract/forge/packages/admin-packages.ts";
 import { UserLink } from "./elements.tsx";
 import { EmptyState, Facts, Pager, Table, Time, toBytesText } from "../../pages/elements.tsx";
 import { get, type PathParams, toPageNumber, toPath } from "../../pages/page.ts";
@@ -21,7 +17,10 @@ async function showPackages({ call, request }: ForgePageContext, params: PathPar
   const { owner } = params;
   const page = toPageNumber(request);
   const query = { page: String(page), limit: String(LIMIT) };
-  const { body: versions, total = 0 } = await call(listOwnerPackages, { params: { owner }, query });
+  const { body: versions, total = 0 } = await call(packageEndpoints.listOwnerPackages, {
+    params: { owner },
+    query,
+  });
   return {
     kind: "page",
     title: `Packages of ${owner}`,
@@ -55,8 +54,8 @@ async function showPackages({ call, request }: ForgePageContext, params: PathPar
 }
 
 async function showVersion({ call }: ForgePageContext, params: PathParams<typeof VERSION>) {
-  const { body: version } = await call(getPackageVersion, { params });
-  const { body: files } = await call(listPackageFiles, { params });
+  const { body: version } = await call(packageEndpoints.getPackageVersion, { params });
+  const { body: files } = await call(packageEndpoints.listPackageFiles, { params });
   const { repository } = version;
   return {
     kind: "page",

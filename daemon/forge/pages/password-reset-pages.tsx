@@ -1,7 +1,4 @@
-import {
-  confirmUserPasswordReset,
-  requestUserPasswordReset,
-} from "../../contract/forge/accounts/password-reset.ts";
+import { passwordResetEndpoints } from "../../contract/forge/accounts/password-reset.ts";
 import type { AppError } from "../../errors.ts";
 import { statusOfCode } from "../../http/replies.ts";
 import { declareForm, type Field, type FormFailure } from "../../pages/form.tsx";
@@ -70,7 +67,7 @@ const expected: readonly AppError["code"][] = ["invalid_argument", "unprocessabl
 async function requestLink(context: ForgePageContext): Promise<ForgePageAnswer> {
   const body = requestForm.read(context.form);
   const refusal = await findRefusal(expected, () =>
-    context.call(requestUserPasswordReset, { body }),
+    context.call(passwordResetEndpoints.requestUserPasswordReset, { body }),
   );
   return refusal === undefined ? requested : showRequest(context, toFailure(refusal));
 }
@@ -82,7 +79,9 @@ async function choosePassword(context: ForgePageContext): Promise<ForgePageAnswe
     return showChoice(context, token, { text, field: "retype", status: 422 });
   }
   const refusal = await findRefusal(expected, () =>
-    context.call(confirmUserPasswordReset, { body: { token, new_password: next } }),
+    context.call(passwordResetEndpoints.confirmUserPasswordReset, {
+      body: { token, new_password: next },
+    }),
   );
   return refusal === undefined ? changed : showChoice(context, token, toFailure(refusal));
 }

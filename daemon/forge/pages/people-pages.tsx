@@ -1,14 +1,7 @@
-import { getOrganization } from "../../contract/forge/accounts/orgs.ts";
-import { getUser } from "../../contract/forge/accounts/users.ts";
-import {
-  listNotifications,
-  markNotifications,
-  markNotification,
-} from "../../contract/forge/notifications.ts";
-import {
-  listUserRepositories,
-  searchRepositories,
-} from "../../contract/forge/repositories/lists.ts";
+import { adminOrgEndpoints } from "../../contract/forge/accounts/orgs.ts";
+import { userEndpoints } from "../../contract/forge/accounts/users.ts";
+import { notificationEndpoints } from "../../contract/forge/notifications.ts";
+import { repositoryListEndpoints } from "../../contract/forge/repositories/lists.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
 import { EmptyState, Facts, Pager, Tabs, Time } from "../../pages/elements.tsx";
 import { Form, SearchForm } from "../../pages/form.tsx";
@@ -36,7 +29,7 @@ async function showStart({ call, request, instanceName }: ForgePageContext) {
   const topic = request.query.get("topic") ?? "";
   const window = { page: String(page), limit: String(LIMIT) };
   const query = { q, topic, sort: "updated", order: "desc", ...window };
-  const { body, total = 0 } = await call(searchRepositories, { query });
+  const { body, total = 0 } = await call(repositoryListEndpoints.searchRepositories, { query });
   return {
     kind: "page",
     title: "Repositories",
@@ -75,10 +68,13 @@ async function showAccount(context: ForgePageContext, { username }: { readonly u
   const account = await findAccount(context, username);
   const page = toPageNumber(request);
   const window = { page: String(page), limit: String(LIMIT) };
-  const { body: repositories, total = 0 } = await call(listUserRepositories, {
-    params: { username },
-    query: window,
-  });
+  const { body: repositories, total = 0 } = await call(
+    repositoryListEndpoints.listUserRepositories,
+    {
+      params: { username },
+      query: window,
+    },
+  );
   const activities = await loadAccountActivity(context, account);
   return {
     kind: "page",
@@ -120,7 +116,7 @@ async function showAccount(context: ForgePageContext, { username }: { readonly u
 
 /** The account as a user. The additional fields of an organization come from another operation. */
 async function findAccount({ call }: ForgePageContext, username: string) {
-  const { body: user } = await call(getUser, { params: { username } });
+  const { body: user } = await call(userEndpoints.getUser, { params: { username } });
   const shown = {
     name: user.login,
     fullName: user.full_name,
@@ -130,7 +126,7 @@ async function findAccount({ call }: ForgePageContext, username: string) {
     kind: "user",
   };
   try {
-    await call(getOrganization, { params: { org: username } });
+    await call(adminOrgEndpoints.getOrganization, { params: { org: username } });
     return { ...shown, kind: "organization" };
   } catch (error) {
     if (!isNotFound(error)) throw error;
@@ -146,7 +142,9 @@ async function showInbox({ call, request, session }: ForgePageContext) {
   const page = toPageNumber(request);
   const all = request.query.get("all") === "true";
   const query = { all: String(all), page: String(page), limit: String(LIMIT) };
-  const { body: threads, total = 0 } = await call(listNotifications, { query });
+  const { body: threads, total = 0 } = await call(notificationEndpoints.listNotifications, {
+    query,
+  });
   return {
     kind: "page",
     title: "Notifications",
@@ -216,7 +214,7 @@ async function markInbox({ call, session, form }: ForgePageContext) {
   const id = form.get("id");
   if (id === null) {
     const lastReadAt = form.get("last_read_at") ?? "";
-    await call(markNotifications, { query: { last_read_at: lastReadAt } });
-  } else await call(markNotification, { params: { id }, query: {} });
+    await call(notificationEndpoints.markNotifications, { query: { last_read_at: lastReadAt } });
+  } else await call(notificationEndpoints.markNotification, { params: { id }, query: {} });
   return { kind: "redirect", to: NOTIFICATIONS } as const;
 }

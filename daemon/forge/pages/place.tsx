@@ -1,9 +1,5 @@
-import { getCommit } from "../../contract/forge/code/commits.ts";
-import {
-  getContentsExt,
-  getRootContentsExt,
-  type WireContentsExt,
-} from "../../contract/forge/code/contents.ts";
+import { commitEndpoints } from "../../contract/forge/code/commits.ts";
+import { contentsEndpoints, type WireContentsExt } from "../../contract/forge/code/contents.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
 import { isRefName } from "../../contract/forge/repositories/rules.ts";
 import { AppError } from "../../errors.ts";
@@ -55,7 +51,7 @@ async function hasRef(
   const { owner, repo } = params;
   const query = { stat: "false", files: "false", verification: "false" };
   try {
-    await call(getCommit, { params: { owner, repo, sha: toRef(place) }, query });
+    await call(commitEndpoints.getCommit, { params: { owner, repo, sha: toRef(place) }, query });
     return true;
   } catch (error) {
     if (isMissing(error)) return false;
@@ -82,9 +78,10 @@ export async function readPlace(
 ): Promise<WireContentsExt> {
   const query = { ref: toRef(place) };
   if (place.path === "")
-    return (await call(getRootContentsExt, { params: { owner, repo }, query })).body;
+    return (await call(contentsEndpoints.getRootContentsExt, { params: { owner, repo }, query }))
+      .body;
   const params = { owner, repo, filepath: place.path };
-  return (await call(getContentsExt, { params, query })).body;
+  return (await call(contentsEndpoints.getContentsExt, { params, query })).body;
 }
 
 /** Returns the path of an entry of the folder at a place. */

@@ -1,9 +1,4 @@
-import {
-  listOrganizationActivities,
-  listRepositoryActivities,
-  listUserActivities,
-  type WireActivity,
-} from "../../contract/forge/activities.ts";
+import { activityEndpoints, type WireActivity } from "../../contract/forge/activities.ts";
 import { describeActivity } from "../../contract/forge/activity-text.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
 import { UserLink } from "./elements.tsx";
@@ -24,9 +19,16 @@ export async function loadAccountActivity(
   { name, kind }: { readonly name: string; readonly kind: string },
 ): Promise<readonly WireActivity[]> {
   if (kind === "organization")
-    return (await call(listOrganizationActivities, { params: { org: name }, query })).body;
+    return (
+      await call(activityEndpoints.listOrganizationActivities, { params: { org: name }, query })
+    ).body;
   const performed = { ...query, "only-performed-by": "true" };
-  return (await call(listUserActivities, { params: { username: name }, query: performed })).body;
+  return (
+    await call(activityEndpoints.listUserActivities, {
+      params: { username: name },
+      query: performed,
+    })
+  ).body;
 }
 
 /** Loads the activities in a repository. */
@@ -35,7 +37,7 @@ export async function loadRepositoryActivity(
   { owner, name }: WireRepository,
 ): Promise<readonly WireActivity[]> {
   const params = { owner: owner.login, repo: name };
-  return (await call(listRepositoryActivities, { params, query })).body;
+  return (await call(activityEndpoints.listRepositoryActivities, { params, query })).body;
 }
 
 /** The section of recent activity; empty without activities. */

@@ -1,6 +1,6 @@
 import { Tabs } from "../../pages/elements.tsx";
 import {
-  getRepository,
+  repositoryEndpoints,
   type WireRepository,
 } from "../../contract/forge/repositories/repositories.ts";
 import { toFolderPath, toPath } from "../../pages/page.ts";
@@ -12,7 +12,7 @@ export async function loadHead(
   params: RepositoryParams,
 ): Promise<WireRepository> {
   const { owner, repo } = params;
-  return (await call(getRepository, { params: { owner, repo } })).body;
+  return (await call(repositoryEndpoints.getRepository, { params: { owner, repo } })).body;
 }
 
 /** Returns whether the caller may read the files: a team may have access to only the issues of a repository. */

@@ -1,17 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
-import {
-  listRunArtifacts,
-  openArtifact,
-  type WireArtifact,
-} from "../../contract/forge/actions/artifacts.ts";
-import {
-  getJob,
-  getJobLog,
-  getRun,
-  getRunSummary,
-  listRepositoryRuns,
-  listRunJobs,
-} from "../../contract/forge/actions/repository-actions.ts";
+import { artifactEndpoints, type WireArtifact } from "../../contract/forge/actions/artifacts.ts";
+import { repositoryActionEndpoints } from "../../contract/forge/actions/repository-actions.ts";
 import type { WireRun } from "../../contract/forge/actions/shapes.ts";
 import { notFound } from "../refusals.ts";
 import { UserLink } from "./elements.tsx";
@@ -52,7 +41,7 @@ async function showRuns(context: ForgePageContext, params: RepositoryParams) {
   const { call, request } = context;
   const repository = await loadHead(context, params);
   const page = toPageNumber(request);
-  const { body } = await call(listRepositoryRuns, {
+  const { body } = await call(repositoryActionEndpoints.listRepositoryRuns, {
     params,
     query: { page: String(page), limit: String(RUNS_LIMIT) },
   });
@@ -93,14 +82,22 @@ const hasStarted = ({ started_at: at }: WireRun) => !at.startsWith("1970-");
 async function showRun(context: ForgePageContext, params: RepositoryParams) {
   const { call, render } = context;
   const repository = await loadHead(context, params);
-  const { body: run } = await call(getRun, { params });
-  const { body: jobs } = await call(listRunJobs, { params, query: { limit: "50" } });
-  const { body: made } = await call(listRunArtifacts, {
+  const { body: run } = await call(repositoryActionEndpoints.getRun, { params });
+  const { body: jobs } = await call(repositoryActionEndpoints.listRunJobs, {
+    params,
+    query: { limit: "50" },
+  });
+  const { body: made } = await call(artifactEndpoints.listRunArtifacts, {
     params,
     query: { limit: String(ARTIFACTS_MAX) },
   });
   const home = toPath(params.owner, params.repo);
-  const summary = await readText(call, getRunSummary, { params }, SUMMARY_BYTES_MAX);
+  const summary = await readText(
+    call,
+    repositoryActionEndpoints.getRunSummary,
+    { params },
+    SUMMARY_BYTES_MAX,
+  );
   const html =
     summary.text === ""
       ? undefined
@@ -193,7 +190,9 @@ async function sendArtifact(
   { call, publicUrl }: ForgePageContext,
   { owner, repo, artifact_id }: RepositoryParams & { readonly artifact_id: string },
 ) {
-  const { headers } = await call(openArtifact, { params: { owner, repo, artifact_id } });
+  const { headers } = await call(artifactEndpoints.openArtifact, {
+    params: { owner, repo, artifact_id },
+  });
   const { pathname, search } = new URL(headers?.["Location"] ?? "");
   const path = pathname.slice(toBasePath(publicUrl).length);
   return { kind: "redirect", to: `${path}${search}` } as const;
@@ -206,14 +205,21 @@ async function showJob(
   const { call } = context;
   const repository = await loadHead(context, params);
   const { owner, repo, job: id } = params;
-  const { body: run } = await call(getRun, { params });
-  const { body: job } = await call(getJob, { params: { owner, repo, job_id: id } });
+  const { body: run } = await call(repositoryActionEndpoints.getRun, { params });
+  const { body: job } = await call(repositoryActionEndpoints.getJob, {
+    params: { owner, repo, job_id: id },
+  });
   if (job.run_id !== run.id) throw notFound();
   // A job that no runner has taken has no log.
   const log =
     job.runner_name === undefined
       ? { text: "", isWhole: true }
-      : await readText(call, getJobLog, { params: { owner, repo, job_id: id } }, LOG_BYTES_MAX);
+      : await readText(
+          call,
+          repositoryActionEndpoints.getJobLog,
+          { params: { owner, repo, job_id: id } },
+          LOG_BYTES_MAX,
+        );
   return {
     kind: "page",
     title: `${job.name} of ${run.display_title}`,

@@ -1,4 +1,4 @@
-import { getUser } from "../../contract/forge/accounts/users.ts";
+import { userEndpoints } from "../../contract/forge/accounts/users.ts";
 import type { ServerRequest } from "../../http/handle.ts";
 import type { PublicKeys } from "../accounts/keys.service.ts";
 import { type ForgeUrls, toUrl } from "../urls.ts";
@@ -13,7 +13,7 @@ interface AccountParams {
 export function keyPages(keys: Pick<PublicKeys, "listLines">): ForgePageRoute[] {
   const showKeys = async ({ call }: ForgePageContext, { username }: AccountParams) => {
     // The API authorizes the caller to see the user.
-    await call(getUser, { params: { username } });
+    await call(userEndpoints.getUser, { params: { username } });
     const lines = await keys.listLines(username);
     return toText(lines.map((line) => `${line}\n`).join(""));
   };
@@ -21,7 +21,7 @@ export function keyPages(keys: Pick<PublicKeys, "listLines">): ForgePageRoute[] 
 }
 
 async function showNoGpgKeys({ call }: ForgePageContext, { username }: AccountParams) {
-  await call(getUser, { params: { username } });
+  await call(userEndpoints.getUser, { params: { username } });
   return toText(NO_GPG_KEYS);
 }
 

@@ -1,5 +1,5 @@
-import { getLogo } from "../../contract/forge/logos.ts";
-import { renderMarkdown, renderMarkdownRaw, renderMarkup } from "../../contract/forge/rendering.ts";
+import { logoEndpoints } from "../../contract/forge/logos.ts";
+import { renderingEndpoints } from "../../contract/forge/rendering.ts";
 import type { Route, ServerRequest } from "../../http/handle.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { handle } from "../handle.ts";
@@ -17,24 +17,24 @@ export function renderingRoutes({ rendering, addressKey }: RenderingRoutesDeps):
   const toCallerKey = (caller: ForgeCaller | undefined, { address }: ServerRequest) =>
     caller === undefined ? `a:${addressKey(address)}` : `u:${caller.actor.id}`;
   return [
-    handle(renderMarkdown, async ({ caller, body, request }) => {
+    handle(renderingEndpoints.renderMarkdown, async ({ caller, body, request }) => {
       const callerKey = toCallerKey(caller, request);
       return toReply(
         await rendering.render({ ...toRequest(body), filePath: "", caller: callerKey }),
       );
     }),
-    handle(renderMarkdownRaw, async ({ caller, body, request }) => {
+    handle(renderingEndpoints.renderMarkdownRaw, async ({ caller, body, request }) => {
       const text = toText(body, request.headers["content-type"]);
       const callerKey = toCallerKey(caller, request);
       return toReply(
         await rendering.render({ ...toRequest({ Text: text }), filePath: "", caller: callerKey }),
       );
     }),
-    handle(renderMarkup, async ({ caller, body, request }) => {
+    handle(renderingEndpoints.renderMarkup, async ({ caller, body, request }) => {
       const filePath = body.FilePath ?? "";
       const callerKey = toCallerKey(caller, request);
       return toReply(await rendering.render({ ...toRequest(body), filePath, caller: callerKey }));
     }),
-    handle(getLogo, async ({ params }) => toPicture(params.file)),
+    handle(logoEndpoints.getLogo, async ({ params }) => toPicture(params.file)),
   ];
 }

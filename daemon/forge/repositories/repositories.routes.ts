@@ -1,33 +1,9 @@
 import type { BodyOf } from "../../contract/endpoint.ts";
-import {
-  createOrganizationRepository,
-  createOrganizationRepositoryFormerly,
-  createOwnRepository,
-  createRepository,
-  generateRepository,
-} from "../../contract/forge/repositories/new-repositories.ts";
-import {
-  listOrganizationRepositories,
-  listOwnRepositories,
-  listUserRepositories,
-  searchRepositories,
-} from "../../contract/forge/repositories/lists.ts";
-import {
-  deleteRepository,
-  editRepository,
-  getRepository,
-  getRepositoryById,
-} from "../../contract/forge/repositories/repositories.ts";
-import {
-  adoptRepository,
-  deleteUnadopted,
-  listUnadopted,
-} from "../../contract/forge/repositories/unadopted.ts";
-import {
-  acceptTransfer,
-  rejectTransfer,
-  transferRepository,
-} from "../../contract/forge/repositories/transfers.ts";
+import { newRepositoryEndpoints } from "../../contract/forge/repositories/new-repositories.ts";
+import { repositoryListEndpoints } from "../../contract/forge/repositories/lists.ts";
+import { repositoryEndpoints } from "../../contract/forge/repositories/repositories.ts";
+import { unadoptedEndpoints } from "../../contract/forge/repositories/unadopted.ts";
+import { transferEndpoints } from "../../contract/forge/repositories/transfers.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
@@ -58,18 +34,21 @@ export function repositoryRoutes({
   readonly urls: ForgeUrls;
 }): Route[] {
   return [
-    handle(createRepository, async ({ caller, params, body }) => ({
+    handle(newRepositoryEndpoints.createRepository, async ({ caller, params, body }) => ({
       status: 201,
       body: toRepositoryView(
         await repositories.create(params.username, toCreateOptions(body), caller.user),
         urls,
       ),
     })),
-    handle(createOwnRepository, async ({ caller, body }) => ({
+    handle(newRepositoryEndpoints.createOwnRepository, async ({ caller, body }) => ({
       status: 201,
       body: toRepositoryView(await repositories.createOwn(toCreateOptions(body), caller), urls),
     })),
-    ...[createOrganizationRepository, createOrganizationRepositoryFormerly].map((declared) =>
+    ...[
+      newRepositoryEndpoints.createOrganizationRepository,
+      newRepositoryEndpoints.createOrganizationRepositoryFormerly,
+    ].map((declared) =>
       handle(declared, async ({ caller, params, body }) => ({
         status: 201,
         body: toRepositoryView(
@@ -78,42 +57,47 @@ export function repositoryRoutes({
         ),
       })),
     ),
-    handle(generateRepository, async ({ caller, params, body, request }) => ({
-      status: 201,
-      body: toRepositoryView(
-        await generate(params, toGenerateOptions(body), caller, request.signal),
-        urls,
-      ),
-    })),
-    handle(getRepository, async ({ caller, params }) => ({
+    handle(
+      newRepositoryEndpoints.generateRepository,
+      async ({ caller, params, body, request }) => ({
+        status: 201,
+        body: toRepositoryView(
+          await generate(params, toGenerateOptions(body), caller, request.signal),
+          urls,
+        ),
+      }),
+    ),
+    handle(repositoryEndpoints.getRepository, async ({ caller, params }) => ({
       status: 200,
       body: toRepositoryView(await repositories.get(params.owner, params.repo, caller), urls),
     })),
-    handle(getRepositoryById, async ({ caller, params }) => ({
+    handle(repositoryEndpoints.getRepositoryById, async ({ caller, params }) => ({
       status: 200,
       body: toRepositoryView(await repositories.getById(params.id, caller), urls),
     })),
-    handle(editRepository, async ({ caller, params, body }) => ({
+    handle(repositoryEndpoints.editRepository, async ({ caller, params, body }) => ({
       status: 200,
       body: toRepositoryView(
         await repositories.edit(params.owner, params.repo, toRepositoryEdits(body), caller),
         urls,
       ),
     })),
-    handle(deleteRepository, async ({ caller, params }) => {
+    handle(repositoryEndpoints.deleteRepository, async ({ caller, params }) => {
       await repositories.remove(params.owner, params.repo, caller);
       return { status: 204 };
     }),
-    handle(listOwnRepositories, async ({ caller, query }) =>
+    handle(repositoryListEndpoints.listOwnRepositories, async ({ caller, query }) =>
       toPage(await lists.listOwn(caller, query)),
     ),
-    handle(listUserRepositories, async ({ caller, params, query }) =>
+    handle(repositoryListEndpoints.listUserRepositories, async ({ caller, params, query }) =>
       toPage(await lists.listOf(params.username, query, caller)),
     ),
-    handle(listOrganizationRepositories, async ({ caller, params, query }) =>
-      toPage(await lists.listOfOrganization(params.org, query, caller)),
+    handle(
+      repositoryListEndpoints.listOrganizationRepositories,
+      async ({ caller, params, query }) =>
+        toPage(await lists.listOfOrganization(params.org, query, caller)),
     ),
-    handle(searchRepositories, async ({ caller, query }) => {
+    handle(repositoryListEndpoints.searchRepositories, async ({ caller, query }) => {
       const search = toRepositorySearch(query);
       const { body, total } = toPage(
         search === undefined
@@ -122,28 +106,28 @@ export function repositoryRoutes({
       );
       return { status: 200, body: { ok: true, data: body }, total };
     }),
-    handle(transferRepository, async ({ caller, params, body }) => {
+    handle(transferEndpoints.transferRepository, async ({ caller, params, body }) => {
       const transfer = { newOwner: body.new_owner, teamIds: body.team_ids ?? [] };
       const { details, isPending } = await transfers.start(params, caller, transfer);
       return { status: isPending ? 201 : 202, body: toRepositoryView(details, urls) };
     }),
-    handle(acceptTransfer, async ({ caller, params }) => ({
+    handle(transferEndpoints.acceptTransfer, async ({ caller, params }) => ({
       status: 202,
       body: toRepositoryView(await transfers.accept(params, caller), urls),
     })),
-    handle(rejectTransfer, async ({ caller, params }) => ({
+    handle(transferEndpoints.rejectTransfer, async ({ caller, params }) => ({
       status: 200,
       body: toRepositoryView(await transfers.reject(params, caller), urls),
     })),
-    handle(listUnadopted, async ({ query }) => {
+    handle(unadoptedEndpoints.listUnadopted, async ({ query }) => {
       const { names, total } = await unadopted.list(query.query, query);
       return { status: 200, body: [...names], total };
     }),
-    handle(adoptRepository, async ({ caller, params }) => {
+    handle(unadoptedEndpoints.adoptRepository, async ({ caller, params }) => {
       await unadopted.adopt(params.owner, params.repo, caller.user);
       return { status: 204 };
     }),
-    handle(deleteUnadopted, async ({ params }) => {
+    handle(unadoptedEndpoints.deleteUnadopted, async ({ params }) => {
       await unadopted.remove(params.owner, params.repo);
       return { status: 204 };
     }),
@@ -159,7 +143,9 @@ export function repositoryRoutes({
 }
 
 /** Converts the body of a creation; absent members get their defaults. */
-function toCreateOptions(body: BodyOf<typeof createRepository>): CreateRepositoryOptions {
+function toCreateOptions(
+  body: BodyOf<typeof newRepositoryEndpoints.createRepository>,
+): CreateRepositoryOptions {
   return {
     name: body.name,
     description: body.description ?? "",
@@ -177,7 +163,9 @@ function toCreateOptions(body: BodyOf<typeof createRepository>): CreateRepositor
 }
 
 /** Converts the body of a generation; absent members get their defaults. */
-function toGenerateOptions(body: BodyOf<typeof generateRepository>): GenerateOptions {
+function toGenerateOptions(
+  body: BodyOf<typeof newRepositoryEndpoints.generateRepository>,
+): GenerateOptions {
   return {
     owner: body.owner ?? "",
     name: body.name,
@@ -197,7 +185,9 @@ function toGenerateOptions(body: BodyOf<typeof generateRepository>): GenerateOpt
 }
 
 /** Converts the body of an edit. Absent members, an empty name and an empty branch change nothing. */
-function toRepositoryEdits(body: BodyOf<typeof editRepository>): RepositoryEdits {
+function toRepositoryEdits(
+  body: BodyOf<typeof repositoryEndpoints.editRepository>,
+): RepositoryEdits {
   return {
     name: body.name || undefined,
     description: body.description ?? undefined,

@@ -4,8 +4,8 @@ import type {
 } from "../../../storage/tables/forge/repositories/search.ts";
 import type { QueryOf } from "../../contract/endpoint.ts";
 import {
+  type repositoryListEndpoints,
   repositoryModes,
-  type searchRepositories,
 } from "../../contract/forge/repositories/lists.ts";
 import { AppError } from "../../errors.ts";
 import { toUserId, toTeamId } from "../../../storage/tables/forge/ids.ts";
@@ -29,7 +29,7 @@ const sorts: Readonly<Record<string, RepositorySort>> = {
  * support. Throws `unprocessable` for an unknown mode, sort or order.
  */
 export function toRepositorySearch(
-  query: QueryOf<typeof searchRepositories>,
+  query: QueryOf<typeof repositoryListEndpoints.searchRepositories>,
 ): Omit<RepositorySearch, "reader"> | undefined {
   const { mode, uid, order, q } = query;
   if (mode !== "" && !repositoryModes.some((known) => known === mode))

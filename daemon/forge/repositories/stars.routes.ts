@@ -1,14 +1,4 @@
-import {
-  checkStar,
-  listOwnStars,
-  listOwnWatched,
-  listStargazers,
-  listSubscribers,
-  listUserStars,
-  listUserWatched,
-  starRepository,
-  unstarRepository,
-} from "../../contract/forge/repositories/stars.ts";
+import { starEndpoints } from "../../contract/forge/repositories/stars.ts";
 import type { Route } from "../../http/handle.ts";
 import { toUserView } from "../accounts/user.view.ts";
 import { handle } from "../handle.ts";
@@ -26,16 +16,16 @@ export function starRoutes({
   readonly urls: ForgeUrls;
 }): Route[] {
   const own = [
-    [listOwnStars, "star"],
-    [listOwnWatched, "watch"],
+    [starEndpoints.listOwnStars, "star"],
+    [starEndpoints.listOwnWatched, "watch"],
   ] as const;
   const ofUser = [
-    [listUserStars, "star"],
-    [listUserWatched, "watch"],
+    [starEndpoints.listUserStars, "star"],
+    [starEndpoints.listUserWatched, "watch"],
   ] as const;
   const ofRepository = [
-    [listStargazers, "star"],
-    [listSubscribers, "watch"],
+    [starEndpoints.listStargazers, "star"],
+    [starEndpoints.listSubscribers, "watch"],
   ] as const;
   return [
     ...own.map(([declared, mark]) =>
@@ -55,15 +45,15 @@ export function starRoutes({
         return { status: 200, body, total };
       }),
     ),
-    handle(checkStar, async ({ caller, params }) => {
+    handle(starEndpoints.checkStar, async ({ caller, params }) => {
       await stars.assertStarred(params, caller);
       return { status: 204 };
     }),
-    handle(starRepository, async ({ caller, params }) => {
+    handle(starEndpoints.starRepository, async ({ caller, params }) => {
       await stars.star(params, caller);
       return { status: 204 };
     }),
-    handle(unstarRepository, async ({ caller, params }) => {
+    handle(starEndpoints.unstarRepository, async ({ caller, params }) => {
       await stars.unstar(params, caller);
       return { status: 204 };
     }),

@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import type { BodyOf } from "../../contract/endpoint.ts";
 import {
+  type statusEndpoints,
   type combinedStatusShape,
-  type createCommitStatus,
   statusStates,
   type WireCommitStatus,
 } from "../../contract/forge/repositories/statuses.ts";
@@ -50,7 +50,7 @@ export function toCombinedView(
 
 /** Returns the status that a body reports. */
 export function toReport(
-  body: BodyOf<typeof createCommitStatus>,
+  body: BodyOf<typeof statusEndpoints.createCommitStatus>,
 ): Pick<CommitStatus, "state" | "targetUrl" | "description" | "context"> {
   return {
     state: statusStates.find((state) => state === body.state) ?? "pending",

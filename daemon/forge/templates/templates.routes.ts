@@ -1,11 +1,4 @@
-import {
-  getGitignoreTemplate,
-  getLabelTemplate,
-  getLicenseTemplate,
-  listGitignoreTemplates,
-  listLabelTemplates,
-  listLicenseTemplates,
-} from "../../contract/forge/templates.ts";
+import { templateEndpoints } from "../../contract/forge/templates.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import { orNotFound } from "../refusals.ts";
@@ -27,30 +20,30 @@ export function templateRoutes({
   readonly urls: ForgeUrls;
 }): Route[] {
   return [
-    handle(listGitignoreTemplates, async () => ({
+    handle(templateEndpoints.listGitignoreTemplates, async () => ({
       status: 200,
       body: [...(await templates.listIgnoreFiles())],
     })),
-    handle(getGitignoreTemplate, async ({ params }) => {
+    handle(templateEndpoints.getGitignoreTemplate, async ({ params }) => {
       const name = toPlainName(params.name);
       return {
         status: 200,
         body: toGitignoreView(name, orNotFound(await templates.findIgnoreFile(name))),
       };
     }),
-    handle(listLabelTemplates, async () => ({
+    handle(templateEndpoints.listLabelTemplates, async () => ({
       status: 200,
       body: [...(await templates.listLabelSets())],
     })),
-    handle(getLabelTemplate, async ({ params: { name } }) => ({
+    handle(templateEndpoints.getLabelTemplate, async ({ params: { name } }) => ({
       status: 200,
       body: orNotFound(await templates.findLabelSet(name)).map(toLabelView),
     })),
-    handle(listLicenseTemplates, async () => ({
+    handle(templateEndpoints.listLicenseTemplates, async () => ({
       status: 200,
       body: (await templates.listLicenses()).map((key) => toLicenseEntryView(urls, key)),
     })),
-    handle(getLicenseTemplate, async ({ params: { name } }) => ({
+    handle(templateEndpoints.getLicenseTemplate, async ({ params: { name } }) => ({
       status: 200,
       body: toLicenseView(urls, name, orNotFound(await templates.findLicense(name))),
     })),

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { BodyOf } from "../../contract/endpoint.ts";
 import type {
-  login,
+  accountEndpoints,
   quota as quotaSchema,
   session as sessionSchema,
   signedIn as signedInSchema,
@@ -30,7 +30,7 @@ export function toQuota({ usedBytes, limitBytes }: VaultQuota): z.output<typeof 
 }
 
 /** Converts the body of a sign-in. */
-export function toSignInInput(body: BodyOf<typeof login>): SignInInput {
+export function toSignInInput(body: BodyOf<typeof accountEndpoints.login>): SignInInput {
   return {
     email: body.email,
     password: body.password,

@@ -16,7 +16,7 @@ export function adminRoutes({
   overview,
 }: VaultAdministration): Route[] {
   return [
-    handle(contract.listUsers, async ({ query }) => {
+    handle(contract.vaultAdminEndpoints.listUsers, async ({ query }) => {
       const page = toPageRequest(query);
       const filter = { text: query.q, role: query.role, isActive: query.is_active };
       const found = await users.list(filter, page);
@@ -25,39 +25,39 @@ export function adminRoutes({
         body: toPage(found.users.map(view.toManagedUser), found.total, page),
       };
     }),
-    handle(contract.createUser, async ({ caller, body }) => ({
+    handle(contract.vaultAdminEndpoints.createUser, async ({ caller, body }) => ({
       status: 201,
       body: view.toManagedUser(await users.create(caller, body)),
     })),
-    handle(contract.setUserStatus, async ({ caller, params, body }) => ({
+    handle(contract.vaultAdminEndpoints.setUserStatus, async ({ caller, params, body }) => ({
       status: 200,
       body: view.toManagedUser(await users.setActive(caller, params.id, body.is_active)),
     })),
-    handle(contract.resetUserPassword, async ({ caller, params }) => {
+    handle(contract.vaultAdminEndpoints.resetUserPassword, async ({ caller, params }) => {
       await users.resetPassword(caller, params.id);
       return { status: 202, body: { message: "A link to choose another password is on its way." } };
     }),
-    handle(contract.deleteUser, async ({ caller, params }) => {
+    handle(contract.vaultAdminEndpoints.deleteUser, async ({ caller, params }) => {
       await users.remove(caller, params.id);
       return { status: 200, body: { message: "User deleted." } };
     }),
-    handle(contract.viewUserQuota, async ({ params }) => ({
+    handle(contract.vaultAdminEndpoints.viewUserQuota, async ({ params }) => ({
       status: 200,
       body: toQuota(await users.viewQuota(params.id)),
     })),
-    handle(contract.setUserQuota, async ({ caller, params, body }) => ({
+    handle(contract.vaultAdminEndpoints.setUserQuota, async ({ caller, params, body }) => ({
       status: 200,
       body: toQuota(await users.setQuota(caller, params.id, body.limit_bytes)),
     })),
-    handle(contract.viewUserLocalFolders, async ({ params }) => ({
+    handle(contract.vaultAdminEndpoints.viewUserLocalFolders, async ({ params }) => ({
       status: 200,
       body: view.toLocalFolders(await localFolders.listGrants(params.id)),
     })),
-    handle(contract.setUserLocalFolders, async ({ caller, params, body }) => ({
+    handle(contract.vaultAdminEndpoints.setUserLocalFolders, async ({ caller, params, body }) => ({
       status: 200,
       body: view.toLocalFolders(await localFolders.setGrants(caller, params.id, body.folders)),
     })),
-    handle(contract.listAudit, async ({ query }) => {
+    handle(contract.vaultAdminEndpoints.listAudit, async ({ query }) => {
       const page = toPageRequest(query);
       const found = await audit.list(toConditions(query), page);
       return {
@@ -65,10 +65,10 @@ export function adminRoutes({
         body: toPage(found.records.map(view.toAuditEntry), found.total, page),
       };
     }),
-    handle(contract.exportAudit, async ({ query }) =>
+    handle(contract.vaultAdminEndpoints.exportAudit, async ({ query }) =>
       view.toCsvAnswer(await audit.exportCsv(toConditions(query))),
     ),
-    handle(contract.listDailyExports, async ({ query }) => {
+    handle(contract.vaultAdminEndpoints.listDailyExports, async ({ query }) => {
       const page = toPageRequest(query);
       const found = await dailyExports.list(page);
       return {
@@ -76,10 +76,10 @@ export function adminRoutes({
         body: toPage(found.exports.map(view.toDailyExport), found.total, page),
       };
     }),
-    handle(contract.downloadDailyExport, async ({ params }) =>
+    handle(contract.vaultAdminEndpoints.downloadDailyExport, async ({ params }) =>
       view.toDailyExportAnswer(await dailyExports.open(params.date)),
     ),
-    handle(contract.viewOverview, async () => ({
+    handle(contract.vaultAdminEndpoints.viewOverview, async () => ({
       status: 200,
       body: view.toOverview(await overview.view()),
     })),

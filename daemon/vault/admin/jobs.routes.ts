@@ -1,4 +1,4 @@
-import { cancelJob, listJobs, retryJob, viewJob } from "../../contract/vault/jobs.ts";
+import { jobEndpoints } from "../../contract/vault/jobs.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import { toPage, toPageRequest } from "../page.ts";
@@ -7,20 +7,20 @@ import { toJobView } from "./jobs.view.ts";
 
 /** Routes of `/api/admin/jobs`. */
 export const jobRoutes = (jobs: JobAdministration): Route[] => [
-  handle(listJobs, async ({ query }) => {
+  handle(jobEndpoints.listJobs, async ({ query }) => {
     const page = toPageRequest(query);
     const found = await jobs.list({ state: query.state, kind: query.kind }, page);
     return { status: 200, body: toPage(found.jobs.map(toJobView), found.total, page) };
   }),
-  handle(viewJob, async ({ params }) => ({
+  handle(jobEndpoints.viewJob, async ({ params }) => ({
     status: 200,
     body: toJobView(await jobs.view(params.job_id)),
   })),
-  handle(retryJob, async ({ caller, params }) => ({
+  handle(jobEndpoints.retryJob, async ({ caller, params }) => ({
     status: 200,
     body: toJobView(await jobs.retry(caller, params.job_id)),
   })),
-  handle(cancelJob, async ({ caller, params }) => {
+  handle(jobEndpoints.cancelJob, async ({ caller, params }) => {
     await jobs.cancel(caller, params.job_id);
     return { status: 204 };
   }),

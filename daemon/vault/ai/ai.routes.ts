@@ -1,10 +1,5 @@
 import type { BodyOf } from "../../contract/endpoint.ts";
-import {
-  listAiModels,
-  setAiConfig,
-  testAiConnection,
-  viewAiConfig,
-} from "../../contract/vault/ai-config.ts";
+import { aiConfigEndpoints } from "../../contract/vault/ai-config.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import { toConfigView } from "./ai.view.ts";
@@ -12,16 +7,19 @@ import type { AiConfig, ProviderChanges } from "./ai-config.service.ts";
 
 /** Routes of `/api/admin/ai-config`. */
 export const aiRoutes = (config: AiConfig): Route[] => [
-  handle(viewAiConfig, async () => ({ status: 200, body: toConfigView(await config.list()) })),
-  handle(setAiConfig, async ({ caller, body }) => {
+  handle(aiConfigEndpoints.viewAiConfig, async () => ({
+    status: 200,
+    body: toConfigView(await config.list()),
+  })),
+  handle(aiConfigEndpoints.setAiConfig, async ({ caller, body }) => {
     const changes = { ...toChanges(body), isActive: body.is_active };
     return { status: 200, body: toConfigView(await config.set(caller, changes)) };
   }),
-  handle(listAiModels, async ({ query }) => {
+  handle(aiConfigEndpoints.listAiModels, async ({ query }) => {
     const models = (await config.listModels(query.provider_id)).map((id) => ({ id }));
     return { status: 200, body: { models } };
   }),
-  handle(testAiConnection, async ({ body }) => {
+  handle(aiConfigEndpoints.testAiConnection, async ({ body }) => {
     const result = await config.test(toChanges(body));
     return {
       status: 200,
@@ -32,7 +30,7 @@ export const aiRoutes = (config: AiConfig): Route[] => [
   }),
 ];
 
-function toChanges(body: BodyOf<typeof testAiConnection>): ProviderChanges {
+function toChanges(body: BodyOf<typeof aiConfigEndpoints.testAiConnection>): ProviderChanges {
   return {
     providerId: body.provider_id,
     apiKey: body.api_key,

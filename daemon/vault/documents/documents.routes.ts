@@ -1,15 +1,4 @@
-import {
-  classifyDocument,
-  confirmUpload,
-  createUploadAddress,
-  deleteDocument,
-  getDocument,
-  getDocumentContent,
-  listDocuments,
-  putUpload,
-  updateDocument,
-  uploadDocument,
-} from "../../contract/vault/documents.ts";
+import { documentEndpoints } from "../../contract/vault/documents.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import { toPageRequest } from "../page.ts";
@@ -33,45 +22,45 @@ export interface DocumentRoutesDeps {
 
 /** Routes of `/api/documents`. */
 export const documentRoutes = ({ documents, uploads, publicUrl }: DocumentRoutesDeps): Route[] => [
-  handle(createUploadAddress, async ({ caller, body }) =>
+  handle(documentEndpoints.createUploadAddress, async ({ caller, body }) =>
     toUploadAddressReply(await uploads.createAddress(caller, body), publicUrl()),
   ),
-  handle(putUpload, async ({ params, body, request: { headers } }) => {
+  handle(documentEndpoints.putUpload, async ({ params, body, request: { headers } }) => {
     await uploads.receive(params.ticket, { headers, stream: body });
     return { status: 204 };
   }),
-  handle(confirmUpload, async ({ caller, params }) =>
+  handle(documentEndpoints.confirmUpload, async ({ caller, params }) =>
     toDocumentReply(200, await uploads.confirm(caller, params.document_id)),
   ),
   handle(
-    uploadDocument,
+    documentEndpoints.uploadDocument,
     async ({ caller, body }) =>
       toDocumentReply(201, await uploads.upload(caller, readUploadForm(body))),
     ({ caller }) => uploads.admit(caller),
   ),
-  handle(listDocuments, async ({ caller, query }) => {
+  handle(documentEndpoints.listDocuments, async ({ caller, query }) => {
     const page = toPageRequest(query);
     return toDocumentPage(await documents.list(caller, query, page), page);
   }),
-  handle(getDocument, async ({ caller, params }) =>
+  handle(documentEndpoints.getDocument, async ({ caller, params }) =>
     toDocumentReply(200, await documents.find(caller, params.document_id)),
   ),
-  handle(updateDocument, async ({ caller, params, body }) =>
+  handle(documentEndpoints.updateDocument, async ({ caller, params, body }) =>
     toDocumentReply(200, await documents.update(caller, params.document_id, body)),
   ),
-  handle(deleteDocument, async ({ caller, params, query }) =>
+  handle(documentEndpoints.deleteDocument, async ({ caller, params, query }) =>
     toDeletionReply(
       await documents.remove(caller, params.document_id, { removeOnly: query.remove_only }),
     ),
   ),
-  handle(classifyDocument, async ({ caller, params }) => {
+  handle(documentEndpoints.classifyDocument, async ({ caller, params }) => {
     await documents.classify(caller, params.document_id);
     return {
       status: 202,
       body: { document_id: params.document_id, status: "processing" },
     } as const;
   }),
-  handle(getDocumentContent, async ({ caller, params, query }) =>
+  handle(documentEndpoints.getDocumentContent, async ({ caller, params, query }) =>
     toContentAnswer(
       await documents.content(caller, params.document_id, query.disposition),
       query.disposition,

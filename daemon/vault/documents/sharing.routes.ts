@@ -1,11 +1,5 @@
 import { shareEndpoints } from "../../contract/vault/shares.ts";
-import {
-  createSystemTopic,
-  createTopic,
-  deleteTopic,
-  listTopics,
-  updateTopic,
-} from "../../contract/vault/topics.ts";
+import { topicEndpoints } from "../../contract/vault/topics.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle, serve } from "../handle.ts";
 import { toPageRequest } from "../page.ts";
@@ -32,23 +26,23 @@ export const shareRoutes = (shares: Shares): Route[] =>
 
 /** Routes of `/api/topics` and `/api/admin/topics`. */
 export const topicRoutes = (topics: Topics): Route[] => [
-  handle(listTopics, async ({ caller }) => {
+  handle(topicEndpoints.listTopics, async ({ caller }) => {
     const items = (await topics.list(caller)).map(toTopicView);
     return { status: 200, body: { items, total: items.length } };
   }),
-  handle(createTopic, async ({ caller, body }) => ({
+  handle(topicEndpoints.createTopic, async ({ caller, body }) => ({
     status: 201,
     body: toTopicView(await topics.create(caller, body, "caller")),
   })),
-  handle(createSystemTopic, async ({ caller, body }) => ({
+  handle(topicEndpoints.createSystemTopic, async ({ caller, body }) => ({
     status: 201,
     body: toTopicView(await topics.create(caller, body, "system")),
   })),
-  handle(updateTopic, async ({ caller, params, body }) => ({
+  handle(topicEndpoints.updateTopic, async ({ caller, params, body }) => ({
     status: 200,
     body: toTopicView(await topics.update(caller, params.topic_id, body)),
   })),
-  handle(deleteTopic, async ({ caller, params }) => {
+  handle(topicEndpoints.deleteTopic, async ({ caller, params }) => {
     await topics.remove(caller, params.topic_id);
     return { status: 204 };
   }),

@@ -1,4 +1,4 @@
-import { search as searchEndpoint } from "../../contract/vault/search.ts";
+import { searchEndpoints } from "../../contract/vault/search.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import { toPageRequest } from "../page.ts";
@@ -7,7 +7,7 @@ import { toSearchPage } from "./search.view.ts";
 
 /** The route of `/api/search`. */
 export const searchRoutes = (search: Search): Route[] => [
-  handle(searchEndpoint, async ({ caller, query }) => {
+  handle(searchEndpoints.search, async ({ caller, query }) => {
     const page = toPageRequest(query);
     return toSearchPage(await search.search(caller, query, page), page);
   }),

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { toShellWord } from "../../../output/shell-word.ts";
-import type { listTrash } from "../../../../daemon/contract/vault/cloud/trash.ts";
+import type { cloudTrashEndpoints } from "../../../../daemon/contract/vault/cloud/trash.ts";
 import { vault } from "../../../client/operations.ts";
 import type { CliContext } from "../../../context.ts";
 import { CliError } from "../../../errors.ts";
@@ -117,7 +117,7 @@ export const entries: readonly Entry[] = [
   }),
 ];
 
-type TrashPage = z.output<(typeof listTrash)["replies"][200]>;
+type TrashPage = z.output<(typeof cloudTrashEndpoints.listTrash)["replies"][200]>;
 
 type WireTrashed = TrashPage["items"][number];
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { endpoint, siteAdmin } from "../../endpoint.ts";
-import { paging, signedInReplies, trimmedQueryText, wireId } from "../common.ts";
+import { resource } from "../resource.ts";
+import { siteAdmin } from "../../endpoint.ts";
+import { trimmedQueryText, wireId } from "../common.ts";
 
 /** An address of a user. */
 export const emailShape = z.object({
@@ -12,26 +13,19 @@ export const emailShape = z.object({
 });
 export type WireEmail = z.output<typeof emailShape>;
 
-export const listEmails = endpoint({
-  name: "forge.admin.emails.list",
-  method: "GET",
-  path: "/api/v1/admin/emails",
-  summary: "All addresses of all users",
-  gate: siteAdmin,
-  query: z.object(paging),
-  paging: "link_and_total",
-  replies: { 200: z.array(emailShape), ...signedInReplies },
-});
-
-export const searchEmails = endpoint({
-  name: "forge.admin.emails.search",
-  method: "GET",
-  path: "/api/v1/admin/emails/search",
-  summary: "Search addresses by address or owner",
-  gate: siteAdmin,
-  query: z.object({ q: trimmedQueryText, ...paging }),
-  paging: "link_and_total",
-  replies: { 200: z.array(emailShape), ...signedInReplies },
-});
-
-export const adminEmailEndpoints = { listEmails, searchEmails };
+export const adminEmailEndpoints = resource(
+  {
+    name: "forge.admin.emails",
+    path: "/api/v1/admin/emails",
+    shape: emailShape,
+    gate: siteAdmin,
+  },
+  ({ list }) => ({
+    listEmails: list("All addresses of all users"),
+    searchEmails: list("Search addresses by address or owner", {
+      as: "search",
+      at: "search",
+      filters: { q: trimmedQueryText },
+    }),
+  }),
+);

@@ -1,15 +1,7 @@
 import { z } from "zod";
-import { empty, endpoint, siteAdmin } from "../../endpoint.ts";
-import {
-  apiError,
-  optionalText,
-  paging,
-  requiredText,
-  requiredWords,
-  signedInReplies,
-  usernameParams,
-  wireId,
-} from "../common.ts";
+import { resource } from "../resource.ts";
+import { empty, siteAdmin } from "../../endpoint.ts";
+import { optionalText, requiredText, requiredWords, usernameParams, wireId } from "../common.ts";
 import { isUserName, isWebUrl } from "../rules.ts";
 
 /** A badge. */
@@ -23,79 +15,59 @@ export type WireBadge = z.output<typeof badgeShape>;
 
 const badgeSlugs = z.object({ badge_slugs: requiredWords });
 
-export const listUserBadges = endpoint({
-  name: "forge.admin.users.badges.list",
-  method: "GET",
-  path: "/api/v1/admin/users/:username/badges",
-  summary: "A user's badges, oldest first",
-  gate: siteAdmin,
-  params: usernameParams,
-  paging: "total",
-  replies: { 200: z.array(badgeShape), ...signedInReplies, 404: apiError },
-});
-
-export const addUserBadges = endpoint({
-  name: "forge.admin.users.badges.add",
-  method: "POST",
-  path: "/api/v1/admin/users/:username/badges",
-  summary: "Give a user badges; adds all of them or none",
-  gate: siteAdmin,
-  params: usernameParams,
-  body: badgeSlugs,
-  replies: { 204: empty, ...signedInReplies, 404: apiError, 409: apiError, 422: apiError },
-});
-
-export const removeUserBadges = endpoint({
-  name: "forge.admin.users.badges.remove",
-  method: "DELETE",
-  path: "/api/v1/admin/users/:username/badges",
-  summary: "Take badges from a user; slugs that the user does not have are ignored",
-  gate: siteAdmin,
-  params: usernameParams,
-  body: badgeSlugs,
-  replies: { 204: empty, ...signedInReplies, 404: apiError, 422: apiError },
-});
-
-export const listBadges = endpoint({
-  name: "forge.admin.badges.list",
-  method: "GET",
-  path: "/api/v1/admin/badges",
-  summary: "All badges that can be given, by slug",
-  gate: siteAdmin,
-  query: z.object(paging),
-  paging: "link_and_total",
-  replies: { 200: z.array(badgeShape), ...signedInReplies },
-});
-
-export const createBadge = endpoint({
-  name: "forge.admin.badges.create",
-  method: "POST",
-  path: "/api/v1/admin/badges",
-  summary: "Define a badge",
-  gate: siteAdmin,
-  body: z.object({
-    slug: requiredText({ max: 40, rules: [["invalid slug", isUserName]] }),
-    description: optionalText({ max: 255 }),
-    image_url: optionalText({ max: 255, rules: [["Url", isWebUrl]] }),
-  }),
-  replies: { 201: badgeShape, ...signedInReplies, 409: apiError, 422: apiError },
-});
-
-export const deleteBadge = endpoint({
-  name: "forge.admin.badges.delete",
-  method: "DELETE",
-  path: "/api/v1/admin/badges/:slug",
-  summary: "Delete a badge, and remove it from all users",
-  gate: siteAdmin,
-  params: z.object({ slug: z.string() }),
-  replies: { 204: empty, ...signedInReplies, 404: apiError },
-});
-
 export const adminBadgeEndpoints = {
-  listUserBadges,
-  addUserBadges,
-  removeUserBadges,
-  listBadges,
-  createBadge,
-  deleteBadge,
+  ...resource(
+    {
+      name: "forge.admin.users.badges",
+      path: "/api/v1/admin/users/:username/badges",
+      params: usernameParams,
+      gate: siteAdmin,
+    },
+    ({ operation }) => ({
+      listUserBadges: operation({
+        as: "list",
+        method: "GET",
+        summary: "A user's badges, oldest first",
+        paging: "total",
+        replies: { 200: z.array(badgeShape) },
+      }),
+      addUserBadges: operation({
+        as: "add",
+        method: "POST",
+        summary: "Give a user badges; adds all of them or none",
+        body: badgeSlugs,
+        replies: { 204: empty },
+        refuses: [409],
+      }),
+      removeUserBadges: operation({
+        as: "remove",
+        method: "DELETE",
+        summary: "Take badges from a user; slugs that the user does not have are ignored",
+        body: badgeSlugs,
+        replies: { 204: empty },
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.admin.badges",
+      path: "/api/v1/admin/badges",
+      id: { slug: z.string() },
+      shape: badgeShape,
+      gate: siteAdmin,
+    },
+    ({ list, create, remove }) => ({
+      listBadges: list("All badges that can be given, by slug"),
+      createBadge: create(
+        "Define a badge",
+        z.object({
+          slug: requiredText({ max: 40, rules: [["invalid slug", isUserName]] }),
+          description: optionalText({ max: 255 }),
+          image_url: optionalText({ max: 255, rules: [["Url", isWebUrl]] }),
+        }),
+        { refuses: [409] },
+      ),
+      deleteBadge: remove("Delete a badge, and remove it from all users"),
+    }),
+  ),
 };

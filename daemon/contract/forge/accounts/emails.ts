@@ -1,39 +1,31 @@
 import { z } from "zod";
-import { empty, endpoint, forgeUser } from "../../endpoint.ts";
+import { resource } from "../resource.ts";
+import { empty, forgeUser } from "../../endpoint.ts";
 import { emailShape } from "./admin-emails.ts";
-import { apiError, optionalWords, signedInReplies } from "../common.ts";
-
-const path = "/api/v1/user/emails";
+import { optionalWords } from "../common.ts";
 const gate = forgeUser("user");
 
-export const listOwnEmails = endpoint({
-  name: "forge.user.emails.list",
-  method: "GET",
-  path,
-  summary: "The signed-in user's addresses, the primary one first",
-  gate,
-  replies: { 200: z.array(emailShape), ...signedInReplies },
-});
-
-export const addOwnEmails = endpoint({
-  name: "forge.user.emails.add",
-  method: "POST",
-  path,
-  summary:
-    "Add addresses to the signed-in user; they count as verified when an administrator adds them",
-  gate,
-  body: z.object({ emails: optionalWords }),
-  replies: { 201: z.array(emailShape), ...signedInReplies, 422: apiError },
-});
-
-export const deleteOwnEmails = endpoint({
-  name: "forge.user.emails.delete",
-  method: "DELETE",
-  path,
-  summary: "Delete addresses of the signed-in user, but for the primary one",
-  gate,
-  body: z.object({ emails: optionalWords }),
-  replies: { 204: empty, ...signedInReplies, 404: apiError, 422: apiError },
-});
-
-export const userEmailEndpoints = { listOwnEmails, addOwnEmails, deleteOwnEmails };
+export const userEmailEndpoints = resource(
+  {
+    name: "forge.user.emails",
+    path: "/api/v1/user/emails",
+    shape: z.array(emailShape),
+    gate,
+  },
+  ({ create, get, operation }) => ({
+    listOwnEmails: get("The signed-in user's addresses, the primary one first", { as: "list" }),
+    addOwnEmails: create(
+      "Add addresses to the signed-in user; they count as verified when an administrator adds them",
+      z.object({ emails: optionalWords }),
+      { as: "add" },
+    ),
+    deleteOwnEmails: operation({
+      as: "delete",
+      method: "DELETE",
+      summary: "Delete addresses of the signed-in user, but for the primary one",
+      body: z.object({ emails: optionalWords }),
+      replies: { 204: empty },
+      refuses: [404],
+    }),
+  }),
+);

@@ -1,110 +1,84 @@
 import { z } from "zod";
-import { empty, endpoint, forgeUser } from "../../endpoint.ts";
-import { apiError, paging, signedInReplies, usernameParams } from "../common.ts";
+import { resource } from "../resource.ts";
+import { empty, forgeUser } from "../../endpoint.ts";
+import { usernameParams } from "../common.ts";
 import { userShape } from "./users.ts";
 
 const gate = forgeUser("user");
-const query = z.object(paging);
-const listReplies = { 200: z.array(userShape), ...signedInReplies, 404: apiError } as const;
-const changeReplies = { 204: empty, ...signedInReplies, 404: apiError } as const;
-
-export const listOwnFollowers = endpoint({
-  name: "forge.user.followers.list",
-  method: "GET",
-  path: "/api/v1/user/followers",
-  summary: "The users who follow you",
-  gate,
-  query,
-  paging: "link_and_total",
-  replies: listReplies,
-});
-
-export const listOwnFollowed = endpoint({
-  name: "forge.user.following.list",
-  method: "GET",
-  path: "/api/v1/user/following",
-  summary: "The users and organizations that you follow",
-  gate,
-  query,
-  paging: "link_and_total",
-  replies: listReplies,
-});
-
-/** 404 for an account that the caller does not follow. */
-export const checkOwnFollow = endpoint({
-  name: "forge.user.following.get",
-  method: "GET",
-  path: "/api/v1/user/following/:username",
-  summary: "Whether you follow a user",
-  gate,
-  params: usernameParams,
-  replies: changeReplies,
-  apiOnly: '"croft user following" lists them',
-});
-
-export const followUser = endpoint({
-  name: "forge.user.following.add",
-  method: "PUT",
-  path: "/api/v1/user/following/:username",
-  summary: "Follow a user or an organization",
-  gate,
-  params: usernameParams,
-  replies: changeReplies,
-});
-
-export const unfollowUser = endpoint({
-  name: "forge.user.following.remove",
-  method: "DELETE",
-  path: "/api/v1/user/following/:username",
-  summary: "Stop following a user or an organization",
-  gate,
-  params: usernameParams,
-  replies: changeReplies,
-});
-
-export const listUserFollowers = endpoint({
-  name: "forge.users.followers.list",
-  method: "GET",
-  path: "/api/v1/users/:username/followers",
-  summary: "The users who follow an account",
-  gate,
-  params: usernameParams,
-  query,
-  paging: "link_and_total",
-  replies: listReplies,
-});
-
-export const listUserFollowed = endpoint({
-  name: "forge.users.following.list",
-  method: "GET",
-  path: "/api/v1/users/:username/following",
-  summary: "The accounts that a user follows",
-  gate,
-  params: usernameParams,
-  query,
-  paging: "link_and_total",
-  replies: listReplies,
-});
-
-/** 404 when the first does not follow the second. */
-export const checkFollow = endpoint({
-  name: "forge.users.following.get",
-  method: "GET",
-  path: "/api/v1/users/:username/following/:target",
-  summary: "Whether a user follows another one",
-  gate,
-  params: usernameParams.extend({ target: z.string() }),
-  replies: changeReplies,
-  apiOnly: '"croft user following" lists them',
-});
 
 export const followerEndpoints = {
-  listOwnFollowers,
-  listOwnFollowed,
-  checkOwnFollow,
-  followUser,
-  unfollowUser,
-  listUserFollowers,
-  listUserFollowed,
-  checkFollow,
+  ...resource(
+    {
+      name: "forge.user.followers",
+      path: "/api/v1/user/followers",
+      shape: userShape,
+      gate,
+    },
+    ({ list }) => ({
+      listOwnFollowers: list("The users who follow you", { refuses: [404] }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.user.following",
+      path: "/api/v1/user/following",
+      id: usernameParams.shape,
+      shape: userShape,
+      gate,
+    },
+    ({ list, remove, operation }) => ({
+      listOwnFollowed: list("The users and organizations that you follow", { refuses: [404] }),
+      /** 404 for an account that the caller does not follow. */
+      checkOwnFollow: operation({
+        as: "get",
+        method: "GET",
+        item: true,
+        summary: "Whether you follow a user",
+        replies: { 204: empty },
+        apiOnly: '"croft user following" lists them',
+      }),
+      followUser: operation({
+        as: "add",
+        method: "PUT",
+        item: true,
+        summary: "Follow a user or an organization",
+        replies: { 204: empty },
+      }),
+      unfollowUser: remove("Stop following a user or an organization", { as: "remove" }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.users.followers",
+      path: "/api/v1/users/:username/followers",
+      params: usernameParams,
+      shape: userShape,
+      gate,
+    },
+    ({ list }) => ({
+      listUserFollowers: list("The users who follow an account"),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.users.following",
+      path: "/api/v1/users/:username/following",
+      params: usernameParams,
+      id: { target: z.string() },
+      shape: userShape,
+      gate,
+    },
+    ({ list, operation }) => ({
+      listUserFollowed: list("The accounts that a user follows"),
+      /** 404 when the first does not follow the second. */
+      checkFollow: operation({
+        as: "get",
+        method: "GET",
+        item: true,
+        summary: "Whether a user follows another one",
+        replies: { 204: empty },
+        apiOnly: '"croft user following" lists them',
+      }),
+    }),
+  ),
 };

@@ -1,14 +1,12 @@
 import { z } from "zod";
-import { anyoneWithin, endpoint, forgeUser, siteAdmin } from "../../endpoint.ts";
+import { resource } from "../resource.ts";
+import { anyoneWithin, forgeUser, siteAdmin } from "../../endpoint.ts";
 import {
-  apiError,
   bindingNames,
   optionalFlag,
   optionalText,
   optionalVisibility,
-  paging,
   requiredText,
-  signedInReplies,
   usernameParams,
   visibilityWords,
   wireId,
@@ -73,52 +71,51 @@ export const newOrganizationBody = z.object({
   ...organizationFields,
 });
 
-export const listOrganizations = endpoint({
-  name: "forge.admin.orgs.list",
-  method: "GET",
-  path: "/api/v1/admin/orgs",
-  summary: "All organizations, by name",
-  gate: siteAdmin,
-  query: z.object(paging),
-  paging: "link_and_total",
-  replies: { 200: z.array(organizationShape), ...signedInReplies },
-});
-
-export const createOrganization = endpoint({
-  name: "forge.admin.orgs.create",
-  method: "POST",
-  path: "/api/v1/admin/users/:username/orgs",
-  summary: "Create an organization that a user owns",
-  gate: siteAdmin,
-  params: usernameParams,
-  body: newOrganizationBody,
-  replies: { 201: organizationShape, ...signedInReplies, 404: apiError, 422: apiError },
-});
-
-export const getOrganization = endpoint({
-  name: "forge.orgs.get",
-  method: "GET",
-  path: "/api/v1/orgs/:org",
-  summary: "An organization by name",
-  gate: anyoneWithin("organization"),
-  params: z.object({ org: z.string() }),
-  replies: { 200: organizationShape, ...signedInReplies, 404: apiError },
-});
-
-export const listOwnOrganizations = endpoint({
-  name: "forge.user.orgs.list",
-  method: "GET",
-  path: "/api/v1/user/orgs",
-  summary: "The organizations that you are a member of, by name",
-  gate: forgeUser("organization"),
-  query: z.object(paging),
-  paging: "link_and_total",
-  replies: { 200: z.array(organizationShape), ...signedInReplies },
-});
-
 export const adminOrgEndpoints = {
-  listOrganizations,
-  createOrganization,
-  getOrganization,
-  listOwnOrganizations,
+  ...resource(
+    {
+      name: "forge.admin.orgs",
+      path: "/api/v1/admin/orgs",
+      shape: organizationShape,
+      gate: siteAdmin,
+    },
+    ({ list }) => ({
+      listOrganizations: list("All organizations, by name"),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.admin.orgs",
+      path: "/api/v1/admin/users/:username/orgs",
+      params: usernameParams,
+      shape: organizationShape,
+      gate: siteAdmin,
+    },
+    ({ create }) => ({
+      createOrganization: create("Create an organization that a user owns", newOrganizationBody),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.orgs",
+      path: "/api/v1/orgs/:org",
+      params: z.object({ org: z.string() }),
+      shape: organizationShape,
+      gate: anyoneWithin("organization"),
+    },
+    ({ get }) => ({
+      getOrganization: get("An organization by name"),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.user.orgs",
+      path: "/api/v1/user/orgs",
+      shape: organizationShape,
+      gate: forgeUser("organization"),
+    },
+    ({ list }) => ({
+      listOwnOrganizations: list("The organizations that you are a member of, by name"),
+    }),
+  ),
 };

@@ -1,11 +1,10 @@
 import { z } from "zod";
-import { anyoneWithin, empty, endpoint, forgeUser, forgeUserWithPassword } from "../../endpoint.ts";
+import { resource } from "../resource.ts";
+import { anyoneWithin, empty, forgeUser, forgeUserWithPassword } from "../../endpoint.ts";
 import {
-  apiError,
   paging,
   queryInteger,
   requiredText,
-  signedInReplies,
   trimmedQueryText,
   usernameParams,
   visibilityWords,
@@ -41,68 +40,70 @@ export const userShape = z.object({
 });
 export type WireUser = z.output<typeof userShape>;
 
-export const getCurrentUser = endpoint({
-  name: "forge.user.get",
-  method: "GET",
-  path: "/api/v1/user",
-  summary: "The signed-in user",
-  gate: forgeUser("user"),
-  replies: { 200: userShape, ...signedInReplies, 404: apiError },
-});
-
-export const getUser = endpoint({
-  name: "forge.users.get",
-  method: "GET",
-  path: "/api/v1/users/:username",
-  summary: "A user by name",
-  gate: anyoneWithin("user"),
-  params: usernameParams,
-  replies: { 200: userShape, ...signedInReplies, 404: apiError },
-});
-
-/** Finds by name, full name and the addresses that users show; without accounts that are hidden from you. */
-export const searchUsers = endpoint({
-  name: "forge.users.search",
-  method: "GET",
-  path: "/api/v1/users/search",
-  summary: "Search for users that you may see",
-  gate: anyoneWithin("user"),
-  query: z.object({ q: trimmedQueryText, uid: queryInteger, ...paging }),
-  paging: "link_and_total",
-  replies: { 200: z.object({ ok: z.boolean(), data: z.array(userShape) }), ...signedInReplies },
-});
-
-/** Empty for an account that hides its activity from the caller. */
-export const getUserHeatmap = endpoint({
-  name: "forge.users.heatmap",
-  method: "GET",
-  path: "/api/v1/users/:username/heatmap",
-  summary: "How often a user was active in the last year, by quarters of an hour",
-  gate: anyoneWithin("user"),
-  params: usernameParams,
-  replies: {
-    200: z.array(z.object({ timestamp: z.int(), contributions: z.int() })),
-    ...signedInReplies,
-    404: apiError,
-  },
-  apiOnly: "pages draw a calendar of it",
-});
-
-/** Ours: the reference changes passwords on its web pages only. */
-export const changeOwnPassword = endpoint({
-  name: "forge.user.password.change",
-  method: "POST",
-  path: "/api/v1/user/password",
-  summary: "Change your own password, signed in with it; the way in for an account that must",
-  gate: forgeUserWithPassword,
-  body: z.object({ current_password: requiredText(), new_password: requiredText() }),
-  replies: { 204: empty, ...signedInReplies, 422: apiError, 429: apiError },
-});
-
 export const userEndpoints = {
-  getCurrentUser,
-  searchUsers,
-  getUser,
-  getUserHeatmap,
-  changeOwnPassword,
+  ...resource(
+    {
+      name: "forge.user",
+      path: "/api/v1/user",
+      shape: userShape,
+      gate: forgeUser("user"),
+    },
+    ({ get }) => ({
+      getCurrentUser: get("The signed-in user", { refuses: [404] }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.users",
+      path: "/api/v1/users/search",
+      shape: z.object({ ok: z.boolean(), data: z.array(userShape) }),
+      gate: anyoneWithin("user"),
+    },
+    ({ get }) => ({
+      /** Finds by name, full name and the addresses that users show; without accounts that are hidden from you. */
+      searchUsers: get("Search for users that you may see", {
+        as: "search",
+        query: z.object({ q: trimmedQueryText, uid: queryInteger, ...paging }),
+        paging: "link_and_total",
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.users",
+      path: "/api/v1/users/:username",
+      params: usernameParams,
+      shape: userShape,
+      gate: anyoneWithin("user"),
+    },
+    ({ get, operation }) => ({
+      getUser: get("A user by name"),
+      /** Empty for an account that hides its activity from the caller. */
+      getUserHeatmap: operation({
+        method: "GET",
+        at: "heatmap",
+        summary: "How often a user was active in the last year, by quarters of an hour",
+        replies: { 200: z.array(z.object({ timestamp: z.int(), contributions: z.int() })) },
+        apiOnly: "pages draw a calendar of it",
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.user.password",
+      path: "/api/v1/user/password",
+      gate: forgeUserWithPassword,
+    },
+    ({ operation }) => ({
+      /** Ours: the reference changes passwords on its web pages only. */
+      changeOwnPassword: operation({
+        as: "change",
+        method: "POST",
+        summary: "Change your own password, signed in with it; the way in for an account that must",
+        body: z.object({ current_password: requiredText(), new_password: requiredText() }),
+        replies: { 204: empty },
+        refuses: [429],
+      }),
+    }),
+  ),
 };

@@ -1,16 +1,8 @@
+import { resource } from "../resource.ts";
 // The artifact service of jobs, as the toolkit of actions calls it: Twirp with JSON, and signed addresses for the bytes.
 import { z } from "zod";
-import { ARTIFACT_SERVICE } from "../../api-of.ts";
 import { isMediaType } from "../../media-type.ts";
-import {
-  artifactAddress,
-  bytes,
-  empty,
-  endpoint,
-  forgeJob,
-  stream,
-  wholeBytes,
-} from "../../endpoint.ts";
+import { artifactAddress, bytes, empty, forgeJob, stream, wholeBytes } from "../../endpoint.ts";
 import { pathInteger } from "../common.ts";
 
 const apiOnly = "the toolkit of actions calls it from jobs";
@@ -60,150 +52,198 @@ const message = <S extends z.ZodRawShape>(shape: S) =>
     }),
   );
 
-export const createArtifact = endpoint({
-  name: "forge.actions.artifacts.service.create",
-  method: "POST",
-  path: `${ARTIFACT_SERVICE}/CreateArtifact`,
-  summary: "Begin the upload of an artifact by a job",
-  gate: forgeJob,
-  body: message({
-    name: artifactName,
-    version: z.int().optional(),
-    expires_at: z.iso.datetime({ offset: true }).nullish(),
-    mime_type: mediaType.nullish(),
-  }),
-  replies: {
-    200: z.object({ ok: z.boolean(), signed_upload_url: z.string() }),
-    ...refusals,
-    413: serviceError,
-  },
-  apiOnly,
-});
-
-export const finalizeArtifact = endpoint({
-  name: "forge.actions.artifacts.service.finalize",
-  method: "POST",
-  path: `${ARTIFACT_SERVICE}/FinalizeArtifact`,
-  summary: "Complete the upload of an artifact",
-  gate: forgeJob,
-  body: message({ name: artifactName, size: int64.default(0), hash: z.string().nullish() }),
-  replies: {
-    200: z.object({ ok: z.boolean(), artifact_id: z.string() }),
-    ...refusals,
-    503: serviceError,
-    507: serviceError,
-  },
-  apiOnly,
-});
-
-export const listJobArtifacts = endpoint({
-  name: "forge.actions.artifacts.service.list",
-  method: "POST",
-  path: `${ARTIFACT_SERVICE}/ListArtifacts`,
-  summary: "List the artifacts that a job can read",
-  gate: forgeJob,
-  body: message({ name_filter: z.string().nullish(), id_filter: int64.nullish() }),
-  replies: {
-    200: z.object({
-      artifacts: z.array(
-        z.object({
-          workflow_run_backend_id: z.string(),
-          workflow_job_run_backend_id: z.string(),
-          database_id: z.string(),
-          name: z.string(),
-          size: z.string(),
-          created_at: z.string(),
-          digest: z.string(),
-        }),
-      ),
-    }),
-    ...refusals,
-  },
-  apiOnly,
-});
-
-export const signArtifactAddress = endpoint({
-  name: "forge.actions.artifacts.service.sign",
-  method: "POST",
-  path: `${ARTIFACT_SERVICE}/GetSignedArtifactURL`,
-  summary: "Get an address from which a job downloads an artifact",
-  gate: forgeJob,
-  body: message({ name: artifactName }),
-  replies: { 200: z.object({ signed_url: z.string() }), ...refusals },
-  apiOnly,
-});
-
-export const deleteJobArtifact = endpoint({
-  name: "forge.actions.artifacts.service.delete",
-  method: "POST",
-  path: `${ARTIFACT_SERVICE}/DeleteArtifact`,
-  summary: "Delete an artifact of the job's run attempt",
-  gate: forgeJob,
-  body: message({ name: artifactName }),
-  replies: { 200: z.object({ ok: z.boolean(), artifact_id: z.string() }), ...refusals },
-  apiOnly,
-});
-
 const signed = z.object({ sig: z.string() });
-
-export const uploadArtifactPart = endpoint({
-  name: "forge.actions.artifacts.upload",
-  method: "PUT",
-  path: `${ARTIFACT_SERVICE}/UploadArtifact`,
-  summary: "Upload a block of an artifact, the list of its blocks, or the whole",
-  gate: artifactAddress,
-  query: signed.extend({
-    comp: z
-      .string()
-      .default("")
-      .transform((word) => word.toLowerCase())
-      .pipe(z.enum(["", "block", "appendblock", "blocklist"])),
-    blockid: z
-      .string()
-      .regex(/^[\w+/=-]{0,256}$/)
-      .default(""),
-  }),
-  body: stream("application/octet-stream", "application/xml"),
-  replies: { 201: empty, ...refusals, 413: serviceError, 507: serviceError },
-  apiOnly,
-});
-
-export const downloadArtifactBytes = endpoint({
-  name: "forge.actions.artifacts.download",
-  method: "GET",
-  path: `${ARTIFACT_SERVICE}/DownloadArtifact`,
-  summary: "Download an artifact from a signed address; ranges are served",
-  gate: artifactAddress,
-  query: signed,
-  replies: { 200: bytes, ...refusals, 503: serviceError },
-});
 
 const SUMMARY_BYTES_MAX = 1024 * 1024;
 
-export const putStepSummary = endpoint({
-  name: "forge.actions.summaries.put",
-  method: "PUT",
-  path: "/api/actions_pipeline/_apis/pipelines/workflows/:run/jobs/:job/steps/:step/summary",
-  summary: "Store the summary of a step, in Markdown; an empty one deletes it",
-  gate: forgeJob,
-  params: z.object({ run: pathInteger, job: pathInteger, step: pathInteger }),
-  body: wholeBytes("text/markdown"),
-  maxBodyBytes: SUMMARY_BYTES_MAX,
-  replies: {
-    200: z.object({ message: z.string(), sizeBytes: z.int(), runAttempt: z.int() }),
-    ...refusals,
-    413: serviceError,
-  },
-  apiOnly: "runners send the summaries that steps write to GITHUB_STEP_SUMMARY",
-});
-
 export const artifactServiceEndpoints = {
-  putStepSummary,
-  createArtifact,
-  finalizeArtifact,
-  listJobArtifacts,
-  signArtifactAddress,
-  deleteJobArtifact,
-  uploadArtifactPart,
-  downloadArtifactBytes,
+  ...resource(
+    {
+      name: "forge.actions.summaries",
+      path: "/api/actions_pipeline/_apis/pipelines/workflows/:run/jobs/:job/steps/:step/summary",
+      params: z.object({ run: pathInteger, job: pathInteger, step: pathInteger }),
+      gate: forgeJob,
+    },
+    ({ operation }) => ({
+      putStepSummary: operation({
+        as: "put",
+        method: "PUT",
+        summary: "Store the summary of a step, in Markdown; an empty one deletes it",
+        body: wholeBytes("text/markdown"),
+        replies: {
+          200: z.object({ message: z.string(), sizeBytes: z.int(), runAttempt: z.int() }),
+          ...refusals,
+          413: serviceError,
+        },
+        refusesOnly: [],
+        maxBodyBytes: SUMMARY_BYTES_MAX,
+        apiOnly: "runners send the summaries that steps write to GITHUB_STEP_SUMMARY",
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.actions.artifacts.service",
+      path: "/twirp/github.actions.results.api.v1.ArtifactService/CreateArtifact",
+      gate: forgeJob,
+    },
+    ({ operation }) => ({
+      createArtifact: operation({
+        as: "create",
+        method: "POST",
+        summary: "Begin the upload of an artifact by a job",
+        body: message({
+          name: artifactName,
+          version: z.int().optional(),
+          expires_at: z.iso.datetime({ offset: true }).nullish(),
+          mime_type: mediaType.nullish(),
+        }),
+        replies: {
+          200: z.object({ ok: z.boolean(), signed_upload_url: z.string() }),
+          ...refusals,
+          413: serviceError,
+        },
+        refusesOnly: [],
+        apiOnly,
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.actions.artifacts.service",
+      path: "/twirp/github.actions.results.api.v1.ArtifactService/FinalizeArtifact",
+      gate: forgeJob,
+    },
+    ({ operation }) => ({
+      finalizeArtifact: operation({
+        as: "finalize",
+        method: "POST",
+        summary: "Complete the upload of an artifact",
+        body: message({ name: artifactName, size: int64.default(0), hash: z.string().nullish() }),
+        replies: {
+          200: z.object({ ok: z.boolean(), artifact_id: z.string() }),
+          ...refusals,
+          503: serviceError,
+          507: serviceError,
+        },
+        refusesOnly: [],
+        apiOnly,
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.actions.artifacts.service",
+      path: "/twirp/github.actions.results.api.v1.ArtifactService/ListArtifacts",
+      gate: forgeJob,
+    },
+    ({ operation }) => ({
+      listJobArtifacts: operation({
+        as: "list",
+        method: "POST",
+        summary: "List the artifacts that a job can read",
+        body: message({ name_filter: z.string().nullish(), id_filter: int64.nullish() }),
+        replies: {
+          200: z.object({
+            artifacts: z.array(
+              z.object({
+                workflow_run_backend_id: z.string(),
+                workflow_job_run_backend_id: z.string(),
+                database_id: z.string(),
+                name: z.string(),
+                size: z.string(),
+                created_at: z.string(),
+                digest: z.string(),
+              }),
+            ),
+          }),
+          ...refusals,
+        },
+        refusesOnly: [],
+        apiOnly,
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.actions.artifacts.service",
+      path: "/twirp/github.actions.results.api.v1.ArtifactService/GetSignedArtifactURL",
+      gate: forgeJob,
+    },
+    ({ operation }) => ({
+      signArtifactAddress: operation({
+        as: "sign",
+        method: "POST",
+        summary: "Get an address from which a job downloads an artifact",
+        body: message({ name: artifactName }),
+        replies: { 200: z.object({ signed_url: z.string() }), ...refusals },
+        refusesOnly: [],
+        apiOnly,
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.actions.artifacts.service",
+      path: "/twirp/github.actions.results.api.v1.ArtifactService/DeleteArtifact",
+      gate: forgeJob,
+    },
+    ({ operation }) => ({
+      deleteJobArtifact: operation({
+        as: "delete",
+        method: "POST",
+        summary: "Delete an artifact of the job's run attempt",
+        body: message({ name: artifactName }),
+        replies: { 200: z.object({ ok: z.boolean(), artifact_id: z.string() }), ...refusals },
+        refusesOnly: [],
+        apiOnly,
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.actions.artifacts",
+      path: "/twirp/github.actions.results.api.v1.ArtifactService/UploadArtifact",
+      gate: artifactAddress,
+    },
+    ({ operation }) => ({
+      uploadArtifactPart: operation({
+        as: "upload",
+        method: "PUT",
+        summary: "Upload a block of an artifact, the list of its blocks, or the whole",
+        query: signed.extend({
+          comp: z
+            .string()
+            .default("")
+            .transform((word) => word.toLowerCase())
+            .pipe(z.enum(["", "block", "appendblock", "blocklist"])),
+          blockid: z
+            .string()
+            .regex(/^[\w+/=-]{0,256}$/)
+            .default(""),
+        }),
+        body: stream("application/octet-stream", "application/xml"),
+        replies: { 201: empty, ...refusals, 413: serviceError, 507: serviceError },
+        refusesOnly: [],
+        apiOnly,
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.actions.artifacts",
+      path: "/twirp/github.actions.results.api.v1.ArtifactService/DownloadArtifact",
+      gate: artifactAddress,
+    },
+    ({ operation }) => ({
+      downloadArtifactBytes: operation({
+        as: "download",
+        method: "GET",
+        summary: "Download an artifact from a signed address; ranges are served",
+        query: signed,
+        replies: { 200: bytes, ...refusals, 503: serviceError },
+        refusesOnly: [],
+      }),
+    }),
+  ),
 };

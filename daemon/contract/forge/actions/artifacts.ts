@@ -1,17 +1,9 @@
 import { z } from "zod";
-import { anyoneWithin, empty, endpoint, forgeUser } from "../../endpoint.ts";
-import {
-  apiError,
-  paging,
-  pathInteger,
-  queryText,
-  signedInReplies,
-  wireId,
-  wireTime,
-} from "../common.ts";
+import { resource } from "../resource.ts";
+import { repository } from "../../permission.ts";
+import { anyoneWithin, empty, forgeUser } from "../../endpoint.ts";
+import { paging, pathInteger, queryText, wireId, wireTime } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
-
-const lookupReplies = { ...signedInReplies, 404: apiError } as const;
 const artifactParams = repositoryParams.extend({ artifact_id: pathInteger });
 const read = anyoneWithin("repository");
 
@@ -41,65 +33,65 @@ export type WireArtifact = z.output<typeof artifactShape>;
 
 const artifactList = z.object({ artifacts: z.array(artifactShape), total_count: z.int() });
 
-export const listArtifacts = endpoint({
-  name: "forge.repos.actions.artifacts.list",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/actions/artifacts",
-  summary: "List the artifacts of a repository",
-  gate: read,
-  params: repositoryParams,
-  query: z.object({ name: queryText, ...paging }),
-  paging: "link_and_total",
-  replies: { 200: artifactList, ...lookupReplies },
-});
-
-export const listRunArtifacts = endpoint({
-  name: "forge.repos.actions.runs.artifacts",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/actions/runs/:run/artifacts",
-  summary: "List the artifacts of a run",
-  gate: read,
-  params: repositoryParams.extend({ run: pathInteger }),
-  query: z.object({ name: queryText, ...paging }),
-  paging: "link_and_total",
-  replies: { 200: artifactList, ...lookupReplies },
-});
-
-export const getArtifact = endpoint({
-  name: "forge.repos.actions.artifacts.get",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/actions/artifacts/:artifact_id",
-  summary: "Get an artifact",
-  gate: read,
-  params: artifactParams,
-  replies: { 200: artifactShape, ...lookupReplies },
-  apiOnly: "croft run artifact list shows the artifacts of a run",
-});
-
-export const deleteArtifact = endpoint({
-  name: "forge.repos.actions.artifacts.delete",
-  method: "DELETE",
-  path: "/api/v1/repos/:owner/:repo/actions/artifacts/:artifact_id",
-  summary: "Delete an artifact",
-  gate: forgeUser("repository"),
-  params: artifactParams,
-  replies: { 204: empty, ...lookupReplies },
-});
-
-export const openArtifact = endpoint({
-  name: "forge.repos.actions.artifacts.open",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/actions/artifacts/:artifact_id/zip",
-  summary: "Get redirected to an address from which the artifact is downloaded without credentials",
-  gate: read,
-  params: artifactParams,
-  replies: { 302: empty, ...lookupReplies },
-});
-
 export const artifactEndpoints = {
-  listArtifacts,
-  listRunArtifacts,
-  getArtifact,
-  deleteArtifact,
-  openArtifact,
+  ...resource(
+    {
+      name: "forge.repos.actions.artifacts",
+      path: "/api/v1/repos/:owner/:repo/actions/artifacts",
+      params: repositoryParams,
+      gate: read,
+      on: repository("actions", "read"),
+    },
+    ({ operation }) => ({
+      listArtifacts: operation({
+        as: "list",
+        method: "GET",
+        summary: "List the artifacts of a repository",
+        query: z.object({ name: queryText, ...paging }),
+        paging: "link_and_total",
+        replies: { 200: artifactList },
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.repos.actions.runs",
+      path: "/api/v1/repos/:owner/:repo/actions/runs/:run/artifacts",
+      params: repositoryParams.extend({ run: pathInteger }),
+      shape: artifactList,
+      gate: read,
+      on: repository("actions", "read"),
+    },
+    ({ get }) => ({
+      listRunArtifacts: get("List the artifacts of a run", {
+        as: "artifacts",
+        query: z.object({ name: queryText, ...paging }),
+        paging: "link_and_total",
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.repos.actions.artifacts",
+      path: "/api/v1/repos/:owner/:repo/actions/artifacts/:artifact_id",
+      params: artifactParams,
+      shape: artifactShape,
+      gate: { read: read, change: forgeUser("repository") },
+      on: { read: repository("actions", "read"), change: repository("actions", "write") },
+    },
+    ({ get, remove, operation }) => ({
+      getArtifact: get("Get an artifact", {
+        apiOnly: "croft run artifact list shows the artifacts of a run",
+      }),
+      deleteArtifact: remove("Delete an artifact"),
+      openArtifact: operation({
+        as: "open",
+        method: "GET",
+        at: "zip",
+        summary:
+          "Get redirected to an address from which the artifact is downloaded without credentials",
+        replies: { 302: empty },
+      }),
+    }),
+  ),
 };

@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { endpoint, forgeUser } from "../../endpoint.ts";
-import { apiError, paging, queryText, signedInReplies } from "../common.ts";
+import { resource } from "../resource.ts";
+import { forgeUser } from "../../endpoint.ts";
+import { paging, queryText } from "../common.ts";
 import { jobShape, runShape, statusFilter } from "./shapes.ts";
 
 // Runs and jobs of all repositories of an owner that the caller may read.
@@ -15,67 +16,82 @@ const runQuery = z.object({
 });
 const jobQuery = z.object({ status: statusFilter, ...paging });
 const orgParams = z.object({ org: z.string() });
-const refused = { 400: apiError, ...signedInReplies, 404: apiError } as const;
-const runReplies = {
-  200: z.object({ workflow_runs: z.array(runShape), total_count: z.int() }),
-  ...refused,
-} as const;
-const jobReplies = {
-  200: z.object({ jobs: z.array(jobShape), total_count: z.int() }),
-  ...refused,
-} as const;
-
-export const listOwnRuns = endpoint({
-  name: "forge.user.actions.runs.list",
-  method: "GET",
-  path: "/api/v1/user/actions/runs",
-  summary: "List the runs of your own repositories, the newest first",
-  gate: forgeUser("user"),
-  query: runQuery,
-  paging: "link_and_total",
-  replies: runReplies,
-});
-
-export const listOwnJobs = endpoint({
-  name: "forge.user.actions.jobs.list",
-  method: "GET",
-  path: "/api/v1/user/actions/jobs",
-  summary: "List the jobs of your own repositories",
-  gate: forgeUser("user"),
-  query: jobQuery,
-  paging: "link_and_total",
-  replies: jobReplies,
-  apiOnly: "croft run list --user and croft run jobs show them",
-});
-
-export const listOrganizationRuns = endpoint({
-  name: "forge.orgs.actions.runs.list",
-  method: "GET",
-  path: "/api/v1/orgs/:org/actions/runs",
-  summary: "List the runs of the repositories of an organization, the newest first",
-  gate: forgeUser("organization"),
-  params: orgParams,
-  query: runQuery,
-  paging: "link_and_total",
-  replies: runReplies,
-});
-
-export const listOrganizationJobs = endpoint({
-  name: "forge.orgs.actions.jobs.list",
-  method: "GET",
-  path: "/api/v1/orgs/:org/actions/jobs",
-  summary: "List the jobs of the repositories of an organization",
-  gate: forgeUser("organization"),
-  params: orgParams,
-  query: jobQuery,
-  paging: "link_and_total",
-  replies: jobReplies,
-  apiOnly: "croft run list --org and croft run jobs show them",
-});
 
 export const ownerActionEndpoints = {
-  listOwnRuns,
-  listOwnJobs,
-  listOrganizationRuns,
-  listOrganizationJobs,
+  ...resource(
+    {
+      name: "forge.user.actions.runs",
+      path: "/api/v1/user/actions/runs",
+      gate: forgeUser("user"),
+    },
+    ({ operation }) => ({
+      listOwnRuns: operation({
+        as: "list",
+        method: "GET",
+        summary: "List the runs of your own repositories, the newest first",
+        query: runQuery,
+        paging: "link_and_total",
+        replies: { 200: z.object({ workflow_runs: z.array(runShape), total_count: z.int() }) },
+        refuses: [400, 404],
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.user.actions.jobs",
+      path: "/api/v1/user/actions/jobs",
+      gate: forgeUser("user"),
+    },
+    ({ operation }) => ({
+      listOwnJobs: operation({
+        as: "list",
+        method: "GET",
+        summary: "List the jobs of your own repositories",
+        query: jobQuery,
+        paging: "link_and_total",
+        replies: { 200: z.object({ jobs: z.array(jobShape), total_count: z.int() }) },
+        refuses: [400, 404],
+        apiOnly: "croft run list --user and croft run jobs show them",
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.orgs.actions.runs",
+      path: "/api/v1/orgs/:org/actions/runs",
+      params: orgParams,
+      gate: forgeUser("organization"),
+    },
+    ({ operation }) => ({
+      listOrganizationRuns: operation({
+        as: "list",
+        method: "GET",
+        summary: "List the runs of the repositories of an organization, the newest first",
+        query: runQuery,
+        paging: "link_and_total",
+        replies: { 200: z.object({ workflow_runs: z.array(runShape), total_count: z.int() }) },
+        refuses: [400],
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.orgs.actions.jobs",
+      path: "/api/v1/orgs/:org/actions/jobs",
+      params: orgParams,
+      gate: forgeUser("organization"),
+    },
+    ({ operation }) => ({
+      listOrganizationJobs: operation({
+        as: "list",
+        method: "GET",
+        summary: "List the jobs of the repositories of an organization",
+        query: jobQuery,
+        paging: "link_and_total",
+        replies: { 200: z.object({ jobs: z.array(jobShape), total_count: z.int() }) },
+        refuses: [400],
+        apiOnly: "croft run list --org and croft run jobs show them",
+      }),
+    }),
+  ),
 };

@@ -1,22 +1,11 @@
 import { z } from "zod";
-import { anyoneWithin, empty, endpoint, forgeUser } from "../../endpoint.ts";
-import {
-  bindingNames,
-  optionalFlag,
-  optionalText,
-  paging,
-  queryText,
-  requiredText,
-} from "../common.ts";
+import { openTo, resource } from "../resource.ts";
+import { repository } from "../../permission.ts";
+import { empty } from "../../endpoint.ts";
+import { bindingNames, optionalFlag, optionalText, queryText, requiredText } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
 import { isNewRefName, isRefName } from "../repositories/rules.ts";
-import {
-  refusedWriteReplies,
-  payloadCommitShape,
-  readLimit,
-  refusedReadReplies,
-  writeLimit,
-} from "./shapes.ts";
+import { payloadCommitShape, readLimit, writeLimit } from "./shapes.ts";
 
 const NAME_MAX = 100;
 const refName = { max: NAME_MAX, rules: [["GitRefName", isRefName]] } as const;
@@ -37,92 +26,76 @@ const branchShape = z.object({
 });
 export type WireBranch = z.output<typeof branchShape>;
 
-export const listBranches = endpoint({
-  name: "forge.repos.branches.list",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/branches",
-  summary: "The branches of a repository, the newest commit first",
-  gate: anyoneWithin("repository"),
-  limit: readLimit,
-  params: repositoryParams,
-  query: z.object({ q: queryText, ...paging }),
-  paging: "link_and_total",
-  replies: { 200: z.array(branchShape), ...refusedReadReplies },
-});
-
-export const getBranch = endpoint({
-  name: "forge.repos.branches.get",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/branches/**:branch",
-  summary: "A branch with its newest commit",
-  gate: anyoneWithin("repository"),
-  limit: readLimit,
-  params,
-  replies: { 200: branchShape, ...refusedReadReplies },
-});
-
-export const createBranch = endpoint({
-  name: "forge.repos.branches.create",
-  method: "POST",
-  path: "/api/v1/repos/:owner/:repo/branches",
-  summary: "Create a branch from a branch, tag or commit; from the default branch if none is named",
-  gate: forgeUser("repository"),
-  limit: writeLimit,
-  params: repositoryParams,
-  body: z.object({
-    new_branch_name: requiredText(newRefName).register(bindingNames, { field: "BranchName" }),
-    old_branch_name: optionalText(refName),
-    old_ref_name: optionalText(refName),
+export const branchEndpoints = resource(
+  {
+    name: "forge.repos.branches",
+    path: "/api/v1/repos/:owner/:repo/branches",
+    params: repositoryParams,
+    shape: branchShape,
+    gate: openTo("repository"),
+    on: { read: repository("code", "read"), change: repository("code", "write") },
+    refuses: [503],
+  },
+  ({ list, create, operation }) => ({
+    listBranches: list("The branches of a repository, the newest commit first", {
+      filters: { q: queryText },
+      limit: readLimit,
+    }),
+    getBranch: operation({
+      as: "get",
+      method: "GET",
+      at: "**:branch",
+      summary: "A branch with its newest commit",
+      params,
+      replies: { 200: branchShape },
+      limit: readLimit,
+    }),
+    createBranch: create(
+      "Create a branch from a branch, tag or commit; from the default branch if none is named",
+      z.object({
+        new_branch_name: requiredText(newRefName).register(bindingNames, { field: "BranchName" }),
+        old_branch_name: optionalText(refName),
+        old_ref_name: optionalText(refName),
+      }),
+      { limit: writeLimit, refuses: [409, 423] },
+    ),
+    /** `old_commit_id` guards against a push in between; without `force` the branch may only be fast-forwarded. */
+    updateBranch: operation({
+      as: "update",
+      method: "PUT",
+      at: "**:branch",
+      summary: "Point a branch to another commit",
+      params,
+      body: z.object({
+        new_commit_id: requiredText(),
+        old_commit_id: optionalText(),
+        force: optionalFlag,
+      }),
+      replies: { 204: empty },
+      limit: writeLimit,
+      refuses: [409, 423],
+      apiOnly: "people push",
+    }),
+    renameBranch: operation({
+      as: "rename",
+      method: "PATCH",
+      at: "**:branch",
+      summary: "Rename a branch; the default branch stays the default",
+      params,
+      body: z.object({ name: requiredText(newRefName) }),
+      replies: { 204: empty },
+      limit: writeLimit,
+      refuses: [409, 423],
+    }),
+    deleteBranch: operation({
+      as: "delete",
+      method: "DELETE",
+      at: "**:branch",
+      summary: "Delete a branch that is not the default one",
+      params,
+      replies: { 204: empty },
+      limit: writeLimit,
+      refuses: [409, 422, 423],
+    }),
   }),
-  replies: { 201: branchShape, ...refusedWriteReplies },
-});
-
-/** `old_commit_id` guards against a push in between; without `force` the branch may only be fast-forwarded. */
-export const updateBranch = endpoint({
-  name: "forge.repos.branches.update",
-  method: "PUT",
-  path: "/api/v1/repos/:owner/:repo/branches/**:branch",
-  summary: "Point a branch to another commit",
-  gate: forgeUser("repository"),
-  limit: writeLimit,
-  params,
-  body: z.object({
-    new_commit_id: requiredText(),
-    old_commit_id: optionalText(),
-    force: optionalFlag,
-  }),
-  replies: { 204: empty, ...refusedWriteReplies },
-  apiOnly: "people push",
-});
-
-export const renameBranch = endpoint({
-  name: "forge.repos.branches.rename",
-  method: "PATCH",
-  path: "/api/v1/repos/:owner/:repo/branches/**:branch",
-  summary: "Rename a branch; the default branch stays the default",
-  gate: forgeUser("repository"),
-  limit: writeLimit,
-  params,
-  body: z.object({ name: requiredText(newRefName) }),
-  replies: { 204: empty, ...refusedWriteReplies },
-});
-
-export const deleteBranch = endpoint({
-  name: "forge.repos.branches.delete",
-  method: "DELETE",
-  path: "/api/v1/repos/:owner/:repo/branches/**:branch",
-  summary: "Delete a branch that is not the default one",
-  gate: forgeUser("repository"),
-  limit: writeLimit,
-  params,
-  replies: { 204: empty, ...refusedWriteReplies },
-});
-
-export const branchEndpoints = {
-  listBranches,
-  getBranch,
-  createBranch,
-  updateBranch,
-  renameBranch,
-  deleteBranch,
-};
+);

@@ -1,7 +1,8 @@
 import { z } from "zod";
-import { anyoneWithin, bytes, endpoint, forgeUser } from "../../endpoint.ts";
+import { resource } from "../resource.ts";
+import { repository } from "../../permission.ts";
+import { anyoneWithin, bytes, forgeUser } from "../../endpoint.ts";
 import {
-  apiError,
   optionalFlag,
   optionalMembers,
   optionalText,
@@ -13,11 +14,9 @@ import {
 import { repositoryParams } from "../repositories/repositories.ts";
 import { isNewRefName } from "../repositories/rules.ts";
 import {
-  refusedWriteReplies,
   commitMetaShape,
   commitUserShape,
   readLimit,
-  refusedReadReplies,
   verificationShape,
   writeLimit,
 } from "./shapes.ts";
@@ -58,36 +57,6 @@ export const FOLDER_ENTRIES_MAX = 1_000;
 const params = repositoryParams.extend({ filepath: z.string() });
 const query = z.object({ ref: queryText });
 
-export const getRootContents = endpoint({
-  name: "forge.repos.contents.root",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/contents",
-  summary: "The entries of the top folder",
-  gate: anyoneWithin("repository"),
-  limit: readLimit,
-  params: repositoryParams,
-  query,
-  paging: "total",
-  replies: { 200: z.array(contentsShape), ...refusedReadReplies },
-});
-
-export const getContents = endpoint({
-  name: "forge.repos.contents.get",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/contents/**:filepath",
-  summary: "A file with its content, or the entries of a folder",
-  gate: anyoneWithin("repository"),
-  limit: readLimit,
-  params,
-  query,
-  paging: "total",
-  replies: {
-    200: z.union([contentsShape, z.array(contentsShape)]),
-    ...refusedReadReplies,
-    422: apiError,
-  },
-});
-
 /** Exactly one member is set: the file, or the entries of the folder. */
 const contentsExtShape = z.object({
   file_contents: contentsShape.optional(),
@@ -98,34 +67,6 @@ export type WireContentsExt = z.output<typeof contentsExtShape>;
 
 /** Words of `includes`, separated by commas; others are ignored. */
 export const CONTENT_PARTS = { content: "file_content", lastCommit: "commit_metadata" } as const;
-
-const extension = {
-  method: "GET",
-  gate: anyoneWithin("repository"),
-  limit: readLimit,
-  query: query.extend({ includes: queryText }),
-  paging: "total",
-  apiOnly: '"croft repo browse" and "croft repo cat" show folders and files',
-} as const;
-
-export const getRootContentsExt = endpoint({
-  name: "forge.repos.contents_ext.root",
-  path: "/api/v1/repos/:owner/:repo/contents-ext",
-  summary: "The entries of the top folder, with the parts that includes names",
-  ...extension,
-  params: repositoryParams,
-  replies: { 200: contentsExtShape, ...refusedReadReplies },
-});
-
-/** Without `includes` neither the content of a file nor the history is read, so it is fast for every folder. */
-export const getContentsExt = endpoint({
-  name: "forge.repos.contents_ext.get",
-  path: "/api/v1/repos/:owner/:repo/contents-ext/**:filepath",
-  summary: "A file or the entries of a folder, with the parts that includes names",
-  ...extension,
-  params,
-  replies: { 200: contentsExtShape, ...refusedReadReplies, 422: apiError },
-});
 
 const BRANCH_MAX = 100;
 const MESSAGE_MAX = 65_536;
@@ -177,126 +118,206 @@ const filesShape = z.object({
   verification: verificationShape,
 });
 
-const write = {
-  gate: forgeUser("repository"),
-  limit: writeLimit,
-  maxBodyBytes: BODY_BYTES_MAX,
-} as const;
-
-export const createFile = endpoint({
-  name: "forge.repos.contents.create",
-  method: "POST",
-  path: "/api/v1/repos/:owner/:repo/contents/**:filepath",
-  summary: "Create a file in a commit of its own",
-  ...write,
-  params,
-  body: z.object({ ...commitMembers, content: optionalText() }),
-  replies: { 201: fileShape, ...refusedWriteReplies },
-  apiOnly: "people commit with git",
-});
-
-/** Without `sha` the file is created. */
-export const updateFile = endpoint({
-  name: "forge.repos.contents.update",
-  method: "PUT",
-  path: "/api/v1/repos/:owner/:repo/contents/**:filepath",
-  summary: "Change or move the file whose blob is sha, in a commit of its own",
-  ...write,
-  params,
-  body: z.object({
-    ...commitMembers,
-    content: optionalText(),
-    sha: optionalText(),
-    from_path: optionalText({ max: PATH_MAX }),
-  }),
-  replies: { 200: fileShape, 201: fileShape, ...refusedWriteReplies },
-  apiOnly: "people commit with git",
-});
-
-export const deleteFile = endpoint({
-  name: "forge.repos.contents.delete",
-  method: "DELETE",
-  path: "/api/v1/repos/:owner/:repo/contents/**:filepath",
-  summary: "Delete the file whose blob is sha, in a commit of its own",
-  ...write,
-  params,
-  body: z.object({ ...commitMembers, sha: requiredText() }),
-  replies: { 200: fileShape, ...refusedWriteReplies },
-  apiOnly: "people commit with git",
-});
-
-export const changeFiles = endpoint({
-  name: "forge.repos.contents.change",
-  method: "POST",
-  path: "/api/v1/repos/:owner/:repo/contents",
-  summary: "Create, update, rename and delete several files in one commit",
-  ...write,
-  params: repositoryParams,
-  body: z.object({
-    ...commitMembers,
-    files: z
-      .array(
-        z.object({
-          operation: requiredText(),
-          path: requiredText({ max: PATH_MAX }),
+export const contentsEndpoints = {
+  ...resource(
+    {
+      name: "forge.repos.contents",
+      path: "/api/v1/repos/:owner/:repo/contents",
+      params: repositoryParams,
+      gate: anyoneWithin("repository"),
+      on: repository("code", "read"),
+      limit: readLimit,
+      refuses: [503],
+    },
+    ({ operation }) => ({
+      getRootContents: operation({
+        as: "root",
+        method: "GET",
+        summary: "The entries of the top folder",
+        query,
+        paging: "total",
+        replies: { 200: z.array(contentsShape) },
+      }),
+      getContents: operation({
+        as: "get",
+        method: "GET",
+        at: "**:filepath",
+        summary: "A file with its content, or the entries of a folder",
+        params,
+        query,
+        paging: "total",
+        replies: { 200: z.union([contentsShape, z.array(contentsShape)]) },
+        refuses: [422],
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.repos.contents_ext",
+      path: "/api/v1/repos/:owner/:repo/contents-ext",
+      params: repositoryParams,
+      shape: contentsExtShape,
+      gate: anyoneWithin("repository"),
+      on: repository("code", "read"),
+      limit: readLimit,
+      refuses: [503],
+    },
+    ({ get, operation }) => ({
+      getRootContentsExt: get("The entries of the top folder, with the parts that includes names", {
+        as: "root",
+        query: query.extend({ includes: queryText }),
+        paging: "total",
+        apiOnly: '"croft repo browse" and "croft repo cat" show folders and files',
+      }),
+      /** Without `includes` neither the content of a file nor the history is read, so it is fast for every folder. */
+      getContentsExt: operation({
+        as: "get",
+        method: "GET",
+        at: "**:filepath",
+        summary: "A file or the entries of a folder, with the parts that includes names",
+        params,
+        query: query.extend({ includes: queryText }),
+        paging: "total",
+        replies: { 200: contentsExtShape },
+        refuses: [422],
+        apiOnly: '"croft repo browse" and "croft repo cat" show folders and files',
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.repos.contents",
+      path: "/api/v1/repos/:owner/:repo/contents",
+      params: repositoryParams,
+      shape: filesShape,
+      gate: forgeUser("repository"),
+      on: repository("code", "write"),
+      limit: writeLimit,
+      refuses: [409, 423, 503],
+    },
+    ({ create, operation }) => ({
+      createFile: operation({
+        as: "create",
+        method: "POST",
+        at: "**:filepath",
+        summary: "Create a file in a commit of its own",
+        params,
+        body: z.object({ ...commitMembers, content: optionalText() }),
+        replies: { 201: fileShape },
+        maxBodyBytes: BODY_BYTES_MAX,
+        apiOnly: "people commit with git",
+      }),
+      /** Without `sha` the file is created. */
+      updateFile: operation({
+        as: "update",
+        method: "PUT",
+        at: "**:filepath",
+        summary: "Change or move the file whose blob is sha, in a commit of its own",
+        params,
+        body: z.object({
+          ...commitMembers,
           content: optionalText(),
           sha: optionalText(),
           from_path: optionalText({ max: PATH_MAX }),
         }),
-        { error: (issue) => (issue.input == null ? "Required" : undefined) },
-      )
-      .max(FILES_MAX, { error: "MaxSize" }),
-  }),
-  replies: { 201: filesShape, ...refusedWriteReplies },
-  apiOnly: "people commit several files with git",
-});
-
-export const getRawFile = endpoint({
-  name: "forge.repos.raw",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/raw/**:filepath",
-  summary: "The bytes of a file",
-  gate: anyoneWithin("repository"),
-  limit: readLimit,
-  params,
-  query,
-  replies: { 200: bytes, ...refusedReadReplies, 422: apiError },
-});
-
-export const getMediaFile = endpoint({
-  name: "forge.repos.media",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/media/**:filepath",
-  summary: "The bytes of a file, as raw: this server keeps no large files apart",
-  gate: anyoneWithin("repository"),
-  limit: readLimit,
-  params,
-  query,
-  replies: { 200: bytes, ...refusedReadReplies, 422: apiError },
-  apiOnly: '"croft repo cat" prints a file',
-});
-
-export const getArchive = endpoint({
-  name: "forge.repos.archive",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/archive/**:archive",
-  summary: "The files of a branch, tag or commit as REF.zip or REF.tar.gz",
-  gate: anyoneWithin("repository"),
-  limit: readLimit,
-  params: repositoryParams.extend({ archive: z.string() }),
-  replies: { 200: bytes, ...refusedReadReplies, 400: apiError },
-});
-
-export const contentsEndpoints = {
-  getRootContents,
-  getContents,
-  getRootContentsExt,
-  getContentsExt,
-  createFile,
-  updateFile,
-  deleteFile,
-  changeFiles,
-  getRawFile,
-  getMediaFile,
-  getArchive,
+        replies: { 200: fileShape, 201: fileShape },
+        maxBodyBytes: BODY_BYTES_MAX,
+        apiOnly: "people commit with git",
+      }),
+      deleteFile: operation({
+        as: "delete",
+        method: "DELETE",
+        at: "**:filepath",
+        summary: "Delete the file whose blob is sha, in a commit of its own",
+        params,
+        body: z.object({ ...commitMembers, sha: requiredText() }),
+        replies: { 200: fileShape },
+        maxBodyBytes: BODY_BYTES_MAX,
+        apiOnly: "people commit with git",
+      }),
+      changeFiles: create(
+        "Create, update, rename and delete several files in one commit",
+        z.object({
+          ...commitMembers,
+          files: z
+            .array(
+              z.object({
+                operation: requiredText(),
+                path: requiredText({ max: PATH_MAX }),
+                content: optionalText(),
+                sha: optionalText(),
+                from_path: optionalText({ max: PATH_MAX }),
+              }),
+              { error: (issue) => (issue.input == null ? "Required" : undefined) },
+            )
+            .max(FILES_MAX, { error: "MaxSize" }),
+        }),
+        {
+          as: "change",
+          maxBodyBytes: BODY_BYTES_MAX,
+          apiOnly: "people commit several files with git",
+        },
+      ),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.repos",
+      path: "/api/v1/repos/:owner/:repo/raw/**:filepath",
+      params,
+      gate: anyoneWithin("repository"),
+      on: repository("code", "read"),
+      limit: readLimit,
+    },
+    ({ operation }) => ({
+      getRawFile: operation({
+        as: "raw",
+        method: "GET",
+        summary: "The bytes of a file",
+        query,
+        replies: { 200: bytes },
+        refuses: [422, 503],
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.repos",
+      path: "/api/v1/repos/:owner/:repo/media/**:filepath",
+      params,
+      gate: anyoneWithin("repository"),
+      on: repository("code", "read"),
+      limit: readLimit,
+    },
+    ({ operation }) => ({
+      getMediaFile: operation({
+        as: "media",
+        method: "GET",
+        summary: "The bytes of a file, as raw: this server keeps no large files apart",
+        query,
+        replies: { 200: bytes },
+        refuses: [422, 503],
+        apiOnly: '"croft repo cat" prints a file',
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.repos",
+      path: "/api/v1/repos/:owner/:repo/archive/**:archive",
+      params: repositoryParams.extend({ archive: z.string() }),
+      gate: anyoneWithin("repository"),
+      on: repository("code", "read"),
+      limit: readLimit,
+    },
+    ({ operation }) => ({
+      getArchive: operation({
+        as: "archive",
+        method: "GET",
+        summary: "The files of a branch, tag or commit as REF.zip or REF.tar.gz",
+        replies: { 200: bytes },
+        refuses: [400, 503],
+      }),
+    }),
+  ),
 };

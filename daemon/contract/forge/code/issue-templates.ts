@@ -1,7 +1,9 @@
 import { z } from "zod";
-import { anyoneWithin, endpoint } from "../../endpoint.ts";
+import { resource } from "../resource.ts";
+import { repository } from "../../permission.ts";
+import { anyoneWithin } from "../../endpoint.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
-import { readLimit, refusedReadReplies } from "./shapes.ts";
+import { readLimit } from "./shapes.ts";
 
 // Issue templates and their configuration, which are files on a repository's default branch.
 
@@ -37,40 +39,49 @@ const issueConfigShape = z.object({
 });
 export type WireIssueConfig = z.output<typeof issueConfigShape>;
 
-/** Invalid files are left out; the header `X-Gitea-Warning` counts them. */
-export const listIssueTemplates = endpoint({
-  name: "forge.repos.issue_templates.list",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/issue_templates",
-  summary: "The issue templates in the default branch of a repository",
-  gate: anyoneWithin("repository"),
-  limit: readLimit,
-  params: repositoryParams,
-  replies: { 200: z.array(issueTemplateShape), ...refusedReadReplies },
-});
-
-export const getIssueConfig = endpoint({
-  name: "forge.repos.issue_config.get",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/issue_config",
-  summary: "Whether issues may be opened without a template, and where else to go",
-  gate: anyoneWithin("repository"),
-  limit: readLimit,
-  params: repositoryParams,
-  replies: { 200: issueConfigShape, ...refusedReadReplies },
-  apiOnly: '"croft repo cat" shows the file; forms of clients read it',
-});
-
-export const validateIssueConfig = endpoint({
-  name: "forge.repos.issue_config.validate",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/issue_config/validate",
-  summary: "Whether the configuration of issues is valid, and why not",
-  gate: anyoneWithin("repository"),
-  limit: readLimit,
-  params: repositoryParams,
-  replies: { 200: z.object({ valid: z.boolean(), message: z.string() }), ...refusedReadReplies },
-  apiOnly: "for editors of the file",
-});
-
-export const issueTemplateEndpoints = { listIssueTemplates, getIssueConfig, validateIssueConfig };
+export const issueTemplateEndpoints = {
+  ...resource(
+    {
+      name: "forge.repos.issue_templates",
+      path: "/api/v1/repos/:owner/:repo/issue_templates",
+      params: repositoryParams,
+      gate: anyoneWithin("repository"),
+      on: repository("code", "read"),
+      limit: readLimit,
+    },
+    ({ operation }) => ({
+      /** Invalid files are left out; the header `X-Gitea-Warning` counts them. */
+      listIssueTemplates: operation({
+        as: "list",
+        method: "GET",
+        summary: "The issue templates in the default branch of a repository",
+        replies: { 200: z.array(issueTemplateShape) },
+        refuses: [503],
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.repos.issue_config",
+      path: "/api/v1/repos/:owner/:repo/issue_config",
+      params: repositoryParams,
+      shape: issueConfigShape,
+      gate: anyoneWithin("repository"),
+      on: repository("code", "read"),
+      limit: readLimit,
+      refuses: [503],
+    },
+    ({ get, operation }) => ({
+      getIssueConfig: get("Whether issues may be opened without a template, and where else to go", {
+        apiOnly: '"croft repo cat" shows the file; forms of clients read it',
+      }),
+      validateIssueConfig: operation({
+        method: "GET",
+        at: "validate",
+        summary: "Whether the configuration of issues is valid, and why not",
+        replies: { 200: z.object({ valid: z.boolean(), message: z.string() }) },
+        apiOnly: "for editors of the file",
+      }),
+    }),
+  ),
+};

@@ -1,14 +1,14 @@
 import { z } from "zod";
-import { anyoneWithin, empty, endpoint, forgeUser } from "../../endpoint.ts";
-import { optionalText, paging, requiredText } from "../common.ts";
+import { openTo, resource } from "../resource.ts";
+import { repository } from "../../permission.ts";
+import { anyoneWithin, empty } from "../../endpoint.ts";
+import { optionalText, requiredText } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
 import { isNewRefName } from "../repositories/rules.ts";
 import {
-  refusedWriteReplies,
   commitMetaShape,
   commitUserShape,
   readLimit,
-  refusedReadReplies,
   shaParams,
   verificationShape,
   writeLimit,
@@ -30,57 +30,6 @@ const tagShape = z.object({
 });
 export type WireTag = z.output<typeof tagShape>;
 
-export const listTags = endpoint({
-  name: "forge.repos.tags.list",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/tags",
-  summary: "The tags of a repository, newest first",
-  gate: anyoneWithin("repository"),
-  limit: readLimit,
-  params: repositoryParams,
-  query: z.object(paging),
-  paging: "link_and_total",
-  replies: { 200: z.array(tagShape), ...refusedReadReplies },
-});
-
-export const getTag = endpoint({
-  name: "forge.repos.tags.get",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/tags/**:tag",
-  summary: "A tag by name",
-  gate: anyoneWithin("repository"),
-  limit: readLimit,
-  params,
-  replies: { 200: tagShape, ...refusedReadReplies },
-});
-
-export const createTag = endpoint({
-  name: "forge.repos.tags.create",
-  method: "POST",
-  path: "/api/v1/repos/:owner/:repo/tags",
-  summary: "Create a tag; an annotated one if it has a message",
-  gate: forgeUser("repository"),
-  limit: writeLimit,
-  params: repositoryParams,
-  body: z.object({
-    tag_name: requiredText({ max: NAME_MAX, rules: [["GitRefName", isNewRefName]] }),
-    message: optionalText({ max: MESSAGE_MAX }),
-    target: optionalText({ max: NAME_MAX }),
-  }),
-  replies: { 201: tagShape, ...refusedWriteReplies },
-});
-
-export const deleteTag = endpoint({
-  name: "forge.repos.tags.delete",
-  method: "DELETE",
-  path: "/api/v1/repos/:owner/:repo/tags/**:tag",
-  summary: "Delete a tag",
-  gate: forgeUser("repository"),
-  limit: writeLimit,
-  params,
-  replies: { 204: empty, ...refusedWriteReplies },
-});
-
 const annotatedTagShape = z.object({
   tag: z.string(),
   sha: z.string(),
@@ -92,16 +41,64 @@ const annotatedTagShape = z.object({
 });
 export type WireAnnotatedTag = z.output<typeof annotatedTagShape>;
 
-export const getAnnotatedTag = endpoint({
-  name: "forge.repos.git.tags.get",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/git/tags/:sha",
-  summary: "An annotated tag by its object id",
-  gate: anyoneWithin("repository"),
-  limit: readLimit,
-  params: shaParams,
-  replies: { 200: annotatedTagShape, ...refusedReadReplies },
-  apiOnly: '"croft repo tag view" shows a tag by name',
-});
-
-export const tagEndpoints = { listTags, getTag, createTag, deleteTag, getAnnotatedTag };
+export const tagEndpoints = {
+  ...resource(
+    {
+      name: "forge.repos.tags",
+      path: "/api/v1/repos/:owner/:repo/tags",
+      params: repositoryParams,
+      shape: tagShape,
+      gate: openTo("repository"),
+      on: { read: repository("code", "read"), change: repository("code", "write") },
+      refuses: [503],
+    },
+    ({ list, create, operation }) => ({
+      listTags: list("The tags of a repository, newest first", { limit: readLimit }),
+      getTag: operation({
+        as: "get",
+        method: "GET",
+        at: "**:tag",
+        summary: "A tag by name",
+        params,
+        replies: { 200: tagShape },
+        limit: readLimit,
+      }),
+      createTag: create(
+        "Create a tag; an annotated one if it has a message",
+        z.object({
+          tag_name: requiredText({ max: NAME_MAX, rules: [["GitRefName", isNewRefName]] }),
+          message: optionalText({ max: MESSAGE_MAX }),
+          target: optionalText({ max: NAME_MAX }),
+        }),
+        { limit: writeLimit, refuses: [409, 423] },
+      ),
+      deleteTag: operation({
+        as: "delete",
+        method: "DELETE",
+        at: "**:tag",
+        summary: "Delete a tag",
+        params,
+        replies: { 204: empty },
+        limit: writeLimit,
+        refuses: [409, 422, 423],
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.repos.git.tags",
+      path: "/api/v1/repos/:owner/:repo/git/tags/:sha",
+      params: shaParams,
+      shape: annotatedTagShape,
+      gate: anyoneWithin("repository"),
+      on: repository("code", "read"),
+      limit: readLimit,
+    },
+    ({ get }) => ({
+      getAnnotatedTag: get("An annotated tag by its object id", {
+        refuses: [503],
+        apiOnly: '"croft repo tag view" shows a tag by name',
+      }),
+    }),
+  ),
+};

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { empty, endpoint, siteAdminOfAll } from "../../endpoint.ts";
+import { resource } from "../resource.ts";
+import { siteAdminOfAll } from "../../endpoint.ts";
 import {
-  apiError,
   optionalFlag,
   optionalTextMap,
   optionalText,
@@ -12,7 +12,6 @@ import {
   queryWord,
   requiredText,
   requiredTextMap,
-  signedInReplies,
   wireId,
   wireTime,
 } from "../common.ts";
@@ -92,99 +91,64 @@ const deliveryParams = z.object({
   delivery_id: pathInteger.brand<"DeliveryId">(),
 });
 
-export const listHooks = endpoint({
-  name: "forge.admin.hooks.list",
-  method: "GET",
-  path: "/api/v1/admin/hooks",
-  summary: "System hooks, default hooks or both",
-  gate: siteAdminOfAll,
-  query: z.object({ ...paging, type: queryWord(["system", "default", "all"]) }),
-  paging: "link_and_total",
-  replies: { 200: z.array(hookShape), ...signedInReplies },
-});
-
-export const createHook = endpoint({
-  name: "forge.admin.hooks.create",
-  method: "POST",
-  path: "/api/v1/admin/hooks",
-  summary: "Create a system or default hook; inactive unless requested",
-  gate: siteAdminOfAll,
-  body: newHookShape,
-  replies: { 201: hookShape, 400: apiError, ...signedInReplies, 422: apiError },
-});
-
-export const getHook = endpoint({
-  name: "forge.admin.hooks.get",
-  method: "GET",
-  path: "/api/v1/admin/hooks/:id",
-  summary: "A system or default hook",
-  gate: siteAdminOfAll,
-  params: hookParams,
-  replies: { 200: hookShape, ...signedInReplies, 404: apiError },
-});
-
-export const editHook = endpoint({
-  name: "forge.admin.hooks.edit",
-  method: "PATCH",
-  path: "/api/v1/admin/hooks/:id",
-  summary:
-    "Change a hook; events, branch filter and authorization header are replaced even when absent",
-  gate: siteAdminOfAll,
-  params: hookParams,
-  query: hookEditQuery,
-  body: hookEditShape,
-  replies: { 200: hookShape, 400: apiError, ...signedInReplies, 404: apiError, 422: apiError },
-});
-
-export const deleteHook = endpoint({
-  name: "forge.admin.hooks.delete",
-  method: "DELETE",
-  path: "/api/v1/admin/hooks/:id",
-  summary: "Delete a system or default hook with its deliveries",
-  gate: siteAdminOfAll,
-  params: hookParams,
-  replies: { 204: empty, ...signedInReplies, 404: apiError },
-});
-
-export const listDeliveries = endpoint({
-  name: "forge.admin.hooks.deliveries.list",
-  method: "GET",
-  path: "/api/v1/admin/hooks/:id/deliveries",
-  summary: "The deliveries of a hook, newest first",
-  gate: siteAdminOfAll,
-  params: hookParams,
-  query: z.object({ ...paging, state: queryWord(deliveryStates) }),
-  paging: "link_and_total",
-  replies: { 200: z.array(deliveryShape), ...signedInReplies, 404: apiError },
-});
-
-export const getDelivery = endpoint({
-  name: "forge.admin.hooks.deliveries.get",
-  method: "GET",
-  path: "/api/v1/admin/hooks/:id/deliveries/:delivery_id",
-  summary: "A delivery with its request and response",
-  gate: siteAdminOfAll,
-  params: deliveryParams,
-  replies: { 200: deliveryDetailsShape, ...signedInReplies, 404: apiError },
-});
-
-export const redeliver = endpoint({
-  name: "forge.admin.hooks.deliveries.redeliver",
-  method: "POST",
-  path: "/api/v1/admin/hooks/:id/deliveries/:delivery_id/redeliver",
-  summary: "Deliver the same payload once more, as a delivery of its own",
-  gate: siteAdminOfAll,
-  params: deliveryParams,
-  replies: { 201: deliveryShape, ...signedInReplies, 404: apiError },
-});
-
 export const adminHookEndpoints = {
-  listHooks,
-  createHook,
-  getHook,
-  editHook,
-  deleteHook,
-  listDeliveries,
-  getDelivery,
-  redeliver,
+  ...resource(
+    {
+      name: "forge.admin.hooks",
+      path: "/api/v1/admin/hooks",
+      id: { id: pathInteger.brand<"HookId">() },
+      shape: hookShape,
+      gate: siteAdminOfAll,
+    },
+    ({ create, get, edit, remove, operation }) => ({
+      listHooks: operation({
+        as: "list",
+        method: "GET",
+        summary: "System hooks, default hooks or both",
+        query: z.object({ ...paging, type: queryWord(["system", "default", "all"]) }),
+        paging: "link_and_total",
+        replies: { 200: z.array(hookShape) },
+      }),
+      createHook: create(
+        "Create a system or default hook; inactive unless requested",
+        newHookShape,
+        { refuses: [400] },
+      ),
+      getHook: get("A system or default hook"),
+      editHook: edit(
+        "Change a hook; events, branch filter and authorization header are replaced even when absent",
+        hookEditShape,
+        { query: hookEditQuery, refuses: [400] },
+      ),
+      deleteHook: remove("Delete a system or default hook with its deliveries"),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.admin.hooks.deliveries",
+      path: "/api/v1/admin/hooks/:id/deliveries",
+      params: hookParams,
+      id: { delivery_id: deliveryParams.shape.delivery_id },
+      shape: deliveryDetailsShape,
+      gate: siteAdminOfAll,
+    },
+    ({ get, operation }) => ({
+      listDeliveries: operation({
+        as: "list",
+        method: "GET",
+        summary: "The deliveries of a hook, newest first",
+        query: z.object({ ...paging, state: queryWord(deliveryStates) }),
+        paging: "link_and_total",
+        replies: { 200: z.array(deliveryShape) },
+      }),
+      getDelivery: get("A delivery with its request and response"),
+      redeliver: operation({
+        method: "POST",
+        item: true,
+        at: "redeliver",
+        summary: "Deliver the same payload once more, as a delivery of its own",
+        replies: { 201: deliveryShape },
+      }),
+    }),
+  ),
 };

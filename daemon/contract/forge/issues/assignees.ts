@@ -1,6 +1,8 @@
 import { z } from "zod";
-import { anyoneWithin, empty, endpoint, forgeUser } from "../../endpoint.ts";
-import { apiError, pathInteger, requiredWords, signedInReplies } from "../common.ts";
+import { openTo, resource } from "../resource.ts";
+import { repository } from "../../permission.ts";
+import { anyoneWithin, empty, forgeUser } from "../../endpoint.ts";
+import { pathInteger, requiredWords } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
 import { userShape } from "../accounts/users.ts";
 import { issueShape } from "./issues.ts";
@@ -12,82 +14,86 @@ const issueParams = repositoryParams.extend({ index: pathInteger });
 const names = z.object({
   assignees: requiredWords.refine((list) => list.length <= LIST_MAX, { error: "MaxSize" }),
 });
-const lookupReplies = { ...signedInReplies, 404: apiError } as const;
-const changed = { ...lookupReplies, 422: apiError, 423: apiError } as const;
-
-export const listAssignableUsers = endpoint({
-  name: "forge.repos.assignees.list",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/assignees",
-  summary: "The users with write access, who may be assigned to issues",
-  gate: anyoneWithin("repository"),
-  params: repositoryParams,
-  replies: { 200: z.array(userShape), ...lookupReplies },
-  apiOnly: "croft repo collaborator list shows them; any reader may be assigned by name",
-});
-
-export const checkAssignableUser = endpoint({
-  name: "forge.repos.assignees.check",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/assignees/:assignee",
-  summary: "Whether a user may be assigned to issues; 404 when not",
-  gate: anyoneWithin("repository"),
-  params: repositoryParams.extend({ assignee: z.string() }),
-  replies: { 204: empty, ...lookupReplies },
-  apiOnly: "croft repo collaborator list shows them",
-});
-
-export const checkIssueAssignee = endpoint({
-  name: "forge.issues.assignees.check",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/issues/:index/assignees/:assignee",
-  summary: "Whether a user may be assigned to an issue; 404 when not",
-  gate: anyoneWithin("issue"),
-  params: issueParams.extend({ assignee: z.string() }),
-  replies: { 204: empty, ...lookupReplies },
-  apiOnly: "croft repo collaborator list shows them",
-});
-
-export const addIssueAssignees = endpoint({
-  name: "forge.issues.assignees.add",
-  method: "POST",
-  path: "/api/v1/repos/:owner/:repo/issues/:index/assignees",
-  summary: "Add assignees to an issue",
-  gate: forgeUser("issue"),
-  params: issueParams,
-  body: names,
-  replies: { 201: issueShape, ...changed },
-  apiOnly: "croft issue edit --assign assigns users",
-});
-
-export const removeIssueAssignees = endpoint({
-  name: "forge.issues.assignees.remove",
-  method: "DELETE",
-  path: "/api/v1/repos/:owner/:repo/issues/:index/assignees",
-  summary: "Remove users from the assignees of an issue",
-  gate: forgeUser("issue"),
-  params: issueParams,
-  body: names,
-  replies: { 200: issueShape, ...changed },
-  apiOnly: "croft issue edit --assign assigns users",
-});
-
-export const listReviewers = endpoint({
-  name: "forge.repos.reviewers.list",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/reviewers",
-  summary: "The users with write access, who could review changes",
-  gate: forgeUser("repository"),
-  params: repositoryParams,
-  replies: { 200: z.array(userShape), ...lookupReplies },
-  apiOnly: "there are no pull requests to review",
-});
 
 export const assigneeEndpoints = {
-  listAssignableUsers,
-  checkAssignableUser,
-  checkIssueAssignee,
-  addIssueAssignees,
-  removeIssueAssignees,
-  listReviewers,
+  ...resource(
+    {
+      name: "forge.repos.assignees",
+      path: "/api/v1/repos/:owner/:repo/assignees",
+      params: repositoryParams,
+      id: { assignee: z.string() },
+      gate: anyoneWithin("repository"),
+      on: repository("any", "read"),
+    },
+    ({ operation }) => ({
+      listAssignableUsers: operation({
+        as: "list",
+        method: "GET",
+        summary: "The users with write access, who may be assigned to issues",
+        replies: { 200: z.array(userShape) },
+        apiOnly: "croft repo collaborator list shows them; any reader may be assigned by name",
+      }),
+      checkAssignableUser: operation({
+        as: "check",
+        method: "GET",
+        item: true,
+        summary: "Whether a user may be assigned to issues; 404 when not",
+        replies: { 204: empty },
+        apiOnly: "croft repo collaborator list shows them",
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.issues.assignees",
+      path: "/api/v1/repos/:owner/:repo/issues/:index/assignees",
+      params: issueParams,
+      id: { assignee: z.string() },
+      shape: issueShape,
+      gate: openTo("issue"),
+      on: { read: repository("issues", "read"), change: repository("issues", "write") },
+    },
+    ({ create, operation }) => ({
+      checkIssueAssignee: operation({
+        as: "check",
+        method: "GET",
+        item: true,
+        summary: "Whether a user may be assigned to an issue; 404 when not",
+        replies: { 204: empty },
+        apiOnly: "croft repo collaborator list shows them",
+      }),
+      addIssueAssignees: create("Add assignees to an issue", names, {
+        as: "add",
+        refuses: [423],
+        apiOnly: "croft issue edit --assign assigns users",
+      }),
+      removeIssueAssignees: operation({
+        as: "remove",
+        method: "DELETE",
+        summary: "Remove users from the assignees of an issue",
+        body: names,
+        replies: { 200: issueShape },
+        refuses: [423],
+        apiOnly: "croft issue edit --assign assigns users",
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.repos.reviewers",
+      path: "/api/v1/repos/:owner/:repo/reviewers",
+      params: repositoryParams,
+      gate: forgeUser("repository"),
+      on: repository("code", "write", { evenOff: true }),
+    },
+    ({ operation }) => ({
+      listReviewers: operation({
+        as: "list",
+        method: "GET",
+        summary: "The users with write access, who could review changes",
+        replies: { 200: z.array(userShape) },
+        apiOnly: "there are no pull requests to review",
+      }),
+    }),
+  ),
 };

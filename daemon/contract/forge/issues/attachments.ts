@@ -1,14 +1,8 @@
 import { z } from "zod";
-import { anyoneWithin, bytes, empty, endpoint, forgeUser, multipart } from "../../endpoint.ts";
-import {
-  apiError,
-  optionalText,
-  pathInteger,
-  queryText,
-  signedInReplies,
-  wireId,
-  wireTime,
-} from "../common.ts";
+import { openTo, resource } from "../resource.ts";
+import { repository } from "../../permission.ts";
+import { anyoneWithin, bytes, multipart } from "../../endpoint.ts";
+import { optionalText, pathInteger, queryText, wireId, wireTime } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
 
 /** A file of an issue or a comment. */
@@ -26,143 +20,104 @@ export type WireAttachment = z.output<typeof attachmentShape>;
 const issueParams = repositoryParams.extend({ index: pathInteger });
 const commentParams = repositoryParams.extend({ id: pathInteger });
 const attachment = { attachment: pathInteger };
-const issuePath = "/api/v1/repos/:owner/:repo/issues/:index/assets";
-const commentPath = "/api/v1/repos/:owner/:repo/issues/comments/:id/assets";
-const lookupReplies = { ...signedInReplies, 404: apiError } as const;
-const changed = { ...lookupReplies, 422: apiError, 423: apiError } as const;
-const uploaded = { 201: attachmentShape, 400: apiError, ...changed, 413: apiError } as const;
 /** The name in the query counts before that of the file. */
 const uploadQuery = z.object({ name: queryText });
 const uploadBody = multipart(z.object({}));
 const editBody = z.object({ name: optionalText() });
 
-export const listIssueAttachments = endpoint({
-  name: "forge.issues.attachments.list",
-  method: "GET",
-  path: issuePath,
-  summary: "The files of an issue, oldest first",
-  gate: anyoneWithin("issue"),
-  params: issueParams,
-  replies: { 200: z.array(attachmentShape), ...lookupReplies },
-});
-
-export const createIssueAttachment = endpoint({
-  name: "forge.issues.attachments.create",
-  method: "POST",
-  path: issuePath,
-  summary: "Attach a file to an issue: the part attachment of a form",
-  gate: forgeUser("issue"),
-  params: issueParams,
-  query: uploadQuery,
-  body: uploadBody,
-  replies: uploaded,
-});
-
-export const getIssueAttachment = endpoint({
-  name: "forge.issues.attachments.get",
-  method: "GET",
-  path: `${issuePath}/:attachment`,
-  summary: "A file of an issue",
-  gate: anyoneWithin("issue"),
-  params: issueParams.extend(attachment),
-  replies: { 200: attachmentShape, ...lookupReplies },
-});
-
-export const editIssueAttachment = endpoint({
-  name: "forge.issues.attachments.edit",
-  method: "PATCH",
-  path: `${issuePath}/:attachment`,
-  summary: "Rename a file of an issue",
-  gate: forgeUser("issue"),
-  params: issueParams.extend(attachment),
-  body: editBody,
-  replies: { 201: attachmentShape, ...changed },
-});
-
-export const deleteIssueAttachment = endpoint({
-  name: "forge.issues.attachments.delete",
-  method: "DELETE",
-  path: `${issuePath}/:attachment`,
-  summary: "Delete a file of an issue",
-  gate: forgeUser("issue"),
-  params: issueParams.extend(attachment),
-  replies: { 204: empty, ...changed },
-});
-
-export const listCommentAttachments = endpoint({
-  name: "forge.issues.comments.attachments.list",
-  method: "GET",
-  path: commentPath,
-  summary: "The files of a comment, oldest first",
-  gate: anyoneWithin("issue"),
-  params: commentParams,
-  replies: { 200: z.array(attachmentShape), ...lookupReplies },
-});
-
-export const createCommentAttachment = endpoint({
-  name: "forge.issues.comments.attachments.create",
-  method: "POST",
-  path: commentPath,
-  summary: "Attach a file to a comment: the part attachment of a form",
-  gate: forgeUser("issue"),
-  params: commentParams,
-  query: uploadQuery,
-  body: uploadBody,
-  replies: uploaded,
-});
-
-export const getCommentAttachment = endpoint({
-  name: "forge.issues.comments.attachments.get",
-  method: "GET",
-  path: `${commentPath}/:attachment`,
-  summary: "A file of a comment",
-  gate: anyoneWithin("issue"),
-  params: commentParams.extend(attachment),
-  replies: { 200: attachmentShape, ...lookupReplies },
-});
-
-export const editCommentAttachment = endpoint({
-  name: "forge.issues.comments.attachments.edit",
-  method: "PATCH",
-  path: `${commentPath}/:attachment`,
-  summary: "Rename a file of a comment",
-  gate: forgeUser("issue"),
-  params: commentParams.extend(attachment),
-  body: editBody,
-  replies: { 201: attachmentShape, ...changed },
-});
-
-export const deleteCommentAttachment = endpoint({
-  name: "forge.issues.comments.attachments.delete",
-  method: "DELETE",
-  path: `${commentPath}/:attachment`,
-  summary: "Delete a file of a comment",
-  gate: forgeUser("issue"),
-  params: commentParams.extend(attachment),
-  replies: { 204: empty, ...changed },
-});
-
-export const downloadAttachment = endpoint({
-  name: "forge.attachments.download",
-  method: "GET",
-  path: "/attachments/:uuid",
-  summary:
-    "The bytes of a file, for those who may read its issue; a session of the pages counts, too",
-  gate: anyoneWithin("issue"),
-  params: z.object({ uuid: z.string() }),
-  replies: { 200: bytes, ...lookupReplies, 503: apiError },
-});
-
 export const attachmentEndpoints = {
-  listIssueAttachments,
-  createIssueAttachment,
-  getIssueAttachment,
-  editIssueAttachment,
-  deleteIssueAttachment,
-  listCommentAttachments,
-  createCommentAttachment,
-  getCommentAttachment,
-  editCommentAttachment,
-  deleteCommentAttachment,
-  downloadAttachment,
+  ...resource(
+    {
+      name: "forge.issues.attachments",
+      path: "/api/v1/repos/:owner/:repo/issues/:index/assets",
+      params: issueParams,
+      id: attachment,
+      shape: attachmentShape,
+      gate: openTo("issue"),
+      on: {
+        read: repository("issues", "read"),
+        change: repository("issues", "write", { checkedBy: "service" }),
+      },
+    },
+    ({ create, get, remove, operation }) => ({
+      listIssueAttachments: operation({
+        as: "list",
+        method: "GET",
+        summary: "The files of an issue, oldest first",
+        replies: { 200: z.array(attachmentShape) },
+      }),
+      createIssueAttachment: create(
+        "Attach a file to an issue: the part attachment of a form",
+        uploadBody,
+        { query: uploadQuery, refuses: [400, 413, 423] },
+      ),
+      getIssueAttachment: get("A file of an issue"),
+      editIssueAttachment: operation({
+        as: "edit",
+        method: "PATCH",
+        item: true,
+        summary: "Rename a file of an issue",
+        body: editBody,
+        replies: { 201: attachmentShape },
+        refuses: [423],
+      }),
+      deleteIssueAttachment: remove("Delete a file of an issue", { refuses: [422, 423] }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.issues.comments.attachments",
+      path: "/api/v1/repos/:owner/:repo/issues/comments/:id/assets",
+      params: commentParams,
+      id: attachment,
+      shape: attachmentShape,
+      gate: openTo("issue"),
+      on: {
+        read: repository("issues", "read"),
+        change: repository("issues", "write", { checkedBy: "service" }),
+      },
+    },
+    ({ create, get, remove, operation }) => ({
+      listCommentAttachments: operation({
+        as: "list",
+        method: "GET",
+        summary: "The files of a comment, oldest first",
+        replies: { 200: z.array(attachmentShape) },
+      }),
+      createCommentAttachment: create(
+        "Attach a file to a comment: the part attachment of a form",
+        uploadBody,
+        { query: uploadQuery, refuses: [400, 413, 423] },
+      ),
+      getCommentAttachment: get("A file of a comment"),
+      editCommentAttachment: operation({
+        as: "edit",
+        method: "PATCH",
+        item: true,
+        summary: "Rename a file of a comment",
+        body: editBody,
+        replies: { 201: attachmentShape },
+        refuses: [423],
+      }),
+      deleteCommentAttachment: remove("Delete a file of a comment", { refuses: [422, 423] }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.attachments",
+      path: "/attachments/:uuid",
+      params: z.object({ uuid: z.string() }),
+      gate: anyoneWithin("issue"),
+    },
+    ({ operation }) => ({
+      downloadAttachment: operation({
+        as: "download",
+        method: "GET",
+        summary:
+          "The bytes of a file, for those who may read its issue; a session of the pages counts, too",
+        replies: { 200: bytes },
+        refuses: [503],
+      }),
+    }),
+  ),
 };

@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { anyoneWithin, endpoint, forgeUser } from "../../endpoint.ts";
-import { apiError, optionalText, paging, pathInteger, signedInReplies } from "../common.ts";
+import { openTo, resource } from "../resource.ts";
+import { repository } from "../../permission.ts";
+import { optionalText, pathInteger } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
 import { issueShape } from "./issues.ts";
 
@@ -11,90 +12,68 @@ const otherIssue = z.object({
   owner: optionalText(),
   repo: optionalText(),
 });
-const lookupReplies = { ...signedInReplies, 404: apiError } as const;
-const changed = {
-  201: issueShape,
-  ...lookupReplies,
-  409: apiError,
-  422: apiError,
-  423: apiError,
-} as const;
-
-export const listIssueDependencies = endpoint({
-  name: "forge.issues.dependencies.list",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/issues/:index/dependencies",
-  summary: "The issues that must be closed before an issue, without those that you may not read",
-  gate: anyoneWithin("issue"),
-  params: issueParams,
-  query: z.object(paging),
-  paging: "link_and_total",
-  replies: { 200: z.array(issueShape), ...lookupReplies },
-});
-
-export const addIssueDependency = endpoint({
-  name: "forge.issues.dependencies.add",
-  method: "POST",
-  path: "/api/v1/repos/:owner/:repo/issues/:index/dependencies",
-  summary: "Make an issue depend on another one",
-  gate: forgeUser("issue"),
-  params: issueParams,
-  body: otherIssue,
-  replies: changed,
-});
-
-export const removeIssueDependency = endpoint({
-  name: "forge.issues.dependencies.remove",
-  method: "DELETE",
-  path: "/api/v1/repos/:owner/:repo/issues/:index/dependencies",
-  summary: "Remove a dependency of an issue",
-  gate: forgeUser("issue"),
-  params: issueParams,
-  body: otherIssue,
-  replies: changed,
-});
-
-export const listBlockedIssues = endpoint({
-  name: "forge.issues.blocks.list",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/issues/:index/blocks",
-  summary: "The issues that wait for an issue, without those that you may not read",
-  gate: anyoneWithin("issue"),
-  params: issueParams,
-  query: z.object(paging),
-  paging: "link_and_total",
-  replies: { 200: z.array(issueShape), ...lookupReplies },
-});
-
-export const blockIssue = endpoint({
-  name: "forge.issues.blocks.add",
-  method: "POST",
-  path: "/api/v1/repos/:owner/:repo/issues/:index/blocks",
-  summary: "Make another issue depend on an issue",
-  gate: forgeUser("issue"),
-  params: issueParams,
-  body: otherIssue,
-  replies: changed,
-  apiOnly: "croft issue dependency add names the two issues the other way round",
-});
-
-export const unblockIssue = endpoint({
-  name: "forge.issues.blocks.remove",
-  method: "DELETE",
-  path: "/api/v1/repos/:owner/:repo/issues/:index/blocks",
-  summary: "Remove the dependency of another issue on an issue",
-  gate: forgeUser("issue"),
-  params: issueParams,
-  body: otherIssue,
-  replies: changed,
-  apiOnly: "croft issue dependency remove names the two issues the other way round",
-});
 
 export const issueDependencyEndpoints = {
-  listIssueDependencies,
-  addIssueDependency,
-  removeIssueDependency,
-  listBlockedIssues,
-  blockIssue,
-  unblockIssue,
+  ...resource(
+    {
+      name: "forge.issues.dependencies",
+      path: "/api/v1/repos/:owner/:repo/issues/:index/dependencies",
+      params: issueParams,
+      shape: issueShape,
+      gate: openTo("issue"),
+      on: {
+        read: repository("issues", "read"),
+        change: repository("issues", "write", { checkedBy: "service" }),
+      },
+    },
+    ({ list, create, operation }) => ({
+      listIssueDependencies: list(
+        "The issues that must be closed before an issue, without those that you may not read",
+      ),
+      addIssueDependency: create("Make an issue depend on another one", otherIssue, {
+        as: "add",
+        refuses: [409, 423],
+      }),
+      removeIssueDependency: operation({
+        as: "remove",
+        method: "DELETE",
+        summary: "Remove a dependency of an issue",
+        body: otherIssue,
+        replies: { 201: issueShape },
+        refuses: [409, 423],
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.issues.blocks",
+      path: "/api/v1/repos/:owner/:repo/issues/:index/blocks",
+      params: issueParams,
+      shape: issueShape,
+      gate: openTo("issue"),
+      on: {
+        read: repository("issues", "read"),
+        change: repository("issues", "write", { checkedBy: "service" }),
+      },
+    },
+    ({ list, create, operation }) => ({
+      listBlockedIssues: list(
+        "The issues that wait for an issue, without those that you may not read",
+      ),
+      blockIssue: create("Make another issue depend on an issue", otherIssue, {
+        as: "add",
+        refuses: [409, 423],
+        apiOnly: "croft issue dependency add names the two issues the other way round",
+      }),
+      unblockIssue: operation({
+        as: "remove",
+        method: "DELETE",
+        summary: "Remove the dependency of another issue on an issue",
+        body: otherIssue,
+        replies: { 201: issueShape },
+        refuses: [409, 423],
+        apiOnly: "croft issue dependency remove names the two issues the other way round",
+      }),
+    }),
+  ),
 };

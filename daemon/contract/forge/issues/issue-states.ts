@@ -1,16 +1,15 @@
 import { z } from "zod";
-import { anyoneWithin, empty, endpoint, forgeUser } from "../../endpoint.ts";
+import { resource } from "../resource.ts";
+import { repository } from "../../permission.ts";
+import { anyoneWithin, empty, forgeUser } from "../../endpoint.ts";
 import {
-  apiError,
   optionalText,
   optionalTime,
-  paging,
   pathInteger,
   queryFlag,
   queryInteger,
   queryText,
   queryWord,
-  signedInReplies,
   trimmedQueryText,
   wireId,
   wireTime,
@@ -24,8 +23,6 @@ import { trackedTimeShape } from "./tracked-times.ts";
 
 const issueParams = repositoryParams.extend({ index: pathInteger });
 const commentParams = repositoryParams.extend({ id: pathInteger });
-const lookupReplies = { ...signedInReplies, 404: apiError } as const;
-const changed = { ...lookupReplies, 422: apiError } as const;
 const times = { since: trimmedQueryText, before: trimmedQueryText };
 
 /** An entry of a timeline: a comment, or an event that `type` names. Members of other types are empty. */
@@ -62,206 +59,231 @@ const timelineShape = z.object({
 });
 export type WireTimelineEntry = z.output<typeof timelineShape>;
 
-export const searchIssues = endpoint({
-  name: "forge.issues.search",
-  method: "GET",
-  path: "/api/v1/repos/issues/search",
-  summary: "Issues of all repositories that you may read, newest first",
-  gate: anyoneWithin("issue"),
-  query: z.object({
-    state: queryWord(["open", "closed", "all"]),
-    labels: queryText,
-    milestones: queryText,
-    q: trimmedQueryText,
-    priority_repo_id: queryInteger,
-    type: queryWord(["issues", "pulls"]),
-    ...times,
-    assigned: queryFlag,
-    created: queryFlag,
-    mentioned: queryFlag,
-    review_requested: queryFlag,
-    reviewed: queryFlag,
-    owner: queryText,
-    team: queryText,
-    ...paging,
-  }),
-  paging: "link_and_total",
-  replies: { 200: z.array(issueShape), ...changed, 400: apiError },
-});
-
-export const deleteIssue = endpoint({
-  name: "forge.issues.delete",
-  method: "DELETE",
-  path: "/api/v1/repos/:owner/:repo/issues/:index",
-  summary: "Delete an issue with its comments",
-  gate: forgeUser("issue"),
-  params: issueParams,
-  replies: { 204: empty, ...lookupReplies },
-});
-
-export const setIssueDeadline = endpoint({
-  name: "forge.issues.deadline.set",
-  method: "POST",
-  path: "/api/v1/repos/:owner/:repo/issues/:index/deadline",
-  summary: "Set the due date of an issue, or remove it with null",
-  gate: forgeUser("issue"),
-  params: issueParams,
-  body: z.object({ due_date: optionalTime }),
-  replies: { 201: z.object({ due_date: wireTime.nullable() }), ...changed },
-  apiOnly: "croft issue edit --due sets the due date",
-});
-
-export const lockIssue = endpoint({
-  name: "forge.issues.lock",
-  method: "PUT",
-  path: "/api/v1/repos/:owner/:repo/issues/:index/lock",
-  summary: "Lock an issue: only users with write access may comment",
-  gate: forgeUser("issue"),
-  params: issueParams,
-  body: z.object({ lock_reason: optionalText({ max: 255 }) }),
-  replies: { 204: empty, ...changed },
-});
-
-export const unlockIssue = endpoint({
-  name: "forge.issues.unlock",
-  method: "DELETE",
-  path: "/api/v1/repos/:owner/:repo/issues/:index/lock",
-  summary: "Unlock an issue",
-  gate: forgeUser("issue"),
-  params: issueParams,
-  replies: { 204: empty, ...lookupReplies },
-});
-
-export const listPinnedIssues = endpoint({
-  name: "forge.issues.pins.list",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/issues/pinned",
-  summary: "The pinned issues of a repository, in their order",
-  gate: anyoneWithin("issue"),
-  params: repositoryParams,
-  replies: { 200: z.array(issueShape), ...lookupReplies },
-  apiOnly: "a repository has at most three; croft issue view shows whether one is pinned",
-});
-
-export const getPinAllowance = endpoint({
-  name: "forge.issues.pins.allowed",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/new_pin_allowed",
-  summary: "Whether another issue may be pinned",
-  gate: anyoneWithin("issue"),
-  params: repositoryParams,
-  replies: { 200: z.object({ issues: z.boolean(), pull_requests: z.boolean() }), ...lookupReplies },
-  apiOnly: "croft issue pin reports when no further issue may be pinned",
-});
-
-export const pinIssue = endpoint({
-  name: "forge.issues.pin",
-  method: "POST",
-  path: "/api/v1/repos/:owner/:repo/issues/:index/pin",
-  summary: "Pin an issue, after those that are pinned already",
-  gate: forgeUser("issue"),
-  params: issueParams,
-  replies: { 204: empty, ...lookupReplies, 400: apiError },
-});
-
-export const unpinIssue = endpoint({
-  name: "forge.issues.unpin",
-  method: "DELETE",
-  path: "/api/v1/repos/:owner/:repo/issues/:index/pin",
-  summary: "Unpin an issue",
-  gate: forgeUser("issue"),
-  params: issueParams,
-  replies: { 204: empty, ...lookupReplies },
-});
-
-export const movePinnedIssue = endpoint({
-  name: "forge.issues.pin.move",
-  method: "PATCH",
-  path: "/api/v1/repos/:owner/:repo/issues/:index/pin/:position",
-  summary: "Move a pinned issue to a position, counted from 1",
-  gate: forgeUser("issue"),
-  params: issueParams.extend({ position: pathInteger }),
-  replies: { 204: empty, ...lookupReplies },
-  apiOnly: "croft issue unpin and pin move an issue to the end",
-});
-
-export const listIssueTimeline = endpoint({
-  name: "forge.issues.timeline.list",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/issues/:index/timeline",
-  summary: "Comments and events of an issue, oldest first",
-  gate: anyoneWithin("issue"),
-  params: issueParams,
-  query: z.object({ ...times, ...paging }),
-  paging: "link_and_total",
-  replies: { 200: z.array(timelineShape), ...changed },
-});
-
-export const listRepositoryComments = endpoint({
-  name: "forge.repos.comments.list",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/issues/comments",
-  summary: "Comments on all issues of a repository, oldest first",
-  gate: anyoneWithin("issue"),
-  params: repositoryParams,
-  query: z.object({ ...times, ...paging }),
-  paging: "link_and_total",
-  replies: { 200: z.array(commentShape), ...changed },
-  apiOnly:
-    "croft issue view --comments shows the comments of an issue; tools that mirror need this",
-});
-
-export const deleteIssueComment = endpoint({
-  name: "forge.issues.comments.delete",
-  method: "DELETE",
-  path: "/api/v1/repos/:owner/:repo/issues/comments/:id",
-  summary: "Delete a comment",
-  gate: forgeUser("issue"),
-  params: commentParams,
-  replies: { 204: empty, ...lookupReplies, 423: apiError },
-  apiOnly: "a mistake in a comment is mended by another one; tools that mirror issues need it",
-});
-
 /** The former address of a comment, which names its issue, too; the number is ignored. */
 const formerCommentParams = commentParams.extend({ index: pathInteger });
 
-export const editCommentOfIssue = endpoint({
-  name: "forge.issues.comments.edit_of_issue",
-  method: "PATCH",
-  path: "/api/v1/repos/:owner/:repo/issues/:index/comments/:id",
-  summary: "Change the text of a comment, by its former address",
-  gate: forgeUser("issue"),
-  params: formerCommentParams,
-  body: commentBody,
-  replies: { 200: commentShape, ...changed, 423: apiError },
-  apiOnly: "older clients use this address",
-});
-
-export const deleteCommentOfIssue = endpoint({
-  name: "forge.issues.comments.delete_of_issue",
-  method: "DELETE",
-  path: "/api/v1/repos/:owner/:repo/issues/:index/comments/:id",
-  summary: "Delete a comment, by its former address",
-  gate: forgeUser("issue"),
-  params: formerCommentParams,
-  replies: { 204: empty, ...lookupReplies, 423: apiError },
-  apiOnly: "older clients use this address",
-});
-
 export const issueStateEndpoints = {
-  searchIssues,
-  deleteIssue,
-  setIssueDeadline,
-  lockIssue,
-  unlockIssue,
-  listPinnedIssues,
-  getPinAllowance,
-  pinIssue,
-  unpinIssue,
-  movePinnedIssue,
-  listIssueTimeline,
-  listRepositoryComments,
-  deleteIssueComment,
-  editCommentOfIssue,
-  deleteCommentOfIssue,
+  ...resource(
+    {
+      name: "forge.issues",
+      path: "/api/v1/repos/issues/search",
+      shape: issueShape,
+      gate: anyoneWithin("issue"),
+    },
+    ({ list }) => ({
+      searchIssues: list("Issues of all repositories that you may read, newest first", {
+        as: "search",
+        filters: {
+          state: queryWord(["open", "closed", "all"]),
+          labels: queryText,
+          milestones: queryText,
+          q: trimmedQueryText,
+          priority_repo_id: queryInteger,
+          type: queryWord(["issues", "pulls"]),
+          ...times,
+          assigned: queryFlag,
+          created: queryFlag,
+          mentioned: queryFlag,
+          review_requested: queryFlag,
+          reviewed: queryFlag,
+          owner: queryText,
+          team: queryText,
+        },
+        refuses: [400, 404, 422],
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.issues",
+      path: "/api/v1/repos/:owner/:repo/issues/:index",
+      params: issueParams,
+      gate: forgeUser("issue"),
+      on: repository("issues", "admin"),
+    },
+    ({ remove }) => ({
+      deleteIssue: remove("Delete an issue with its comments"),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.issues.deadline",
+      path: "/api/v1/repos/:owner/:repo/issues/:index/deadline",
+      params: issueParams,
+      shape: z.object({ due_date: wireTime.nullable() }),
+      gate: forgeUser("issue"),
+      on: repository("issues", "write"),
+    },
+    ({ create }) => ({
+      setIssueDeadline: create(
+        "Set the due date of an issue, or remove it with null",
+        z.object({ due_date: optionalTime }),
+        { as: "set", apiOnly: "croft issue edit --due sets the due date" },
+      ),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.issues",
+      path: "/api/v1/repos/:owner/:repo/issues/:index/lock",
+      params: issueParams,
+      gate: forgeUser("issue"),
+      on: repository("issues", "admin"),
+    },
+    ({ remove, operation }) => ({
+      lockIssue: operation({
+        as: "lock",
+        method: "PUT",
+        summary: "Lock an issue: only users with write access may comment",
+        body: z.object({ lock_reason: optionalText({ max: 255 }) }),
+        replies: { 204: empty },
+      }),
+      unlockIssue: remove("Unlock an issue", { as: "unlock" }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.issues.pins",
+      path: "/api/v1/repos/:owner/:repo/issues/pinned",
+      params: repositoryParams,
+      gate: anyoneWithin("issue"),
+      on: repository("issues", "read"),
+    },
+    ({ operation }) => ({
+      listPinnedIssues: operation({
+        as: "list",
+        method: "GET",
+        summary: "The pinned issues of a repository, in their order",
+        replies: { 200: z.array(issueShape) },
+        apiOnly: "a repository has at most three; croft issue view shows whether one is pinned",
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.issues.pins",
+      path: "/api/v1/repos/:owner/:repo/new_pin_allowed",
+      params: repositoryParams,
+      shape: z.object({ issues: z.boolean(), pull_requests: z.boolean() }),
+      gate: anyoneWithin("issue"),
+      on: repository("issues", "read"),
+    },
+    ({ get }) => ({
+      getPinAllowance: get("Whether another issue may be pinned", {
+        as: "allowed",
+        apiOnly: "croft issue pin reports when no further issue may be pinned",
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.issues",
+      path: "/api/v1/repos/:owner/:repo/issues/:index/pin",
+      params: issueParams,
+      gate: forgeUser("issue"),
+      on: repository("issues", "admin"),
+    },
+    ({ remove, operation }) => ({
+      pinIssue: operation({
+        as: "pin",
+        method: "POST",
+        summary: "Pin an issue, after those that are pinned already",
+        replies: { 204: empty },
+        refuses: [400],
+      }),
+      unpinIssue: remove("Unpin an issue", { as: "unpin" }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.issues.pin",
+      path: "/api/v1/repos/:owner/:repo/issues/:index/pin/:position",
+      params: issueParams.extend({ position: pathInteger }),
+      gate: forgeUser("issue"),
+      on: repository("issues", "admin"),
+    },
+    ({ operation }) => ({
+      movePinnedIssue: operation({
+        as: "move",
+        method: "PATCH",
+        summary: "Move a pinned issue to a position, counted from 1",
+        replies: { 204: empty },
+        apiOnly: "croft issue unpin and pin move an issue to the end",
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.issues.timeline",
+      path: "/api/v1/repos/:owner/:repo/issues/:index/timeline",
+      params: issueParams,
+      shape: timelineShape,
+      gate: anyoneWithin("issue"),
+      on: repository("issues", "read"),
+    },
+    ({ list }) => ({
+      listIssueTimeline: list("Comments and events of an issue, oldest first", {
+        filters: { ...times },
+        refuses: [422],
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.repos.comments",
+      path: "/api/v1/repos/:owner/:repo/issues/comments",
+      params: repositoryParams,
+      shape: commentShape,
+      gate: anyoneWithin("issue"),
+      on: repository("issues", "read"),
+    },
+    ({ list }) => ({
+      listRepositoryComments: list("Comments on all issues of a repository, oldest first", {
+        filters: { ...times },
+        refuses: [422],
+        apiOnly:
+          "croft issue view --comments shows the comments of an issue; tools that mirror need this",
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.issues.comments",
+      path: "/api/v1/repos/:owner/:repo/issues",
+      gate: forgeUser("issue"),
+      on: repository("issues", "write", { checkedBy: "service" }),
+      refuses: [423],
+    },
+    ({ operation }) => ({
+      deleteIssueComment: operation({
+        as: "delete",
+        method: "DELETE",
+        at: "comments/:id",
+        summary: "Delete a comment",
+        params: commentParams,
+        replies: { 204: empty },
+        apiOnly:
+          "a mistake in a comment is mended by another one; tools that mirror issues need it",
+      }),
+      editCommentOfIssue: operation({
+        as: "edit_of_issue",
+        method: "PATCH",
+        at: ":index/comments/:id",
+        summary: "Change the text of a comment, by its former address",
+        params: formerCommentParams,
+        body: commentBody,
+        replies: { 200: commentShape },
+        apiOnly: "older clients use this address",
+      }),
+      deleteCommentOfIssue: operation({
+        as: "delete_of_issue",
+        method: "DELETE",
+        at: ":index/comments/:id",
+        summary: "Delete a comment, by its former address",
+        params: formerCommentParams,
+        replies: { 204: empty },
+        apiOnly: "older clients use this address",
+      }),
+    }),
+  ),
 };

@@ -1,7 +1,8 @@
 import { z } from "zod";
-import { anyoneWithin, empty, endpoint, forgeUser } from "../../endpoint.ts";
+import { openTo, resource } from "../resource.ts";
+import { repository } from "../../permission.ts";
+import { empty, forgeUser } from "../../endpoint.ts";
 import {
-  apiError,
   integer,
   optionalFlag,
   optionalIds,
@@ -9,12 +10,10 @@ import {
   optionalText,
   optionalTime,
   optionalWords,
-  paging,
   pathInteger,
   queryText,
   queryWord,
   requiredText,
-  signedInReplies,
   trimmedQueryText,
   wireId,
   wireTime,
@@ -110,216 +109,175 @@ const members = {
   due_date: optionalTime,
   milestone: integer.brand<"MilestoneId">().nullish(),
 };
-const lookupReplies = { ...signedInReplies, 404: apiError } as const;
-const changed = { ...lookupReplies, 422: apiError } as const;
-/** 423: the repository is archived. */
-const added = { ...changed, 423: apiError } as const;
-
-export const listIssues = endpoint({
-  name: "forge.issues.list",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/issues",
-  summary: "Issues of a repository, newest first",
-  gate: anyoneWithin("issue"),
-  params: repositoryParams,
-  query: z.object({
-    state: queryWord(["open", "closed", "all"]),
-    labels: queryText,
-    q: trimmedQueryText,
-    type: queryWord(["issues", "pulls"]),
-    since: trimmedQueryText,
-    before: trimmedQueryText,
-    created_by: queryText,
-    milestones: queryText,
-    assigned_by: queryText,
-    mentioned_by: queryText,
-    ...paging,
-  }),
-  paging: "link_and_total",
-  replies: { 200: z.array(issueShape), ...lookupReplies, 422: apiError },
-});
-
-export const createIssue = endpoint({
-  name: "forge.issues.create",
-  method: "POST",
-  path: "/api/v1/repos/:owner/:repo/issues",
-  summary: "Open an issue",
-  gate: forgeUser("issue"),
-  params: repositoryParams,
-  body: z.object({
-    title: requiredText({ max: TITLE_MAX }),
-    ...members,
-    closed: optionalFlag,
-    labels: optionalIds(LIST_MAX),
-  }),
-  replies: { 201: issueShape, ...added },
-});
-
-export const getIssue = endpoint({
-  name: "forge.issues.get",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/issues/:index",
-  summary: "An issue by its number",
-  gate: anyoneWithin("issue"),
-  params: issueParams,
-  replies: { 200: issueShape, ...lookupReplies },
-});
-
-export const editIssue = endpoint({
-  name: "forge.issues.edit",
-  method: "PATCH",
-  path: "/api/v1/repos/:owner/:repo/issues/:index",
-  summary: "Change an issue, close or reopen it, assign people",
-  gate: forgeUser("issue"),
-  params: issueParams,
-  body: z.object({
-    title: optionalText({ max: TITLE_MAX }),
-    ...members,
-    state: optionalText({ rules: [["In", (word) => word === "open" || word === "closed"]] }),
-    unset_due_date: optionalFlag,
-    content_version: optionalInteger,
-  }),
-  replies: { 201: issueShape, ...changed, 409: apiError, 412: apiError },
-});
-
-export const listIssueComments = endpoint({
-  name: "forge.issues.comments.list",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/issues/:index/comments",
-  summary: "Comments on an issue, oldest first; as many as fit into one response",
-  gate: anyoneWithin("issue"),
-  params: issueParams,
-  query: z.object({ since: trimmedQueryText, before: trimmedQueryText }),
-  paging: "total",
-  replies: { 200: z.array(commentShape), ...changed },
-});
-
-export const createIssueComment = endpoint({
-  name: "forge.issues.comments.create",
-  method: "POST",
-  path: "/api/v1/repos/:owner/:repo/issues/:index/comments",
-  summary: "Comment on an issue",
-  gate: forgeUser("issue"),
-  params: issueParams,
-  body: commentBody,
-  replies: { 201: commentShape, ...added },
-});
-
-export const getIssueComment = endpoint({
-  name: "forge.issues.comments.get",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/issues/comments/:id",
-  summary: "A comment, as notification threads name it",
-  gate: anyoneWithin("issue"),
-  params: commentParams,
-  replies: { 200: commentShape, ...lookupReplies },
-  apiOnly: "threads refer to it by address; croft issue view --comments shows all of an issue",
-});
-
-export const editIssueComment = endpoint({
-  name: "forge.issues.comments.edit",
-  method: "PATCH",
-  path: "/api/v1/repos/:owner/:repo/issues/comments/:id",
-  summary: "Change the text of a comment",
-  gate: forgeUser("issue"),
-  params: commentParams,
-  body: commentBody,
-  replies: { 200: commentShape, ...added },
-  apiOnly: "a mistake in a comment is mended by another one; tools that mirror issues need it",
-});
-
-const subscriptionParams = issueParams.extend({ user: z.string() });
-const subscriptionReplies = { 200: empty, 201: empty, ...lookupReplies } as const;
-
-export const listIssueSubscriptions = endpoint({
-  name: "forge.issues.subscriptions.list",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/issues/:index/subscriptions",
-  summary: "The users who subscribed to an issue",
-  gate: anyoneWithin("issue"),
-  params: issueParams,
-  query: z.object(paging),
-  paging: "link_and_total",
-  replies: { 200: z.array(userShape), ...lookupReplies },
-  apiOnly: "who else listens is nothing that a person at a terminal acts on",
-});
-
-export const checkIssueSubscription = endpoint({
-  name: "forge.issues.subscriptions.check",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/issues/:index/subscriptions/check",
-  summary: "Whether you are subscribed to an issue",
-  gate: forgeUser("issue"),
-  params: issueParams,
-  replies: { 200: watchShape, ...lookupReplies },
-  apiOnly: "croft notification watch OWNER/NAME#NUMBER prints the subscription",
-});
-
-export const subscribeToIssue = endpoint({
-  name: "forge.issues.subscriptions.add",
-  method: "PUT",
-  path: "/api/v1/repos/:owner/:repo/issues/:index/subscriptions/:user",
-  summary: "Subscribe a user to an issue: 201 when that changes anything, else 200",
-  gate: forgeUser("issue"),
-  params: subscriptionParams,
-  replies: subscriptionReplies,
-});
-
-export const unsubscribeFromIssue = endpoint({
-  name: "forge.issues.subscriptions.remove",
-  method: "DELETE",
-  path: "/api/v1/repos/:owner/:repo/issues/:index/subscriptions/:user",
-  summary: "Unsubscribe a user from an issue: 201 when that changes anything, else 200",
-  gate: forgeUser("issue"),
-  params: subscriptionParams,
-  replies: subscriptionReplies,
-});
-
-export const getWatch = endpoint({
-  name: "forge.repos.watch.get",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/subscription",
-  summary: "Whether you watch a repository; 404 when you do not",
-  gate: forgeUser("repository"),
-  params: repositoryParams,
-  replies: { 200: watchShape, ...lookupReplies },
-  apiOnly: "croft notification watch OWNER/NAME prints the subscription",
-});
-
-export const watchRepository = endpoint({
-  name: "forge.repos.watch.add",
-  method: "PUT",
-  path: "/api/v1/repos/:owner/:repo/subscription",
-  summary: "Watch a repository: get notifications of its pushes and issues",
-  gate: forgeUser("repository"),
-  params: repositoryParams,
-  replies: { 200: watchShape, ...lookupReplies },
-});
-
-export const unwatchRepository = endpoint({
-  name: "forge.repos.watch.remove",
-  method: "DELETE",
-  path: "/api/v1/repos/:owner/:repo/subscription",
-  summary: "Stop watching a repository",
-  gate: forgeUser("repository"),
-  params: repositoryParams,
-  replies: { 204: empty, ...lookupReplies },
-});
 
 export const issueEndpoints = {
-  listIssues,
-  createIssue,
-  getIssue,
-  editIssue,
-  listIssueComments,
-  createIssueComment,
-  getIssueComment,
-  editIssueComment,
-  listIssueSubscriptions,
-  checkIssueSubscription,
-  subscribeToIssue,
-  unsubscribeFromIssue,
-  getWatch,
-  watchRepository,
-  unwatchRepository,
+  ...resource(
+    {
+      name: "forge.issues",
+      path: "/api/v1/repos/:owner/:repo/issues",
+      params: repositoryParams,
+      id: { index: pathInteger },
+      shape: issueShape,
+      gate: openTo("issue"),
+    },
+    ({ list, create, get, operation }) => ({
+      listIssues: list("Issues of a repository, newest first", {
+        filters: {
+          state: queryWord(["open", "closed", "all"]),
+          labels: queryText,
+          q: trimmedQueryText,
+          type: queryWord(["issues", "pulls"]),
+          since: trimmedQueryText,
+          before: trimmedQueryText,
+          created_by: queryText,
+          milestones: queryText,
+          assigned_by: queryText,
+          mentioned_by: queryText,
+        },
+        refuses: [422],
+      }),
+      createIssue: create(
+        "Open an issue",
+        z.object({
+          title: requiredText({ max: TITLE_MAX }),
+          ...members,
+          closed: optionalFlag,
+          labels: optionalIds(LIST_MAX),
+        }),
+        { on: repository("issues", "read"), refuses: [423] },
+      ),
+      getIssue: get("An issue by its number", { on: repository("issues", "read") }),
+      editIssue: operation({
+        as: "edit",
+        method: "PATCH",
+        item: true,
+        summary: "Change an issue, close or reopen it, assign people",
+        body: z.object({
+          title: optionalText({ max: TITLE_MAX }),
+          ...members,
+          state: optionalText({ rules: [["In", (word) => word === "open" || word === "closed"]] }),
+          unset_due_date: optionalFlag,
+          content_version: optionalInteger,
+        }),
+        replies: { 201: issueShape },
+        on: repository("issues", "write", { checkedBy: "service" }),
+        refuses: [409, 412],
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.issues.comments",
+      path: "/api/v1/repos/:owner/:repo/issues",
+      gate: openTo("issue"),
+      on: repository("issues", "read"),
+    },
+    ({ operation }) => ({
+      listIssueComments: operation({
+        as: "list",
+        method: "GET",
+        at: ":index/comments",
+        summary: "Comments on an issue, oldest first; as many as fit into one response",
+        params: issueParams,
+        query: z.object({ since: trimmedQueryText, before: trimmedQueryText }),
+        paging: "total",
+        replies: { 200: z.array(commentShape) },
+        refuses: [422],
+      }),
+      createIssueComment: operation({
+        as: "create",
+        method: "POST",
+        at: ":index/comments",
+        summary: "Comment on an issue",
+        params: issueParams,
+        body: commentBody,
+        replies: { 201: commentShape },
+        refuses: [423],
+      }),
+      getIssueComment: operation({
+        as: "get",
+        method: "GET",
+        at: "comments/:id",
+        summary: "A comment, as notification threads name it",
+        params: commentParams,
+        replies: { 200: commentShape },
+        apiOnly:
+          "threads refer to it by address; croft issue view --comments shows all of an issue",
+      }),
+      editIssueComment: operation({
+        as: "edit",
+        method: "PATCH",
+        at: "comments/:id",
+        summary: "Change the text of a comment",
+        params: commentParams,
+        body: commentBody,
+        replies: { 200: commentShape },
+        on: repository("issues", "write", { checkedBy: "service" }),
+        refuses: [423],
+        apiOnly:
+          "a mistake in a comment is mended by another one; tools that mirror issues need it",
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.issues.subscriptions",
+      path: "/api/v1/repos/:owner/:repo/issues/:index/subscriptions",
+      params: issueParams,
+      id: { user: z.string() },
+      shape: userShape,
+      gate: openTo("issue"),
+    },
+    ({ list, operation }) => ({
+      listIssueSubscriptions: list("The users who subscribed to an issue", {
+        on: repository("issues", "read"),
+        apiOnly: "who else listens is nothing that a person at a terminal acts on",
+      }),
+      checkIssueSubscription: operation({
+        method: "GET",
+        at: "check",
+        summary: "Whether you are subscribed to an issue",
+        replies: { 200: watchShape },
+        gate: forgeUser("issue"),
+        on: repository("issues", "read"),
+        apiOnly: "croft notification watch OWNER/NAME#NUMBER prints the subscription",
+      }),
+      subscribeToIssue: operation({
+        as: "add",
+        method: "PUT",
+        item: true,
+        summary: "Subscribe a user to an issue: 201 when that changes anything, else 200",
+        replies: { 200: empty, 201: empty },
+      }),
+      unsubscribeFromIssue: operation({
+        as: "remove",
+        method: "DELETE",
+        item: true,
+        summary: "Unsubscribe a user from an issue: 201 when that changes anything, else 200",
+        replies: { 200: empty, 201: empty },
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.repos.watch",
+      path: "/api/v1/repos/:owner/:repo/subscription",
+      params: repositoryParams,
+      shape: watchShape,
+      gate: forgeUser("repository"),
+      on: repository("any", "read"),
+    },
+    ({ get, remove, operation }) => ({
+      getWatch: get("Whether you watch a repository; 404 when you do not", {
+        apiOnly: "croft notification watch OWNER/NAME prints the subscription",
+      }),
+      watchRepository: operation({
+        as: "add",
+        method: "PUT",
+        summary: "Watch a repository: get notifications of its pushes and issues",
+        replies: { 200: watchShape },
+      }),
+      unwatchRepository: remove("Stop watching a repository", { as: "remove" }),
+    }),
+  ),
 };

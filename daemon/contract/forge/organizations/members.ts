@@ -1,93 +1,63 @@
 import { z } from "zod";
-import { anyoneWithin, empty, endpoint, forgeUser } from "../../endpoint.ts";
-import { apiError, paging } from "../common.ts";
+import { openTo, resource } from "../resource.ts";
+import { empty, forgeUser } from "../../endpoint.ts";
 import { userShape } from "../accounts/users.ts";
-import { belowOrganization, organizationParams } from "./organizations.ts";
-
-const params = organizationParams.extend({ member: z.string() });
-
-export const listMembers = endpoint({
-  name: "forge.orgs.members.list",
-  method: "GET",
-  path: "/api/v1/orgs/:org/members",
-  summary: "The members of an organization, by name; to others than members the public ones",
-  gate: forgeUser("organization"),
-  params: organizationParams,
-  query: z.object(paging),
-  paging: "link_and_total",
-  replies: { 200: z.array(userShape), ...belowOrganization },
-});
-
-export const getMember = endpoint({
-  name: "forge.orgs.members.get",
-  method: "GET",
-  path: "/api/v1/orgs/:org/members/:member",
-  summary: "Whether a user is a member; to others than members, whether a public one",
-  gate: forgeUser("organization"),
-  params,
-  replies: { 204: empty, ...belowOrganization },
-  apiOnly: '"croft org member list" shows all of them',
-});
-
-export const deleteMember = endpoint({
-  name: "forge.orgs.members.delete",
-  method: "DELETE",
-  path: "/api/v1/orgs/:org/members/:member",
-  summary: "Remove a member from an organization and its teams",
-  gate: forgeUser("organization"),
-  params,
-  replies: { 204: empty, ...belowOrganization, 422: apiError },
-});
-
-export const listPublicMembers = endpoint({
-  name: "forge.orgs.public_members.list",
-  method: "GET",
-  path: "/api/v1/orgs/:org/public_members",
-  summary: "The members of an organization who show their membership, by name",
-  gate: anyoneWithin("organization"),
-  params: organizationParams,
-  query: z.object(paging),
-  paging: "link_and_total",
-  replies: { 200: z.array(userShape), ...belowOrganization },
-});
-
-export const getPublicMember = endpoint({
-  name: "forge.orgs.public_members.get",
-  method: "GET",
-  path: "/api/v1/orgs/:org/public_members/:member",
-  summary: "Whether a user is a public member",
-  gate: anyoneWithin("organization"),
-  params,
-  replies: { 204: empty, ...belowOrganization },
-  apiOnly: '"croft org member list --public" shows all of them',
-});
-
-export const publicizeMember = endpoint({
-  name: "forge.orgs.public_members.put",
-  method: "PUT",
-  path: "/api/v1/orgs/:org/public_members/:member",
-  summary: "Show a membership: your own, or as an owner of the organization",
-  gate: forgeUser("organization"),
-  params,
-  replies: { 204: empty, ...belowOrganization },
-});
-
-export const concealMember = endpoint({
-  name: "forge.orgs.public_members.delete",
-  method: "DELETE",
-  path: "/api/v1/orgs/:org/public_members/:member",
-  summary: "Hide a membership: your own, or as an owner of the organization",
-  gate: forgeUser("organization"),
-  params,
-  replies: { 204: empty, ...belowOrganization },
-});
+import { organizationParams } from "./organizations.ts";
 
 export const memberEndpoints = {
-  listMembers,
-  getMember,
-  deleteMember,
-  listPublicMembers,
-  getPublicMember,
-  publicizeMember,
-  concealMember,
+  ...resource(
+    {
+      name: "forge.orgs.members",
+      path: "/api/v1/orgs/:org/members",
+      params: organizationParams,
+      id: { member: z.string() },
+      shape: userShape,
+      gate: forgeUser("organization"),
+    },
+    ({ list, remove, operation }) => ({
+      listMembers: list(
+        "The members of an organization, by name; to others than members the public ones",
+      ),
+      getMember: operation({
+        as: "get",
+        method: "GET",
+        item: true,
+        summary: "Whether a user is a member; to others than members, whether a public one",
+        replies: { 204: empty },
+        apiOnly: '"croft org member list" shows all of them',
+      }),
+      deleteMember: remove("Remove a member from an organization and its teams", {
+        refuses: [422],
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.orgs.public_members",
+      path: "/api/v1/orgs/:org/public_members",
+      params: organizationParams,
+      id: { member: z.string() },
+      shape: userShape,
+      gate: openTo("organization"),
+    },
+    ({ list, remove, operation }) => ({
+      listPublicMembers: list("The members of an organization who show their membership, by name"),
+      getPublicMember: operation({
+        as: "get",
+        method: "GET",
+        item: true,
+        summary: "Whether a user is a public member",
+        replies: { 204: empty },
+        apiOnly: '"croft org member list --public" shows all of them',
+      }),
+      publicizeMember: operation({
+        as: "put",
+        method: "PUT",
+        item: true,
+        summary: "Show a membership: your own, or as an owner of the organization",
+        replies: { 204: empty },
+      }),
+      concealMember: remove("Hide a membership: your own, or as an owner of the organization"),
+    }),
+  ),
 };

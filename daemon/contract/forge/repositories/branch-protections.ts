@@ -1,15 +1,8 @@
 import { z } from "zod";
-import { empty, endpoint, forgeUser } from "../../endpoint.ts";
+import { resource } from "../resource.ts";
+import { empty, forgeUser } from "../../endpoint.ts";
 import { repository } from "../../permission.ts";
-import {
-  apiError,
-  optionalFlag,
-  optionalInteger,
-  optionalText,
-  optionalWords,
-  signedInReplies,
-  wireTime,
-} from "../common.ts";
+import { optionalFlag, optionalInteger, optionalText, optionalWords, wireTime } from "../common.ts";
 import { repositoryParams } from "./repositories.ts";
 
 // Rules that protect branches. The daemon enforces those about pushes, forced pushes and deletion. It stores and
@@ -88,75 +81,59 @@ const protectionShape = z.object({
 export type WireBranchProtection = z.output<typeof protectionShape>;
 
 const params = repositoryParams.extend({ rule: z.string() });
-const lookupReplies = { ...signedInReplies, 404: apiError } as const;
-const changed = { ...lookupReplies, 422: apiError, 423: apiError } as const;
 const gate = forgeUser("repository");
 
-export const listBranchProtections = endpoint({
-  name: "forge.repos.protections.list",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/branch_protections",
-  summary: "The rules that protect branches, in the order in which they are tried",
-  gate,
-  on: repository("code", "admin"),
-  params: repositoryParams,
-  replies: { 200: z.array(protectionShape), ...lookupReplies },
-});
-
-export const getBranchProtection = endpoint({
-  name: "forge.repos.protections.get",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/branch_protections/**:rule",
-  summary: "A rule that protects branches",
-  gate,
-  on: repository("code", "admin"),
-  params,
-  replies: { 200: protectionShape, ...lookupReplies },
-});
-
-export const createBranchProtection = endpoint({
-  name: "forge.repos.protections.create",
-  method: "POST",
-  path: "/api/v1/repos/:owner/:repo/branch_protections",
-  summary: "Protect the branches whose names match: no deletion, and pushes according to the rule",
-  gate,
-  on: repository("code", "admin"),
-  params: repositoryParams,
-  body: z.object({
-    rule_name: optionalText({ max: RULE_MAX }),
-    branch_name: optionalText({ max: RULE_MAX }),
-    ...members,
+export const branchProtectionEndpoints = resource(
+  {
+    name: "forge.repos.protections",
+    path: "/api/v1/repos/:owner/:repo/branch_protections",
+    params: repositoryParams,
+    shape: protectionShape,
+    gate,
+    on: repository("code", "admin", { evenOff: true }),
+  },
+  ({ create, operation }) => ({
+    listBranchProtections: operation({
+      as: "list",
+      method: "GET",
+      summary: "The rules that protect branches, in the order in which they are tried",
+      replies: { 200: z.array(protectionShape) },
+    }),
+    getBranchProtection: operation({
+      as: "get",
+      method: "GET",
+      at: "**:rule",
+      summary: "A rule that protects branches",
+      params,
+      replies: { 200: protectionShape },
+    }),
+    createBranchProtection: create(
+      "Protect the branches whose names match: no deletion, and pushes according to the rule",
+      z.object({
+        rule_name: optionalText({ max: RULE_MAX }),
+        branch_name: optionalText({ max: RULE_MAX }),
+        ...members,
+      }),
+      { refuses: [400, 423] },
+    ),
+    editBranchProtection: operation({
+      as: "edit",
+      method: "PATCH",
+      at: "**:rule",
+      summary: "Change a rule; members that are absent stay",
+      params,
+      body: editBody,
+      replies: { 200: protectionShape },
+      refuses: [423],
+    }),
+    deleteBranchProtection: operation({
+      as: "delete",
+      method: "DELETE",
+      at: "**:rule",
+      summary: "Remove a rule",
+      params,
+      replies: { 204: empty },
+      refuses: [422, 423],
+    }),
   }),
-  replies: { 201: protectionShape, ...changed, 400: apiError },
-});
-
-export const editBranchProtection = endpoint({
-  name: "forge.repos.protections.edit",
-  method: "PATCH",
-  path: "/api/v1/repos/:owner/:repo/branch_protections/**:rule",
-  summary: "Change a rule; members that are absent stay",
-  gate,
-  on: repository("code", "admin"),
-  params,
-  body: editBody,
-  replies: { 200: protectionShape, ...changed },
-});
-
-export const deleteBranchProtection = endpoint({
-  name: "forge.repos.protections.delete",
-  method: "DELETE",
-  path: "/api/v1/repos/:owner/:repo/branch_protections/**:rule",
-  summary: "Remove a rule",
-  gate,
-  on: repository("code", "admin"),
-  params,
-  replies: { 204: empty, ...changed },
-});
-
-export const branchProtectionEndpoints = {
-  listBranchProtections,
-  getBranchProtection,
-  createBranchProtection,
-  editBranchProtection,
-  deleteBranchProtection,
-};
+);

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { endpoint, forgeUser, siteAdmin } from "../../endpoint.ts";
+import { resource } from "../resource.ts";
+import { forgeUser, siteAdmin } from "../../endpoint.ts";
 import {
   apiError,
   optionalFlag,
@@ -36,80 +37,95 @@ const replies = {
   422: apiError,
 } as const;
 
-export const createOwnRepository = endpoint({
-  name: "forge.user.repos.create",
-  method: "POST",
-  path: "/api/v1/user/repos",
-  summary: "Create a repository of your own",
-  gate: forgeUser("repository"),
-  body,
-  replies,
-});
-
-export const createOrganizationRepository = endpoint({
-  name: "forge.orgs.repos.create",
-  method: "POST",
-  path: "/api/v1/orgs/:org/repos",
-  summary: "Create a repository in an organization",
-  gate: forgeUser("repository"),
-  params: z.object({ org: z.string() }),
-  body,
-  replies,
-});
-
-/** The former address of `createOrganizationRepository`, which clients in Go still use. */
-export const createOrganizationRepositoryFormerly = endpoint({
-  name: "forge.org.repos.create",
-  method: "POST",
-  path: "/api/v1/org/:org/repos",
-  summary: "Create a repository in an organization, by the former address",
-  gate: forgeUser("repository"),
-  params: z.object({ org: z.string() }),
-  body,
-  replies,
-  apiOnly: '"croft repo create ORG/NAME" uses the current address',
-});
-
-export const createRepository = endpoint({
-  name: "forge.admin.repos.create",
-  method: "POST",
-  path: "/api/v1/admin/users/:username/repos",
-  summary: "Create a repository that a user or organization owns",
-  gate: siteAdmin,
-  params: usernameParams,
-  body,
-  replies,
-});
-
-export const generateRepository = endpoint({
-  name: "forge.repos.generate",
-  method: "POST",
-  path: "/api/v1/repos/:owner/:repo/generate",
-  summary: "Create a repository from a template repository",
-  gate: forgeUser("repository"),
-  params: z.object({ owner: z.string(), repo: z.string() }),
-  body: z.object({
-    owner: optionalText(),
-    name: requiredText({ max: 100, rules: [["AlphaDashDot", isAlphaDashDot]] }),
-    default_branch: optionalText({ max: 100, rules: [["GitRefName", isNewRefName]] }),
-    description: optionalText({ max: 2048 }),
-    private: optionalFlag,
-    // The parts that are copied from the template: at least one.
-    git_content: optionalFlag,
-    topics: optionalFlag,
-    git_hooks: optionalFlag,
-    webhooks: optionalFlag,
-    avatar: optionalFlag,
-    labels: optionalFlag,
-    protected_branch: optionalFlag,
-  }),
-  replies: { ...replies, 503: apiError },
-});
-
 export const newRepositoryEndpoints = {
-  createRepository,
-  createOwnRepository,
-  createOrganizationRepository,
-  generateRepository,
-  createOrganizationRepositoryFormerly,
+  ...resource(
+    {
+      name: "forge.admin.repos",
+      path: "/api/v1/admin/users/:username/repos",
+      params: usernameParams,
+      shape: repositoryShape,
+      gate: siteAdmin,
+    },
+    ({ create }) => ({
+      createRepository: create("Create a repository that a user or organization owns", body, {
+        refuses: [400, 409],
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.user.repos",
+      path: "/api/v1/user/repos",
+      shape: repositoryShape,
+      gate: forgeUser("repository"),
+    },
+    ({ create }) => ({
+      createOwnRepository: create("Create a repository of your own", body, {
+        refuses: [400, 404, 409],
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.orgs.repos",
+      path: "/api/v1/orgs/:org/repos",
+      params: z.object({ org: z.string() }),
+      shape: repositoryShape,
+      gate: forgeUser("repository"),
+    },
+    ({ create }) => ({
+      createOrganizationRepository: create("Create a repository in an organization", body, {
+        refuses: [400, 409],
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.repos",
+      path: "/api/v1/repos/:owner/:repo/generate",
+      params: z.object({ owner: z.string(), repo: z.string() }),
+      gate: forgeUser("repository"),
+    },
+    ({ operation }) => ({
+      generateRepository: operation({
+        as: "generate",
+        method: "POST",
+        summary: "Create a repository from a template repository",
+        body: z.object({
+          owner: optionalText(),
+          name: requiredText({ max: 100, rules: [["AlphaDashDot", isAlphaDashDot]] }),
+          default_branch: optionalText({ max: 100, rules: [["GitRefName", isNewRefName]] }),
+          description: optionalText({ max: 2048 }),
+          private: optionalFlag,
+          // The parts that are copied from the template: at least one.
+          git_content: optionalFlag,
+          topics: optionalFlag,
+          git_hooks: optionalFlag,
+          webhooks: optionalFlag,
+          avatar: optionalFlag,
+          labels: optionalFlag,
+          protected_branch: optionalFlag,
+        }),
+        replies: { ...replies, 503: apiError },
+        refusesOnly: [],
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.org.repos",
+      path: "/api/v1/org/:org/repos",
+      params: z.object({ org: z.string() }),
+      shape: repositoryShape,
+      gate: forgeUser("repository"),
+    },
+    ({ create }) => ({
+      /** The former address of `createOrganizationRepository`, which clients in Go still use. */
+      createOrganizationRepositoryFormerly: create(
+        "Create a repository in an organization, by the former address",
+        body,
+        { refuses: [400, 409], apiOnly: '"croft repo create ORG/NAME" uses the current address' },
+      ),
+    }),
+  ),
 };

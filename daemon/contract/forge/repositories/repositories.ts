@@ -1,14 +1,8 @@
 import { z } from "zod";
-import { anyoneWithin, empty, endpoint, forgeUser } from "../../endpoint.ts";
-import {
-  apiError,
-  optionalFlag,
-  optionalText,
-  pathInteger,
-  signedInReplies,
-  wireId,
-  wireTime,
-} from "../common.ts";
+import { resource } from "../resource.ts";
+import { repository } from "../../permission.ts";
+import { anyoneWithin, forgeUser } from "../../endpoint.ts";
+import { optionalFlag, optionalText, pathInteger, wireId, wireTime } from "../common.ts";
 import { teamShape } from "../accounts/orgs.ts";
 import { isAlphaDashDot, isNewRefName } from "./rules.ts";
 import {
@@ -108,61 +102,63 @@ export type WireRepository = z.output<typeof repositoryShape>;
 /** The path of a route below a repository. */
 export const repositoryParams = z.object({ owner: z.string(), repo: z.string() });
 
-export const getRepository = endpoint({
-  name: "forge.repos.get",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo",
-  summary: "A repository by owner and name",
-  gate: anyoneWithin("repository"),
-  params: repositoryParams,
-  replies: { 200: repositoryShape, ...signedInReplies, 404: apiError },
-});
-
-export const getRepositoryById = endpoint({
-  name: "forge.repositories.get",
-  method: "GET",
-  path: "/api/v1/repositories/:id",
-  summary: "A repository by id",
-  gate: forgeUser("repository"),
-  params: z.object({ id: pathInteger.brand<"RepositoryId">() }),
-  replies: { 200: repositoryShape, ...signedInReplies, 404: apiError },
-  apiOnly: "people name a repository by owner and name",
-});
-
-export const editRepository = endpoint({
-  name: "forge.repos.edit",
-  method: "PATCH",
-  path: "/api/v1/repos/:owner/:repo",
-  summary:
-    "Change or rename a repository; members that are absent stay, and a former name leads on",
-  gate: forgeUser("repository"),
-  params: repositoryParams,
-  body: z.object({
-    name: optionalText({ max: 100, rules: [["AlphaDashDot", isAlphaDashDot]] }),
-    description: optionalText({ max: 2048 }),
-    website: optionalText({ max: 1024, rules: [["Url", isWebUrl]] }),
-    private: optionalFlag,
-    template: optionalFlag,
-    default_branch: optionalText({ max: 100, rules: [["GitRefName", isNewRefName]] }),
-    archived: optionalFlag,
-    ...settingMembers,
-  }),
-  replies: { 200: repositoryShape, ...signedInReplies, 404: apiError, 422: apiError },
-});
-
-export const deleteRepository = endpoint({
-  name: "forge.repos.delete",
-  method: "DELETE",
-  path: "/api/v1/repos/:owner/:repo",
-  summary: "Delete a repository with everything in it",
-  gate: forgeUser("repository"),
-  params: repositoryParams,
-  replies: { 204: empty, ...signedInReplies, 404: apiError },
-});
-
 export const repositoryEndpoints = {
-  getRepository,
-  getRepositoryById,
-  editRepository,
-  deleteRepository,
+  ...resource(
+    {
+      name: "forge.repos",
+      path: "/api/v1/repos/:owner/:repo",
+      params: repositoryParams,
+      shape: repositoryShape,
+      gate: anyoneWithin("repository"),
+      on: repository("any", "read"),
+    },
+    ({ get }) => ({
+      getRepository: get("A repository by owner and name"),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.repositories",
+      path: "/api/v1/repositories/:id",
+      params: z.object({ id: pathInteger.brand<"RepositoryId">() }),
+      shape: repositoryShape,
+      gate: forgeUser("repository"),
+    },
+    ({ get }) => ({
+      getRepositoryById: get("A repository by id", {
+        apiOnly: "people name a repository by owner and name",
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.repos",
+      path: "/api/v1/repos/:owner/:repo",
+      params: repositoryParams,
+      gate: forgeUser("repository"),
+      on: repository("any", "admin"),
+    },
+    ({ remove, operation }) => ({
+      editRepository: operation({
+        as: "edit",
+        method: "PATCH",
+        summary:
+          "Change or rename a repository; members that are absent stay, and a former name leads on",
+        body: z.object({
+          name: optionalText({ max: 100, rules: [["AlphaDashDot", isAlphaDashDot]] }),
+          description: optionalText({ max: 2048 }),
+          website: optionalText({ max: 1024, rules: [["Url", isWebUrl]] }),
+          private: optionalFlag,
+          template: optionalFlag,
+          default_branch: optionalText({ max: 100, rules: [["GitRefName", isNewRefName]] }),
+          archived: optionalFlag,
+          ...settingMembers,
+        }),
+        replies: { 200: repositoryShape },
+      }),
+      deleteRepository: remove("Delete a repository with everything in it", {
+        on: repository("any", "owner"),
+      }),
+    }),
+  ),
 };

@@ -1,19 +1,9 @@
 import { z } from "zod";
-import { anyoneWithin, empty, endpoint, forgeUser } from "../../endpoint.ts";
+import { openTo, resource } from "../resource.ts";
+import { anyoneWithin, empty } from "../../endpoint.ts";
 import { repository } from "../../permission.ts";
-import {
-  apiError,
-  optionalWords,
-  paging,
-  queryText,
-  signedInReplies,
-  wireId,
-  wireTime,
-} from "../common.ts";
+import { optionalWords, paging, queryText, wireId, wireTime } from "../common.ts";
 import { repositoryParams } from "./repositories.ts";
-
-const topicParams = repositoryParams.extend({ topic: z.string() });
-const replies = { ...signedInReplies, 404: apiError } as const;
 
 /** The answer to names that cannot be topics: all of them for a list, else the one. */
 const topicError = z.object({
@@ -22,82 +12,72 @@ const topicError = z.object({
   url: z.string().optional(),
 });
 
-export const listTopics = endpoint({
-  name: "forge.repos.topics.list",
-  method: "GET",
-  path: "/api/v1/repos/:owner/:repo/topics",
-  summary: "The topics of a repository, by name",
-  gate: anyoneWithin("repository"),
-  on: repository("any", "read"),
-  params: repositoryParams,
-  query: z.object(paging),
-  paging: "link_and_total",
-  replies: { 200: z.object({ topics: z.array(z.string()) }), ...replies },
-});
-
-export const replaceTopics = endpoint({
-  name: "forge.repos.topics.replace",
-  method: "PUT",
-  path: "/api/v1/repos/:owner/:repo/topics",
-  summary: "Give a repository these topics and no others",
-  gate: forgeUser("repository"),
-  on: repository("any", "admin"),
-  params: repositoryParams,
-  body: z.object({ topics: optionalWords }),
-  replies: { 204: empty, ...replies, 422: topicError },
-});
-
-export const addTopic = endpoint({
-  name: "forge.repos.topics.add",
-  method: "PUT",
-  path: "/api/v1/repos/:owner/:repo/topics/:topic",
-  summary: "Add a topic to a repository",
-  gate: forgeUser("repository"),
-  on: repository("any", "admin"),
-  params: topicParams,
-  replies: { 204: empty, ...replies, 422: topicError },
-});
-
-export const deleteTopic = endpoint({
-  name: "forge.repos.topics.delete",
-  method: "DELETE",
-  path: "/api/v1/repos/:owner/:repo/topics/:topic",
-  summary: "Take a topic from a repository",
-  gate: forgeUser("repository"),
-  on: repository("any", "admin"),
-  params: topicParams,
-  replies: { 204: empty, ...replies, 422: topicError },
-});
-
-export const searchTopics = endpoint({
-  name: "forge.topics.search",
-  method: "GET",
-  path: "/api/v1/topics/search",
-  summary: "Search the topics of the repositories that the caller may read",
-  gate: anyoneWithin("repository"),
-  query: z.object({ q: queryText, ...paging }),
-  paging: "link_and_total",
-  replies: {
-    200: z.object({
-      topics: z.array(
-        z.object({
-          id: wireId,
-          topic_name: z.string(),
-          /** The repositories with it that the caller may read. */
-          repo_count: z.int(),
-          created: wireTime,
-          updated: wireTime,
-        }),
-      ),
-    }),
-    ...signedInReplies,
-  },
-});
-
 export const repositoryTopicEndpoints = {
-  listTopics,
-  replaceTopics,
-  addTopic,
-  deleteTopic,
-  searchTopics,
+  ...resource(
+    {
+      name: "forge.repos.topics",
+      path: "/api/v1/repos/:owner/:repo/topics",
+      params: repositoryParams,
+      id: { topic: z.string() },
+      gate: openTo("repository"),
+      on: { read: repository("any", "read"), change: repository("any", "admin") },
+    },
+    ({ operation }) => ({
+      listTopics: operation({
+        as: "list",
+        method: "GET",
+        summary: "The topics of a repository, by name",
+        query: z.object(paging),
+        paging: "link_and_total",
+        replies: { 200: z.object({ topics: z.array(z.string()) }) },
+      }),
+      replaceTopics: operation({
+        as: "replace",
+        method: "PUT",
+        summary: "Give a repository these topics and no others",
+        body: z.object({ topics: optionalWords }),
+        replies: { 204: empty, 422: topicError },
+      }),
+      addTopic: operation({
+        as: "add",
+        method: "PUT",
+        item: true,
+        summary: "Add a topic to a repository",
+        replies: { 204: empty, 422: topicError },
+      }),
+      deleteTopic: operation({
+        as: "delete",
+        method: "DELETE",
+        item: true,
+        summary: "Take a topic from a repository",
+        replies: { 204: empty, 422: topicError },
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.topics",
+      path: "/api/v1/topics/search",
+      shape: z.object({
+        topics: z.array(
+          z.object({
+            id: wireId,
+            topic_name: z.string(),
+            /** The repositories with it that the caller may read. */
+            repo_count: z.int(),
+            created: wireTime,
+            updated: wireTime,
+          }),
+        ),
+      }),
+      gate: anyoneWithin("repository"),
+    },
+    ({ get }) => ({
+      searchTopics: get("Search the topics of the repositories that the caller may read", {
+        as: "search",
+        query: z.object({ q: queryText, ...paging }),
+        paging: "link_and_total",
+      }),
+    }),
+  ),
 };

@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { endpoint, vaultUser } from "../../endpoint.ts";
-import { connectionParams, lookRefusals, perMinute, refusals, failure } from "./shapes.ts";
+import { resource } from "../resource.ts";
+import { vaultUser } from "../../endpoint.ts";
+import { connectionParams, perMinute, refusals, failure } from "./shapes.ts";
 import { detail, time } from "../common.ts";
 
 /** The provider's own id of a deleted item. */
@@ -36,50 +37,47 @@ const emptied = z.object({
   has_more: z.boolean(),
 });
 
-export const listTrash = endpoint({
-  name: "vault.cloud.trash.list",
-  method: "GET",
-  path: "/api/cloud/connections/:connection_id/trash",
-  summary: "One page of the deleted items that the provider keeps",
-  gate: vaultUser,
-  limit: perMinute,
-  params: connectionParams,
-  query: z.object({
-    /** As `next_cursor` gave it. */
-    cursor: z.string().max(8192).optional(),
-  }),
-  replies: {
-    200: z.object({ items: z.array(trashedItem), next_cursor: z.string().nullable() }),
-    ...lookRefusals,
-    401: z.union([failure, detail]),
-    409: failure,
-    422: z.union([failure, detail]),
-    503: z.union([failure, detail]),
-  },
-});
-
-export const restoreTrashed = endpoint({
-  name: "vault.cloud.trash.restore",
-  method: "POST",
-  path: "/api/cloud/connections/:connection_id/trash/restore",
-  summary: "Restore a deleted item under its old name in its old folder; nothing is overwritten",
-  gate: vaultUser,
-  limit: perMinute,
-  params: connectionParams,
-  body: z.object({ trash_id: trashId }),
-  replies: { 200: restored, ...refusals },
-});
-
-export const emptyTrash = endpoint({
-  name: "vault.cloud.trash.empty",
-  method: "DELETE",
-  path: "/api/cloud/connections/:connection_id/trash",
-  summary: "Remove deleted items permanently, as many as one request can; it can be repeated",
-  gate: vaultUser,
-  limit: perMinute,
-  params: connectionParams,
-  replies: { 200: emptied, ...refusals },
-});
-
 /** The trash of a connection. */
-export const cloudTrashEndpoints = { listTrash, restoreTrashed, emptyTrash };
+export const cloudTrashEndpoints = resource(
+  {
+    name: "vault.cloud.trash",
+    path: "/api/cloud/connections/:connection_id/trash",
+    params: connectionParams,
+    gate: vaultUser,
+    limit: perMinute,
+  },
+  ({ operation }) => ({
+    listTrash: operation({
+      as: "list",
+      method: "GET",
+      summary: "One page of the deleted items that the provider keeps",
+      query: z.object({
+        /** As `next_cursor` gave it. */
+        cursor: z.string().max(8192).optional(),
+      }),
+      replies: {
+        200: z.object({ items: z.array(trashedItem), next_cursor: z.string().nullable() }),
+        401: z.union([failure, detail]),
+        409: failure,
+        422: z.union([failure, detail]),
+        503: z.union([failure, detail]),
+      },
+    }),
+    restoreTrashed: operation({
+      method: "POST",
+      at: "restore",
+      summary:
+        "Restore a deleted item under its old name in its old folder; nothing is overwritten",
+      body: z.object({ trash_id: trashId }),
+      replies: { 200: restored, ...refusals },
+      refusesOnly: [],
+    }),
+    emptyTrash: operation({
+      as: "empty",
+      method: "DELETE",
+      summary: "Remove deleted items permanently, as many as one request can; it can be repeated",
+      replies: { 200: emptied, ...refusals },
+      refusesOnly: [],
+    }),
+  }),
+);

@@ -1,21 +1,6 @@
-import {
-  createArtifact,
-  deleteJobArtifact,
-  downloadArtifactBytes,
-  finalizeArtifact,
-  listJobArtifacts,
-  putStepSummary,
-  signArtifactAddress,
-  uploadArtifactPart,
-} from "../../../contract/forge/actions/artifact-service.ts";
-import {
-  deleteArtifact,
-  getArtifact,
-  listArtifacts,
-  listRunArtifacts,
-  openArtifact,
-} from "../../../contract/forge/actions/artifacts.ts";
-import { getRunSummary } from "../../../contract/forge/actions/repository-actions.ts";
+import { artifactServiceEndpoints } from "../../../contract/forge/actions/artifact-service.ts";
+import { artifactEndpoints } from "../../../contract/forge/actions/artifacts.ts";
+import { repositoryActionEndpoints } from "../../../contract/forge/actions/repository-actions.ts";
 import type { Route } from "../../../http/handle.ts";
 import { handle } from "../../handle.ts";
 import type { ForgeUrls } from "../../urls.ts";
@@ -49,24 +34,24 @@ export function artifactRoutes({
       total: found.total,
     }) as const;
   return [
-    handle(listArtifacts, async ({ caller, params, query }) =>
+    handle(artifactEndpoints.listArtifacts, async ({ caller, params, query }) =>
       toList(await artifacts.list(params, caller, query)),
     ),
-    handle(listRunArtifacts, async ({ caller, params, query }) =>
+    handle(artifactEndpoints.listRunArtifacts, async ({ caller, params, query }) =>
       toList(await artifacts.listOfRun(params, caller, query)),
     ),
-    handle(getArtifact, async ({ caller, params }) => ({
+    handle(artifactEndpoints.getArtifact, async ({ caller, params }) => ({
       status: 200,
       body: toArtifactView(await artifacts.get(params, caller), urls),
     })),
-    handle(deleteArtifact, async ({ caller, params }) => {
+    handle(artifactEndpoints.deleteArtifact, async ({ caller, params }) => {
       await artifacts.remove(params, caller);
       return { status: 204, body: undefined };
     }),
-    handle(getRunSummary, async ({ caller, params }) =>
+    handle(repositoryActionEndpoints.getRunSummary, async ({ caller, params }) =>
       toTextAnswer(await summaries.open(params, caller), "text/markdown; charset=utf-8"),
     ),
-    handle(openArtifact, async ({ caller, params }) => ({
+    handle(artifactEndpoints.openArtifact, async ({ caller, params }) => ({
       status: 302,
       headers: { Location: await artifacts.getAddress(params, caller) },
     })),
@@ -84,13 +69,13 @@ export function artifactServiceRoutes({
   readonly uploads: ArtifactUploads;
 }): Route[] {
   return [
-    handleArtifact(putStepSummary, async ({ caller, params, body }) => {
+    handleArtifact(artifactServiceEndpoints.putStepSummary, async ({ caller, params, body }) => {
       await summaries.put(caller, params, body);
       const message = body.byteLength === 0 ? "cleared" : "success";
       const { byteLength: sizeBytes } = body;
       return { status: 200, body: { message, sizeBytes, runAttempt: caller.attempt } };
     }),
-    handleArtifact(createArtifact, async ({ caller, body }) => ({
+    handleArtifact(artifactServiceEndpoints.createArtifact, async ({ caller, body }) => ({
       status: 200,
       body: {
         ok: true,
@@ -101,12 +86,12 @@ export function artifactServiceRoutes({
         }),
       },
     })),
-    handleArtifact(finalizeArtifact, async ({ caller, body }) => {
+    handleArtifact(artifactServiceEndpoints.finalizeArtifact, async ({ caller, body }) => {
       const sha256 = /^sha256:([0-9a-f]{64})$/.exec(body.hash ?? "")?.[1];
       const id = await uploads.complete(caller, body.name, { size: body.size, sha256 });
       return { status: 200, body: { ok: true, artifact_id: String(id) } };
     }),
-    handleArtifact(listJobArtifacts, async ({ caller, body }) => ({
+    handleArtifact(artifactServiceEndpoints.listJobArtifacts, async ({ caller, body }) => ({
       status: 200,
       body: {
         artifacts: (await artifacts.listReadable(caller))
@@ -124,20 +109,23 @@ export function artifactServiceRoutes({
           })),
       },
     })),
-    handleArtifact(signArtifactAddress, async ({ caller, body }) => ({
+    handleArtifact(artifactServiceEndpoints.signArtifactAddress, async ({ caller, body }) => ({
       status: 200,
       body: { signed_url: await artifacts.getReadableAddress(caller, body.name) },
     })),
-    handleArtifact(deleteJobArtifact, async ({ caller, body }) => ({
+    handleArtifact(artifactServiceEndpoints.deleteJobArtifact, async ({ caller, body }) => ({
       status: 200,
       body: { ok: true, artifact_id: String(await artifacts.removeOfTask(caller, body.name)) },
     })),
-    handleArtifact(uploadArtifactPart, async ({ caller, query, body, request }) => {
-      const declaredBytes = Number(request.headers["content-length"] ?? 0);
-      await uploads.receive(caller.artifactId, { ...query, body, declaredBytes });
-      return { status: 201 };
-    }),
-    handleArtifact(downloadArtifactBytes, async ({ caller }) =>
+    handleArtifact(
+      artifactServiceEndpoints.uploadArtifactPart,
+      async ({ caller, query, body, request }) => {
+        const declaredBytes = Number(request.headers["content-length"] ?? 0);
+        await uploads.receive(caller.artifactId, { ...query, body, declaredBytes });
+        return { status: 201 };
+      },
+    ),
+    handleArtifact(artifactServiceEndpoints.downloadArtifactBytes, async ({ caller }) =>
       toArtifactDownload(await artifacts.download(caller.artifactId)),
     ),
   ];

@@ -1,10 +1,4 @@
-import {
-  createRegistrationToken,
-  deleteRunner,
-  editRunner,
-  getRunner,
-  listRunners,
-} from "../../../contract/forge/actions/actions.ts";
+import { adminActionEndpoints } from "../../../contract/forge/actions/actions.ts";
 import {
   deleteOrganizationRunner,
   deleteOwnRunner,
@@ -37,23 +31,23 @@ export function runnerRoutes({
   readonly runners: Runners;
 }): Route[] {
   return [
-    handle(listRunners, async ({ query }) => {
+    handle(adminActionEndpoints.listRunners, async ({ query }) => {
       const { status, body } = toRunnerList(await runners.list(undefined, query));
       return { status, body };
     }),
-    handle(createRegistrationToken, async ({ query }) => ({
+    handle(adminActionEndpoints.createRegistrationToken, async ({ query }) => ({
       status: 200,
       body: { token: await runners.getToken(levels.ofInstance, query.renew) },
     })),
-    handle(getRunner, async ({ params }) => ({
+    handle(adminActionEndpoints.getRunner, async ({ params }) => ({
       status: 200,
       body: toRunnerView(await runners.get(undefined, params.runner_id)),
     })),
-    handle(editRunner, async ({ params, body }) => ({
+    handle(adminActionEndpoints.editRunner, async ({ params, body }) => ({
       status: 200,
       body: toRunnerView(await runners.edit(undefined, params.runner_id, body.disabled)),
     })),
-    handle(deleteRunner, async ({ params }) => {
+    handle(adminActionEndpoints.deleteRunner, async ({ params }) => {
       await runners.delete(undefined, params.runner_id);
       return { status: 204 };
     }),

@@ -1,10 +1,4 @@
-import {
-  disableWorkflow,
-  dispatchWorkflow,
-  enableWorkflow,
-  getWorkflow,
-  listWorkflows,
-} from "../../../contract/forge/actions/workflows.ts";
+import { workflowEndpoints } from "../../../contract/forge/actions/workflows.ts";
 import type { Route } from "../../../http/handle.ts";
 import { handle } from "../../handle.ts";
 import type { ForgeUrls } from "../../urls.ts";
@@ -20,7 +14,7 @@ export function workflowRoutes({
   readonly urls: ForgeUrls;
 }): Route[] {
   return [
-    handle(listWorkflows, async ({ caller, params }) => {
+    handle(workflowEndpoints.listWorkflows, async ({ caller, params }) => {
       const details = await workflows.list(params, caller);
       return {
         status: 200,
@@ -30,19 +24,19 @@ export function workflowRoutes({
         },
       };
     }),
-    handle(getWorkflow, async ({ caller, params }) => ({
+    handle(workflowEndpoints.getWorkflow, async ({ caller, params }) => ({
       status: 200,
       body: toWorkflowView(await workflows.get(params, caller), urls),
     })),
-    handle(enableWorkflow, async ({ caller, params }) => {
+    handle(workflowEndpoints.enableWorkflow, async ({ caller, params }) => {
       await workflows.setDisabled(params, caller, false);
       return { status: 204 };
     }),
-    handle(disableWorkflow, async ({ caller, params }) => {
+    handle(workflowEndpoints.disableWorkflow, async ({ caller, params }) => {
       await workflows.setDisabled(params, caller, true);
       return { status: 204 };
     }),
-    handle(dispatchWorkflow, async ({ caller, params, query, body }) =>
+    handle(workflowEndpoints.dispatchWorkflow, async ({ caller, params, query, body }) =>
       toDispatched(await workflows.dispatch(params, caller, body), query.return_run_details, urls),
     ),
   ];

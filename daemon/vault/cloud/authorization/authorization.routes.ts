@@ -1,9 +1,4 @@
-import {
-  authorize,
-  confirmAuthorization,
-  finishAuthorization,
-  openAuthorization,
-} from "../../../contract/vault/cloud/connections.ts";
+import { cloudConnectionEndpoints } from "../../../contract/vault/cloud/connections.ts";
 import type { Route, ServerRequest } from "../../../http/handle.ts";
 import { handle } from "../../handle.ts";
 import type { CloudAuthorization } from "./authorization.service.ts";
@@ -11,18 +6,18 @@ import { toCallbackReply, toOpenedReply, toStartReply } from "./authorization.vi
 
 /** Routes of signing in at vendors. */
 export const authorizationRoutes = (authorization: CloudAuthorization): Route[] => [
-  handle(authorize, async ({ caller, params, query }) =>
+  handle(cloudConnectionEndpoints.authorize, async ({ caller, params, query }) =>
     toStartReply(await authorization.start(caller, params.provider, query)),
   ),
-  handle(openAuthorization, async ({ params }) =>
+  handle(cloudConnectionEndpoints.openAuthorization, async ({ params }) =>
     toOpenedReply(await authorization.bind(params.ticket)),
   ),
-  handle(finishAuthorization, async ({ params, query, request }) =>
+  handle(cloudConnectionEndpoints.finishAuthorization, async ({ params, query, request }) =>
     toCallbackReply(
       await authorization.accept(params.provider, { ...query, cookie: cookieReader(request) }),
     ),
   ),
-  handle(confirmAuthorization, async ({ params, body, request }) => {
+  handle(cloudConnectionEndpoints.confirmAuthorization, async ({ params, body, request }) => {
     body.file?.stream.resume();
     const { address } = request;
     const confirmed = { ...body.fields, cookie: cookieReader(request), address };

@@ -1,10 +1,4 @@
-import {
-  createFolderBatch,
-  downloadBatch,
-  listBatch,
-  replaceBatch,
-  uploadBatch,
-} from "../../../contract/vault/cloud/items.ts";
+import { cloudItemEndpoints } from "../../../contract/vault/cloud/items.ts";
 import type { Route } from "../../../http/handle.ts";
 import { handle } from "../../handle.ts";
 import type { BatchDownloads } from "./batch-downloads.service.ts";
@@ -31,19 +25,19 @@ export const batchRoutes = ({
   readonly batchListings: BatchListings;
   readonly batchFolders: BatchFolders;
 }): Route[] => [
-  handle(createFolderBatch, async ({ caller, params, body }) =>
+  handle(cloudItemEndpoints.createFolderBatch, async ({ caller, params, body }) =>
     toCreateFolderBatchAnswer(await batchFolders.begin(caller, params.connection_id, body.folders)),
   ),
-  handle(uploadBatch, async ({ caller, params, body }) =>
+  handle(cloudItemEndpoints.uploadBatch, async ({ caller, params, body }) =>
     toUploadBatchAnswer(await batchUploads.begin(caller, params.connection_id, body)),
   ),
-  handle(replaceBatch, async ({ caller, params, body }) =>
+  handle(cloudItemEndpoints.replaceBatch, async ({ caller, params, body }) =>
     toReplaceBatchAnswer(await batchUploads.beginReplacing(caller, params.connection_id, body)),
   ),
-  handle(downloadBatch, async ({ caller, params, body }) =>
+  handle(cloudItemEndpoints.downloadBatch, async ({ caller, params, body }) =>
     toDownloadBatchAnswer(await batchDownloads.begin(caller, params.connection_id, body.item_ids)),
   ),
-  handle(listBatch, async ({ caller, params, body }) => {
+  handle(cloudItemEndpoints.listBatch, async ({ caller, params, body }) => {
     const { parent_refs: parentRefs, refresh } = body;
     const request = { parentRefs, refresh };
     return toListBatchAnswer(await batchListings.begin(caller, params.connection_id, request));

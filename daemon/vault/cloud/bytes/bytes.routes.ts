@@ -1,4 +1,4 @@
-import { downloadItem, previewItem } from "../../../contract/vault/cloud/items.ts";
+import { cloudItemEndpoints } from "../../../contract/vault/cloud/items.ts";
 import type { Route } from "../../../http/handle.ts";
 import { handle } from "../../handle.ts";
 import type { CloudBytes } from "./bytes.service.ts";
@@ -9,10 +9,10 @@ export const bytesRoutes = (
   bytes: CloudBytes,
   toDownloadAnswer = createDownloadAnswers(),
 ): Route[] => [
-  handle(previewItem, async ({ caller, params }) =>
+  handle(cloudItemEndpoints.previewItem, async ({ caller, params }) =>
     toPreviewAnswer(params, await bytes.preview(caller, params)),
   ),
-  handle(downloadItem, async ({ caller, params }) =>
+  handle(cloudItemEndpoints.downloadItem, async ({ caller, params }) =>
     toDownloadAnswer(await bytes.download(caller, params)),
   ),
 ];

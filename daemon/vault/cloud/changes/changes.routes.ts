@@ -1,11 +1,4 @@
-import {
-  createFolder,
-  deleteItem,
-  moveItem,
-  renameItem,
-  replaceContent,
-  uploadItem,
-} from "../../../contract/vault/cloud/items.ts";
+import { cloudItemEndpoints } from "../../../contract/vault/cloud/items.ts";
 import type { Route } from "../../../http/handle.ts";
 import { handle } from "../../handle.ts";
 import type { CloudChanges } from "./changes.service.ts";
@@ -31,20 +24,20 @@ export const changeRoutes = ({
   readonly uploads: CloudUploads;
   readonly replacements: CloudReplacements;
 }): Route[] => [
-  handle(createFolder, async ({ caller, params, body }) =>
+  handle(cloudItemEndpoints.createFolder, async ({ caller, params, body }) =>
     toCreateFolderReply(await changes.createFolder(caller, params.connection_id, body)),
   ),
-  handle(renameItem, async ({ caller, params, body }) =>
+  handle(cloudItemEndpoints.renameItem, async ({ caller, params, body }) =>
     toRenameReply(await changes.rename(caller, params, body)),
   ),
-  handle(moveItem, async ({ caller, params, body }) =>
+  handle(cloudItemEndpoints.moveItem, async ({ caller, params, body }) =>
     toMoveReply(await changes.move(caller, params, body)),
   ),
-  handle(deleteItem, async ({ caller, params, request }) =>
+  handle(cloudItemEndpoints.deleteItem, async ({ caller, params, request }) =>
     toDeleteReply(await changes.delete(caller, params, request.headers["if-match"])),
   ),
   handle(
-    uploadItem,
+    cloudItemEndpoints.uploadItem,
     async ({ caller, params, body }) => {
       const upload = readUpload(body);
       return toUploadReply(await uploads.upload(caller, params.connection_id, upload), upload.name);
@@ -54,7 +47,7 @@ export const changeRoutes = ({
       return undefined;
     },
   ),
-  handle(replaceContent, async ({ caller, params, body, request }) =>
+  handle(cloudItemEndpoints.replaceContent, async ({ caller, params, body, request }) =>
     toReplaceReply(
       await replacements.replace(caller, params, readReplacement(body, request.headers)),
     ),

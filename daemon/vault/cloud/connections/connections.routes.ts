@@ -1,12 +1,4 @@
-import {
-  createConnection,
-  deleteConnection,
-  getConnection,
-  listConnections,
-  listProviders,
-  testConnection,
-  updateConnection,
-} from "../../../contract/vault/cloud/connections.ts";
+import { cloudConnectionEndpoints } from "../../../contract/vault/cloud/connections.ts";
 import type { Route } from "../../../http/handle.ts";
 import { handle } from "../../handle.ts";
 import type { CloudConnections } from "./connections.service.ts";
@@ -19,28 +11,28 @@ import {
 
 /** Routes of connections and of the kinds of storage. */
 export const connectionRoutes = (connections: CloudConnections): Route[] => [
-  handle(listProviders, async ({ query }) => ({
+  handle(cloudConnectionEndpoints.listProviders, async ({ query }) => ({
     status: 200,
     body: toProviderPage(connections.listProviders(), query),
   })),
-  handle(createConnection, async ({ caller, body }) =>
+  handle(cloudConnectionEndpoints.createConnection, async ({ caller, body }) =>
     toConnectReply(201, await connections.create(caller, body)),
   ),
-  handle(listConnections, async ({ caller, query }) => {
+  handle(cloudConnectionEndpoints.listConnections, async ({ caller, query }) => {
     const { connections: items, total } = await connections.list(caller, query);
     return { status: 200, body: { items: items.map(toConnectionView), total, ...query } };
   }),
-  handle(getConnection, async ({ caller, params }) => ({
+  handle(cloudConnectionEndpoints.getConnection, async ({ caller, params }) => ({
     status: 200,
     body: toConnectionView(await connections.get(caller, params.connection_id)),
   })),
-  handle(updateConnection, async ({ caller, params, body }) =>
+  handle(cloudConnectionEndpoints.updateConnection, async ({ caller, params, body }) =>
     toConnectReply(200, await connections.update(caller, params.connection_id, body)),
   ),
-  handle(deleteConnection, async ({ caller, params }) =>
+  handle(cloudConnectionEndpoints.deleteConnection, async ({ caller, params }) =>
     toRemovedReply(await connections.remove(caller, params.connection_id)),
   ),
-  handle(testConnection, async ({ caller, params }) => ({
+  handle(cloudConnectionEndpoints.testConnection, async ({ caller, params }) => ({
     status: 200,
     body: toConnectionView(await connections.test(caller, params.connection_id)),
   })),

@@ -1,4 +1,4 @@
-import { getItemDetail, listItems, openItem } from "../../../contract/vault/cloud/items.ts";
+import { cloudItemEndpoints } from "../../../contract/vault/cloud/items.ts";
 import type { Route } from "../../../http/handle.ts";
 import { handle } from "../../handle.ts";
 import type { CloudItems } from "./items.service.ts";
@@ -13,17 +13,17 @@ export const itemRoutes = ({
   readonly items: CloudItems;
   readonly listings: CloudListings;
 }): Route[] => [
-  handle(listItems, async ({ caller, params, query }) => {
+  handle(cloudItemEndpoints.listItems, async ({ caller, params, query }) => {
     const { parent_ref: parentRef, cursor, limit, refresh, name } = query;
     const request = { parentRef, after: readCursor(cursor), limit, refresh, name };
     const page = await listings.browse(caller, params.connection_id, request);
     return { status: 200, body: toListingView(page) };
   }),
-  handle(openItem, async ({ caller, params }) => {
+  handle(cloudItemEndpoints.openItem, async ({ caller, params }) => {
     await items.open(caller, params);
     return toOpenReply(params);
   }),
-  handle(getItemDetail, async ({ caller, params }) => ({
+  handle(cloudItemEndpoints.getItemDetail, async ({ caller, params }) => ({
     status: 200,
     body: toDetailView(await items.detail(caller, params)),
   })),

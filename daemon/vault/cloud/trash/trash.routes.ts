@@ -1,4 +1,4 @@
-import { emptyTrash, listTrash, restoreTrashed } from "../../../contract/vault/cloud/trash.ts";
+import { cloudTrashEndpoints } from "../../../contract/vault/cloud/trash.ts";
 import type { Route } from "../../../http/handle.ts";
 import { handle } from "../../handle.ts";
 import type { CloudTrash } from "./trash.service.ts";
@@ -6,13 +6,13 @@ import { toEmptyReply, toRestoreReply, toTrashReply } from "./trash.view.ts";
 
 /** Routes of deleted items of a storage. */
 export const trashRoutes = (trash: CloudTrash): Route[] => [
-  handle(listTrash, async ({ caller, params, query }) =>
+  handle(cloudTrashEndpoints.listTrash, async ({ caller, params, query }) =>
     toTrashReply(await trash.list(caller, params.connection_id, query.cursor)),
   ),
-  handle(restoreTrashed, async ({ caller, params, body }) =>
+  handle(cloudTrashEndpoints.restoreTrashed, async ({ caller, params, body }) =>
     toRestoreReply(await trash.restore(caller, params.connection_id, body.trash_id)),
   ),
-  handle(emptyTrash, async ({ caller, params }) =>
+  handle(cloudTrashEndpoints.emptyTrash, async ({ caller, params }) =>
     toEmptyReply(await trash.empty(caller, params.connection_id)),
   ),
 ];

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
-import { listItems } from "../../../../../daemon/contract/vault/cloud/items.ts";
+import { cloudItemEndpoints } from "../../../../../daemon/contract/vault/cloud/items.ts";
 import type { VaultCaller } from "../../../../../daemon/vault/caller.ts";
 import { cloudRoutes } from "../../../../../daemon/vault/cloud/cloud.ts";
 import { localFolder } from "../../../../../storage/cloud/local-folder/provider.ts";
@@ -396,7 +396,12 @@ describe("attack: a storage that sends invalid data", () => {
     do {
       const query: Record<string, string> = { limit: "1", ...(cursor && { cursor }) };
       const input = { params: { connection_id }, query };
-      const reply = await callRoute(cloudRoutes(t.cloud), listItems, mira, input);
+      const reply = await callRoute(
+        cloudRoutes(t.cloud),
+        cloudItemEndpoints.listItems,
+        mira,
+        input,
+      );
       expect(reply.status).toBe(200);
       seen.push(...reply.body.items);
       cursor = reply.body.next_cursor ?? undefined;

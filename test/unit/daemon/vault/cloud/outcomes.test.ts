@@ -1,16 +1,7 @@
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
-import {
-  createFolder,
-  deleteItem,
-  downloadItem,
-  listItems,
-  moveItem,
-  previewItem,
-  renameItem,
-  uploadItem,
-} from "../../../../../daemon/contract/vault/cloud/items.ts";
+import { cloudItemEndpoints } from "../../../../../daemon/contract/vault/cloud/items.ts";
 import type { AnyEndpoint } from "../../../../../daemon/contract/endpoint.ts";
 import { cloudRoutes } from "../../../../../daemon/vault/cloud/cloud.ts";
 import type { VaultCaller } from "../../../../../daemon/vault/caller.ts";
@@ -69,8 +60,8 @@ async function openScene(options: Parameters<typeof openTestCloud>[0] = {}): Pro
     signal,
   });
   if (folder.kind !== "ok" || file.kind !== "ok") throw new Error("no scene");
-  await call(listItems);
-  await call(listItems, { query: { parent_ref: folder.item.id } });
+  await call(cloudItemEndpoints.listItems);
+  await call(cloudItemEndpoints.listItems, { query: { parent_ref: folder.item.id } });
   storage.calls.length = 0;
   return {
     t,
@@ -81,7 +72,7 @@ async function openScene(options: Parameters<typeof openTestCloud>[0] = {}): Pro
     file: file.item.id,
     call,
     upload: (name, text) =>
-      call(uploadItem, {
+      call(cloudItemEndpoints.uploadItem, {
         body: {
           fields: {},
           file: {
@@ -135,23 +126,32 @@ const changes: [string, Verb, (scene: Scene) => Promise<RouteReply>][] = [
   [
     "create folder",
     "createFolder",
-    (scene) => scene.call(createFolder, { body: { parent_ref: null, name: "new" } }),
+    (scene) =>
+      scene.call(cloudItemEndpoints.createFolder, { body: { parent_ref: null, name: "new" } }),
   ],
   [
     "rename",
     "rename",
-    (scene) => scene.call(renameItem, { params: place(scene), body: { new_name: "other.txt" } }),
+    (scene) =>
+      scene.call(cloudItemEndpoints.renameItem, {
+        params: place(scene),
+        body: { new_name: "other.txt" },
+      }),
   ],
   [
     "move",
     "move",
     (scene) =>
-      scene.call(moveItem, {
+      scene.call(cloudItemEndpoints.moveItem, {
         params: place(scene),
         body: { destination_parent_ref: scene.folder },
       }),
   ],
-  ["delete", "delete", (scene) => scene.call(deleteItem, { params: place(scene) })],
+  [
+    "delete",
+    "delete",
+    (scene) => scene.call(cloudItemEndpoints.deleteItem, { params: place(scene) }),
+  ],
   ["upload", "upload", (scene) => scene.upload("new.txt", "text")],
 ];
 
@@ -211,7 +211,7 @@ describe("a change that the provider refuses", () => {
       { kind: "offline", sent: false },
       { kind: "rate_limited", retryAfterSeconds: 2 },
     );
-    const reply = await scene.call(renameItem, {
+    const reply = await scene.call(cloudItemEndpoints.renameItem, {
       params: place(scene),
       body: { new_name: "other.txt" },
     });
@@ -220,8 +220,12 @@ describe("a change that the provider refuses", () => {
     scene.storage.calls.length = 0;
     scene.storage.fail("rename", { kind: "offline", sent: true });
     expect(
-      (await scene.call(renameItem, { params: place(scene), body: { new_name: "third.txt" } }))
-        .status,
+      (
+        await scene.call(cloudItemEndpoints.renameItem, {
+          params: place(scene),
+          body: { new_name: "third.txt" },
+        })
+      ).status,
     ).toBe(503);
     expect(scene.storage.calls).toEqual(["rename"]);
   });
@@ -229,13 +233,20 @@ describe("a change that the provider refuses", () => {
   test("a refused sign-in is recorded: no further request is sent until the connection is repaired", async () => {
     await using scene = await openScene();
     scene.storage.fail("rename", { kind: "reauth" });
-    await scene.call(renameItem, { params: place(scene), body: { new_name: "other.txt" } });
+    await scene.call(cloudItemEndpoints.renameItem, {
+      params: place(scene),
+      body: { new_name: "other.txt" },
+    });
     scene.storage.calls.length = 0;
     expect(
-      (await scene.call(renameItem, { params: place(scene), body: { new_name: "other.txt" } }))
-        .status,
+      (
+        await scene.call(cloudItemEndpoints.renameItem, {
+          params: place(scene),
+          body: { new_name: "other.txt" },
+        })
+      ).status,
     ).toBe(401);
-    const listed = await scene.call(listItems, { query: { refresh: "true" } });
+    const listed = await scene.call(cloudItemEndpoints.listItems, { query: { refresh: "true" } });
     expect(listed.body).toMatchObject({ refresh_state: "failed", error_code: "reauth_required" });
     expect(scene.storage.calls).toEqual([]);
     expect((await scene.t.cloud.connections.get(scene.mira, scene.connection)).status).toBe(
@@ -246,8 +257,12 @@ describe("a change that the provider refuses", () => {
     });
     expect(mended.kind).toBe("connected");
     expect(
-      (await scene.call(renameItem, { params: place(scene), body: { new_name: "other.txt" } }))
-        .status,
+      (
+        await scene.call(cloudItemEndpoints.renameItem, {
+          params: place(scene),
+          body: { new_name: "other.txt" },
+        })
+      ).status,
     ).toBe(200);
   });
 });
@@ -255,7 +270,12 @@ describe("a change that the provider refuses", () => {
 test("credentials that a server refused once are tried again after a while, ever more seldom", async () => {
   await using scene = await openScene();
   const rename = async () =>
-    (await scene.call(renameItem, { params: place(scene), body: { new_name: "x.txt" } })).status;
+    (
+      await scene.call(cloudItemEndpoints.renameItem, {
+        params: place(scene),
+        body: { new_name: "x.txt" },
+      })
+    ).status;
   const status = async () =>
     (await scene.t.cloud.connections.get(scene.mira, scene.connection)).status;
   for (const waitMs of [30_000, 60_000]) {
@@ -289,10 +309,12 @@ test("a move below an item that was never listed itself is refused before any re
   const client = scene.storage.connect();
   const inner = await client.createFolder({ parent: scene.folder, name: "inner", signal });
   if (inner.kind !== "ok") throw new Error(inner.kind);
-  await scene.call(listItems, { query: { parent_ref: scene.folder, refresh: "true" } });
+  await scene.call(cloudItemEndpoints.listItems, {
+    query: { parent_ref: scene.folder, refresh: "true" },
+  });
   await scene.t.db.run("DELETE FROM vault_items WHERE provider_item_id = ?", scene.folder);
   scene.storage.calls.length = 0;
-  const reply = await scene.call(moveItem, {
+  const reply = await scene.call(cloudItemEndpoints.moveItem, {
     params: place(scene, scene.folder),
     body: { destination_parent_ref: inner.item.id },
   });
@@ -319,16 +341,18 @@ describe("bytes that the provider does not give", () => {
       await using scene = await openScene();
       scene.storage.fail("read", ...(Array<ReadFailure>(4).fill(failure) as never[]));
       await scene.t.db.run("UPDATE vault_items SET content_type = 'text/plain'");
-      const downloaded = await scene.call(downloadItem, { params: place(scene) });
+      const downloaded = await scene.call(cloudItemEndpoints.downloadItem, {
+        params: place(scene),
+      });
       expect(downloaded.status).toBe(status);
       expect(downloaded.body).toEqual({ detail: expect.any(String) });
       if (failure.kind === "reauth") {
         await scene.t.db.run("UPDATE vault_connections SET status = 'connected'");
       }
       // The record of a file that is not found has been deleted: the next listing records it again.
-      await scene.call(listItems);
+      await scene.call(cloudItemEndpoints.listItems);
       scene.storage.fail("read", ...(Array<ReadFailure>(4).fill(failure) as never[]));
-      const previewed = await scene.call(previewItem, { params: place(scene) });
+      const previewed = await scene.call(cloudItemEndpoints.previewItem, { params: place(scene) });
       const bytes = await buffer(await previewed.body.bytes.open());
       expect(JSON.parse(bytes.toString())).toEqual({
         kind: "unsupported_preview",
@@ -340,7 +364,7 @@ describe("bytes that the provider does not give", () => {
   test("an item that is missing at the provider has its folder listed again", async () => {
     await using scene = await openScene();
     scene.storage.fail("read", { kind: "not_found" });
-    await scene.call(downloadItem, { params: place(scene) });
+    await scene.call(cloudItemEndpoints.downloadItem, { params: place(scene) });
     expect(await scene.state()).toEqual({ refresh_state: "warning", error_code: "stale_listing" });
   });
 
@@ -349,7 +373,7 @@ describe("bytes that the provider does not give", () => {
     const bytes = Buffer.alloc(1_000_000, "x");
     scene.storage.overwrite(scene.file, bytes);
     scene.storage.cut(300_000, 100_000);
-    const reply = await scene.call(downloadItem, { params: place(scene) });
+    const reply = await scene.call(cloudItemEndpoints.downloadItem, { params: place(scene) });
     const got = await buffer(await reply.body.bytes.open());
     reply.body.bytes.release();
     expect([got.length, got.equals(bytes)]).toEqual([1_000_000, true]);
@@ -360,12 +384,12 @@ describe("bytes that the provider does not give", () => {
     await using scene = await openScene();
     scene.storage.overwrite(scene.file, Buffer.alloc(1_000_000, "a"));
     scene.storage.cut(300_000);
-    const reply = await scene.call(downloadItem, { params: place(scene) });
+    const reply = await scene.call(cloudItemEndpoints.downloadItem, { params: place(scene) });
     scene.storage.overwrite(scene.file, Buffer.alloc(1_000_000, "b"));
     const stream = await reply.body.bytes.open();
     await expect(buffer(stream)).rejects.toThrow();
     reply.body.bytes.release();
-    const again = await scene.call(downloadItem, { params: place(scene) });
+    const again = await scene.call(cloudItemEndpoints.downloadItem, { params: place(scene) });
     const got = await buffer(await again.body.bytes.open());
     again.body.bytes.release();
     expect(got.equals(Buffer.alloc(1_000_000, "b"))).toBe(true);
@@ -373,17 +397,17 @@ describe("bytes that the provider does not give", () => {
 
   test("a newer version than the recorded one updates the item and is cached under its own key", async () => {
     await using scene = await openScene();
-    const first = await scene.call(downloadItem, { params: place(scene) });
+    const first = await scene.call(cloudItemEndpoints.downloadItem, { params: place(scene) });
     await scene.t.cache.idle();
     scene.storage.overwrite(scene.file, Buffer.from("changed bytes"));
-    await scene.call(listItems, { query: { refresh: "true" } });
-    const second = await scene.call(downloadItem, { params: place(scene) });
+    await scene.call(cloudItemEndpoints.listItems, { query: { refresh: "true" } });
+    const second = await scene.call(cloudItemEndpoints.downloadItem, { params: place(scene) });
     expect(second.body.bytes.etag).not.toBe(first.body.bytes.etag);
     scene.storage.overwrite(scene.file, Buffer.from("changed again"));
     await scene.t.cache.idle();
     await scene.t.db.run("DELETE FROM vault_cache_entries");
     await scene.t.cache.reconcile();
-    const third = await scene.call(downloadItem, { params: place(scene) });
+    const third = await scene.call(cloudItemEndpoints.downloadItem, { params: place(scene) });
     expect(Buffer.from(third.body.bytes.buffer).toString()).toBe("changed again");
     const row = await scene.t.db.get(
       "SELECT version FROM vault_items WHERE provider_item_id = ?",
@@ -408,7 +432,7 @@ describe("a listing that fails", () => {
     test(`${failure.kind}: the last known items, and why`, async () => {
       await using scene = await openScene();
       scene.storage.fail("list", ...Array<Failure>(4).fill(failure));
-      const reply = await scene.call(listItems, { query: { refresh: "true" } });
+      const reply = await scene.call(cloudItemEndpoints.listItems, { query: { refresh: "true" } });
       expect(reply.status).toBe(200);
       expect(reply.body).toMatchObject({ refresh_state: "failed", error_code: code });
       expect(reply.body.items.map((item: { name: string }) => item.name)).toEqual([
@@ -418,24 +442,26 @@ describe("a listing that fails", () => {
       scene.storage.recover();
       if (failure.kind === "reauth")
         await scene.t.db.run("UPDATE vault_connections SET status = 'connected'");
-      expect((await scene.call(listItems)).body.refresh_state).toBe("fresh");
+      expect((await scene.call(cloudItemEndpoints.listItems)).body.refresh_state).toBe("fresh");
     });
 
   test("an unknown folder is not found", async () => {
     await using scene = await openScene();
-    expect((await scene.call(listItems, { query: { parent_ref: "nowhere" } })).status).toBe(404);
+    expect(
+      (await scene.call(cloudItemEndpoints.listItems, { query: { parent_ref: "nowhere" } })).status,
+    ).toBe(404);
   });
 
   test("a missing folder marks its parent stale", async () => {
     await using scene = await openScene();
     const signal = new AbortController().signal;
     await scene.storage.connect().delete({ id: scene.folder, expected: {}, signal });
-    const reply = await scene.call(listItems, {
+    const reply = await scene.call(cloudItemEndpoints.listItems, {
       query: { parent_ref: scene.folder, refresh: "true" },
     });
     expect(reply.body).toMatchObject({ refresh_state: "failed", error_code: "provider_error" });
     expect(await scene.state()).toEqual({ refresh_state: "warning", error_code: "stale_listing" });
-    expect((await scene.call(listItems)).body.items).toHaveLength(1);
+    expect((await scene.call(cloudItemEndpoints.listItems)).body.items).toHaveLength(1);
   });
 });
 
@@ -498,7 +524,7 @@ describe("a change that cannot be recorded", () => {
       holder.storage = scene.storage;
       expect((await act(scene)).status).toBe(503);
       expect(await scene.state()).toEqual({ refresh_state: "fresh", error_code: null });
-      const listed = await scene.call(listItems);
+      const listed = await scene.call(cloudItemEndpoints.listItems);
       const held = await scene.storage
         .connect()
         .list({ folder: "", signal: new AbortController().signal });
@@ -518,7 +544,7 @@ describe("a change that cannot be recorded", () => {
     expect(await scene.t.queue.runDue()).toBe(0);
     scene.t.now += 16 * 60 * 1000;
     expect(await scene.t.queue.runDue()).toBe(1);
-    const listed = await scene.call(listItems);
+    const listed = await scene.call(cloudItemEndpoints.listItems);
     expect(listed.body.items.map((item: { name: string }) => item.name)).toContain("new.txt");
     // Sending it again makes no second one.
     expect((await scene.upload("new.txt", "text")).body).toEqual({
@@ -535,7 +561,7 @@ describe("a change that cannot be recorded", () => {
       kind: "failed",
       reason: "unknown_outcome",
     });
-    const listed = await scene.call(listItems);
+    const listed = await scene.call(cloudItemEndpoints.listItems);
     expect(listed.body.items.map((item: { name: string }) => item.name)).toContain("new.txt");
   });
 });
