@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { perAccount } from "../../endpoint.ts";
-import { apiError, signedInReplies, wireTime } from "../common.ts";
+import { wireTime } from "../common.ts";
 import { userShape } from "../accounts/users.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
 
@@ -9,20 +9,6 @@ import { repositoryParams } from "../repositories/repositories.ts";
 /** Each request runs git. */
 export const readLimit = perAccount(1_200, 60);
 export const writeLimit = perAccount(300, 60);
-
-export const refusedReadReplies = {
-  ...signedInReplies,
-  404: apiError,
-  429: apiError,
-  503: apiError,
-} as const;
-/** 423: the repository is archived. */
-export const refusedWriteReplies = {
-  ...refusedReadReplies,
-  409: apiError,
-  422: apiError,
-  423: apiError,
-} as const;
 
 export const shaParams = repositoryParams.extend({ sha: z.string() });
 

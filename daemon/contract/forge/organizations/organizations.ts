@@ -1,12 +1,10 @@
 import { z } from "zod";
 import { openTo, resource } from "../resource.ts";
 import { empty, forgeUser } from "../../endpoint.ts";
-import { apiError, requiredText, signedInReplies, usernameParams } from "../common.ts";
+import { requiredText, usernameParams } from "../common.ts";
 import { newOrganizationBody, organizationEditBody, organizationShape } from "../accounts/orgs.ts";
 
 export const organizationParams = z.object({ org: z.string() });
-/** The refusals of a route below an organization. */
-export const belowOrganization = { ...signedInReplies, 404: apiError } as const;
 
 /** The permissions of a user in an organization. */
 const permissionsShape = z.object({

@@ -211,14 +211,6 @@ export const refusals = {
   503: z.union([failure, detail]),
 } as const;
 
-/** The failures of a read. */
-export const lookRefusals = {
-  401: detail,
-  403: detail,
-  404: detail,
-  422: detail,
-  429: detail,
-} as const;
 /** Settings or credentials by name. */
 export const settingsMap = z.record(
   z.string().max(64),
