@@ -1,12 +1,7 @@
 import { AppError } from "../errors.ts";
 
 /** What one account may use of the processors in worker threads, over a period. */
-export interface ProcessorShares {
-  /** Throws `rate_limited` with `Retry-After` when the account has used up its share. */
-  assertLeft(account: string): void;
-  /** Books processor time that was used for an account. */
-  book(account: string, milliseconds: number): void;
-}
+export type ProcessorShares = ReturnType<typeof createProcessorShares>;
 
 export interface ProcessorSharesOptions {
   /** Epoch milliseconds. */
@@ -31,7 +26,7 @@ export function createProcessorShares({
   clock,
   shareMs = SHARE_MS,
   periodMs = PERIOD_MS,
-}: ProcessorSharesOptions): ProcessorShares {
+}: ProcessorSharesOptions) {
   const used = new Map<string, { ms: number; at: number }>();
 
   /** Returns what is booked now: it shrinks as time passes. */
@@ -43,7 +38,8 @@ export function createProcessorShares({
   }
 
   return {
-    assertLeft(account) {
+    /** Throws `rate_limited` with `Retry-After` when the account has used up its share. */
+    assertLeft(account: string): void {
       const excess = usedBy(account) - shareMs;
       if (excess < 0) return;
       const seconds = Math.ceil(((excess + 1) * periodMs) / shareMs / 1000);
@@ -53,7 +49,8 @@ export function createProcessorShares({
         { retryAfterSeconds: seconds },
       );
     },
-    book(account, milliseconds) {
+    /** Books processor time that was used for an account. */
+    book(account: string, milliseconds: number): void {
       const ms = usedBy(account) + milliseconds;
       used.delete(account);
       used.set(account, { ms, at: clock() });

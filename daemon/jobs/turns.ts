@@ -5,31 +5,13 @@ import {
   listWaitingAccounts,
 } from "../../storage/tables/common/jobs.ts";
 
-/** The order in which accounts are served, of one kind of job. */
-export interface Turns {
-  /**
-   * Claims up to `limit` due jobs. Accounts with fewer running jobs come first, then those whose last turn is longest ago.
-   * No account gets the last free one of several slots while it has all others: the next job of another account waits for
-   * none of them.
-   */
-  claim(
-    tx: Transaction,
-    claim: {
-      readonly kind: string;
-      readonly owner: string;
-      readonly leasedUntil: number;
-      readonly limit: number;
-      readonly concurrency: number;
-      /** The account of each running job. */
-      readonly running: readonly string[];
-    },
-  ): Promise<JobRecord[]>;
-}
+export type Turns = ReturnType<typeof createTurns>;
 
 /** Accounts whose last turn is remembered; the others count as never served. */
 const REMEMBERED_MAX = 10_000;
 
-export function createTurns(): Turns {
+/** The order in which accounts are served, of one kind of job. */
+export function createTurns() {
   /** The number of the last turn of each account. */
   const served = new Map<string, number>();
   let turn = 0;
@@ -43,7 +25,28 @@ export function createTurns(): Turns {
   }
 
   return {
-    async claim(tx, { limit, concurrency, running, ...claim }) {
+    /**
+     * Claims up to `limit` due jobs. Accounts with fewer running jobs come first, then those whose last turn is longest ago.
+     * No account gets the last free one of several slots while it has all others: the next job of another account waits for
+     * none of them.
+     */
+    async claim(
+      tx: Transaction,
+      {
+        limit,
+        concurrency,
+        running,
+        ...claim
+      }: {
+        readonly kind: string;
+        readonly owner: string;
+        readonly leasedUntil: number;
+        readonly limit: number;
+        readonly concurrency: number;
+        /** The account of each running job. */
+        readonly running: readonly string[];
+      },
+    ): Promise<JobRecord[]> {
       const uses = new Map<string, number>();
       const usesOf = (account: string) => uses.get(account) ?? 0;
       for (const account of running) uses.set(account, usesOf(account) + 1);

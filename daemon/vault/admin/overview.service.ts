@@ -7,24 +7,22 @@ import {
 import { sumUsedBytes } from "../../../storage/tables/vault/quotas.ts";
 import { countVaultUsers } from "../../../storage/tables/vault/users.ts";
 
-/** The overview of the vault. */
-export interface Overview {
-  view(): Promise<{
-    readonly users: number;
-    /** In the vault's own object storage. */
-    readonly storageBytes: number;
-    /** Documents by status; absent states have no documents. */
-    readonly documents: ReadonlyMap<DocumentStatus, number>;
-    /** The newest ten. */
-    readonly records: readonly AuditRecord[];
-  }>;
-}
+export type Overview = ReturnType<typeof createOverview>;
 
 const RECORDS = 10;
 
-export function createOverview({ db }: { readonly db: Queries }): Overview {
+/** The overview of the vault. */
+export function createOverview({ db }: { readonly db: Queries }) {
   return {
-    async view() {
+    async view(): Promise<{
+      readonly users: number;
+      /** In the vault's own object storage. */
+      readonly storageBytes: number;
+      /** Documents by status; absent states have no documents. */
+      readonly documents: ReadonlyMap<DocumentStatus, number>;
+      /** The newest ten. */
+      readonly records: readonly AuditRecord[];
+    }> {
       const [users, storageBytes, documents, { records }] = await Promise.all([
         countVaultUsers(db),
         sumUsedBytes(db),

@@ -9,21 +9,7 @@ import type { ExtractionInput } from "./extraction/extract.ts";
 import { type Extraction, toBudgetMs } from "./extraction/outcome.ts";
 import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 
-/** Extracts texts of untrusted files in separate processes. */
-export interface TextExtractor {
-  /**
-   * Reads a stream to its end, destroys it in any case, and returns its text, or why it has no text. A hostile file costs at most its budget of
-   * time and memory. Throws errors of the stream, and the reason of `signal` when it is aborted.
-   */
-  extract(file: {
-    readonly content: Readable;
-    readonly filename: string;
-    /** The owner of the file: users are served in round-robin order. */
-    readonly userId: AccountId;
-    readonly signal: AbortSignal;
-  }): Promise<Extraction>;
-  close(): Promise<void>;
-}
+export type TextExtractor = ReturnType<typeof createTextExtractor>;
 
 /** Files larger than this are not read; the setting of a user may be lower. */
 export const EXTRACT_BYTES_MAX = 100 * 1024 * 1024;
@@ -35,6 +21,7 @@ const IDLE_MS = 30_000;
 const IDLE_BYTES_MAX = 320 * 1024 * 1024;
 const WAITING_MAX = 64;
 
+/** Extracts texts of untrusted files in separate processes. */
 export function createTextExtractor({
   tmp,
   newId,
@@ -48,7 +35,7 @@ export function createTextExtractor({
   readonly program: ScriptProgram;
   /** Whether text of pictures and scanned pages is recognized. */
   readonly recognizesText: boolean;
-}): TextExtractor {
+}) {
   const newPool = () =>
     createProcessPool<ExtractionInput, Extraction>({
       scriptUrl: new URL("./extraction/extraction.process.ts", import.meta.url),
@@ -85,7 +72,22 @@ export function createTextExtractor({
   };
 
   return {
-    async extract({ content, filename, userId, signal }) {
+    /**
+     * Reads a stream to its end, destroys it in any case, and returns its text, or why it has no text. A hostile file costs at most its budget of
+     * time and memory. Throws errors of the stream, and the reason of `signal` when it is aborted.
+     */
+    async extract({
+      content,
+      filename,
+      userId,
+      signal,
+    }: {
+      readonly content: Readable;
+      readonly filename: string;
+      /** The owner of the file: users are served in round-robin order. */
+      readonly userId: AccountId;
+      readonly signal: AbortSignal;
+    }): Promise<Extraction> {
       await using owner = createOwner();
       owner.own(content);
       const path = join(tmp, `extract-${newId()}`);
@@ -110,7 +112,7 @@ export function createTextExtractor({
       }
     },
 
-    async close() {
+    async close(): Promise<void> {
       await Promise.all([reading.close(), recognition.close()]);
     },
   };

@@ -70,60 +70,7 @@ export interface DocumentBytes {
   release?(): void;
 }
 
-/**
- * A user's documents. Another user's documents are `not_found`, like missing ones; with a share, `find` and `content`
- * work on them, too.
- */
-export interface Documents {
-  list(
-    caller: VaultCaller,
-    query: {
-      /** Words in names and texts, as `parseQuery` reads them; blank text matches all documents. */
-      readonly q?: string | undefined;
-      readonly sort: DocumentSort;
-      readonly order?: "asc" | "desc" | undefined;
-      readonly topic?: string | undefined;
-      readonly has_topics?: boolean | undefined;
-      readonly status?: DocumentStatus | undefined;
-      readonly content_type?: string | undefined;
-      readonly sha256?: string | undefined;
-    },
-    page: PageRequest,
-  ): Promise<{ readonly details: readonly DocumentDetail[]; readonly total: number }>;
-  /** Adds topics and text to a document. */
-  toDetail(document: VaultDocument): Promise<DocumentDetail>;
-  /** Returns a document of the caller, or one that is shared with the caller, then without its text. */
-  find(caller: VaultCaller, id: DocumentId): Promise<DocumentDetail>;
-  update(
-    caller: VaultCaller,
-    id: DocumentId,
-    changes: {
-      readonly filename?: string | undefined;
-      /** Names; they replace the present topics. */
-      readonly topics?: readonly string[] | undefined;
-    },
-  ): Promise<DocumentDetail>;
-  /**
-   * Deletes a document. In the vault's own storage its bytes return to the quota. In connected storage its file is
-   * deleted first; returns false and keeps the document when the provider failed. `removeOnly` leaves the provider's
-   * file.
-   */
-  remove(
-    caller: VaultCaller,
-    id: DocumentId,
-    options: { readonly removeOnly: boolean },
-  ): Promise<boolean>;
-  /** Marks a document as `processing` and enqueues extraction and classification. */
-  classify(caller: VaultCaller, id: DocumentId): Promise<void>;
-  /** Returns the bytes. Refuses with `forbidden` a download by a recipient who may only view, see `SharePermission`. */
-  content(
-    caller: VaultCaller,
-    id: DocumentId,
-    disposition: "inline" | "attachment",
-  ): Promise<DocumentContent>;
-  /** Corrects quota bookings and reports documents whose bytes are missing. For a scheduled task. */
-  reconcile(signal: AbortSignal): Promise<ReconcileReport>;
-}
+export type Documents = ReturnType<typeof createDocuments>;
 
 /** The result of a reconciliation. */
 export interface ReconcileReport {
@@ -154,11 +101,36 @@ const RECONCILE_BATCH = 500;
 /** Maximum duration of an upload; an older one was interrupted. */
 const ABANDONED_AFTER_MS = 24 * 3_600_000;
 
-export function createDocuments(deps: DocumentsDeps): Documents {
+/**
+ * A user's documents. Another user's documents are `not_found`, like missing ones; with a share, `find` and `content`
+ * work on them, too.
+ */
+export function createDocuments(deps: DocumentsDeps) {
   const { db, store, clock } = deps;
 
   return {
-    async list(caller, { q = "", sort, order, topic, status, ...query }, { page, perPage }) {
+    async list(
+      caller: VaultCaller,
+      {
+        q = "",
+        sort,
+        order,
+        topic,
+        status,
+        ...query
+      }: {
+        /** Words in names and texts, as `parseQuery` reads them; blank text matches all documents. */
+        readonly q?: string | undefined;
+        readonly sort: DocumentSort;
+        readonly order?: "asc" | "desc" | undefined;
+        readonly topic?: string | undefined;
+        readonly has_topics?: boolean | undefined;
+        readonly status?: DocumentStatus | undefined;
+        readonly content_type?: string | undefined;
+        readonly sha256?: string | undefined;
+      },
+      { page, perPage }: PageRequest,
+    ): Promise<{ readonly details: readonly DocumentDetail[]; readonly total: number }> {
       const terms = q.trim() === "" ? undefined : parseQuery(q);
       const { documents, total } = await listDocuments(
         db,
@@ -190,14 +162,27 @@ export function createDocuments(deps: DocumentsDeps): Documents {
       return { details, total };
     },
 
-    async find(caller, id) {
+    /** Returns a document of the caller, or one that is shared with the caller, then without its text. */
+    async find(caller: VaultCaller, id: DocumentId): Promise<DocumentDetail> {
       const { document, permission } = await getReadable(caller, id);
       return permission === "owner" ? toDetail(document) : toSharedDetail(document);
     },
 
+    /** Adds topics and text to a document. */
     toDetail,
 
-    async update(caller, id, { filename, topics }) {
+    async update(
+      caller: VaultCaller,
+      id: DocumentId,
+      {
+        filename,
+        topics,
+      }: {
+        readonly filename?: string | undefined;
+        /** Names; they replace the present topics. */
+        readonly topics?: readonly string[] | undefined;
+      },
+    ): Promise<DocumentDetail> {
       await db.transaction(async (tx) => {
         const before = await getOwn(tx, caller, id);
         const topicIds = topics && (await deps.topics.resolve(tx, caller.userId, topics));
@@ -215,7 +200,16 @@ export function createDocuments(deps: DocumentsDeps): Documents {
       return toDetail(await getOwn(db, caller, id));
     },
 
-    async remove(caller, id, { removeOnly }) {
+    /**
+     * Deletes a document. In the vault's own storage its bytes return to the quota. In connected storage its file is
+     * deleted first; returns false and keeps the document when the provider failed. `removeOnly` leaves the provider's
+     * file.
+     */
+    async remove(
+      caller: VaultCaller,
+      id: DocumentId,
+      { removeOnly }: { readonly removeOnly: boolean },
+    ): Promise<boolean> {
       const document = await getOwn(db, caller, id);
       const hasFile = !isInternal(document) && !removeOnly;
       if (hasFile && !(await deps.files.remove(caller, document))) return false;
@@ -229,7 +223,8 @@ export function createDocuments(deps: DocumentsDeps): Documents {
       return true;
     },
 
-    async classify(caller, id) {
+    /** Marks a document as `processing` and enqueues extraction and classification. */
+    async classify(caller: VaultCaller, id: DocumentId): Promise<void> {
       await db.transaction(async (tx) => {
         const document = await getOwn(tx, caller, id);
         await setDocumentStatus(tx, id, "processing");
@@ -237,7 +232,12 @@ export function createDocuments(deps: DocumentsDeps): Documents {
       });
     },
 
-    async content(caller, id, disposition) {
+    /** Returns the bytes. Refuses with `forbidden` a download by a recipient who may only view, see `SharePermission`. */
+    async content(
+      caller: VaultCaller,
+      id: DocumentId,
+      disposition: "inline" | "attachment",
+    ): Promise<DocumentContent> {
       const { document, permission } = await getReadable(caller, id);
       if (
         permission === "view" &&
@@ -250,7 +250,8 @@ export function createDocuments(deps: DocumentsDeps): Documents {
       };
     },
 
-    async reconcile(signal) {
+    /** Corrects quota bookings and reports documents whose bytes are missing. For a scheduled task. */
+    async reconcile(signal: AbortSignal): Promise<ReconcileReport> {
       const correctedUsers = await db.transaction(correctUsedBytes);
       const withoutBytes: string[] = [];
       const discarded = await deps.files.discardAbandoned(clock() - ABANDONED_AFTER_MS, signal);

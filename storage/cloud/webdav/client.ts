@@ -24,43 +24,7 @@ export interface PropName {
 }
 
 /** Sends requests to one base with one user's credentials. */
-export interface DavClient {
-  readonly base: DavBase;
-  /** Sends once; a redirect is returned like any response. Rejects only with the error of a body that failed by itself. */
-  send(request: DavRequest): Promise<ProviderAnswer | Offline>;
-  /**
-   * Sends PROPFIND. Returns each response with its decoded segments in the server's spelling, `undefined` for a path that
-   * cannot be addressed, and the server's time. Follows a redirect that only adds a slash.
-   */
-  propfind(
-    request: {
-      readonly place: DavPlace;
-      readonly depth: "0" | "1";
-      readonly props: readonly PropName[];
-      readonly signal: AbortSignal;
-    },
-    onResponse: (
-      response: DavResponse,
-      segments: readonly string[] | undefined,
-      serverNow: number,
-    ) => void,
-  ): Promise<
-    | { readonly kind: "ok" }
-    | { readonly kind: "refused"; readonly answer: Pick<ProviderAnswer, "status" | "headers"> }
-    | Offline
-  >;
-  /**
-   * Finds the authentication scheme without sending credentials: digest if the server offers it and
-   * either offers nothing else or has no encryption.
-   */
-  findSigning(
-    signal: AbortSignal,
-  ): Promise<{ readonly kind: "ok"; readonly signing: Signing } | Offline>;
-  /** Returns the failure of a response by its status; discards its body. */
-  refuse(answer: ProviderAnswer): Failure;
-  /** Returns the value of a `Destination` header. */
-  destination(place: DavPlace): string;
-}
+export type DavClient = ReturnType<typeof createDavClient>;
 
 /** `basic` sends the password with every request, `digest` proves knowledge of it. */
 export type Signing = "basic" | "digest";
@@ -83,7 +47,7 @@ export interface DavClientOptions {
 const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "OPTIONS", "PROPFIND"]);
 
 /** Creates the client of one connection. It holds no resource that must be closed. */
-export function createDavClient(options: DavClientOptions): DavClient {
+export function createDavClient(options: DavClientOptions) {
   const { base, transport, clock } = options;
   const { username, password, signing } = options;
   const basic = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
@@ -143,9 +107,35 @@ export function createDavClient(options: DavClientOptions): DavClient {
 
   return {
     base,
+    /** Sends once; a redirect is returned like any response. Rejects only with the error of a body that failed by itself. */
     send,
 
-    async propfind({ place, depth, props, signal }, onResponse) {
+    /**
+     * Sends PROPFIND. Returns each response with its decoded segments in the server's spelling, `undefined` for a path that
+     * cannot be addressed, and the server's time. Follows a redirect that only adds a slash.
+     */
+    async propfind(
+      {
+        place,
+        depth,
+        props,
+        signal,
+      }: {
+        readonly place: DavPlace;
+        readonly depth: "0" | "1";
+        readonly props: readonly PropName[];
+        readonly signal: AbortSignal;
+      },
+      onResponse: (
+        response: DavResponse,
+        segments: readonly string[] | undefined,
+        serverNow: number,
+      ) => void,
+    ): Promise<
+      | { readonly kind: "ok" }
+      | { readonly kind: "refused"; readonly answer: Pick<ProviderAnswer, "status" | "headers"> }
+      | Offline
+    > {
       const look = (at: DavPlace) =>
         send({
           method: "PROPFIND",
@@ -171,7 +161,13 @@ export function createDavClient(options: DavClientOptions): DavClient {
       );
     },
 
-    async findSigning(signal) {
+    /**
+     * Finds the authentication scheme without sending credentials: digest if the server offers it and
+     * either offers nothing else or has no encryption.
+     */
+    async findSigning(
+      signal: AbortSignal,
+    ): Promise<{ readonly kind: "ok"; readonly signing: Signing } | Offline> {
       const place = { segments: [], isFolder: true };
       const answer = await sendWith(
         { method: "PROPFIND", place, headers: { depth: "0" }, signal },
@@ -189,12 +185,14 @@ export function createDavClient(options: DavClientOptions): DavClient {
       return { kind: "ok", signing: isDigest ? "digest" : "basic" };
     },
 
-    refuse(answer) {
+    /** Returns the failure of a response by its status; discards its body. */
+    refuse(answer: ProviderAnswer): Failure {
       answer.discard();
       return toFailure(answer, clock());
     },
 
-    destination: (place) =>
+    /** Returns the value of a `Destination` header. */
+    destination: (place: DavPlace): string =>
       options.usesPathDestination ? toPath(base, place) : toUrl(base, place),
   };
 }
