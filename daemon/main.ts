@@ -9,27 +9,19 @@ import { addKey, retireOldKeys } from "../storage/keys/open.ts";
 import type { RestoredDatabase } from "../storage/restore-database.ts";
 import { writePrivately } from "../storage/keys/private-file.ts";
 import { compose, type Composed } from "./composition/compose.ts";
-import {
-  openStores,
-  sealAgainIn,
-  type Stores,
-  toBackupInput,
-  toKeyringOptions,
-} from "./composition/stores.ts";
+import { openStores, type Stores, toBackupInput, toKeyringOptions } from "./composition/stores.ts";
 import type { SettingPaths } from "./settings/paths.ts";
 import { listSettings, type Settings } from "./settings/settings.ts";
 import { AppError } from "./errors.ts";
-import { createHasher, type ServiceDeps, toAdministratorsDeps } from "./composition/services.ts";
+import { createHasher, type ServiceDeps } from "./composition/services.ts";
 import {
+  type AdministratorsDeps,
   createAdministrators,
   type FirstAdministrator,
   type Initialised,
   initialiseOnce,
 } from "./home/administrators.ts";
-import {
-  type AdministratorRecovery,
-  recoverAdministrator,
-} from "./forge/accounts/recover-administrator.ts";
+import type { AdministratorRecovery } from "./forge/accounts/recover-administrator.ts";
 import { createAddresses } from "./http/addresses.ts";
 import {
   listenEverywhere,
@@ -118,7 +110,7 @@ export async function startDaemon(input: DaemonInput): Promise<RunningDaemon> {
     undo.push(() => composed.stop());
     await composed.start();
     // Last: a start that fails would not show the administrators' password.
-    const firstStart = await initialiseOnce(deps.db, () => toAdministratorsDeps(deps));
+    const firstStart = await initialiseOnce(deps.db, () => loadAdministratorsDeps(deps));
     door.open();
     deps.log.info(
       { urls: listening.urls, ssh_port: sshPort, version: input.version },
@@ -170,7 +162,7 @@ export async function initialise(
   const log = await openLog(input);
   const stores = await openStores(input, log);
   try {
-    const deps = toAdministratorsDeps(toServiceDeps(input, stores, log));
+    const deps = await loadAdministratorsDeps(toServiceDeps(input, stores, log));
     return await createAdministrators(deps, first, true);
   } finally {
     await stores.close();
@@ -191,6 +183,7 @@ export async function rotateKey(
   const stores = await openStores(input, await openLog(input));
   try {
     const { db, keyring } = stores;
+    const { sealAgainIn } = await import("./composition/seal-again.ts");
     const at = toKeyringOptions(settings, { keys }, false);
     return await rotateMasterKey({
       db,
@@ -218,10 +211,9 @@ export async function recoverAdmin(
   const log = await openLog(input);
   const stores = await openStores(input, log);
   try {
-    return await recoverAdministrator(
-      toAdministratorsDeps(toServiceDeps(input, stores, log)),
-      recovery,
-    );
+    const { recoverAdministrator } = await import("./forge/accounts/recover-administrator.ts");
+    const deps = await loadAdministratorsDeps(toServiceDeps(input, stores, log));
+    return await recoverAdministrator(deps, recovery);
   } finally {
     await stores.close();
   }
@@ -311,6 +303,12 @@ export function readOutbox(
   id: string,
 ): ReturnType<typeof readMail> {
   return readMail(toDataDirectory(dataDirectory).outbox, id);
+}
+
+/** Loads the account services of both APIs, which the first start needs and later ones do not. */
+async function loadAdministratorsDeps(deps: ServiceDeps): Promise<AdministratorsDeps> {
+  const { toAdministratorsDeps } = await import("./composition/people.ts");
+  return toAdministratorsDeps(deps);
 }
 
 function openLog({ settings, clock, logTo, recordTo }: DaemonInput): Promise<Log> {

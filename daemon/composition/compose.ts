@@ -1,22 +1,24 @@
-import { randomBytes } from "node:crypto";
-import { peopleRoutes } from "../forge/accounts/accounts.ts";
-import { createForgeApi } from "../forge/api.ts";
-import { cronRoutes } from "../forge/cron/cron.routes.ts";
+import { hasConnections } from "../../storage/tables/vault/pending-work.ts";
+import { deleteExpiredPasswordResets } from "../../storage/tables/forge/accounts/password-resets.ts";
+import { deleteExpiredWebSessions } from "../../storage/tables/forge/accounts/web-sessions.ts";
+import { listPushes } from "../../storage/tables/forge/repositories/pushes.ts";
+import { deleteExpiredUploads } from "../../storage/tables/vault/documents/uploads.ts";
 import { toTaskList } from "../forge/cron/gitea-tasks.ts";
 import { createCronTasks } from "../forge/cron/cron.service.ts";
-import { createGitApi, createPackagesApi } from "../forge/http/tool-apis.ts";
 import type { SshServer } from "../forge/git/ssh/ssh-server.ts";
-import { findSessionCaller } from "../forge/pages/site.tsx";
-import { createSessions } from "../forge/pages/sessions.ts";
+import { forgeTasks } from "../forge/tasks.ts";
 import type { NodeHandler } from "../http/server.ts";
-import { createVaultApi } from "../vault/api.ts";
-import { createPeople, openMailer, type ServiceDeps } from "./services.ts";
-import { openForge } from "./forge.ts";
-import { openObjects, toBackupInput } from "./stores.ts";
 import { createNightlyBackup } from "../home/backups.ts";
 import { createUpkeepTasks } from "../home/upkeep.ts";
-import { openSsh, createTransport } from "./transport.ts";
-import { openVault } from "./vault.ts";
+import { vaultTasks } from "../vault/tasks.ts";
+import { createLazy, type Lazy, toLazyTasks } from "./lazy.ts";
+import type { OpenedForge } from "./open-forge.ts";
+import type { OpenedVault } from "./open-vault.ts";
+import { openRepositories } from "./repositories.ts";
+import { openMailer, type ServiceDeps } from "./services.ts";
+import { openObjects, toBackupInput } from "./stores.ts";
+import { openSsh } from "./ssh.ts";
+import { createTransport, createTransportTools } from "./transport.ts";
 
 /** How long a shutdown waits for running jobs. */
 const JOBS_GRACE_MS = 5_000;
@@ -34,11 +36,15 @@ export interface Composed {
   stop(): Promise<void>;
 }
 
-/** Wires up services, routes and transport. Nothing listens yet, and no job runs. */
+/**
+ * Wires up what each start needs: stores, jobs, schedules and transport. The forge and the vault are loaded and opened by
+ * the first request, job or scheduled task that needs them, so they cost nothing at the start. Nothing listens yet, and no
+ * job runs.
+ */
 export async function compose(deps: ServiceDeps): Promise<Composed> {
-  const { db, input, stores, queue, limiter, newId, log } = deps;
+  const { db, input, queue, newId, log } = deps;
   const { clock, settings } = input;
-  const { directory } = stores;
+  const { directory } = deps.stores;
   const objects = await openObjects({
     db,
     settings,
@@ -49,18 +55,20 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     newId,
   });
   const mailer = openMailer(deps);
-  const { queueMail } = mailer;
-  const forge = await openForge({ ...deps, objects: objects.store, queueMail });
-  const people = createPeople(deps, mailer);
-  const vault = await openVault({ ...deps, accounts: people.vault, objects: objects.store });
   queue.register(mailer.job);
-  queue.register(people.forge.passwordResets.job);
-  const webSessions = createSessions({
-    db,
-    clock,
-    random: randomBytes,
-    authentication: people.forge.authentication,
-    ownPassword: people.forge.ownPassword,
+  const repositories = await openRepositories(deps);
+  const tools = createTransportTools(deps);
+  const parts = { ...deps, mailer, objects: objects.store, repositories, tools };
+  let isStarted = false;
+  const forge = createLazy(async (): Promise<OpenedForge> => {
+    const { openForge } = await import("./open-forge.ts");
+    return openForge({ ...parts, cron });
+  });
+  const vault = createLazy(async (): Promise<OpenedVault> => {
+    const { openVault } = await import("./open-vault.ts");
+    const opened = await openVault(parts);
+    if (isStarted) opened.start();
+    return opened;
   });
   const cron = createCronTasks({
     db,
@@ -69,59 +77,50 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     log,
     timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     tasks: toTaskList([
-      ...forge.tasks,
-      ...vault.tasks,
-      ...createUpkeepTasks({
-        db,
-        directory,
-        clock,
-        limiter,
-        sessions: [people.vault.sessions, webSessions, people.forge.passwordResets],
-        objects: objects.store,
-        uploads: vault.uploads,
-        backUp: createNightlyBackup(
-          { ...toBackupInput(input), random: Math.random, log },
-          db,
-          newId,
+      ...toLazyTasks(
+        Object.values(forgeTasks).filter(
+          (task) => task !== forgeTasks.delete_old_actions || settings.activityDays > 0,
         ),
-        backupSchedule: input.settings.backupSchedule,
-      }),
+        db,
+        forge,
+      ),
+      ...toLazyTasks(Object.values(vaultTasks), db, vault),
+      {
+        // Days end in UTC, whatever the time zone of the server. A file that exists already is skipped.
+        name: "export_audit",
+        schedule: "10 * * * *",
+        atStart: true,
+        async run(signal) {
+          const { openDailyExports } = await import("./daily-exports.ts");
+          await openDailyExports(deps).writeMissing(signal);
+        },
+      },
+      ...createUpkeep(deps, objects.store),
     ]),
   });
-  const forgeApi = createForgeApi({
-    db,
-    ...people.forge,
-    findSession: (request) => findSessionCaller(webSessions, request),
+  queue.onUnknown(async (kind) => {
+    // Kinds of the vault have several beginnings; neither part knows a kind of a later version.
+    await (kind.startsWith("forge.") ? forge : vault).get();
   });
-  const forgeRoutes = [...peopleRoutes(people.forge), ...forge.routes, ...cronRoutes(cron)];
-  const transport = createTransport(deps, {
-    forge: { api: forgeApi, routes: forgeRoutes },
-    pages: {
-      sessions: webSessions,
-      publicKeys: people.forge.publicKeys,
-      rendering: forge.rendering,
-      findFileLanguage: forge.findFileLanguage,
-    },
-    packages: { api: createPackagesApi(forgeApi), routes: forge.registryRoutes },
-    git: { api: createGitApi(forgeApi), routes: forge.gitRoutes },
-    artifacts: forge.workflows.artifactService,
-    vault: { api: createVaultApi(people.vault.authentication), routes: vault.routes },
+  const transport = createTransport(deps, tools, {
+    forge,
+    vault,
     objects,
     backupState: () => cron.stateOf("backup_home"),
-    isResetLinkUsable: (token) => people.vault.passwords.isUsable(token),
-    runnerHandler: forge.workflows.runnerHandler,
   });
+  await openUnfinished(deps, { forge, vault });
   return {
     handler: transport.handler,
-    openSsh: () => openSsh(deps, forge.transfers),
+    openSsh: () => openSsh(deps, forge),
     beginStop: () => {
       transport.beginStop();
-      forge.closeStreams();
+      forge.opened?.closeStreams();
     },
     start: async () => {
       await queue.start();
       await cron.start();
-      vault.start();
+      isStarted = true;
+      vault.opened?.start();
     },
     stop: async () => {
       await queue.stop(JOBS_GRACE_MS);
@@ -130,4 +129,40 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
       await objects.close();
     },
   };
+}
+
+/** Opens the parts in which an earlier process may have left something to complete. */
+async function openUnfinished(
+  { db }: ServiceDeps,
+  { forge, vault }: { readonly forge: Lazy<OpenedForge>; readonly vault: Lazy<OpenedVault> },
+): Promise<void> {
+  if ((await listPushes(db)).length > 0) await forge.get();
+  if (await hasConnections(db)) await vault.get();
+}
+
+function createUpkeep(
+  { db, input, stores, limiter, newId, log }: ServiceDeps,
+  objects: Parameters<typeof createUpkeepTasks>[0]["objects"],
+) {
+  const { clock } = input;
+  return createUpkeepTasks({
+    db,
+    directory: stores.directory,
+    clock,
+    limiter,
+    sessions: [
+      {
+        async deleteExpired() {
+          const { deleteExpiredSessions } = await import("../vault/accounts/sessions.service.ts");
+          return deleteExpiredSessions(db, clock());
+        },
+      },
+      { deleteExpired: () => deleteExpiredWebSessions(db, clock()) },
+      { deleteExpired: () => deleteExpiredPasswordResets(db, clock()) },
+    ],
+    objects,
+    uploads: { deleteExpired: () => deleteExpiredUploads(db, clock()) },
+    backUp: createNightlyBackup({ ...toBackupInput(input), random: Math.random, log }, db, newId),
+    backupSchedule: input.settings.backupSchedule,
+  });
 }

@@ -20,7 +20,6 @@ import {
   openKeyring,
   type OpenKeyringOptions,
 } from "../../storage/keys/open.ts";
-import type { SealAgainIn } from "../../storage/keys/rotation.ts";
 import { createBucketObjects } from "../../storage/objects/bucket-objects.ts";
 import { createFileObjects } from "../../storage/objects/file-objects.ts";
 import { createMovingObjects } from "../../storage/objects/moving-objects.ts";
@@ -28,12 +27,6 @@ import type { ObjectStore } from "../../storage/objects/object-store.ts";
 import type { ObjectDamage } from "../../storage/objects/verified-reads.ts";
 import { createReserve, type Reserve } from "../../storage/reserve.ts";
 import { isDiskFull } from "../../storage/system-errors.ts";
-import { sealSecretAgain } from "../forge/accounts/second-factors.service.ts";
-import { sealTokenAgain } from "../forge/actions/runners/registration.service.ts";
-import { sealMasksAgain } from "../forge/actions/secrets/masks.service.ts";
-import { sealActionSecretAgain } from "../forge/actions/secrets/secrets.service.ts";
-import { sealHostKeyAgain } from "../forge/git/ssh/host-keys.ts";
-import { sealTargetAgain } from "../forge/hooks/targets.ts";
 import type { BackupInput } from "../home/backups.ts";
 import { connectBucket } from "../home/buckets.ts";
 import type { DaemonInput } from "../home/daemon-input.ts";
@@ -44,14 +37,8 @@ import {
   toObjectsKey,
   watchBucket,
 } from "../home/objects-bucket.ts";
-import { sealMailAgain } from "../outbound/mail/mailer.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Log } from "../utilities/logging.ts";
-import { sealTotpSecretAgain } from "../vault/accounts/totp-secrets.ts";
-import { sealApiKeyAgain } from "../vault/ai/api-keys.ts";
-import { sealVerifierAgain } from "../vault/cloud/authorization/authorization.service.ts";
-import { sealCredentialsAgain } from "../vault/cloud/connections/credentials.ts";
-import { sealSessionAgain } from "../vault/cloud/resumable/provider-sessions.ts";
 
 /** The opened stores of rows, bytes and keys, which this process uses exclusively. */
 export interface Stores {
@@ -174,23 +161,6 @@ export function toBackupInput(input: DaemonInput): BackupInput {
     exportKeys: () => exportKeyFiles(toKeyringOptions(input.settings, directory, false)),
   };
 }
-
-/** The functions that reseal the values of each column after a rotation of the master key. */
-export const sealAgainIn: SealAgainIn = {
-  forgeSecondFactors: sealSecretAgain,
-  forgeHookTargets: sealTargetAgain,
-  forgeRegistrationTokens: sealTokenAgain,
-  forgeActionSecrets: sealActionSecretAgain,
-  forgeTaskMasks: sealMasksAgain,
-  forgeSshHostKeys: sealHostKeyAgain,
-  vaultTotpSecrets: sealTotpSecretAgain("totp_secret"),
-  vaultPendingTotpSecrets: sealTotpSecretAgain("totp_pending_secret"),
-  vaultCredentials: sealCredentialsAgain,
-  vaultApiKeys: sealApiKeyAgain,
-  vaultCodeVerifiers: sealVerifierAgain,
-  vaultUploadSessions: sealSessionAgain,
-  queuedMails: sealMailAgain,
-};
 
 /** The dependencies of the object store. */
 export interface ObjectsDeps {

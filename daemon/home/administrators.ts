@@ -95,13 +95,13 @@ const DEFAULT_ADMINISTRATOR = { username: "keeper", email: "keeper@croft.localho
 /** Creates the administrators with a generated password, which it returns; undefined on an initialised home. */
 export async function initialiseOnce(
   db: Queries,
-  toDeps: () => AdministratorsDeps,
+  loadDeps: () => Promise<AdministratorsDeps>,
 ): Promise<(Initialised & { readonly password: string }) | undefined> {
   if (await isInitialised(db)) return undefined;
   const password = generatePassword();
   try {
     const first = { ...DEFAULT_ADMINISTRATOR, password };
-    return { ...(await createAdministrators(toDeps(), first)), password };
+    return { ...(await createAdministrators(await loadDeps(), first)), password };
   } catch (error) {
     // Another daemon on the same database has created them meanwhile.
     if (error instanceof AppError && error.code === "conflict" && (await isInitialised(db)))

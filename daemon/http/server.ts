@@ -16,7 +16,8 @@ export interface MountedApi {
 export type PlainRoute = (request: ServerRequest, response: ServerResponse) => Promise<void> | void;
 
 export interface HandlerOptions<Name extends string> {
-  readonly apis: Readonly<Record<Name, MountedApi>>;
+  /** A function opens an API at its first request. */
+  readonly apis: Readonly<Record<Name, MountedApi | (() => MountedApi | Promise<MountedApi>)>>;
   /** Returns which of the APIs a path belongs to. */
   readonly apiOf: (path: string) => Name | undefined;
   /** Exact path to page; GET and HEAD only. A page takes precedence over an API. */
@@ -58,9 +59,12 @@ export function createNodeHandler<Name extends string>(options: HandlerOptions<N
 }
 
 function createRouter<Name extends string>(options: HandlerOptions<Name>): PartHandler {
-  const handlers = new Map(
-    Object.values<MountedApi>(options.apis).map(({ app, api }) => [api, toNodeHandler(app)]),
-  );
+  const handlers = new Map<MountedApi, ReturnType<typeof toNodeHandler>>();
+  const handlerOf = (mounted: MountedApi) => {
+    const handler = handlers.get(mounted) ?? toNodeHandler(mounted.app);
+    handlers.set(mounted, handler);
+    return handler;
+  };
   return (message, response) => {
     rewriteAbsoluteTarget(message);
     options.onRequest(message, response);
@@ -68,14 +72,30 @@ function createRouter<Name extends string>(options: HandlerOptions<Name>): PartH
     const queryAt = target.indexOf("?");
     const pathname = queryAt === -1 ? target : target.slice(0, queryAt);
     const name = options.pages.has(pathname) ? undefined : options.apiOf(pathname);
-    const api = name === undefined ? undefined : options.apis[name].api;
+    const entry = name === undefined ? undefined : options.apis[name];
+    const mounted =
+      typeof entry === "function" ? entry() : (entry satisfies MountedApi | undefined);
+    const serve = (opened: MountedApi | undefined) =>
+      serveOn(opened, message, response, target, pathname);
+    return mounted instanceof Promise ? mounted.then(serve) : serve(mounted);
+  };
+
+  function serveOn(
+    mounted: MountedApi | undefined,
+    message: IncomingMessage,
+    response: ServerResponse,
+    target: string,
+    pathname: string,
+  ): ReturnType<PartHandler> {
+    const api = mounted?.api;
     const refusal = options.checkHost(message);
     if (refusal !== undefined) {
       return refuse(response, refusal, api);
     }
     const protocol = options.handlerOf?.(pathname, message);
     if (protocol !== undefined) return protocol(message, response);
-    if (api === undefined) return servePage(options, message, response, pathname);
+    if (mounted === undefined || api === undefined)
+      return servePage(options, message, response, pathname);
     if (isMalformed(pathname)) {
       return refuse(response, { status: 400, message: `unable to unescape path ${pathname}` }, api);
     }
@@ -87,8 +107,8 @@ function createRouter<Name extends string>(options: HandlerOptions<Name>): PartH
     const literal = pathname.replaceAll("\\", "%5C");
     const path = api.normalizePath?.(literal) ?? literal;
     if (path !== pathname) message.url = path + target.slice(pathname.length);
-    return handlers.get(api)?.(message as never, response as never) as Promise<unknown>;
-  };
+    return handlerOf(mounted)(message as never, response as never) as Promise<unknown>;
+  }
 }
 
 async function servePage(

@@ -19,7 +19,8 @@ export interface ApiDocument {
   /** The addresses of the document; the first one is its own. */
   readonly paths: readonly [string, ...string[]];
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
-  readonly endpoints: () => readonly AnyEndpoint[];
+  /** Loads the operations: the first reader of the document builds their schemas. */
+  readonly endpoints: () => Promise<readonly AnyEndpoint[]>;
 }
 
 export interface ServicePagesDeps {
@@ -126,7 +127,7 @@ function createDocumentRoute({ info, endpoints }: ApiDocument): PlainRoute {
   const make = async () => {
     const { writeOpenApi } = await import("./openapi.ts");
     // Kept as text: it has two megabytes, and anonymous clients may send many requests for it at once.
-    return writeOpenApi(info, endpoints());
+    return writeOpenApi(info, await endpoints());
   };
   let text: Promise<string> | undefined;
   return async (_request, response) =>

@@ -1,4 +1,5 @@
 import { Cron } from "croner";
+import type { Database } from "../../storage/engine/database.ts";
 
 /** A scheduled task. */
 export interface CronTask {
@@ -15,6 +16,23 @@ export interface CronTask {
    * schedule. Ends soon after `signal` aborts.
    */
   run(signal: AbortSignal): Promise<void>;
+}
+
+/** What is known of a task before its code is loaded. */
+export type DeclaredTask = Omit<CronTask, "run"> & {
+  /** Returns whether the task has something to do; always when absent. */
+  readonly isNeeded?: (db: Database) => Promise<boolean>;
+};
+
+/** Names tasks by their keys. */
+export function declareTasks<Name extends string>(
+  tasks: Readonly<Record<Name, Omit<DeclaredTask, "name">>>,
+): Readonly<Record<Name, DeclaredTask>> {
+  const named = Object.entries<Omit<DeclaredTask, "name">>(tasks).map(([name, task]) => [
+    name,
+    { name, ...task },
+  ]);
+  return Object.fromEntries(named) as Readonly<Record<Name, DeclaredTask>>;
 }
 
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };

@@ -85,6 +85,7 @@ export function createJobQueue(options: JobQueueOptions) {
   const { db, clock, log, owner, alone, pollMs = 1_000, leaseMs = 60_000 } = options;
   const runner = createJobRunner(options);
   const kinds = new Map<string, RegisteredKind>();
+  let load: (kind: string) => Promise<void> = async () => undefined;
   const running = new Map<number, Running>();
   const turns = new Map<string, Turns>();
   // A transaction's callback must not use the database itself. Calls started inside the callback would count as part of
@@ -168,7 +169,7 @@ export function createJobQueue(options: JobQueueOptions) {
   async function claimDue(): Promise<number> {
     let nextAt = Infinity;
     for (const due of await listDueTimes(db)) {
-      const kind = kinds.get(due.kind);
+      const kind = due.runAt > clock() ? kinds.get(due.kind) : await findKind(due.kind);
       const room = kind === undefined ? 0 : kind.concurrency - countRunning(due.kind);
       if (kind === undefined || room <= 0 || state === "stopping") {
         continue;
@@ -182,6 +183,12 @@ export function createJobQueue(options: JobQueueOptions) {
       }
     }
     return nextAt;
+  }
+
+  /** Returns a kind, whose code is loaded when it is unknown. */
+  async function findKind(name: string): Promise<RegisteredKind | undefined> {
+    if (!kinds.has(name)) await load(name);
+    return kinds.get(name);
   }
 
   async function claim(
@@ -265,7 +272,7 @@ export function createJobQueue(options: JobQueueOptions) {
 
   async function recover(until: number): Promise<void> {
     for (const claimed of await listLapsedClaims(db, until)) {
-      await runner.reclaim(claimed, kinds.get(claimed.kind));
+      await runner.reclaim(claimed, await findKind(claimed.kind));
     }
   }
 
@@ -293,6 +300,13 @@ export function createJobQueue(options: JobQueueOptions) {
           ? {}
           : { onAbandoned: (tx, payload) => onAbandoned.call(kind, tx, payload) }),
       });
+    },
+    /**
+     * Sets what loads the code of a kind and registers it; the queue calls it when a job of an unknown kind is due. It does
+     * nothing for a kind that it does not know either.
+     */
+    onUnknown(loadKind: (kind: string) => Promise<void>): void {
+      load = loadKind;
     },
     /** Starts running jobs, beginning with those that a crash interrupted. */
     async start(): Promise<void> {
@@ -324,15 +338,19 @@ export function createJobQueue(options: JobQueueOptions) {
       }
     },
     /** Deletes a waiting or dead job; its kind records that the work will not be done. */
-    cancel: (id: number, record: RecordChange): Promise<JobChange> =>
-      db.transaction(async (tx) => {
+    async cancel(id: number, record: RecordChange): Promise<JobChange> {
+      const found = await findJob(db, id);
+      // Outside of the transaction: loading code takes long.
+      if (found !== undefined) await findKind(found.kind);
+      return db.transaction(async (tx) => {
         const job = await findJob(tx, id);
         if (job === undefined) return "missing";
         if (!(await deleteJob(tx, id))) return "running";
         await kinds.get(job.kind)?.onAbandoned?.(tx, job.payload);
         await record(tx, job);
         return "changed";
-      }),
+      });
+    },
     /**
      * Runs all due jobs, and those that they enqueue, until no job is due; returns the number of runs. For tests and
      * one-off commands, on a queue that was not started.

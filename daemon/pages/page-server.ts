@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { surfaceOf } from "../contract/api-of.ts";
 import type { RequestReport } from "../http/bind.ts";
 import type { BodyBudgets } from "../http/body-memory.ts";
 import { createByteSender } from "../http/bytes.ts";
@@ -7,22 +6,8 @@ import type { BytesAnswer, ServerRequest } from "../http/handle.ts";
 import { writeAnswer } from "../http/replies.ts";
 import { closeAfterUnreadBody, readWholeBody } from "../http/request-body.ts";
 import type { PartHandler } from "../http/server.ts";
+import { wantsHtml } from "./is-page.ts";
 import type { AnswerPage } from "./page-handler.ts";
-
-/**
- * Returns whether a request is for a page: any address that is neither an API's nor a page of its own. The
- * start page shows repositories to browsers only.
- */
-export function isPage(
-  path: string,
-  { method = "", headers }: IncomingMessage,
-  own: ReadonlyMap<string, unknown>,
-): boolean {
-  if (!["GET", "HEAD", "POST"].includes(method) || surfaceOf(path) !== undefined) return false;
-  return path === "/" ? wantsHtml(headers.accept) : !own.has(path);
-}
-
-const wantsHtml = (accept = ""): boolean => accept.includes("text/html");
 
 /** Serves the pages of a site; a client that wants no HTML gets a plain text for an unknown address. */
 export function createPageServer({

@@ -8,6 +8,7 @@ import type { JobQueue } from "../../jobs/queue.ts";
 import type { QueueMail } from "../accounts/welcome-mail.ts";
 import type { HookPublisher } from "../hooks/publisher.ts";
 import type { Emit } from "../events.ts";
+import { forgeTasks } from "../tasks.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { actionRoutes } from "./actions.routes.ts";
 import type { Compute } from "../compute.ts";
@@ -193,14 +194,12 @@ export function createForgeActions(deps: ForgeActionsDeps) {
     tasks: [
       ...createTaskUpkeep({ db, clock, engine }),
       {
-        name: "start_schedule_tasks",
-        schedule: "@every 1m",
+        ...forgeTasks.start_schedule_tasks,
         run: (signal) => schedules.startDue(signal),
       },
       {
         // Deletes artifacts, logs and runs that have expired.
-        name: "cleanup_actions",
-        schedule: "@midnight",
+        ...forgeTasks.cleanup_actions,
         run: (signal) => retention.cleanUp(signal),
       },
     ] satisfies readonly CronTask[],

@@ -7,6 +7,7 @@ import type { JobQueue } from "../../jobs/queue.ts";
 import type { Route } from "../../http/handle.ts";
 import type { PushSubscriber } from "../git/pushes.ts";
 import type { Subscribers } from "../events.ts";
+import { forgeTasks } from "../tasks.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { activityRoutes } from "./feeds.routes.ts";
 import { createFeeds } from "./feeds.service.ts";
@@ -57,11 +58,7 @@ export function createForgeActivities({
       deleted = await db.transaction((tx) => deleteActivitiesBefore(tx, before, limit));
   };
   return {
-    // Disabled in Gitea by default.
-    tasks:
-      retentionDays === 0
-        ? []
-        : [{ name: "delete_old_actions", schedule: "@every 168h", run: deleteOld }],
+    tasks: retentionDays === 0 ? [] : [{ ...forgeTasks.delete_old_actions, run: deleteOld }],
     routes: activityRoutes({ feeds: createFeeds({ db, clock }), urls }),
     record,
     recordPush: pushes.push,

@@ -9,6 +9,7 @@ import type { JobQueue } from "../../jobs/queue.ts";
 import type { GuardedRequest } from "../../outbound/guarded-request.ts";
 import type { ReadPush } from "../git/commit-readers.ts";
 import type { PushSubscriber } from "../git/pushes.ts";
+import { forgeTasks } from "../tasks.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { type HookPublisher, createHookPublisher } from "./publisher.ts";
 import { createDelivery } from "./delivery.ts";
@@ -64,8 +65,7 @@ export function createForgeHooks(deps: ForgeHooksDeps): ForgeHooks {
     log,
     tasks: [
       {
-        name: "cleanup_hook_task_table",
-        schedule: "@midnight",
+        ...forgeTasks.cleanup_hook_task_table,
         run: async () => void (await log.prune(deps.clock() - DELIVERIES_KEPT_MS)),
       },
     ],

@@ -9,6 +9,7 @@ import {
 } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { countRecordedPushes } from "../../../storage/tables/forge/repositories/pushes.ts";
 import type { CronTask } from "../../jobs/cron-task.ts";
+import { forgeTasks } from "../tasks.ts";
 import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 
 export interface RepositoryTasksDeps {
@@ -21,19 +22,15 @@ const BATCH = 100;
 /** Maximum number of repositories that an error message lists. */
 const NAMED_MAX = 20;
 
-/** Time limit of the tasks, which run git in one repository after the other. */
-const ALL_REPOSITORIES_MS = 12 * 3_600_000;
-
 /** Returns the scheduled tasks that maintain the files of all repositories. */
 export function createRepositoryTasks(deps: RepositoryTasksDeps): readonly CronTask[] {
   const { checkAll, countAll, collectAll } = createMaintenance(deps);
-  const timeoutMs = ALL_REPOSITORIES_MS;
   return [
-    { name: "repo_health_check", schedule: "@midnight", timeoutMs, run: checkAll },
-    { name: "check_repo_stats", schedule: "@midnight", timeoutMs, run: countAll },
+    { ...forgeTasks.repo_health_check, run: checkAll },
+    { ...forgeTasks.check_repo_stats, run: countAll },
     // Archives are streamed and never stored, so there are none to delete.
-    { name: "archive_cleanup", schedule: "@midnight", run: () => Promise.resolve() },
-    { name: "git_gc_repos", schedule: "@every 72h", timeoutMs, run: collectAll },
+    { ...forgeTasks.archive_cleanup, run: () => Promise.resolve() },
+    { ...forgeTasks.git_gc_repos, run: collectAll },
   ];
 }
 

@@ -28,6 +28,11 @@ import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 /** Retention of an expired session, during which its tokens are distinguished from unknown ones. */
 const KEPT_MS = 30 * 86_400_000;
 
+/** Deletes the rows of sessions that expired long ago and returns how many. */
+export function deleteExpiredSessions(db: Database, now: number): Promise<number> {
+  return deleteSessionsExpiredBefore(db, now - KEPT_MS);
+}
+
 export type Sessions = ReturnType<typeof createSessions>;
 
 export interface SessionsDeps {
@@ -128,7 +133,7 @@ export function createSessions({ db, clock, sessions }: SessionsDeps) {
     },
 
     /** Deletes the rows of sessions that expired long ago and returns how many. For a schedule. */
-    deleteExpired: (): Promise<number> => deleteSessionsExpiredBefore(db, clock() - KEPT_MS),
+    deleteExpired: (): Promise<number> => deleteExpiredSessions(db, clock()),
   };
 
   async function exchangeToken(

@@ -1,6 +1,7 @@
 // daemon/vault/documents: files that users keep in the vault, with upload addresses, topics and shares.
 import type { Route } from "../../http/handle.ts";
 import type { CronTask } from "../../jobs/cron-task.ts";
+import { vaultTasks } from "../tasks.ts";
 import type { Log } from "../../utilities/logging.ts";
 import { isPreviewable } from "../cloud/bytes/previewable.ts";
 import type { StoredFiles } from "../cloud/stored-files/stored-files.service.ts";
@@ -65,9 +66,7 @@ export function createVaultDocuments(deps: VaultDocumentsDeps): VaultDocuments {
     uploads,
     tasks: [
       {
-        name: "reconcile_documents",
-        schedule: "@midnight",
-        atStart: true,
+        ...vaultTasks.reconcile_documents,
         run: async (signal) => warnOf(deps.log, await documents.reconcile(signal)),
       },
     ],

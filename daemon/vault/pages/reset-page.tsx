@@ -1,9 +1,6 @@
 import { STRENGTH_RULES } from "../../contract/vault/password-rules.ts";
 import { createStandalonePage, type StandalonePage } from "../../pages/standalone-page.tsx";
 
-/** Path of reset links below the frontend's address. */
-export const RESET_PAGE_PATH = "/password-reset/confirm";
-
 /**
  * The page that a reset link opens: it takes a password twice, shows which rules it meets, and hands it to the API
  * with the token of the link. The token is removed from the address bar at once and sent to the API only.

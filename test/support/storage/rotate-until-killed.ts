@@ -1,5 +1,5 @@
 // Replaces the master key of a home again and again and prints a line for each time; the test kills it.
-import { sealAgainIn } from "../../../daemon/composition/stores.ts";
+import { sealAgainIn } from "../../../daemon/composition/seal-again.ts";
 import { openSqlite } from "../../../storage/engine/sqlite.ts";
 import {
   addKey,

@@ -1,4 +1,4 @@
-import { sealAgainIn } from "../../../daemon/composition/stores.ts";
+import { sealAgainIn } from "../../../daemon/composition/seal-again.ts";
 import type { Database, SqlValue } from "../../../storage/engine/database.ts";
 import type { Keyring } from "../../../storage/keys/keyring.ts";
 import { listSealed, sealedColumns } from "../../../storage/tables/common/sealed.ts";

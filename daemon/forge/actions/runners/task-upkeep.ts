@@ -11,6 +11,7 @@ import {
   updateTask,
 } from "../../../../storage/tables/forge/actions/tasks.ts";
 import type { CronTask } from "../../../jobs/cron-task.ts";
+import { forgeTasks } from "../../tasks.ts";
 import type { RunEngine } from "../runs/advance-run.ts";
 import { finishTask } from "./tasks.service.ts";
 
@@ -36,11 +37,10 @@ export function createTaskUpkeep({
   readonly engine: RunEngine;
 }): readonly CronTask[] {
   return [
-    { name: "stop_zombie_tasks", schedule: "@every 5m", atStart: true, run: failSilent },
-    { name: "stop_endless_tasks", schedule: "@every 30m", atStart: true, run: stopOverdue },
-    // Limits of single jobs are minutes, so they are checked more often than by Gitea's task.
-    { name: "stop_overdue_jobs", schedule: "@every 1m", run: stopOverdue },
-    { name: "cancel_abandoned_jobs", schedule: "@every 6h", atStart: true, run: cancelAbandoned },
+    { ...forgeTasks.stop_zombie_tasks, run: failSilent },
+    { ...forgeTasks.stop_endless_tasks, run: stopOverdue },
+    { ...forgeTasks.stop_overdue_jobs, run: stopOverdue },
+    { ...forgeTasks.cancel_abandoned_jobs, run: cancelAbandoned },
   ];
 
   /** Ends the tasks whose runner has not reported for ten minutes or was deleted. */

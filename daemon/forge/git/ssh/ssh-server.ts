@@ -1,16 +1,15 @@
 // Git over SSH. Start here: connections and the requests that they may send. ssh-authentication.ts identifies the account
 // of a key, ssh-session.ts runs git, ssh-command.ts parses the client's command.
 import { createServer, type Server as NetServer, type AddressInfo, type Socket } from "node:net";
-import ssh2, { type AuthContext, type Connection, type ServerChannel, type Session } from "ssh2";
+import type { AuthContext, Connection, Server, ServerChannel, ServerConfig, Session } from "ssh2";
 import type { Log } from "../../../utilities/logging.ts";
-import type { SmartHttp } from "../smart-http.service.ts";
-import { isSignedByKey } from "./key-signature.ts";
 import { createReadScheduler } from "./read-scheduler.ts";
 import { end, refuse, createSshSessions } from "./ssh-session.ts";
+import type { SshTransfers } from "./ssh-session.ts";
 import type { SshAuthentication, SshCaller } from "./ssh-authentication.ts";
 
 export interface SshServerDeps {
-  readonly transfers: SmartHttp;
+  readonly transfers: SshTransfers;
   readonly authentication: SshAuthentication;
   readonly hostKeys: readonly string[];
   readonly log: Log;
@@ -86,13 +85,7 @@ export function createSshServer(deps: SshServerDeps) {
   /** By the address and port of the client. */
   const clients = new Map<string, SshClient>();
   let isStopping = false;
-  const accept = new ssh2.Server(
-    { hostKeys: [...deps.hostKeys], ident: deps.ident, algorithms: toAlgorithms() },
-    (connection, { ip, port }) => {
-      const client = clients.get(toName(ip, port));
-      if (client !== undefined) serve(connection, client);
-    },
-  );
+  let library: Promise<Server> | undefined;
   const listener: NetServer = createServer({ noDelay: true }, (socket) => {
     socket.on("error", () => socket.destroy());
     if (isStopping || !hasRoom(socket)) {
@@ -103,7 +96,10 @@ export function createSshServer(deps: SshServerDeps) {
     deps
       .countConnection(client.address)
       .then((isAllowed) => {
-        if (isAllowed && !socket.destroyed) accept.injectSocket(socket);
+        return isAllowed ? (library ??= loadLibrary()) : undefined;
+      })
+      .then((accept) => {
+        if (accept !== undefined && !socket.destroyed) accept.injectSocket(socket);
         else socket.destroy();
       })
       .catch((error: unknown) => {
@@ -136,6 +132,18 @@ export function createSshServer(deps: SshServerDeps) {
       clearTimeout(timer);
     },
   };
+
+  /** The library is large: the first connection loads it. */
+  async function loadLibrary(): Promise<Server> {
+    const { default: ssh2 } = await import("ssh2");
+    return new ssh2.Server(
+      { hostKeys: [...deps.hostKeys], ident: deps.ident, algorithms: toAlgorithms() },
+      (connection, { ip, port }) => {
+        const client = clients.get(toName(ip, port));
+        if (client !== undefined) serve(connection, client);
+      },
+    );
+  }
 
   function hasRoom(socket: Socket): boolean {
     const key = deps.addressKey(socket.remoteAddress ?? "");
@@ -243,6 +251,7 @@ export function createSshServer(deps: SshServerDeps) {
     const { key, signature, blob, hashAlgo } = context;
     if (!(await deps.authentication.knows(context.username, key.data))) return false;
     if (signature === undefined || blob === undefined) return true;
+    const { isSignedByKey } = await import("./key-signature.ts");
     return isSignedByKey({
       type: key.algo,
       key: key.data,
@@ -350,7 +359,7 @@ function endWhenIdle({ socket, sessions }: SshClient): void {
   if (sessions === 0) socket.end(() => socket.destroy());
 }
 
-function toAlgorithms(): NonNullable<ConstructorParameters<typeof ssh2.Server>[0]["algorithms"]> {
+function toAlgorithms(): NonNullable<ServerConfig["algorithms"]> {
   const { kex, cipher, hmac, compress } = algorithms;
   return { kex: [...kex], cipher: [...cipher], hmac: [...hmac], compress: [...compress] };
 }

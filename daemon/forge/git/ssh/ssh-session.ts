@@ -9,6 +9,9 @@ import type { SmartHttp } from "../smart-http.service.ts";
 import { parseSshCommand, type SshCommand } from "./ssh-command.ts";
 import type { SshCaller } from "./ssh-authentication.ts";
 
+/** What sessions do with repositories. */
+export type SshTransfers = Pick<SmartHttp, "advertise" | "serveFetch" | "serveArchive" | "push">;
+
 /** One command of a client, on a channel of its connection. */
 export interface SshSession {
   readonly channel: ServerChannel;
@@ -33,7 +36,7 @@ export function createSshSessions({
   transfers,
   log,
 }: {
-  readonly transfers: SmartHttp;
+  readonly transfers: SshTransfers;
   readonly log: Log;
 }) {
   return async (session: SshSession, findCaller: FindSshCaller): Promise<void> => {
@@ -57,7 +60,7 @@ export function createSshSessions({
 }
 
 async function run(
-  transfers: SmartHttp,
+  transfers: SshTransfers,
   { channel, protocol, address, signal, drained }: SshSession,
   { service, owner, name }: SshCommand,
   caller: ForgeCaller,

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { sealAgainIn } from "../../../../daemon/composition/stores.ts";
+import { sealAgainIn } from "../../../../daemon/composition/seal-again.ts";
 import type { Database, Transaction } from "../../../../storage/engine/database.ts";
 import { readMigrations } from "../../../../storage/engine/migrate.ts";
 import {

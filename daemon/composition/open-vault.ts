@@ -10,17 +10,23 @@ import { identifyDirectory } from "../../storage/data-directory.ts";
 import { createPartFiles } from "../../storage/part-files.ts";
 import { getCacheLimit } from "../../storage/tables/vault/analysis-settings.ts";
 import type { Settings } from "../settings/settings.ts";
+import { bindRoutes } from "../http/bind.ts";
+import type { MountedApi } from "../http/server.ts";
 import { scaleAccountLimits } from "../http/limits.ts";
-import type { CronTask } from "../jobs/cron-task.ts";
 import { createGuardedRequest } from "../outbound/guarded-request.ts";
 import { createUuid7 } from "../utilities/uuid7.ts";
 import { accountRoutes } from "../vault/accounts/accounts.routes.ts";
-import type { VaultAccounts } from "../vault/accounts/accounts.ts";
+import { createVaultApi } from "../vault/api.ts";
+import { vaultTasks } from "../vault/tasks.ts";
+import type { Mailer } from "../outbound/mail/mailer.ts";
+import { createTaskRunner, type TaskRunner } from "./lazy.ts";
+import { createVaultPeople, openGuardedDispatcher } from "./people.ts";
+import type { TransportTools } from "./transport.ts";
 import { adminRoutes } from "../vault/admin/admin.routes.ts";
 import { createVaultAdministration } from "../vault/admin/admin.ts";
 import { jobRoutes } from "../vault/admin/jobs.routes.ts";
 import { createJobAdministration } from "../vault/admin/jobs.service.ts";
-import { createDailyExports } from "../vault/admin/daily-exports.ts";
+import { openDailyExports } from "./daily-exports.ts";
 import { createAiConfig } from "../vault/ai/ai-config.service.ts";
 import { aiRoutes } from "../vault/ai/ai.routes.ts";
 import { createEmbedder } from "../vault/ai/embedder.ts";
@@ -39,7 +45,7 @@ import { createSearch } from "../vault/search/search.service.ts";
 import { createIndexRebuild, createSemanticIndex } from "../vault/search/semantic-index.ts";
 import { createSemanticSearch } from "../vault/search/semantic-search.ts";
 import { createVaultDocuments } from "../vault/documents/documents.ts";
-import { openGuardedDispatcher, type ServiceDeps } from "./services.ts";
+import type { ServiceDeps } from "./services.ts";
 
 /** Memory for small cached files. */
 const CACHE_MEMORY_BYTES = 32 * 1024 * 1024;
@@ -49,17 +55,26 @@ const VENDOR_KEEP_ALIVE_MS = 30_000;
 /** The limit of most routes as they are declared, which the setting replaces. */
 const REQUESTS_PER_MINUTE = 100;
 
-export interface VaultDeps extends ServiceDeps {
-  readonly accounts: VaultAccounts;
-  readonly objects: ObjectStore;
+/** The vault: accounts, connected storage and administration. */
+export interface OpenedVault extends TaskRunner {
+  readonly surface: MountedApi;
+  /** Returns whether the token of a password reset link can still be used. */
+  readonly isResetLinkUsable: (token: string) => Promise<boolean>;
+  /** Starts background work: reconciles index and files of the byte cache. */
+  start(): void;
+  close(): Promise<void>;
 }
 
-/**
- * Opens the byte cache and wires up the vault's services on it. The vault: accounts, connected storage and
- * administration.
- */
-export async function openVault(deps: VaultDeps) {
-  const { db, input, stores, addresses, queue, log, accounts } = deps;
+export interface VaultDeps extends ServiceDeps {
+  readonly mailer: Mailer;
+  readonly objects: ObjectStore;
+  readonly tools: TransportTools;
+}
+
+/** Opens the vault: its byte cache, its services, its routes and its jobs. */
+export async function openVault(deps: VaultDeps): Promise<OpenedVault> {
+  const { db, input, stores, addresses, queue, log } = deps;
+  const accounts = createVaultPeople(deps, deps.mailer);
   const { settings, clock } = input;
   const { directory } = stores;
   // A listing creates ids by the ten thousand.
@@ -105,13 +120,7 @@ export async function openVault(deps: VaultDeps) {
     defaultCacheBytes: settings.byteCacheBytes,
     publicUrl: addresses.publicUrl,
   });
-  const dailyExports = createDailyExports({
-    db,
-    clock,
-    folder: directory.exports,
-    temporaryFolder: directory.tmp,
-    retentionDays: settings.auditExportDays,
-  });
+  const dailyExports = openDailyExports(deps);
   const administration = createVaultAdministration({
     db,
     clock,
@@ -165,37 +174,30 @@ export async function openVault(deps: VaultDeps) {
   );
   queue.register(createItemProcessing({ db, bytes: cloud.bytes, extractor, topics, index }));
   queue.register(accounts.resetMails.job);
+  const routes = scaleAccountLimits(
+    [
+      ...accountRoutes(accounts),
+      ...adminRoutes(administration),
+      ...cloudRoutes(cloud),
+      ...documents.routes,
+      ...searchRoutes(createSearch({ db, semantic: createSemanticSearch({ db, embedder }) })),
+      ...aiRoutes(aiConfig),
+      ...jobRoutes(createJobAdministration({ db, queue })),
+    ],
+    settings.cloudRequestsPerMinute / REQUESTS_PER_MINUTE,
+  );
+  const api = createVaultApi(accounts.authentication);
   return {
-    routes: scaleAccountLimits(
-      [
-        ...accountRoutes(accounts),
-        ...adminRoutes(administration),
-        ...cloudRoutes(cloud),
-        ...documents.routes,
-        ...searchRoutes(createSearch({ db, semantic: createSemanticSearch({ db, embedder }) })),
-        ...aiRoutes(aiConfig),
-        ...jobRoutes(createJobAdministration({ db, queue })),
-      ],
-      settings.cloudRequestsPerMinute / REQUESTS_PER_MINUTE,
-    ),
-    uploads: documents.uploads,
-    tasks: [
+    surface: { api, app: bindRoutes(api, routes, deps.tools.binder) },
+    isResetLinkUsable: (token) => accounts.passwords.isUsable(token),
+    runTask: createTaskRunner(Object.values(vaultTasks), [
       ...documents.tasks,
       {
-        name: "reconcile_byte_cache",
-        schedule: "@midnight",
+        ...vaultTasks.reconcile_byte_cache,
         run: () => cache.reconcile(),
       },
-      {
-        // Days end in UTC, whatever the time zone of the server. A file that exists already is skipped.
-        name: "export_audit",
-        schedule: "10 * * * *",
-        atStart: true,
-        run: async (signal) => void (await dailyExports.writeMissing(signal)),
-      },
-    ] satisfies readonly CronTask[],
-    /** Starts background work: reconciles index and files of the byte cache. */
-    start: (): void => {
+    ]),
+    start: () => {
       cache
         .reconcile()
         .catch((error: unknown) => log.warn({ err: error }, "failed to reconcile the byte cache"));

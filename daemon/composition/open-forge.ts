@@ -1,13 +1,14 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { createGit, type Git, GitError } from "../../storage/git/git.ts";
-import { openRepositoryFiles } from "../../storage/git/repository-files.ts";
+import type { Git } from "../../storage/git/git.ts";
 import type { ObjectStore } from "../../storage/objects/object-store.ts";
 import type { ForgeRepository } from "../../storage/tables/forge/repositories/repositories.ts";
 import { createAvatars } from "../forge/accounts/avatars.service.ts";
-import type { QueueMail } from "../forge/accounts/welcome-mail.ts";
+import { peopleRoutes } from "../forge/accounts/accounts.ts";
 import { avatarRoutes } from "../forge/accounts/profile.routes.ts";
 import { createForgeActions } from "../forge/actions/actions.ts";
+import type { RunnerTransport } from "../forge/actions/protocol/connect-handler.ts";
+import { createProtocolLog } from "../forge/actions/protocol/protocol-log.ts";
 import { createForgeActivities } from "../forge/activities/activities.ts";
 import { createCode } from "../forge/code/code.ts";
 import { createFolderListings } from "../forge/code/folder-listings.ts";
@@ -25,7 +26,7 @@ import { createPushes } from "../forge/git/pushes.ts";
 import { createPushRecorder, type RecordPush } from "../forge/git/record-push.ts";
 import { createRefCheck } from "../forge/git/ref-check.ts";
 import { createRunInFolder } from "../forge/git/run-in-folder.ts";
-import { createSmartHttp } from "../forge/git/smart-http.service.ts";
+import { createSmartHttp, type SmartHttp } from "../forge/git/smart-http.service.ts";
 import { createRefWriter } from "../forge/git/write-refs.ts";
 import { createForgeHooks } from "../forge/hooks/hooks.ts";
 import { hookRoutes } from "../forge/hooks/hooks.routes.ts";
@@ -43,10 +44,7 @@ import { createForgePackages, createPackageDependents } from "../forge/packages/
 import { createRepositoryDependents } from "../forge/repositories/dependents.ts";
 import { createRepositoryTasks } from "../forge/repositories/maintenance.ts";
 import { createEvents, type Emit } from "../forge/events.ts";
-import {
-  createForgeRepositories,
-  createRepositoryFolders,
-} from "../forge/repositories/repositories.ts";
+import { createForgeRepositories } from "../forge/repositories/repositories.ts";
 import { branchProtectionRoutes } from "../forge/repositories/branch-protections.routes.ts";
 import { createPushCheck } from "../forge/repositories/protected-refs.ts";
 import { deployKeyRoutes } from "../forge/repositories/deploy-keys.routes.ts";
@@ -62,34 +60,153 @@ import { createNotificationSubscribers } from "../forge/subscribers/notification
 import { createWorkflowSubscribers } from "../forge/subscribers/workflows.ts";
 import { statusRoutes } from "../forge/statuses/statuses.routes.ts";
 import { createStatuses } from "../forge/statuses/statuses.service.ts";
+import { bindRoutes } from "../http/bind.ts";
+import type { Api, Route } from "../http/handle.ts";
+import type { MountedApi, PartHandler } from "../http/server.ts";
+import { createOperations } from "../pages/operations.ts";
+import { createPageHandler } from "../pages/page-handler.ts";
+import { createPageServer } from "../pages/page-server.ts";
+import { createForgeApi } from "../forge/api.ts";
+import { cronRoutes } from "../forge/cron/cron.routes.ts";
+import type { CronTasks } from "../forge/cron/cron.service.ts";
+import { createGitApi, createPackagesApi } from "../forge/http/tool-apis.ts";
+import {
+  createSshAuthentication,
+  type SshAuthentication,
+} from "../forge/git/ssh/ssh-authentication.ts";
+import { createForgeSite, findSessionCaller } from "../forge/pages/site.tsx";
+import { createSessions } from "../forge/pages/sessions.ts";
+import { forgeTasks } from "../forge/tasks.ts";
+import type { Mailer } from "../outbound/mail/mailer.ts";
+import { createTaskRunner, type TaskRunner } from "./lazy.ts";
+import { createForgePeople, openGuardedDispatcher } from "./people.ts";
+import type { OpenRepositories } from "./repositories.ts";
+import type { TransportTools } from "./transport.ts";
 import { createGuardedRequest } from "../outbound/guarded-request.ts";
-import { openGuardedDispatcher, type ServiceDeps } from "./services.ts";
+import type { ServiceDeps } from "./services.ts";
 
 /** Latency of notification streams: subscribers receive an event within half a second. */
 const STREAM_POLL_MS = 500;
 /** Proxies close connections that are silent for half a minute. */
 const STREAM_HEARTBEAT_MS = 15_000;
 
-export interface ForgeDeps extends ServiceDeps {
-  readonly queueMail: QueueMail;
-  readonly objects: ObjectStore;
+/** The forge with its accounts, pages and protocols. */
+export interface OpenedForge extends TaskRunner {
+  readonly surfaces: Readonly<Record<"forge" | "packages" | "git" | "artifacts", MountedApi>>;
+  readonly servePage: PartHandler;
+  /** Serves the paths below `/api/actions`. */
+  readonly serveRunner: PartHandler;
+  /** Clones and pushes over SSH. */
+  readonly transfers: SmartHttp;
+  readonly sshAuthentication: SshAuthentication;
+  /** Ends event streams and held requests, which would otherwise keep a stopping daemon waiting. */
+  closeStreams(): void;
+  close(): Promise<void>;
 }
 
-/**
- * Opens the repository folder, completes or undoes interrupted changes there, and wires up the forge's services.
- * Without git on `PATH` it logs a warning, and everything except repositories works. The forge without its accounts.
- */
-export async function openForge(deps: ForgeDeps) {
+export interface ForgeDeps extends ServiceDeps {
+  readonly mailer: Mailer;
+  readonly objects: ObjectStore;
+  readonly repositories: OpenRepositories;
+  readonly tools: TransportTools;
+  /** The scheduled tasks of the whole daemon, for administrators. */
+  readonly cron: CronTasks;
+}
+
+/** Opens the forge: wires up its services, binds its routes and registers its jobs. */
+export async function openForge(deps: ForgeDeps): Promise<OpenedForge> {
+  const features = await openFeatures(deps);
+  const people = createForgePeople(deps, deps.mailer);
+  deps.queue.register(people.passwordResets.job);
+  const { workflows } = features;
+  const webSessions = createSessions({
+    db: deps.db,
+    clock: deps.input.clock,
+    random: randomBytes,
+    authentication: people.authentication,
+    ownPassword: people.ownPassword,
+  });
+  const api = createForgeApi({
+    db: deps.db,
+    ...people,
+    findSession: (request) => findSessionCaller(webSessions, request),
+  });
+  const routes = [...peopleRoutes(people), ...features.routes, ...cronRoutes(deps.cron)];
+  const { binder } = deps.tools;
+  const mount = <Caller>(mounted: Api<Caller>, own: readonly Route[]): MountedApi => ({
+    api: mounted,
+    app: bindRoutes(mounted, own, binder),
+  });
+  const { artifactService } = workflows;
+  const runnerTransport = createRunnerTransport(deps);
+  return {
+    surfaces: {
+      forge: mount(api, routes),
+      packages: mount(createPackagesApi(api), features.registryRoutes),
+      git: mount(createGitApi(api), gitRoutes(features.transfers)),
+      artifacts: mount(artifactService.api, artifactService.routes),
+    },
+    servePage: createForgePages(deps, {
+      sessions: webSessions,
+      publicKeys: people.publicKeys,
+      rendering: features.rendering,
+      findFileLanguage: features.findFileLanguage,
+      operations: createOperations(api, routes),
+    }),
+    serveRunner: (request, response) => workflows.runnerHandler(request, response, runnerTransport),
+    transfers: features.transfers,
+    sshAuthentication: createSshAuthentication({ db: deps.db, clock: deps.input.clock }),
+    runTask: createTaskRunner(declaredTasks(deps), features.tasks),
+    closeStreams: features.closeStreams,
+    close: features.close,
+  };
+}
+
+const declaredTasks = ({ input }: ServiceDeps) =>
+  Object.values(forgeTasks).filter(
+    (task) => task !== forgeTasks.delete_old_actions || input.settings.activityDays > 0,
+  );
+
+function createRunnerTransport({ tools, input }: ForgeDeps): RunnerTransport {
+  const { toServerRequest, report, bodies, limiter } = tools.binder;
+  return {
+    logged: createProtocolLog({ toServerRequest, report, clock: input.clock }),
+    bodies,
+    addressKey: (message, response) =>
+      limiter.addressKey(toServerRequest(message, response).address),
+  };
+}
+
+function createForgePages(
+  { addresses, input, tools }: ForgeDeps,
+  deps: Omit<Parameters<typeof createForgeSite>[0], "urls">,
+): PartHandler {
+  const { publicUrl } = addresses;
+  const { toServerRequest, report, bodies, limiter } = tools.binder;
+  const site = createForgeSite({ ...deps, urls: { publicUrl } });
+  return createPageServer({
+    siteName: site.name,
+    answerPage: createPageHandler({
+      site,
+      publicUrl,
+      instanceName: input.settings.instanceName,
+      limiter,
+      reportBug: tools.reportBug,
+    }),
+    toServerRequest,
+    bodies,
+    addressKey: limiter.addressKey,
+    report,
+  });
+}
+
+/** Wires up the features of the forge: a new one is an entry of `features`. */
+async function openFeatures(deps: ForgeDeps) {
   const { db, input, stores, addresses, queue, log, newId } = deps;
   const { clock, settings } = input;
   const { publicUrl } = addresses;
   const urls = { publicUrl, sshAddress: addresses.ssh };
-  const searchPath = process.env["PATH"] ?? "";
-  const git = createGit({ searchPath });
-  const files = await openRepositoryFiles({ git, root: settings.repositoriesDir });
-  // An embedded database has one process; with PostgreSQL other daemons may use the same folder.
-  const isAlone = db.dialect === "sqlite";
-  const folders = createRepositoryFolders({ db, git, files, newId, log, isAlone, jobs: queue });
+  const { git, files, folders, isAlone } = deps.repositories;
   const { locate } = folders;
 
   const compute = createCompute({
@@ -133,7 +250,7 @@ export async function openForge(deps: ForgeDeps) {
     emit,
     publisher: hooks.publisher,
     // Without a mail server the outbox is for links that an administrator hands on.
-    queueMail: settings.smtpUrl === undefined ? undefined : deps.queueMail,
+    queueMail: settings.smtpUrl === undefined ? undefined : deps.mailer.queueMail,
     instanceName: settings.instanceName,
     objects: deps.objects,
     limits: {
@@ -218,11 +335,6 @@ export async function openForge(deps: ForgeDeps) {
     templates: miscellaneous.templates,
     copyHooks: hooks.hooks.copyOf,
     commitGraphs,
-  });
-  await folders.recover();
-  await git.run(["--version"], { directory: settings.repositoriesDir }).catch((error: unknown) => {
-    if (!(error instanceof GitError)) throw error;
-    log.warn({ err: error }, "failed to run git: repositories are unavailable");
   });
   const packages = createForgePackages({
     db,
@@ -311,9 +423,7 @@ export async function openForge(deps: ForgeDeps) {
     ],
     /** Clones and pushes, over HTTP and SSH. */
     transfers,
-    gitRoutes: gitRoutes(transfers),
     registryRoutes: packages.registryRoutes,
-    hooks,
     workflows,
     rendering: miscellaneous.rendering,
     findFileLanguage: code.findFileLanguage,

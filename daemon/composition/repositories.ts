@@ -1,0 +1,35 @@
+import { createGit, type Git, GitError } from "../../storage/git/git.ts";
+import { openRepositoryFiles, type RepositoryFiles } from "../../storage/git/repository-files.ts";
+import {
+  createRepositoryFolders,
+  type RepositoryFolders,
+} from "../forge/repositories/repository-folders.ts";
+import type { ServiceDeps } from "./services.ts";
+
+/** The files of repositories. */
+export interface OpenRepositories {
+  readonly git: Git;
+  readonly files: RepositoryFiles;
+  readonly folders: RepositoryFolders;
+  /** Whether no other process uses the same folder: with PostgreSQL several daemons may. */
+  readonly isAlone: boolean;
+}
+
+/**
+ * Opens the repository folder, and completes or undoes interrupted changes there. Without git on `PATH` it logs a warning,
+ * and everything except repositories works.
+ */
+export async function openRepositories(deps: ServiceDeps): Promise<OpenRepositories> {
+  const { db, input, queue, log, newId } = deps;
+  const directory = input.settings.repositoriesDir;
+  const git = createGit({ searchPath: process.env["PATH"] ?? "" });
+  const files = await openRepositoryFiles({ git, root: directory });
+  const isAlone = db.dialect === "sqlite";
+  const folders = createRepositoryFolders({ db, git, files, newId, log, isAlone, jobs: queue });
+  await folders.recover();
+  await git.run(["--version"], { directory }).catch((error: unknown) => {
+    if (!(error instanceof GitError)) throw error;
+    log.warn({ err: error }, "failed to run git: repositories are unavailable");
+  });
+  return { git, files, folders, isAlone };
+}
