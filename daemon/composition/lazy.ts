@@ -66,6 +66,7 @@ export function createTaskRunner(
 ): TaskRunner["runTask"] {
   const byName = new Map(tasks.map((task) => [task.name, task]));
   const missing = declared.filter(({ name }) => !byName.has(name));
-  if (missing.length > 0) throw new Error(`${missing.map(({ name }) => name).join()} have no code`);
+  if (missing.length > 0)
+    throw new Error(`${missing.map(({ name }) => name).join(", ")} has no code`);
   return async (name, signal) => byName.get(name)?.run(signal);
 }

@@ -87,6 +87,37 @@ function recording(
 const fail = () => Promise.reject(new Error("no"));
 
 describe("a job", () => {
+  test("of an unknown kind runs once its code is loaded, and waits for a kind that nothing knows", async () => {
+    const queue = makeQueue();
+    const { seen, kind } = recording();
+    const asked: string[] = [];
+    queue.onUnknown(async (name) => {
+      asked.push(name);
+      if (name === "test") queue.register(kind());
+    });
+    await add(queue, { payload: 1 });
+    await add(queue, { kind: "later", runAt: now + 1_000 });
+    expect(await queue.runDue()).toBe(1);
+    expect(seen).toEqual([1]);
+    expect(asked).toEqual(["test"]);
+    now += 1_000;
+    expect(await queue.runDue()).toBe(0);
+    expect(asked).toEqual(["test", "later"]);
+    expect(await countJobs(db)).toMatchObject({ waiting: 1 });
+  });
+
+  test("of an unknown kind is abandoned by the code of its kind when it is cancelled", async () => {
+    const queue = makeQueue();
+    const abandoned: unknown[] = [];
+    const { kind } = recording();
+    queue.onUnknown(async () =>
+      queue.register(kind({ onAbandoned: async (_tx, payload) => void abandoned.push(payload) })),
+    );
+    const id = await add(queue, { payload: 7 });
+    expect(await queue.cancel(id, async () => undefined)).toBe("changed");
+    expect(abandoned).toEqual([7]);
+  });
+
   test("runs once, oldest first, and is deleted when it is done", async () => {
     const queue = makeQueue();
     const { seen, kind } = recording();
