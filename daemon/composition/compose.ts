@@ -18,7 +18,8 @@ import { openRepositories } from "./repositories.ts";
 import { openMailer, type ServiceDeps } from "./services.ts";
 import { openObjects, toBackupInput } from "./stores.ts";
 import { openSsh } from "./ssh.ts";
-import { createTransport, createTransportTools } from "./transport.ts";
+import { createTransportTools } from "./transport-tools.ts";
+import { createTransport } from "./transport.ts";
 
 /** How long a shutdown waits for running jobs. */
 const JOBS_GRACE_MS = 5_000;

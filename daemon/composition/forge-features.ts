@@ -60,7 +60,7 @@ import type { CronTasks } from "../forge/cron/cron.service.ts";
 import type { Mailer } from "../outbound/mail/mailer.ts";
 import { openGuardedDispatcher } from "./people.ts";
 import type { OpenRepositories } from "./repositories.ts";
-import type { TransportTools } from "./transport.ts";
+import type { TransportTools } from "./transport-tools.ts";
 import { createGuardedRequest } from "../outbound/guarded-request.ts";
 import type { ServiceDeps } from "./services.ts";
 

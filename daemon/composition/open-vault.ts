@@ -21,7 +21,7 @@ import { vaultTasks } from "../vault/tasks.ts";
 import type { Mailer } from "../outbound/mail/mailer.ts";
 import { createTaskRunner, type TaskRunner } from "./lazy.ts";
 import { createVaultPeople, openGuardedDispatcher } from "./people.ts";
-import type { TransportTools } from "./transport.ts";
+import type { TransportTools } from "./transport-tools.ts";
 import { adminRoutes } from "../vault/admin/admin.routes.ts";
 import { createVaultAdministration } from "../vault/admin/admin.ts";
 import { jobRoutes } from "../vault/admin/jobs.routes.ts";

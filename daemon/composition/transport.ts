@@ -1,14 +1,7 @@
 import { apiOf, isRunnerProtocol, type Surface, surfaceOf } from "../contract/api-of.ts";
 import { isInitialised } from "../home/administrators.ts";
-import { createAccessLog } from "../http/access-log.ts";
-import type { BinderOptions } from "../http/bind.ts";
-import { createBodyBudgets } from "../http/body-memory.ts";
-import { createClientAddress } from "../http/client-address.ts";
 import { withCors } from "../http/cors.ts";
 import type { ServerRequest } from "../http/handle.ts";
-import { createRequestLimiter } from "../http/limits.ts";
-import { createMetrics } from "../http/metrics.ts";
-import { createServerRequest } from "../http/server-request.ts";
 import { createNodeHandler, type MountedApi, type NodeHandler } from "../http/server.ts";
 import {
   type ApiDocument,
@@ -21,30 +14,7 @@ import type { OpenedForge } from "./open-forge.ts";
 import type { OpenedVault } from "./open-vault.ts";
 import type { ServiceDeps } from "./services.ts";
 import type { OpenObjects } from "./stores.ts";
-
-/** What all surfaces of the daemon share. */
-export type TransportTools = ReturnType<typeof createTransportTools>;
-
-export function createTransportTools(deps: ServiceDeps) {
-  const { db, input, stores, addresses, log, queue } = deps;
-  const { settings, version } = input;
-  const metrics = createMetrics(version, () => queue.stalledMs());
-  const binder: BinderOptions = {
-    limiter: createRequestLimiter(deps.limiter, db),
-    bodies: createBodyBudgets(settings.maxBodyBytes),
-    publicUrl: addresses.publicUrl,
-    maxJsonBytes: settings.maxBodyBytes,
-    maxUploadBytes: settings.maxUploadBytes,
-    temporaryDirectory: stores.directory.tmp,
-    spendReserve: (failure, work) => stores.reserve.spend(failure, work),
-    checkReplies: input.checkReplies ?? false,
-    toServerRequest: createServerRequest(createClientAddress(settings.trustedProxies)),
-    report: createAccessLog(log, metrics),
-  };
-  const reportBug = (error: unknown, request: { readonly id: string } | undefined) =>
-    log.error({ err: error, request_id: request?.id }, "a page failed");
-  return { metrics, binder, reportBug };
-}
+import type { TransportTools } from "./transport-tools.ts";
 
 export interface TransportParts {
   readonly forge: Lazy<OpenedForge>;

@@ -6,8 +6,9 @@ import type { SourceFile } from "./source-tree.ts";
 const entryFiles = new Set([
   "daemon/main.ts",
   "daemon/composition/compose.ts",
-  "daemon/composition/forge.ts",
-  "daemon/composition/vault.ts",
+  "daemon/composition/forge-features.ts",
+  "daemon/composition/open-vault.ts",
+  "daemon/composition/repositories.ts",
   "daemon/jobs/serve-process.ts",
   "cli/main.ts",
   "cli/context.ts",
