@@ -51,19 +51,27 @@ export const entries: readonly Entry[] = [
       await cli.output.resource(body, ruleColumns);
     },
   }),
-  command("create", "Protect branches", {
+  command("create", "Protect branches from deletion, forced pushes and, if asked, all pushes", {
     args: { ...repositoryArgument, ...ruleArgument },
     flags: {
       ...ifAbsentFlag,
-      "--push <true|false>": "whether pushes are allowed; false by default",
+      "--push <true|false>":
+        "whether those who may write push; true by default, false refuses every push",
       "--push-user <name...>": "only these users push",
       "--push-team <name...>": "only the members of these teams push",
-      "--force-push <true|false>": "whether those who push may also force",
+      "--force-push <true|false>": "whether those who push may also force; false by default",
     },
     calls: [forge.createBranchProtection, forge.getBranchProtection],
     output: resourceOf(forge.createBranchProtection, 201),
     examples: [
-      ["Forbid pushes to a branch", "croft repo protection create keeper/notes main"],
+      [
+        "Refuse deletion and forced pushes; those who may write still push",
+        "croft repo protection create keeper/notes main",
+      ],
+      [
+        "Refuse every push to a branch",
+        "croft repo protection create keeper/notes main --push false",
+      ],
       [
         "Let two users push to release branches",
         "croft repo protection create keeper/notes 'release/*' --push true --push-user mira otto",

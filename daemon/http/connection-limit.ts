@@ -6,10 +6,12 @@ import type { NodeHandler } from "./server.ts";
 /** The share of file descriptors that is kept for files, git and providers, and its least number. */
 const RESERVED_SHARE = 0.25;
 const RESERVED_MIN = 64;
+/** The share of all connections beyond which none is kept open after its response. */
+const IDLE_SHARE = 0.5;
 
 /**
  * Wraps a handler so that connections for which the process lacks file descriptors are answered 503 and closed; far
- * beyond it they are closed at once. Without this bound the system's `accept` fails, which clients see as a broken
+ * beyond it they are closed at once. Beyond half of the limit no connection stays open after its response. Without this bound the system's `accept` fails, which clients see as a broken
  * connection, and so does every file that a running request opens.
  * @param limit the number of connections; derived from the process' limit of open files when absent
  */
@@ -21,6 +23,8 @@ export function limitConnections(
   let open = 0;
   return {
     handler: (message, response) => {
+      // Idle connections must not take the places of new ones.
+      if (open > limit * IDLE_SHARE) response.shouldKeepAlive = false;
       if (!refused.has(message.socket)) return handler(message, response);
       response.writeHead(503, BUSY).end("the server is busy\n");
     },

@@ -7,7 +7,11 @@ import { limitChunks, limitConnections, limitPipelining, sliceReads } from "./co
 import type { NodeHandler } from "./server.ts";
 import type { Certificate, CertificateFiles } from "./tls.ts";
 
-const KEEP_ALIVE_MS = 5_000;
+/**
+ * Time for which an idle connection stays open: longer than proxies keep theirs, which is 60 s with nginx. A proxy that
+ * sends a request on a connection that closes in this moment answers 502.
+ */
+const KEEP_ALIVE_MS = 75_000;
 const HEADERS_MAX = 200;
 
 /** Address, port and timeouts of one listener. With `tls` it serves https instead of http. */

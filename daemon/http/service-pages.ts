@@ -4,6 +4,7 @@ import type { AnyEndpoint } from "../contract/endpoint.ts";
 import type { ServerRequest } from "./handle.ts";
 import { isLoopback } from "./listen.ts";
 import type { Metrics } from "./metrics.ts";
+import { withinMs } from "../utilities/within.ts";
 import { writeAnswer } from "./replies.ts";
 import type { PlainRoute } from "./server.ts";
 
@@ -13,6 +14,8 @@ const JSON_TYPE = "application/json";
 
 /** Time without a look for due jobs after which the queue counts as stalled; it looks every second. */
 const JOBS_STALLED_MS = 30_000;
+/** Longest wait for the database, which may stand still without an error. Probes of services wait a few seconds. */
+const PROBE_MS = 3_000;
 
 /** The OpenAPI document of an API. */
 export interface ApiDocument {
@@ -57,11 +60,13 @@ export function createServicePages(deps: ServicePagesDeps): Map<string, PlainRou
   const { metrics, version, accepts, hasSpace, isBucketReachable, backupState } = deps;
   const addresses = deps.documents.map(({ paths }) => paths[0]).join(" and ");
   const start = `croft ${version}\n\nThis daemon is used by its command line: croft --help\nIts APIs are described at ${addresses}.\n`;
-  const canServe = () =>
-    deps.probe().then(
+  const canServe = async () => {
+    const answer = deps.probe().then(
       () => true,
       () => false,
     );
+    return (await withinMs(PROBE_MS, answer)) ?? false;
+  };
   const pages = new Map<string, PlainRoute>([
     ["/", (_request, response) => writeAnswer(response, 200, TEXT, start, "")],
     [
@@ -74,7 +79,7 @@ export function createServicePages(deps: ServicePagesDeps): Map<string, PlainRou
         // A queue that cannot claim jobs cannot write: nor can a request.
         const moves = deps.jobsStalledMs() <= JOBS_STALLED_MS;
         const ready = moves && accepts() && (await canServe());
-        const backup = ready ? await backupState() : undefined;
+        const backup = ready ? await withinMs(PROBE_MS, backupState()) : undefined;
         const body = {
           status: ready ? "ready" : "not ready",
           ...(moves ? {} : { jobs: "stalled" }),

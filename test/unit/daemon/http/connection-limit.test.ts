@@ -2,7 +2,11 @@ import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { limitPipelining, sliceReads } from "../../../../daemon/http/connection-limit.ts";
+import {
+  limitConnections,
+  limitPipelining,
+  sliceReads,
+} from "../../../../daemon/http/connection-limit.ts";
 import type { NodeHandler } from "../../../../daemon/http/server.ts";
 
 const servers: Server[] = [];
@@ -48,6 +52,22 @@ async function countUntilClose(socket: Socket): Promise<number> {
 }
 
 const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+test("beyond half of the connections none is kept open after its response", async () => {
+  const limited = limitConnections((_message, response) => response.end("ok"), 4);
+  const server = createServer(limited.handler);
+  limited.watch(server);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const heads: string[] = [];
+  for (let index = 0; index < 3; index += 1) {
+    const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+    socket.write(GET);
+    const [chunk] = (await once(socket, "data")) as [Buffer];
+    heads.push(/^connection: .*$/im.exec(chunk.toString("latin1"))?.[0].toLowerCase() ?? "");
+  }
+  expect(heads).toEqual(["connection: keep-alive", "connection: keep-alive", "connection: close"]);
+});
 
 describe("limits of a connection", () => {
   test("parses no more than a slice of a flood of requests after the connection is closed", async () => {

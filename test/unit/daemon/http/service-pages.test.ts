@@ -1,16 +1,20 @@
 import type { ServerResponse } from "node:http";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { ServerRequest } from "../../../../daemon/http/handle.ts";
 import { createMetrics } from "../../../../daemon/http/metrics.ts";
 import { createServicePages } from "../../../../daemon/http/service-pages.ts";
 
-const makePages = (stalledMs = 0, metricsToken?: string) =>
+const makePages = (
+  stalledMs = 0,
+  metricsToken?: string,
+  probe: () => Promise<unknown> = async () => undefined,
+) =>
   createServicePages({
     metricsToken,
     metrics: createMetrics("1", () => 0),
     version: "1",
     accepts: () => true,
-    probe: async () => undefined,
+    probe,
     jobsStalledMs: () => stalledMs,
     hasSpace: async () => true,
     backupState: async () => undefined,
@@ -38,6 +42,23 @@ async function answerOf(
   await page?.(request, response as unknown as ServerResponse);
   return { status, body: String(body) };
 }
+
+test("a database that does not answer makes the daemon not ready within seconds", async () => {
+  vi.useFakeTimers();
+  try {
+    const answering = answerOf(
+      makePages(0, undefined, () => new Promise(() => undefined)),
+      "/readyz",
+      "::1",
+      "::1",
+    );
+    await vi.advanceTimersByTimeAsync(3_000);
+    const { status, body } = await answering;
+    expect([status, JSON.parse(body)]).toEqual([503, { status: "not ready" }]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
 
 const statusFor = async (peer: string, address: string) =>
   (await answerOf(makePages(), "/metrics", peer, address)).status;
