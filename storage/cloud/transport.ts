@@ -36,6 +36,19 @@ export interface ProviderAnswer {
   discard(): void;
 }
 
+/** Runs `work` between the response and its reader. Discards the response when `work` throws. */
+export async function discardingIfThrown<T>(
+  answer: ProviderAnswer,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    answer.discard();
+    throw error;
+  }
+}
+
 export type Offline = Extract<Failure, { kind: "offline" }>;
 
 /** Sends requests to a provider. */

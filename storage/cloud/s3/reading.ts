@@ -1,7 +1,7 @@
 import { encodingOf } from "../content-encoding.ts";
 import { toExactBytes } from "../exact-bytes.ts";
 import type { ReadOutcome, ReadRequest } from "../provider.ts";
-import type { ProviderAnswer } from "../transport.ts";
+import { discardingIfThrown, type ProviderAnswer } from "../transport.ts";
 import { toObjectHead, unquote, type ObjectHead } from "../../s3/client.ts";
 import { find, findObject, type Store } from "./context.ts";
 import { toItem, toVersion } from "./listing.ts";
@@ -28,11 +28,14 @@ export async function read(store: Store, reading: ReadRequest): Promise<ReadOutc
     return sent.status === 416 ? refuseRange(store, key, version, signal) : sent.failure;
   }
   const { answer } = sent;
-  const isAltered =
-    encodingOf(answer) !== undefined && !(await isStoredEncoded(store, key, answer, signal));
-  const head = toObjectHead(toWholeHeaders(answer));
-  // A compressed response has a length of its own: the metadata state the object's.
-  const whole = isAltered || head === undefined ? await findObject(store, key, signal) : head;
+  const { isAltered, whole } = await discardingIfThrown(answer, async () => {
+    const isAltered =
+      encodingOf(answer) !== undefined && !(await isStoredEncoded(store, key, answer, signal));
+    const head = toObjectHead(toWholeHeaders(answer));
+    // A compressed response has a length of its own: the metadata state the object's.
+    const whole = isAltered || head === undefined ? await findObject(store, key, signal) : head;
+    return { isAltered, whole };
+  });
   if (whole?.kind !== "object") {
     answer.discard();
     return whole === undefined ? { kind: "not_found" } : whole.failure;
@@ -67,7 +70,7 @@ async function readFromWhole(
     signal,
   });
   if (sent.kind === "refused") return isPrecondition(sent) ? { kind: "changed" } : sent.failure;
-  const whole = await findObject(store, key, signal);
+  const whole = await discardingIfThrown(sent.answer, () => findObject(store, key, signal));
   if (whole?.kind !== "object") {
     sent.answer.discard();
     return whole === undefined ? { kind: "not_found" } : whole.failure;

@@ -4,7 +4,7 @@ import { toExactBytes, untilConfirmed } from "../exact-bytes.ts";
 import type { ReadFailure } from "../outcomes.ts";
 import type { ReadOutcome, ReadRequest } from "../provider.ts";
 import type { ProviderItem } from "../item.ts";
-import type { ProviderAnswer } from "../transport.ts";
+import { discardingIfThrown, type ProviderAnswer } from "../transport.ts";
 import { toPlaceOf } from "./address.ts";
 import type { DavCore } from "./core.ts";
 import { toItemFailure } from "./failures.ts";
@@ -83,16 +83,6 @@ export async function readFile(core: DavCore, input: ReadRequest): Promise<ReadO
     }
   }
   return { kind: "changed", note: "keeps_changing" };
-}
-
-/** Runs `work` between the response and its reader. Discards the response when `work` throws. */
-async function discardingIfThrown<T>(answer: ProviderAnswer, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    answer.discard();
-    throw error;
-  }
 }
 
 /** Looks up the file again after the response has started: returns whether it has changed since the first lookup. */

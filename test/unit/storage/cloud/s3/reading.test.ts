@@ -3,7 +3,13 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
-import type { CloudProvider, ProbeResult } from "../../../../../storage/cloud/provider.ts";
+import type {
+  CloudProvider,
+  ProbeResult,
+  ReadRequest,
+} from "../../../../../storage/cloud/provider.ts";
+import type { Store } from "../../../../../storage/cloud/s3/context.ts";
+import { read } from "../../../../../storage/cloud/s3/reading.ts";
 import { s3 } from "../../../../../storage/cloud/s3/provider.ts";
 import {
   calm,
@@ -390,4 +396,24 @@ describe("a server with false responses", () => {
     expect((await provider.list({ folder: "", signal: calm })).kind).toBe("offline");
     expect(await list(provider, "")).toHaveLength(5);
   });
+});
+
+test.each([
+  ["a compressed one", {}, { status: 200, headers: { "content-encoding": "gzip" } }],
+  ["a range", { range: { start: 0, end: 3 } }, { status: 206, headers: { "content-range": "x" } }],
+])("a response is discarded when the lookup after it fails: %s", async (_name, more, sent) => {
+  let discarded = 0;
+  const answer = { kind: "answered", ...sent, discard: () => (discarded += 1) };
+  const store = {
+    keys: { toFileKey: (id: string) => id },
+    client: {
+      send: async () => ({ kind: "answered", answer }),
+      head: async () => {
+        throw new Error("the connection was reset");
+      },
+    },
+  };
+  const reading = { id: "file", signal: new AbortController().signal, ...more };
+  await expect(read(store as unknown as Store, reading as ReadRequest)).rejects.toThrow("reset");
+  expect(discarded).toBe(1);
 });
