@@ -35,7 +35,7 @@ export type CommitGraphs = ReturnType<typeof createCommitGraphs>;
 const KIND = "forge.repositories.commit-graph";
 /** Time limit; the first graph of a large history takes long. */
 const TIMEOUT_MS = 30 * 60_000;
-/** Time limit while the request that adopts a repository waits: half a million commits, when nothing else is done. */
+/** Time limit while the request that adopts a repository waits. The job completes what takes longer. */
 const ADOPTION_TIMEOUT_MS = 20_000;
 const payloadSchema = z.object({ repositoryId: z.int().brand<"RepositoryId">() });
 const WRITE = ["commit-graph", "write", "--reachable", "--changed-paths", "--no-progress"];
