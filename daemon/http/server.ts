@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { toNodeHandler, type H3 } from "h3";
+import type { AppError } from "../errors.ts";
 import type { Api, RenderedError, ServerRequest } from "./handle.ts";
 import { type HostRefusal, rewriteAbsoluteTarget } from "./host-check.ts";
-import { writeAnswer } from "./replies.ts";
+import { refusalHeaders, statusOfCode, toRefusal, writeAnswer } from "./replies.ts";
 import { closeAfterUnreadBody } from "./request-body.ts";
 
 /** One API with the app that serves its routes. */
@@ -33,7 +34,10 @@ export interface HandlerOptions<Name extends string> {
 
 export type NodeHandler = (message: IncomingMessage, response: ServerResponse) => void;
 
-/** Serves the requests of one part. A throw or rejection is a bug; the connection is then closed. */
+/**
+ * Serves the requests of one part. A refusal that it throws before it answers, as when the part cannot be opened, becomes
+ * the response; another throw or rejection is a bug, and the connection is then closed.
+ */
 export type PartHandler = (
   message: IncomingMessage,
   response: ServerResponse,
@@ -47,6 +51,8 @@ export function createNodeHandler<Name extends string>(options: HandlerOptions<N
   const route = createRouter(options);
   return (message, response) => {
     const fail = (error: unknown) => {
+      const refusal = toRefusal(error);
+      if (refusal !== undefined && !response.headersSent) return refuseUnopened(response, refusal);
       response.destroy();
       options.onBug(error, undefined);
     };
@@ -144,6 +150,14 @@ function refuse(
 ): void {
   const rendered = api?.renderEarlyRefusal(status, message);
   refuseEarly(response, rendered ?? { status, headers: {}, body: { detail: message } }, api);
+}
+
+/** Sends the refusal of a part that cannot be opened now. The form of its refusals is not loaded: the body fits all. */
+function refuseUnopened(response: ServerResponse, refusal: AppError): void {
+  const { code, message } = refusal;
+  const body = { message, detail: message };
+  const headers = refusalHeaders(refusal);
+  refuseEarly(response, { status: statusOfCode[code], headers, body }, undefined);
 }
 
 /** Sends a refusal that is decided before any router sees the request. */
