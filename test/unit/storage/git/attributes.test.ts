@@ -13,10 +13,10 @@ let id: string;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "croft-attributes-"));
-  const run = (...args: string[]) =>
-    execFileSync("git", args, { cwd: directory, input, encoding: "utf8" });
-  run("init", "-q", "--bare");
-  id = run("hash-object", "-w", "--stdin").trim();
+  const options = { cwd: directory, encoding: "utf8" } as const;
+  // Without an input: git may end before it could be written.
+  execFileSync("git", ["init", "-q", "--bare"], options);
+  id = execFileSync("git", ["hash-object", "-w", "--stdin"], { ...options, input }).trim();
 });
 afterAll(() => rm(directory, { recursive: true }));
 
