@@ -40,12 +40,6 @@ const namedMax = 5;
 const MEMORY_DISK = "/dev/shm";
 const MEMORY_DISK_BYTES_MIN = 8 * 2 ** 30;
 
-/**
- * Variables of glibc that return the memory of freed buffers to the system. The start of a git process copies the page
- * tables of the process that starts it, which costs the main thread 10 ms for each gigabyte.
- */
-const SMALL_PROCESSES = { MALLOC_ARENA_MAX: "2", MALLOC_MMAP_THRESHOLD_: "131072" };
-
 const root = join(import.meta.dirname, "..");
 const environment = testEnvironment(process.env);
 
@@ -194,5 +188,5 @@ function testEnvironment(parent: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
     ([name]) => !name.startsWith("CROFT_") || name.startsWith("CROFT_TEST_"),
   );
   const path = [join(root, "node_modules", ".bin"), parent["PATH"] ?? ""].join(delimiter);
-  return { ...Object.fromEntries(entries), ...SMALL_PROCESSES, PATH: path };
+  return { ...Object.fromEntries(entries), PATH: path };
 }

@@ -71,7 +71,7 @@ export type Hooks = ReturnType<typeof createHooks>;
 /** Maximum number of hooks of one repository or owner: each event adds a row for each of them. */
 const HOOKS_MAX = 50;
 
-/** Creates, changes and deletes hooks. Whoever calls these functions authorizes access to `home`, or by `open`. */
+/** Creates, changes and deletes hooks. The caller of these functions checks the access to `home`, beforehand or by `openHome`. */
 export function createHooks({ db, targets }: { readonly db: Database; readonly targets: Targets }) {
   const open = (hook: ForgeHook): OpenedHook => ({ hook, url: targets.open(hook).url });
   return {

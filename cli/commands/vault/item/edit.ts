@@ -56,7 +56,7 @@ export const edit = commandDetails({
     const folder = await mkdtemp(join(tmpdir(), "croft-edit-"));
     const path = join(folder, toFileName(item.name, platform));
     let original: string | undefined;
-    // The editor may have saved before it failed, and an error of reading is no proof that it did not.
+    // The editor may have saved before it failed. A file that cannot be read may contain changes too.
     const isUnedited = async () => original === undefined || (await hashOf(path)) === original;
     let isSaved = false;
     try {
