@@ -5,10 +5,21 @@ import type { Column } from "../output/cells.ts";
 import { wholeList } from "../output/pages.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
 import { readTrueOrFalse } from "../support/flag-values.ts";
-import { createIfAbsent, ifAbsentFlag } from "../support/if-absent.ts";
+import { createIfAbsent, ifAbsentFlag, type Setting } from "../support/if-absent.ts";
 import { repositoryArgument } from "../support/repository.ts";
 import type { Entry } from "../tree/entry.ts";
 import { command } from "../tree/command.ts";
+
+/** Requirements of pull requests. */
+const mergeFlags = {
+  "--approvals <number>": "approvals that a pull request needs",
+  "--check <pattern...>": "status checks that must succeed before a pull request is merged",
+  "--merge-user <name...>": "only these users merge pull requests",
+  "--merge-team <name...>": "only the members of these teams merge pull requests",
+  "--block-rejected <true|false>": "whether requested changes block a merge",
+  "--block-outdated <true|false>": "whether a head branch that is behind blocks a merge",
+  "--protected-files <pattern...>": "files that no pull request may change",
+} as const;
 
 const ruleArgument = { "<rule>": "the name or pattern of the branches" } as const;
 
@@ -51,26 +62,31 @@ export const entries: readonly Entry[] = [
       await cli.output.resource(body, ruleColumns);
     },
   }),
-  command("create", "Protect branches from deletion, forced pushes and, if asked, all pushes", {
+  command("create", "Protect branches, so that they change by pull requests only", {
     args: { ...repositoryArgument, ...ruleArgument },
     flags: {
       ...ifAbsentFlag,
       "--push <true|false>":
-        "whether those who may write push; true by default, false refuses every push",
+        "whether those who may write push; by default only pull requests change the branch",
       "--push-user <name...>": "only these users push",
       "--push-team <name...>": "only the members of these teams push",
       "--force-push <true|false>": "whether those who push may also force; false by default",
+      ...mergeFlags,
     },
     calls: [forge.createBranchProtection, forge.getBranchProtection],
     output: resourceOf(forge.createBranchProtection, 201),
     examples: [
       [
-        "Refuse deletion and forced pushes; those who may write still push",
+        "Refuse every push, and let pull requests through",
         "croft repo protection create keeper/notes main",
       ],
       [
-        "Refuse every push to a branch",
-        "croft repo protection create keeper/notes main --push false",
+        "Require two approvals and the checks of continuous integration",
+        "croft repo protection create keeper/notes main --approvals 2 --check 'ci/*'",
+      ],
+      [
+        "Refuse deletion and forced pushes only",
+        "croft repo protection create keeper/notes main --push true",
       ],
       [
         "Let two users push to release branches",
@@ -114,6 +130,7 @@ export const entries: readonly Entry[] = [
             requested: options.forcePush,
             existing: existing.enable_force_push,
           },
+          ...toMergeSettings(options, existing),
         ],
         editedBy: "croft repo protection edit",
       });
@@ -127,6 +144,7 @@ export const entries: readonly Entry[] = [
       "--push-user <name...>": "only these users push",
       "--push-team <name...>": "only the members of these teams push",
       "--force-push <true|false>": "whether those who push may also force",
+      ...mergeFlags,
     },
     calls: [forge.editBranchProtection],
     output: resourceOf(forge.editBranchProtection),
@@ -177,17 +195,32 @@ const ruleColumns: readonly Column<WireBranchProtection>[] = [
         : undefined,
   },
   { header: "force push", cell: ({ enable_force_push: may }) => may },
+  { header: "approvals", cell: ({ required_approvals: number }) => number },
+  {
+    header: "checks",
+    cell: (rule) => (rule.enable_status_check ? rule.status_check_contexts.join(", ") : undefined),
+  },
 ];
 
-interface ProtectionFlags {
+interface ProtectionFlags extends MergeFlags {
   readonly push?: string;
   readonly pushUser?: readonly string[];
   readonly pushTeam?: readonly string[];
   readonly forcePush?: string;
 }
 
+interface MergeFlags {
+  readonly approvals?: string;
+  readonly check?: readonly string[];
+  readonly mergeUser?: readonly string[];
+  readonly mergeTeam?: readonly string[];
+  readonly blockRejected?: string;
+  readonly blockOutdated?: string;
+  readonly protectedFiles?: readonly string[];
+}
+
 /** A list of users or teams restricts pushes to them. */
-function toBody({ push, pushUser, pushTeam, forcePush }: ProtectionFlags) {
+function toBody({ push, pushUser, pushTeam, forcePush, ...merging }: ProtectionFlags) {
   const isListed = pushUser !== undefined || pushTeam !== undefined;
   return {
     enable_push: readTrueOrFalse("--push", push) ?? (isListed ? true : undefined),
@@ -195,5 +228,67 @@ function toBody({ push, pushUser, pushTeam, forcePush }: ProtectionFlags) {
     push_whitelist_usernames: pushUser === undefined ? undefined : [...pushUser],
     push_whitelist_teams: pushTeam === undefined ? undefined : [...pushTeam],
     enable_force_push: readTrueOrFalse("--force-push", forcePush),
+    ...toMergeBody(merging),
   };
+}
+
+/** A list of users or teams restricts merges to them, a pattern of checks requires them. */
+function toMergeBody(flags: MergeFlags) {
+  const { approvals, check, mergeUser, mergeTeam, protectedFiles } = flags;
+  return {
+    required_approvals:
+      approvals === undefined ? undefined : toWholeNumber("--approvals", approvals),
+    enable_status_check: check === undefined ? undefined : true,
+    status_check_contexts: check === undefined ? undefined : [...check],
+    enable_merge_whitelist: mergeUser !== undefined || mergeTeam !== undefined ? true : undefined,
+    merge_whitelist_usernames: mergeUser === undefined ? undefined : [...mergeUser],
+    merge_whitelist_teams: mergeTeam === undefined ? undefined : [...mergeTeam],
+    block_on_rejected_reviews: readTrueOrFalse("--block-rejected", flags.blockRejected),
+    block_on_outdated_branch: readTrueOrFalse("--block-outdated", flags.blockOutdated),
+    protected_file_patterns: protectedFiles?.join(";"),
+  };
+}
+
+function toMergeSettings(flags: MergeFlags, existing: WireBranchProtection): readonly Setting[] {
+  const { approvals, check, mergeUser, mergeTeam, protectedFiles } = flags;
+  const toText = (names: readonly string[] | undefined) => names?.toSorted().join(",");
+  return [
+    { flag: "--approvals", requested: approvals, existing: String(existing.required_approvals) },
+    {
+      flag: "--check",
+      requested: toText(check),
+      existing: toText(existing.status_check_contexts),
+    },
+    {
+      flag: "--merge-user",
+      requested: toText(mergeUser),
+      existing: toText(existing.merge_whitelist_usernames),
+    },
+    {
+      flag: "--merge-team",
+      requested: toText(mergeTeam),
+      existing: toText(existing.merge_whitelist_teams),
+    },
+    {
+      flag: "--block-rejected",
+      requested: readTrueOrFalse("--block-rejected", flags.blockRejected),
+      existing: existing.block_on_rejected_reviews,
+    },
+    {
+      flag: "--block-outdated",
+      requested: readTrueOrFalse("--block-outdated", flags.blockOutdated),
+      existing: existing.block_on_outdated_branch,
+    },
+    {
+      flag: "--protected-files",
+      requested: protectedFiles?.join(";"),
+      existing: existing.protected_file_patterns,
+    },
+  ];
+}
+
+function toWholeNumber(flag: string, text: string): number {
+  if (!/^\d{1,6}$/.test(text))
+    throw usageError(`${flag} takes a whole number, not ${JSON.stringify(text)}`);
+  return Number(text);
 }

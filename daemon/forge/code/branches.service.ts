@@ -14,6 +14,7 @@ import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { reaches } from "../repositories/access.ts";
 import type { OwnedRepository, RefChange } from "../events.ts";
+import { mayMerge } from "../repositories/protected-merges.ts";
 import { findRules, mayPush } from "../repositories/protected-refs.ts";
 import { type Authors, findAuthors } from "./authors.ts";
 import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
@@ -24,6 +25,8 @@ export interface BranchDetails {
   readonly name: string;
   readonly commit: CommitObject;
   readonly canPush: boolean;
+  /** Whether the caller may merge pull requests into it. */
+  readonly canMerge: boolean;
   /** The rule that protects it. */
   readonly rule: BranchProtection | undefined;
   /** Whether the caller may know the name of the rule. */
@@ -230,6 +233,7 @@ export function createBranches({ db, access, compute, writeRefs, setDefaultBranc
         name,
         commit,
         canPush: mayWrite && (rule === undefined || (await mayPush(db, rule, caller.user))),
+        canMerge: caller !== undefined && (await mayMerge(db, rule, caller.user, mayWrite)),
         rule,
         isAdministered: reaches(owned.access, "admin"),
       });

@@ -7,9 +7,9 @@ import { toPayloadCommitView } from "./commit.view.ts";
 import { type CodeAddresses, toSegments } from "./code-addresses.ts";
 import type { Blob, TreePage } from "./objects.service.ts";
 
-/** Returns a branch. Members about pull requests come from the protection rule and have no effect. */
+/** Returns a branch with what its rule requires of pull requests. */
 export function toBranchView(
-  { name, commit, canPush, rule, isAdministered }: BranchDetails,
+  { name, commit, canPush, canMerge, rule, isAdministered }: BranchDetails,
   authors: Authors,
   addresses: CodeAddresses,
 ): WireBranch {
@@ -21,7 +21,7 @@ export function toBranchView(
     enable_status_check: rule?.settings.flags["enable_status_check"] ?? false,
     status_check_contexts: rule?.settings.statusCheckContexts ?? [],
     user_can_push: canPush,
-    user_can_merge: canPush,
+    user_can_merge: canMerge,
     effective_branch_protection_name: isAdministered ? (rule?.ruleName ?? "") : "",
   };
 }

@@ -25,6 +25,7 @@ import type { GrantedRepository, OpenedRepository } from "../opened.ts";
 import { notFound } from "../refusals.ts";
 import { compileGlob } from "../../utilities/glob.ts";
 import { isPattern } from "./name-patterns.ts";
+import { toFilePatterns } from "./protected-merges.ts";
 
 /** A rule with the names of the users and teams in its lists. */
 export interface ProtectionDetails extends BranchProtection {
@@ -37,12 +38,9 @@ const RULES_MAX = 100;
 /** Maximum number of users or teams of one list. */
 const LISTED_MAX = 100;
 
-/**
- * A new rule keeps the branch from deletion and forced pushes. Without pull requests, a rule that also refused all pushes
- * would leave nobody a way to change the branch.
- */
+/** A new rule keeps the branch from deletion and from all pushes: it changes by pull requests. */
 const noSettings: BranchProtectionSettings = {
-  flags: { enable_push: true },
+  flags: {},
   users: {},
   teams: {},
   texts: {},
@@ -65,8 +63,8 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
     },
 
     /**
-     * Throws `invalid_argument` without a name, `forbidden` for a taken one, `unprocessable` for a malformed pattern,
-     * for unknown users and teams, and when the repository has the maximum number of rules.
+     * Throws `invalid_argument` without a name, `forbidden` for a taken one, `unprocessable` as `edit` does, and when the
+     * repository has the maximum number of rules.
      */
     async create(
       opened: GrantedRepository,
@@ -79,8 +77,7 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
         const ruleName = name.trim();
         if (ruleName === "")
           throw new AppError("invalid_argument", "both rule_name and branch_name are empty");
-        if (isPattern(ruleName) && compileGlob(ruleName) === undefined)
-          throw new AppError("unprocessable", `invalid pattern: ${ruleName}`);
+        if (isPattern(ruleName)) assertPattern(ruleName);
         const { id } = place.repository;
         const settings = await applyEdit(tx, place, caller, noSettings, edit);
         const rules = await listBranchProtections(tx, id);
@@ -95,7 +92,7 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
       });
     },
 
-    /** Throws `unprocessable` for unknown users and teams. */
+    /** Throws `unprocessable` for malformed patterns, unknown users and teams, and settings that are not supported. */
     async edit(
       opened: GrantedRepository,
       caller: ForgeCaller,
@@ -156,6 +153,7 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
     former: BranchProtectionSettings,
     edit: ProtectionEdit,
   ): Promise<BranchProtectionSettings> {
+    assertSupported(edit);
     const flags = { ...former.flags };
     for (const name of protectionFlags) flags[name] = edit[name] ?? flags[name] ?? false;
     const users = { ...former.users };
@@ -215,6 +213,26 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
     }
     return [...new Set(ids)];
   }
+}
+
+/** Refuses with `unprocessable` settings that the daemon could not enforce. */
+function assertSupported(edit: ProtectionEdit): void {
+  if (edit.require_signed_commits === true)
+    throw new AppError(
+      "unprocessable",
+      "require_signed_commits is not supported: this server does not verify signatures of commits",
+    );
+  if ((edit.required_approvals ?? 0) < 0)
+    throw new AppError("unprocessable", "required_approvals must not be negative");
+  const contexts = edit.status_check_contexts ?? [];
+  assertLength(contexts);
+  const files = protectionTexts.flatMap((name) => toFilePatterns(edit[name] ?? ""));
+  for (const pattern of [...contexts, ...files]) assertPattern(pattern);
+}
+
+function assertPattern(pattern: string): void {
+  if (compileGlob(pattern) === undefined)
+    throw new AppError("unprocessable", `invalid pattern: ${pattern}`);
 }
 
 function assertLength(names: readonly string[]): void {

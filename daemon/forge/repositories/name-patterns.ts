@@ -1,9 +1,14 @@
+import { AppError } from "../../errors.ts";
 import { compileGlob } from "../../utilities/glob.ts";
+import type { Compute } from "../compute.ts";
 
 /** Patterns that users wrote, and the names to match with them. */
 export interface NamesToMatch {
-  /** `rules`: names of rules of branches. `filters`: branch filters of hooks. */
-  readonly kind: "rules" | "filters";
+  /**
+   * `rules`: names of rules of branches. `filters`: branch filters of hooks, contexts of statuses. `files`: paths, in any
+   * letter case.
+   */
+  readonly kind: "rules" | "filters" | "files";
   readonly patterns: readonly string[];
   readonly names: readonly string[];
 }
@@ -16,7 +21,7 @@ export const matchNames = {
     lengthOf(kind === "rules" ? patterns.filter(isPattern) : patterns) * lengthOf(names),
   length: ({ patterns, names }: NamesToMatch) => lengthOf(patterns) + lengthOf(names),
   run({ kind, patterns, names }: NamesToMatch): readonly (readonly number[])[] {
-    const matchers = patterns.map(kind === "rules" ? compileRuleName : compileFilter);
+    const matchers = patterns.map(compilers[kind]);
     return names.map((name) =>
       matchers.flatMap((matches, position) => (matches(name) ? [position] : [])),
     );
@@ -50,4 +55,59 @@ function compileRuleName(ruleName: string): Matcher {
 
 function compileFilter(pattern: string): Matcher {
   return compileGlob(pattern) ?? (() => false);
+}
+
+function compileFilePattern(pattern: string): Matcher {
+  const matches = compileGlob(pattern.toLowerCase(), { isOfPaths: true }) ?? (() => false);
+  return (path) => matches(path.toLowerCase());
+}
+
+const compilers = {
+  rules: compileRuleName,
+  filters: compileFilter,
+  files: compileFilePattern,
+} satisfies Record<NamesToMatch["kind"], (pattern: string) => Matcher>;
+
+/** Cost of one call of a thread: well below its budget. */
+const BATCH_COST = 40_000_000;
+
+/**
+ * Matches as `matchNames`, in worker threads when the patterns are hard, in calls that each stay within their budget.
+ * Refuses with `unavailable` when that takes too long.
+ */
+export async function matchInBatches(
+  compute: Compute,
+  { kind, patterns, names }: NamesToMatch,
+  account: string,
+): Promise<readonly (readonly number[])[]> {
+  const positions: (readonly number[])[] = [];
+  for (const batch of toBatches(kind, patterns, names)) {
+    const computed = await compute.run(matchNames, { kind, patterns, names: batch }, account);
+    if (computed.kind === "exceeded")
+      throw new AppError(
+        "unavailable",
+        `matching the patterns of the rules takes ${computed.reason}`,
+      );
+    positions.push(...computed.value);
+  }
+  return positions;
+}
+
+function toBatches(
+  kind: NamesToMatch["kind"],
+  patterns: readonly string[],
+  names: readonly string[],
+): string[][] {
+  const batches: string[][] = [];
+  let cost = Infinity;
+  for (const name of names) {
+    const own = matchNames.cost({ kind, patterns, names: [name] });
+    if (cost + own > BATCH_COST) {
+      batches.push([]);
+      cost = 0;
+    }
+    batches.at(-1)?.push(name);
+    cost += own;
+  }
+  return batches;
 }

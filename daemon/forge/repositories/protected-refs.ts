@@ -5,11 +5,10 @@ import {
   listBranchProtections,
 } from "../../../storage/tables/forge/repositories/branch-protections.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
-import { AppError } from "../../errors.ts";
 import type { ActingUser } from "../caller.ts";
 import type { Compute } from "../compute.ts";
 import type { RefChange } from "../events.ts";
-import { matchNames } from "./name-patterns.ts";
+import { matchInBatches } from "./name-patterns.ts";
 import type { UserId, TeamId } from "../../../storage/tables/forge/ids.ts";
 
 /** A change of a ref that is not allowed. */
@@ -72,9 +71,6 @@ export function createPushCheck(db: Database, compute: Compute): CheckPush {
 /** Returns the effective rule of each of the named branches. */
 export type RuleOf = (branch: string) => BranchProtection | undefined;
 
-/** Cost of one call of a thread: well below its budget. */
-const BATCH_COST = 40_000_000;
-
 /**
  * Finds the effective rules of branches: the first match, where a name precedes patterns of the same priority. Matches in
  * worker threads when the patterns are hard; refuses with `unavailable` when that takes too long.
@@ -85,38 +81,21 @@ export async function findRules(
   rules: readonly BranchProtection[],
   branches: readonly string[],
 ): Promise<RuleOf> {
+  if (rules.length === 0) return () => undefined;
   const patterns = rules.map(({ ruleName }) => ruleName);
+  const input = { kind: "rules", patterns, names: branches } as const;
   const found = new Map<string, BranchProtection>();
-  for (const names of rules.length === 0 ? [] : toBatches(patterns, branches)) {
-    const input = { kind: "rules", patterns, names } as const;
-    const computed = await compute.run(matchNames, input, String(ownerId));
-    if (computed.kind === "exceeded")
-      throw new AppError("unavailable", `The rules of the branches take ${computed.reason}.`);
-    for (const [index, positions] of computed.value.entries()) {
-      const name = names[index] ?? "";
-      const rule = firstOf(
-        positions.flatMap((position) => rules[position] ?? []),
-        name,
-      );
-      if (rule !== undefined) found.set(name, rule);
-    }
+  for (const [index, positions] of (
+    await matchInBatches(compute, input, String(ownerId))
+  ).entries()) {
+    const name = branches[index] ?? "";
+    const rule = firstOf(
+      positions.flatMap((position) => rules[position] ?? []),
+      name,
+    );
+    if (rule !== undefined) found.set(name, rule);
   }
   return (branch) => found.get(branch);
-}
-
-function toBatches(patterns: readonly string[], branches: readonly string[]): string[][] {
-  const batches: string[][] = [];
-  let cost = Infinity;
-  for (const branch of branches) {
-    const own = matchNames.cost({ kind: "rules", patterns, names: [branch] });
-    if (cost + own > BATCH_COST) {
-      batches.push([]);
-      cost = 0;
-    }
-    batches.at(-1)?.push(branch);
-    cost += own;
-  }
-  return batches;
 }
 
 function firstOf(
@@ -161,7 +140,8 @@ async function mayForce(
   );
 }
 
-async function isListed(
+/** Returns whether a person is on a list of a rule, by name or as a member of a team. */
+export async function isListed(
   db: Queries,
   user: ActingUser,
   users: readonly UserId[] = [],

@@ -18,6 +18,7 @@ beforeAll(async () => {
   git = await createGitClient();
   await people.newUser("mira");
   await people.newUser("otto");
+  await people.newUser("rosa");
 });
 afterAll(async () => {
   await git[Symbol.asyncDispose]();
@@ -80,6 +81,60 @@ describe("rules", () => {
     expect((await by("mira", "GET", rule)).status).toBe(404);
   });
 
+  test("the requirements of pull requests are stored and shown, and a branch shows who may merge", async () => {
+    const { path } = await newRepository();
+    const requirements = {
+      enable_merge_whitelist: true,
+      merge_whitelist_usernames: ["otto"],
+      enable_status_check: true,
+      status_check_contexts: ["ci/*", "lint"],
+      required_approvals: 2,
+      enable_approvals_whitelist: true,
+      approvals_whitelist_username: ["mira"],
+      block_on_rejected_reviews: true,
+      block_on_official_review_requests: true,
+      block_on_outdated_branch: true,
+      dismiss_stale_approvals: true,
+      ignore_stale_approvals: true,
+      protected_file_patterns: "*.lock;docs/**",
+      block_admin_merge_override: true,
+      enable_bypass_allowlist: true,
+      bypass_allowlist_usernames: ["mira"],
+      priority: 7,
+    };
+    const made = await protect(path, { rule_name: "main", ...requirements });
+    expect(made.json).toMatchObject(requirements);
+    const branchFor = async (name: string) => (await by(name, "GET", `${path}/branches/main`)).json;
+    expect(await branchFor("otto")).toMatchObject({
+      user_can_push: false,
+      user_can_merge: true,
+      required_approvals: 2,
+      enable_status_check: true,
+      status_check_contexts: ["ci/*", "lint"],
+    });
+    // The list binds the owner, too.
+    expect(await branchFor("mira")).toMatchObject({ user_can_push: false, user_can_merge: false });
+    await by("mira", "PATCH", `${path}/branch_protections/main`, { enable_merge_whitelist: false });
+    expect(await branchFor("mira")).toMatchObject({ user_can_push: false, user_can_merge: true });
+    expect(await branchFor("rosa")).toMatchObject({ user_can_merge: false });
+  });
+
+  test.each([
+    [{ require_signed_commits: true }, "does not verify signatures of commits"],
+    [{ required_approvals: -1 }, "required_approvals must not be negative"],
+    [{ status_check_contexts: ["ci/["] }, "invalid pattern: ci/["],
+    [{ protected_file_patterns: "a;{b" }, "invalid pattern: {b"],
+    [{ status_check_contexts: Array.from({ length: 101 }, (_, at) => `c${at}`) }, "at most 100"],
+  ])("a rule that could not be enforced is refused in words: %j", async (fields, text) => {
+    const { path } = await newRepository();
+    const made = await protect(path, { rule_name: "main", ...fields });
+    expect(made.status).toBe(422);
+    expect(made.json.message).toContain(text);
+    await protect(path, { rule_name: "main" });
+    const edited = await by("mira", "PATCH", `${path}/branch_protections/main`, fields);
+    expect(edited.status).toBe(422);
+  });
+
   test("a branch shows whether it is protected, and the name of the rule to administrators only", async () => {
     const { path } = await newRepository();
     await protect(path, { rule_name: "ma*" });
@@ -94,11 +149,14 @@ describe("rules", () => {
 });
 
 describe("pushes by git", () => {
-  test("a rule without settings lets its writers push, and refuses deletion and forced pushes", async () => {
+  test("a rule without settings refuses every push; one with pushes refuses deletion and forced pushes", async () => {
     const { path, name } = await newRepository();
     const made = await by("mira", "POST", `${path}/branch_protections`, { rule_name: "main" });
-    expect(made.json).toMatchObject({ enable_push: true, enable_force_push: false });
+    expect(made.json).toMatchObject({ enable_push: false, enable_force_push: false });
     await commit(name, "one");
+    const refused = await git.in(name, "push", "origin", "main");
+    expect(refused.errors).toContain("not allowed to push to protected branch main");
+    await by("mira", "PATCH", `${path}/branch_protections/main`, { enable_push: true });
     expect(await git.in(name, "push", "origin", "main")).toMatchObject({ exitCode: 0 });
     await git.in(name, "reset", "-q", "--hard", "HEAD~1");
     await commit(name, "another");

@@ -119,7 +119,7 @@ describe("rules and teams", () => {
     const flags = [
       "enable_push",
       "enable_status_check",
-      "require_signed_commits",
+      "ignore_stale_approvals",
       "block_on_rejected_reviews",
       "dismiss_stale_approvals",
       "block_on_outdated_branch",

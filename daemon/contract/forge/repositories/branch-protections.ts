@@ -5,8 +5,8 @@ import { repository } from "../../permission.ts";
 import { optionalFlag, optionalInteger, optionalText, optionalWords, wireTime } from "../common.ts";
 import { repositoryParams } from "./repositories.ts";
 
-// Rules that protect branches. The daemon enforces those about pushes, forced pushes and deletion. It stores and
-// returns the others, which are about pull requests.
+// Rules that protect branches: from pushes, forced pushes and deletion, and from merges of pull requests that do not meet
+// their requirements.
 
 export const protectionFlags = [
   "enable_push",
