@@ -1,0 +1,130 @@
+import { copyFile, link, mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Git } from "./git.ts";
+import { syncFile } from "../sync.ts";
+
+/** Packs from this size on are shared for good; smaller ones may be packed again by each repository. */
+const KEPT_BYTES_MIN = 10 * 1024 * 1024;
+/** How often the packs are listed again because git has packed the repository meanwhile. */
+const LISTINGS_MAX = 10;
+const KEPT = "shared by a repository and its forks\n";
+const PACK = /^pack-[0-9a-f]+\.pack$/;
+
+/**
+ * Gives a new, empty repository all objects of another one of the same object format. Copies nothing: both name the same
+ * files, as `git clone --local` does, so that each may be deleted without the other. Large packs get a `.keep` file on both
+ * sides, because either side would otherwise write a copy when it packs its objects. Where the file system cannot share
+ * files, they are copied.
+ *
+ * Refs that were read before name objects that exist afterwards, even while git packs the source.
+ */
+export async function shareObjects(source: string, target: string): Promise<void> {
+  // Git writes a pack before it deletes the loose objects that it has packed, so an object that is missing here is found there.
+  await shareLooseObjects(join(source, "objects"), join(target, "objects"));
+  const from = join(source, "objects/pack");
+  const to = join(target, "objects/pack");
+  await mkdir(to, { recursive: true });
+  for (let listing = 1; !(await sharePacks(from, to)); listing++)
+    if (listing === LISTINGS_MAX) throw new Error("git packs the repository again and again");
+}
+
+async function shareLooseObjects(from: string, to: string): Promise<void> {
+  for (const folder of await readdir(from)) {
+    if (!/^[0-9a-f]{2}$/.test(folder)) continue;
+    const names = await listIfThere(join(from, folder));
+    if (names.length > 0) await mkdir(join(to, folder), { recursive: true });
+    for (const name of names)
+      if (/^[0-9a-f]{38,62}$/.test(name))
+        await share(join(from, folder, name), join(to, folder, name));
+  }
+}
+
+/** Shares the packs that are listed now. Returns false when one of them was deleted meanwhile. */
+async function sharePacks(from: string, to: string): Promise<boolean> {
+  const names = await listIfThere(from);
+  const present = new Set(names);
+  let isWhole = true;
+  for (const pack of names) {
+    const base = pack.slice(0, -".pack".length);
+    // The index is written last, and makes git read the pack.
+    if (!PACK.test(pack) || !present.has(`${base}.idx`)) continue;
+    for (const name of [pack, `${base}.rev`, `${base}.idx`]) {
+      if (!present.has(name)) continue;
+      isWhole = (await share(join(from, name), join(to, name))) && isWhole;
+    }
+    if (isWhole && (await stat(join(to, pack))).size >= KEPT_BYTES_MIN)
+      for (const side of [to, from]) await keep(join(side, `${base}.keep`));
+  }
+  return isWhole;
+}
+
+async function keep(path: string): Promise<void> {
+  await writeFile(path, KEPT, { flag: "wx", mode: 0o600 }).catch((error: unknown) => {
+    if (codeOf(error) !== "EEXIST") throw error;
+  });
+  await syncFile(path);
+}
+
+/** Returns false when the file is missing. */
+async function share(path: string, name: string): Promise<boolean> {
+  try {
+    await link(path, name);
+  } catch (error) {
+    const code = codeOf(error) ?? "";
+    if (code === "ENOENT") return false;
+    if (code === "EEXIST") return true;
+    if (!["EXDEV", "EPERM", "EMLINK", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes(code))
+      throw error;
+    return copy(path, name);
+  }
+  return true;
+}
+
+async function copy(path: string, name: string): Promise<boolean> {
+  try {
+    await copyFile(path, name);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return false;
+    throw error;
+  }
+  return true;
+}
+
+async function listIfThere(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return [];
+    throw error;
+  }
+}
+
+const codeOf = (error: unknown) => (error as NodeJS.ErrnoException | undefined)?.code;
+
+/** Longest list of refs of a repository. */
+const REFS_BYTES_MAX = 64 * 1024 * 1024;
+
+/**
+ * Makes a new repository a fork: with the objects, branches and tags of another one of the same object format. Other refs,
+ * such as those of pull requests, stay with it. @throws GitError
+ */
+export async function copyBranchesAndTags(git: Git, source: string, target: string): Promise<void> {
+  const listed = await git.run(
+    ["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/", "refs/tags/"],
+    { directory: source, outputBytesMax: REFS_BYTES_MAX },
+  );
+  await shareObjects(source, target);
+  const commands = listed
+    .toString("latin1")
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => {
+      const space = line.indexOf(" ");
+      return `create ${line.slice(space + 1)}\0${line.slice(0, space)}\0`;
+    });
+  if (commands.length === 0) return;
+  await git.run(["update-ref", "--stdin", "-z"], {
+    directory: target,
+    input: Buffer.from(commands.join(""), "latin1"),
+  });
+}
