@@ -35,7 +35,7 @@ export const entries: readonly Entry[] = [
       "--description": "search descriptions, too",
       "--topic": "treat the term as the name of a topic",
       "--archived <true|false>": "only archived ones, or none of them",
-      "--sort <by>": "alpha, created, updated, size or id",
+      "--sort <by>": "alpha, created, updated, size, stars, forks or id",
       "--order <asc|desc>": "the direction",
     },
     calls: [forge.searchRepositories],
@@ -67,6 +67,12 @@ export const entries: readonly Entry[] = [
     async () => (await import("./repo-create.ts")).createRepo,
   ),
   command("clone", "Clone a repository", async () => (await import("./repo-clone.ts")).cloneRepo),
+  command("fork", "Fork a repository", async () => (await import("./repo-fork.ts")).forkRepo),
+  command(
+    "forks",
+    "List the forks of a repository",
+    async () => (await import("./repo-fork.ts")).listForks,
+  ),
   command("view", "Show a repository", {
     args: repositoryArgument,
     flags: { "-w, --web": "open its page in the browser" },

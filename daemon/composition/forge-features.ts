@@ -48,6 +48,7 @@ import { createCommitGraphs } from "../forge/repositories/commit-graphs.ts";
 import { createLanguages } from "../forge/repositories/languages/languages.service.ts";
 import { collaboratorRoutes } from "../forge/repositories/collaborators.routes.ts";
 import { starRoutes } from "../forge/repositories/stars.routes.ts";
+import { forkRoutes } from "../forge/repositories/forks.routes.ts";
 import { topicRoutes } from "../forge/repositories/topics.routes.ts";
 import { repositoryRoutes } from "../forge/repositories/repositories.routes.ts";
 import { createActivitySubscribers } from "../forge/subscribers/activities.ts";
@@ -283,6 +284,7 @@ export async function openFeatures(deps: ForgeDeps) {
       }),
       ...branchProtectionRoutes(repositories.protections),
       ...deployKeyRoutes(repositories),
+      ...forkRoutes(repositories),
       ...topicRoutes({ ...repositories, languages }),
       ...teamRepositoryRoutes({
         ...repositories,

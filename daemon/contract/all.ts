@@ -51,6 +51,7 @@ import { renderingEndpoints } from "./forge/rendering.ts";
 import { branchProtectionEndpoints } from "./forge/repositories/branch-protections.ts";
 import { collaboratorEndpoints } from "./forge/repositories/collaborators.ts";
 import { deployKeyEndpoints } from "./forge/repositories/deploy-keys.ts";
+import { forkEndpoints } from "./forge/repositories/forks.ts";
 import { repositoryTopicEndpoints } from "./forge/repositories/topics.ts";
 import { languageEndpoints } from "./forge/repositories/languages.ts";
 import { repositoryListEndpoints } from "./forge/repositories/lists.ts";
@@ -112,6 +113,7 @@ export const forge = {
   ...collaboratorEndpoints,
   ...branchProtectionEndpoints,
   ...deployKeyEndpoints,
+  ...forkEndpoints,
   ...repositoryTopicEndpoints,
   ...languageEndpoints,
   ...transferEndpoints,

@@ -92,6 +92,8 @@ export interface ForgeEvents {
   "repository.transfer_ended": OwnedRepository;
   /** A repository was transferred; `former` is the previous owner. */
   "repository.transferred": ByActor & { readonly former: ForgeUser };
+  /** A fork is about to be created; `repository.created` follows. */
+  fork: ByActor & { readonly parent: OwnedRepository };
   /** A repository is about to be deleted. Not emitted when an account is purged. */
   "repository.deleted": ByActor;
   /** A push has moved refs. Its commits are not read yet: see git/pushes.ts. */

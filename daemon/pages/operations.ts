@@ -15,7 +15,7 @@ export type OperationAnswer<E extends AnyEndpoint> = SuccessOf<AnswerOf<E>> & {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-type SuccessOf<A> = A extends { status: 200 | 201 | 204 | 205 | 302 } ? A : never;
+type SuccessOf<A> = A extends { status: 200 | 201 | 202 | 204 | 205 | 302 } ? A : never;
 
 /** Calls an operation of the API on behalf of one request. Throws the refusals of the operation. */
 export type CallOperation = <E extends AnyEndpoint>(

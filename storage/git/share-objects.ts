@@ -106,25 +106,34 @@ const REFS_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
  * Makes a new repository a fork: with the objects, branches and tags of another one of the same object format. Other refs,
- * such as those of pull requests, stay with it. @throws GitError
+ * such as those of pull requests, stay with it. Returns the number of branches. The refs are not synced. @throws GitError
  */
-export async function copyBranchesAndTags(git: Git, source: string, target: string): Promise<void> {
+export async function copyBranchesAndTags(
+  git: Git,
+  source: string,
+  target: string,
+): Promise<number> {
   const listed = await git.run(
     ["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/", "refs/tags/"],
     { directory: source, outputBytesMax: REFS_BYTES_MAX },
   );
   await shareObjects(source, target);
-  const commands = listed
+  const refs = listed
     .toString("latin1")
     .split("\n")
     .slice(0, -1)
     .map((line) => {
       const space = line.indexOf(" ");
-      return `create ${line.slice(space + 1)}\0${line.slice(0, space)}\0`;
+      return { name: line.slice(space + 1), id: line.slice(0, space) };
     });
-  if (commands.length === 0) return;
+  if (refs.length === 0) return 0;
+  const commands = refs.map(({ name, id }) => `create ${name}\0${id}\0`);
   await git.run(["update-ref", "--stdin", "-z"], {
     directory: target,
     input: Buffer.from(commands.join(""), "latin1"),
+    // One file of all refs is synced instead of one for each.
+    config: { "core.fsync": "none" },
   });
+  await git.run(["pack-refs", "--all"], { directory: target });
+  return refs.filter(({ name }) => name.startsWith("refs/heads/")).length;
 }

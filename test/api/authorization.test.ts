@@ -143,7 +143,7 @@ describe("a repository that the caller may not see", () => {
 describe("an archived repository", () => {
   /** The changes of permissions, settings and subscriptions, and the requests that only read. */
   const accepted =
-    /:repo(?:$|\/(?:transfer|collaborators|teams|hooks|actions|generate|file-contents|subscription|notifications)|\/issues\/:index\/subscriptions)/;
+    /:repo(?:$|\/(?:transfer|collaborators|teams|hooks|actions|generate|file-contents|forks|subscription|notifications)|\/issues\/:index\/subscriptions)/;
 
   test.each(
     named(

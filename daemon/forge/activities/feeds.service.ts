@@ -154,18 +154,18 @@ export function createFeeds({
     };
     const { ids, total } = await listFeed(db, filter, toRows(window));
     const activities = await listActivitiesByIds(db, ids);
-    return { activities: await complete(activities, receiverId, caller?.user), total };
+    return { activities: await complete(activities, receiverId, caller), total };
   }
 
   /** Skips activities whose actor, repository, issue or comment was deleted since the list was read. */
   async function complete(
     activities: readonly ForgeActivity[],
     receiverId: UserId | undefined,
-    viewer: ForgeUser | undefined,
+    caller: ForgeCaller | undefined,
   ): Promise<ActivityDetails[]> {
     const repositoryIds = new Set(activities.map(({ repositoryId }) => repositoryId));
     const repositories = new Map(
-      (await lists.toDetails(await findRepositoriesByIds(db, [...repositoryIds]), viewer)).map(
+      (await lists.toDetails(await findRepositoriesByIds(db, [...repositoryIds]), caller)).map(
         (details) => [details.repository.id, details] as const,
       ),
     );

@@ -22,6 +22,7 @@ import { findUserById, type ForgeUser } from "../../../storage/tables/forge/acco
 import type { PushId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import { createLocks } from "../../../storage/locks.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
+import { endPublic, isOfPrivateParent } from "../repositories/parents.ts";
 import type { OwnedRepository, RefChange, Emit } from "../events.ts";
 
 /** A push that git has carried out. */
@@ -110,7 +111,7 @@ export function createPushRecorder({
     const former = await findRepositoryById(tx, id);
     const owner = former && (await findUserById(tx, former.ownerId));
     if (former === undefined || owner === undefined) return true;
-    const edited = await applyOptions(tx, { repository: former, owner }, pusher, options);
+    const edited = await applyOptions(tx, { repository: former, owner }, pusher, { emit, options });
     const current = edited ?? former;
     await emit(tx, "push", { repository: current, owner, pusher, changes });
     if (edited !== undefined)
@@ -161,12 +162,18 @@ async function applyOptions(
   { repository, owner }: OwnedRepository,
   pusher: ForgeUser,
   {
-    isPrivate = repository.isPrivate,
-    isTemplate = repository.isTemplate,
-  }: Partial<PushOptions> = {},
+    emit,
+    options = {},
+  }: { readonly emit: Emit; readonly options?: Partial<PushOptions> | undefined },
 ): Promise<ForgeRepository | undefined> {
+  const { isTemplate = repository.isTemplate } = options;
+  const isPrivate =
+    (options.isPrivate ?? repository.isPrivate) ||
+    (repository.isPrivate && (await isOfPrivateParent(tx, repository)));
   if (isPrivate === repository.isPrivate && isTemplate === repository.isTemplate) return undefined;
   if (!reaches(await findAccess(tx, { repository, owner }, pusher), "admin")) return undefined;
   await updateRepository(tx, repository.id, { isPrivate, isTemplate });
+  if (isPrivate && !repository.isPrivate)
+    await endPublic(tx, repository.id, { emit, actor: pusher });
   return findRepositoryById(tx, repository.id);
 }

@@ -7,7 +7,8 @@ import { toOrganizationView } from "../accounts/organization.view.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import type { PushCommits } from "../git/commit-readers.ts";
 import type { AccessLevel } from "../opened.ts";
-import type { OwnedRepository, RefChange } from "../events.ts";
+import type { ForgeEvents, OwnedRepository, RefChange } from "../events.ts";
+import { withParents } from "../repositories/parents.ts";
 import { toRepositoryView } from "../repositories/repository.view.ts";
 import { type ForgeUrls, toUrl } from "../urls.ts";
 
@@ -42,6 +43,19 @@ export async function toRepositoryPayload(
     repository: await toEmbeddedRepository(db, owned, "owner", urls),
     organization: toAnonymousView(owned.owner, urls),
     sender: toAnonymousView(sender, urls),
+  };
+}
+
+/** `forkee` is the parent and `repository` the fork, as in Gitea. */
+export async function toForkPayload(
+  db: Queries,
+  { parent, actor, ...owned }: ForgeEvents["fork"],
+  urls: ForgeUrls,
+) {
+  return {
+    forkee: await toEmbeddedRepository(db, parent, "owner", urls),
+    repository: await toEmbeddedRepository(db, owned, "owner", urls),
+    sender: toAnonymousView(actor, urls),
   };
 }
 
@@ -187,7 +201,10 @@ async function toEmbeddedRepository(
 ) {
   const { id } = owned.repository;
   const watchers = (await countWatchers(db, [id])).get(id) ?? 0;
-  return toRepositoryView({ ...owned, watchers, access, isSignedIn: false }, urls);
+  const details = { ...owned, watchers, access, isSignedIn: false };
+  // Any person may read the receiver, so a private parent is left out.
+  const [shown = details] = await withParents(db, [details], undefined);
+  return toRepositoryView(shown, urls);
 }
 
 function toAnonymousView(user: ForgeUser, urls: ForgeUrls) {

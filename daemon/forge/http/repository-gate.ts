@@ -23,7 +23,7 @@ const ACCEPTED_WHEN_ARCHIVED: readonly RegExp[] = [
   /^\/(?:subscription|notifications)$/,
   /^\/issues\/:index\/subscriptions\/:user$/,
   // Requests that only read the repository.
-  /^\/(?:generate|file-contents)$/,
+  /^\/(?:generate|file-contents|forks)$/,
 ];
 
 /** Returns whether an endpoint changes something that an archived repository keeps as it is. */

@@ -62,7 +62,7 @@ const MISSING_FEATURES = (
     ["pull requests", `${REPOSITORY}/(?:pulls|commits/[^/?]+/pull)`],
     ["releases", `${REPOSITORY}/releases`],
     ["wikis", `${REPOSITORY}/wiki`],
-    ["forks", `${REPOSITORY}/(?:forks|merge-upstream)`],
+    ["updating forks", `${REPOSITORY}/merge-upstream`],
     ["patches as changes", `${REPOSITORY}/diffpatch`],
     ["licenses of repositories", `${REPOSITORY}/licenses`],
     ["pictures of repositories", `${REPOSITORY}/avatar`],

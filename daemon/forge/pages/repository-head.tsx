@@ -42,7 +42,7 @@ export function RepositoryHead({
   current,
 }: {
   repository: WireRepository;
-  current: "files" | "commits" | "branches" | "issues" | "runs";
+  current: "files" | "commits" | "branches" | "issues" | "runs" | "forks";
 }) {
   const { owner, name, default_branch: branch } = repository;
   const home = toPath(owner.login, name);
@@ -52,6 +52,7 @@ export function RepositoryHead({
     { key: "branches", text: "Branches", href: `${home}/branches` },
     { key: "issues", text: "Issues", href: `${home}/issues` },
     { key: "runs", text: "Runs", href: `${home}/actions` },
+    { key: "forks", text: `Forks (${repository.forks_count})`, href: `${home}/forks` },
   ] as const;
   const isShown = {
     files: readsCode(repository),
@@ -59,6 +60,7 @@ export function RepositoryHead({
     branches: readsCode(repository) && !repository.empty,
     issues: repository.has_issues,
     runs: repository.has_actions && !repository.empty,
+    forks: readsCode(repository) && repository.has_code,
   };
   return (
     <>
@@ -67,6 +69,14 @@ export function RepositoryHead({
         {repository.private ? <span className="state plain-state">private</span> : null}
         {repository.archived ? <span className="state plain-state">archived</span> : null}
       </h1>
+      {repository.parent === undefined ? null : (
+        <p className="quiet">
+          forked from{" "}
+          <a href={toPath(repository.parent.owner.login, repository.parent.name)}>
+            {repository.parent.full_name}
+          </a>
+        </p>
+      )}
       {repository.description === "" ? null : <p>{repository.description}</p>}
       <TopicList topics={repository.topics} />
       <Tabs label="Repository" tabs={tabs.filter(({ key }) => isShown[key])} current={current} />

@@ -14,6 +14,7 @@ import { accountPages, SIGN_OUT } from "./account-pages.tsx";
 import { codePages } from "./code-pages.tsx";
 import { commitPages } from "./commit-pages.tsx";
 import { filePages } from "./file-pages.ts";
+import { forkPages } from "./fork-pages.tsx";
 import { CHANGE_PASSWORD, type ForgeSession, SIGN_IN } from "./forge-page.ts";
 import { issuePages } from "./issue-pages.tsx";
 import { packagePages } from "./package-pages.tsx";
@@ -46,6 +47,7 @@ export function createForgeSite(deps: ForgeSiteDeps): Site<ForgeCaller> {
       ...runPages(),
       ...issuePages(),
       ...commitPages(),
+      ...forkPages(),
       ...codePages(deps.findFileLanguage),
       ...filePages(),
     ],

@@ -81,11 +81,15 @@ export interface RepositoryExtras {
    * records the repository.
    */
   readonly admit?: (db: Queries, owner: ForgeUser) => Promise<void>;
-  /** Writes the first commit of the default branch to the folder. Returns whether the branch exists. */
-  readonly fill?: (directory: string, author: CommitPerson) => Promise<boolean>;
+  /** Writes the content of the folder, and returns the number of its branches. */
+  readonly fill?: (directory: string, author: CommitPerson) => Promise<number>;
+  /** Returns members of the row that are only certain in the transaction that records the repository. */
+  readonly decide?: (tx: Transaction) => Promise<Partial<DecidedLate>>;
   /** Called in the transaction that records the repository, before its creation is published. */
   readonly recorded?: (tx: Transaction, repository: ForgeRepository) => Promise<void>;
 }
+
+type DecidedLate = Pick<NewForgeRepository, "isPrivate" | "settings" | "forkOf" | "licenses">;
 
 /** The default branch of a new repository. */
 export const DEFAULT_BRANCH = "main";
@@ -121,7 +125,7 @@ export async function createRepository(
   if (await files.exists(place)) throw filesExist(owner, options.name);
 
   const defaultBranch = options.defaultBranch === "" ? DEFAULT_BRANCH : options.defaultBranch;
-  const { path, sizeKib, hasBranch } = await refusing(() =>
+  const { path, sizeKib, branchCount } = await refusing(() =>
     createFiles(deps, { owner, actor, options, objectFormat, defaultBranch, extras }),
   );
   const made = await record();
@@ -153,8 +157,8 @@ export async function createRepository(
               isPrivate: options.isPrivate,
               isTemplate: options.isTemplate,
               settings: toNewSettings(options.isTemplate),
-              isEmpty: !hasBranch,
-              branchCount: hasBranch ? 1 : 0,
+              isEmpty: branchCount === 0,
+              branchCount,
               defaultBranch,
               objectFormat,
               trustModel: toTrustModel(options.trustModel),
@@ -162,6 +166,7 @@ export async function createRepository(
               sizeKib,
               path,
               needsMove: true,
+              ...(await extras.decide?.(tx)),
             },
           },
           deps.emit,
@@ -202,21 +207,21 @@ async function createFiles(
     readonly defaultBranch: string;
     readonly extras: RepositoryExtras;
   },
-): Promise<{ readonly path: string; readonly sizeKib: number; readonly hasBranch: boolean }> {
+): Promise<{ readonly path: string; readonly sizeKib: number; readonly branchCount: number }> {
   const key = newId();
   if (!options.autoInit) {
     const { fill } = extras;
-    let hasBranch = false;
+    let branchCount = 0;
     const content =
       fill === undefined
         ? {}
         : {
             fill: async (directory: string) => {
-              hasBranch = await fill(directory, toPerson(actor, commitEmail));
+              branchCount = await fill(directory, toPerson(actor, commitEmail));
             },
           };
     const made = await files.create({ key, objectFormat, defaultBranch, ...content });
-    return { ...made, hasBranch };
+    return { ...made, branchCount };
   }
   const at = clock();
   const content = await createFirstFiles(templates, {
@@ -236,7 +241,7 @@ async function createFiles(
     files: content,
   };
   const made = await files.create({ key, objectFormat, defaultBranch, firstCommit });
-  return { ...made, hasBranch: true };
+  return { ...made, branchCount: 1 };
 }
 
 function toPerson(user: ForgeUser, commitEmail: (user: ForgeUser) => string): CommitPerson {

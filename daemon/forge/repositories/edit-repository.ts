@@ -13,7 +13,6 @@ import {
   deleteRepositoryRedirect,
   putRepositoryRedirect,
 } from "../../../storage/tables/forge/repositories/redirects.ts";
-import { endUnreadable } from "../../../storage/tables/forge/repositories/unreadable.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { SettingsEdit } from "../../contract/forge/repositories/settings.ts";
 import { AppError } from "../../errors.ts";
@@ -24,6 +23,7 @@ import type { OwnedRepository, Emit } from "../events.ts";
 import { refusing } from "./git-refusals.ts";
 import { assertRepositoryName, toRepositoryPath } from "./names.ts";
 import { enqueueCleanup, type FolderMoves, toHeadPath } from "./folder-moves.ts";
+import { endPublic, isOfPrivateParent } from "./parents.ts";
 import { changeSettings } from "./repository-settings.view.ts";
 
 /** An edit of a repository. Undefined members stay unchanged. */
@@ -52,7 +52,8 @@ export interface EditRepositoryDeps {
  * Edits a repository. The row changes first, then files and HEAD; recovery on startup completes the rest after a crash.
  * The former name redirects until the owner creates a repository with that name; a change of case adds no redirect.
  * Refuses with `unprocessable` an invalid or taken name, an occupied path, a default branch that does not exist in a
- * repository with branches, and invalid settings. A refusal changes nothing.
+ * repository with branches, invalid settings, and a public fork of a private repository. Forks of a repository that
+ * becomes private become private, too. A refusal changes nothing.
  */
 export async function editRepository(
   deps: EditRepositoryDeps,
@@ -117,6 +118,8 @@ async function writeEdits(
   if (former === undefined || owner === undefined) throw notFound();
   const access = await findAccess(tx, { repository: former, owner }, actor);
   assertReaches({ access }, "admin");
+  if (edits.isPrivate === false && former.isPrivate && (await isOfPrivateParent(tx, former)))
+    throw new AppError("unprocessable", "the fork of a private repository stays private");
   const hasMoved = name !== undefined && name.toLowerCase() !== former.lowerName;
   const hasHead = defaultBranch !== undefined && defaultBranch !== former.defaultBranch;
   const settings = changeSettings(former.settings, settingEdits);
@@ -148,7 +151,7 @@ async function writeEdits(
     updatedAt: tx.now,
   });
   if (edits.isPrivate === true && !former.isPrivate)
-    await endUnreadable(tx, { repositoryId: former.id });
+    await endPublic(tx, former.id, { emit, actor });
   if (hasHead)
     await insertChore(tx, { kind: "head", path: toHeadPath(former.id), target: undefined });
   if (hasMoved || hasHead) await enqueueCleanup(enqueue, tx);

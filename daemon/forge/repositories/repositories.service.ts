@@ -37,6 +37,7 @@ import {
 import type { OwnedRepository } from "../events.ts";
 import { enqueueCleanup } from "./folder-moves.ts";
 import { getVisibleAccount } from "../accounts/users.service.ts";
+import { withParents } from "./parents.ts";
 import type { RepositoryDetails } from "./repository.view.ts";
 import { findPendingTransfer } from "./pending-transfer.ts";
 
@@ -184,7 +185,8 @@ async function getFrom(
     reaches(access, "admin") || (caller && (await isOfferedTo(db, repository.id, caller.user.id)))
       ? await findPendingTransfer(db, repository.id)
       : undefined;
-  return { repository, owner, watchers, access, isSignedIn, transfer };
+  const details = { repository, owner, watchers, access, isSignedIn, transfer };
+  return (await withParents(db, [details], caller))[0] ?? details;
 }
 
 /** Returns whether a user is a site administrator or belongs to a team that may create repositories of an organization. */

@@ -17,6 +17,7 @@ import { type Collaborators, createCollaborators } from "./collaborators.service
 import { createDeployKeys, type DeployKeys } from "./deploy-keys.service.ts";
 import { createRepositoryLists, type RepositoryLists } from "./repository-lists.service.ts";
 import { createRepositoriesService, type Repositories } from "./repositories.service.ts";
+import { createForks, type Forks } from "./forks.service.ts";
 import { createStars, type Stars } from "./stars.service.ts";
 import { createTopics, type Topics } from "./topics.service.ts";
 import { createGenerator, type GenerateRepository } from "./templates/generate.service.ts";
@@ -52,6 +53,7 @@ export interface ForgeRepositories {
   readonly deployKeys: DeployKeys;
   readonly topics: Topics;
   readonly generate: GenerateRepository;
+  readonly forks: Forks;
   readonly transfers: Transfers;
   readonly unadopted: Unadopted;
   readonly urls: ForgeUrls;
@@ -73,6 +75,7 @@ export function createForgeRepositories(deps: ForgeRepositoriesDeps): ForgeRepos
     lists,
     stars: createStars({ ...deps, lists }),
     generate: createGenerator({ ...deps, moves, locate, commitEmail }),
+    forks: createForks({ ...deps, moves, locate, commitEmail, lists }),
     collaborators: createCollaborators(deps),
     protections: createBranchProtections(deps),
     deployKeys: createDeployKeys(deps),

@@ -13,6 +13,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { findAccess } from "./access.ts";
+import { withParents } from "./parents.ts";
 import type { RepositoryDetails } from "./repository.view.ts";
 
 /** A page of repositories, and the count of all matches. */
@@ -33,7 +34,7 @@ export function createRepositoryLists({ db }: { readonly db: Database }) {
         ...toRows(window),
         isPublicOnly: isPublicOnly(caller),
       });
-      return { repositories: await see(repositories, user), total };
+      return { repositories: await see(repositories, caller), total };
     },
 
     /**
@@ -94,12 +95,12 @@ export function createRepositoryLists({ db }: { readonly db: Database }) {
       isPublicOnly: search.isPublicOnly || isPublicOnly(caller),
     };
     const { repositories, total } = await searchRepositories(db, query, toRows(window));
-    return { repositories: await see(repositories, caller?.user), total };
+    return { repositories: await see(repositories, caller), total };
   }
 
   async function see(
     found: readonly ForgeRepository[],
-    viewer: ForgeUser | undefined,
+    caller: Pick<ForgeCaller, "user" | "scope"> | undefined,
   ): Promise<RepositoryDetails[]> {
     const ownerIds = [...new Set(found.map(({ ownerId }) => ownerId))];
     const owners = new Map((await listUsersByIds(db, ownerIds)).map((owner) => [owner.id, owner]));
@@ -112,11 +113,11 @@ export function createRepositoryLists({ db }: { readonly db: Database }) {
       const owner = owners.get(repository.ownerId);
       // Deleted between two queries.
       if (owner === undefined) continue;
-      const access = await findAccess(db, { repository, owner }, viewer);
+      const access = await findAccess(db, { repository, owner }, caller?.user);
       const watching = watchers.get(repository.id) ?? 0;
-      const isSignedIn = viewer !== undefined;
+      const isSignedIn = caller !== undefined;
       repositories.push({ repository, owner, watchers: watching, access, isSignedIn });
     }
-    return repositories;
+    return withParents(db, repositories, caller);
   }
 }

@@ -10,7 +10,7 @@ import {
 import { AppError } from "../../errors.ts";
 import { toUserId, toTeamId } from "../../../storage/tables/forge/ids.ts";
 
-/** The server has no forks and no LFS, so these orders sort by id. */
+/** The server has no LFS, so that order sorts by id. */
 const sorts: Readonly<Record<string, RepositorySort>> = {
   "": "alpha",
   alpha: "alpha",
@@ -20,13 +20,12 @@ const sorts: Readonly<Record<string, RepositorySort>> = {
   git_size: "size",
   lfs_size: "id",
   stars: "stars",
-  forks: "id",
+  forks: "forks",
   id: "id",
 };
 
 /**
- * Converts the query of a search. Returns undefined for a search for forks or mirrors, which this server does not
- * support. Throws `unprocessable` for an unknown mode, sort or order.
+ * Converts the query of a search. Returns undefined for a search for mirrors, which this server does not support. Throws `unprocessable` for an unknown mode, sort or order.
  */
 export function toRepositorySearch(
   query: QueryOf<typeof repositoryListEndpoints.searchRepositories>,
@@ -38,7 +37,7 @@ export function toRepositorySearch(
   if (query.sort !== "" && !["", "asc", "desc"].includes(order))
     throw new AppError("unprocessable", `Invalid sort order: "${order}"`);
   if (sort === undefined) throw new AppError("unprocessable", `Invalid sort mode: "${query.sort}"`);
-  if (mode === "fork" || mode === "mirror") return undefined;
+  if (mode === "mirror") return undefined;
   if (q.includes("\0")) return undefined;
   const ofUser = uid > 0 ? toUserId(uid) : undefined;
   return {
@@ -53,6 +52,7 @@ export function toRepositorySearch(
     isPrivate: query.is_private,
     isTemplate: query.template,
     isArchived: query.archived,
+    isFork: mode === "fork" ? true : mode === "source" ? false : undefined,
     sort,
     descending: query.sort !== "" && order === "desc",
     firstOwnerId: query.priority_owner_id > 0 ? toUserId(query.priority_owner_id) : undefined,

@@ -47,6 +47,18 @@ export function toNewSettings(isTemplate: boolean): RepositorySettings {
   return isTemplate ? { has_actions: false } : {};
 }
 
+/** Returns the settings of a fork, which is for code until its owner turns on other features. */
+export function toForkSettings(): RepositorySettings {
+  return {
+    has_issues: false,
+    has_wiki: false,
+    has_projects: false,
+    has_releases: false,
+    has_packages: false,
+    has_actions: false,
+  };
+}
+
 /** Returns whether the repository has issues on this server: neither disabled nor in an external tracker. */
 export function keepsIssues(stored: RepositorySettings): boolean {
   return stored["has_issues"] !== false && stored["external_tracker"] === undefined;

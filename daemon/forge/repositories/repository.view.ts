@@ -23,6 +23,8 @@ export interface RepositoryDetails extends OwnedRepository {
   readonly access: AccessLevel;
   /** Anonymous callers do not see e-mail addresses. */
   readonly isSignedIn: boolean;
+  /** The repository from which it was forked, if the viewer may read it; only in responses about repositories. */
+  readonly parent?: RepositoryDetails | undefined;
   /** The pending transfer; only in responses about a single repository. */
   readonly transfer?:
     | {
@@ -36,7 +38,7 @@ export interface RepositoryDetails extends OwnedRepository {
 
 /** Converts a repository. Members of unsupported features have the values that Gitea gives them. */
 export function toRepositoryView(details: RepositoryDetails, urls: ForgeUrls): WireRepository {
-  const { repository, owner, watchers, access, isSignedIn, transfer } = details;
+  const { repository, owner, watchers, access, isSignedIn, parent, transfer } = details;
   const fullName = `${owner.name}/${repository.name}`;
   // An organization has no address, and the member must be a valid address.
   const seesEmail = isSignedIn && reaches(access, "read") && owner.email !== "";
@@ -49,7 +51,7 @@ export function toRepositoryView(details: RepositoryDetails, urls: ForgeUrls): W
     description: repository.description,
     empty: repository.isEmpty,
     private: repository.isPrivate,
-    fork: false,
+    fork: repository.forkOf !== undefined,
     template: repository.isTemplate,
     mirror: false,
     size: repository.sizeKib,
@@ -63,7 +65,7 @@ export function toRepositoryView(details: RepositoryDetails, urls: ForgeUrls): W
     original_url: "",
     website: repository.website,
     stars_count: repository.starCount,
-    forks_count: 0,
+    forks_count: repository.forkCount,
     watchers_count: watchers,
     branch_count: repository.branchCount,
     open_issues_count: repository.openIssueCount,
@@ -96,6 +98,7 @@ export function toRepositoryView(details: RepositoryDetails, urls: ForgeUrls): W
             teams: transfer.teams.map((team) => toTeamView(team, transfer.recipient, urls)),
           },
         }),
+    ...(parent === undefined ? {} : { parent: toRepositoryView(parent, urls) }),
     topics: [...repository.topics],
     licenses: [...repository.licenses],
   };

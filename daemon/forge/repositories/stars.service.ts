@@ -106,7 +106,7 @@ export function createStars({
       isPublicOnly: isPublicOnly(caller) || id !== caller.user.id,
       window: toRows(window),
     });
-    return { repositories: await lists.toDetails(repositories, caller.user), total };
+    return { repositories: await lists.toDetails(repositories, caller), total };
   }
 
   async function open(

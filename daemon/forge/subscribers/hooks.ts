@@ -3,7 +3,11 @@ import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import type { HookEvent } from "../../contract/forge/hooks/fields.ts";
 import type { IssueAction, Subscribers } from "../events.ts";
 import type { Hooks } from "../hooks/hooks.service.ts";
-import { toOrganizationPayload, toRepositoryPayload } from "../hooks/payloads.view.ts";
+import {
+  toForkPayload,
+  toOrganizationPayload,
+  toRepositoryPayload,
+} from "../hooks/payloads.view.ts";
 import type { HookPublisher } from "../hooks/publisher.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toCommentPayload, toIssuePayload } from "./issue-payloads.ts";
@@ -44,6 +48,10 @@ export function createHookSubscribers({
       const payload = await toRepositoryPayload(tx, "deleted", owned, actor, urls);
       const { id: repositoryId } = owned.repository;
       await publisher.publish(tx, { event: "repository", repositoryId, payload });
+    },
+    async fork(tx, change) {
+      const { id: repositoryId } = change.parent.repository;
+      await publish(tx, "fork", repositoryId, () => toForkPayload(tx, change, urls));
     },
     organization: (tx, { organization, actor }) =>
       publisher.publish(tx, {

@@ -1,6 +1,7 @@
 import type { ForgeActions } from "../actions/actions.ts";
 import type { ActingUser } from "../caller.ts";
 import type { Subscribers } from "../events.ts";
+import { toForkPayload } from "../hooks/payloads.view.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toCommentPayload, toIssuePayload } from "./issue-payloads.ts";
 import { loadPackagePayload } from "./package-payload.ts";
@@ -20,6 +21,11 @@ export function createWorkflowSubscribers(
       if (changes.some(({ ref }) => ref === `refs/heads/${repository.defaultBranch}`))
         await triggers.enqueueRefresh(tx, repository);
     },
+    fork: (tx, change) =>
+      startWorkflows(tx, change.parent.repository.id, "fork", async () => ({
+        payload: await toForkPayload(tx, change, urls),
+        actor: change.actor,
+      })),
     issue: (tx, change) =>
       startWorkflows(tx, change.owned.repository.id, "issues", async () => ({
         payload: await toIssuePayload(tx, change, urls),

@@ -241,7 +241,7 @@ describe("requests of Gitea clients about the server", () => {
     expect(refused.json.message).toContain("clone the repository and push");
   });
 
-  test("pull requests, releases, wikis and forks answer 404 with a text that names them", async () => {
+  test("pull requests, releases and wikis answer 404 with a text that names them", async () => {
     const repo = await newRepository({});
     for (const [method, path] of [
       ["GET", `${repo}/pulls?state=open`],
@@ -249,7 +249,6 @@ describe("requests of Gitea clients about the server", () => {
       ["GET", `${repo}/pulls/1/files`],
       ["GET", `${repo}/releases`],
       ["GET", `${repo}/releases/latest`],
-      ["POST", `${repo}/forks`],
       ["GET", `${repo}/wiki/pages`],
       ["GET", "/repos/mira/none/pulls"],
     ] as const) {
@@ -259,7 +258,7 @@ describe("requests of Gitea clients about the server", () => {
         404,
         {
           message: expect.stringMatching(
-            /^this server does not support (?:pull requests|releases|forks|wikis)$/,
+            /^this server does not support (?:pull requests|releases|wikis)$/,
           ),
           url: expect.stringContaining("/api/swagger"),
         },

@@ -23,6 +23,7 @@ const observe = (name: string, data: unknown) => {
 const absent = [
   "Repository.external_tracker",
   "Repository.external_wiki",
+  "Repository.internal_tracker",
   "Repository.parent",
   "Repository.permissions",
   "Repository.repo_transfer",
@@ -324,6 +325,9 @@ describe("gitea-js", () => {
     await api.repos.repoEdit(...repo, { template: true });
     await api.repos.generateRepo(...repo, { owner: "mira", name: "generated", git_content: true });
     await api.repos.repoDelete("mira", "generated");
+    await api.repos.createFork(...repo, { name: "forked" });
+    expect((await api.repos.listForks(...repo)).data).toMatchObject([{ full_name: "mira/forked" }]);
+    await api.repos.repoDelete("mira", "forked");
     expect((await api.repos.repoSearch({ q: "plain" })).data.data).toHaveLength(1);
     await api.user.userCurrentListRepos();
     await api.users.userListRepos("mira");

@@ -88,7 +88,6 @@ test("lists of OpenPGP keys are empty, and missing features of Gitea are reporte
     ["GET", "/repos/mira/open/push_mirrors"],
     ["GET", "/repos/mira/open/tag_protections"],
     ["GET", "/repos/mira/open/commits/main/pull"],
-    ["POST", "/repos/mira/open/forks"],
     ["POST", "/repos/mira/open/avatar"],
     ["GET", "/nodeinfo"],
   ] as const)

@@ -21,8 +21,8 @@ const permissionShape = z.object({
   pull: z.boolean(),
 });
 
-/** A repository. Members that this server never fills are left out. */
-export const repositoryShape = z.object({
+/** A repository without its parent. */
+const plainRepositoryShape = z.object({
   id: wireId,
   owner: userShape,
   name: z.string(),
@@ -96,6 +96,12 @@ export const repositoryShape = z.object({
     .optional(),
   topics: z.array(z.string()),
   licenses: z.array(z.string()),
+});
+
+/** A repository. Members that this server never fills are left out. */
+export const repositoryShape = plainRepositoryShape.extend({
+  /** The repository from which it was forked. Left out for other repositories, and where the caller may not read it. */
+  parent: plainRepositoryShape.optional(),
 });
 export type WireRepository = z.output<typeof repositoryShape>;
 

@@ -144,8 +144,8 @@ export function createGenerator(deps: GenerateRepositoryDeps): GenerateRepositor
         admit,
         ...(hasContent
           ? {
-              fill: async (directory: string, person) =>
-                writeTemplateCommit(
+              fill: async (directory: string, person) => {
+                const isWritten = await writeTemplateCommit(
                   {
                     git,
                     directory: await locate(source),
@@ -155,7 +155,9 @@ export function createGenerator(deps: GenerateRepositoryDeps): GenerateRepositor
                     key: newId(),
                   },
                   { directory, branch: defaultBranch },
-                ),
+                );
+                return isWritten ? 1 : 0;
+              },
             }
           : {}),
         recorded: (tx, repository) => copyRows(tx, source.id, repository.id, takes),

@@ -54,6 +54,9 @@ const repositories = defineTable("forge_repositories", {
   needsMove: flag(),
   /** Maintained by the functions of the stars table. */
   starCount: initial(0, integer()),
+  /** The repository from which it was forked, while that exists. */
+  forkOf: optional(id<RepositoryId>()),
+  forkCount: initial(0, integer()),
   createdAt: now(),
   updatedAt: now(),
 });
@@ -68,11 +71,14 @@ export type NewForgeRepository = Omit<
   | "openIssueCount"
   | "archivedAt"
   | "starCount"
+  | "forkOf"
+  | "forkCount"
   | "topics"
   | "language"
   | "createdAt"
   | "updatedAt"
->;
+> &
+  Partial<Pick<ForgeRepository, "forkOf">>;
 
 /** The members of a repository that can change. */
 export type ForgeRepositoryChanges = Partial<
@@ -107,6 +113,7 @@ export async function insertRepository(
   const lowerName = repository.name.toLowerCase();
   const record = await repositories.insert(tx, { ...repository, id: state.id, lowerName });
   await adjustTotal(tx, record, 1);
+  await adjustForks(tx, record.forkOf, 1);
   return record;
 }
 
@@ -144,13 +151,24 @@ export async function deleteRepository(tx: Transaction, id: RepositoryId): Promi
   await emptyMailboxesOf(tx, { repositoryId: id });
   await subtractStarsOf(tx, id);
   await deleteSecretsOf(tx, { kind: "repository", id });
-  const deleted = await tx.get<{ owner_id: UserId; is_private: number }>(
-    "DELETE FROM forge_repositories WHERE id = ? RETURNING owner_id, is_private",
-    id,
-  );
+  const deleted = await tx.get<{
+    owner_id: UserId;
+    is_private: number;
+    fork_of: RepositoryId | null;
+  }>("DELETE FROM forge_repositories WHERE id = ? RETURNING owner_id, is_private, fork_of", id);
   if (deleted === undefined) return false;
   await adjustTotal(tx, { ownerId: deleted.owner_id, isPrivate: deleted.is_private === 1 }, -1);
+  await adjustForks(tx, deleted.fork_of ?? undefined, -1);
   return true;
+}
+
+async function adjustForks(
+  tx: Transaction,
+  parent: RepositoryId | undefined,
+  by: number,
+): Promise<void> {
+  if (parent === undefined) return;
+  await repositories.update(tx, { id: parent }, { forkCount: sql`fork_count + ${by}` });
 }
 
 async function adjustTotal(
@@ -191,6 +209,33 @@ export async function findRepositoryByName(
   name: string,
 ): Promise<ForgeRepository | undefined> {
   return repositories.find(db, { ownerId, lowerName: name.toLowerCase() });
+}
+
+/** Returns a fork of a repository that an account owns, the oldest if it owns several after transfers. */
+export async function findForkOf(
+  db: Queries,
+  parent: RepositoryId,
+  ownerId: UserId,
+): Promise<ForgeRepository | undefined> {
+  return repositories.find(db, { forkOf: parent, ownerId }, "id");
+}
+
+/** Makes the forks of a repository private, and theirs. Returns those that were public. */
+export async function makeForksPrivate(
+  tx: Transaction,
+  parent: RepositoryId,
+): Promise<readonly ForgeRepository[]> {
+  const forks = await repositories.readAll(
+    tx,
+    `WITH RECURSIVE forks (id) AS (
+       SELECT id FROM forge_repositories WHERE fork_of = ?
+       UNION SELECT r.id FROM forge_repositories r JOIN forks f ON r.fork_of = f.id)
+     SELECT ${repositories.columns} FROM forge_repositories
+     WHERE is_private = 0 AND id IN (SELECT id FROM forks) ORDER BY id`,
+    parent,
+  );
+  for (const { id } of forks) await updateRepository(tx, id, { isPrivate: true });
+  return forks;
 }
 
 /** Returns all repositories of an owner, by name. */

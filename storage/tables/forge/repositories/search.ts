@@ -5,7 +5,7 @@ import type { UserId, TeamId, RepositoryId } from "../ids.ts";
 import { type Reader, toInTeam, toReached, toReadable } from "./readable.ts";
 import { findRepositoriesByIds, type ForgeRepository } from "./repositories.ts";
 
-export type RepositorySort = "alpha" | "created" | "updated" | "size" | "stars" | "id";
+export type RepositorySort = "alpha" | "created" | "updated" | "size" | "stars" | "forks" | "id";
 
 /** The conditions of a search. An absent member matches everything. */
 export interface RepositorySearch {
@@ -33,6 +33,9 @@ export interface RepositorySearch {
   readonly isPrivate?: boolean | undefined;
   readonly isTemplate?: boolean | undefined;
   readonly isArchived?: boolean | undefined;
+  /** The forks of this repository. */
+  readonly forkOf?: RepositoryId | undefined;
+  readonly isFork?: boolean | undefined;
   readonly sort: RepositorySort;
   readonly descending: boolean;
   /** The owner whose repositories come first. */
@@ -88,6 +91,8 @@ function toCondition(dialect: Database["dialect"], search: RepositorySearch): Co
   if (isPrivate !== undefined) add("r.is_private = ?", Number(isPrivate));
   if (isTemplate !== undefined) add("r.is_template = ?", Number(isTemplate));
   if (isArchived !== undefined) add(`r.archived_at IS ${isArchived ? "NOT " : ""}NULL`);
+  if (search.forkOf !== undefined) add("r.fork_of = ?", search.forkOf);
+  if (search.isFork !== undefined) add(`r.fork_of IS ${search.isFork ? "NOT " : ""}NULL`);
   const words = toWords(search.term);
   if (words.length > 0) {
     // Not LIKE: it takes quadratic time for a text of one repeated letter.
@@ -138,6 +143,7 @@ const orders: Readonly<Record<RepositorySort, readonly string[]>> = {
   updated: ["r.updated_at", "r.id"],
   size: ["r.size_kib", "r.id"],
   stars: ["r.star_count", "r.id"],
+  forks: ["r.fork_count", "r.id"],
   id: ["r.id"],
 };
 

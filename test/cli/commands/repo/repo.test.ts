@@ -158,3 +158,23 @@ test("a repository is given, accepted and rejected", async () => {
   for (const wrong of [[], ["nora", "--accept"], ["--accept", "--reject"]])
     expect((await runTransfer(wrong, 202)).ran.code).toBe(2);
 });
+
+test("a fork goes to the caller or an organization, and a clone of it has the repository as upstream", async () => {
+  await using home = await temporaryHome();
+  const named = { name: "minutes", full_name: "acme/minutes", topics: [] };
+  const fork = { ...repository, ...named, parent: repository };
+  await using daemon = await fakeDaemon({
+    "POST /api/v1/repos/mira/notes/forks": { status: 202, body: fork },
+  });
+  await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+  const line = ["repo", "fork", "mira/notes"];
+  const own = await runCli([...line, "--json"], { home: home.path });
+  expect(own.json()).toMatchObject({ full_name: "acme/minutes" });
+  expect(daemon.requests[0]?.json()).toEqual({});
+  const words = ["--org", "acme", "--fork-name", "minutes"];
+  const shown = await runCli([...line, ...words], { home: home.path });
+  expect(daemon.requests[1]?.json()).toEqual({ organization: "acme", name: "minutes" });
+  expect(shown.out).toContain("mira/notes");
+  for (const wrong of [["--ssh"], ["--name", "a", "--fork-name", "b"]])
+    expect((await runCli([...line, ...wrong], { home: home.path })).code).toBe(2);
+});
