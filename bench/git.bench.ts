@@ -15,6 +15,7 @@ import {
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
+import { setTimeout } from "node:timers/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { croftJson } from "../test/support/croft.ts";
@@ -91,6 +92,8 @@ async function pushFigures(root: string, url: string, token: string): Promise<vo
   const gatewayUrl = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
   let pushes = 0;
   const push = (to: string) => async () => {
+    // The events of the push before are over, so that they burden neither side.
+    await setTimeout(500);
     const ref = `refs/heads/branch-${(pushes += 1)}`;
     await git("-C", "pushed", "commit", "-q", "--allow-empty", "-m", ref);
     const startedAt = performance.now();

@@ -19,7 +19,7 @@ import { HOOK_REFS_MAX } from "../forge/hooks/pushes.ts";
 import { ACTIVITY_REFS_MAX } from "../forge/activities/push-activities.ts";
 import { createPushJournal, type PushJournal } from "../forge/git/push-journal.ts";
 import { createPushes } from "../forge/git/pushes.ts";
-import { createPushRecorder, type RecordPush } from "../forge/git/record-push.ts";
+import { createPushRecorder, type PushRecorder } from "../forge/git/record-push.ts";
 import { createRefCheck } from "../forge/git/ref-check.ts";
 import { createRunInFolder } from "../forge/git/run-in-folder.ts";
 import { createSmartHttp } from "../forge/git/smart-http.service.ts";
@@ -340,18 +340,18 @@ async function openPushes({
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   readonly emit: Emit;
   readonly isAlone: boolean;
-}): Promise<{ readonly journal: PushJournal; readonly recordPush: RecordPush }> {
-  const recordPush = createPushRecorder({ db, git, locate, emit });
+}): Promise<PushRecorder & { readonly journal: PushJournal }> {
+  const recorder = createPushRecorder({ db, git, locate, emit });
   const journal = createPushJournal({
     db,
     clock: input.clock,
     git,
     locate,
-    recordPush,
+    recordPush: recorder.recordPush,
     enqueue: queue.enqueue,
     log,
   });
   queue.register(journal.job);
   await journal.recover(isAlone);
-  return { journal, recordPush };
+  return { journal, ...recorder };
 }

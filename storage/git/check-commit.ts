@@ -1,6 +1,5 @@
-import { mkdir, rm } from "node:fs/promises";
-import { join } from "node:path";
 import { type Git, GitError } from "./git.ts";
+import { type ObjectQuarantine, openQuarantine } from "./object-quarantine.ts";
 
 /** A commit that no ref names yet. */
 export interface UncheckedCommit {
@@ -11,6 +10,8 @@ export interface UncheckedCommit {
   readonly paths: readonly string[];
   /** A name that no other running call uses. */
   readonly key: string;
+  /** Where its objects lie; by default, in the repository. */
+  readonly quarantine?: ObjectQuarantine;
 }
 
 /** Largest pack of one change, in bytes: more than a request may bring. */
@@ -23,7 +24,7 @@ const PACK_BYTES_MAX = 256 * 1024 * 1024;
 export async function findFault(
   git: Git,
   directory: string,
-  { commit, from, paths, key }: UncheckedCommit,
+  { commit, from, paths, key, quarantine }: UncheckedCommit,
 ): Promise<string | undefined> {
   // Git reads the content of `.gitmodules` and `.gitattributes` only; two runs of git for each change are too many.
   if (!paths.some(mayBeRead)) return undefined;
@@ -31,14 +32,14 @@ export async function findFault(
     directory,
     input: from === undefined ? `${commit}\n` : `${commit}\n^${from}\n`,
     outputBytesMax: PACK_BYTES_MAX,
+    env: quarantine?.env ?? {},
   });
-  const folder = join(directory, "objects", `tmp_objdir-check-${key}`);
-  await mkdir(folder, { mode: 0o700 });
+  await using checked = await openQuarantine(directory, `${key}-check`);
   try {
     await git.run(["index-pack", "--stdin", "--strict"], {
       directory,
       input: pack,
-      env: { GIT_OBJECT_DIRECTORY: folder, GIT_ALTERNATE_OBJECT_DIRECTORIES: "objects" },
+      env: checked.env,
     });
     return undefined;
   } catch (error) {
@@ -48,8 +49,6 @@ export async function findFault(
         : undefined;
     if (fault === undefined) throw error;
     return fault;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Git } from "./git.ts";
+import { readWholeObjects } from "./objects.ts";
 
 /** A file of a commit, as text. */
 export interface FolderFile {
@@ -30,16 +31,19 @@ export async function readFolderFiles(
   },
 ): Promise<FolderFile[]> {
   const output = await git.run(["ls-tree", "-z", "-l", commit, "--", `${folder}/`], { directory });
-  const files: FolderFile[] = [];
+  const found: { readonly name: string; readonly id: string; readonly isReadable: boolean }[] = [];
   for (const line of output.toString("utf8").split("\0")) {
     const [, id, size, path = ""] = /^100\d{3} blob ([0-9a-f]+) +(\d+)\t(.*)$/s.exec(line) ?? [];
     const file = path.slice(folder.length + 1);
     if (id === undefined || !name.test(file)) continue;
-    if (files.length === filesMax) break;
-    const isReadable = Number(size) <= bytesMax;
-    const content = isReadable ? await git.run(["cat-file", "blob", id], { directory }) : undefined;
-    // The decoder drops a byte order mark, which Windows programs write and which is not part of the text.
-    files.push({ name: file, text: content && new TextDecoder().decode(content) });
+    if (found.length === filesMax) break;
+    found.push({ name: file, id, isReadable: Number(size) <= bytesMax });
   }
-  return files;
+  const ids = found.filter(({ isReadable }) => isReadable).map(({ id }) => id);
+  const contents = (await readWholeObjects(git, ids, { directory, bytesMax })).values();
+  return found.map(({ name: file, isReadable }) => ({
+    name: file,
+    // The decoder drops a byte order mark, which Windows programs write and which is not part of the text.
+    text: isReadable ? new TextDecoder().decode(contents.next().value) : undefined,
+  }));
 }

@@ -21,14 +21,20 @@ const BRANCHES = "refs/heads/";
 
 /** Returns the names of a repository's branches and the branch that HEAD points to. @throws GitError */
 export async function readBranches(git: Git, directory: string): Promise<BranchList> {
-  const [text, head] = await allEnded([
-    git.run(["for-each-ref", "--format=%(refname)", BRANCHES], {
-      directory,
-      outputBytesMax: REFS_BYTES_MAX,
-    }),
+  const [branches, head] = await allEnded([
+    readBranchNames(git, directory),
     readHeadBranch(directory),
   ]);
-  return { branches: toBranches(toLines(text)), head };
+  return { branches, head };
+}
+
+/** Returns the names of a repository's branches, sorted. @throws GitError */
+export async function readBranchNames(git: Git, directory: string): Promise<string[]> {
+  const text = await git.run(["for-each-ref", "--format=%(refname)", BRANCHES], {
+    directory,
+    outputBytesMax: REFS_BYTES_MAX,
+  });
+  return toBranches(toLines(text));
 }
 
 /**
@@ -166,7 +172,8 @@ async function isSymbolic(path: string): Promise<boolean> {
   }
 }
 
-async function readHeadBranch(directory: string): Promise<string | undefined> {
+/** Returns the branch that HEAD names, whether it exists or not; undefined when HEAD names no branch. */
+export async function readHeadBranch(directory: string): Promise<string | undefined> {
   const text = await readFile(join(directory, "HEAD"), "utf8");
   return /^ref: refs\/heads\/([^\n]+)\n?$/.exec(text)?.[1];
 }

@@ -1,5 +1,6 @@
 import type { Git } from "./git.ts";
 import type { CommitPerson } from "./initial-commit.ts";
+import type { ObjectQuarantine } from "./object-quarantine.ts";
 
 /** One change of a tree. */
 export type TreeChange =
@@ -32,6 +33,8 @@ export interface NewCommit {
   readonly changes: readonly TreeChange[];
   /** A name that no other running call uses. */
   readonly key: string;
+  /** Where the objects are written; by default, into the repository. */
+  readonly quarantine?: ObjectQuarantine;
 }
 
 /**
@@ -41,7 +44,7 @@ export interface NewCommit {
 export async function writeCommit(
   git: Git,
   directory: string,
-  { parent, tree, author, committer, message, changes, key }: NewCommit,
+  { parent, tree, author, committer, message, changes, key, quarantine }: NewCommit,
 ): Promise<string> {
   // The ref exists in the stream only: its last command removes the ref before git writes refs.
   const ref = `refs/croft/new-${key}`;
@@ -69,6 +72,7 @@ export async function writeCommit(
   const output = await git.run(["fast-import", "--quiet", "--done", "--date-format=raw"], {
     directory,
     input: Buffer.concat(parts),
+    env: quarantine?.env ?? {},
   });
   return output.toString("latin1").trim();
 }

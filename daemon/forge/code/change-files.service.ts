@@ -2,6 +2,7 @@ import { allEnded } from "../../../storage/git/git.ts";
 import { type CommitObject, readCommitObjects } from "../../../storage/git/commit-objects.ts";
 import type { LastCommit } from "../../../storage/git/last-commits.ts";
 import { findFault } from "../../../storage/git/check-commit.ts";
+import { openQuarantine } from "../../../storage/git/object-quarantine.ts";
 import { findEntries, type TreeEntry } from "../../../storage/git/trees.ts";
 import {
   type DatedPerson,
@@ -117,25 +118,27 @@ export function createFileChanges({
     const before = target === branch ? head : await findFree(code, target, wish.isForced);
     const changes = await planChanges(code, head, operations);
     const key = newId();
+    await using quarantine = await openQuarantine(directory, key);
     const id = await writeCommit(git, directory, {
       parent: head,
       changes,
       key,
+      quarantine,
       ...toSignatures(user, wish),
       message: toMessage(operations, wish, user),
     });
     const written = changes.filter(({ kind }) => kind === "write").map(({ path }) => path);
-    const checked = { commit: id, from: head, paths: written, key };
+    const checked = { commit: id, from: head, paths: written, key, quarantine };
     const fault = await findFault(git, directory, checked);
     if (fault !== undefined) throw new AppError("unprocessable", `git refuses a file: ${fault}`);
     const ref = HEADS + target;
-    const outcome = await writeRefs(owned, user, [{ ref, before, after: id }]);
+    const outcome = await writeRefs(owned, user, [{ ref, before, after: id }], quarantine);
     if (outcome === "stale") return undefined;
     assertWritten(
       outcome,
       () => new AppError("conflict", "the branch was changed in the meantime"),
     );
-    return toChanged(code, id, target, operations, changes);
+    return await toChanged(code, id, target, operations, changes);
   }
 
   function toSignatures(user: ForgeUser, wish: CommitWish) {

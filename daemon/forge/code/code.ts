@@ -64,7 +64,7 @@ export function createCode(deps: CodeServicesDeps) {
     },
   });
   const toCommitPerson = (user: ForgeUser) => toPerson(user, urls);
-  const tags = createTags({ access, writeRefs, clock, toCommitPerson });
+  const tags = createTags({ access, writeRefs, clock, newId, toCommitPerson });
   const contents = createContents({ access, listings });
   const severalFiles = createSeveralFiles({ access, compute, contents });
   const issueTemplates = createIssueTemplates({ access });

@@ -1,3 +1,4 @@
+import { type ObjectQuarantine, openQuarantine } from "../../../storage/git/object-quarantine.ts";
 import { allEnded } from "../../../storage/git/git.ts";
 import {
   type CommitObject,
@@ -37,6 +38,7 @@ export interface TagsDeps {
   readonly writeRefs: WriteRefs;
   /** Epoch milliseconds. */
   readonly clock: () => number;
+  readonly newId: () => string;
   /** Returns the name and address that the commits of a user have. */
   readonly toCommitPerson: (user: ForgeUser) => { readonly name: string; readonly email: string };
 }
@@ -47,7 +49,7 @@ export type Tags = ReturnType<typeof createTags>;
 const TAGS = "refs/tags/";
 
 /** Creates the service. Every function refuses as `CodeAccess` does, and with `not_found` a missing tag. */
-export function createTags({ access, writeRefs, clock, toCommitPerson }: TagsDeps) {
+export function createTags({ access, writeRefs, clock, newId, toCommitPerson }: TagsDeps) {
   return {
     async list(request: CodeRequest, window: PageWindow) {
       return access.read(request, async (code) => {
@@ -84,13 +86,14 @@ export function createTags({ access, writeRefs, clock, toCommitPerson }: TagsDep
         const taken = () => new AppError("conflict", `tag already exists [name: ${name}]`);
         if ((await findTagRef(code, name)) !== undefined) throw taken();
         const { user } = request.caller;
+        await using quarantine = await openQuarantine(code.directory, newId());
         const after =
           message === ""
             ? commit.commitId
-            : await writeTag(code, user, name, message, commit.commitId);
+            : await writeTag(code, user, { name, message, commit: commit.commitId, quarantine });
         const change = { ref: TAGS + name, before: undefined, after };
-        assertWritten(await writeRefs(code.owned, user, [change]), taken);
-        return getTag(code, name);
+        assertWritten(await writeRefs(code.owned, user, [change], quarantine), taken);
+        return await getTag(code, name);
       });
     },
 
@@ -129,9 +132,17 @@ export function createTags({ access, writeRefs, clock, toCommitPerson }: TagsDep
   async function writeTag(
     { git, directory, signal }: OpenedCode,
     user: ForgeUser,
-    name: string,
-    message: string,
-    commit: string,
+    {
+      name,
+      message,
+      commit,
+      quarantine,
+    }: {
+      readonly name: string;
+      readonly message: string;
+      readonly commit: string;
+      readonly quarantine: ObjectQuarantine;
+    },
   ): Promise<string> {
     const person = toCommitPerson(user);
     const tagger = `${person.name} <${person.email}> ${Math.floor(clock() / 1000)} +0000`;
@@ -139,6 +150,7 @@ export function createTags({ access, writeRefs, clock, toCommitPerson }: TagsDep
     const id = await git.run(["mktag"], {
       directory,
       signal,
+      env: quarantine.env,
       input: `object ${commit}\ntype commit\ntag ${name}\ntagger ${tagger}\n\n${text}`,
     });
     return id.toString("latin1").trim();

@@ -37,17 +37,21 @@ export type ReadPush = (
   commitsMax: number,
 ) => Promise<PushCommits | undefined>;
 
+const NO_COMMITS: PushCommits = { commits: [], total: 0, head: undefined };
+
 export function createPushReader({ git, locate }: CommitReaderDeps): ReadPush {
   return async (repository, change, commitsMax) => {
     const directory = await locate(repository);
     const { after } = change;
     if (directory === undefined || after === undefined) return undefined;
-    return unlessMissing(async () => {
-      const headId = await findCommitId(git, directory, after);
-      if (headId === undefined) return { commits: [], total: 0, head: undefined };
-      const [head] = await readCommits(git, directory, [headId], 1);
+    const found = await unlessMissing(async () => {
+      // Git lets a branch name commits only; every run of git that is saved here is saved for each ref of a push.
+      const isBranch = change.ref.startsWith("refs/heads/");
+      const headId = isBranch ? after : await findCommitId(git, directory, after);
+      if (headId === undefined) return NO_COMMITS;
       // The commits of a tag exist already, or arrive with a branch.
-      if (change.ref.startsWith("refs/tags/")) return { commits: [], total: 0, head };
+      if (change.ref.startsWith("refs/tags/"))
+        return { commits: [], total: 0, head: await readHead(directory, headId) };
       const base =
         change.before ??
         (change.ref === `refs/heads/${repository.defaultBranch}`
@@ -56,9 +60,20 @@ export function createPushReader({ git, locate }: CommitReaderDeps): ReadPush {
       // New commits of a branch: since its previous head; of a new branch: since it left the default branch.
       const range = base === undefined ? [headId] : [headId, `^${base}`];
       const commits = await readCommits(git, directory, range, commitsMax);
-      return { commits, total: await countCommits(git, directory, range), head };
+      const isWhole = commits.length < commitsMax;
+      return {
+        commits,
+        total: isWhole ? commits.length : await countCommits(git, directory, range),
+        head: commits.find(({ id }) => id === headId) ?? (await readHead(directory, headId)),
+      };
     });
+    if (found !== undefined) return found;
+    return (await findCommitId(git, directory, after)) === undefined ? NO_COMMITS : undefined;
   };
+
+  async function readHead(directory: string, id: string): Promise<CommitWithFiles | undefined> {
+    return (await readCommits(git, directory, [id], 1))[0];
+  }
 }
 
 /** Maximum number of paths that are compared with the filters of workflows. */

@@ -49,9 +49,7 @@ read -r answer <&3
   "proc-receive": `#!/bin/sh
 exec 2>/dev/null
 cat <&3 &
-exec >&3
-cat
-wait
+exec cat >&3
 `,
 } as const;
 

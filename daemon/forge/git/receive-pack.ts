@@ -8,7 +8,7 @@ import type { ActingUser } from "../caller.ts";
 import type { OwnedRepository, RefChange } from "../events.ts";
 import type { CheckPush } from "../repositories/protected-refs.ts";
 import { pipeBody } from "./request-body.ts";
-import type { RecordPush, PushOptions } from "./record-push.ts";
+import type { ObservedRefs, PushOptions, PushRecorder } from "./record-push.ts";
 import {
   createCommandsReader,
   type PushCommand,
@@ -24,11 +24,10 @@ import { createPacketInserter, type DescribePush } from "./push-notice.ts";
 import type { CheckRefs } from "./ref-check.ts";
 import type { RunInFolder } from "./run-in-folder.ts";
 
-export interface ReceivePackDeps {
+export interface ReceivePackDeps extends PushRecorder {
   readonly git: Git;
   readonly runInFolder: RunInFolder;
   readonly journal: PushJournal;
-  readonly recordPush: RecordPush;
   /** Evaluates the rules before the objects arrive. */
   readonly checkPush: CheckPush;
   /** Evaluates them again, with the objects, before git moves the refs. */
@@ -37,6 +36,13 @@ export interface ReceivePackDeps {
   readonly describePush: DescribePush;
   readonly log: Log;
   readonly pushBytesMax: number;
+}
+
+/** A push whose refs git may move. */
+interface AcceptedPush {
+  readonly request: HookRequest;
+  readonly note: PushNote;
+  readonly observed: Promise<ObservedRefs | undefined>;
 }
 
 interface PushBody {
@@ -60,6 +66,7 @@ export function createReceivePack(deps: ReceivePackDeps) {
     runInFolder,
     journal,
     recordPush,
+    observeRefs,
     checkPush,
     checkRefs,
     describePush,
@@ -87,7 +94,7 @@ export function createReceivePack(deps: ReceivePackDeps) {
     ): Readable {
       const { repository, pusher } = owned;
       const list = createCommandsReader(COMMANDS_BYTES_MAX);
-      let accepted: { readonly request: HookRequest; readonly note: PushNote } | undefined;
+      let accepted: AcceptedPush | undefined;
       const response = new PassThrough();
       const packets = createPacketInserter();
       const isWhole = pipeBody({ body, contentEncoding }, child, {
@@ -143,7 +150,9 @@ export function createReceivePack(deps: ReceivePackDeps) {
           const notice = describePush(changes);
           if (notice !== undefined && list.capabilities().has("side-band-64k"))
             packets.insert(toRemoteMessage(notice));
-          accepted = { request, note: await journal.begin(repository, pusher.id, changes) };
+          const note = await journal.begin(repository, pusher.id, changes);
+          // Git has taken the objects in, and moves the refs when it has the answer.
+          accepted = { request, note, observed: observeRefs(repository) };
           return undefined;
         },
       };
@@ -181,12 +190,12 @@ export function createReceivePack(deps: ReceivePackDeps) {
             log.debug({ repository_id: repository.id, exit_code: exitCode, stderr }, "push failed");
           await answered;
           if (accepted === undefined) return;
-          const { note, request } = accepted;
+          const { note, request, observed } = accepted;
           const isBanded = list.capabilities().has("side-band-64k");
           const moved = readReport(report.bytes(), isBanded);
           const changes = await toMoved(repository, request.commands, moved);
           const options = toPushOptions(request.options);
-          await recordPush({ noteId: note.id, repository, pusher, changes, options });
+          await recordPush({ noteId: note.id, repository, pusher, changes, options, observed });
         })
         .catch((error: unknown) =>
           log.error(

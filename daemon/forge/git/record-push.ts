@@ -2,7 +2,8 @@ import type { Database, Transaction } from "../../../storage/engine/database.ts"
 import { allEnded, type Git } from "../../../storage/git/git.ts";
 import {
   chooseDefaultBranch,
-  readBranches,
+  readBranchNames,
+  readHeadBranch,
   readSizeKib,
   writeHead,
 } from "../../../storage/git/refs.ts";
@@ -34,7 +35,23 @@ export interface CompletedPush {
   /** The refs that git moved. */
   readonly changes: readonly RefChange[];
   readonly options?: PushOptions;
+  /** What was read before git moved the refs; without it the repository is read now. */
+  readonly observed?: Promise<ObservedRefs | undefined>;
 }
+
+/** The branches and the size of a repository, and how many of its pushes were recorded before they were read. */
+export interface ObservedRefs {
+  readonly recordedPushes: number;
+  readonly branches: readonly string[];
+  readonly sizeKib: number;
+}
+
+/**
+ * Reads a repository for the record of a push while git still carries the push out, so that its client does not wait for two
+ * more runs of git afterwards. Call it when the objects are in their place and no ref has moved; `RecordPush` applies the
+ * changes. Resolves to undefined on a failure, after which the repository is read later; never rejects.
+ */
+export type ObserveRefs = (repository: ForgeRepository) => Promise<ObservedRefs | undefined>;
 
 /** Changes to the repository that `git push -o` requests; ignored unless the pusher administers it. */
 export interface PushOptions {
@@ -44,6 +61,11 @@ export interface PushOptions {
 
 /** Updates the record of a repository after a push and publishes the push to subscribers, once for each journal entry. */
 export type RecordPush = (push: CompletedPush) => Promise<void>;
+
+export interface PushRecorder {
+  readonly recordPush: RecordPush;
+  readonly observeRefs: ObserveRefs;
+}
 
 export function createPushRecorder({
   db,
@@ -55,36 +77,58 @@ export function createPushRecorder({
   readonly git: Git;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   readonly emit: Emit;
-}): RecordPush {
+}): PushRecorder {
   const { withLocks } = createLocks();
-  return async (push) => {
-    if (push.changes.length === 0) await deletePush(db, push.noteId);
-    // Pushes of one daemon take turns. Those of another daemon are seen in the transaction.
-    else await withLocks([String(push.repository.id)], () => record(push));
+  return {
+    observeRefs: (repository) => read(repository).catch(() => undefined),
+    async recordPush(push) {
+      // Its git must have ended when the push has.
+      const observed = await push.observed;
+      if (push.changes.length === 0) await deletePush(db, push.noteId);
+      // Pushes of one daemon take turns. Those of another daemon are seen in the transaction.
+      else await withLocks([String(push.repository.id)], () => record(push, observed));
+    },
   };
 
   /** Of two pushes at once the one that is recorded last counts the branches after both. */
-  async function record(push: CompletedPush): Promise<void> {
+  async function record(push: CompletedPush, observed: ObservedRefs | undefined): Promise<void> {
+    let refs = observed && applyChanges(observed, push.changes);
     for (let isFirst = true; ; isFirst = false) {
-      const seen = await countRecordedPushes(db, push.repository.id);
       const current = await findRepositoryById(db, push.repository.id);
+      refs ??= current && (await read(current));
       // Deleted in the meantime.
-      if (seen === undefined || current === undefined)
+      if (refs === undefined || current === undefined)
         return void (await deletePush(db, push.noteId));
-      const state = await readState(current, isFirst);
-      if (await db.transaction((tx) => write(tx, push, seen, state))) return;
+      const { recordedPushes } = refs;
+      const state = await chooseHead(current, refs, isFirst);
+      if (await db.transaction((tx) => write(tx, push, recordedPushes, state))) return;
+      refs = undefined;
     }
   }
 
-  /** Reads what a push changes of a repository's record. */
-  async function readState(repository: ForgeRepository, isFirst: boolean): Promise<RefState> {
+  /** Returns undefined when the repository was deleted. */
+  async function read(repository: ForgeRepository): Promise<ObservedRefs | undefined> {
+    const recordedPushes = await countRecordedPushes(db, repository.id);
+    if (recordedPushes === undefined) return undefined;
     const directory = await locate(repository);
-    const [{ branches, head }, sizeKib] = await allEnded([
-      readBranches(git, directory),
+    const [branches, sizeKib] = await allEnded([
+      readBranchNames(git, directory),
       readSizeKib(git, directory),
     ]);
+    return { recordedPushes, branches, sizeKib };
+  }
+
+  /** Points HEAD to a branch where a push calls for that, and returns what changes of a repository's record. */
+  async function chooseHead(
+    repository: ForgeRepository,
+    { branches, sizeKib }: ObservedRefs,
+    isFirst: boolean,
+  ): Promise<RefState> {
     const state = { isEmpty: branches.length === 0, branchCount: branches.length, sizeKib };
     const { defaultBranch, isEmpty } = repository;
+    if (isFirst && !isEmpty) return state;
+    const directory = await locate(repository);
+    const head = await readHeadBranch(directory);
     // The push that another one overtook has pointed HEAD to its own branch.
     const isOvertaken = !isFirst && !isEmpty && head !== defaultBranch;
     if (isOvertaken && branches.includes(defaultBranch))
@@ -120,7 +164,21 @@ export function createPushRecorder({
   }
 }
 
-/** What git says of the refs of a repository. */
+const BRANCHES = "refs/heads/";
+
+/** Returns what `observed` is after git has made the changes. */
+function applyChanges(observed: ObservedRefs, changes: readonly RefChange[]): ObservedRefs {
+  const branches = new Set(observed.branches);
+  for (const { ref, after } of changes) {
+    if (!ref.startsWith(BRANCHES)) continue;
+    const name = ref.slice(BRANCHES.length);
+    if (after === undefined) branches.delete(name);
+    else branches.add(name);
+  }
+  return { ...observed, branches: [...branches].toSorted() };
+}
+
+/** What a push changes of the record of its repository. */
 type RefState = Pick<ForgeRepository, "isEmpty" | "branchCount" | "sizeKib"> & {
   readonly defaultBranch?: string;
 };

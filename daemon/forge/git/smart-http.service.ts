@@ -20,7 +20,7 @@ import type { OpenedRepository } from "../opened.ts";
 import { findOwned, getOwned } from "../repositories/repositories.service.ts";
 import { keepsCode } from "../repositories/repository-settings.view.ts";
 import { pipeBody } from "./request-body.ts";
-import type { RecordPush } from "./record-push.ts";
+import type { PushRecorder } from "./record-push.ts";
 import { FLUSH, toPktLine } from "./push-commands.ts";
 import type { CheckPush } from "../repositories/protected-refs.ts";
 import { createReceivePack } from "./receive-pack.ts";
@@ -77,12 +77,11 @@ export interface GitAnswer {
 
 export type SmartHttp = ReturnType<typeof createSmartHttp>;
 
-export interface SmartHttpDeps {
+export interface SmartHttpDeps extends PushRecorder {
   readonly db: Database;
   readonly git: Git;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   readonly journal: PushJournal;
-  readonly recordPush: RecordPush;
   /** Evaluates the protection of branches before the objects of a push arrive. */
   readonly checkPush: CheckPush;
   /** Evaluates it again, with the objects, before git moves the refs. */

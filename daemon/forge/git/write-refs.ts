@@ -1,11 +1,12 @@
 import type { Git } from "../../../storage/git/git.ts";
 import { GitError } from "../../../storage/git/git.ts";
+import type { ObjectQuarantine } from "../../../storage/git/object-quarantine.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import type { OwnedRepository, RefChange } from "../events.ts";
 import type { PushJournal } from "./push-journal.ts";
-import type { RecordPush } from "./record-push.ts";
+import type { PushRecorder } from "./record-push.ts";
 import type { CheckRefs } from "./ref-check.ts";
 
 /**
@@ -17,14 +18,15 @@ export type WriteRefsOutcome = "written" | "stale" | "name_conflict" | "bad_name
 /**
  * Moves refs atomically, and only if each of them still has the value `before`. It counts as a push without a git
  * client: an entry of the push journal precedes it, so that a crash loses no event, and hooks, notifications and
- * workflows get its events. The objects must exist. Throws `forbidden` when a branch protection does not allow the
- * change.
+ * workflows get its events. The objects must exist, in the repository or in the quarantine, from which they are accepted
+ * when nothing refuses the change. Throws `forbidden` when a branch protection does not allow the change.
  * @throws GitError
  */
 export type WriteRefs = (
   owned: OwnedRepository,
   pusher: ForgeUser,
   changes: readonly RefChange[],
+  quarantine?: ObjectQuarantine,
 ) => Promise<WriteRefsOutcome>;
 
 export function createRefWriter({
@@ -32,30 +34,37 @@ export function createRefWriter({
   locate,
   journal,
   recordPush,
+  observeRefs,
   checkRefs,
-}: {
+}: PushRecorder & {
   readonly git: Git;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   readonly journal: PushJournal;
-  readonly recordPush: RecordPush;
   readonly checkRefs: CheckRefs;
 }): WriteRefs {
-  return async ({ repository }, pusher, changes) => {
-    const refused = await checkRefs(repository, pusher, changes);
+  return async ({ repository }, pusher, changes, quarantine) => {
+    const refused = await checkRefs(repository, pusher, changes, quarantine?.folder);
     if (refused !== undefined) throw new AppError("forbidden", refused.reason);
     const nothing = "0".repeat(repository.objectFormat === "sha256" ? 64 : 40);
     const commands = changes.map(({ ref, before = nothing, after = nothing }) =>
       after === nothing ? `delete ${ref}\0${before}\0` : `update ${ref}\0${after}\0${before}\0`,
     );
+    if (quarantine !== undefined) {
+      const failure = await rehearse(await locate(repository), changes, commands, quarantine);
+      if (failure !== undefined) return failure;
+      await quarantine.accept();
+    }
     const note = await journal.begin(repository, pusher.id, changes);
     try {
       const directory = await locate(repository);
-      const failure = await run(directory, commands);
+      const observed = observeRefs(repository);
+      const failure = await run(directory, commands, {});
       await recordPush({
         noteId: note.id,
         repository,
         pusher,
         changes: failure === undefined ? changes : [],
+        observed,
       });
       return failure ?? "written";
     } finally {
@@ -63,12 +72,26 @@ export function createRefWriter({
     }
   };
 
+  /** Finds out whether git would make the change. Only a new name may be refused other than by a race. */
+  async function rehearse(
+    directory: string,
+    changes: readonly RefChange[],
+    commands: readonly string[],
+    { folder }: ObjectQuarantine,
+  ): Promise<Exclude<WriteRefsOutcome, "written"> | undefined> {
+    if (changes.every(({ before }) => before !== undefined)) return undefined;
+    const rehearsal = ["start\0", ...commands, "prepare\0", "abort\0"];
+    return run(directory, rehearsal, { GIT_ALTERNATE_OBJECT_DIRECTORIES: folder });
+  }
+
   async function run(
     directory: string,
     commands: readonly string[],
+    env: Readonly<Record<string, string>>,
   ): Promise<Exclude<WriteRefsOutcome, "written"> | undefined> {
     try {
-      await git.run(["update-ref", "-z", "--stdin"], { directory, input: commands.join("") });
+      const input = commands.join("");
+      await git.run(["update-ref", "-z", "--stdin"], { directory, input, env });
       return undefined;
     } catch (error) {
       const known = error instanceof GitError ? toFailure(error.message) : undefined;

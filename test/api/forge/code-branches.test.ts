@@ -1,3 +1,5 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
@@ -28,6 +30,42 @@ async function newRepository(fields: object = {}): Promise<{ path: string; name:
 async function headOf(path: string, branch = "main"): Promise<string> {
   return (await by("mira", "GET", `${path}/branches/${branch}`)).json.commit.id;
 }
+
+/** The names of the files below `objects` of a repository of mira's. */
+function listObjects(name: string): string[] {
+  const folder = join(daemon.home, "repositories", "mira", `${name}.git`, "objects");
+  return readdirSync(folder, { recursive: true, encoding: "utf8" }).toSorted();
+}
+
+test("a commit, a branch or a tag that is refused leaves no object in the repository", async () => {
+  const { path, name } = await newRepository();
+  const content = Buffer.from("one").toString("base64");
+  const submodule = Buffer.from('[submodule "x"]\n\tpath = x\n\turl = -u./x\n').toString("base64");
+  await by("mira", "POST", `${path}/branches`, { new_branch_name: "held" });
+  await by("mira", "POST", `${path}/branch_protections`, { rule_name: "held", enable_push: false });
+  await by("mira", "POST", `${path}/tags`, { tag_name: "v1", message: "first" });
+  const before = listObjects(name);
+  const write = (file: string, body: object) =>
+    by("mira", "POST", `${path}/contents/${file}`, { content, ...body });
+  const refused = [
+    await write(".gitmodules", { content: submodule }),
+    await write("a", { branch: "held" }),
+    await write("b", { new_branch: "main/below" }),
+    await write("c", { new_branch: "x".repeat(255) }),
+    await by("mira", "POST", `${path}/tags`, { tag_name: "v1/below", message: "second" }),
+  ];
+  expect(refused.map(({ status }) => status)).toEqual([422, 403, 409, 422, 409]);
+  expect(listObjects(name)).toEqual(before);
+  const accepted = [
+    await write("d", {}),
+    await write("e", { new_branch: "other" }),
+    await by("mira", "POST", `${path}/tags`, { tag_name: "v2", message: "third" }),
+  ];
+  expect(accepted.map(({ status }) => status)).toEqual([201, 201, 201]);
+  const after = listObjects(name);
+  expect(after.filter((file) => file.startsWith("tmp_"))).toEqual([]);
+  expect(after.length).toBeGreaterThan(before.length);
+});
 
 describe("branches", () => {
   test("a branch is created from the default branch, from a named branch and from a commit", async () => {

@@ -82,6 +82,7 @@ async function open(renames: number): Promise<void> {
       recover: async () => undefined,
       job: { kind: "none", run: async () => undefined },
     },
+    observeRefs: async () => undefined,
     recordPush: async ({ changes }) => void pushed.push(...changes.map(({ ref }) => ref)),
     checkPush: async () => ({ refused: undefined, forwardOnly: [] }),
     checkRefs: async () => undefined,

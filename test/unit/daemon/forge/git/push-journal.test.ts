@@ -85,7 +85,7 @@ function openJournal() {
       published.push(...changes.map(({ after }) => after ?? ""));
     },
   });
-  const recordPush = createPushRecorder({ db, git, locate, emit });
+  const { recordPush } = createPushRecorder({ db, git, locate, emit });
   const journal = createPushJournal({
     db,
     clock: () => now,
@@ -129,7 +129,7 @@ test("a push of a process that died is recorded although later pushes to its ref
 test("of two pushes by two daemons at once the record has the branches of both, and HEAD", async () => {
   const locate = async () => directory;
   const recorderOn = (database: Database) =>
-    createPushRecorder({ db: database, git, locate, emit: createEvents().emit });
+    createPushRecorder({ db: database, git, locate, emit: createEvents().emit }).recordPush;
   const journal = openJournal().begin;
   const push = async (name: string, record: ReturnType<typeof recorderOn>) => {
     const changes = [{ ref: `refs/heads/${name}`, before: undefined, after: ids[0] }];
@@ -150,9 +150,57 @@ test("of two pushes by two daemons at once the record has the branches of both, 
   expect(await listPushes(db)).toEqual([]);
 });
 
+test("a push that was read before its refs moved is recorded with them, and with those of a push in between", async () => {
+  const locate = async () => directory;
+  const failing: Git = { ...git, run: () => Promise.reject(new GitError("busy", "no process")) };
+  const on = (runs: Git) =>
+    createPushRecorder({ db, git: runs, locate, emit: createEvents().emit });
+  const recorder = on(git);
+  const push = async (names: readonly string[], to: string | undefined, observer = recorder) => {
+    const changes = names.map((name) => ({
+      ref: `refs/heads/${name}`,
+      before: to === undefined ? ids[0] : undefined,
+      after: to,
+    }));
+    const note = await openJournal().begin(repository, mira.id, changes);
+    const observed = observer.observeRefs(repository);
+    await observed;
+    for (const name of names)
+      gitIn("update-ref", ...(to === undefined ? ["-d"] : []), `refs/heads/${name}`, to ?? "");
+    return async () => {
+      await recorder.recordPush({ noteId: note.id, repository, pusher: mira, changes, observed });
+      note.end();
+    };
+  };
+  const count = async () => (await findRepositoryById(db, repository.id))?.branchCount;
+  await (
+    await push(["topic", "beta"], ids[0])
+  )();
+  expect(await findRepositoryById(db, repository.id)).toMatchObject({
+    branchCount: 2,
+    isEmpty: false,
+    defaultBranch: "beta",
+  });
+  await (
+    await push(["topic"], undefined)
+  )();
+  expect(await count()).toBe(1);
+  const slow = await push(["gamma"], ids[1]);
+  const quick = await push(["delta", "main"], ids[1]);
+  await quick();
+  await slow();
+  expect(await count()).toBe(4);
+  // What could not be read then is read at the end.
+  await (
+    await push(["epsilon"], ids[1], on(failing))
+  )();
+  expect(await count()).toBe(5);
+  expect(await listPushes(db)).toEqual([]);
+});
+
 test("the nightly count of branches does not undo that of a push meanwhile", async () => {
   const locate = async () => directory;
-  const recordPush = createPushRecorder({ db, git, locate, emit: createEvents().emit });
+  const { recordPush } = createPushRecorder({ db, git, locate, emit: createEvents().emit });
   const push = async () => {
     const changes = [{ ref, before: undefined, after: ids[0] }];
     const note = await openJournal().begin(repository, mira.id, changes);
