@@ -29,6 +29,7 @@ import { hookRoutes } from "../forge/hooks/hooks.routes.ts";
 import { ownerHookRoutes } from "../forge/hooks/owner-hooks.routes.ts";
 import { repositoryHookRoutes } from "../forge/hooks/repository-hooks.routes.ts";
 import { createForgeIssues } from "../forge/issues/issues.ts";
+import { createForgePulls } from "../forge/pulls/pulls.ts";
 import { createMiscellaneous } from "../forge/instance/miscellaneous.ts";
 import { createForgeNotifications } from "../forge/notifications/notifications.ts";
 import { notificationRoutes } from "../forge/notifications/notifications.routes.ts";
@@ -169,6 +170,7 @@ export async function openFeatures(deps: ForgeDeps) {
     newUuid: randomUUID,
     uploadBytesMax: settings.maxUploadBytes,
   });
+  const pulls = createForgePulls({ db, git, locate, urls, emit, issues });
   const pushes = createPushes({
     db,
     enqueue: queue.enqueue,
@@ -296,6 +298,7 @@ export async function openFeatures(deps: ForgeDeps) {
       ...ownerHookRoutes(hooks),
       ...notificationRoutes({ ...notifications, streams, urls, clock }),
       ...issues.routes,
+      ...pulls.routes,
       ...activities.routes,
       ...statusRoutes({ statuses, urls }),
       ...workflows.routes,

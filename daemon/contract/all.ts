@@ -41,6 +41,7 @@ import { issueDependencyEndpoints } from "./forge/issues/dependencies.ts";
 import { trackedTimeEndpoints } from "./forge/issues/tracked-times.ts";
 import { issueStateEndpoints } from "./forge/issues/issue-states.ts";
 import { reactionEndpoints } from "./forge/issues/reactions.ts";
+import { pullEndpoints } from "./forge/pulls/pulls.ts";
 import { labelEndpoints } from "./forge/issues/labels.ts";
 import { milestoneEndpoints } from "./forge/issues/milestones.ts";
 import { logoEndpoints } from "./forge/logos.ts";
@@ -130,6 +131,7 @@ export const forge = {
   ...issueEndpoints,
   ...attachmentEndpoints,
   ...issueStateEndpoints,
+  ...pullEndpoints,
   ...assigneeEndpoints,
   ...issueDependencyEndpoints,
   ...trackedTimeEndpoints,

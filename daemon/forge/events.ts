@@ -13,6 +13,7 @@ import type {
   ForgePackage,
   ForgePackageVersion,
 } from "../../storage/tables/forge/packages/packages.ts";
+import type { ForgePull } from "../../storage/tables/forge/pulls/pulls.ts";
 import type { ForgeRepository } from "../../storage/tables/forge/repositories/repositories.ts";
 import type { CommitStatus } from "../../storage/tables/forge/repositories/statuses.ts";
 
@@ -57,6 +58,9 @@ export type IssueAction =
   | "milestoned"
   | "demilestoned";
 
+/** `retargeted`: it has another base. */
+export type PullAction = "retargeted";
+
 /** A comment with the records that its view shows; the author is undefined once the account is deleted. */
 export interface CommentDetails {
   readonly owned: OwnedRepository;
@@ -99,6 +103,7 @@ export interface ForgeEvents {
   /** A push has moved refs. Its commits are not read yet: see git/pushes.ts. */
   push: OwnedRepository & { readonly pusher: ForgeUser; readonly changes: readonly RefChange[] };
   organization: { readonly organization: ForgeUser; readonly actor: ForgeUser };
+  /** Also of a pull request, which is an issue with `isPull`. */
   issue: IssueChange & {
     readonly action: IssueAction;
     /** The text of a new issue, whose mentioned users are notified. */
@@ -106,6 +111,8 @@ export interface ForgeEvents {
     /** The new assignees. */
     readonly assigned?: readonly UserId[];
   };
+  /** Something that only pull requests have: `retargeted` gives `changes.ref` the former base. */
+  pull: IssueChange & { readonly pull: ForgePull; readonly action: PullAction };
   comment: IssueChange & CommentDetails & { readonly action: "created" | "edited" | "deleted" };
   /**
    * A version was published, or is about to be deleted. Not emitted for further files of a version, nor when an account

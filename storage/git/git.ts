@@ -117,6 +117,8 @@ const fixedConfig: Readonly<Record<string, string>> = {
   "core.alternateRefsCommand": "false",
   "protocol.allow": "never",
   "receive.autogc": "false",
+  // Only the forge writes the heads of pull requests.
+  "receive.hideRefs": "refs/pull",
   "receive.advertisePushOptions": "true",
   "gc.auto": "0",
   "maintenance.auto": "false",

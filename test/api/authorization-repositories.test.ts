@@ -12,7 +12,7 @@ import { DEPLOY_KEYS, QUERIES, toBody } from "../support/forge/route-requests.ts
 const levels = ["none", "read", "write", "admin", "owner"] as const;
 type Level = (typeof levels)[number];
 /** The part of a repository whose permission counts. `any`: one on any part will do. */
-type Unit = "code" | "issues" | "actions" | "any";
+type Unit = "code" | "issues" | "pulls" | "issues_or_pulls" | "actions" | "any";
 const reaches = (level: Level, needed: Level) => levels.indexOf(level) >= levels.indexOf(needed);
 
 /** Rows: the part and the level that a route needs. The objects of the paths are the owner's. */
@@ -132,76 +132,82 @@ const rows: Readonly<Record<string, readonly [Unit, Level]>> = {
   "forge.repos.topics.delete": ["any", "admin"],
   "forge.repos.delete": ["any", "owner"],
   "forge.repos.transfer.start": ["any", "owner"],
-  "forge.repos.labels.list": ["issues", "read"],
-  "forge.repos.labels.get": ["issues", "read"],
-  "forge.repos.milestones.list": ["issues", "read"],
-  "forge.repos.milestones.get": ["issues", "read"],
-  "forge.repos.comments.list": ["issues", "read"],
-  "forge.repos.times.list": ["issues", "read"],
-  "forge.repos.labels.create": ["issues", "write"],
-  "forge.repos.labels.edit": ["issues", "write"],
-  "forge.repos.labels.delete": ["issues", "write"],
-  "forge.repos.milestones.create": ["issues", "write"],
-  "forge.repos.milestones.edit": ["issues", "write"],
-  "forge.repos.milestones.delete": ["issues", "write"],
-  "forge.issues.assignees.check": ["issues", "read"],
-  "forge.issues.dependencies.list": ["issues", "read"],
-  "forge.issues.blocks.list": ["issues", "read"],
+  "forge.repos.labels.list": ["issues_or_pulls", "read"],
+  "forge.repos.labels.get": ["issues_or_pulls", "read"],
+  "forge.repos.milestones.list": ["issues_or_pulls", "read"],
+  "forge.repos.milestones.get": ["issues_or_pulls", "read"],
+  "forge.repos.comments.list": ["issues_or_pulls", "read"],
+  "forge.repos.times.list": ["issues_or_pulls", "read"],
+  "forge.repos.labels.create": ["issues_or_pulls", "write"],
+  "forge.repos.labels.edit": ["issues_or_pulls", "write"],
+  "forge.repos.labels.delete": ["issues_or_pulls", "write"],
+  "forge.repos.milestones.create": ["issues_or_pulls", "write"],
+  "forge.repos.milestones.edit": ["issues_or_pulls", "write"],
+  "forge.repos.milestones.delete": ["issues_or_pulls", "write"],
+  "forge.issues.assignees.check": ["issues_or_pulls", "read"],
+  "forge.issues.dependencies.list": ["issues_or_pulls", "read"],
+  "forge.issues.blocks.list": ["issues_or_pulls", "read"],
+  "forge.repos.pulls.list": ["pulls", "read"],
+  "forge.repos.pulls.get": ["pulls", "read"],
+  "forge.repos.pulls.pinned": ["pulls", "read"],
+  "forge.repos.pulls.of_branches": ["pulls", "read"],
+  "forge.repos.commits.pull": ["pulls", "read"],
+  "forge.repos.pulls.edit": ["pulls", "write"],
   "forge.issues.pins.list": ["issues", "read"],
-  "forge.issues.pins.allowed": ["issues", "read"],
-  "forge.issues.timeline.list": ["issues", "read"],
+  "forge.issues.pins.allowed": ["issues_or_pulls", "read"],
+  "forge.issues.timeline.list": ["issues_or_pulls", "read"],
   "forge.issues.list": ["issues", "read"],
   "forge.issues.create": ["issues", "read"],
-  "forge.issues.get": ["issues", "read"],
-  "forge.issues.comments.list": ["issues", "read"],
-  "forge.issues.comments.create": ["issues", "read"],
-  "forge.issues.comments.get": ["issues", "read"],
-  "forge.issues.subscriptions.list": ["issues", "read"],
-  "forge.issues.subscriptions.check": ["issues", "read"],
-  "forge.issues.labels.list": ["issues", "read"],
-  "forge.issues.reactions.list": ["issues", "read"],
-  "forge.issues.reactions.add": ["issues", "read"],
-  "forge.issues.reactions.remove": ["issues", "read"],
-  "forge.issues.comments.reactions.list": ["issues", "read"],
-  "forge.issues.comments.reactions.add": ["issues", "read"],
-  "forge.issues.comments.reactions.remove": ["issues", "read"],
-  "forge.issues.times.list": ["issues", "read"],
-  "forge.issues.attachments.list": ["issues", "read"],
-  "forge.issues.attachments.get": ["issues", "read"],
-  "forge.issues.comments.attachments.list": ["issues", "read"],
-  "forge.issues.comments.attachments.get": ["issues", "read"],
-  "forge.issues.assignees.add": ["issues", "write"],
-  "forge.issues.assignees.remove": ["issues", "write"],
-  "forge.issues.dependencies.add": ["issues", "write"],
-  "forge.issues.dependencies.remove": ["issues", "write"],
-  "forge.issues.blocks.add": ["issues", "write"],
-  "forge.issues.blocks.remove": ["issues", "write"],
-  "forge.issues.deadline.set": ["issues", "write"],
-  "forge.issues.lock": ["issues", "admin"],
-  "forge.issues.unlock": ["issues", "admin"],
-  "forge.issues.comments.delete": ["issues", "write"],
-  "forge.issues.comments.edit_of_issue": ["issues", "write"],
-  "forge.issues.comments.delete_of_issue": ["issues", "write"],
-  "forge.issues.edit": ["issues", "write"],
-  "forge.issues.comments.edit": ["issues", "write"],
-  "forge.issues.labels.add": ["issues", "write"],
-  "forge.issues.labels.replace": ["issues", "write"],
-  "forge.issues.labels.clear": ["issues", "write"],
-  "forge.issues.labels.remove": ["issues", "write"],
-  "forge.issues.times.add": ["issues", "write"],
-  "forge.issues.attachments.create": ["issues", "write"],
-  "forge.issues.attachments.edit": ["issues", "write"],
-  "forge.issues.attachments.delete": ["issues", "write"],
-  "forge.issues.comments.attachments.create": ["issues", "write"],
-  "forge.issues.comments.attachments.edit": ["issues", "write"],
-  "forge.issues.comments.attachments.delete": ["issues", "write"],
-  "forge.issues.stopwatch.start": ["issues", "write"],
-  "forge.issues.stopwatch.stop": ["issues", "write"],
-  "forge.issues.stopwatch.cancel": ["issues", "write"],
-  "forge.issues.delete": ["issues", "admin"],
-  "forge.issues.pin": ["issues", "admin"],
-  "forge.issues.unpin": ["issues", "admin"],
-  "forge.issues.pin.move": ["issues", "admin"],
+  "forge.issues.get": ["issues_or_pulls", "read"],
+  "forge.issues.comments.list": ["issues_or_pulls", "read"],
+  "forge.issues.comments.create": ["issues_or_pulls", "read"],
+  "forge.issues.comments.get": ["issues_or_pulls", "read"],
+  "forge.issues.subscriptions.list": ["issues_or_pulls", "read"],
+  "forge.issues.subscriptions.check": ["issues_or_pulls", "read"],
+  "forge.issues.labels.list": ["issues_or_pulls", "read"],
+  "forge.issues.reactions.list": ["issues_or_pulls", "read"],
+  "forge.issues.reactions.add": ["issues_or_pulls", "read"],
+  "forge.issues.reactions.remove": ["issues_or_pulls", "read"],
+  "forge.issues.comments.reactions.list": ["issues_or_pulls", "read"],
+  "forge.issues.comments.reactions.add": ["issues_or_pulls", "read"],
+  "forge.issues.comments.reactions.remove": ["issues_or_pulls", "read"],
+  "forge.issues.times.list": ["issues_or_pulls", "read"],
+  "forge.issues.attachments.list": ["issues_or_pulls", "read"],
+  "forge.issues.attachments.get": ["issues_or_pulls", "read"],
+  "forge.issues.comments.attachments.list": ["issues_or_pulls", "read"],
+  "forge.issues.comments.attachments.get": ["issues_or_pulls", "read"],
+  "forge.issues.assignees.add": ["issues_or_pulls", "write"],
+  "forge.issues.assignees.remove": ["issues_or_pulls", "write"],
+  "forge.issues.dependencies.add": ["issues_or_pulls", "write"],
+  "forge.issues.dependencies.remove": ["issues_or_pulls", "write"],
+  "forge.issues.blocks.add": ["issues_or_pulls", "write"],
+  "forge.issues.blocks.remove": ["issues_or_pulls", "write"],
+  "forge.issues.deadline.set": ["issues_or_pulls", "write"],
+  "forge.issues.lock": ["issues_or_pulls", "admin"],
+  "forge.issues.unlock": ["issues_or_pulls", "admin"],
+  "forge.issues.comments.delete": ["issues_or_pulls", "write"],
+  "forge.issues.comments.edit_of_issue": ["issues_or_pulls", "write"],
+  "forge.issues.comments.delete_of_issue": ["issues_or_pulls", "write"],
+  "forge.issues.edit": ["issues_or_pulls", "write"],
+  "forge.issues.comments.edit": ["issues_or_pulls", "write"],
+  "forge.issues.labels.add": ["issues_or_pulls", "write"],
+  "forge.issues.labels.replace": ["issues_or_pulls", "write"],
+  "forge.issues.labels.clear": ["issues_or_pulls", "write"],
+  "forge.issues.labels.remove": ["issues_or_pulls", "write"],
+  "forge.issues.times.add": ["issues_or_pulls", "write"],
+  "forge.issues.attachments.create": ["issues_or_pulls", "write"],
+  "forge.issues.attachments.edit": ["issues_or_pulls", "write"],
+  "forge.issues.attachments.delete": ["issues_or_pulls", "write"],
+  "forge.issues.comments.attachments.create": ["issues_or_pulls", "write"],
+  "forge.issues.comments.attachments.edit": ["issues_or_pulls", "write"],
+  "forge.issues.comments.attachments.delete": ["issues_or_pulls", "write"],
+  "forge.issues.stopwatch.start": ["issues_or_pulls", "write"],
+  "forge.issues.stopwatch.stop": ["issues_or_pulls", "write"],
+  "forge.issues.stopwatch.cancel": ["issues_or_pulls", "write"],
+  "forge.issues.delete": ["issues_or_pulls", "admin"],
+  "forge.issues.pin": ["issues_or_pulls", "admin"],
+  "forge.issues.unpin": ["issues_or_pulls", "admin"],
+  "forge.issues.pin.move": ["issues_or_pulls", "admin"],
   "forge.repos.git.notes.get": ["code", "read"],
   "forge.repos.actions.artifacts.get": ["actions", "read"],
   "forge.repos.actions.artifacts.delete": ["actions", "write"],
@@ -238,6 +244,7 @@ const missing = new Set([
   "forge.repos.watch.get",
   "forge.repos.teams.get",
   "forge.issues.blocks.remove",
+  "forge.repos.commits.pull",
 ]);
 
 /** Routes without a row, and why; other tests have their refusals. */
@@ -251,6 +258,8 @@ const others: Readonly<Record<string, string>> = {
   "forge.repos.collaborators.permission": "everyone may read their own",
   "forge.repos.times.user": "everyone may read their own",
   "forge.git.large_files": "501 to every caller who may fetch; git-http.test.ts has its refusals",
+  "forge.repos.pulls.create":
+    "needs more than a permission on the base; pulls.test.ts has its refusals",
   "forge.issues.times.reset": "only for times of the caller",
   "forge.issues.times.delete": "only for times of the caller",
   "forge.issues.subscriptions.add": "only for the caller",
@@ -272,13 +281,21 @@ const callers: Readonly<Record<string, Readonly<Record<Unit, Level>>>> = {
   reader: everywhere("read"),
   writer: everywhere("write"),
   administrator: everywhere("admin"),
-  coder: { code: "write", issues: "none", actions: "none", any: "read" },
-  helper: { code: "none", issues: "write", actions: "none", any: "read" },
+  coder: { ...everywhere("none"), code: "write", any: "read" },
+  // All issues of the paths are issues.
+  helper: { ...everywhere("none"), issues: "write", issues_or_pulls: "write", any: "read" },
   owner: everywhere("owner"),
 };
 
 function everywhere(level: Level): Readonly<Record<Unit, Level>> {
-  return { code: level, issues: level, actions: level, any: level };
+  return {
+    code: level,
+    issues: level,
+    pulls: level,
+    issues_or_pulls: level,
+    actions: level,
+    any: level,
+  };
 }
 
 const routes = (allEndpoints as readonly Endpoint[]).filter(
@@ -349,6 +366,8 @@ async function makeObjects(): Promise<Record<string, string>> {
   const comment = await made("POST", `${at}/comments`, text);
   const secondComment = await made("POST", `${at}/comments`, text);
   const time = await made("POST", `${at}/times`, { time: 60 });
+  await made("POST", `${path}/contents/pull.txt`, { content: "", new_branch: "pull" });
+  const pull = await made("POST", `${path}/pulls`, { title: "text", head: "pull", base: "main" });
   const label = await made("POST", `${path}/labels`, { name: "bug", color: "ff0000" });
   const milestone = await made("POST", `${path}/milestones`, text);
   await made("POST", `${at}/labels`, { labels: [label.id] });
@@ -379,6 +398,9 @@ async function makeObjects(): Promise<Record<string, string>> {
     owner: "works",
     repo: "hut",
     index: String(issue.number),
+    pull: String(pull.number),
+    base: "main",
+    head: "pull",
     comment: String(comment.id),
     attachment: String(file.id),
     commentAttachment: String(commentFile.id),
@@ -427,6 +449,7 @@ function toParameter(at: string, name: string): string {
   if (name === "attachment" && at.includes("/comments/")) return "commentAttachment";
   if (name === "sha" && at.includes("/git/blobs/")) return "blob";
   if (name === "ref" && at.includes("/git/refs/")) return "fullRef";
+  if (name === "index" && at.includes("/pulls/")) return "pull";
   if (name !== "id") return name;
   if (at.includes("/issues/:index/comments/:id")) return "secondComment";
   if (at.includes("/hooks/")) return "hook";

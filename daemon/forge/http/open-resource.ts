@@ -1,10 +1,17 @@
 import type { Queries } from "../../../storage/engine/database.ts";
+import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import type { Endpoint } from "../../contract/endpoint.ts";
-import type { Permission } from "../../contract/permission.ts";
+import { toInteger } from "../../contract/forge/common.ts";
+import type {
+  Permission,
+  RepositoryPart,
+  RepositoryPermission,
+} from "../../contract/permission.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { grantOrganization } from "../organizations/organization-access.ts";
 import type { Granted } from "../opened.ts";
 import { notFound } from "../refusals.ts";
+import { findPart } from "../issues/issue-access.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import { grantRepository } from "../repositories/open-repository.ts";
 import {
@@ -45,5 +52,30 @@ export async function openResource(
     throw repositoryMoved(owned);
   }
   const isChange = needsOpenRepository(declared);
-  return grantRepository(db, owned, { caller, permission, isChange });
+  const part = await findPartOfPath(db, owned.repository.id, { declared, permission, params });
+  return grantRepository(db, owned, { caller, permission: { ...permission, part }, isChange });
+}
+
+/** Returns the part that a permission is on: of issues and pull requests that of the one in the path. */
+async function findPartOfPath(
+  db: Queries,
+  repositoryId: RepositoryId,
+  {
+    declared,
+    permission: { part },
+    params,
+  }: {
+    readonly declared: Endpoint;
+    readonly permission: RepositoryPermission;
+    readonly params: Readonly<Record<string, string>>;
+  },
+): Promise<RepositoryPart> {
+  if (part !== "issues_or_pulls") return part;
+  const { index, id } = params;
+  const isComment = declared.path.includes("/issues/comments/:id");
+  const found = await findPart(db, repositoryId, {
+    ...(index === undefined ? {} : { index: toInteger(index) ?? 0 }),
+    ...(isComment && id !== undefined ? { id: toInteger(id) ?? 0 } : {}),
+  });
+  return found ?? part;
 }

@@ -59,7 +59,6 @@ const REPOSITORY = "repos/[^/?]+/[^/?]+";
 /** Unsupported features of the reference, and their addresses. */
 const MISSING_FEATURES = (
   [
-    ["pull requests", `${REPOSITORY}/(?:pulls|commits/[^/?]+/pull)`],
     ["releases", `${REPOSITORY}/releases`],
     ["wikis", `${REPOSITORY}/wiki`],
     ["updating forks", `${REPOSITORY}/merge-upstream`],

@@ -20,13 +20,16 @@ import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import { writeIfPossible } from "../../utilities/within.ts";
 import { receiveBody } from "../../utilities/receive-body.ts";
-import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound, orNotFound } from "../refusals.ts";
-import { findAccess, isPublic, reaches } from "../repositories/access.ts";
-import { keepsIssues } from "../repositories/repository-settings.view.ts";
 import { findShownType, SNIFFED_BYTES } from "../shown-type.ts";
-import { assertMayChange, assertUnlocked, openIssue, openIssues } from "./issue-access.ts";
+import {
+  assertMayChange,
+  assertUnlocked,
+  openIssue,
+  openIssues,
+  readsKind,
+} from "./issue-access.ts";
 import { assertNotArchived } from "../repositories/open-repository.ts";
 import { type OpenedRepository } from "../opened.ts";
 import type { CommentPath, IssuePath } from "./issue-requests.ts";
@@ -257,11 +260,8 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
     const issue = await findIssueById(db, issueId);
     const repository = issue && (await findRepositoryById(db, issue.repositoryId));
     const owner = repository && (await findUserById(db, repository.ownerId));
-    if (repository === undefined || owner === undefined) throw notFound();
-    const owned = { repository, owner };
-    const access = await findAccess(db, owned, caller?.user, "repo.issues");
-    if (!reaches(access, "read") || !keepsIssues(repository.settings)) throw notFound();
-    if (isPublicOnly(caller) && !isPublic(owned)) throw notFound();
+    if (issue === undefined || repository === undefined || owner === undefined) throw notFound();
+    if (!(await readsKind(db, { repository, owner }, caller, issue))) throw notFound();
   }
 
   async function readHead(sha256: string, size: number): Promise<Buffer> {

@@ -15,8 +15,13 @@ import type { PublishedPush, PushSubscriber } from "../git/pushes.ts";
 import { findAccess, isPublic, reaches } from "../repositories/access.ts";
 import type { OwnedRepository, RefChange } from "../events.ts";
 import { findOwned } from "../repositories/repositories.service.ts";
-import { hasDependencies, keepsIssues } from "../repositories/repository-settings.view.ts";
+import {
+  hasDependencies,
+  keepsIssues,
+  keepsPulls,
+} from "../repositories/repository-settings.view.ts";
 import type { ForgeUrls } from "../urls.ts";
+import { toUnit } from "./issue-access.ts";
 import { finishStopwatch } from "./tracked-times.service.ts";
 import { type CommitReference, findReferences } from "./commit-message.ts";
 import type { Emit } from "../events.ts";
@@ -78,13 +83,15 @@ export function createCommitReferences({ db, emit, urls }: CommitReferencesDeps)
       const issue = repository && (await findIssue(tx, repository.id, number));
       if (repository === undefined || issue === undefined) return;
       const target = { repository, owner: named.owner };
-      if (!keepsIssues(repository.settings) || repository.archivedAt !== undefined) return;
-      const access = await findAccess(tx, target, pusher, "repo.issues");
+      const keeps = issue.isPull ? keepsPulls : keepsIssues;
+      if (!keeps(repository.settings) || repository.archivedAt !== undefined) return;
+      const access = await findAccess(tx, target, pusher, toUnit(issue));
       const mayPush = isOwn && reaches(await findAccess(tx, source, pusher), "write");
       if (!reaches(access, "read") && !mayPush) return;
       await addReference(tx, issue, push, isOwn);
       const branch = issue.ref === "" ? source.repository.defaultBranch : withoutHeads(issue.ref);
-      if (action === undefined || push.branch !== branch) return;
+      // A pull request is closed by its branches.
+      if (action === undefined || push.branch !== branch || issue.isPull) return;
       if (mayPush || reaches(access, "write"))
         await changeState(tx, { target, issue, pusher, commitId: push.commit.id }, action);
     });

@@ -1,26 +1,63 @@
 import type { Queries, Transaction } from "../../../storage/engine/database.ts";
-import { findIssue, type ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
+import {
+  findIssue,
+  findIssueOfComment,
+  type ForgeIssue,
+} from "../../../storage/tables/forge/issues/issues.ts";
 import { AppError } from "../../errors.ts";
 import { type ActingUser, type ForgeCaller, isSelf } from "../caller.ts";
 import { notFound } from "../refusals.ts";
-import { reaches } from "../repositories/access.ts";
+import { isPublicOnly } from "../accounts/scopes.ts";
+import { findAccess, isPublic, reaches } from "../repositories/access.ts";
+import { keepsIssues, keepsPulls } from "../repositories/repository-settings.view.ts";
 import type { OwnedRepository } from "../events.ts";
-import { noAdministrator, type RepositoryPath } from "../repositories/repositories.service.ts";
-import { assertNotArchived, openRepository } from "../repositories/open-repository.ts";
+import {
+  getOwned,
+  noAdministrator,
+  type RepositoryPath,
+} from "../repositories/repositories.service.ts";
+import { assertNotArchived, grantRepository } from "../repositories/open-repository.ts";
 import { type OpenedRepository } from "../opened.ts";
-import { keepsIssues } from "../repositories/repository-settings.view.ts";
-import type { UserId } from "../../../storage/tables/forge/ids.ts";
+import { repository as repositoryPermission } from "../../contract/permission.ts";
+import { type RepositoryId, toCommentId, type UserId } from "../../../storage/tables/forge/ids.ts";
 
-/** Finds a repository as `openRepository` does, and refuses with `not_found` when its issues are disabled. */
+/** The repository of a request and, where the request is about one, the number of an issue or the id of a comment. */
+export type IssuesPath = RepositoryPath & { readonly index?: number; readonly id?: number };
+
+/**
+ * Finds a repository if the caller may read its issues; with the path of a pull request, its pull requests. Refuses with
+ * `not_found`, also where they are disabled; redirects a former name to the current one.
+ */
 export async function openIssues(
   db: Queries,
-  path: RepositoryPath,
+  path: IssuesPath,
   caller: ForgeCaller | undefined,
   rest: string,
 ): Promise<OpenedRepository> {
-  const opened = await openRepository(db, path, caller, rest, "repo.issues");
-  if (!keepsIssues(opened.repository.settings)) throw notFound();
-  return opened;
+  const owned = await getOwned(
+    db,
+    path,
+    caller?.user,
+    (current) => `/api/v1/repos/${current.owner}/${current.repo}${rest}`,
+  );
+  const part = (await findPart(db, owned.repository.id, path)) ?? "issues";
+  const permission = repositoryPermission(part, "read");
+  return grantRepository(db, owned, { caller, permission, isChange: false });
+}
+
+/** Returns the part of the repository that an issue or a comment belongs to; undefined where there is none. */
+export async function findPart(
+  db: Queries,
+  repositoryId: RepositoryId,
+  { index, id }: Pick<IssuesPath, "index" | "id">,
+): Promise<"issues" | "pulls" | undefined> {
+  const issue =
+    index === undefined
+      ? id === undefined
+        ? undefined
+        : await findIssueOfComment(db, toCommentId(id))
+      : await findIssue(db, repositoryId, index);
+  return issue && (issue.isPull ? "pulls" : "issues");
 }
 
 /**
@@ -29,7 +66,7 @@ export async function openIssues(
  */
 export async function openIssuesToChange(
   tx: Transaction,
-  path: RepositoryPath,
+  path: IssuesPath,
   caller: ForgeCaller,
   rest: string,
 ): Promise<OpenedRepository> {
@@ -38,7 +75,7 @@ export async function openIssuesToChange(
   return opened;
 }
 
-/** Finds an issue of a repository by number. Refuses with `not_found`. */
+/** Finds an issue or a pull request of a repository by number. Refuses with `not_found`. */
 export async function openIssue(
   db: Queries,
   { repository }: OwnedRepository,
@@ -48,6 +85,23 @@ export async function openIssue(
   if (issue === undefined) throw notFound();
   return issue;
 }
+
+/** Returns whether a caller may read the issues of a repository, or its pull requests, and it has them. */
+export async function readsKind(
+  db: Queries,
+  owned: OwnedRepository,
+  caller: ForgeCaller | undefined,
+  { isPull }: Pick<ForgeIssue, "isPull">,
+): Promise<boolean> {
+  const { settings } = owned.repository;
+  if (!(isPull ? keepsPulls(settings) : keepsIssues(settings))) return false;
+  if (isPublicOnly(caller) && !isPublic(owned)) return false;
+  return reaches(await findAccess(db, owned, caller?.user, toUnit({ isPull })), "read");
+}
+
+/** Returns the part of a repository that has its issues, or its pull requests. */
+export const toUnit = ({ isPull }: Pick<ForgeIssue, "isPull">) =>
+  isPull ? "repo.pulls" : "repo.issues";
 
 /** Returns whether the caller may edit texts of other users and assign people. */
 export function canWrite({ access }: OpenedRepository): boolean {

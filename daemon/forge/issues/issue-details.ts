@@ -9,6 +9,7 @@ import {
   findMilestone,
   type ForgeMilestone,
 } from "../../../storage/tables/forge/issues/milestones.ts";
+import { findPull, type ForgePull } from "../../../storage/tables/forge/pulls/pulls.ts";
 import type { ForgeLabel } from "../../../storage/tables/forge/repositories/labels.ts";
 import { type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/accounts/users.ts";
 import type { OwnedRepository } from "../events.ts";
@@ -23,6 +24,8 @@ export interface IssueDetails {
   readonly labels: readonly ForgeLabel[];
   readonly milestone: ForgeMilestone | undefined;
   readonly attachments: readonly ForgeAttachment[];
+  /** Set for a pull request. */
+  readonly pull: ForgePull | undefined;
   /** Undefined for an anonymous caller. */
   readonly viewer: ForgeUser | undefined;
 }
@@ -46,6 +49,7 @@ export async function loadIssueDetails(
         ? undefined
         : await findMilestone(db, repository.id, { id: issue.milestoneId }),
     attachments: await listAttachmentsOfIssue(db, issue.id),
+    pull: issue.isPull ? await findPull(db, issue.id) : undefined,
     viewer,
   };
 }

@@ -56,9 +56,9 @@ export function issueStateRoutes({
       status: 200,
       body: (await states.listPinned(params, caller)).map((each) => toIssueView(each, urls)),
     })),
-    handle(contract.issueStateEndpoints.getPinAllowance, async ({ caller, params }) => ({
+    handle(contract.issueStateEndpoints.getPinAllowance, async ({ opened }) => ({
       status: 200,
-      body: { issues: await states.hasRoomForPin(params, caller), pull_requests: false },
+      body: await states.hasRoomForPin(opened),
     })),
     handle(contract.issueStateEndpoints.pinIssue, async ({ caller, params }) => {
       await states.pin(params, caller);

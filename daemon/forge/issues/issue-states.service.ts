@@ -10,7 +10,7 @@ import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { assertAdministers, openIssue, openIssues, openIssuesToChange } from "./issue-access.ts";
-import { type OpenedRepository } from "../opened.ts";
+import type { GrantedRepository, OpenedRepository } from "../opened.ts";
 import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
 import type { Emit } from "../events.ts";
 import type { IssuePath } from "./issue-requests.ts";
@@ -52,15 +52,18 @@ export function createIssueStates({ db, emit }: { readonly db: Database; readonl
     ): Promise<readonly IssueDetails[]> {
       const opened = await openIssues(db, path, caller, "/issues/pinned");
       const pinned: IssueDetails[] = [];
-      for (const issue of await listPinnedIssues(db, opened.repository.id))
+      for (const issue of await listPinnedIssues(db, opened.repository.id, false))
         pinned.push(await loadIssueDetails(db, opened, issue, caller?.user));
       return pinned;
     },
 
-    /** Returns whether another issue may be pinned. */
-    async hasRoomForPin(path: RepositoryPath, caller: ForgeCaller | undefined): Promise<boolean> {
-      const { repository } = await openIssues(db, path, caller, "/new_pin_allowed");
-      return (await listPinnedIssues(db, repository.id)).length < PINS_MAX;
+    /** Returns whether another issue and another pull request may be pinned. */
+    async hasRoomForPin({
+      repository,
+    }: GrantedRepository): Promise<{ readonly issues: boolean; readonly pull_requests: boolean }> {
+      const hasRoom = async (isPull: boolean) =>
+        (await listPinnedIssues(db, repository.id, isPull)).length < PINS_MAX;
+      return { issues: await hasRoom(false), pull_requests: await hasRoom(true) };
     },
 
     /**
@@ -100,8 +103,8 @@ export function createIssueStates({ db, emit }: { readonly db: Database; readonl
         const { owned, ...issue } = await openToAdminister(tx, path, caller, "");
         await emit(tx, "issue", { action: "deleted", owned, issue, actor: caller.user });
         await deleteIssue(tx, issue);
-        const pinned = await listPinnedIssues(tx, issue.repositoryId);
-        if (issue.pinOrder > 0) await writePins(tx, issue.repositoryId, idsOf(pinned));
+        const pinned = await listPinnedIssues(tx, issue.repositoryId, issue.isPull);
+        if (issue.pinOrder > 0) await writePins(tx, issue, idsOf(pinned));
       });
     },
   };
@@ -128,10 +131,10 @@ export function createIssueStates({ db, emit }: { readonly db: Database; readonl
     ) => Promise<readonly IssueId[]>,
   ): Promise<void> {
     await db.transaction(async (tx) => {
-      const { id, repositoryId } = await openToAdminister(tx, path, caller, "/pin");
-      const before = idsOf(await listPinnedIssues(tx, repositoryId));
-      const after = await change(tx, id, before);
-      if (after !== before) await writePins(tx, repositoryId, after);
+      const issue = await openToAdminister(tx, path, caller, "/pin");
+      const before = idsOf(await listPinnedIssues(tx, issue.repositoryId, issue.isPull));
+      const after = await change(tx, issue.id, before);
+      if (after !== before) await writePins(tx, issue, after);
     });
   }
 }

@@ -9,6 +9,7 @@ import { toAttachmentView } from "./attachment.view.ts";
 import { toEmbeddedUserView, toGhostView, toUserView } from "../accounts/user.view.ts";
 import type { OwnedRepository } from "../events.ts";
 import { type ForgeUrls, toApiUrl, toUrl, toWireTime } from "../urls.ts";
+import type { ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
 import type { IssueEdit, NewIssue } from "./issue-requests.ts";
 import type { CommentDetails } from "../events.ts";
 import type { IssueDetails } from "./issue-details.ts";
@@ -21,8 +22,9 @@ import { toUserId, toLabelId } from "../../../storage/tables/forge/ids.ts";
  * Members of unsupported features (projects, estimates) are empty.
  */
 export function toIssueView(details: IssueDetails, urls: ForgeUrls): WireIssue {
-  const { owned, issue, labels, viewer } = details;
-  const { api, html, fullName } = toHomes(owned, urls);
+  const { owned, issue, labels, viewer, pull } = details;
+  const { api, fullName } = toHomes(owned, urls);
+  const html = toIssueUrl(owned, issue, urls);
   const author = details.people.get(issue.authorId ?? toUserId(-1));
   const assignees = details.assigneeIds
     .map((id) => details.people.get(id))
@@ -31,7 +33,7 @@ export function toIssueView(details: IssueDetails, urls: ForgeUrls): WireIssue {
   return {
     id: issue.id,
     url: `${api}/issues/${issue.number}`,
-    html_url: `${html}/issues/${issue.number}`,
+    html_url: html,
     number: issue.number,
     user: author === undefined ? toGhostView(urls) : toUserView(author, viewer, urls),
     original_author: "",
@@ -54,7 +56,15 @@ export function toIssueView(details: IssueDetails, urls: ForgeUrls): WireIssue {
     closed_at: issue.closedAt === undefined ? null : toWireTime(issue.closedAt),
     due_date: issue.dueAt === undefined ? null : toWireTime(issue.dueAt),
     time_estimate: 0,
-    pull_request: null,
+    pull_request:
+      pull === undefined
+        ? null
+        : {
+            merged: pull.mergedAt !== undefined,
+            merged_at: pull.mergedAt === undefined ? null : toWireTime(pull.mergedAt),
+            draft: isDraft(issue.title),
+            html_url: html,
+          },
     repository: {
       id: owned.repository.id,
       name: owned.repository.name,
@@ -69,13 +79,12 @@ export function toCommentView(
   { owned, issue, comment, author, attachments }: CommentDetails,
   urls: ForgeUrls,
 ): WireComment {
-  const { html } = toHomes(owned, urls);
-  const issueUrl = `${html}/issues/${issue.number}`;
+  const issueUrl = toIssueUrl(owned, issue, urls);
   return {
     id: comment.id,
     html_url: `${issueUrl}#issuecomment-${comment.id}`,
-    pull_request_url: "",
-    issue_url: issueUrl,
+    pull_request_url: issue.isPull ? issueUrl : "",
+    issue_url: issue.isPull ? "" : issueUrl,
     user: author === undefined ? toGhostView(urls) : toEmbeddedUserView(author, false, urls),
     original_author: "",
     original_author_id: 0,
@@ -85,6 +94,19 @@ export function toCommentView(
     updated_at: toWireTime(comment.updatedAt),
   };
 }
+
+/** Returns the web address of an issue or a pull request. */
+export function toIssueUrl(
+  { repository, owner }: OwnedRepository,
+  { isPull, number }: Pick<ForgeIssue, "isPull" | "number">,
+  urls: ForgeUrls,
+): string {
+  const noun = isPull ? "pulls" : "issues";
+  return toUrl(urls, `/${owner.name}/${repository.name}/${noun}/${number}`);
+}
+
+/** Returns whether the title of a pull request says that it is not to be merged yet. */
+export const isDraft = (title: string): boolean => /^(?:WIP:|\[WIP\])/i.test(title);
 
 export function toWatchView(watch: Watch, urls: ForgeUrls): WireWatch {
   const { api } = toHomes(watch.owned, urls);
@@ -144,5 +166,5 @@ function toAssignees(body: {
 
 function toHomes({ repository, owner }: OwnedRepository, urls: ForgeUrls) {
   const fullName = `${owner.name}/${repository.name}`;
-  return { fullName, api: toApiUrl(urls, `/repos/${fullName}`), html: toUrl(urls, `/${fullName}`) };
+  return { fullName, api: toApiUrl(urls, `/repos/${fullName}`) };
 }

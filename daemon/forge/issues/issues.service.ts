@@ -1,12 +1,5 @@
-import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
-import {
-  type UserId,
-  type IssueId,
-  type RepositoryId,
-  type MilestoneId,
-  toUserId,
-  toCommentId,
-} from "../../../storage/tables/forge/ids.ts";
+import type { Database, Queries } from "../../../storage/engine/database.ts";
+import { toUserId, toCommentId } from "../../../storage/tables/forge/ids.ts";
 import { listAttachmentsOfComments } from "../../../storage/tables/forge/issues/attachments.ts";
 import {
   findComment,
@@ -14,31 +7,21 @@ import {
   listComments,
   updateComment,
 } from "../../../storage/tables/forge/issues/comments.ts";
-import { hasOpenBlocker } from "../../../storage/tables/forge/issues/dependencies.ts";
 import {
   findIssueById,
-  type ForgeIssue,
   insertIssue,
   insertMentions,
-  type IssueChanges as ChangedMembers,
-  updateIssue,
 } from "../../../storage/tables/forge/issues/issues.ts";
-import { findMilestone } from "../../../storage/tables/forge/issues/milestones.ts";
-import { insertEvents } from "../../../storage/tables/forge/issues/timeline.ts";
 import { listUsableLabels } from "../../../storage/tables/forge/repositories/labels.ts";
-import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toQueryRange } from "../notifications/query-time.ts";
-import { findMentioned } from "../notifications/notify.ts";
 import { notFound } from "../refusals.ts";
-import type { OwnedRepository } from "../events.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
-import { type IssueChanges, toEditEvents } from "./issue-changes.ts";
+import { type IssueChanges } from "./issue-changes.ts";
 import { findAssignees, listAssignableUsers } from "./assignable-users.ts";
-import { hasDependencies } from "../repositories/repository-settings.view.ts";
-import { finishStopwatch } from "./tracked-times.service.ts";
+import { assertMilestone, findMentionedIds, type IssueEdits } from "./issue-edits.ts";
 import { type IssueSearchOptions, searchIssues } from "./search-issues.ts";
-import type { CommentDetails, Emit, IssueChange } from "../events.ts";
+import type { CommentDetails, Emit } from "../events.ts";
 import { listRepositoryIssues, type IssueListOptions } from "./list-issues.ts";
 import type { CommentPath, IssueEdit, IssuePath, NewIssue } from "./issue-requests.ts";
 import { findPeople, loadIssueDetails, type IssueDetails } from "./issue-details.ts";
@@ -70,9 +53,11 @@ export function createIssues({
   db,
   emit,
   changes,
+  edits,
 }: {
   readonly db: Database;
   readonly changes: IssueChanges;
+  readonly edits: IssueEdits;
   readonly emit: Emit;
 }) {
   return {
@@ -229,56 +214,9 @@ export function createIssues({
       if (isForWriters) assertMayWrite(opened);
       const before = await openIssue(tx, opened, path.index);
       assertMayChange(opened, before.authorId, user);
-      const writersOnly = { assignees: undefined, dueAt: undefined, milestoneId: undefined };
-      const edits = canWrite(opened) ? requestedEdit : { ...requestedEdit, ...writersOnly };
-      const assignees = edits.assignees && (await findAssignees(tx, opened, edits.assignees));
-      const mentioned = await findMentionedIds(tx, edits.body ?? "");
-      let issue = await updateIssue(
-        tx,
-        before.id,
-        toChanges(edits, before, tx.now),
-        edits.ifVersion,
-      );
-      if (issue === undefined) throw new AppError("conflict", "the issue is already changed");
-      if (issue.isClosed && !before.isClosed) await assertClosable(tx, opened, issue.id);
-      await insertMentions(tx, issue.id, mentioned);
-      await insertEvents(tx, issue.id, user.id, toEditEvents(edits, before, issue));
-      if (issue.isClosed && !before.isClosed) await finishStopwatch(tx, user.id, issue.id);
-      const change = { owned: opened, issue, actor: user };
-      await publishEdits(tx, change, before);
-      if (assignees !== undefined) await changes.assign(tx, change, assignees);
-      if (edits.milestoneId !== undefined) {
-        const milestoneId = edits.milestoneId ?? undefined;
-        await assertMilestone(tx, opened.repository.id, milestoneId);
-        issue = await changes.changeMilestone(tx, change, milestoneId);
-      }
-      if (issue.isClosed !== before.isClosed) {
-        await emit(tx, "issue", { ...change, action: issue.isClosed ? "closed" : "reopened" });
-      }
+      const issue = await edits.apply(tx, { opened, before, actor: user }, requestedEdit);
       return loadIssueDetails(tx, opened, issue, user);
     });
-  }
-
-  /** Publishes a new title and a new body as two events, the first with the former body, as Gitea does. */
-  async function publishEdits(
-    tx: Transaction,
-    change: IssueChange,
-    before: ForgeIssue,
-  ): Promise<void> {
-    const { issue } = change;
-    if (issue.title !== before.title)
-      await emit(tx, "issue", {
-        action: "edited",
-        ...change,
-        issue: { ...issue, body: before.body },
-        changes: { title: { from: before.title } },
-      });
-    if (issue.body !== before.body)
-      await emit(tx, "issue", {
-        action: "edited",
-        ...change,
-        changes: { body: { from: before.body } },
-      });
   }
 }
 
@@ -296,10 +234,6 @@ async function getComment(
   return { owned, issue, comment, author, attachments };
 }
 
-async function findMentionedIds(db: Queries, text: string): Promise<UserId[]> {
-  return (await findMentioned(db, text)).map(({ id }) => id);
-}
-
 /** An edit that changes nothing. */
 const unchanged: IssueEdit = {
   title: undefined,
@@ -311,39 +245,3 @@ const unchanged: IssueEdit = {
   assignees: undefined,
   ifVersion: undefined,
 };
-
-/** Refuses with `not_found` a milestone that the repository does not have. */
-async function assertMilestone(
-  tx: Transaction,
-  repositoryId: RepositoryId,
-  id: MilestoneId | undefined,
-): Promise<void> {
-  if (id === undefined || (await findMilestone(tx, repositoryId, { id })) !== undefined) return;
-  throw new AppError("not_found", `milestone does not exist [id: ${id}, repo_id: ${repositoryId}]`);
-}
-
-/** Refuses with `precondition_failed` to close an issue with an open blocker. */
-async function assertClosable(
-  tx: Transaction,
-  { repository }: OwnedRepository,
-  issueId: IssueId,
-): Promise<void> {
-  if (hasDependencies(repository.settings) && (await hasOpenBlocker(tx, issueId)))
-    throw new AppError(
-      "precondition_failed",
-      "cannot close this issue or pull request because it still has open dependencies",
-    );
-}
-
-function toChanges(edits: IssueEdit, before: ForgeIssue, now: number): ChangedMembers {
-  const { title, body, ref, isClosed, dueAt } = edits;
-  return {
-    ...(title === undefined ? {} : { title }),
-    ...(body === undefined ? {} : { body }),
-    ...(ref === undefined ? {} : { ref }),
-    ...(isClosed === undefined || isClosed === before.isClosed
-      ? {}
-      : { isClosed, closedAt: isClosed ? now : undefined }),
-    ...(dueAt === undefined ? {} : { dueAt: dueAt ?? undefined }),
-  };
-}

@@ -12,7 +12,8 @@ import { attachmentRoutes } from "./attachments.routes.ts";
 import { createAttachments } from "./attachments.service.ts";
 import { dependencyRoutes, trackedTimeRoutes } from "./dependencies.routes.ts";
 import { createDependencies } from "./dependencies.service.ts";
-import { createIssueChanges } from "./issue-changes.ts";
+import { createIssueChanges, type IssueChanges } from "./issue-changes.ts";
+import { createIssueEdits, type IssueEdits } from "./issue-edits.ts";
 import { createIssueLabels } from "./issue-labels.service.ts";
 import { issueRoutes } from "./issues.routes.ts";
 import { createIssues, type Issues } from "./issues.service.ts";
@@ -44,6 +45,8 @@ export interface ForgeIssues {
   /** Below `/api/v1`. */
   readonly routes: readonly Route[];
   readonly issues: Issues;
+  readonly changes: IssueChanges;
+  readonly edits: IssueEdits;
   /** Records pushed commits in the timelines of the issues that they name. */
   readonly pushSubscriber: PushSubscriber;
 }
@@ -56,7 +59,8 @@ export function createForgeIssues({
   ...attachmentDeps
 }: ForgeIssuesDeps): ForgeIssues {
   const changes = createIssueChanges({ emit });
-  const issues = createIssues({ db, emit, changes });
+  const edits = createIssueEdits({ emit, changes });
+  const issues = createIssues({ db, emit, changes, edits });
   return {
     pushSubscriber: createCommitReferences({ db, emit, urls }),
     routes: [
@@ -80,5 +84,7 @@ export function createForgeIssues({
       ...trackedTimeRoutes({ trackedTimes: createTrackedTimes({ db, clock }), urls }),
     ],
     issues,
+    changes,
+    edits,
   };
 }

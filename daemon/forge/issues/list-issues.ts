@@ -18,8 +18,8 @@ import { toQueryRange } from "../notifications/query-time.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
-import { keepsIssues } from "../repositories/repository-settings.view.ts";
 import { openRepository } from "../repositories/open-repository.ts";
+import { readsKind } from "./issue-access.ts";
 import { loadIssueDetails, type IssueDetails } from "./issue-details.ts";
 
 /** The filters of a list of issues, as in the query; an empty text does not filter. */
@@ -44,8 +44,8 @@ const LABELS_MAX = 50;
 
 /**
  * Lists issues of a repository with the filters of the reference. An issue must have all of the labels; unknown labels
- * are ignored. Refuses an unknown user with `not_found` and an invalid time with `unprocessable`. The list of pull
- * requests is empty, because this server does not have them.
+ * are ignored. Refuses an unknown user with `not_found` and an invalid time with `unprocessable`. Without a type it lists
+ * issues and pull requests, if the caller may read them.
  */
 export async function listRepositoryIssues(
   db: Database,
@@ -53,16 +53,18 @@ export async function listRepositoryIssues(
   caller: ForgeCaller | undefined,
   query: IssueListOptions,
 ): Promise<{ readonly issues: readonly IssueDetails[]; readonly total: number }> {
-  const opened = await openRepository(db, path, caller, "/issues", "repo.issues");
-  const { settings } = opened.repository;
-  if (!keepsIssues(settings)) {
-    // The list would include pull requests, so it is missing only when both are disabled.
-    if (settings["has_pull_requests"] === false) throw notFound();
-    return { issues: [], total: 0 };
-  }
+  const opened = await openRepository(db, path, caller, "/issues", "any");
+  const readsIssues = await readsKind(db, opened, caller, { isPull: false });
+  const readsPulls = await readsKind(db, opened, caller, { isPull: true });
+  // The list is missing only when there are neither.
+  if (!readsIssues && !readsPulls) throw notFound();
+  const wantsIssues = readsIssues && query.type !== "pulls";
+  const wantsPulls = readsPulls && query.type !== "issues";
+  if (!wantsIssues && !wantsPulls) return { issues: [], total: 0 };
   const state = query.state.toLowerCase();
   const filter: IssueFilter = {
     within: { repositoryId: opened.repository.id },
+    isPull: wantsIssues && wantsPulls ? undefined : wantsPulls,
     state: state === "closed" || state === "all" ? state : "open",
     term: query.q,
     labelIds: await listLabelIds(db, opened.repository.id, toNames(query.labels)),
@@ -72,7 +74,6 @@ export async function listRepositoryIssues(
     mentionedId: await findNamed(query.mentioned_by),
     ...toQueryRange(query),
   };
-  if (query.type === "pulls") return { issues: [], total: 0 };
   const found = await listIssues(db, filter, toRows(query));
   const issues: IssueDetails[] = [];
   for (const issue of found.issues)

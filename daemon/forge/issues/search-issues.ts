@@ -56,8 +56,8 @@ export async function searchIssues(
   const teamId =
     owner === undefined || query.team === "" ? undefined : await findTeamId(owner, query.team);
   const isAboutCaller = query.assigned || query.created || query.mentioned;
-  // Only pull requests are reviewed, and they are not supported.
-  const isAboutReviews = query.type === "pulls" || query.review_requested || query.reviewed;
+  // There are no reviews.
+  const isAboutReviews = query.review_requested || query.reviewed;
   if (isAboutReviews || (isAboutCaller && viewer === undefined)) return { issues: [], total: 0 };
   const state = query.state.toLowerCase();
   const filter: IssueFilter = {
@@ -67,6 +67,7 @@ export async function searchIssues(
       ownerId: owner?.id,
       teamId,
     },
+    isPull: query.type === "pulls" ? true : query.type === "issues" ? false : undefined,
     state: state === "closed" || state === "all" ? state : "open",
     term: query.q,
     labelIds: [],

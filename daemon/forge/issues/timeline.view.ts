@@ -11,8 +11,8 @@ import type { EventDetails } from "../../../storage/tables/forge/issues/timeline
 import type { WireTimelineEntry } from "../../contract/forge/issues/issue-states.ts";
 import type { WireReaction } from "../../contract/forge/issues/reactions.ts";
 import { toEmbeddedUserView, toGhostView } from "../accounts/user.view.ts";
-import { type ForgeUrls, toUrl, toWireTime } from "../urls.ts";
-import { toIssueView } from "./issue.view.ts";
+import { type ForgeUrls, toWireTime } from "../urls.ts";
+import { toIssueUrl, toIssueView } from "./issue.view.ts";
 import { toLabelView, toMilestoneView } from "./planning.view.ts";
 import type { ReactionDetails } from "./reactions.service.ts";
 import { toDuration, toTrackedTimeView } from "./tracked-time.view.ts";
@@ -23,10 +23,7 @@ export function toTimelineView(
   { owned, issue, entries, people, milestones, dependents, times }: TimelineDetails,
   urls: ForgeUrls,
 ): WireTimelineEntry[] {
-  const issueUrl = toUrl(
-    urls,
-    `/${owned.owner.name}/${owned.repository.name}/issues/${issue.number}`,
-  );
+  const issueUrl = toIssueUrl(owned, issue, urls);
   const toUser = (id: UserId | undefined) => {
     const user = people.get(id ?? toUserId(-1));
     return user === undefined ? toGhostView(urls) : toEmbeddedUserView(user, false, urls);
@@ -57,8 +54,8 @@ export function toTimelineView(
     id,
     type: kind,
     html_url: `${issueUrl}#issuecomment-${id}`,
-    pull_request_url: "",
-    issue_url: issueUrl,
+    pull_request_url: issue.isPull ? issueUrl : "",
+    issue_url: issue.isPull ? "" : issueUrl,
     user: toUser(authorId),
     body: kind === "comment" ? body : toEventText(details),
     created_at: toWireTime(createdAt),

@@ -72,7 +72,7 @@ export function createIssueNotifications({
           db,
           issue.repositoryId,
           recipients.filter((id) => id !== job.actorId),
-          { kind: "issue", issueId: issue.id, notifiedAt: job.at },
+          { kind: issue.isPull ? "pull" : "issue", issueId: issue.id, notifiedAt: job.at },
           async (tx) => (await findIssueById(tx, issue.id)) === undefined,
         );
       },

@@ -1,4 +1,9 @@
-import type { GrantedRepository, OpenedRepository, RepositoryGrant } from "../opened.ts";
+import type {
+  AccessLevel,
+  GrantedRepository,
+  OpenedRepository,
+  RepositoryGrant,
+} from "../opened.ts";
 import type { Queries, Transaction } from "../../../storage/engine/database.ts";
 import type { UnitOrAny } from "../../../storage/tables/forge/accounts/team-access.ts";
 import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
@@ -18,11 +23,14 @@ import {
   noWriter,
   type RepositoryPath,
 } from "./repositories.service.ts";
-import { keepsCode, keepsIssues } from "./repository-settings.view.ts";
+import { keepsCode, keepsIssues, keepsPulls } from "./repository-settings.view.ts";
 
-const UNITS: Readonly<Record<RepositoryPart, UnitOrAny>> = {
+type SinglePart = Exclude<RepositoryPart, "issues_or_pulls">;
+
+const UNITS: Readonly<Record<SinglePart, UnitOrAny>> = {
   code: "repo.code",
   issues: "repo.issues",
+  pulls: "repo.pulls",
   actions: "repo.actions",
   any: "any",
 };
@@ -31,6 +39,7 @@ const UNITS: Readonly<Record<RepositoryPart, UnitOrAny>> = {
 const KEEPS: Partial<Record<RepositoryPart, (settings: RepositorySettings) => boolean>> = {
   code: keepsCode,
   issues: keepsIssues,
+  pulls: keepsPulls,
 };
 
 /**
@@ -46,9 +55,14 @@ export async function grantRepository(
   const { part, evenOff } = permission;
   const level = permission.checkedBy === "service" ? "read" : permission.level;
   const owned = { repository, owner };
-  const access = await findAccess(db, owned, caller?.user, UNITS[part]);
+  const parts: readonly SinglePart[] = part === "issues_or_pulls" ? ["issues", "pulls"] : [part];
+  let access: AccessLevel = "none";
+  for (const each of parts) {
+    if (evenOff !== true && KEEPS[each]?.(repository.settings) === false) continue;
+    const own = await findAccess(db, owned, caller?.user, UNITS[each]);
+    if (reaches(own, access)) access = own;
+  }
   if (!reaches(access, "read") || (isPublicOnly(caller) && !isPublic(owned))) throw notFound();
-  if (evenOff !== true && KEEPS[part]?.(repository.settings) === false) throw notFound();
   const opened = { ...owned, access, grant };
   if (!reaches(access, level)) {
     if (level === "admin") throw noAdministrator();

@@ -19,10 +19,7 @@ type WireSettings = Pick<
   | "external_wiki"
 >;
 
-/**
- * Returns the settings of a repository completed with the defaults. Pull requests are off whatever
- * is stored, because this server has none: clients list them where they are on. Merge settings are shown as stored.
- */
+/** Returns the settings of a repository completed with the defaults. */
 export function toSettings(stored: RepositorySettings): WireSettings {
   // Only results of `changeSettings` are stored.
   const { internal_tracker: _tracker, ...set } = stored as Partial<WireSettings>;
@@ -36,9 +33,9 @@ export function toSettings(stored: RepositorySettings): WireSettings {
     has_releases: true,
     has_packages: true,
     has_actions: true,
-    ...noMerging,
+    has_pull_requests: true,
+    ...(keepsPulls(stored) ? mergingDefaults : noMerging),
     ...set,
-    has_pull_requests: false,
   };
 }
 
@@ -62,6 +59,11 @@ export function toForkSettings(): RepositorySettings {
 /** Returns whether the repository has issues on this server: neither disabled nor in an external tracker. */
 export function keepsIssues(stored: RepositorySettings): boolean {
   return stored["has_issues"] !== false && stored["external_tracker"] === undefined;
+}
+
+/** Returns whether pull requests are enabled. */
+export function keepsPulls(stored: RepositorySettings): boolean {
+  return stored["has_pull_requests"] !== false;
 }
 
 /** Returns the settings of issues on this server, completed with the defaults. */
@@ -95,7 +97,7 @@ export function changeSettings(stored: RepositorySettings, edit: SettingsEdit): 
   const next: Record<string, unknown> = { ...stored };
   for (const name of keysOf(featureMembers)) if (edit[name] != null) next[name] = edit[name];
   if (edit.has_projects !== true) restore(next, stored, "projects_mode");
-  const hasPullRequests = next["has_pull_requests"] !== false;
+  const hasPullRequests = keepsPulls(next);
   for (const name of keysOf(mergingMembers)) {
     if (!hasPullRequests) delete next[name];
     else if (edit[name] != null) next[name] = edit[name];
@@ -165,9 +167,26 @@ const trackerDefaults = {
   enable_issue_dependencies: true,
 } as const;
 
+const mergingDefaults = {
+  ignore_whitespace_conflicts: false,
+  allow_merge_commits: true,
+  allow_rebase: true,
+  allow_rebase_explicit: true,
+  allow_squash_merge: true,
+  allow_fast_forward_only_merge: true,
+  allow_merge_update: true,
+  allow_rebase_update: true,
+  allow_manual_merge: false,
+  autodetect_manual_merge: false,
+  default_delete_branch_after_merge: false,
+  default_merge_style: "merge",
+  default_update_style: "merge",
+  default_allow_maintainer_edit: true,
+} as const;
+
 /** The merge settings of a repository without pull requests. */
 const noMerging = {
-  ignore_whitespace_conflicts: false,
+  ...mergingDefaults,
   allow_merge_commits: false,
   allow_rebase: false,
   allow_rebase_explicit: false,
@@ -176,9 +195,5 @@ const noMerging = {
   allow_merge_update: false,
   allow_rebase_update: false,
   allow_manual_merge: true,
-  autodetect_manual_merge: false,
-  default_delete_branch_after_merge: false,
-  default_merge_style: "merge",
-  default_update_style: "merge",
   default_allow_maintainer_edit: false,
 } as const;

@@ -69,7 +69,7 @@ export function toRepositoryView(details: RepositoryDetails, urls: ForgeUrls): W
     watchers_count: watchers,
     branch_count: repository.branchCount,
     open_issues_count: repository.openIssueCount,
-    open_pr_counter: 0,
+    open_pr_counter: repository.openPullCount,
     release_counter: 0,
     default_branch: repository.defaultBranch,
     archived: repository.archivedAt !== undefined,

@@ -59,10 +59,12 @@ export function createHookSubscribers({
         repositoryId: undefined,
         payload: toOrganizationPayload("created", organization, actor, urls),
       }),
-    issue: (tx, change) =>
-      publish(tx, eventsOfActions[change.action], change.owned.repository.id, () =>
-        toIssuePayload(tx, change, urls),
-      ),
+    issue: async (tx, change) =>
+      change.issue.isPull
+        ? undefined
+        : publish(tx, eventsOfActions[change.action], change.owned.repository.id, () =>
+            toIssuePayload(tx, change, urls),
+          ),
     comment: (tx, change) =>
       publish(tx, "issue_comment", change.owned.repository.id, () =>
         toCommentPayload(tx, change, urls),

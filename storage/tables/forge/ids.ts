@@ -20,7 +20,7 @@ export type DeployKeyId = number & z.$brand<"DeployKeyId">;
 export type MilestoneId = number & z.$brand<"MilestoneId">;
 /** A label of a repository or an organization. */
 export type LabelId = number & z.$brand<"LabelId">;
-/** An issue; its number in the repository is another value. */
+/** An issue or a pull request; its number in the repository is another value. */
 export type IssueId = number & z.$brand<"IssueId">;
 /** A comment or another entry of an issue's timeline: both are rows of one table. */
 export type CommentId = number & z.$brand<"CommentId">;

@@ -588,6 +588,30 @@ describe("gitea-js", () => {
     await api.repos.issueDelete(...issue);
   });
 
+  test("gitea-js opens, finds and edits pull requests", async () => {
+    const repo = await newRepository("pulled");
+    await api.repos.repoCreateFile(...repo, "README.md", { content: base64("# Pulled") });
+    await api.repos.repoCreateFile(...repo, "a.txt", { content: base64("a"), new_branch: "side" });
+    const made = await api.repos.repoCreatePullRequest(...repo, {
+      title: "Add a",
+      head: "side",
+      base: "main",
+    });
+    const pull = [...repo, made.data.number ?? 0] as const;
+    expect((await api.repos.repoGetPullRequest(...pull)).data.title).toBe("Add a");
+    await api.repos.repoEditPullRequest(...pull, { title: "Add b" });
+    expect((await api.repos.repoListPullRequests(...repo)).data).toHaveLength(1);
+    await api.repos.repoGetPullRequestByBaseHead(...repo, "main", "side");
+    await api.repos.pinIssue(...pull);
+    expect((await api.repos.repoListPinnedPullRequests(...repo)).data).toHaveLength(1);
+    const sha = made.data.head?.sha ?? "";
+    await expectRefused(
+      404,
+      "repos.repoGetCommitPullRequest",
+      api.repos.repoGetCommitPullRequest(...repo, sha),
+    );
+  });
+
   test("gitea-js lists and reads notifications", async () => {
     const repo = await newRepository("noisy");
     await people.by("nora", "PUT", "/notifications");

@@ -90,16 +90,24 @@ describe("settings of a repository", () => {
     expect(off.json).toMatchObject({ has_projects: false, projects_mode: "repo" });
   });
 
-  test("pull requests are off, also for a client that turns them on, and their list is missing", async () => {
+  test("pull requests are on with all styles of merging, and turned off they take their settings along", async () => {
     const path = await newPath();
+    const on = {
+      has_pull_requests: true,
+      allow_merge_commits: true,
+      allow_rebase: true,
+      allow_manual_merge: false,
+    };
     const off = {
       has_pull_requests: false,
       allow_merge_commits: false,
       allow_rebase: false,
       allow_manual_merge: true,
     };
-    expect((await people.by(mira, "GET", path)).json).toMatchObject(off);
-    expect(await edit(path, { has_pull_requests: true })).toMatchObject({ status: 200, json: off });
+    expect((await people.by(mira, "GET", path)).json).toMatchObject(on);
+    await edit(path, { allow_rebase: false });
+    expect((await edit(path, { has_pull_requests: false })).json).toMatchObject(off);
+    expect((await edit(path, { has_pull_requests: true })).json).toMatchObject(on);
     expect((await people.by(mira, "GET", `${path}/pulls`)).status).toBe(404);
   });
 

@@ -51,7 +51,10 @@ export const assigneeEndpoints = {
       id: { assignee: z.string() },
       shape: issueShape,
       gate: openTo("issue"),
-      on: { read: repository("issues", "read"), change: repository("issues", "write") },
+      on: {
+        read: repository("issues_or_pulls", "read"),
+        change: repository("issues_or_pulls", "write"),
+      },
     },
     ({ create, operation }) => ({
       checkIssueAssignee: operation({

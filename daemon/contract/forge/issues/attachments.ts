@@ -35,8 +35,8 @@ export const attachmentEndpoints = {
       shape: attachmentShape,
       gate: openTo("issue"),
       on: {
-        read: repository("issues", "read"),
-        change: repository("issues", "write", { checkedBy: "service" }),
+        read: repository("issues_or_pulls", "read"),
+        change: repository("issues_or_pulls", "write", { checkedBy: "service" }),
       },
     },
     ({ create, get, remove, operation }) => ({
@@ -73,8 +73,8 @@ export const attachmentEndpoints = {
       shape: attachmentShape,
       gate: openTo("issue"),
       on: {
-        read: repository("issues", "read"),
-        change: repository("issues", "write", { checkedBy: "service" }),
+        read: repository("issues_or_pulls", "read"),
+        change: repository("issues_or_pulls", "write", { checkedBy: "service" }),
       },
     },
     ({ create, get, remove, operation }) => ({

@@ -22,8 +22,8 @@ export const issueDependencyEndpoints = {
       shape: issueShape,
       gate: openTo("issue"),
       on: {
-        read: repository("issues", "read"),
-        change: repository("issues", "write", { checkedBy: "service" }),
+        read: repository("issues_or_pulls", "read"),
+        change: repository("issues_or_pulls", "write", { checkedBy: "service" }),
       },
     },
     ({ list, create, operation }) => ({
@@ -52,8 +52,8 @@ export const issueDependencyEndpoints = {
       shape: issueShape,
       gate: openTo("issue"),
       on: {
-        read: repository("issues", "read"),
-        change: repository("issues", "write", { checkedBy: "service" }),
+        read: repository("issues_or_pulls", "read"),
+        change: repository("issues_or_pulls", "write", { checkedBy: "service" }),
       },
     },
     ({ list, create, operation }) => ({

@@ -99,7 +99,7 @@ export const issueStateEndpoints = {
       path: "/api/v1/repos/:owner/:repo/issues/:index",
       params: issueParams,
       gate: forgeUser("issue"),
-      on: repository("issues", "admin"),
+      on: repository("issues_or_pulls", "admin"),
     },
     ({ remove }) => ({
       deleteIssue: remove("Delete an issue with its comments"),
@@ -112,7 +112,7 @@ export const issueStateEndpoints = {
       params: issueParams,
       shape: z.object({ due_date: wireTime.nullable() }),
       gate: forgeUser("issue"),
-      on: repository("issues", "write"),
+      on: repository("issues_or_pulls", "write"),
     },
     ({ create }) => ({
       setIssueDeadline: create(
@@ -128,7 +128,7 @@ export const issueStateEndpoints = {
       path: "/api/v1/repos/:owner/:repo/issues/:index/lock",
       params: issueParams,
       gate: forgeUser("issue"),
-      on: repository("issues", "admin"),
+      on: repository("issues_or_pulls", "admin"),
     },
     ({ remove, operation }) => ({
       lockIssue: operation({
@@ -166,7 +166,7 @@ export const issueStateEndpoints = {
       params: repositoryParams,
       shape: z.object({ issues: z.boolean(), pull_requests: z.boolean() }),
       gate: anyoneWithin("issue"),
-      on: repository("issues", "read"),
+      on: repository("issues_or_pulls", "read"),
     },
     ({ get }) => ({
       getPinAllowance: get("Whether another issue may be pinned", {
@@ -181,7 +181,7 @@ export const issueStateEndpoints = {
       path: "/api/v1/repos/:owner/:repo/issues/:index/pin",
       params: issueParams,
       gate: forgeUser("issue"),
-      on: repository("issues", "admin"),
+      on: repository("issues_or_pulls", "admin"),
     },
     ({ remove, operation }) => ({
       pinIssue: operation({
@@ -200,7 +200,7 @@ export const issueStateEndpoints = {
       path: "/api/v1/repos/:owner/:repo/issues/:index/pin/:position",
       params: issueParams.extend({ position: pathInteger }),
       gate: forgeUser("issue"),
-      on: repository("issues", "admin"),
+      on: repository("issues_or_pulls", "admin"),
     },
     ({ operation }) => ({
       movePinnedIssue: operation({
@@ -219,7 +219,7 @@ export const issueStateEndpoints = {
       params: issueParams,
       shape: timelineShape,
       gate: anyoneWithin("issue"),
-      on: repository("issues", "read"),
+      on: repository("issues_or_pulls", "read"),
     },
     ({ list }) => ({
       listIssueTimeline: list("Comments and events of an issue, oldest first", {
@@ -235,7 +235,7 @@ export const issueStateEndpoints = {
       params: repositoryParams,
       shape: commentShape,
       gate: anyoneWithin("issue"),
-      on: repository("issues", "read"),
+      on: repository("issues_or_pulls", "read"),
     },
     ({ list }) => ({
       listRepositoryComments: list("Comments on all issues of a repository, oldest first", {
@@ -251,7 +251,7 @@ export const issueStateEndpoints = {
       name: "forge.issues.comments",
       path: "/api/v1/repos/:owner/:repo/issues",
       gate: forgeUser("issue"),
-      on: repository("issues", "write", { checkedBy: "service" }),
+      on: repository("issues_or_pulls", "write", { checkedBy: "service" }),
       refuses: [423],
     },
     ({ operation }) => ({

@@ -58,7 +58,15 @@ export const issueShape = z.object({
   closed_at: wireTime.nullable(),
   due_date: wireTime.nullable(),
   time_estimate: z.int(),
-  pull_request: z.null(),
+  /** Null for an issue. */
+  pull_request: z
+    .object({
+      merged: z.boolean(),
+      merged_at: wireTime.nullable(),
+      draft: z.boolean(),
+      html_url: z.string(),
+    })
+    .nullable(),
   repository: z.object({
     id: wireId,
     name: z.string(),
@@ -146,7 +154,7 @@ export const issueEndpoints = {
         }),
         { on: repository("issues", "read"), refuses: [423] },
       ),
-      getIssue: get("An issue by its number", { on: repository("issues", "read") }),
+      getIssue: get("An issue by its number", { on: repository("issues_or_pulls", "read") }),
       editIssue: operation({
         as: "edit",
         method: "PATCH",
@@ -160,7 +168,7 @@ export const issueEndpoints = {
           content_version: optionalInteger,
         }),
         replies: { 201: issueShape },
-        on: repository("issues", "write", { checkedBy: "service" }),
+        on: repository("issues_or_pulls", "write", { checkedBy: "service" }),
         refuses: [409, 412],
       }),
     }),
@@ -170,7 +178,7 @@ export const issueEndpoints = {
       name: "forge.issues.comments",
       path: "/api/v1/repos/:owner/:repo/issues",
       gate: openTo("issue"),
-      on: repository("issues", "read"),
+      on: repository("issues_or_pulls", "read"),
     },
     ({ operation }) => ({
       listIssueComments: operation({
@@ -212,7 +220,7 @@ export const issueEndpoints = {
         params: commentParams,
         body: commentBody,
         replies: { 200: commentShape },
-        on: repository("issues", "write", { checkedBy: "service" }),
+        on: repository("issues_or_pulls", "write", { checkedBy: "service" }),
         refuses: [423],
         apiOnly:
           "a mistake in a comment is mended by another one; tools that mirror issues need it",
@@ -230,7 +238,7 @@ export const issueEndpoints = {
     },
     ({ list, operation }) => ({
       listIssueSubscriptions: list("The users who subscribed to an issue", {
-        on: repository("issues", "read"),
+        on: repository("issues_or_pulls", "read"),
         apiOnly: "who else listens is nothing that a person at a terminal acts on",
       }),
       checkIssueSubscription: operation({
@@ -239,7 +247,7 @@ export const issueEndpoints = {
         summary: "Whether you are subscribed to an issue",
         replies: { 200: watchShape },
         gate: forgeUser("issue"),
-        on: repository("issues", "read"),
+        on: repository("issues_or_pulls", "read"),
         apiOnly: "croft notification watch OWNER/NAME#NUMBER prints the subscription",
       }),
       subscribeToIssue: operation({

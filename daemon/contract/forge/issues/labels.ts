@@ -55,7 +55,10 @@ const repositoryLabels = resource(
     id: { id: pathInteger },
     shape: labelShape,
     gate: openTo("issue"),
-    on: { read: repository("issues", "read"), change: repository("issues", "write") },
+    on: {
+      read: repository("issues_or_pulls", "read"),
+      change: repository("issues_or_pulls", "write"),
+    },
   },
   ({ list, create, get, edit, remove }) => ({
     listLabels: list("Labels of a repository, by name"),
@@ -95,7 +98,10 @@ const issueLabels = resource(
     params: repositoryParams.extend({ index: pathInteger }),
     id: { id: pathInteger },
     gate: openTo("issue"),
-    on: { read: repository("issues", "read"), change: repository("issues", "write") },
+    on: {
+      read: repository("issues_or_pulls", "read"),
+      change: repository("issues_or_pulls", "write"),
+    },
   },
   ({ operation, remove }) => ({
     listIssueLabels: operation({

@@ -41,7 +41,10 @@ export const milestoneEndpoints = resource(
     id: { id: z.string() },
     shape: milestoneShape,
     gate: openTo("issue"),
-    on: { read: repository("issues", "read"), change: repository("issues", "write") },
+    on: {
+      read: repository("issues_or_pulls", "read"),
+      change: repository("issues_or_pulls", "write"),
+    },
   },
   ({ list, create, get, edit, remove }) => ({
     listMilestones: list("Milestones of a repository, the next due first", {

@@ -38,7 +38,7 @@ export const reactionEndpoints = {
       params: issueParams,
       shape: reactionShape,
       gate: openTo("issue"),
-      on: repository("issues", "read"),
+      on: repository("issues_or_pulls", "read"),
     },
     ({ list, operation }) => ({
       listIssueReactions: list("Reactions to an issue, oldest first", {
@@ -68,7 +68,7 @@ export const reactionEndpoints = {
       params: commentParams,
       shape: reactionShape,
       gate: openTo("issue"),
-      on: repository("issues", "read"),
+      on: repository("issues_or_pulls", "read"),
     },
     ({ list, operation }) => ({
       listCommentReactions: list("Reactions to a comment, oldest first", {

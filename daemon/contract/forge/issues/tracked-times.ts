@@ -58,7 +58,7 @@ export const trackedTimeEndpoints = {
     ({ list, remove, operation }) => ({
       listIssueTimes: list("The time tracked on an issue; without write access only your own", {
         filters: { user: trimmedQueryText, ...range },
-        on: repository("issues", "read"),
+        on: repository("issues_or_pulls", "read"),
         refuses: [422],
       }),
       addIssueTime: operation({
@@ -74,7 +74,7 @@ export const trackedTimeEndpoints = {
           user_name: optionalText(),
         }),
         replies: { 200: trackedTimeShape },
-        on: repository("issues", "write", { checkedBy: "service" }),
+        on: repository("issues_or_pulls", "write", { checkedBy: "service" }),
         refuses: [423],
       }),
       resetIssueTimes: operation({
@@ -102,7 +102,7 @@ export const trackedTimeEndpoints = {
         "The time tracked in a repository; without write access only your own",
         {
           filters: { user: trimmedQueryText, ...range },
-          on: repository("issues", "read"),
+          on: repository("issues_or_pulls", "read"),
           refuses: [422],
         },
       ),
@@ -138,7 +138,7 @@ export const trackedTimeEndpoints = {
       path: "/api/v1/repos/:owner/:repo/issues/:index/stopwatch",
       params: issueParams,
       gate: forgeUser("issue"),
-      on: repository("issues", "write", { checkedBy: "service" }),
+      on: repository("issues_or_pulls", "write", { checkedBy: "service" }),
       refuses: [400, 409, 423],
     },
     ({ remove, operation }) => ({

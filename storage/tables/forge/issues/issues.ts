@@ -3,9 +3,9 @@ import { listVisibleUsers } from "../accounts/follows.ts";
 import { emptyMailboxesOf } from "../accounts/mailboxes.ts";
 import { type Window, defineTable, type RecordOf } from "../../table.ts";
 import type { UserPage } from "../accounts/user-lists.ts";
-import type { UserId, IssueId, RepositoryId, MilestoneId } from "../ids.ts";
+import type { UserId, CommentId, IssueId, RepositoryId, MilestoneId } from "../ids.ts";
 import type { Reader } from "../repositories/readable.ts";
-import { flag, generated, id, integer, now, optional, text } from "../../columns.ts";
+import { flag, generated, id, initial, integer, now, optional, text } from "../../columns.ts";
 import { sql } from "../../condition.ts";
 
 export const issues = defineTable("forge_issues", {
@@ -13,6 +13,7 @@ export const issues = defineTable("forge_issues", {
   repositoryId: id<RepositoryId>(),
   /** From 1 in each repository. */
   number: integer(),
+  isPull: initial(false, flag()),
   /** Undefined once the account is deleted. */
   authorId: optional(id<UserId>()),
   title: text(),
@@ -32,7 +33,7 @@ export const issues = defineTable("forge_issues", {
   createdAt: now(),
   updatedAt: now(),
 });
-/** An issue of a repository. Times are epoch milliseconds. */
+/** An issue or a pull request of a repository. Times are epoch milliseconds. */
 export type ForgeIssue = RecordOf<typeof issues>;
 
 /** The members of an issue that can change. */
@@ -50,7 +51,7 @@ export async function insertIssue(
     ForgeIssue,
     "repositoryId" | "authorId" | "title" | "body" | "ref" | "isClosed" | "dueAt"
   > &
-    Partial<Pick<ForgeIssue, "milestoneId">>,
+    Partial<Pick<ForgeIssue, "milestoneId" | "isPull">>,
 ): Promise<ForgeIssue> {
   const next = await tx.get<{ number: number }>(
     `INSERT INTO forge_issue_numbers (repository_id, last_number) VALUES (?, 1)
@@ -66,7 +67,7 @@ export async function insertIssue(
     contentVersion: 0,
     closedAt: issue.isClosed ? tx.now : undefined,
   });
-  if (!issue.isClosed) await countOpenIssues(tx, issue.repositoryId, 1);
+  if (!row.isClosed) await countOpen(tx, row, 1);
   return row;
 }
 
@@ -89,7 +90,7 @@ export async function updateIssue(
   });
   if (issue === undefined) return undefined;
   if (before !== undefined && before.isClosed !== issue.isClosed)
-    await countOpenIssues(tx, issue.repositoryId, issue.isClosed ? -1 : 1);
+    await countOpen(tx, issue, issue.isClosed ? -1 : 1);
   return issue;
 }
 
@@ -100,7 +101,7 @@ export async function deleteIssue(tx: Transaction, issue: ForgeIssue): Promise<v
     "DELETE FROM forge_issues WHERE id = ? RETURNING is_closed",
     issue.id,
   );
-  if (deleted?.is_closed === 0) await countOpenIssues(tx, issue.repositoryId, -1);
+  if (deleted?.is_closed === 0) await countOpen(tx, issue, -1);
 }
 
 export async function findIssueById(db: Queries, id: IssueId): Promise<ForgeIssue | undefined> {
@@ -120,6 +121,17 @@ export async function findIssue(
   number: number,
 ): Promise<ForgeIssue | undefined> {
   return issues.find(db, { repositoryId, number });
+}
+
+/** Returns the issue that a comment or another entry of a timeline belongs to. */
+export async function findIssueOfComment(
+  db: Queries,
+  id: CommentId,
+): Promise<ForgeIssue | undefined> {
+  return issues.find(
+    db,
+    sql`id = (SELECT c.issue_id FROM forge_issue_comments c WHERE c.id = ${id})`,
+  );
 }
 
 /** Records that an issue mentions these users. */
@@ -203,13 +215,15 @@ export function listSubscribers(
   return listVisibleUsers(db, { sql: from, values: [issueId] }, reader, window);
 }
 
-async function countOpenIssues(
+/** Open issues and open pull requests are counted apart. */
+async function countOpen(
   tx: Transaction,
-  repositoryId: RepositoryId,
+  { repositoryId, isPull }: ForgeIssue,
   by: number,
 ): Promise<void> {
+  const count = isPull ? "open_pull_count" : "open_issue_count";
   await tx.run(
-    "UPDATE forge_repositories SET open_issue_count = open_issue_count + ? WHERE id = ?",
+    `UPDATE forge_repositories SET ${count} = ${count} + ? WHERE id = ?`,
     by,
     repositoryId,
   );

@@ -21,6 +21,8 @@ export interface IssueFilter {
         /** Only repositories that this team has. */
         readonly teamId?: TeamId | undefined;
       });
+  /** Only issues or only pull requests; undefined for both. */
+  readonly isPull?: boolean | undefined;
   readonly state: "open" | "closed" | "all";
   /** Part of the title or of the beginning of the body, ignoring case; empty matches every issue. */
   readonly term: string;
@@ -39,10 +41,26 @@ export interface IssueFilter {
   /** Range of the last change in epoch milliseconds, both ends included. */
   readonly since?: number | undefined;
   readonly before?: number | undefined;
+  /** Only pull requests into this branch. */
+  readonly baseBranch?: string | undefined;
 }
 
+/** The orders of a list. */
+const orders = {
+  newest: "created_at DESC, id DESC",
+  oldest: "created_at, id",
+  recentupdate: "updated_at DESC, id DESC",
+  leastupdate: "updated_at, id",
+  recentclose: "COALESCE(closed_at, 0) DESC, created_at DESC, id DESC",
+  mostcomment: "comment_count DESC, created_at DESC, id DESC",
+  leastcomment: "comment_count, created_at DESC, id DESC",
+} as const;
+export type IssueOrder = keyof typeof orders;
+
+export const isIssueOrder = (word: string): word is IssueOrder => Object.hasOwn(orders, word);
+
 /**
- * Returns a page of issues, newest first, and the total count.
+ * Returns a page of issues, newest first unless another order is given, and the total count.
  * @param firstRepositoryId a repository whose issues come before those of others
  */
 export async function listIssues(
@@ -52,6 +70,7 @@ export async function listIssues(
     readonly limit: number;
     readonly offset: number;
     readonly firstRepositoryId?: RepositoryId;
+    readonly order?: IssueOrder;
   },
 ): Promise<{ readonly issues: readonly ForgeIssue[]; readonly total: number }> {
   if (filter.term.length > TERM_MAX || filter.term.includes("\0")) return { issues: [], total: 0 };
@@ -64,7 +83,7 @@ export async function listIssues(
   const rows = await issues.readAll(
     db,
     `SELECT ${issues.columns} FROM forge_issues WHERE ${where}
-     ORDER BY ${first === undefined ? "" : "CASE WHEN repository_id = ? THEN 0 ELSE 1 END, "}created_at DESC, id DESC
+     ORDER BY ${first === undefined ? "" : "CASE WHEN repository_id = ? THEN 0 ELSE 1 END, "}${orders[window.order ?? "newest"]}
      LIMIT ? OFFSET ?`,
     ...values,
     ...(first === undefined ? [] : [first]),
@@ -121,10 +140,13 @@ function toCondition(
   };
   const { sql, values: within } = toWithin(filter.within, dialect);
   add(sql, ...within);
+  if (filter.isPull !== undefined) add("is_pull = ?", Number(filter.isPull));
   if (filter.state !== "all") add("is_closed = ?", Number(filter.state === "closed"));
   if (filter.authorId !== undefined) add("author_id = ?", filter.authorId);
   if (filter.since !== undefined) add("updated_at >= ?", filter.since);
   if (filter.before !== undefined) add("updated_at <= ?", filter.before);
+  if (filter.baseBranch !== undefined)
+    add("id IN (SELECT t.issue_id FROM forge_pulls t WHERE t.base_branch = ?)", filter.baseBranch);
   isIn("forge_issue_assignees", "user_id", filter.assigneeId);
   isIn("forge_issue_mentions", "user_id", filter.mentionedId);
   for (const ids of filter.labelIds)
@@ -167,8 +189,8 @@ function toWithin(within: IssueFilter["within"], dialect: Database["dialect"]): 
 }
 
 /**
- * Returns the condition for the issues that a caller may read, over `forge_issues`, without those of repositories whose
- * issues are turned off or elsewhere.
+ * Returns the condition for the issues and pull requests that a caller may read, over `forge_issues`, without those of
+ * repositories where they are turned off or elsewhere.
  * @param more conditions of the repositories `r`
  */
 export function toReadableIssues(
@@ -176,15 +198,26 @@ export function toReadableIssues(
   dialect: Database["dialect"],
   more: readonly Condition[] = [],
 ): Condition {
-  const parts: Condition[] = [
-    toReadable(reader, isPublicOnly, "repo.issues"),
-    { sql: keepsIssues[dialect], values: [] },
-    ...more,
-  ];
+  const kinds = [
+    { isPull: 0, unit: "repo.issues", keeps: keepsIssues },
+    { isPull: 1, unit: "repo.pulls", keeps: keepsPulls },
+  ] as const;
+  const readable = kinds.map(({ isPull, unit, keeps }): Condition => {
+    const parts: Condition[] = [
+      toReadable(reader, isPublicOnly, unit),
+      { sql: keeps[dialect], values: [] },
+      ...more,
+    ];
+    return {
+      sql: `(is_pull = ${isPull} AND repository_id IN
+        (SELECT r.id FROM forge_repositories r JOIN forge_users u ON u.id = r.owner_id
+         WHERE ${parts.map(({ sql }) => `(${sql})`).join(" AND ")}))`,
+      values: parts.flatMap(({ values }) => values),
+    };
+  });
   return {
-    sql: `repository_id IN (SELECT r.id FROM forge_repositories r JOIN forge_users u ON u.id = r.owner_id
-          WHERE ${parts.map(({ sql }) => `(${sql})`).join(" AND ")})`,
-    values: parts.flatMap(({ values }) => values),
+    sql: `(${readable.map(({ sql }) => sql).join(" OR ")})`,
+    values: readable.flatMap(({ values }) => values),
   };
 }
 
@@ -194,6 +227,12 @@ export const keepsIssues = {
     AND json_type(r.settings, '$.external_tracker') IS NULL)`,
   postgres: `(COALESCE(CAST(r.settings AS JSONB) ->> 'has_issues', 'true') <> 'false'
     AND CAST(r.settings AS JSONB) -> 'external_tracker' IS NULL)`,
+} as const;
+
+/** The condition for a repository `r` with pull requests. */
+export const keepsPulls = {
+  sqlite: "COALESCE(json_extract(r.settings, '$.has_pull_requests'), 1) <> 0",
+  postgres: "COALESCE(CAST(r.settings AS JSONB) ->> 'has_pull_requests', 'true') <> 'false'",
 } as const;
 
 const toMarks = (list: readonly unknown[]) => list.map(() => "?").join(", ");

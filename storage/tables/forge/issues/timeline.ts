@@ -27,6 +27,15 @@ export const timelineKinds = [
   "add_time_manual",
   "delete_time_manual",
   "commit_ref",
+  "issue_ref",
+  "comment_ref",
+  "pull_ref",
+  "pull_push",
+  "change_target_branch",
+  "delete_branch",
+  "merge_pull",
+  "pull_scheduled_merge",
+  "pull_cancel_scheduled_merge",
 ] as const;
 export type TimelineKind = (typeof timelineKinds)[number];
 

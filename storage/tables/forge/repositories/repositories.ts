@@ -28,6 +28,7 @@ const repositories = defineTable("forge_repositories", {
   website: initial("", text()),
   /** Maintained by the functions of the issues table. */
   openIssueCount: initial(0, integer()),
+  openPullCount: initial(0, integer()),
   isPrivate: flag(),
   isTemplate: flag(),
   /** When the repository was archived; undefined if it is not. Since then pushes and new issues are refused. */
@@ -69,6 +70,7 @@ export type NewForgeRepository = Omit<
   | "lowerName"
   | "website"
   | "openIssueCount"
+  | "openPullCount"
   | "archivedAt"
   | "starCount"
   | "forkOf"

@@ -7,8 +7,7 @@ import {
 import { openPostgres } from "../../../../../storage/engine/postgres.ts";
 import { openSqlite } from "../../../../../storage/engine/sqlite.ts";
 import { insertUser } from "../../../../../storage/tables/forge/accounts/users.ts";
-import { insertRepository } from "../../../../../storage/tables/forge/repositories/repositories.ts";
-import { newRepositoryRow, newUserRow } from "../../../../support/forge/forge-rows.ts";
+import { newUserRow } from "../../../../support/forge/forge-rows.ts";
 import { createPostgresPool } from "../../../../support/storage/postgres.ts";
 
 const clock = () => 9_000;
@@ -35,7 +34,16 @@ describe.each(["sqlite", "postgres"] as const)(
         if (isEmpty !== undefined)
           await db.transaction(async (tx) => {
             const mira = await insertUser(tx, newUserRow("mira"));
-            await insertRepository(tx, newRepositoryRow(mira, "cabin", { isEmpty }));
+            // As the schema was: the function writes columns of later migrations.
+            await tx.run(
+              `INSERT INTO forge_repositories (id, owner_id, name, lower_name, description, is_private, is_template,
+                 settings, is_empty, branch_count, default_branch, object_format, trust_model, licenses, size_kib, path,
+                 needs_move, created_at, updated_at)
+               VALUES (1, ?, 'cabin', 'cabin', '', 0, 0, '{}', ?, 0, 'main', 'sha1', 'default', '[]', 0,
+                 'mira/cabin.git', 0, 0, 0)`,
+              mira.id,
+              Number(isEmpty),
+            );
           });
         await migrate(db, all);
         await migrate(db, all);
