@@ -149,6 +149,8 @@ export async function openVault(deps: VaultDeps): Promise<OpenedVault> {
     store: deps.objects,
     storedFiles: cloud.storedFiles,
     uploadBytesMax: settings.maxUploadBytes,
+    trashDays: settings.trashDays,
+    versionsKept: settings.documentVersions,
     enqueueProcessing: createProcessingRequest(queue.enqueue),
     publicUrl: addresses.publicUrl,
     log,

@@ -186,6 +186,12 @@ export const settingDeclarations = {
   ocr: setting("Storage", onOff, false, {
     help: "Recognise text in images and scanned PDFs (English print); takes seconds a page",
   }),
+  trashDays: setting("Storage", integer(0, 36_500, "days"), 30, {
+    help: "How long deleted documents of the vault stay in the trash; 0 deletes them at once",
+  }),
+  documentVersions: setting("Storage", integer(0, 1_000, "versions"), 10, {
+    help: "Earlier contents of a vault document that are kept; they count towards the quota",
+  }),
   artifactDays: setting("Storage", integer(1, 36_500, "days"), 90, {
     help: "How long artifacts of workflow runs are kept; a job may name a shorter time",
   }),

@@ -1,8 +1,9 @@
-import { holdsFiles } from "../../storage/tables/vault/pending-work.ts";
+import { holdsFiles, holdsTrash } from "../../storage/tables/vault/pending-work.ts";
 import { declareTasks } from "../jobs/cron-task.ts";
 
 /** The scheduled tasks of the vault. Their code is loaded when they have something to do. */
 export const vaultTasks = declareTasks({
   reconcile_documents: { schedule: "@midnight", atStart: true, isNeeded: holdsFiles },
+  purge_document_trash: { schedule: "@midnight", atStart: true, isNeeded: holdsTrash },
   reconcile_byte_cache: { schedule: "@midnight" },
 });

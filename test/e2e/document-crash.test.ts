@@ -27,7 +27,7 @@ const command: CroftCommand = [process.execPath, join(import.meta.dirname, "../.
 const TWO_DAYS_MS = 2 * 86_400_000;
 
 test(
-  "documents, shares, accounts and quota survive kills while uploading, classifying and deleting",
+  "documents, versions, trash, shares, accounts and quota survive kills while uploading, replacing, restoring and deleting",
   { timeout: limitOfKills(ROUNDS) },
   async () => {
     const home = await mkdtemp(join(tmpdir(), "croft-crash-"));
@@ -174,7 +174,8 @@ function countUnfinished(home: string): number {
   return read(home, (db) =>
     Number(
       db
-        .prepare("SELECT count(*) FROM vault_documents WHERE status IN ('pending', 'processing')")
+        .prepare(`SELECT count(*) FROM vault_documents
+           WHERE status IN ('pending', 'processing') AND trashed_at IS NULL`)
         .pluck()
         .get(),
     ),
@@ -209,6 +210,7 @@ function listReferences(home: string): string[] {
     db
       .prepare(
         `SELECT sha256 FROM vault_documents WHERE storage_backend = 'internal'
+         UNION SELECT sha256 FROM vault_document_versions
          UNION SELECT object_sha256 FROM vault_document_uploads WHERE object_sha256 IS NOT NULL ORDER BY 1`,
       )
       .pluck()
@@ -223,25 +225,30 @@ async function assertConsistent(home: string): Promise<void> {
   read(home, (db) => {
     const wrong = db
       .prepare(
-        `SELECT user_id, used_bytes, (SELECT coalesce(sum(size_bytes), 0) FROM vault_documents d
-           WHERE d.user_id = q.user_id AND d.storage_backend = 'internal') AS sum
+        `SELECT user_id, used_bytes, (SELECT coalesce(sum(d.size_bytes +
+             (SELECT coalesce(sum(size_bytes), 0) FROM vault_document_versions WHERE document_id = d.id)), 0)
+           FROM vault_documents d
+           WHERE d.user_id = q.user_id AND d.storage_backend = 'internal' AND d.trashed_at IS NULL) AS sum
          FROM vault_quotas q WHERE used_bytes <> sum`,
       )
       .all();
     expect(wrong).toEqual([]);
     const rows = db
       .prepare(
-        `SELECT sha256, storage_backend AS backend,
+        `SELECT sha256, storage_backend AS backend, trashed_at IS NULL AS live,
            (SELECT count(*) FROM vault_search_entries WHERE document_id = d.id) AS entries
          FROM vault_documents d`,
       )
-      .all() as { sha256: string; backend: string; entries: number }[];
-    for (const { sha256, backend, entries } of rows) {
+      .all() as { sha256: string; backend: string; live: number; entries: number }[];
+    for (const { sha256, backend, live, entries } of rows) {
       if (backend === "internal") expect(objects.has(sha256), sha256).toBe(true);
-      expect(entries).toBe(1);
+      expect(entries).toBe(live);
     }
     const count = (sql: string) => Number(db.prepare(`SELECT count(*) FROM ${sql}`).pluck().get());
-    expect(count("vault_search_entries WHERE document_id IS NOT NULL")).toBe(rows.length);
+    const versions = db.prepare("SELECT sha256 FROM vault_document_versions").pluck().all();
+    for (const sha256 of versions as string[]) expect(objects.has(sha256), sha256).toBe(true);
+    const liveCount = rows.filter(({ live }) => live === 1).length;
+    expect(count("vault_search_entries WHERE document_id IS NOT NULL")).toBe(liveCount);
     expect(count("vault_stored_file_writes")).toBe(0);
     // Only the accounts that were never deleted, or whose deletion was cut off before it was recorded.
     for (const table of ["vault_documents", "vault_quotas", "vault_connections"])

@@ -125,7 +125,12 @@ export function changeDocuments(url: string, headers: Headers, seen: Acknowledge
     if (index % 2 === 1) {
       // The newest, whose text is still being extracted, or the oldest.
       const id = [...seen.kept.keys()].at(index % 4 === 1 ? -1 : 0);
-      if (id !== undefined) await remove(url, headers, { id, of: seen.kept, seen });
+      const turn = index % 8;
+      if (id === undefined) return;
+      if (turn === 3) return replace(url, headers, id, seen);
+      const query = turn === 7 ? "?permanent=true" : "";
+      await remove(url, headers, { id, of: seen.kept, seen, query });
+      if (turn === 5) await restore(url, headers, id, seen);
       return;
     }
     const bytes = index % 5 === 4 ? COMMON : randomBytes(index % 3 === 0 ? 400_000 : 2_000);
@@ -143,6 +148,30 @@ export function changeDocuments(url: string, headers: Headers, seen: Acknowledge
       expect([202, 404]).toContain((await request(url, path, { method: "POST", headers })).status);
     }
   });
+}
+
+/** Replaces the content of a document, whose content is unknown while the request runs. */
+async function replace(url: string, headers: Headers, id: string, seen: Acknowledged) {
+  seen.kept.delete(id);
+  const bytes = randomBytes(3_000);
+  const answer = await fetch(`${url}/api/documents/${id}/content`, {
+    method: "PUT",
+    headers: { ...headers, "If-Match": "*" },
+    body: bytes,
+  });
+  // Another client may have deleted it already.
+  expect([200, 404]).toContain(answer.status);
+  if (answer.status === 200) seen.kept.set(id, digest(bytes));
+}
+
+/** Restores a document from the trash. It is in none of the maps from then on. */
+async function restore(url: string, headers: Headers, id: string, seen: Acknowledged) {
+  seen.deleted.delete(id);
+  const { status } = await request(url, `/api/documents/${id}/restore`, {
+    method: "POST",
+    headers,
+  });
+  expect([200, 404]).toContain(status);
 }
 
 /** Uploads documents to connected storage and deletes others while the provider fails now and then. */
@@ -196,13 +225,18 @@ export function changeAccounts(url: string, headers: Headers, seen: Acknowledged
 async function remove(
   url: string,
   headers: Headers,
-  { id, of, seen }: { id: string; of: Map<string, string>; seen: Acknowledged },
+  {
+    id,
+    of,
+    seen,
+    query = "",
+  }: { id: string; of: Map<string, string>; seen: Acknowledged; query?: string },
 ): Promise<void> {
   const sha256 = of.get(id) ?? "";
   of.delete(id);
   seen.counts.asked += 1;
   const path = `/api/documents/${id}`;
-  const { status, body } = await request(url, path, { method: "DELETE", headers });
+  const { status, body } = await request(url, path + query, { method: "DELETE", headers });
   if (body["cloud_delete_failed"] === true) {
     seen.counts.failures += 1;
     // The record must still be there; the file is unless the provider has lied.

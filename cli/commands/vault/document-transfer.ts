@@ -136,9 +136,19 @@ export const downloadDocuments = commandDetails({
   args: { "<ids...>": "documents: their ids, or names that only one has" },
   flags: {
     "-o, --output <file>": "a file, a folder, or - for standard output",
+    "--version-number <number>": {
+      help: "an earlier content of a document of yours, by its number",
+      parse: toVersionNumber,
+    },
     "--force": "replace existing files",
   },
-  calls: [...findDocumentOperations, vault.getDocument, vault.getDocumentContent],
+  calls: [
+    ...findDocumentOperations,
+    vault.getDocument,
+    vault.getDocumentContent,
+    vault.listDocumentVersions,
+    vault.getDocumentVersionContent,
+  ],
   output: shapeOrList(downloadedFields, {
     ...resultFields,
     id: "string?",
@@ -157,17 +167,23 @@ export const downloadDocuments = commandDetails({
       "croft vault document download 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 -o copy.pdf",
     ],
     [
+      "Download an earlier content",
+      "croft vault document download report.pdf --version-number 2 -o old.pdf",
+    ],
+    [
       "Download several to a folder",
       "croft vault document download 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 01912d4c-77aa-7cc4-9c2e-0123456789ab -o papers",
     ],
   ],
   /** Downloads documents, one after the other. If some of several fail, the exit code is `partial`. */
-  async run(cli, { ids, output }) {
+  async run(cli, { ids, output, versionNumber: version }) {
     const [first = ""] = ids;
     const isBatch = ids.length > 1;
+    if (isBatch && version !== undefined)
+      throw usageError("--version-number goes with one document");
     if (output === "-") {
       if (isBatch) throw usageError("standard output takes one document");
-      return printDocument(cli, first);
+      return printDocument(cli, first, version);
     }
     const path = resolve(cli.system.workingDirectory, output ?? ".");
     if (isBatch && output !== undefined) await mkdir(path, { recursive: true });
@@ -181,7 +197,7 @@ export const downloadDocuments = commandDetails({
     const names = createFileNames(cli.system.platform);
     // A vault may hold several documents of one name, a folder one file.
     const pathOf = (name: string) => (isFolder ? join(path, ...names.takeAll([name])) : path);
-    const download = (word: string) => saveDocument(calling, word, { pathOf, progress });
+    const download = (word: string) => saveDocument(calling, word, { pathOf, progress, version });
     if (!isBatch) {
       const saved = await download(first).finally(() => progress.finish());
       return cli.output.done(saved, `Downloaded ${saved.path}.`);
@@ -195,42 +211,81 @@ export const downloadDocuments = commandDetails({
   },
 });
 
-async function printDocument(cli: CliContext, word: string): Promise<void> {
+async function printDocument(
+  cli: CliContext,
+  word: string,
+  version: number | undefined,
+): Promise<void> {
   const id = await findDocumentId(cli, word, { received: true });
   assertRawOutput(cli, {
     what: "--output -",
     instead: "--output FILE writes a file, --force does it anyway",
   });
-  const params = { document_id: id };
-  const { stream } = await cli.client.download(vault.getDocumentContent, { params });
+  const { stream } = await openContent(cli, id, version);
   await writeRaw(cli, stream);
+}
+
+function openContent(cli: CliContext, id: string, version: number | undefined) {
+  if (version === undefined)
+    return cli.client.download(vault.getDocumentContent, { params: { document_id: id } });
+  const params = { document_id: id, number: String(version) };
+  return cli.client.download(vault.getDocumentVersionContent, { params });
+}
+
+/** Returns size and hash of a content of a document. @throws CliError `not_found` */
+async function findVersion(cli: CliContext, id: string, number: number) {
+  for (let page = 1; ; page += 1) {
+    const query = { page, per_page: 100 };
+    const { items } = (
+      await cli.client.call(vault.listDocumentVersions, { params: { document_id: id }, query })
+    ).body;
+    const found = items.find((version) => version.number === number);
+    if (found !== undefined) return found;
+    if (items.length < query.per_page)
+      throw new CliError("not_found", `the document has no version ${number}`, {
+        service: "vault",
+        hint: `"croft vault document versions ${id}" lists them`,
+      });
+  }
+}
+
+/** @throws CliError `usage` */
+export function toVersionNumber(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw usageError(`${JSON.stringify(text)} is not the number of a version`);
 }
 
 /** Writes a document's bytes to a file, which appears under its name when it is complete. */
 async function saveDocument(
   cli: CliContext,
   word: string,
-  to: { readonly pathOf: (filename: string) => string; readonly progress: Progress },
+  to: {
+    readonly pathOf: (filename: string) => string;
+    readonly progress: Progress;
+    readonly version: number | undefined;
+  },
 ) {
   const id = await findDocumentId(cli, word, { received: true });
   const input = { params: { document_id: id } };
   const { body } = await cli.client.call(vault.getDocument, input);
+  const { sha256, size_bytes: size } =
+    to.version === undefined ? body : await findVersion(cli, id, to.version);
   const path = to.pathOf(body.filename);
   if (!cli.flags.force) await assertFree(path, ONE_FILE_HINT);
   await trackTransfer(to.progress, body.filename, async (shown) => {
-    const { stream } = await cli.client.download(vault.getDocumentContent, input);
-    shown.begin(body.size_bytes);
+    const { stream } = await openContent(cli, id, to.version);
+    shown.begin(size);
     await saveStream(cli, stream, {
       path,
       mayReplace: cli.flags.force,
       hint: ONE_FILE_HINT,
-      sha256: body.sha256,
-      size: body.size_bytes,
+      sha256,
+      size,
       mode: 0o600,
       onProgress: shown.update,
     });
   });
-  return { id, path, size: body.size_bytes };
+  return { id, path, size };
 }
 
 /**

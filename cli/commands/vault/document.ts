@@ -6,7 +6,8 @@ import { listOf, oneOrList, resourceOf, shapeOrList } from "../../output/spec.ts
 import { finishBatch, resultFields, runBatch } from "../../support/batch.ts";
 import { findDocumentId, findDocumentOperations } from "../../support/find-document.ts";
 import { assertWaitFlags, waitFlags } from "../../support/wait.ts";
-import type { Entry } from "../../tree/entry.ts";
+import { type Entry, noun } from "../../tree/entry.ts";
+import { listVersions, replaceDocument, restoreVersion } from "./document-versions.ts";
 import { documentColumns, documentLines } from "./document-columns.ts";
 import { downloadDocuments, uploadDocument, waitForDocument } from "./document-transfer.ts";
 import { withRetries } from "./item/transfer.ts";
@@ -221,10 +222,21 @@ export const entries: readonly Entry[] = [
       );
     },
   }),
+  command(
+    "replace",
+    "Replace the content of a document; the content before is kept as a version",
+    async () => replaceDocument,
+  ),
+  command("versions", "List the contents of a document", async () => listVersions),
+  command("restore", "Return a document to an earlier content", async () => restoreVersion),
+  noun("trash", "Manage deleted documents", () => import("./document-trash.ts")),
   command("delete", "Delete documents", {
     aliases: ["rm"],
     args: { "<ids...>": idsHelp },
-    flags: { "--remove-only": "keep the copies at the storage provider" },
+    flags: {
+      "--remove-only": "keep the copies at the storage provider",
+      "--permanent": "delete at once instead of moving to the trash",
+    },
     calls: [...findDocumentOperations, vault.getDocument, vault.deleteDocument],
     output: shapeOrList(
       { deleted: "boolean", id: "string", filename: "string" },
@@ -242,15 +254,19 @@ export const entries: readonly Entry[] = [
         "croft vault document delete 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 --remove-only --yes",
       ],
       [
+        "Delete it at once, without the trash",
+        "croft vault document delete 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 --permanent --yes",
+      ],
+      [
         "Delete several documents",
         "croft vault document delete 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 01912d4c-77aa-7cc4-9c2e-0123456789ab --yes",
       ],
     ],
     /**
-     * Deletes documents with their shares and bytes. The API answers 200 when the provider fails; the client reports that
+     * Moves documents to the trash, or deletes them with their shares and bytes. The API answers 200 when the provider fails; the client reports that
      * as a failure. If some of several fail, the exit code is `partial`.
      */
-    async run(cli, { ids, removeOnly = false }) {
+    async run(cli, { ids, removeOnly = false, permanent = false }) {
       const calling = await withBatchRetries(cli, ids);
       const find = async (word: string) => {
         const id = await findDocumentId(calling, word);
@@ -268,7 +284,10 @@ export const entries: readonly Entry[] = [
       }) => {
         await calling.client.call(vault.deleteDocument, {
           params: { document_id: id },
-          query: { remove_only: removeOnly ? "true" : "false" },
+          query: {
+            ...(removeOnly ? { remove_only: "true" as const } : {}),
+            ...(permanent ? { permanent: "true" as const } : {}),
+          },
         });
         return { id, filename };
       };
@@ -282,7 +301,9 @@ export const entries: readonly Entry[] = [
         ]);
       }
       const found = await find(first);
-      await cli.prompts.confirm(`Delete the document ${found.filename}?`);
+      await cli.prompts.confirm(
+        `Delete the document ${found.filename}${permanent ? " permanently" : ""}?`,
+      );
       const removed = await remove(found);
       await cli.output.done({ deleted: true, ...removed }, `Deleted ${removed.filename}.`);
     },

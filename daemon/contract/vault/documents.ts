@@ -11,7 +11,7 @@ import {
   uploadAddress,
   vaultUser,
 } from "../endpoint.ts";
-import { line, oneOf, pageOf, paging, queryFlag, text, time, uuid } from "./common.ts";
+import { detail, line, oneOf, pageOf, paging, queryFlag, text, time, uuid } from "./common.ts";
 
 const perMinute = perAccount(100, 60);
 const documentParams = z.object({ document_id: uuid.brand<"DocumentId">() });
@@ -71,6 +71,32 @@ export const document = z.object({
 const listedDocument = document
   .omit({ extracted_text: true })
   .extend({ snippet: z.string().nullable() });
+
+/** A document in the trash. */
+const trashedDocument = document.omit({ extracted_text: true }).extend({
+  deleted_at: time,
+  /** When it is deleted permanently. */
+  expires_at: time,
+});
+
+/** The present content of a document, or an earlier one. */
+const version = z.object({
+  number: z.int().min(1),
+  is_current: z.boolean(),
+  content_type: z.string(),
+  size_bytes: z.int().min(0),
+  sha256: z.string(),
+  created_at: time,
+});
+
+const disposition = oneOf(["inline", "attachment"]).default("attachment");
+
+const versionParams = documentParams.extend({
+  number: z
+    .string()
+    .regex(/^\d{1,9}$/)
+    .transform(Number),
+});
 
 /** Operations on documents, in the order of the document. */
 export const documentEndpoints = {
@@ -199,12 +225,11 @@ export const documentEndpoints = {
         as: "delete",
         method: "DELETE",
         item: true,
-        summary: "Delete a document; remove_only keeps the provider's copy",
+        summary:
+          "Put a document into the trash; remove_only keeps the provider's copy, permanent deletes at once",
         query: z.object({
-          remove_only: z
-            .enum(["true", "false"])
-            .transform((value) => value === "true")
-            .default(false),
+          remove_only: queryFlag.default(false),
+          permanent: queryFlag.default(false),
         }),
         replies: {
           200: z.union([
@@ -225,9 +250,79 @@ export const documentEndpoints = {
         item: true,
         at: "content",
         summary: "Get a document's bytes; ranges and conditional requests are answered",
-        query: z.object({ disposition: oneOf(["inline", "attachment"]).default("attachment") }),
+        query: z.object({ disposition }),
         replies: { 200: bytes },
         refuses: [502, 503],
+      }),
+      replaceDocumentContent: operation({
+        as: "replace",
+        method: "PUT",
+        item: true,
+        at: "content",
+        summary:
+          "Replace the content of a document; If-Match has its sha256 or the ETag of the content, or *",
+        body: stream("*/*"),
+        replies: { 200: document, 412: detail, 428: detail },
+        refuses: [413, 502, 503],
+      }),
+      listDocumentVersions: operation({
+        as: "list_versions",
+        method: "GET",
+        item: true,
+        at: "versions",
+        summary: "List the present content of a document and the earlier ones, newest first",
+        query: z.object(paging),
+        replies: { 200: pageOf(version) },
+      }),
+      getDocumentVersionContent: operation({
+        as: "version_content",
+        method: "GET",
+        params: versionParams,
+        at: ":document_id/versions/:number/content",
+        summary: "Get the bytes of one content; ranges and conditional requests are answered",
+        query: z.object({ disposition }),
+        replies: { 200: bytes },
+        refuses: [502, 503],
+      }),
+      restoreDocumentVersion: operation({
+        as: "restore_version",
+        method: "POST",
+        params: versionParams,
+        at: ":document_id/versions/:number/restore",
+        summary: "Make an earlier content the present one, under the next number",
+        replies: { 200: document },
+      }),
+      listTrashedDocuments: operation({
+        as: "list_trash",
+        method: "GET",
+        at: "trash",
+        summary: "List the documents in one's trash, last deleted first",
+        query: z.object(paging),
+        replies: { 200: pageOf(trashedDocument) },
+      }),
+      restoreDocument: operation({
+        as: "restore",
+        method: "POST",
+        item: true,
+        at: "restore",
+        summary: "Return a document from the trash, with its topics, versions, shares and links",
+        replies: { 200: document },
+        refuses: [413],
+      }),
+      emptyDocumentTrash: operation({
+        as: "empty_trash",
+        method: "DELETE",
+        at: "trash",
+        summary: "Delete everything in one's trash permanently",
+        replies: { 200: z.object({ removed: z.int().min(0) }) },
+      }),
+      deleteTrashedDocument: operation({
+        as: "delete_trashed",
+        method: "DELETE",
+        params: documentParams,
+        at: "trash/:document_id",
+        summary: "Delete a document in the trash permanently",
+        replies: { 204: empty },
       }),
     }),
   ),

@@ -95,6 +95,8 @@ export function createDocumentProcessing(deps: DocumentProcessingDeps): JobKind 
         // It may have been renamed, given topics or deleted while its text was read, and the chosen topic deleted.
         const current = await findDocument(tx, id);
         if (current === undefined) return;
+        // Another content came meanwhile, with a job of its own.
+        if (current.version !== document.version) return;
         const topic = choice && (await findTopic(tx, choice.topicId));
         const hasTopics = ((await listTopicsOfDocuments(tx, [id])).get(id) ?? []).length > 0;
         const contentType = toContentType(current, extraction);

@@ -1,5 +1,5 @@
 import type { Database } from "../../../storage/engine/database.ts";
-import { listClassifiedTexts } from "../../../storage/tables/vault/documents/documents.ts";
+import { listClassifiedTexts } from "../../../storage/tables/vault/documents/texts.ts";
 import { listVisibleTopics } from "../../../storage/tables/vault/documents/topics.ts";
 import type { ModelClassifier } from "../ai/model-classifier.ts";
 import { classify, type ClassifiedTopic } from "./classifier.ts";

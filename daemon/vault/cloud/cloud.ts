@@ -114,6 +114,7 @@ export function createCloud(deps: CloudDeps) {
     /** The files of documents. */
     storedFiles: createStoredFiles(deps, {
       uploads,
+      replacements,
       bytes,
       folder: createDocumentFolder(deps, adapters, recorder, listings),
       removal: createStoredFileRemoval(deps, adapters, changes),

@@ -25,7 +25,7 @@ const BACKOFF_SECONDS = 30;
 
 /** Documents in connected storage: writes and reads their files, with the refusals of the document routes. */
 export function createDocumentFiles(
-  files: Pick<StoredFiles, "getConnection" | "store" | "open">,
+  files: Pick<StoredFiles, "getConnection" | "store" | "replace" | "open">,
   uploadBytesMax: number,
 ) {
   return {
@@ -65,6 +65,30 @@ export function createDocumentFiles(
       throw toStoreRefusal(result);
     },
 
+    /** Replaces the bytes of a file in its place; returns their size and hash. A refusal keeps the file as it is. */
+    async replace(
+      caller: VaultCaller,
+      document: VaultDocument,
+      {
+        contentType,
+        content,
+        size,
+      }: Pick<NewStoredFile, "content" | "size"> & {
+        readonly contentType: string | undefined;
+      },
+    ): Promise<{ readonly sizeBytes: number; readonly sha256: string }> {
+      const { stream, sha256 } = toHashed(content, uploadBytesMax);
+      const result = await files.replace(caller, document, { contentType, content: stream, size });
+      if (result.kind === "uploaded") return { sizeBytes: result.size, sha256: sha256() };
+      if (result.kind === "no_connection") throw connectionRemoved();
+      if (result.kind === "stale")
+        throw new AppError(
+          "precondition_failed",
+          "The file of the document was changed in the connected storage. Get it again and compare before you replace it.",
+        );
+      throw toStoreRefusal(result);
+    },
+
     /** Opens the bytes. Refuses with `unavailable` (503) where the owner must reconnect, else with `provider_failed` (502). */
     async open(document: VaultDocument): Promise<ItemBytes> {
       let result;
@@ -74,11 +98,7 @@ export function createDocumentFiles(
         if (error instanceof AppError) throw toOpenRefusal(error);
         throw error;
       }
-      if (result.kind === "no_connection")
-        throw new AppError(
-          "provider_failed",
-          "The connection that holds this document was removed. The file is still at the provider.",
-        );
+      if (result.kind === "no_connection") throw connectionRemoved();
       if (result.kind !== "bytes") throw toReadRefusal(result);
       return withReadRefusals(result);
     },
@@ -108,6 +128,13 @@ function toHashed(
   let digest: string | undefined;
   // A transaction may run again, and a hash ends once.
   return { stream, sha256: () => (digest ??= hash.digest("hex")) };
+}
+
+function connectionRemoved(): AppError {
+  return new AppError(
+    "provider_failed",
+    "The connection that holds this document was removed. The file is still at the provider.",
+  );
 }
 
 function toStoreRefusal(failure: Failure | { readonly kind: "recording_failed" }): AppError {

@@ -3,25 +3,39 @@ import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import { toPageRequest } from "../page.ts";
 import type { Documents } from "./documents.service.ts";
+import type { DocumentTrash } from "./trash.service.ts";
+import type { DocumentVersions } from "./versions.service.ts";
 import {
+  preconditionRequired,
+  readReplacement,
   readUploadForm,
   toContentAnswer,
   toDeletionReply,
   toDocumentPage,
   toDocumentReply,
+  toTrashPage,
   toUploadAddressReply,
+  toVersionPage,
 } from "./documents.view.ts";
 import type { DocumentUploads } from "./uploads.service.ts";
 
 export interface DocumentRoutesDeps {
   readonly documents: Documents;
   readonly uploads: DocumentUploads;
+  readonly trash: DocumentTrash;
+  readonly versions: DocumentVersions;
   /** Base of every link, without a trailing slash. */
   readonly publicUrl: () => string;
 }
 
 /** Routes of `/api/documents`. */
-export const documentRoutes = ({ documents, uploads, publicUrl }: DocumentRoutesDeps): Route[] => [
+export const documentRoutes = ({
+  documents,
+  uploads,
+  trash,
+  versions,
+  publicUrl,
+}: DocumentRoutesDeps): Route[] => [
   handle(documentEndpoints.createUploadAddress, async ({ caller, body }) =>
     toUploadAddressReply(await uploads.createAddress(caller, body), publicUrl()),
   ),
@@ -50,7 +64,10 @@ export const documentRoutes = ({ documents, uploads, publicUrl }: DocumentRoutes
   ),
   handle(documentEndpoints.deleteDocument, async ({ caller, params, query }) =>
     toDeletionReply(
-      await documents.remove(caller, params.document_id, { removeOnly: query.remove_only }),
+      await trash.remove(caller, params.document_id, {
+        removeOnly: query.remove_only,
+        isPermanent: query.permanent,
+      }),
     ),
   ),
   handle(documentEndpoints.classifyDocument, async ({ caller, params }) => {
@@ -66,4 +83,42 @@ export const documentRoutes = ({ documents, uploads, publicUrl }: DocumentRoutes
       query.disposition,
     ),
   ),
+  handle(
+    documentEndpoints.replaceDocumentContent,
+    async ({ caller, params, body, request: { headers } }) => {
+      const replacement = readReplacement(body, headers);
+      if (replacement === undefined) {
+        body.resume();
+        return preconditionRequired;
+      }
+      return toDocumentReply(200, await versions.replace(caller, params.document_id, replacement));
+    },
+  ),
+  handle(documentEndpoints.listDocumentVersions, async ({ caller, params, query }) =>
+    toVersionPage(await versions.list(caller, params.document_id), toPageRequest(query)),
+  ),
+  handle(documentEndpoints.getDocumentVersionContent, async ({ caller, params, query }) =>
+    toContentAnswer(
+      await versions.content(caller, params.document_id, params.number),
+      query.disposition,
+    ),
+  ),
+  handle(documentEndpoints.restoreDocumentVersion, async ({ caller, params }) =>
+    toDocumentReply(200, await versions.restore(caller, params.document_id, params.number)),
+  ),
+  handle(documentEndpoints.listTrashedDocuments, async ({ caller, query }) => {
+    const page = toPageRequest(query);
+    return toTrashPage(await trash.list(caller, page), page);
+  }),
+  handle(documentEndpoints.restoreDocument, async ({ caller, params }) =>
+    toDocumentReply(200, await trash.restore(caller, params.document_id)),
+  ),
+  handle(documentEndpoints.emptyDocumentTrash, async ({ caller }) => ({
+    status: 200,
+    body: { removed: await trash.empty(caller) },
+  })),
+  handle(documentEndpoints.deleteTrashedDocument, async ({ caller, params }) => {
+    await trash.purge(caller, params.document_id);
+    return { status: 204 };
+  }),
 ];

@@ -4,11 +4,9 @@ import type { Database, Queries, Transaction } from "../../../storage/engine/dat
 import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import { insertAudit } from "../../../storage/tables/vault/audit.ts";
 import {
-  deleteDocument,
   type DocumentSort,
   type DocumentStatus,
   findDocument,
-  findDocumentText,
   INTERNAL_BACKEND,
   listDocuments,
   listTopicsOfDocuments,
@@ -16,17 +14,20 @@ import {
   setDocumentStatus,
   type VaultDocument,
 } from "../../../storage/tables/vault/documents/documents.ts";
+import { findDocumentText } from "../../../storage/tables/vault/documents/texts.ts";
+import { listStoredVersions } from "../../../storage/tables/vault/documents/versions.ts";
 import {
   listDocumentsWithoutFile,
   listStoredObjects,
 } from "../../../storage/tables/vault/documents/stored-bytes.ts";
-import { correctUsedBytes, releaseBytes } from "../../../storage/tables/vault/quotas.ts";
+import { correctUsedBytes } from "../../../storage/tables/vault/quotas.ts";
+import { isObjectReferenced } from "../../../storage/tables/common/object-references.ts";
 import {
   findPermission,
   type SharePermission,
 } from "../../../storage/tables/vault/documents/shares.ts";
 import { setDocumentTopics } from "../../../storage/tables/vault/documents/topics.ts";
-import type { DocumentId } from "../../../storage/tables/vault/ids.ts";
+import { type DocumentId, toDocumentId } from "../../../storage/tables/vault/ids.ts";
 import { listPassages, renameSearchEntry } from "../../../storage/tables/vault/search.ts";
 import { AppError } from "../../errors.ts";
 import { toAudit, type VaultCaller } from "../caller.ts";
@@ -89,7 +90,7 @@ export interface DocumentsDeps {
   readonly store: ObjectStore;
   /** Epoch milliseconds. */
   readonly clock: () => number;
-  readonly files: Pick<DocumentFiles, "open"> & Pick<StoredFiles, "remove" | "discardAbandoned">;
+  readonly files: Pick<DocumentFiles, "open"> & Pick<StoredFiles, "discardAbandoned">;
   readonly topics: Pick<Topics, "resolve">;
   /** Whether a type may be shown in place. */
   readonly isPreviewable: (contentType: string) => boolean;
@@ -171,6 +172,9 @@ export function createDocuments(deps: DocumentsDeps) {
     /** Adds topics and text to a document. */
     toDetail,
 
+    /** Adds topics to documents. */
+    withTopics,
+
     async update(
       caller: VaultCaller,
       id: DocumentId,
@@ -200,29 +204,6 @@ export function createDocuments(deps: DocumentsDeps) {
       return toDetail(await getOwn(db, caller, id));
     },
 
-    /**
-     * Deletes a document. In the vault's own storage its bytes return to the quota. In connected storage its file is
-     * deleted first; returns false and keeps the document when the provider failed. `removeOnly` leaves the provider's
-     * file.
-     */
-    async remove(
-      caller: VaultCaller,
-      id: DocumentId,
-      { removeOnly }: { readonly removeOnly: boolean },
-    ): Promise<boolean> {
-      const document = await getOwn(db, caller, id);
-      const hasFile = !isInternal(document) && !removeOnly;
-      if (hasFile && !(await deps.files.remove(caller, document))) return false;
-      await db.transaction(async (tx) => {
-        if (!(await deleteDocument(tx, id))) throw documentNotFound();
-        if (isInternal(document)) await releaseBytes(tx, document.userId, document.sizeBytes);
-        const { filename, sizeBytes: size_bytes, storageBackend: storage_backend } = document;
-        const metadata = { filename, size_bytes, storage_backend };
-        await insertAudit(tx, toAudit(caller, "document.deleted", id, metadata));
-      });
-      return true;
-    },
-
     /** Marks a document as `processing` and enqueues extraction and classification. */
     async classify(caller: VaultCaller, id: DocumentId): Promise<void> {
       await db.transaction(async (tx) => {
@@ -246,39 +227,21 @@ export function createDocuments(deps: DocumentsDeps) {
         throw new AppError("forbidden", "You may view this document, but not download it.");
       return {
         document,
-        bytes: isInternal(document) ? toObjectBytes(document) : await toFileBytes(document),
+        bytes: isInternal(document)
+          ? toObjectBytes(store, document, document.contentAt)
+          : await toFileBytes(document),
       };
     },
 
     /** Corrects quota bookings and reports documents whose bytes are missing. For a scheduled task. */
     async reconcile(signal: AbortSignal): Promise<ReconcileReport> {
       const correctedUsers = await db.transaction(correctUsedBytes);
-      const withoutBytes: string[] = [];
       const discarded = await deps.files.discardAbandoned(clock() - ABANDONED_AFTER_MS, signal);
       const withoutFile = await listAllWithoutFile(signal);
-      let afterId = "";
-      for (;;) {
-        const batch = await listStoredObjects(db, afterId, RECONCILE_BATCH);
-        for (const { id, sha256, sizeBytes } of batch) {
-          signal.throwIfAborted();
-          if (!(await store.has(sha256, sizeBytes)) && (await findDocument(db, id)) !== undefined)
-            withoutBytes.push(id);
-        }
-        const last = batch.at(-1);
-        if (last === undefined) return { correctedUsers, withoutBytes, withoutFile, discarded };
-        afterId = last.id;
-      }
+      const withoutBytes = await listAllWithoutBytes(signal);
+      return { correctedUsers, withoutBytes, withoutFile, discarded };
     },
   };
-
-  function toObjectBytes({ sha256, sizeBytes, createdAt }: VaultDocument): DocumentBytes {
-    return {
-      size: sizeBytes,
-      etag: sha256,
-      lastModified: new Date(createdAt),
-      open: (range) => openObject(store, { sha256, size: sizeBytes }, "document", range),
-    };
-  }
 
   async function toFileBytes(document: VaultDocument): Promise<DocumentBytes> {
     const { bytes, entityTag, modifiedAt } = await deps.files.open(document);
@@ -287,6 +250,34 @@ export function createDocuments(deps: DocumentsDeps) {
       etag: entityTag,
       lastModified: modifiedAt === undefined ? undefined : new Date(modifiedAt),
     };
+  }
+
+  /** Lists documents, in the trash as well, whose content or version is missing. */
+  async function listAllWithoutBytes(signal: AbortSignal): Promise<string[]> {
+    const ids = new Set<string>();
+    const check = async (id: string, sha256: string, sizeBytes: number): Promise<void> => {
+      signal.throwIfAborted();
+      if (await store.has(sha256, sizeBytes)) return;
+      // It may have been deleted meanwhile.
+      if (await isObjectReferenced(db, sha256)) ids.add(id);
+    };
+    let afterId = "";
+    for (;;) {
+      const batch = await listStoredObjects(db, afterId, RECONCILE_BATCH);
+      for (const { id, sha256, sizeBytes } of batch) await check(id, sha256, sizeBytes);
+      const last = batch.at(-1);
+      if (last === undefined) break;
+      afterId = last.id;
+    }
+    let after = { documentId: toDocumentId(""), number: 0 };
+    for (;;) {
+      const batch = await listStoredVersions(db, after, RECONCILE_BATCH);
+      for (const { documentId, sha256, sizeBytes } of batch)
+        await check(documentId, sha256, sizeBytes);
+      const last = batch.at(-1);
+      if (last === undefined) return [...ids];
+      after = last;
+    }
   }
 
   async function listAllWithoutFile(signal: AbortSignal): Promise<string[]> {
@@ -355,6 +346,26 @@ export function documentNotFound(): AppError {
   return new AppError("not_found", "Document not found");
 }
 
-function isInternal({ storageBackend }: VaultDocument): boolean {
+/** The refusal of bytes that the quota has no room for. */
+export function quotaExceeded(): AppError {
+  return new AppError("too_large", "Storage quota exceeded");
+}
+
+/** Returns whether a document is in the vault's own storage. */
+export function isInternal({ storageBackend }: Pick<VaultDocument, "storageBackend">): boolean {
   return storageBackend === INTERNAL_BACKEND;
+}
+
+/** Returns the bytes of an object, as the content of a document. */
+export function toObjectBytes(
+  store: ObjectStore,
+  { sha256, sizeBytes }: Pick<VaultDocument, "sha256" | "sizeBytes">,
+  storedAt: number,
+): DocumentBytes {
+  return {
+    size: sizeBytes,
+    etag: sha256,
+    lastModified: new Date(storedAt),
+    open: (range) => openObject(store, { sha256, size: sizeBytes }, "document", range),
+  };
 }

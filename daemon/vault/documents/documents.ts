@@ -17,6 +17,16 @@ import { createShares } from "./shares.service.ts";
 import { shareRoutes, topicRoutes } from "./sharing.routes.ts";
 import { createTopics } from "./topics.service.ts";
 import {
+  createDocumentTrash,
+  type DocumentTrash,
+  type DocumentTrashDeps,
+} from "./trash.service.ts";
+import {
+  createDocumentVersions,
+  type DocumentVersions,
+  type DocumentVersionsDeps,
+} from "./versions.service.ts";
+import {
   createDocumentUploads,
   type DocumentUploads,
   type DocumentUploadsDeps,
@@ -27,11 +37,13 @@ export interface VaultDocuments {
   readonly routes: readonly Route[];
   readonly documents: Documents;
   readonly uploads: DocumentUploads;
+  readonly trash: DocumentTrash;
+  readonly versions: DocumentVersions;
   readonly tasks: readonly CronTask[];
 }
 
 export type VaultDocumentsDeps = Omit<
-  DocumentsDeps & DocumentUploadsDeps,
+  DocumentsDeps & DocumentUploadsDeps & DocumentTrashDeps & DocumentVersionsDeps,
   "documents" | "topics" | "isPreviewable" | "files"
 > & {
   readonly storedFiles: StoredFiles;
@@ -43,28 +55,38 @@ export type VaultDocumentsDeps = Omit<
 export function createVaultDocuments(deps: VaultDocumentsDeps): VaultDocuments {
   const topics = createTopics(deps);
   const { storedFiles } = deps;
-  const { store, open } = createDocumentFiles(storedFiles, deps.uploadBytesMax);
+  const { store, replace, open } = createDocumentFiles(storedFiles, deps.uploadBytesMax);
   const { remove, discardAbandoned } = storedFiles;
   const documents = createDocuments({
     ...deps,
     topics,
     isPreviewable,
-    files: { open, remove, discardAbandoned },
+    files: { open, discardAbandoned },
   });
   const uploads = createDocumentUploads({
     ...deps,
     documents,
     files: { store },
   });
+  const trash = createDocumentTrash({ ...deps, documents, files: { remove } });
+  const versions = createDocumentVersions({ ...deps, documents, files: { open, replace } });
   return {
     routes: [
-      ...documentRoutes({ documents, uploads, publicUrl: deps.publicUrl }),
+      ...documentRoutes({ documents, uploads, trash, versions, publicUrl: deps.publicUrl }),
       ...shareRoutes(createShares(deps)),
       ...topicRoutes(topics),
     ],
     documents,
     uploads,
+    trash,
+    versions,
     tasks: [
+      {
+        ...vaultTasks.purge_document_trash,
+        run: async (signal) => {
+          await trash.purgeExpired(signal);
+        },
+      },
       {
         ...vaultTasks.reconcile_documents,
         run: async (signal) => warnOf(deps.log, await documents.reconcile(signal)),

@@ -1,3 +1,6 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { Readable } from "node:stream";
+import { toMediaType } from "../../contract/media-type.ts";
 import { describeIssue } from "../../contract/issue-text.ts";
 import { filename as filenameSchema } from "../../contract/vault/documents.ts";
 import type { BytesAnswer, MultipartForm } from "../../http/handle.ts";
@@ -7,6 +10,8 @@ import { isPreviewable, toEssence } from "../cloud/bytes/previewable.ts";
 import { toFieldError } from "../cloud/field-error.ts";
 import { type PageRequest, toPage } from "../page.ts";
 import type { DocumentContent, DocumentDetail } from "./documents.service.ts";
+import type { TrashedDetail } from "./trash.service.ts";
+import type { Replacement, VersionDetail } from "./versions.service.ts";
 import type { FormUpload, UploadAddress } from "./uploads.service.ts";
 
 /** A document as lists show it: without its text. */
@@ -57,6 +62,60 @@ export function toDeletionReply(isDeleted: boolean) {
     : ({ success: false, cloud_delete_failed: true } as const);
   return { status: 200, body } as const;
 }
+
+/** One page of the trash. */
+export function toTrashPage(
+  { trashed, total }: { readonly trashed: readonly TrashedDetail[]; readonly total: number },
+  page: PageRequest,
+) {
+  const items = trashed.map(({ detail, deletedAt, expiresAt }) => ({
+    ...toDocumentView(detail),
+    deleted_at: toTime(deletedAt),
+    expires_at: toTime(expiresAt),
+  }));
+  return { status: 200, body: toPage(items, total, page) } as const;
+}
+
+/** One page of the contents of a document. */
+export function toVersionPage(versions: readonly VersionDetail[], request: PageRequest) {
+  const { page, perPage } = request;
+  const items = versions.slice((page - 1) * perPage, page * perPage).map((version) => ({
+    number: version.number,
+    is_current: version.isCurrent,
+    content_type: version.contentType,
+    size_bytes: version.sizeBytes,
+    sha256: version.sha256,
+    created_at: toTime(version.createdAt),
+  }));
+  return { status: 200, body: toPage(items, versions.length, request) } as const;
+}
+
+/** The answer to a replacement that names no version. */
+export const preconditionRequired = {
+  status: 428,
+  body: { detail: "Send If-Match with the sha256 of the content that is replaced, or *." },
+} as const;
+
+/** Reads the new content of a document; undefined without `If-Match`. A type that says nothing keeps the document's. */
+export function readReplacement(
+  content: Readable,
+  headers: IncomingHttpHeaders,
+): Replacement | undefined {
+  const ifMatch = headers["if-match"];
+  if (ifMatch === undefined) return undefined;
+  const type = toMediaType(headers["content-type"]);
+  const says = type !== undefined && !UNTOLD_TYPES.has(toEssence(type));
+  const length = headers["content-length"];
+  return {
+    ifMatch,
+    contentType: says ? toEssence(type) : undefined,
+    content,
+    size: length === undefined ? undefined : Number(length),
+  };
+}
+
+/** Types that clients send for any file. */
+const UNTOLD_TYPES = new Set(["application/octet-stream", "application/x-www-form-urlencoded"]);
 
 /** The answer to a request for an upload address. */
 export function toUploadAddressReply(address: UploadAddress, publicUrl: string) {

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
-import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import { createOwner } from "../../../storage/owner.ts";
 import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import { insertAudit } from "../../../storage/tables/vault/audit.ts";
@@ -25,14 +25,19 @@ import {
   renewUploadClaim,
   sumUploadBytes,
 } from "../../../storage/tables/vault/documents/uploads.ts";
-import { bookBytes, findQuota } from "../../../storage/tables/vault/quotas.ts";
+import { bookBytes, findRoom } from "../../../storage/tables/vault/quotas.ts";
 import { putSearchEntry } from "../../../storage/tables/vault/search.ts";
 import { findVaultUser } from "../../../storage/tables/vault/users.ts";
 import { AppError } from "../../errors.ts";
 import type { VaultCaller } from "../caller.ts";
 import { writeObject } from "./write-object.ts";
 import type { DocumentFiles } from "./document-files.ts";
-import { type DocumentDetail, documentNotFound, type Documents } from "./documents.service.ts";
+import {
+  type DocumentDetail,
+  documentNotFound,
+  type Documents,
+  quotaExceeded,
+} from "./documents.service.ts";
 import { createInFlightBytes } from "./in-flight-bytes.ts";
 import {
   assertPromisedBytes,
@@ -368,25 +373,13 @@ export function createDocumentUploads(deps: DocumentUploadsDeps) {
         `Uploads under way may hold ${uploadBytesMax} bytes. Confirm some, or wait until they expire.`,
       );
   }
-
-  async function findRoom(
-    from: Queries,
-    userId: AccountId,
-  ): Promise<{ readonly free: number; readonly limit: number }> {
-    const quota = await findQuota(from, userId);
-    if (quota === undefined) return { free: 0, limit: 0 };
-    return { free: Math.max(0, quota.limitBytes - quota.usedBytes), limit: quota.limitBytes };
-  }
 }
 
 function inUse(): AppError {
   return new AppError("conflict", "This upload address was used already, or is in use.");
 }
 
-function quotaExceeded(): AppError {
-  return new AppError("too_large", "Storage quota exceeded");
-}
-
-function uploadTooLarge(bytesMax: number): AppError {
+/** The refusal of an upload of more than `bytesMax`. */
+export function uploadTooLarge(bytesMax: number): AppError {
   return new AppError("too_large", `The upload is larger than ${bytesMax} bytes.`);
 }

@@ -21,6 +21,7 @@ export const objectColumns: readonly ObjectColumn[] = [
     size: "size_bytes",
     where: "storage_backend = 'internal'",
   },
+  { table: "vault_document_versions", hash: "sha256", size: "size_bytes", where: "1 = 1" },
   {
     table: "vault_document_uploads",
     hash: "object_sha256",

@@ -14,3 +14,9 @@ export async function holdsFiles(db: Queries): Promise<boolean> {
   const booked = await db.get("SELECT user_id FROM vault_quotas WHERE used_bytes <> 0 LIMIT 1");
   return booked !== undefined;
 }
+
+/** Returns whether a document is in the trash. */
+export async function holdsTrash(db: Queries): Promise<boolean> {
+  const row = await db.get("SELECT id FROM vault_documents WHERE trashed_at IS NOT NULL LIMIT 1");
+  return row !== undefined;
+}

@@ -34,6 +34,16 @@ export async function findQuota(db: Queries, userId: AccountId): Promise<VaultQu
   return row && { usedBytes: row.used_bytes, limitBytes: row.limit_bytes };
 }
 
+/** Returns the bytes that a user may still book, and the limit; zero without a quota. */
+export async function findRoom(
+  db: Queries,
+  userId: AccountId,
+): Promise<{ readonly free: number; readonly limit: number }> {
+  const quota = await findQuota(db, userId);
+  if (quota === undefined) return { free: 0, limit: 0 };
+  return { free: Math.max(0, quota.limitBytes - quota.usedBytes), limit: quota.limitBytes };
+}
+
 /** Returns the usage of all users, in bytes. */
 export async function sumUsedBytes(db: Queries): Promise<number> {
   const row = await db.get<{ total: number }>(
@@ -68,7 +78,7 @@ export async function releaseBytes(
   );
 }
 
-/** Sets every quota to the sum of the user's documents; returns the users whose booking was wrong. */
+/** Sets every quota to the sum of the user's documents and their versions; returns the users whose booking was wrong. */
 export async function correctUsedBytes(tx: Transaction): Promise<string[]> {
   const rows = await tx.all<{ user_id: AccountId }>(
     `UPDATE vault_quotas SET used_bytes = ${SUM_OF_DOCUMENTS} WHERE used_bytes <> ${SUM_OF_DOCUMENTS} RETURNING user_id`,
@@ -76,8 +86,12 @@ export async function correctUsedBytes(tx: Transaction): Promise<string[]> {
   return rows.map((row) => row.user_id);
 }
 
-const SUM_OF_DOCUMENTS = `(SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT) FROM vault_documents
-  WHERE vault_documents.user_id = vault_quotas.user_id AND storage_backend = 'internal')`;
+/** Documents with their versions; the trash does not count. */
+const SUM_OF_DOCUMENTS = `((SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT) FROM vault_documents
+    WHERE vault_documents.user_id = vault_quotas.user_id AND storage_backend = 'internal' AND trashed_at IS NULL)
+  + (SELECT CAST(COALESCE(sum(version.size_bytes), 0) AS BIGINT) FROM vault_document_versions AS version
+    JOIN vault_documents AS document ON document.id = version.document_id
+    WHERE document.user_id = vault_quotas.user_id AND document.trashed_at IS NULL))`;
 
 /**
  * Sets the limit. It may be below the used bytes; then every further upload is refused. False when there is no such

@@ -34,7 +34,7 @@ export const changeRoutes = ({
     toMoveReply(await changes.move(caller, params, body)),
   ),
   handle(cloudItemEndpoints.deleteItem, async ({ caller, params, request }) =>
-    toDeleteReply(await changes.delete(caller, params, request.headers["if-match"])),
+    toDeleteReply(await changes.delete(caller, params, { ifMatch: request.headers["if-match"] })),
   ),
   handle(
     cloudItemEndpoints.uploadItem,

@@ -299,8 +299,15 @@ export function createChanges(
       );
     },
 
-    /** `ifMatch` is the header: without it, or with `*`, the last recorded etag is the precondition. */
-    delete: (caller: VaultCaller, place: ItemPlace, ifMatch?: string): Promise<DeleteResult> =>
+    /**
+     * Deletes an item: to the trash where the storage has one, unless `permanently` and the storage can do that. `ifMatch` is
+     * the header: without it, or with `*`, the last recorded etag is the precondition.
+     */
+    delete: (
+      caller: VaultCaller,
+      place: ItemPlace,
+      { ifMatch, permanently = false }: DeleteOptions = {},
+    ): Promise<DeleteResult> =>
       withConnection(caller, place.connection_id, async (connection, capabilities, signal) => {
         const id = place.item_id;
         const recorded = await findLiveItem(db, connection.id, id);
@@ -314,7 +321,14 @@ export function createChanges(
           staleReason: "delete_mutated",
           parentRef: parent,
           call: () =>
-            adapters.call(connection, (provider) => provider.delete({ id, expected, signal })),
+            adapters.call(connection, (provider) =>
+              provider.delete({
+                id,
+                expected,
+                permanently: permanently && provider.capabilities.permanentDelete,
+                signal,
+              }),
+            ),
           listFolders: () => (parent === undefined ? [] : [parent]),
           async write(tx, { how }) {
             if (recorded !== undefined) await softDeleteItem(tx, recorded);
@@ -326,6 +340,11 @@ export function createChanges(
         return { kind: "deleted", how: deleted.done.how, itemId: id, itemKind };
       }),
   };
+}
+
+interface DeleteOptions {
+  readonly ifMatch?: string | undefined;
+  readonly permanently?: boolean;
 }
 
 /** Runs the three checks of a move in the order of the vault API, before the connection is looked up. */

@@ -20,14 +20,18 @@ export function createStoredFileRemoval(
   adapters: Adapters,
   changes: Pick<CloudChanges, "delete">,
 ) {
-  async function remove(caller: VaultCaller, place: ItemPlace): Promise<boolean> {
-    const { kind } = await changes.delete(caller, place);
+  async function remove(
+    caller: VaultCaller,
+    place: ItemPlace,
+    permanently: boolean,
+  ): Promise<boolean> {
+    const { kind } = await changes.delete(caller, place, { permanently });
     if (kind !== "stale") return kind === "deleted";
     // The file has changed since it was listed, or is missing. The owner wants it deleted in both cases.
     const connection = await adapters.own(caller.userId, place.connection_id);
     const state = await refresh(connection, place.item_id);
     if (state !== "present") return state === "missing";
-    return (await changes.delete(caller, place)).kind === "deleted";
+    return (await changes.delete(caller, place, { permanently })).kind === "deleted";
   }
 
   /** Records the present version of a file, to delete it with that version as the precondition. */
@@ -51,9 +55,9 @@ export function createStoredFileRemoval(
 
   return {
     /** Idempotent. Returns true when the file no longer exists, false when the provider failed. */
-    async remove(caller: VaultCaller, place: ItemPlace): Promise<boolean> {
+    async remove(caller: VaultCaller, place: ItemPlace, permanently: boolean): Promise<boolean> {
       try {
-        return await remove(caller, place);
+        return await remove(caller, place, permanently);
       } catch (error) {
         // The connection cannot be opened, or was deleted at this moment.
         if (error instanceof AppError) return false;

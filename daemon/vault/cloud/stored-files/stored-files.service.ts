@@ -11,12 +11,17 @@ import {
   insertStoredFileWrite,
   type StoredFileWrite,
 } from "../../../../storage/tables/vault/documents/stored-bytes.ts";
-import { findLiveItemByRow } from "../../../../storage/tables/vault/items.ts";
+import { findLiveItem, findLiveItemByRow } from "../../../../storage/tables/vault/items.ts";
 import { AppError } from "../../../errors.ts";
 import type { Log } from "../../../utilities/logging.ts";
 import type { VaultCaller } from "../../caller.ts";
 import type { CloudBytes, DownloadResult } from "../bytes/bytes.service.ts";
 import type { RecordingFailed } from "../changes/change-recorder.ts";
+import type {
+  CloudReplacements,
+  ReplaceInput,
+  ReplaceResult,
+} from "../changes/replacements.service.ts";
 import type { CloudUploads, RecordStored } from "../changes/uploads.service.ts";
 import type { ItemPlace } from "../items/item-place.ts";
 import type { AbandonedWrites } from "./abandoned-writes.ts";
@@ -62,6 +67,7 @@ export function createStoredFiles(
   deps: StoredFilesDeps,
   cloud: {
     readonly uploads: Pick<CloudUploads, "store">;
+    readonly replacements: Pick<CloudReplacements, "replace">;
     readonly bytes: Pick<CloudBytes, "download">;
     readonly folder: DocumentFolder;
     readonly removal: StoredFileRemoval;
@@ -127,6 +133,26 @@ export function createStoredFiles(
       return result;
     },
 
+    /** Replaces the bytes of a file that still is as it was recorded. `no_connection` when the connection is deleted. */
+    async replace(
+      caller: VaultCaller,
+      place: StoredPlace,
+      input: Omit<ReplaceInput, "ifMatch">,
+    ): Promise<
+      Exclude<ReplaceResult, { kind: "precondition_required" }> | { readonly kind: "no_connection" }
+    > {
+      const found = await toItemPlace(place);
+      if (found === undefined) {
+        input.content.resume();
+        return { kind: "no_connection" };
+      }
+      const item = await findLiveItem(db, found.connection_id, found.item_id);
+      const ifMatch = item?.etag ?? "*";
+      const result = await cloud.replacements.replace(caller, found, { ...input, ifMatch });
+      if (result.kind === "precondition_required") throw new Error("the precondition was given");
+      return result;
+    },
+
     /** Opens the bytes through the byte cache. `no_connection` when the connection is deleted. */
     async open(place: StoredPlace): Promise<DownloadResult | { readonly kind: "no_connection" }> {
       const found = await toItemPlace(place);
@@ -134,10 +160,13 @@ export function createStoredFiles(
       return cloud.bytes.download({ userId: place.userId }, found);
     },
 
-    /** Deletes the file at the provider. Returns true when it no longer exists, and false when it may still exist. */
-    async remove(caller: VaultCaller, place: StoredPlace): Promise<boolean> {
+    /**
+     * Deletes the file at the provider: to its trash where it has one, unless `permanently`. Returns true when it no longer
+     * exists, and false when it may still exist.
+     */
+    async remove(caller: VaultCaller, place: StoredPlace, permanently: boolean): Promise<boolean> {
       const found = await toItemPlace(place);
-      return found !== undefined && cloud.removal.remove(caller, found);
+      return found !== undefined && cloud.removal.remove(caller, found, permanently);
     },
 
     /** Deletes files that were written before a moment and belong to no document; returns their number. */

@@ -41,6 +41,12 @@ export interface VaultDocument {
   readonly itemId: string | undefined;
   readonly semanticIndexStatus: SemanticIndexStatus;
   readonly classification: Classification | undefined;
+  /** Counts the contents that the document has had, from 1. */
+  readonly version: number;
+  /** When the present content was stored. */
+  readonly contentAt: number;
+  /** When it was put into the trash; undefined for every other document. */
+  readonly trashedAt: number | undefined;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
@@ -77,8 +83,8 @@ export async function insertDocument(
 ): Promise<VaultDocument> {
   await tx.run(
     `INSERT INTO vault_documents (id, user_id, filename, name_key, content_type, size_bytes, sha256, status,
-       storage_backend, connection_id, provider_item_id, item_id, semantic_index_status, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, 'none', ?, ?)`,
+       storage_backend, connection_id, provider_item_id, item_id, semantic_index_status, content_at, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, 'none', ?, ?, ?)`,
     document.id,
     document.userId,
     document.filename,
@@ -92,6 +98,7 @@ export async function insertDocument(
     document.itemId ?? null,
     tx.now,
     tx.now,
+    tx.now,
   );
   return {
     ...document,
@@ -100,17 +107,23 @@ export async function insertDocument(
     statusReason: undefined,
     semanticIndexStatus: "none",
     classification: undefined,
+    version: 1,
+    contentAt: tx.now,
+    trashedAt: undefined,
     createdAt: tx.now,
     updatedAt: tx.now,
   };
 }
 
-/** Returns the document of an id, without checking its owner. */
+/** Returns the document of an id unless it is in the trash. Does not check its owner. */
 export async function findDocument(
   db: Queries,
   id: DocumentId,
 ): Promise<VaultDocument | undefined> {
-  const row = await db.get(`SELECT ${COLUMNS} FROM vault_documents AS document WHERE id = ?`, id);
+  const row = await db.get(
+    `SELECT ${documentColumns} FROM vault_documents AS document WHERE id = ? AND trashed_at IS NULL`,
+    id,
+  );
   return row && toDocument(row);
 }
 
@@ -158,7 +171,7 @@ export async function listDocuments(
     `ORDER BY ${table}${column} ${direction}, ${table}id ${direction}`;
   // The page is chosen in the index first, so that a deep page reads no more rows than it shows.
   const rows = await db.all(
-    `SELECT ${COLUMNS} FROM (
+    `SELECT ${documentColumns} FROM (
        SELECT id FROM vault_documents ${where} ${order("")} LIMIT ? OFFSET ?
      ) AS chosen JOIN vault_documents AS document ON document.id = chosen.id ${order("document.")}`,
     ...values,
@@ -233,45 +246,10 @@ export async function finishDocument(
   return changes > 0;
 }
 
-/** A topic's name key with the text of a document that has the topic, for learning. Newest documents first. */
-export async function listClassifiedTexts(
-  db: Queries,
-  userId: AccountId,
-  {
-    documentsMax,
-    charactersMax,
-  }: { readonly documentsMax: number; readonly charactersMax: number },
-): Promise<{ readonly topicId: string; readonly documentId: DocumentId; readonly text: string }[]> {
-  const rows = await db.all<{ topic_id: string; document_id: DocumentId; text: string }>(
-    `SELECT link.topic_id, document.id AS document_id,
-       entry.title || ' ' || substr(entry.body, 1, ${charactersMax}) AS text
-     FROM vault_documents AS document
-     JOIN vault_document_topics AS link ON link.document_id = document.id
-     JOIN vault_search_entries AS entry ON entry.document_id = document.id
-     WHERE document.user_id = ? ORDER BY document.created_at DESC, document.id DESC LIMIT ?`,
-    userId,
-    documentsMax,
-  );
-  return rows.map((row) => ({
-    topicId: row.topic_id,
-    documentId: row.document_id,
-    text: row.text,
-  }));
-}
-
-/** Deletes a document with its topics, shares and search entry. Returns false when it does not exist. */
+/** Deletes a document with its versions, topics, shares and search entry. Returns false when it does not exist. */
 export async function deleteDocument(tx: Transaction, id: DocumentId): Promise<boolean> {
   const { changes } = await tx.run("DELETE FROM vault_documents WHERE id = ?", id);
   return changes > 0;
-}
-
-/** Returns the extracted text of a document; undefined before the extraction, and when it found no text. */
-export async function findDocumentText(db: Queries, id: DocumentId): Promise<string | undefined> {
-  const row = await db.get<{ body: string }>(
-    "SELECT body FROM vault_search_entries WHERE document_id = ?",
-    id,
-  );
-  return row === undefined || row.body === "" ? undefined : row.body;
 }
 
 /** Returns how many documents are in each state, over all users. States without documents are absent. */
@@ -279,7 +257,7 @@ export async function countDocumentsByStatus(
   db: Queries,
 ): Promise<ReadonlyMap<DocumentStatus, number>> {
   const rows = await db.all<{ status: DocumentStatus; total: number }>(
-    "SELECT status, count(*) AS total FROM vault_documents GROUP BY status",
+    "SELECT status, count(*) AS total FROM vault_documents WHERE trashed_at IS NULL GROUP BY status",
   );
   return new Map(rows.map(({ status, total }) => [status, Number(total)]));
 }
@@ -303,11 +281,12 @@ export async function listTopicsOfDocuments(
   return names;
 }
 
-const COLUMNS = `document.id, document.user_id, document.filename, document.content_type, document.size_bytes,
+/** The columns of a record, of `vault_documents AS document`. */
+export const documentColumns = `document.id, document.user_id, document.filename, document.content_type, document.size_bytes,
   document.sha256, document.status, document.status_reason, document.storage_backend, document.connection_id,
   document.provider_item_id, document.item_id, document.semantic_index_status, document.classified_topic,
   document.classification_confidence, document.classification_provider, document.classification_words,
-  document.created_at, document.updated_at`;
+  document.version, document.content_at, document.trashed_at, document.created_at, document.updated_at`;
 
 /** The key by which file names are sorted: without case, so that `b` follows `A`. */
 function toNameKey(filename: string): string {
@@ -321,7 +300,7 @@ function toWhere(
   readonly where: string;
   readonly values: readonly SqlValue[];
 } {
-  const conditions = ["user_id = ?"];
+  const conditions = ["user_id = ?", "trashed_at IS NULL"];
   const values: SqlValue[] = [userId];
   if (status !== undefined) {
     conditions.push("status = ?");
@@ -357,7 +336,8 @@ function toWhere(
 const text = (value: SqlValue | undefined): string | undefined =>
   value === null || value === undefined ? undefined : String(value);
 
-function toDocument(row: Row): VaultDocument {
+/** Converts a row of `documentColumns`. */
+export function toDocument(row: Row): VaultDocument {
   const topic = text(row["classified_topic"]);
   return {
     id: toDocumentId(row["id"]),
@@ -386,6 +366,9 @@ function toDocument(row: Row): VaultDocument {
               "vault_documents.classification_words",
             ),
           },
+    version: Number(row["version"]),
+    contentAt: Number(row["content_at"]),
+    trashedAt: row["trashed_at"] === null ? undefined : Number(row["trashed_at"]),
     createdAt: Number(row["created_at"]),
     updatedAt: Number(row["updated_at"]),
   };

@@ -36,13 +36,13 @@ export async function insertShare(
   await shares.insert(tx, share);
 }
 
-/** Returns the share of an id, without checking its owner. */
+/** Returns the share of an id, unless its document is in the trash. Does not check its owner. */
 export const findShare = (db: Queries, id: string): Promise<VaultShare | undefined> =>
-  shares.find(db, { id });
+  shares.find(db, sql`share.id = ${id} AND document.trashed_at IS NULL`);
 
 /**
- * Returns the permission of a user on another user's document; undefined when it is not shared with them or the owner's
- * account is deactivated.
+ * Returns the permission of a user on another user's document; undefined when it is not shared with them, is in the
+ * trash, or the owner's account is deactivated.
  */
 export async function findPermission(
   db: Queries,
@@ -51,7 +51,8 @@ export async function findPermission(
 ): Promise<SharePermission | undefined> {
   const share = await shares.find(
     db,
-    sql`share.document_id = ${documentId} AND share.recipient_id = ${recipientId} AND owner.is_active = 1`,
+    sql`share.document_id = ${documentId} AND share.recipient_id = ${recipientId}
+      AND owner.is_active = 1 AND document.trashed_at IS NULL`,
   );
   return share?.permission;
 }
@@ -64,8 +65,8 @@ export async function listShares(
 ): Promise<{ readonly shares: readonly VaultShare[]; readonly total: number }> {
   const where =
     side === "given"
-      ? sql`share.owner_id = ${userId}`
-      : sql`share.recipient_id = ${userId} AND owner.is_active = 1`;
+      ? sql`share.owner_id = ${userId} AND document.trashed_at IS NULL`
+      : sql`share.recipient_id = ${userId} AND owner.is_active = 1 AND document.trashed_at IS NULL`;
   const order = "share.created_at DESC, share.id DESC";
   const { records, total } = await shares.page(db, where, { ...page, order });
   return { shares: records, total };

@@ -42,6 +42,8 @@ async function openScene(wrapDatabase?: (db: Database) => Database) {
     store: {} as ObjectStore,
     storedFiles: t.cloud.storedFiles,
     uploadBytesMax: 1000,
+    trashDays: 30,
+    versionsKept: 10,
     enqueueProcessing: async () => undefined,
     publicUrl: () => "http://127.0.0.1",
     log: { warn: () => undefined },
@@ -52,6 +54,7 @@ async function openScene(wrapDatabase?: (db: Database) => Database) {
     mira,
     storage,
     documents: vault.documents,
+    trash: vault.trash,
     upload: (content: string | Readable, caller: VaultCaller = mira) =>
       vault.uploads.upload(caller, {
         filename: "note.txt",
@@ -128,7 +131,7 @@ test("a connection that must be reconnected answers unavailable", async () => {
     scene.documents.content(scene.mira, document.id, "attachment"),
   ).rejects.toMatchObject({ code: "unavailable" });
   await expect(scene.upload("y")).rejects.toMatchObject({ code: "unavailable" });
-  expect(await scene.documents.remove(scene.mira, document.id, { removeOnly: false })).toBe(false);
+  expect(await scene.trash.remove(scene.mira, document.id, {})).toBe(false);
 });
 
 test("an aborted body and one that is too large keep nothing", async () => {
@@ -230,7 +233,7 @@ test("a deletion succeeds for a file that was changed or deleted at the provider
     .connect()
     .delete({ id: missing.document.providerItemId ?? "", expected: {}, signal });
   for (const { document } of [changed, missing])
-    expect(await scene.documents.remove(scene.mira, document.id, { removeOnly: false })).toBe(true);
+    expect(await scene.trash.remove(scene.mira, document.id, {})).toBe(true);
   expect(await scene.files()).toEqual([]);
 });
 
@@ -243,7 +246,7 @@ test.each([
   await using scene = await openScene();
   const { document } = await scene.upload("one");
   scene.storage.fail("delete", failure, failure, failure, failure, failure);
-  expect(await scene.documents.remove(scene.mira, document.id, { removeOnly: false })).toBe(false);
+  expect(await scene.trash.remove(scene.mira, document.id, {})).toBe(false);
   scene.storage.recover();
   const { bytes } = await scene.documents.content(scene.mira, document.id, "attachment");
   expect(await text(await bytes.open())).toBe("one");
