@@ -85,8 +85,6 @@ export const pullShape = z.object({
 });
 export type WirePull = z.output<typeof pullShape>;
 
-export const pullParams = repositoryParams.extend({ index: pathInteger });
-
 const members = {
   body: optionalText({ max: TEXT_MAX }),
   assignee: optionalText(),

@@ -9,8 +9,7 @@ import type { IssueId, RepositoryId, UserId } from "../ids.ts";
  * What git says of a merge: `checking` until it is computed for the current head and base; `failed` when git could not say,
  * as without the files.
  */
-export const pullStates = ["checking", "mergeable", "conflict", "failed"] as const;
-export type PullState = (typeof pullStates)[number];
+const pullStates = ["checking", "mergeable", "conflict", "failed"] as const;
 
 const pulls = defineTable("forge_pulls", {
   issueId: id<IssueId>(),
