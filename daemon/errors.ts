@@ -15,6 +15,7 @@ export type ErrorCode =
   | "unprocessable"
   | "precondition_failed"
   | "too_large"
+  | "unsupported_type"
   | "rate_limited"
   | "reauth_required"
   | "provider_failed"

@@ -31,6 +31,7 @@ import { repositoryHookRoutes } from "../forge/hooks/repository-hooks.routes.ts"
 import { createForgeIssues } from "../forge/issues/issues.ts";
 import { createForgePulls } from "../forge/pulls/pulls.ts";
 import { createMiscellaneous } from "../forge/instance/miscellaneous.ts";
+import { createForgeLargeFiles } from "../forge/large-files/large-files.ts";
 import { createForgeNotifications } from "../forge/notifications/notifications.ts";
 import { notificationRoutes } from "../forge/notifications/notifications.routes.ts";
 import { createThreadStreams } from "../forge/notifications/thread-streams.ts";
@@ -256,7 +257,22 @@ export async function openFeatures(deps: ForgeDeps) {
     prepareHook: createPushHook(join(stores.directory.tmp, "git-hooks")),
     pushBytesMax: settings.maxUploadBytes,
   });
+  const largeFiles = createForgeLargeFiles({
+    db,
+    store: deps.objects,
+    git,
+    locate,
+    sealer: stores.keyring,
+    clock,
+    urls,
+    limits: {
+      fileBytesMax: settings.maxUploadBytes,
+      repositoryBytesMax: settings.maxRepositoryLfsBytes,
+    },
+  });
+  subscribe(largeFiles.subscribers);
   const code = createCode({
+    findLargeFile: largeFiles.largeFiles.find,
     compute,
     db,
     clock,
@@ -305,7 +321,8 @@ export async function openFeatures(deps: ForgeDeps) {
       ...miscellaneous.routes,
     ],
     /** Clones and pushes, over HTTP and SSH. */
-    transfers,
+    transfers: { ...transfers, authorizeLargeFiles: largeFiles.authorize },
+    largeFiles,
     registryRoutes: packages.registryRoutes,
     workflows,
     rendering: miscellaneous.rendering,
@@ -315,6 +332,7 @@ export async function openFeatures(deps: ForgeDeps) {
       ...hooks.tasks,
       ...activities.tasks,
       ...workflows.tasks,
+      ...largeFiles.tasks,
     ],
     /** Ends event streams and held requests, which would otherwise keep a stopping daemon waiting. */
     closeStreams: (): void => {

@@ -3,16 +3,18 @@ import { peopleRoutes } from "../forge/accounts/accounts.ts";
 import type { RunnerTransport } from "../forge/actions/protocol/connect-handler.ts";
 import { createProtocolLog } from "../forge/actions/protocol/protocol-log.ts";
 import { gitRoutes } from "../forge/git/git.routes.ts";
-import type { SmartHttp } from "../forge/git/smart-http.service.ts";
+import type { Surface } from "../contract/api-of.ts";
 import { bindRoutes } from "../http/bind.ts";
 import type { Api, Route } from "../http/handle.ts";
 import type { MountedApi, PartHandler } from "../http/server.ts";
 import { createOperations } from "../pages/operations.ts";
 import { createPageHandler } from "../pages/page-handler.ts";
 import { createPageServer } from "../pages/page-server.ts";
+import { createLargeFilesApi } from "../forge/large-files/large-files-api.ts";
 import { createForgeApi } from "../forge/api.ts";
 import { cronRoutes } from "../forge/cron/cron.routes.ts";
 import { createGitApi, createPackagesApi } from "../forge/http/tool-apis.ts";
+import type { SshTransfers } from "../forge/git/ssh/ssh-session.ts";
 import {
   createSshAuthentication,
   type SshAuthentication,
@@ -27,12 +29,12 @@ import { type ForgeDeps, openFeatures } from "./forge-features.ts";
 
 /** The forge with its accounts, pages and protocols. */
 export interface OpenedForge extends TaskRunner {
-  readonly surfaces: Readonly<Record<"forge" | "packages" | "git" | "artifacts", MountedApi>>;
+  readonly surfaces: Readonly<Record<Exclude<Surface, "vault">, MountedApi>>;
   readonly servePage: PartHandler;
   /** Serves the paths below `/api/actions`. */
   readonly serveRunner: PartHandler;
   /** Clones and pushes over SSH. */
-  readonly transfers: SmartHttp;
+  readonly transfers: SshTransfers;
   readonly sshAuthentication: SshAuthentication;
   /** Ends event streams and held requests, which would otherwise keep a stopping daemon waiting. */
   closeStreams(): void;
@@ -70,6 +72,10 @@ export async function openForge(deps: ForgeDeps): Promise<OpenedForge> {
       forge: mount(api, routes),
       packages: mount(createPackagesApi(api), features.registryRoutes),
       git: mount(createGitApi(api), gitRoutes(features.transfers)),
+      large_files: mount(
+        createLargeFilesApi(api, features.largeFiles.tokens),
+        features.largeFiles.routes,
+      ),
       artifacts: mount(artifactService.api, artifactService.routes),
     },
     servePage: createForgePages(deps, {

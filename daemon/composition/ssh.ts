@@ -20,6 +20,8 @@ export async function openSsh(
       serveFetch: async (transfer) => (await forge.get()).transfers.serveFetch(transfer),
       serveArchive: async (transfer) => (await forge.get()).transfers.serveArchive(transfer),
       push: async (transfer) => (await forge.get()).transfers.push(transfer),
+      authorizeLargeFiles: async (...input) =>
+        (await forge.get()).transfers.authorizeLargeFiles(...input),
     },
     authentication: {
       knows: async (...input) => (await forge.get()).sshAuthentication.knows(...input),

@@ -43,6 +43,7 @@ export function createTransport(
       forge: surfaceOfForge("forge"),
       packages: surfaceOfForge("packages"),
       git: surfaceOfForge("git"),
+      large_files: surfaceOfForge("large_files"),
       artifacts: surfaceOfForge("artifacts"),
       vault: surfaceOfVault,
     },

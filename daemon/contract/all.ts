@@ -34,6 +34,7 @@ import { userSettingsEndpoints } from "./forge/accounts/settings.ts";
 import { activityEndpoints } from "./forge/activities.ts";
 import { starEndpoints } from "./forge/repositories/stars.ts";
 import { gitEndpoints } from "./forge/repositories/git.ts";
+import { fileLockEndpoints, largeFileEndpoints } from "./forge/repositories/large-files.ts";
 import { attachmentEndpoints } from "./forge/issues/attachments.ts";
 import { issueEndpoints } from "./forge/issues/issues.ts";
 import { assigneeEndpoints } from "./forge/issues/assignees.ts";
@@ -127,6 +128,8 @@ export const forge = {
   ...activityEndpoints,
   ...starEndpoints,
   ...gitEndpoints,
+  ...largeFileEndpoints,
+  ...fileLockEndpoints,
   ...notificationEndpoints,
   ...issueEndpoints,
   ...attachmentEndpoints,

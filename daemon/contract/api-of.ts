@@ -1,8 +1,8 @@
 /**
- * The surfaces of the daemon: the two APIs, and the three protocols of the forge that have their own addresses and
+ * The surfaces of the daemon: the two APIs, and the four protocols of the forge that have their own addresses and
  * error bodies.
  */
-export type Surface = "forge" | "packages" | "git" | "artifacts" | "vault";
+export type Surface = "forge" | "packages" | "git" | "large_files" | "artifacts" | "vault";
 
 /** Address below which the artifact service of jobs is. The toolkit of actions fixes it, at the root of the server. */
 export const ARTIFACT_SERVICE = "/twirp/github.actions.results.api.v1.ArtifactService";
@@ -20,12 +20,9 @@ export function surfaceOf(path: string): Surface | undefined {
   if (isRunnerProtocol(path)) return "forge";
   if (/^\/(?:twirp|api\/actions_pipeline)\//.test(path)) return "artifacts";
   if (path.startsWith("/api/") || path.startsWith("/oauth/start/")) return "vault";
-  if (
-    /^\/[^/]+\/[^/]+\/(?:info\/refs|info\/lfs\/objects\/batch|git-upload-pack|git-receive-pack)$/.test(
-      collapsed,
-    )
-  )
+  if (/^\/[^/]+\/[^/]+\/(?:info\/refs|git-upload-pack|git-receive-pack)$/.test(collapsed))
     return "git";
+  if (/^\/[^/]+\/[^/]+\/info\/lfs\//.test(collapsed)) return "large_files";
   return undefined;
 }
 

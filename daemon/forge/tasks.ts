@@ -3,6 +3,7 @@ import {
   hasOpenActionTasks,
   hasWaitingActionJobs,
 } from "../../storage/tables/forge/actions/pending-work.ts";
+import { hasLargeFiles } from "../../storage/tables/forge/repositories/large-files.ts";
 import { declareTasks } from "../jobs/cron-task.ts";
 
 /** Time limit of the tasks that run git in one repository after the other. */
@@ -17,6 +18,7 @@ export const forgeTasks = declareTasks({
   cleanup_hook_task_table: { schedule: "@midnight" },
   // Disabled in Gitea by default.
   delete_old_actions: { schedule: "@every 168h" },
+  gc_lfs: { schedule: "@midnight", timeoutMs, isNeeded: hasLargeFiles },
   stop_zombie_tasks: { schedule: "@every 5m", atStart: true, isNeeded: hasOpenActionTasks },
   stop_endless_tasks: { schedule: "@every 30m", atStart: true, isNeeded: hasOpenActionTasks },
   // Limits of single jobs are minutes, so they are checked more often than by Gitea's task.

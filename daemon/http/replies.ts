@@ -20,6 +20,7 @@ export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
   conflict: 409,
   precondition_failed: 412,
   too_large: 413,
+  unsupported_type: 415,
   unprocessable: 422,
   rate_limited: 429,
   provider_failed: 502,

@@ -221,6 +221,9 @@ export const settingDeclarations = {
   maxRunArtifactBytes: setting("Limits", byteSize(0), 20 * gibibyte, {
     help: "Artifacts of one workflow run in all",
   }),
+  maxRepositoryLfsBytes: setting("Limits", byteSize(0), 0, {
+    help: "Git LFS files of one repository in all; 0 is no limit",
+  }),
   defaultQuotaBytes: setting("Limits", byteSize(0), 100 * mebibyte, {
     help: "Storage of a newly registered vault user",
   }),

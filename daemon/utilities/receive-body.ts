@@ -1,32 +1,53 @@
 import type { Readable, Transform } from "node:stream";
 import type {
   ObjectDigests,
+  ObjectIdentity,
   ObjectStore,
   ObjectWriter,
 } from "../../storage/objects/object-store.ts";
 import { AppError } from "../errors.ts";
 
 /** Bytes that have arrived whole. They are nothing yet: `publish` keeps them, `discard` is called in any case. */
-export interface Received {
-  readonly digests: ObjectDigests;
+export interface Received<Digests extends ObjectIdentity = ObjectDigests> {
+  readonly digests: Digests;
   publish(): Promise<void>;
   discard(): Promise<void>;
+}
+
+/** The largest body, and the length that the client has declared. */
+export interface BodyLimits {
+  readonly bytesMax: number;
+  readonly declaredBytes: number | undefined;
 }
 
 /**
  * Writes a body to a staging file as it arrives. Refuses with `too_large` a body over `bytesMax`, with `invalid_argument`
  * an aborted one; then the file is deleted.
  */
-export async function receiveBody(
+export function receiveBody(
   store: ObjectStore,
   body: Readable,
-  {
-    bytesMax,
-    declaredBytes,
-  }: { readonly bytesMax: number; readonly declaredBytes: number | undefined },
+  limits: BodyLimits,
 ): Promise<Received> {
+  return receiveInto(() => store.create(), body, limits);
+}
+
+/** As `receiveBody`, without the digests that only packages have. */
+export function receivePlainBody(
+  store: ObjectStore,
+  body: Readable,
+  limits: BodyLimits,
+): Promise<Received<ObjectIdentity>> {
+  return receiveInto(() => store.createPlain(), body, limits);
+}
+
+async function receiveInto<Digests extends ObjectIdentity>(
+  create: () => Promise<ObjectWriter<Digests>>,
+  body: Readable,
+  { bytesMax, declaredBytes }: BodyLimits,
+): Promise<Received<Digests>> {
   if (declaredBytes !== undefined && declaredBytes > bytesMax) throw uploadTooLarge(bytesMax);
-  const writer = await store.create();
+  const writer = await create();
   try {
     for await (const chunk of readChunks(body)) {
       if (writer.size + chunk.byteLength > bytesMax) throw uploadTooLarge(bytesMax);
@@ -82,7 +103,10 @@ export function pipeBody(content: Readable, stream: Transform): void {
 }
 
 /** The sealed bytes of a writer. */
-export function toReceived(writer: ObjectWriter, digests: ObjectDigests): Received {
+export function toReceived<Digests extends ObjectIdentity>(
+  writer: ObjectWriter<Digests>,
+  digests: Digests,
+): Received<Digests> {
   return { digests, publish: () => writer.publish(), discard: () => writer.discard() };
 }
 

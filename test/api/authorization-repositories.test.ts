@@ -257,7 +257,6 @@ const others: Readonly<Record<string, string>> = {
   "forge.repos.transfer.reject": "only for the recipient of an offer",
   "forge.repos.collaborators.permission": "everyone may read their own",
   "forge.repos.times.user": "everyone may read their own",
-  "forge.git.large_files": "501 to every caller who may fetch; git-http.test.ts has its refusals",
   "forge.repos.pulls.create":
     "needs more than a permission on the base; pulls.test.ts has its refusals",
   "forge.issues.times.reset": "only for times of the caller",

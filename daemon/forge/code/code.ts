@@ -9,6 +9,7 @@ import type { Compute } from "../compute.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import { createStreamLimiter } from "../repositories/transfer-limiter.ts";
 import type { WriteRefs } from "../git/write-refs.ts";
+import type { LargeFiles } from "../large-files/large-files.service.ts";
 import type { Repositories } from "../repositories/repositories.service.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { createBranches } from "./branches.service.ts";
@@ -40,6 +41,7 @@ export interface CodeServicesDeps {
   readonly urls: ForgeUrls;
   readonly compute: Compute;
   readonly listings: FolderListings;
+  readonly findLargeFile: LargeFiles["find"];
 }
 
 const limits = {
@@ -73,7 +75,7 @@ export function createCode(deps: CodeServicesDeps) {
   const routes = [
     ...contentsRoutes({
       contents,
-      files: createRawFiles({ access, contents }),
+      files: createRawFiles({ access, contents, findLargeFile: deps.findLargeFile }),
       fileChanges: createFileChanges({ access, writeRefs, clock, newId, toCommitPerson }),
       urls,
     }),

@@ -103,7 +103,7 @@ export function contentsRoutes({
     handle(contentsEndpoints.getMediaFile, async (input) => {
       const { filepath } = input.params;
       const request = toCodeRequest(input, `/media/${toSegments(filepath)}`);
-      return toBytes(await files.get(request, filepath, input.query.ref));
+      return toBytes(await files.getMedia(request, filepath, input.query.ref));
     }),
     handle(contentsEndpoints.getArchive, async (input) => {
       const { archive } = input.params;

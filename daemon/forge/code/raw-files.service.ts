@@ -1,6 +1,8 @@
-import { PassThrough, type Readable, Transform } from "node:stream";
+import { PassThrough, Readable, Transform } from "node:stream";
 import { AppError } from "../../errors.ts";
 import { notFound } from "../refusals.ts";
+import type { LargeFiles } from "../large-files/large-files.service.ts";
+import { parsePointer, POINTER_BYTES_MAX } from "../large-files/pointer.ts";
 import { findShownType, type ShownType, SNIFFED_BYTES } from "../shown-type.ts";
 import { startStream } from "./code-stream.ts";
 import type { Contents } from "./contents.service.ts";
@@ -43,9 +45,11 @@ export type RawFiles = ReturnType<typeof createRawFiles>;
 export function createRawFiles({
   access,
   contents,
+  findLargeFile,
 }: {
   readonly access: CodeAccess;
   readonly contents: Contents;
+  readonly findLargeFile: LargeFiles["find"];
 }) {
   return {
     /**
@@ -53,31 +57,32 @@ export function createRawFiles({
      * ref.
      */
     async get(request: CodeRequest, requestedPath: string, ref: string): Promise<RawFile> {
-      const path = cleanFilePath(requestedPath);
-      const code = await access.open(request);
-      try {
-        const { entry, last } = await findFile(code, path, ref.trim());
-        // Of a symbolic link, the text is sent: it is never followed.
-        if (entry.type !== "blob") throw notFound();
-        const { stream, giveUp } = startStream(code, ["cat-file", "blob", entry.id]);
-        const shown = await findShown(stream, entry.size).catch((error: unknown) => {
-          giveUp();
-          throw error;
-        });
-        return {
-          name: entry.path.slice(entry.path.lastIndexOf("/") + 1),
-          id: entry.id,
-          size: entry.size,
-          ...shown,
-          changedAt: last === undefined ? undefined : new Date(last.committedAt),
-          open: async (range) => (range === undefined ? stream : cut(stream, range)),
-          giveUp,
-        };
-      } catch (error) {
-        code.slot.release();
-        code.signal.throwIfAborted();
-        throw error;
+      return (await open(request, requestedPath, ref)).file;
+    },
+
+    /** As `get`; of a Git LFS pointer, the file that it names, if the repository has that. */
+    async getMedia(request: CodeRequest, requestedPath: string, ref: string): Promise<RawFile> {
+      const { file, repositoryId } = await open(request, requestedPath, ref);
+      if (file.size > POINTER_BYTES_MAX) return file;
+      const bytes = await readWhole(await file.open());
+      const pointer = parsePointer(bytes);
+      const large = pointer && (await findLargeFile(repositoryId, pointer.oid));
+      if (large === undefined) {
+        const openPart: RawFile["open"] = async (
+          { start, end } = { start: 0, end: bytes.length },
+        ) => Readable.from([bytes.subarray(start, end + 1)]);
+        return { ...file, open: openPart };
       }
+      const { size, sha256 } = large.file;
+      const head =
+        size === 0 ? bytes.subarray(0, 0) : await readWhole(await large.open(headOf(size)));
+      return {
+        ...file,
+        ...(await findShownType(head)),
+        id: sha256,
+        size,
+        open: (range) => large.open(range),
+      };
     },
 
     /** Refuses with `invalid_argument` an unknown format, with `not_found` an unknown revision. */
@@ -104,6 +109,35 @@ export function createRawFiles({
     },
   };
 
+  async function open(request: CodeRequest, requestedPath: string, ref: string) {
+    const path = cleanFilePath(requestedPath);
+    const code = await access.open(request);
+    try {
+      const { entry, last } = await findFile(code, path, ref.trim());
+      // Of a symbolic link, the text is sent: it is never followed.
+      if (entry.type !== "blob") throw notFound();
+      const { stream, giveUp } = startStream(code, ["cat-file", "blob", entry.id]);
+      const shown = await findShown(stream, entry.size).catch((error: unknown) => {
+        giveUp();
+        throw error;
+      });
+      const file: RawFile = {
+        name: entry.path.slice(entry.path.lastIndexOf("/") + 1),
+        id: entry.id,
+        size: entry.size,
+        ...shown,
+        changedAt: last === undefined ? undefined : new Date(last.committedAt),
+        open: async (range) => (range === undefined ? stream : cut(stream, range)),
+        giveUp,
+      };
+      return { file, repositoryId: code.owned.repository.id };
+    } catch (error) {
+      code.slot.release();
+      code.signal.throwIfAborted();
+      throw error;
+    }
+  }
+
   async function findFile(code: OpenedCode, path: string, ref: string) {
     try {
       const { commitId } = await getRevision(code, ref);
@@ -116,6 +150,11 @@ export function createRawFiles({
     }
   }
 }
+
+const headOf = (size: number) => ({ start: 0, end: Math.min(SNIFFED_BYTES, size) - 1 });
+
+const readWhole = async (stream: Readable): Promise<Buffer> =>
+  Buffer.concat(await Array.fromAsync(stream as AsyncIterable<Buffer>));
 
 /** Detects the type of a file from its first bytes, which stay in the stream. */
 async function findShown(stream: Readable, size: number): Promise<ShownType> {

@@ -17,10 +17,6 @@ export function gitRoutes(smartHttp: SmartHttp): Route[] {
     handle(gitEndpoints.receivePack, async ({ caller, params, body, request }) =>
       toStream(await smartHttp.push(toTransfer(params, caller, request, body))),
     ),
-    handle(gitEndpoints.listLargeFiles, async ({ caller, params, request }) => {
-      await smartHttp.assertMayFetch(toRequest(params, caller, request));
-      return noLargeFiles;
-    }),
   ];
 }
 
@@ -95,19 +91,3 @@ function toStream({ contentType, stream, giveUp }: GitAnswer): BytesAnswer {
     },
   };
 }
-
-/** The answer to Git LFS, whose client prints the message word for word. */
-const noLargeFiles: BytesAnswer = {
-  ...toWhole({
-    contentType: "application/vnd.git-lfs+json",
-    body: Buffer.from(
-      JSON.stringify({
-        message:
-          "This server stores no Git LFS objects. Commit the file itself after 'git lfs untrack' and 'git lfs migrate export', " +
-          "or publish it as a generic package.",
-        documentation_url: "https://github.com/git-lfs/git-lfs/blob/main/docs/api/batch.md",
-      }),
-    ),
-  }),
-  status: 501,
-};

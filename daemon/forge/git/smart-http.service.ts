@@ -1,24 +1,12 @@
-// Clone, fetch and push over HTTP. Start here: permissions and the git processes. receive-pack.ts runs pushes,
+// Clone, fetch and push over HTTP. Start here: the git processes. transfer-access.ts has the permissions, receive-pack.ts runs pushes,
 // push-hook.ts lets git ask before refs move, push-journal.ts recovers pushes, push-commands.ts parses pkt-lines.
 import type { Readable } from "node:stream";
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Git, GitProcess } from "../../../storage/git/git.ts";
-import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
-import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
-import {
-  findRepositoryById,
-  type ForgeRepository,
-} from "../../../storage/tables/forge/repositories/repositories.ts";
+import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { AppError } from "../../errors.ts";
 import type { Log } from "../../utilities/logging.ts";
-import { isStillSignedIn } from "../accounts/authentication.ts";
-import type { ForgeCaller } from "../caller.ts";
-import { notFound } from "../refusals.ts";
-import { assertScope, findAccess, reaches, isPublic } from "../repositories/access.ts";
-import type { OwnedRepository } from "../events.ts";
-import type { OpenedRepository } from "../opened.ts";
-import { findOwned, getOwned } from "../repositories/repositories.service.ts";
-import { keepsCode } from "../repositories/repository-settings.view.ts";
+import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { pipeBody } from "./request-body.ts";
 import type { PushRecorder } from "./record-push.ts";
 import { FLUSH, toPktLine } from "./push-commands.ts";
@@ -30,16 +18,13 @@ import type { PushJournal } from "./push-journal.ts";
 import type { CheckRefs } from "./ref-check.ts";
 import { createRunInFolder } from "./run-in-folder.ts";
 import { createStreamLimiter, toWatched } from "../repositories/transfer-limiter.ts";
+import { createTransferAccess, needsCredentials, type TransferRequest } from "./transfer-access.ts";
 
 /** The services of the smart protocol: `git-upload-pack` serves fetches, `git-receive-pack` serves pushes. */
 export type GitService = "git-upload-pack" | "git-receive-pack";
 
 /** One request of a git client. */
-export interface GitRequest {
-  readonly ownerName: string;
-  /** With or without `.git`. */
-  readonly name: string;
-  readonly caller: ForgeCaller | undefined;
+export interface GitRequest extends TransferRequest {
   /** Counts as one client; see `TransferLimits`. */
   readonly address: string;
   /** The `Git-Protocol` header. */
@@ -93,12 +78,6 @@ export interface SmartHttpDeps extends PushRecorder {
   readonly pushBytesMax: number;
 }
 
-/**
- * The answer to a former name of a repository. Git follows a redirect of its first request only, so a rename before the
- * second one would end the transfer.
- */
-type OfFormerName = "redirect" | "follow";
-
 const limits = {
   /** Git processes that work at the same time, and the length of the queue. */
   work: { atOnce: 32, perClient: 12, anonymous: 20, waiting: 128, waitingPerClient: 64 },
@@ -121,6 +100,7 @@ const limits = {
  */
 export function createSmartHttp(deps: SmartHttpDeps) {
   const { db, git, log, prepareHook, pushBytesMax } = deps;
+  const access = createTransferAccess(db);
   const runInFolder = createRunInFolder(deps);
   const limiter = createStreamLimiter(limits);
   const pushes = createReceivePack({ ...deps, runInFolder });
@@ -136,7 +116,8 @@ export function createSmartHttp(deps: SmartHttpDeps) {
           "invalid_argument",
           "unknown service: only git's smart protocol is served",
         );
-      const { repository } = await getAllowed(request, service, "redirect");
+      const level = service === "git-upload-pack" ? "read" : "write";
+      const { repository } = await access.open(request, level, toRefsAddress(service));
       const release = await limiter.acquire(request, request.signal);
       try {
         const body = await runInFolder(repository, (directory) =>
@@ -162,16 +143,13 @@ export function createSmartHttp(deps: SmartHttpDeps) {
     async fetch(transfer: GitTransfer): Promise<GitAnswer> {
       const service = "git-upload-pack";
       assertBody(transfer, service);
-      const child = await startReading(transfer, toCommand(service), "follow");
+      const child = await startReading(transfer, toCommand(service));
       const giveUp = () => {
         if (!child.stdout.readableEnded) child.stop();
       };
       return { contentType: toResultType(service), stream: child.stdout, giveUp };
     },
 
-    /** Refuses as `fetch` does. */
-    assertMayFetch: async (request: GitRequest): Promise<void> =>
-      void (await getAllowed(request, "git-upload-pack", "follow")),
     /** A fetch or clone over a connection that stays open. */
     serveFetch: (transfer: GitConversation): Promise<GitConversationAnswer> =>
       converse(transfer, ["upload-pack", "--strict"]),
@@ -183,7 +161,7 @@ export function createSmartHttp(deps: SmartHttpDeps) {
     async push(transfer: GitTransfer): Promise<GitAnswer> {
       const service = "git-receive-pack";
       assertBody(transfer, service);
-      const owned = await getAllowed(transfer, service, "follow");
+      const owned = await access.open(transfer, "write");
       const { caller } = transfer;
       if (caller === undefined) throw needsCredentials();
       const pusher = caller.user;
@@ -204,7 +182,7 @@ export function createSmartHttp(deps: SmartHttpDeps) {
         );
         slot.watch(toWatched(child, transfer));
         const timer = setTimeout(child.stop, limits.transferMs);
-        const findRefusal = () => findPushRefusal(owned.repository.id, caller);
+        const findRefusal = () => access.findPushRefusal(owned.repository.id, caller);
         const stream = pushes.run(child, transfer, { ...owned, pusher, findRefusal });
         child.ended
           .then(() => {
@@ -224,7 +202,7 @@ export function createSmartHttp(deps: SmartHttpDeps) {
     transfer: GitConversation,
     command: readonly string[],
   ): Promise<GitConversationAnswer> {
-    const child = await startReading(transfer, command, "redirect");
+    const child = await startReading(transfer, command, toRefsAddress("git-upload-pack"));
     return {
       stream: child.stdout,
       exitCode: async () => (await child.ended).exitCode ?? 1,
@@ -235,9 +213,9 @@ export function createSmartHttp(deps: SmartHttpDeps) {
   async function startReading(
     transfer: GitConversation,
     command: readonly string[],
-    ofFormerName: OfFormerName,
+    toAddress?: ToAddress,
   ): Promise<GitProcess> {
-    const { repository } = await getAllowed(transfer, "git-upload-pack", ofFormerName);
+    const { repository } = await access.open(transfer, "read", toAddress);
     const slot = await limiter.acquireStream(transfer, transfer.signal);
     try {
       const child = await runInFolder(repository, (directory) =>
@@ -264,94 +242,16 @@ export function createSmartHttp(deps: SmartHttpDeps) {
       throw error;
     }
   }
-
-  /** Returns the repository if the caller may use the service on it. */
-  async function getAllowed(
-    request: GitRequest,
-    service: GitService,
-    ofFormerName: OfFormerName,
-  ): Promise<OwnedRepository> {
-    const { caller } = request;
-    const level = service === "git-upload-pack" ? "read" : "write";
-    const name = request.name.replace(/\.git$/i, "");
-    const found = await findVisible(request, name, service, ofFormerName);
-    if (found === undefined) {
-      // An anonymous caller must not learn whether the repository exists.
-      throw caller === undefined ? needsCredentials() : notFound();
-    }
-    assertAllowed(found, level, caller);
-    return found;
-  }
-
-  /**
-   * Checks again whether a running push is allowed and returns the reason for a refusal; a rename of the repository
-   * does not matter.
-   */
-  async function findPushRefusal(
-    id: RepositoryId,
-    caller: ForgeCaller,
-  ): Promise<string | undefined> {
-    if (!(await isStillSignedIn(db, caller))) return "the credentials were revoked";
-    const repository = await findRepositoryById(db, id);
-    const owner = repository && (await findUserById(db, repository.ownerId));
-    if (repository === undefined || owner === undefined) return "repository not found";
-    const access = await findAccess(db, { repository, owner }, caller.user);
-    try {
-      assertAllowed({ repository, owner, access }, "write", caller);
-      return undefined;
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      return error.code === "forbidden" ? error.message : "repository not found";
-    }
-  }
-
-  async function findVisible(
-    { ownerName, caller }: GitRequest,
-    name: string,
-    service: GitService,
-    ofFormerName: OfFormerName,
-  ) {
-    try {
-      const path = { owner: ownerName, repo: name };
-      const owned =
-        ofFormerName === "follow"
-          ? await findOwned(db, path)
-          : await getOwned(
-              db,
-              path,
-              caller?.user,
-              (current) => `/${current.owner}/${current.repo}.git/info/refs?service=${service}`,
-            );
-      if (owned === undefined) return undefined;
-      const access = await findAccess(db, owned, caller?.user);
-      return reaches(access, "read") ? { ...owned, access } : undefined;
-    } catch (error) {
-      if (error instanceof AppError && error.code === "not_found") return undefined;
-      throw error;
-    }
-  }
 }
 
+type ToAddress = (current: RepositoryPath) => string;
+
 /**
- * Throws `unauthenticated`, `not_found` or `forbidden` when the caller sees the repository but may not run the service.
+ * Returns the redirect of a former name. Git follows a redirect of its first request only, so a rename before the second one
+ * would end the transfer: there, the former name is followed.
  */
-function assertAllowed(
-  found: OpenedRepository,
-  level: "read" | "write",
-  caller: ForgeCaller | undefined,
-): void {
-  // A repository without code takes no pushes, and only a public one is served to fetches.
-  if (!keepsCode(found.repository.settings) && (level === "write" || !isPublic(found)))
-    throw caller === undefined ? needsCredentials() : notFound();
-  if (level === "write" && caller === undefined) throw needsCredentials();
-  assertScope(caller?.scope, level, found);
-  if (!reaches(found.access, level))
-    throw new AppError("forbidden", "you may not push to this repository");
-  if (level === "write" && found.repository.archivedAt !== undefined)
-    throw new AppError(
-      "forbidden",
-      "the repository is archived: it can be cloned, but not pushed to",
-    );
+function toRefsAddress(service: GitService): ToAddress {
+  return ({ owner, repo }) => `/${owner}/${repo}.git/info/refs?service=${service}`;
 }
 
 function isGitService(word: string): word is GitService {
@@ -379,5 +279,3 @@ function assertBody({ contentType, contentEncoding }: GitTransfer, service: GitS
   if (!["", "identity", "gzip", "x-gzip"].includes(contentEncoding ?? ""))
     throw new AppError("invalid_argument", "Unsupported Content-Encoding");
 }
-
-const needsCredentials = () => new AppError("unauthenticated", "authentication required");

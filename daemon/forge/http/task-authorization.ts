@@ -23,7 +23,7 @@ const ROUTES: readonly (readonly [path: RegExp, unit: string])[] = [
     /^\/api\/v1\/repos\/:owner\/:repo\/(?:contents|contents-ext|file-contents|raw|media|archive|git|commits|branches|tags|releases|compare|languages)(?:\/|$)/,
     "contents",
   ],
-  [/^\/:owner\/:repo\/(?:info\/refs|git-upload-pack|git-receive-pack)$/, "contents"],
+  [/^\/:owner\/:repo\/(?:info\/refs|info\/lfs\/.+|git-upload-pack|git-receive-pack)$/, "contents"],
   [/^\/api\/packages\//, "packages"],
 ];
 
@@ -38,7 +38,8 @@ export async function assertTaskMay(
   params: Readonly<Record<string, string>>,
 ): Promise<void> {
   const unit = ROUTES.find(([pattern]) => pattern.test(path))?.[1];
-  const isRead = method === "GET" || path.endsWith("/git-upload-pack");
+  // What a client of Git LFS may do with the files that it names is decided by the service, and for an upload again here.
+  const isRead = method === "GET" || /\/(?:git-upload-pack|info\/lfs\/objects\/batch)$/.test(path);
   if (unit === undefined || unit === "none" || (unit === "metadata" && !isRead))
     throw new AppError("forbidden", "the token of a job may not use this route");
   if (unit === "metadata") return;

@@ -20,7 +20,7 @@ export function createGitApi(forge: Api<ForgeCaller>): Api<ForgeCaller> {
 }
 
 /** git sends no codes of a second factor. */
-const TOKEN_ADVICE =
+export const TOKEN_ADVICE =
   "git takes an access token as the password, and an account with a second factor needs one: " +
   "croft token create NAME --scope write:repository\n";
 

@@ -13,7 +13,7 @@ const repositoryFeatures = {
   migrations_disabled: true,
   stars_disabled: false,
   time_tracking_disabled: false,
-  lfs_disabled: true,
+  lfs_disabled: false,
 } as const;
 
 const responseLimits = {

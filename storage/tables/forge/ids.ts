@@ -16,6 +16,8 @@ export type KeyId = number & z.$brand<"KeyId">;
 export type RepositoryId = number & z.$brand<"RepositoryId">;
 /** An SSH key that opens one repository. */
 export type DeployKeyId = number & z.$brand<"DeployKeyId">;
+/** A lock of a file, made by a client of Git LFS. */
+export type FileLockId = number & z.$brand<"FileLockId">;
 /** A milestone of a repository. */
 export type MilestoneId = number & z.$brand<"MilestoneId">;
 /** A label of a repository or an organization. */

@@ -259,29 +259,6 @@ describe("authorization of clones and pushes", () => {
     await ok(git.run("clone", "-q", urlOf("secret", people.admin, "keeper"), "secret-keeper"));
   });
 
-  test("a Git LFS client is told in its own format that large files are not stored", async () => {
-    const ask = (name: string, init: object) =>
-      daemon.request(`/mira/${name}/info/lfs/objects/batch`, {
-        method: "POST",
-        headers: {
-          accept: "application/vnd.git-lfs+json",
-          "Content-Type": "application/vnd.git-lfs+json; charset=utf-8",
-        },
-        body: JSON.stringify({ operation: "upload", transfers: ["basic"], objects: [] }),
-        ...init,
-      });
-    const told = await ask("secret.git", { basic: `mira:${people.tokenOf("mira")}` });
-    expect([told.status, told.headers.get("content-type")]).toEqual([
-      501,
-      "application/vnd.git-lfs+json",
-    ]);
-    expect(JSON.parse(told.text).message).toContain("stores no Git LFS objects");
-    expect((await ask("open.git", {})).status).toBe(501);
-    expect((await ask("secret.git", {})).status).toBe(401);
-    const stranger = { basic: `nora:${people.tokenOf("nora")}` };
-    expect((await ask("secret.git", stranger)).status).toBe(404);
-  });
-
   test("the scope of a token restricts clones and pushes", async () => {
     const status = async (scopes: string[], service: string, name = "open") => {
       const token = await people.newToken("mira", scopes);

@@ -293,7 +293,7 @@ export const contentsEndpoints = {
       getMediaFile: operation({
         as: "media",
         method: "GET",
-        summary: "The bytes of a file, as raw: this server keeps no large files apart",
+        summary: "The bytes of a file; of a Git LFS pointer, those of the file that it names",
         query,
         replies: { 200: bytes },
         refuses: [422, 503],

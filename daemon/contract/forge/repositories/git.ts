@@ -68,23 +68,4 @@ export const gitEndpoints = {
       }),
     }),
   ),
-  ...resource(
-    {
-      name: "forge.git",
-      path: "/:owner/:repo/info/lfs/objects/batch",
-      params: repositoryParams,
-      gate: anyone,
-    },
-    ({ operation }) => ({
-      listLargeFiles: operation({
-        as: "large_files",
-        method: "POST",
-        summary: "Tells a Git LFS client that large files are not stored here",
-        body: stream("application/vnd.git-lfs+json"),
-        replies: { 501: bytesOf("application/vnd.git-lfs+json"), ...refusals },
-        refusesOnly: [],
-        apiOnly: "Git LFS itself speaks it",
-      }),
-    }),
-  ),
 };

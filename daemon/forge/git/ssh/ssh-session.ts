@@ -6,11 +6,18 @@ import type { Log } from "../../../utilities/logging.ts";
 import type { ForgeCaller } from "../../caller.ts";
 import type { RepositoryPath } from "../../repositories/repositories.service.ts";
 import type { SmartHttp } from "../smart-http.service.ts";
+import type { TransferRequest } from "../transfer-access.ts";
 import { parseSshCommand, type SshCommand } from "./ssh-command.ts";
 import type { SshCaller } from "./ssh-authentication.ts";
 
 /** What sessions do with repositories. */
-export type SshTransfers = Pick<SmartHttp, "advertise" | "serveFetch" | "serveArchive" | "push">;
+export interface SshTransfers extends Pick<
+  SmartHttp,
+  "advertise" | "serveFetch" | "serveArchive" | "push"
+> {
+  /** Returns where the client transfers large files, as the JSON that Git LFS expects. */
+  authorizeLargeFiles(request: TransferRequest, operation: "upload" | "download"): Promise<object>;
+}
 
 /** One command of a client, on a channel of its connection. */
 export interface SshSession {
@@ -62,10 +69,16 @@ export function createSshSessions({
 async function run(
   transfers: SshTransfers,
   { channel, protocol, address, signal, drained }: SshSession,
-  { service, owner, name }: SshCommand,
+  command: SshCommand,
   caller: ForgeCaller,
 ): Promise<number> {
+  const { service, owner, name } = command;
   const request = { ownerName: owner, name, caller, address, protocol, signal };
+  if (command.service === "git-lfs-authenticate") {
+    const answer = await transfers.authorizeLargeFiles(request, command.operation);
+    channel.write(`${JSON.stringify(answer)}\n`);
+    return 0;
+  }
   const transfer = { ...request, contentEncoding: undefined, body: channel as Readable };
   if (service === "git-upload-pack" || service === "git-upload-archive") {
     const serve = service === "git-upload-pack" ? transfers.serveFetch : transfers.serveArchive;

@@ -1,0 +1,112 @@
+import type { Queries } from "../../../storage/engine/database.ts";
+import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
+import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
+import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
+import { AppError } from "../../errors.ts";
+import { isStillSignedIn } from "../accounts/authentication.ts";
+import type { ForgeCaller } from "../caller.ts";
+import type { OpenedRepository } from "../opened.ts";
+import { notFound } from "../refusals.ts";
+import { assertScope, findAccess, isPublic, reaches } from "../repositories/access.ts";
+import { findOwned, getOwned } from "../repositories/repositories.service.ts";
+import { keepsCode } from "../repositories/repository-settings.view.ts";
+
+/** The repository that a git client names, and who asks. */
+export interface TransferRequest {
+  readonly ownerName: string;
+  /** With or without `.git`. */
+  readonly name: string;
+  readonly caller: ForgeCaller | undefined;
+}
+
+/** What a transfer does: a clone reads, a push writes. */
+export type TransferLevel = "read" | "write";
+
+/**
+ * Who may transfer the code of a repository with git or Git LFS. Refuses with `unauthenticated` an anonymous caller who might
+ * get access with credentials, with `not_found` a repository that the caller may not read, and with `forbidden` a transfer
+ * that the permission or the scope of the token does not allow.
+ */
+export function createTransferAccess(db: Queries) {
+  return {
+    /**
+     * Returns the repository if the caller may transfer its code; a former name is followed.
+     * @param toAddress the address to which a request for a former name is redirected instead
+     */
+    async open(
+      request: TransferRequest,
+      level: TransferLevel,
+      toAddress?: (current: { readonly owner: string; readonly repo: string }) => string,
+    ): Promise<OpenedRepository> {
+      const { caller } = request;
+      const found = await findVisible(request, toAddress);
+      if (found === undefined) {
+        // An anonymous caller must not learn whether the repository exists.
+        throw caller === undefined ? needsCredentials() : notFound();
+      }
+      assertAllowed(found, level, caller);
+      return found;
+    },
+
+    /**
+     * Checks again whether a running push is allowed and returns the reason for a refusal; a rename of the repository
+     * does not matter.
+     */
+    async findPushRefusal(id: RepositoryId, caller: ForgeCaller): Promise<string | undefined> {
+      if (!(await isStillSignedIn(db, caller))) return "the credentials were revoked";
+      const repository = await findRepositoryById(db, id);
+      const owner = repository && (await findUserById(db, repository.ownerId));
+      if (repository === undefined || owner === undefined) return "repository not found";
+      const access = await findAccess(db, { repository, owner }, caller.user);
+      try {
+        assertAllowed({ repository, owner, access }, "write", caller);
+        return undefined;
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        return error.code === "forbidden" ? error.message : "repository not found";
+      }
+    },
+  };
+
+  async function findVisible(
+    { ownerName, name, caller }: TransferRequest,
+    toAddress: Parameters<typeof getOwned>[3] | undefined,
+  ): Promise<OpenedRepository | undefined> {
+    try {
+      const path = { owner: ownerName, repo: name.replace(/\.git$/i, "") };
+      const owned =
+        toAddress === undefined
+          ? await findOwned(db, path)
+          : await getOwned(db, path, caller?.user, toAddress);
+      if (owned === undefined) return undefined;
+      const access = await findAccess(db, owned, caller?.user);
+      return reaches(access, "read") ? { ...owned, access } : undefined;
+    } catch (error) {
+      if (error instanceof AppError && error.code === "not_found") return undefined;
+      throw error;
+    }
+  }
+}
+
+function assertAllowed(
+  found: OpenedRepository,
+  level: TransferLevel,
+  caller: ForgeCaller | undefined,
+): void {
+  // A repository without code takes no pushes, and only a public one is served to fetches.
+  if (!keepsCode(found.repository.settings) && (level === "write" || !isPublic(found)))
+    throw caller === undefined ? needsCredentials() : notFound();
+  if (level === "write" && caller === undefined) throw needsCredentials();
+  assertScope(caller?.scope, level, found);
+  if (!reaches(found.access, level))
+    throw new AppError("forbidden", "you may not push to this repository");
+  if (level === "write" && found.repository.archivedAt !== undefined)
+    throw new AppError(
+      "forbidden",
+      "the repository is archived: it can be cloned, but not pushed to",
+    );
+}
+
+/** The refusal of an anonymous caller, which makes git ask for credentials. */
+export const needsCredentials = (): AppError =>
+  new AppError("unauthenticated", "authentication required");
