@@ -58,10 +58,10 @@ export function createFollowers({ db }: { readonly db: Database }) {
      * account.
      */
     async follow(name: string, caller: ForgeCaller): Promise<void> {
-      const { id: followedId } = await getVisibleAccount(db, name, caller);
       const followerId = caller.user.id;
-      if (followedId === followerId) return;
       await db.transaction(async (tx) => {
+        const { id: followedId } = await getVisibleAccount(tx, name, caller);
+        if (followedId === followerId) return;
         const follower = await findUserById(tx, followerId);
         if ((follower?.followingCount ?? 0) >= FOLLOWED_MAX)
           throw new AppError("forbidden", `you follow ${FOLLOWED_MAX} accounts already`);
@@ -71,8 +71,10 @@ export function createFollowers({ db }: { readonly db: Database }) {
 
     /** Idempotent. Throws `not_found` for an account that is hidden from the caller. */
     async unfollow(name: string, caller: ForgeCaller): Promise<void> {
-      const { id: followedId } = await getVisibleAccount(db, name, caller);
-      await db.transaction((tx) => deleteFollow(tx, { followerId: caller.user.id, followedId }));
+      await db.transaction(async (tx) => {
+        const { id: followedId } = await getVisibleAccount(tx, name, caller);
+        await deleteFollow(tx, { followerId: caller.user.id, followedId });
+      });
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
 import {
   findUserByName,
   type ForgeUser,
@@ -129,7 +129,7 @@ export function createActions(deps: ActionsDeps) {
       findJobs({ ...toOwnedBy(level, caller), statuses: toStatuses(query.status) }, query, false),
 
     async getRun(path: RunPath, caller: ForgeCaller | undefined): Promise<RunDetails> {
-      const { owned, run } = await openRun(path, caller, "");
+      const { owned, run } = await openRun(db, path, caller, "");
       const [details] = await loadRunDetails(caller, [run]);
       if (details === undefined) throw notFound();
       return { ...details, repository: { ...details.repository, access: owned.access } };
@@ -137,48 +137,45 @@ export function createActions(deps: ActionsDeps) {
 
     /** Throws `invalid_argument` while the run is in progress. */
     async deleteRun(path: RunPath, caller: ForgeCaller): Promise<void> {
-      const { owned, run } = await openRun(path, caller, "");
-      assertReaches(owned, "write");
       await db.transaction(async (tx) => {
-        const current = await findRun(tx, run.id);
-        if (current !== undefined && !isFinal(current.status))
+        const { run } = await openForChange(tx, path, caller, "");
+        if (!isFinal(run.status))
           throw new AppError("invalid_argument", "this workflow run is not done");
         await deleteRun(tx, run.id);
       });
     },
 
     async cancelRun(path: RunPath, caller: ForgeCaller): Promise<void> {
-      const { owned, run } = await openRun(path, caller, "/cancel");
-      assertReaches(owned, "write");
       await db.transaction(async (tx) => {
-        const current = await findRun(tx, run.id);
-        if (current !== undefined && !isFinal(current.status))
-          await engine.cancel(tx, current, { cancelsAll: true });
+        const { run } = await openForChange(tx, path, caller, "/cancel");
+        if (!isFinal(run.status)) await engine.cancel(tx, run, { cancelsAll: true });
       });
     },
 
     /** Starts the next attempt. Throws `invalid_argument` as `Reruns` does. */
     async rerun(path: RunPath, caller: ForgeCaller, choice: "all" | "failed"): Promise<void> {
-      const { owned, run } = await openRun(path, caller, "/rerun");
-      assertReaches(owned, "write");
-      await reruns.rerun(run.id, choice, caller.user.id);
+      await db.transaction(async (tx) => {
+        const { run } = await openForChange(tx, path, caller, "/rerun");
+        await reruns.rerun(tx, run, choice, caller.user.id);
+      });
     },
     /** Starts the next attempt with one job and those that need it. Returns the job of the new attempt. */
     async rerunJob(path: RunPath & JobPath, caller: ForgeCaller): Promise<JobDetails> {
-      const { owned, run } = await openRun(path, caller, `/jobs/${path.job_id}/rerun`);
-      assertReaches(owned, "write");
-      const job = await findJob(db, toJobId(path.job_id));
-      if (job?.runId !== run.id || job.attempt !== run.attempt) throw notFound();
-      await reruns.rerun(run.id, job.id, caller.user.id);
-      const jobs = await listRunJobs(db, run.id, run.attempt + 1);
-      const again = jobs.filter(({ key, name }) => key === job.key && name === job.name);
+      const again = await db.transaction(async (tx) => {
+        const { run } = await openForChange(tx, path, caller, `/jobs/${path.job_id}/rerun`);
+        const job = await findJob(tx, toJobId(path.job_id));
+        if (job?.runId !== run.id || job.attempt !== run.attempt) throw notFound();
+        await reruns.rerun(tx, run, job.id, caller.user.id);
+        const jobs = await listRunJobs(tx, run.id, run.attempt + 1);
+        return jobs.filter(({ key, name }) => key === job.key && name === job.name);
+      });
       const [details] = await loadJobDetails(again);
       return orNotFound(details);
     },
 
     /** Returns the state of a run after one of its attempts. */
     async getAttempt(path: AttemptPath, caller: ForgeCaller | undefined): Promise<RunDetails> {
-      const { owned, run } = await openRun(path, caller, `/attempts/${path.attempt}`);
+      const { owned, run } = await openRun(db, path, caller, `/attempts/${path.attempt}`);
       const jobs = await listRunJobs(db, run.id, path.attempt);
       const [details] = await loadRunDetails(caller, [run]);
       const isKnown = path.attempt >= 1 && path.attempt <= run.attempt;
@@ -193,7 +190,7 @@ export function createActions(deps: ActionsDeps) {
       caller: ForgeCaller | undefined,
       query: PageWindow & { readonly status: readonly string[] },
     ) {
-      const { run } = await openRun(path, caller, `/attempts/${path.attempt}/jobs`);
+      const { run } = await openRun(db, path, caller, `/attempts/${path.attempt}/jobs`);
       if (path.attempt < 1 || path.attempt > run.attempt) throw notFound();
       const { attempt } = path;
       return findJobs({ runId: run.id, attempt, statuses: toStatuses(query.status) }, query, false);
@@ -239,7 +236,7 @@ export function createActions(deps: ActionsDeps) {
       caller: ForgeCaller | undefined,
       query: PageWindow & { readonly status: readonly string[] },
     ) {
-      const { run } = await openRun(path, caller, "/jobs");
+      const { run } = await openRun(db, path, caller, "/jobs");
       const filter = {
         runId: run.id,
         attempt: run.attempt,
@@ -272,11 +269,23 @@ export function createActions(deps: ActionsDeps) {
     },
   };
 
-  async function openRun(path: RunPath, caller: ForgeCaller | undefined, rest: string) {
-    const owned = await openForActions(db, path, caller, `/runs/${path.run}${rest}`);
-    const run = await findRun(db, toRunId(path.run));
+  async function openRun(
+    queries: Queries,
+    path: RunPath,
+    caller: ForgeCaller | undefined,
+    rest: string,
+  ) {
+    const owned = await openForActions(queries, path, caller, `/runs/${path.run}${rest}`);
+    const run = await findRun(queries, toRunId(path.run));
     if (run?.repositoryId !== owned.repository.id) throw notFound();
     return { owned, run };
+  }
+
+  /** Opens a run in the transaction that changes it. */
+  async function openForChange(tx: Transaction, path: RunPath, caller: ForgeCaller, rest: string) {
+    const opened = await openRun(tx, path, caller, rest);
+    assertReaches(opened.owned, "write");
+    return opened;
   }
 
   async function openJob(path: JobPath, caller: ForgeCaller | undefined, rest: string) {

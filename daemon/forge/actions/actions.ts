@@ -132,7 +132,7 @@ export function createForgeActions(deps: ForgeActionsDeps) {
     retentionMs: deps.limits.artifactDays * DAY_MS,
   });
   const open = (tx: Transaction, runId: RunId) => openRun(tx, urls, runId);
-  const reruns = createReruns({ db, engine, open });
+  const reruns = createReruns({ engine, open });
   const findCommit = createCommitFinder(deps);
   const parser = createWorkflowParser();
   const files = { ...deps, parser, findCommit };

@@ -18,7 +18,7 @@ import type { ForgeCaller } from "../caller.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { enqueueDelivery } from "./delivery.ts";
-import { getHook, type HookHome } from "./hooks.service.ts";
+import { getHook, type HookHome, type OpenHome } from "./hooks.service.ts";
 
 export type DeliveryLog = ReturnType<typeof createDeliveryLog>;
 
@@ -61,8 +61,13 @@ export function createDeliveryLog({
      * Delivers the same payload again, even if the hook is inactive, and returns the new delivery. Throws as `get` does,
      * for writing.
      */
-    redeliver: (path: DeliveryPath, caller: Pick<ForgeCaller, "scope">): Promise<HookDelivery> =>
+    redeliver: (
+      openHome: OpenHome,
+      at: Omit<DeliveryPath, "home">,
+      caller: Pick<ForgeCaller, "scope">,
+    ): Promise<HookDelivery> =>
       db.transaction(async (tx) => {
+        const path = { home: await openHome(tx), ...at };
         const { hookId, event, payload } = await get(tx, path, "write", caller);
         const copy = { hookId, uuid: newUuid(), event, payload, isRedelivery: true };
         const id = await insertDelivery(tx, copy);

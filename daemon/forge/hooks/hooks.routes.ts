@@ -61,7 +61,7 @@ export function hookRoutes({
       adminHookEndpoints.redeliver,
       async ({ caller, params: { id: hookId, delivery_id: id } }) => ({
         status: 201,
-        body: toDeliveryView(await log.redeliver({ home: "instance", hookId, id }, caller)),
+        body: toDeliveryView(await log.redeliver(ofInstance, { hookId, id }, caller)),
       }),
     ),
   ];

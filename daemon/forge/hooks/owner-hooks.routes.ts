@@ -66,8 +66,9 @@ export function ownerHookRoutes({ hooks, log, ofOwners }: ForgeHooks): Route[] {
       }),
       handle(at.redeliver, async ({ caller, params }) => {
         const { id: hookId, delivery_id: id } = params;
-        const path = { home: await open(params, caller), hookId, id };
-        return { status: 201, body: toDeliveryView(await log.redeliver(path, caller)) };
+        const home: OpenHome = (db) => open(params, caller, db);
+        const delivery = await log.redeliver(home, { hookId, id }, caller);
+        return { status: 201, body: toDeliveryView(delivery) };
       }),
     ];
   }

@@ -68,8 +68,9 @@ export function repositoryHookRoutes({ hooks, log, ofRepositories }: ForgeHooks)
     }),
     handle(redeliverOfRepository, async ({ caller, params }) => {
       const { id: hookId, delivery_id: id } = params;
-      const home = await open(params, caller, `/hooks/${hookId}/deliveries/${id}/redeliver`);
-      const delivery = await log.redeliver({ home, hookId, id }, caller);
+      const rest = `/hooks/${hookId}/deliveries/${id}/redeliver`;
+      const home: OpenHome = (db) => open(params, caller, rest, db);
+      const delivery = await log.redeliver(home, { hookId, id }, caller);
       return { status: 201, body: toDeliveryView(delivery) };
     }),
   ];

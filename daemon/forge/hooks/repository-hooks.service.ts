@@ -1,6 +1,6 @@
 import type { Database, Queries } from "../../../storage/engine/database.ts";
 import { insertDelivery } from "../../../storage/tables/forge/hooks/deliveries.ts";
-import { findHook, type HookPlace } from "../../../storage/tables/forge/hooks/hooks.ts";
+import type { HookPlace } from "../../../storage/tables/forge/hooks/hooks.ts";
 import type { HookId } from "../../../storage/tables/forge/ids.ts";
 import { isRefName } from "../../contract/forge/repositories/rules.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
@@ -15,7 +15,7 @@ import {
 } from "../repositories/repositories.service.ts";
 import { enqueueDelivery } from "./delivery.ts";
 import type { DescribeHead } from "./pushes.ts";
-import type { Hooks } from "./hooks.service.ts";
+import { getHook, type Hooks } from "./hooks.service.ts";
 
 export type RepositoryHooks = ReturnType<typeof createRepositoryHooks>;
 
@@ -62,7 +62,8 @@ export function createRepositoryHooks(deps: RepositoryHooksDeps) {
         return;
       }
       await db.transaction(async (tx) => {
-        if ((await findHook(tx, hook.id)) === undefined) throw notFound();
+        const current = await open(path, caller, `/hooks/${path.id}/tests`, tx);
+        await getHook(tx, toHome(current), hook.id);
         const id = await insertDelivery(tx, {
           hookId: hook.id,
           uuid: newUuid(),

@@ -1,4 +1,4 @@
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Queries } from "../../../storage/engine/database.ts";
 import {
   deleteStar,
   insertStar,
@@ -39,15 +39,15 @@ export function createStars({
   return {
     /** Throws `not_found` unless the caller has starred the repository. */
     async assertStarred(path: RepositoryPath, caller: ForgeCaller): Promise<void> {
-      const { repository } = await open(path, caller, "read");
+      const { repository } = await open(db, path, caller, "read");
       const star = { repositoryId: repository.id, userId: caller.user.id };
       if (!(await isStarred(db, star))) throw notFound();
     },
 
     /** Idempotent. */
     async star(path: RepositoryPath, caller: ForgeCaller): Promise<void> {
-      const { repository } = await open(path, caller, "write");
       await db.transaction(async (tx) => {
+        const { repository } = await open(tx, path, caller, "write");
         const user = await findUserById(tx, caller.user.id);
         if ((user?.starCount ?? 0) >= STARS_MAX)
           throw new AppError("forbidden", `you have starred ${STARS_MAX} repositories already`);
@@ -57,9 +57,10 @@ export function createStars({
 
     /** Idempotent. */
     async unstar(path: RepositoryPath, caller: ForgeCaller): Promise<void> {
-      const { repository } = await open(path, caller, "write");
-      const star = { repositoryId: repository.id, userId: caller.user.id };
-      await db.transaction((tx) => deleteStar(tx, star));
+      await db.transaction(async (tx) => {
+        const { repository } = await open(tx, path, caller, "write");
+        await deleteStar(tx, { repositoryId: repository.id, userId: caller.user.id });
+      });
     },
 
     /** Returns a page of the repositories that the caller starred or watches and may still read. */
@@ -89,7 +90,7 @@ export function createStars({
       window: PageWindow,
       caller: ForgeCaller | undefined,
     ): Promise<UserPage> {
-      const { repository } = await open(path, caller, "read");
+      const { repository } = await open(db, path, caller, "read");
       const options = { reader: toReader(caller), window: toRows(window) };
       return listMarkingUsers(db, mark, repository.id, options);
     },
@@ -110,17 +111,18 @@ export function createStars({
   }
 
   async function open(
+    queries: Queries,
     path: RepositoryPath,
     caller: ForgeCaller | undefined,
     level: "read" | "write",
   ): Promise<OwnedRepository> {
     const owned = await getOwned(
-      db,
+      queries,
       path,
       caller?.user,
       (current) => `/api/v1/repos/${current.owner}/${current.repo}`,
     );
-    if (!reaches(await findAccess(db, owned, caller?.user, "any"), "read")) throw notFound();
+    if (!reaches(await findAccess(queries, owned, caller?.user, "any"), "read")) throw notFound();
     assertScope(caller?.scope, level, owned);
     return owned;
   }

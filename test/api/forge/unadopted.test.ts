@@ -207,6 +207,33 @@ describe("adopting", () => {
     });
   });
 
+  test("an alias of a branch is adopted and cannot be moved or deleted; one without a target is refused", async () => {
+    const folder = await put("mira/aliased.git");
+    const point = (ref: string, target: string) =>
+      git.run("-C", folder, "symbolic-ref", ref, target);
+    await point("refs/heads/alias", "refs/heads/trunk");
+    await point("refs/remotes/origin/HEAD", "refs/heads/side");
+    await point("refs/tags/lost", "refs/heads/none");
+    const refused =
+      "the repository cannot be adopted: its refs/tags/lost does not resolve to an object";
+    expect((await adopt("mira/aliased")).json.message).toBe(refused);
+    await point("refs/tags/lost", "refs/tags/lost");
+    expect((await adopt("mira/aliased")).json.message).toBe(refused);
+    await git.run("-C", folder, "symbolic-ref", "--delete", "refs/tags/lost");
+    expect((await adopt("mira/aliased")).status).toBe(204);
+    const branches = async () =>
+      (await api("GET", "/repos/mira/aliased/branches")).json.map(
+        ({ name }: { name: string }) => name,
+      );
+    expect(await branches()).toEqual(["alias", "side", "trunk"]);
+    const removed = await api("DELETE", "/repos/mira/aliased/branches/alias");
+    expect([removed.status, removed.json.message]).toEqual([
+      403,
+      "refs/heads/alias is a symbolic ref",
+    ]);
+    expect(await branches()).toEqual(["alias", "side", "trunk"]);
+  });
+
   test("a lock left by a crash and a detached HEAD do not prevent adoption", async () => {
     const folder = await put("mira/detached.git");
     const { output } = await git.run("-C", folder, "rev-parse", "trunk");

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import type { Database } from "../../../../storage/engine/database.ts";
+import type { Database, Queries } from "../../../../storage/engine/database.ts";
 import type { ObjectStore } from "../../../../storage/objects/object-store.ts";
 import {
   type ActionArtifact,
@@ -77,17 +77,19 @@ export function createArtifacts({
       return find(owned, run.id, query);
     },
 
-    get: (path: ArtifactPath, caller: ForgeCaller | undefined) => getArtifact(path, caller, ""),
+    get: (path: ArtifactPath, caller: ForgeCaller | undefined) => getArtifact(db, path, caller, ""),
 
     async remove(path: ArtifactPath, caller: ForgeCaller): Promise<void> {
-      const { owned, artifact } = await getArtifact(path, caller, "");
-      assertReaches(owned, "write");
-      await db.transaction((tx) => deleteArtifact(tx, artifact.id));
+      await db.transaction(async (tx) => {
+        const { owned, artifact } = await getArtifact(tx, path, caller, "");
+        assertReaches(owned, "write");
+        await deleteArtifact(tx, artifact.id);
+      });
     },
 
     /** Returns an address from which the bytes are downloaded without credentials. Throws `not_found` once they have expired. */
     async getAddress(path: ArtifactPath, caller: ForgeCaller | undefined): Promise<string> {
-      const { artifact } = await getArtifact(path, caller, "/zip");
+      const { artifact } = await getArtifact(db, path, caller, "/zip");
       if (artifact.state !== "ready") throw new AppError("not_found", "Artifact has expired");
       return addresses.sign({ artifactId: artifact.id, use: "download" });
     },
@@ -149,14 +151,20 @@ export function createArtifacts({
   }
 
   async function getArtifact(
+    queries: Queries,
     path: ArtifactPath,
     caller: ForgeCaller | undefined,
     rest: string,
   ): Promise<ArtifactDetails> {
-    const owned = await openForActions(db, path, caller, `/artifacts/${path.artifact_id}${rest}`);
-    const artifact = await findArtifact(db, toArtifactId(path.artifact_id));
+    const owned = await openForActions(
+      queries,
+      path,
+      caller,
+      `/artifacts/${path.artifact_id}${rest}`,
+    );
+    const artifact = await findArtifact(queries, toArtifactId(path.artifact_id));
     const isListed = artifact?.repositoryId === owned.repository.id && artifact.state !== "pending";
-    const run = isListed ? await findRun(db, artifact.runId) : undefined;
+    const run = isListed ? await findRun(queries, artifact.runId) : undefined;
     if (artifact === undefined || run === undefined) throw artifactNotFound();
     return { owned, run, artifact };
   }

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Database, Queries } from "../../../../storage/engine/database.ts";
+import type { OpenLevel } from "../secrets/levels.service.ts";
 import type { SealAgain, Sealer } from "../../../../storage/keys/keyring.ts";
 import { findUserById } from "../../../../storage/tables/forge/accounts/users.ts";
 import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
@@ -69,9 +70,9 @@ export function createRegistration({ db, clock, random, newUuid, sealer }: Regis
   const makeToken = () => Buffer.from(random(TOKEN_BYTES)).toString("hex");
   return {
     /** Returns the active token of a level. Creates a new one when it is missing, or when `renew` invalidates it. */
-    async getToken(level: ActionLevel, renew: boolean): Promise<string> {
-      const name = toLevelName(level);
+    async getToken(openLevel: OpenLevel, renew: boolean): Promise<string> {
       return db.transaction(async (tx) => {
+        const name = toLevelName(await openLevel(tx));
         const active = renew ? undefined : await findActiveToken(tx, name);
         if (active?.sealedToken !== undefined)
           return sealer.openText(PURPOSE, active.sealedToken, toRow(active.id));

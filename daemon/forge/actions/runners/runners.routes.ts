@@ -37,7 +37,7 @@ export function runnerRoutes({
     }),
     handle(adminActionEndpoints.createRegistrationToken, async ({ query }) => ({
       status: 200,
-      body: { token: await runners.getToken(levels.ofInstance, query.renew) },
+      body: { token: await runners.getToken(() => levels.ofInstance, query.renew) },
     })),
     handle(adminActionEndpoints.getRunner, async ({ params }) => ({
       status: 200,
@@ -45,10 +45,10 @@ export function runnerRoutes({
     })),
     handle(adminActionEndpoints.editRunner, async ({ params, body }) => ({
       status: 200,
-      body: toRunnerView(await runners.edit(undefined, params.runner_id, body.disabled)),
+      body: toRunnerView(await runners.edit(() => undefined, params.runner_id, body.disabled)),
     })),
     handle(adminActionEndpoints.deleteRunner, async ({ params }) => {
-      await runners.delete(undefined, params.runner_id);
+      await runners.delete(() => undefined, params.runner_id);
       return { status: 204 };
     }),
     handle(listRepositoryRunners, async ({ caller, params, query }) =>
@@ -57,7 +57,7 @@ export function runnerRoutes({
     handle(getRepositoryRegistrationToken, async ({ caller, params, query }) => ({
       status: 200,
       body: {
-        token: await runners.getToken(await levels.ofRepository(params, caller), query.renew),
+        token: await runners.getToken((db) => levels.ofRepository(params, caller, db), query.renew),
       },
     })),
     handle(getRepositoryRunner, async ({ caller, params }) => ({
@@ -70,14 +70,14 @@ export function runnerRoutes({
       status: 200,
       body: toRunnerView(
         await runners.edit(
-          await levels.ofRepository(params, caller),
+          (db) => levels.ofRepository(params, caller, db),
           params.runner_id,
           body.disabled,
         ),
       ),
     })),
     handle(deleteRepositoryRunner, async ({ caller, params }) => {
-      await runners.delete(await levels.ofRepository(params, caller), params.runner_id);
+      await runners.delete((db) => levels.ofRepository(params, caller, db), params.runner_id);
       return { status: 204 };
     }),
     handle(listOrganizationRunners, async ({ caller, params, query }) =>
@@ -86,7 +86,10 @@ export function runnerRoutes({
     handle(getOrganizationRegistrationToken, async ({ caller, params, query }) => ({
       status: 200,
       body: {
-        token: await runners.getToken(await levels.ofOrganization(params.org, caller), query.renew),
+        token: await runners.getToken(
+          (db) => levels.ofOrganization(params.org, caller, db),
+          query.renew,
+        ),
       },
     })),
     handle(getOrganizationRunner, async ({ caller, params }) => ({
@@ -99,14 +102,14 @@ export function runnerRoutes({
       status: 200,
       body: toRunnerView(
         await runners.edit(
-          await levels.ofOrganization(params.org, caller),
+          (db) => levels.ofOrganization(params.org, caller, db),
           params.runner_id,
           body.disabled,
         ),
       ),
     })),
     handle(deleteOrganizationRunner, async ({ caller, params }) => {
-      await runners.delete(await levels.ofOrganization(params.org, caller), params.runner_id);
+      await runners.delete((db) => levels.ofOrganization(params.org, caller, db), params.runner_id);
       return { status: 204 };
     }),
     handle(listOwnRunners, async ({ caller, query }) =>
@@ -114,7 +117,7 @@ export function runnerRoutes({
     ),
     handle(getOwnRegistrationToken, async ({ caller, query }) => ({
       status: 200,
-      body: { token: await runners.getToken(levels.ofUser(caller), query.renew) },
+      body: { token: await runners.getToken(() => levels.ofUser(caller), query.renew) },
     })),
     handle(getOwnRunner, async ({ caller, params }) => ({
       status: 200,
@@ -123,11 +126,11 @@ export function runnerRoutes({
     handle(editOwnRunner, async ({ caller, params, body }) => ({
       status: 200,
       body: toRunnerView(
-        await runners.edit(levels.ofUser(caller), params.runner_id, body.disabled),
+        await runners.edit(() => levels.ofUser(caller), params.runner_id, body.disabled),
       ),
     })),
     handle(deleteOwnRunner, async ({ caller, params }) => {
-      await runners.delete(levels.ofUser(caller), params.runner_id);
+      await runners.delete(() => levels.ofUser(caller), params.runner_id);
       return { status: 204 };
     }),
   ];

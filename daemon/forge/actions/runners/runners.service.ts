@@ -1,4 +1,4 @@
-import type { Database } from "../../../../storage/engine/database.ts";
+import type { Database, Queries } from "../../../../storage/engine/database.ts";
 import { bumpTasksVersion } from "../../../../storage/tables/forge/actions/jobs.ts";
 import type { ActionLevel } from "../../../../storage/tables/forge/actions/levels.ts";
 import {
@@ -9,6 +9,7 @@ import {
 } from "../../../../storage/tables/forge/actions/runners.ts";
 import { AppError } from "../../../errors.ts";
 import { type PageWindow, toRows } from "../../page-window.ts";
+import type { OpenLevel } from "../secrets/levels.service.ts";
 import type { Registration } from "./registration.service.ts";
 import type { Tasks } from "./tasks.service.ts";
 import { toRunnerId } from "../../../../storage/tables/forge/ids.ts";
@@ -32,6 +33,9 @@ const ONLINE_MS = 60_000;
 const BUSY_MS = 10_000;
 
 /** Runners as their routes show them. */
+/** Opens a level as `OpenLevel` does; undefined for a site administrator, who may change the runners of every level. */
+type OpenRunnerLevel = (db: Queries) => ReturnType<OpenLevel> | undefined;
+
 export type Runners = ReturnType<typeof createRunners>;
 
 /**
@@ -50,32 +54,34 @@ export function createRunners({ db, clock, registration, tasks }: RunnersDeps) {
       return { runners: found.runners.map(see), total: found.total };
     },
 
-    getToken: (level: ActionLevel, renew: boolean) => registration.getToken(level, renew),
+    getToken: (openLevel: OpenLevel, renew: boolean) => registration.getToken(openLevel, renew),
 
     /** Throws `not_found`. */
     get: async (level: ActionLevel | undefined, id: number): Promise<RunnerDetails> =>
-      see(await get(level, id)),
+      see(await get(db, level, id)),
 
     /** Disables or enables a runner. Throws `not_found`, then `unprocessable` when the member is missing. */
     async edit(
-      level: ActionLevel | undefined,
+      openLevel: OpenRunnerLevel,
       id: number,
       isDisabled: boolean | null | undefined,
     ): Promise<RunnerDetails> {
-      const runner = await get(level, id);
-      if (isDisabled === null || isDisabled === undefined)
-        throw new AppError("unprocessable", "[Disabled]: Required");
-      await db.transaction(async (tx) => {
+      return db.transaction(async (tx) => {
+        const runner = await get(tx, await openLevel(tx), id);
+        if (isDisabled === null || isDisabled === undefined)
+          throw new AppError("unprocessable", "[Disabled]: Required");
         if (!(await updateRunner(tx, runner.id, { isDisabled }))) throw notFound(id);
         await bumpTasksVersion(tx);
+        return see({ ...runner, isDisabled });
       });
-      return see({ ...runner, isDisabled });
     },
 
     /** Deletes a runner and fails its running tasks. Throws `not_found`. */
-    async delete(level: ActionLevel | undefined, id: number): Promise<void> {
-      const runner = await get(level, id);
-      if (!(await tasks.removeRunner(runner.id))) throw notFound(id);
+    async delete(openLevel: OpenRunnerLevel, id: number): Promise<void> {
+      await db.transaction(async (tx) => {
+        const runner = await get(tx, await openLevel(tx), id);
+        if (!(await tasks.removeRunner(tx, runner.id))) throw notFound(id);
+      });
     },
   };
 
@@ -84,8 +90,12 @@ export function createRunners({ db, clock, registration, tasks }: RunnersDeps) {
     return { runner, isOnline, isBusy: isOnline && runner.lastActivityAt >= clock() - BUSY_MS };
   }
 
-  async function get(level: ActionLevel | undefined, id: number): Promise<ActionRunner> {
-    const runner = await findRunner(db, toRunnerId(id));
+  async function get(
+    queries: Queries,
+    level: ActionLevel | undefined,
+    id: number,
+  ): Promise<ActionRunner> {
+    const runner = await findRunner(queries, toRunnerId(id));
     const isOfLevel =
       level === undefined ||
       (runner?.ownerId === level.ownerId && runner?.repositoryId === level.repositoryId);

@@ -169,14 +169,13 @@ export function createTasks({
     },
 
     /** Deletes a runner and fails its running tasks. Returns whether it existed. */
-    removeRunner: (id: RunnerId): Promise<boolean> =>
-      db.transaction(async (tx) => {
-        for (const task of await listOpenTasksOf(tx, id)) {
-          await finishTask(tx, engine, task, "failure");
-          await updateTask(tx, task.id, { isLogSealed: true });
-        }
-        return deleteRunner(tx, id);
-      }),
+    async removeRunner(tx: Transaction, id: RunnerId): Promise<boolean> {
+      for (const task of await listOpenTasksOf(tx, id)) {
+        await finishTask(tx, engine, task, "failure");
+        await updateTask(tx, task.id, { isLogSealed: true });
+      }
+      return deleteRunner(tx, id);
+    },
   };
 
   async function assignOldest(runner: ActionRunner): Promise<AssignedTask | undefined> {

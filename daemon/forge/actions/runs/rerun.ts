@@ -1,4 +1,4 @@
-import type { Database, Transaction } from "../../../../storage/engine/database.ts";
+import type { Transaction } from "../../../../storage/engine/database.ts";
 import {
   type ActionJob,
   copyOutputs,
@@ -8,14 +8,12 @@ import {
 } from "../../../../storage/tables/forge/actions/jobs.ts";
 import {
   type ActionRun,
-  findRun,
   listGroup,
   updateRun,
 } from "../../../../storage/tables/forge/actions/runs.ts";
 import { isFinal } from "../../../../storage/tables/forge/actions/statuses.ts";
 import { listDisabledWorkflows } from "../../../../storage/tables/forge/actions/workflows.ts";
 import { AppError } from "../../../errors.ts";
-import { orNotFound } from "../../refusals.ts";
 import type { Workflow } from "../../../workflows/workflow.ts";
 import type { RunEngine } from "./advance-run.ts";
 import { findCalled, findScope } from "./job-scopes.ts";
@@ -32,11 +30,9 @@ const ATTEMPTS_MAX = 50;
 export type Reruns = ReturnType<typeof createReruns>;
 
 export function createReruns({
-  db,
   engine,
   open,
 }: {
-  readonly db: Database;
   readonly engine: RunEngine;
   readonly open: (tx: Transaction, runId: RunId) => Promise<OpenRun | undefined>;
 }) {
@@ -46,30 +42,32 @@ export function createReruns({
      * log. Throws `invalid_argument` while the run is in progress, for a disabled workflow, an invalid file, after 50
      * attempts, and when no job has failed.
      */
-    async rerun(runId: RunId, choice: RerunChoice, userId: UserId): Promise<void> {
-      await db.transaction(async (tx) => {
-        const opened = await open(tx, runId);
-        const run = orNotFound(await findRun(tx, runId));
-        await assertMayRerun(tx, run, opened);
-        if (opened === undefined) return;
-        const jobs = await listRunJobs(tx, run.id, run.attempt);
-        const again = choose(jobs, opened, choice);
-        const attempt = run.attempt + 1;
-        const group = run.concurrencyGroup;
-        const others = group === "" ? [] : await listGroup(tx, run.repositoryId, group);
-        await updateRun(tx, run.id, {
-          attempt,
-          status: "blocked",
-          error: "",
-          triggerActorId: userId,
-          isHeld: others.length > 0,
-          startedAt: undefined,
-          completedAt: undefined,
-        });
-        await copyJobs(tx, { run: { ...run, attempt }, jobs, again, opened });
-        for (const other of others) if (other.isHeld) await engine.cancel(tx, other);
-        await engine.begin(tx, run.id);
+    async rerun(
+      tx: Transaction,
+      run: ActionRun,
+      choice: RerunChoice,
+      userId: UserId,
+    ): Promise<void> {
+      const opened = await open(tx, run.id);
+      await assertMayRerun(tx, run, opened);
+      if (opened === undefined) return;
+      const jobs = await listRunJobs(tx, run.id, run.attempt);
+      const again = choose(jobs, opened, choice);
+      const attempt = run.attempt + 1;
+      const group = run.concurrencyGroup;
+      const others = group === "" ? [] : await listGroup(tx, run.repositoryId, group);
+      await updateRun(tx, run.id, {
+        attempt,
+        status: "blocked",
+        error: "",
+        triggerActorId: userId,
+        isHeld: others.length > 0,
+        startedAt: undefined,
+        completedAt: undefined,
       });
+      await copyJobs(tx, { run: { ...run, attempt }, jobs, again, opened });
+      for (const other of others) if (other.isHeld) await engine.cancel(tx, other);
+      await engine.begin(tx, run.id);
     },
   };
 }

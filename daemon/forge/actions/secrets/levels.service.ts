@@ -1,4 +1,4 @@
-import type { Database } from "../../../../storage/engine/database.ts";
+import type { Database, Queries } from "../../../../storage/engine/database.ts";
 import {
   type ActionLevel,
   instanceLevel,
@@ -13,6 +13,12 @@ import { notFound } from "../../refusals.ts";
 import { reaches } from "../../repositories/access.ts";
 import type { RepositoryPath } from "../../repositories/repositories.service.ts";
 import { hasActions } from "../runs/workflow-files.ts";
+
+/**
+ * Returns the level of a request, and throws when the caller may not change what it has. Called in the transaction of the
+ * change, so that a right that ends meanwhile does not count.
+ */
+export type OpenLevel = (db: Queries) => Promise<ActionLevel> | ActionLevel;
 
 /** Opens the levels of secrets, variables and runners for their owners. */
 export type ActionLevels = ReturnType<typeof createActionLevels>;
@@ -31,9 +37,14 @@ export function createActionLevels({ db }: { readonly db: Database }) {
     /**
      * The level of a repository. Throws `not_found` for one that the caller may not read or that has no workflows,
      * `forbidden` for a caller who does not own it.
+     * @param queries the transaction of a change
      */
-    async ofRepository(path: RepositoryPath, caller: ForgeCaller): Promise<ActionLevel> {
-      const owned = await openRepository(db, path, caller, "/actions");
+    async ofRepository(
+      path: RepositoryPath,
+      caller: ForgeCaller,
+      queries: Queries = db,
+    ): Promise<ActionLevel> {
+      const owned = await openRepository(queries, path, caller, "/actions");
       if (!hasActions(owned.repository)) throw notFound();
       if (!reaches(owned.access, "owner"))
         throw new AppError("forbidden", "user should be the owner of the repository");
@@ -41,8 +52,12 @@ export function createActionLevels({ db }: { readonly db: Database }) {
     },
 
     /** The level of an organization. Throws `not_found` for a hidden one, `forbidden` for a caller who does not own it. */
-    async ofOrganization(name: string, caller: ForgeCaller): Promise<ActionLevel> {
-      const { organization } = await openAsOwner(db, name, caller, "/actions");
+    async ofOrganization(
+      name: string,
+      caller: ForgeCaller,
+      queries: Queries = db,
+    ): Promise<ActionLevel> {
+      const { organization } = await openAsOwner(queries, name, caller, "/actions");
       return { ownerId: organization.id, repositoryId: undefined };
     },
 

@@ -31,10 +31,12 @@ export function secretRoutes({
       toSecretList(await secrets.list(await levels.ofRepository(params, caller), query)),
     ),
     handle(putRepositorySecret, async ({ caller, params, body }) =>
-      toPut(await secrets.put(await levels.ofRepository(params, caller), params.secretname, body)),
+      toPut(
+        await secrets.put((db) => levels.ofRepository(params, caller, db), params.secretname, body),
+      ),
     ),
     handle(deleteRepositorySecret, async ({ caller, params }) => {
-      await secrets.delete(await levels.ofRepository(params, caller), params.secretname);
+      await secrets.delete((db) => levels.ofRepository(params, caller, db), params.secretname);
       return { status: 204 };
     }),
     handle(listOrganizationSecrets, async ({ caller, params, query }) =>
@@ -42,31 +44,38 @@ export function secretRoutes({
     ),
     handle(putOrganizationSecret, async ({ caller, params, body }) =>
       toPut(
-        await secrets.put(await levels.ofOrganization(params.org, caller), params.secretname, body),
+        await secrets.put(
+          (db) => levels.ofOrganization(params.org, caller, db),
+          params.secretname,
+          body,
+        ),
       ),
     ),
     handle(deleteOrganizationSecret, async ({ caller, params }) => {
-      await secrets.delete(await levels.ofOrganization(params.org, caller), params.secretname);
+      await secrets.delete(
+        (db) => levels.ofOrganization(params.org, caller, db),
+        params.secretname,
+      );
       return { status: 204 };
     }),
     handle(listOwnSecrets, async ({ caller, query }) =>
       toSecretList(await secrets.list(levels.ofUser(caller), query)),
     ),
     handle(putOwnSecret, async ({ caller, params, body }) =>
-      toPut(await secrets.put(levels.ofUser(caller), params.secretname, body)),
+      toPut(await secrets.put(() => levels.ofUser(caller), params.secretname, body)),
     ),
     handle(deleteOwnSecret, async ({ caller, params }) => {
-      await secrets.delete(levels.ofUser(caller), params.secretname);
+      await secrets.delete(() => levels.ofUser(caller), params.secretname);
       return { status: 204 };
     }),
     handle(listInstanceSecrets, async ({ query }) =>
       toSecretList(await secrets.list(levels.ofInstance, query)),
     ),
     handle(putInstanceSecret, async ({ params, body }) =>
-      toPut(await secrets.put(levels.ofInstance, params.secretname, body)),
+      toPut(await secrets.put(() => levels.ofInstance, params.secretname, body)),
     ),
     handle(deleteInstanceSecret, async ({ params }) => {
-      await secrets.delete(levels.ofInstance, params.secretname);
+      await secrets.delete(() => levels.ofInstance, params.secretname);
       return { status: 204 };
     }),
   ];

@@ -10,7 +10,7 @@ import type { ForgeRepository } from "../../../../storage/tables/forge/repositor
 import { type SecretId, toSecretId } from "../../../../storage/tables/forge/ids.ts";
 import { AppError } from "../../../errors.ts";
 import { type PageWindow, toRows } from "../../page-window.ts";
-import { toLevelsOf } from "./levels.service.ts";
+import { type OpenLevel, toLevelsOf } from "./levels.service.ts";
 import { assertRoom, toSettingName, toSettingValue } from "./names.ts";
 
 const PURPOSE = "action-secret";
@@ -25,16 +25,18 @@ export function createSecrets({ db, sealer }: { readonly db: Database; readonly 
 
     /** Creates a secret or replaces its value. Throws `invalid_argument` for an invalid name or a value that is too long. */
     async put(
-      level: ActionLevel,
+      openLevel: OpenLevel,
       written: string,
       {
         data,
         description,
       }: { readonly data: string; readonly description?: string | null | undefined },
     ): Promise<"created" | "replaced"> {
+      await openLevel(db);
       const name = toSettingName(written);
       const value = toSettingValue(data);
       return db.transaction(async (tx) => {
+        const level = await openLevel(tx);
         const existing = await secretRows.find(tx, level, name);
         if (existing !== undefined) {
           await updateSecret(tx, existing.id, {
@@ -50,9 +52,11 @@ export function createSecrets({ db, sealer }: { readonly db: Database; readonly 
     },
 
     /** Throws `not_found`. */
-    async delete(level: ActionLevel, written: string): Promise<void> {
-      if (!(await secretRows.delete(db, level, toSettingName(written))))
-        throw new AppError("not_found", "secret not found");
+    async delete(openLevel: OpenLevel, written: string): Promise<void> {
+      await db.transaction(async (tx) => {
+        if (!(await secretRows.delete(tx, await openLevel(tx), toSettingName(written))))
+          throw new AppError("not_found", "secret not found");
+      });
     },
 
     /** Returns the values for a task of a repository; its own override those of its owner, and these the instance's. */

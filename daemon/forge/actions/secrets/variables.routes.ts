@@ -45,15 +45,23 @@ export function variableRoutes({
       ),
     })),
     handle(createRepositoryVariable, async ({ caller, params, body }) => {
-      await variables.create(await levels.ofRepository(params, caller), params.variablename, body);
+      await variables.create(
+        (db) => levels.ofRepository(params, caller, db),
+        params.variablename,
+        body,
+      );
       return { status: 201 };
     }),
     handle(editRepositoryVariable, async ({ caller, params, body }) => {
-      await variables.edit(await levels.ofRepository(params, caller), params.variablename, body);
+      await variables.edit(
+        (db) => levels.ofRepository(params, caller, db),
+        params.variablename,
+        body,
+      );
       return { status: 204 };
     }),
     handle(deleteRepositoryVariable, async ({ caller, params }) => {
-      await variables.delete(await levels.ofRepository(params, caller), params.variablename);
+      await variables.delete((db) => levels.ofRepository(params, caller, db), params.variablename);
       return { status: 204 };
     }),
     handle(listOrganizationVariables, async ({ caller, params, query }) =>
@@ -67,7 +75,7 @@ export function variableRoutes({
     })),
     handle(createOrganizationVariable, async ({ caller, params, body }) => {
       await variables.create(
-        await levels.ofOrganization(params.org, caller),
+        (db) => levels.ofOrganization(params.org, caller, db),
         params.variablename,
         body,
       );
@@ -75,14 +83,17 @@ export function variableRoutes({
     }),
     handle(editOrganizationVariable, async ({ caller, params, body }) => {
       await variables.edit(
-        await levels.ofOrganization(params.org, caller),
+        (db) => levels.ofOrganization(params.org, caller, db),
         params.variablename,
         body,
       );
       return { status: 204 };
     }),
     handle(deleteOrganizationVariable, async ({ caller, params }) => {
-      await variables.delete(await levels.ofOrganization(params.org, caller), params.variablename);
+      await variables.delete(
+        (db) => levels.ofOrganization(params.org, caller, db),
+        params.variablename,
+      );
       return { status: 204 };
     }),
     handle(listOwnVariables, async ({ caller, query }) =>
@@ -93,15 +104,15 @@ export function variableRoutes({
       body: toVariableView(await variables.get(levels.ofUser(caller), params.variablename)),
     })),
     handle(createOwnVariable, async ({ caller, params, body }) => {
-      await variables.create(levels.ofUser(caller), params.variablename, body);
+      await variables.create(() => levels.ofUser(caller), params.variablename, body);
       return { status: 201 };
     }),
     handle(editOwnVariable, async ({ caller, params, body }) => {
-      await variables.edit(levels.ofUser(caller), params.variablename, body);
+      await variables.edit(() => levels.ofUser(caller), params.variablename, body);
       return { status: 204 };
     }),
     handle(deleteOwnVariable, async ({ caller, params }) => {
-      await variables.delete(levels.ofUser(caller), params.variablename);
+      await variables.delete(() => levels.ofUser(caller), params.variablename);
       return { status: 204 };
     }),
     handle(listInstanceVariables, async ({ query }) =>
@@ -112,15 +123,15 @@ export function variableRoutes({
       body: toVariableView(await variables.get(levels.ofInstance, params.variablename)),
     })),
     handle(createInstanceVariable, async ({ params, body }) => {
-      await variables.create(levels.ofInstance, params.variablename, body);
+      await variables.create(() => levels.ofInstance, params.variablename, body);
       return { status: 201 };
     }),
     handle(editInstanceVariable, async ({ params, body }) => {
-      await variables.edit(levels.ofInstance, params.variablename, body);
+      await variables.edit(() => levels.ofInstance, params.variablename, body);
       return { status: 204 };
     }),
     handle(deleteInstanceVariable, async ({ params }) => {
-      await variables.delete(levels.ofInstance, params.variablename);
+      await variables.delete(() => levels.ofInstance, params.variablename);
       return { status: 204 };
     }),
   ];

@@ -9,7 +9,7 @@ import {
 import type { ForgeRepository } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import { AppError } from "../../../errors.ts";
 import { type PageWindow, toRows } from "../../page-window.ts";
-import { toLevelsOf } from "./levels.service.ts";
+import { type OpenLevel, toLevelsOf } from "./levels.service.ts";
 import { assertRoom, toSettingName, toSettingValue } from "./names.ts";
 
 /** The input of a creation or an edit. */
@@ -30,10 +30,12 @@ export function createVariables({ db }: { readonly db: Database }) {
     get: (level: ActionLevel, written: string): Promise<ActionVariable> => get(db, level, written),
 
     /** Throws `conflict` when the name is taken, `invalid_argument` for a value that is too long. */
-    async create(level: ActionLevel, written: string, input: VariableInput): Promise<void> {
+    async create(openLevel: OpenLevel, written: string, input: VariableInput): Promise<void> {
+      await openLevel(db);
       const name = toSettingName(written);
       const value = toSettingValue(input.value);
       await db.transaction(async (tx) => {
+        const level = await openLevel(tx);
         if ((await variableRows.find(tx, level, name)) !== undefined) throw taken(name);
         assertRoom((await variableRows.list(tx, level, { limit: 1, offset: 0 })).total);
         await insertVariable(tx, level, { name, value, description: input.description ?? "" });
@@ -41,12 +43,13 @@ export function createVariables({ db }: { readonly db: Database }) {
     },
 
     /** Throws as `create` does. */
-    async edit(level: ActionLevel, written: string, input: VariableInput): Promise<void> {
+    async edit(openLevel: OpenLevel, written: string, input: VariableInput): Promise<void> {
+      await openLevel(db);
       const value = toSettingValue(input.value);
       const name = input.name ? toSettingName(input.name) : undefined;
       try {
         await db.transaction(async (tx) => {
-          const variable = await get(tx, level, written);
+          const variable = await get(tx, await openLevel(tx), written);
           await updateVariable(tx, variable.id, {
             name: name ?? variable.name,
             value,
@@ -58,8 +61,11 @@ export function createVariables({ db }: { readonly db: Database }) {
       }
     },
 
-    async delete(level: ActionLevel, written: string): Promise<void> {
-      if (!(await variableRows.delete(db, level, toSettingName(written)))) throw unknown();
+    async delete(openLevel: OpenLevel, written: string): Promise<void> {
+      await db.transaction(async (tx) => {
+        if (!(await variableRows.delete(tx, await openLevel(tx), toSettingName(written))))
+          throw unknown();
+      });
     },
   };
 }

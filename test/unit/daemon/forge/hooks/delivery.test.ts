@@ -311,7 +311,7 @@ describe("recipients of events", () => {
     await queue.runDue();
     const entry = await entryOf(id);
     expect(entry).toMatchObject({ state: "failed", attempts: 0, error: "the hook is not active" });
-    await forge.log.redeliver({ home: "instance", hookId: id, id: entry.id }, password);
+    await forge.log.redeliver(() => "instance", { hookId: id, id: entry.id }, password);
     await queue.runDue();
     expect(sent).toHaveLength(1);
   });
