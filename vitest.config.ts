@@ -14,6 +14,7 @@ const isolated = [
   "test/unit/daemon/rendering/growth.test.ts",
   "test/unit/storage/faults.test.ts",
   "test/api/resets.test.ts",
+  "test/api/busy-database.test.ts",
 ];
 
 /** The layers of the suite; each is its own project so that `vitest --project unit` runs one of them. */

@@ -2,7 +2,8 @@ import { PassThrough, type Readable } from "node:stream";
 import type { Git, GitProcess } from "../../../storage/git/git.ts";
 import { readRefs } from "../../../storage/git/refs.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
-import { AppError } from "../../errors.ts";
+import type { ErrorCode } from "../../errors.ts";
+import { toRefusal as toKnownRefusal } from "../../http/replies.ts";
 import type { Log } from "../../utilities/logging.ts";
 import type { ActingUser } from "../caller.ts";
 import type { OwnedRepository, RefChange } from "../events.ts";
@@ -111,12 +112,7 @@ export function createReceivePack(deps: ReceivePackDeps) {
       /** Rejects when the push is refused, after reporting the reason to the client. */
       async function admit(push: PushCommands): Promise<void> {
         if (push.commands.length === 0) return;
-        const reason = await findReason(push).catch((error: unknown) => {
-          const passing = toPassingReason(error);
-          if (passing !== undefined) return passing;
-          logFailure(error);
-          throw error;
-        });
+        const reason = await orUnchecked(() => findReason(push));
         if (reason === undefined) return;
         response.write(toRefusal(push, reason));
         throw new Error("the push is refused");
@@ -131,11 +127,7 @@ export function createReceivePack(deps: ReceivePackDeps) {
       let judged: ReadonlySet<string> = new Set();
       const judge: PushJudge = {
         async judge({ commands, quarantine }) {
-          const reason = await findRefusedReason(commands, quarantine).catch((error: unknown) => {
-            const passing = toPassingReason(error);
-            if (passing === undefined) logFailure(error);
-            return passing ?? UNCHECKED;
-          });
+          const reason = await orUnchecked(() => findRefusedReason(commands, quarantine));
           if (reason === undefined) judged = new Set(commands.map(toKey));
           else {
             // In place of git's report, which would only name the hook.
@@ -144,18 +136,19 @@ export function createReceivePack(deps: ReceivePackDeps) {
           }
           return reason;
         },
-        async accept(request) {
-          if (!request.commands.every((command) => judged.has(toKey(command)))) return UNCHECKED;
-          const changes = toChanges(request.commands);
-          const notice = describePush(changes);
-          if (notice !== undefined && list.capabilities().has("side-band-64k"))
-            packets.insert(toRemoteMessage(notice));
-          const note = await journal.begin(repository, pusher.id, changes);
-          // Git has taken the objects in, and moves the refs when it has the answer.
-          accepted = { request, note, observed: observeRefs(repository) };
-          return undefined;
-        },
+        accept: (request) => orUnchecked(() => accept(request)),
       };
+      async function accept(request: HookRequest): Promise<string | undefined> {
+        if (!request.commands.every((command) => judged.has(toKey(command)))) return UNCHECKED;
+        const changes = toChanges(request.commands);
+        const notice = describePush(changes);
+        if (notice !== undefined && list.capabilities().has("side-band-64k"))
+          packets.insert(toRemoteMessage(notice));
+        const note = await journal.begin(repository, pusher.id, changes);
+        // Git has taken the objects in, and moves the refs when it has the answer.
+        accepted = { request, note, observed: observeRefs(repository) };
+        return undefined;
+      }
       async function findRefusedReason(
         commands: readonly PushCommand[],
         quarantine: string | undefined,
@@ -164,6 +157,18 @@ export function createReceivePack(deps: ReceivePackDeps) {
         if (refusal !== undefined) return refusal;
         const refused = await checkRefs(repository, pusher, toChanges(commands), quarantine);
         return refused?.gitReason;
+      }
+      /** Returns a reason also when the push could not be checked: a client that only loses its connection learns nothing. */
+      async function orUnchecked(
+        check: () => Promise<string | undefined>,
+      ): Promise<string | undefined> {
+        try {
+          return await check();
+        } catch (error) {
+          const passing = toPassingReason(error);
+          if (passing === undefined) logFailure(error);
+          return passing ?? UNCHECKED;
+        }
       }
       const logFailure = (error: unknown) =>
         log.error({ err: error, repository_id: repository.id }, "failed to check a push");
@@ -254,10 +259,11 @@ function toPushOptions(options: readonly string[]): PushOptions {
 
 /** Returns the words of a refusal that passes by itself: the rules could not be evaluated now. */
 function toPassingReason(error: unknown): string | undefined {
-  const isPassing =
-    error instanceof AppError && (error.code === "unavailable" || error.code === "rate_limited");
-  return isPassing ? error.message : undefined;
+  const refusal = toKnownRefusal(error);
+  return refusal !== undefined && PASSING.has(refusal.code) ? refusal.message : undefined;
 }
+
+const PASSING: ReadonlySet<ErrorCode> = new Set(["unavailable", "rate_limited", "storage_full"]);
 
 const toKey = ({ ref, before, after }: PushCommand) => `${before} ${after} ${ref}`;
 
