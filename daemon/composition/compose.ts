@@ -115,7 +115,7 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
     openSsh: () => openSsh(deps, forge),
     beginStop: () => {
       transport.beginStop();
-      forge.opened?.closeStreams();
+      forge.opened?.beginStop();
     },
     start: async () => {
       await queue.start();

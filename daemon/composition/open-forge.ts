@@ -1,9 +1,8 @@
-import { randomBytes } from "node:crypto";
-import { peopleRoutes } from "../forge/accounts/accounts.ts";
 import type { RunnerTransport } from "../forge/actions/protocol/connect-handler.ts";
 import { createProtocolLog } from "../forge/actions/protocol/protocol-log.ts";
-import { gitRoutes } from "../forge/git/git.routes.ts";
+import type { SshTransfers } from "../forge/git/ssh/ssh-session.ts";
 import type { Surface } from "../contract/api-of.ts";
+import { closeAll, collect } from "../feature.ts";
 import { bindRoutes } from "../http/bind.ts";
 import type { Api, Route } from "../http/handle.ts";
 import type { MountedApi, PartHandler } from "../http/server.ts";
@@ -12,9 +11,7 @@ import { createPageHandler } from "../pages/page-handler.ts";
 import { createPageServer } from "../pages/page-server.ts";
 import { createLargeFilesApi } from "../forge/large-files/large-files-api.ts";
 import { createForgeApi } from "../forge/api.ts";
-import { cronRoutes } from "../forge/cron/cron.routes.ts";
 import { createGitApi, createPackagesApi } from "../forge/http/tool-apis.ts";
-import type { SshTransfers } from "../forge/git/ssh/ssh-session.ts";
 import {
   createSshAuthentication,
   type SshAuthentication,
@@ -23,9 +20,9 @@ import { createForgeSite, findSessionCaller } from "../forge/pages/site.tsx";
 import { createSessions } from "../forge/pages/sessions.ts";
 import { forgeTasks } from "../forge/tasks.ts";
 import { createTaskRunner, type TaskRunner } from "./lazy.ts";
-import { createForgePeople } from "./people.ts";
+import { createForgeCore, type ForgeDeps } from "./forge-core.ts";
+import { createForgeFeatures } from "./forge-features.ts";
 import type { ServiceDeps } from "./services.ts";
-import { type ForgeDeps, openFeatures } from "./forge-features.ts";
 
 /** The forge with its accounts, pages and protocols. */
 export interface OpenedForge extends TaskRunner {
@@ -37,60 +34,58 @@ export interface OpenedForge extends TaskRunner {
   readonly transfers: SshTransfers;
   readonly sshAuthentication: SshAuthentication;
   /** Ends event streams and held requests, which would otherwise keep a stopping daemon waiting. */
-  closeStreams(): void;
+  beginStop(): void;
   close(): Promise<void>;
 }
 
-/** Opens the forge: wires up its services, binds its routes and registers its jobs. */
+/** Opens the forge: wires up its features, binds their routes and registers their jobs. */
 export async function openForge(deps: ForgeDeps): Promise<OpenedForge> {
-  const features = await openFeatures(deps);
-  const people = createForgePeople(deps, deps.mailer);
-  deps.queue.register(people.passwordResets.job);
-  const { workflows } = features;
-  const webSessions = createSessions({
-    db: deps.db,
-    clock: deps.input.clock,
-    random: randomBytes,
-    authentication: people.authentication,
-    ownPassword: people.ownPassword,
-  });
+  const { db, input, queue, tools } = deps;
+  const core = createForgeCore(deps);
+  const { features, people, actions, largeFiles, rendering, transfers } = createForgeFeatures(
+    core,
+    deps,
+  );
+  for (const subscribers of collect(features, "subscribers")) core.subscribe(subscribers);
+  for (const job of collect(features, "jobs")) queue.register(job);
+  // Publishes pushes that an earlier process did not complete.
+  await core.journal.recover(core.isAlone);
+  const sessions = createSessions({ ...core, ...people });
   const api = createForgeApi({
-    db: deps.db,
     ...people,
-    findSession: (request) => findSessionCaller(webSessions, request),
+    db,
+    findSession: (request) => findSessionCaller(sessions, request),
   });
-  const routes = [...peopleRoutes(people), ...features.routes, ...cronRoutes(deps.cron)];
-  const { binder } = deps.tools;
+  const routes = collect(features, "routes");
   const mount = <Caller>(mounted: Api<Caller>, own: readonly Route[]): MountedApi => ({
     api: mounted,
-    app: bindRoutes(mounted, own, binder),
+    app: bindRoutes(mounted, own, tools.binder),
   });
-  const { artifactService } = workflows;
+  const { artifactService } = actions;
   const runnerTransport = createRunnerTransport(deps);
   return {
     surfaces: {
       forge: mount(api, routes),
-      packages: mount(createPackagesApi(api), features.registryRoutes),
-      git: mount(createGitApi(api), gitRoutes(features.transfers)),
-      large_files: mount(
-        createLargeFilesApi(api, features.largeFiles.tokens),
-        features.largeFiles.routes,
-      ),
+      packages: mount(createPackagesApi(api), collect(features, "registryRoutes")),
+      git: mount(createGitApi(api), collect(features, "gitRoutes")),
+      large_files: mount(createLargeFilesApi(api, largeFiles.tokens), largeFiles.transferRoutes),
       artifacts: mount(artifactService.api, artifactService.routes),
     },
     servePage: createForgePages(deps, {
-      sessions: webSessions,
+      sessions,
       publicKeys: people.publicKeys,
-      rendering: features.rendering,
-      findFileLanguage: features.findFileLanguage,
+      rendering,
+      pages: collect(features, "pages"),
       operations: createOperations(api, routes),
     }),
-    serveRunner: (request, response) => workflows.runnerHandler(request, response, runnerTransport),
-    transfers: features.transfers,
-    sshAuthentication: createSshAuthentication({ db: deps.db, clock: deps.input.clock }),
-    runTask: createTaskRunner(declaredTasks(deps), features.tasks),
-    closeStreams: features.closeStreams,
-    close: features.close,
+    serveRunner: (request, response) => actions.runnerHandler(request, response, runnerTransport),
+    transfers,
+    sshAuthentication: createSshAuthentication({ db, clock: input.clock }),
+    runTask: createTaskRunner(declaredTasks(deps), collect(features, "tasks")),
+    beginStop() {
+      for (const feature of features) feature.beginStop?.();
+    },
+    close: () => closeAll(features),
   };
 }
 

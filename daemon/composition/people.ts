@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { findTaskCaller } from "../forge/actions/secrets/task-tokens.ts";
 import { createForgeAccounts } from "../forge/accounts/accounts.ts";
 import { createPasswordRules } from "../forge/accounts/password-rules.ts";
-import { createPackageDependents } from "../forge/packages/packages.ts";
+import { createPackageDependents } from "../forge/packages/packages.feature.ts";
 import { createRepositoryDependents } from "../forge/repositories/dependents.ts";
 import type { AdministratorsDeps } from "../home/administrators.ts";
 import { createAddressCheck } from "../outbound/address-policy.ts";

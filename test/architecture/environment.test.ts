@@ -6,6 +6,7 @@ import type { SourceFile } from "./source-tree.ts";
 const entryFiles = new Set([
   "daemon/main.ts",
   "daemon/composition/compose.ts",
+  "daemon/composition/forge-core.ts",
   "daemon/composition/forge-features.ts",
   "daemon/composition/open-vault.ts",
   "daemon/composition/repositories.ts",

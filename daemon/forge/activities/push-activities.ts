@@ -9,14 +9,13 @@ import {
   findRepositoryById,
   type ForgeRepository,
 } from "../../../storage/tables/forge/repositories/repositories.ts";
-import type { PushCommits } from "../git/commit-readers.ts";
-import type { PublishedPush, PushSubscriber } from "../git/pushes.ts";
 import { isBranchOrTag } from "../git/push-notice.ts";
 import type { OwnedRepository, RefChange, Subscribers } from "../events.ts";
 import type { RecordActivities } from "./recorder.ts";
+import type { PublishedPush, PushCommits, PushSubscriber } from "../push-subscriber.ts";
 
 /** Maximum number of refs of one push that become activities: a push of a mirror may move any number. */
-export const ACTIVITY_REFS_MAX = 50;
+const REFS_MAX = 50;
 /** Maximum number of commits of one activity, Gitea's default. */
 const COMMITS_MAX = 5;
 /** Maximum characters of a message, because activities are stored in rows. */
@@ -40,6 +39,7 @@ export function createPushActivities({ db, record }: PushActivitiesDeps) {
 
     pushSubscriber: {
       kind: "forge.activities.push",
+      effect: { text: "Activities show", refsMax: REFS_MAX },
       commitsMax: COMMITS_MAX,
       select: (_tx, { changes }) => toRecorded(changes).filter(({ after }) => after !== undefined),
       publish,
@@ -61,7 +61,7 @@ export function createPushActivities({ db, record }: PushActivitiesDeps) {
 }
 
 const toRecorded = (changes: readonly RefChange[]) =>
-  changes.filter(({ ref }) => isBranchOrTag(ref)).slice(0, ACTIVITY_REFS_MAX);
+  changes.filter(({ ref }) => isBranchOrTag(ref)).slice(0, REFS_MAX);
 
 function toActivity({ ref, after }: RefChange): Omit<NewActivity, "actorId" | "repositoryId"> {
   const isTag = ref.startsWith("refs/tags/");

@@ -9,21 +9,12 @@ import { type Git, GitError } from "../../../storage/git/git.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { isRefName } from "../../contract/forge/repositories/rules.ts";
 import type { RefChange } from "../events.ts";
+import type { PushCommits } from "../push-subscriber.ts";
 
 export interface CommitReaderDeps {
   readonly git: Git;
   /** Returns the folder of a repository's files; undefined when they are missing. */
   readonly locate: (repository: ForgeRepository) => Promise<string | undefined>;
-}
-
-/** The commits that a push brought to one ref. */
-export interface PushCommits {
-  /** Newest first, up to the requested count. */
-  readonly commits: readonly CommitWithFiles[];
-  /** The count of all. */
-  readonly total: number;
-  /** The commit that the ref names after the push. */
-  readonly head: CommitWithFiles | undefined;
 }
 
 /**

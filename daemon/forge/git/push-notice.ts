@@ -1,11 +1,5 @@
 import type { RefChange } from "../events.ts";
-
-/** An effect of pushes that only the first branches and tags of a push have. */
-export interface BoundedEffect {
-  /** What happens to refs, before `the first 200`: `Workflows run for`. */
-  readonly text: string;
-  readonly refsMax: number;
-}
+import type { BoundedEffect } from "../push-subscriber.ts";
 
 /** Returns what a push of these changes leaves out, for the output of `git push`; undefined when nothing. */
 export type DescribePush = (changes: readonly RefChange[]) => string | undefined;

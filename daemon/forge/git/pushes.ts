@@ -1,43 +1,14 @@
 import { z } from "zod";
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import { createLocks } from "../../../storage/locks.ts";
-import type { UserId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
+import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { Log } from "../../utilities/logging.ts";
 import type { ForgeEvents, RefChange, Subscribers } from "../events.ts";
-import type { PushCommits, ReadPush } from "./commit-readers.ts";
-
-/** A push whose commits are read. */
-export interface PublishedPush {
-  readonly repositoryId: RepositoryId;
-  readonly pusherId: UserId;
-  /** When git moved the refs, in epoch milliseconds. */
-  readonly pushedAt: number;
-}
-
-/** A subscriber to the commits of pushes. */
-export interface PushSubscriber {
-  /** The kind of its own jobs, which repeat what failed, such as `forge.hooks.push`. */
-  readonly kind: string;
-  /** Selects the refs to publish, in the transaction of the push. A push of a mirror may move any number: return a few. */
-  readonly select: (
-    tx: Transaction,
-    push: ForgeEvents["push"],
-  ) => Promise<readonly RefChange[]> | readonly RefChange[];
-  /** Maximum number of commits of a ref. */
-  readonly commitsMax: number;
-  /**
-   * Called for each selected ref, outside of a transaction, at least once. `pushed` is undefined for a deleted ref, and when
-   * files or commits are missing.
-   */
-  readonly publish: (
-    push: PublishedPush,
-    change: RefChange,
-    pushed: PushCommits | undefined,
-  ) => Promise<void>;
-}
+import type { ReadPush } from "./commit-readers.ts";
+import type { PublishedPush, PushSubscriber } from "../push-subscriber.ts";
 
 export interface PushesDeps {
   readonly db: Database;

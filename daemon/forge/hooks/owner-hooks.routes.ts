@@ -2,8 +2,8 @@ import { organizationHooks, ownHooks } from "../../contract/forge/hooks/owner-ho
 import type { Route } from "../../http/handle.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { handle } from "../handle.ts";
-import type { ForgeHooks } from "./hooks.ts";
-import type { OpenHome } from "./hooks.service.ts";
+import type { DeliveryLog } from "./deliveries.service.ts";
+import type { Hooks, OpenHome } from "./hooks.service.ts";
 import {
   toDeliveryDetailsView,
   toDeliveryView,
@@ -11,8 +11,9 @@ import {
   toHookView,
   toNewHook,
 } from "./hooks.view.ts";
+import type { OwnerHooks } from "./owner-hooks.service.ts";
 
-type HookPlace = ReturnType<ForgeHooks["ofOwners"]["ofUser"]>;
+type HookPlace = ReturnType<OwnerHooks["ofUser"]>;
 
 /** Returns the owner of the hooks of a request. Only paths of organizations have `org`. */
 type OpenHooks = (
@@ -23,7 +24,15 @@ type OpenHooks = (
 ) => HookPlace | Promise<HookPlace>;
 
 /** Returns the routes of the hooks of organizations and users, and of their deliveries. */
-export function ownerHookRoutes({ hooks, log, ofOwners }: ForgeHooks): Route[] {
+export function ownerHookRoutes({
+  hooks,
+  log,
+  ofOwners,
+}: {
+  readonly hooks: Hooks;
+  readonly log: DeliveryLog;
+  readonly ofOwners: OwnerHooks;
+}): Route[] {
   return [
     ...routesOf(organizationHooks, ({ org = "" }, caller, queries) =>
       ofOwners.ofOrganization({ org }, caller, queries),

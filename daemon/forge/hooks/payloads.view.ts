@@ -5,12 +5,12 @@ import { countWatchers } from "../../../storage/tables/forge/repositories/watche
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { toOrganizationView } from "../accounts/organization.view.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
-import type { PushCommits } from "../git/commit-readers.ts";
 import type { AccessLevel } from "../opened.ts";
 import type { ForgeEvents, OwnedRepository, RefChange } from "../events.ts";
 import { withParents } from "../repositories/parents.ts";
 import { toRepositoryView } from "../repositories/repository.view.ts";
 import { type ForgeUrls, toUrl } from "../urls.ts";
+import type { PushCommits } from "../push-subscriber.ts";
 
 // Payloads of hooks. Users have only the members that anonymous callers see, because any person
 // may read the receiver.

@@ -3,8 +3,8 @@ import type { CommitWithFiles } from "../../../storage/git/commits.ts";
 import { findEmail } from "../../../storage/tables/forge/accounts/emails.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { isVisibleTo } from "../accounts/users.service.ts";
-import type { PushCommits } from "../git/commit-readers.ts";
 import type { PushedCommits } from "./payloads.view.ts";
+import type { PushCommits } from "../push-subscriber.ts";
 
 /**
  * Maximum number of files in all commits of a payload, and characters of a message, because payloads are stored in

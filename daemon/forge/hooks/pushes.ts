@@ -1,14 +1,14 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
-import type { PushCommits, ReadPush } from "../git/commit-readers.ts";
-import type { PublishedPush, PushSubscriber } from "../git/pushes.ts";
+import type { ReadPush } from "../git/commit-readers.ts";
 import { isBranchOrTag } from "../git/push-notice.ts";
 import type { OwnedRepository, RefChange } from "../events.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { HookPublisher } from "./publisher.ts";
 import { toPushPayload, toRefPayload } from "./payloads.view.ts";
 import { toPushedCommits } from "./pushed-commits.ts";
+import type { PublishedPush, PushCommits, PushSubscriber } from "../push-subscriber.ts";
 
 export interface PushHooksDeps {
   readonly db: Database;
@@ -30,7 +30,7 @@ export type DescribeHead = (
 /** Maximum number of commits in a payload; `total_commits` counts all. */
 const COMMITS_MAX = 20;
 /** Maximum number of refs of one push that are published to hooks. */
-export const HOOK_REFS_MAX = 500;
+const REFS_MAX = 500;
 
 /** Publishes pushes to hooks. */
 export function createPushHooks({ db, publisher, urls, readPush }: PushHooksDeps) {
@@ -49,11 +49,12 @@ export function createPushHooks({ db, publisher, urls, readPush }: PushHooksDeps
 
     pushSubscriber: {
       kind: "forge.hooks.push",
+      effect: { text: "Webhooks are called for", refsMax: REFS_MAX },
       commitsMax: COMMITS_MAX,
       async select(tx, { repository, changes }) {
         const events = ["push", "create", "delete"] as const;
         if (!(await publisher.hasSubscribers(tx, repository.id, events))) return [];
-        return changes.filter(({ ref }) => isBranchOrTag(ref)).slice(0, HOOK_REFS_MAX);
+        return changes.filter(({ ref }) => isBranchOrTag(ref)).slice(0, REFS_MAX);
       },
       publish,
     } satisfies PushSubscriber as PushSubscriber,

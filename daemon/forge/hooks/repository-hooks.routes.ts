@@ -11,8 +11,8 @@ import {
 } from "../../contract/forge/hooks/repository-hooks.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
-import type { ForgeHooks } from "./hooks.ts";
-import type { OpenHome } from "./hooks.service.ts";
+import type { DeliveryLog } from "./deliveries.service.ts";
+import type { Hooks, OpenHome } from "./hooks.service.ts";
 import {
   toDeliveryDetailsView,
   toDeliveryView,
@@ -20,9 +20,18 @@ import {
   toHookView,
   toNewHook,
 } from "./hooks.view.ts";
+import type { RepositoryHooks } from "./repository-hooks.service.ts";
 
 /** Routes of the hooks of repositories and of their deliveries. */
-export function repositoryHookRoutes({ hooks, log, ofRepositories }: ForgeHooks): Route[] {
+export function repositoryHookRoutes({
+  hooks,
+  log,
+  ofRepositories,
+}: {
+  readonly hooks: Hooks;
+  readonly log: DeliveryLog;
+  readonly ofRepositories: RepositoryHooks;
+}): Route[] {
   const { open } = ofRepositories;
   return [
     handle(listRepositoryHooks, async ({ caller, params, query }) => {

@@ -1,4 +1,4 @@
-// daemon/forge/instance: limits and features of this server. Start here; miscellaneous.ts wires up the routes of its group.
+// daemon/forge/instance: limits and features of this server. Start here; miscellaneous.feature.ts wires up the routes of its group.
 import { BLOB_BYTES_MAX, TREE_PAGE_MAX } from "../../contract/forge/code/objects.ts";
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from "../../contract/forge/common.ts";
 import { instanceSettingsEndpoints } from "../../contract/forge/instance-settings.ts";

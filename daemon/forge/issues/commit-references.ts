@@ -10,8 +10,6 @@ import { hasOpenBlocker } from "../../../storage/tables/forge/issues/dependencie
 import { hasCommitEvent, insertEvents } from "../../../storage/tables/forge/issues/timeline.ts";
 import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { ActingUser } from "../caller.ts";
-import type { PushCommits } from "../git/commit-readers.ts";
-import type { PublishedPush, PushSubscriber } from "../git/pushes.ts";
 import { findAccess, isPublic, reaches } from "../repositories/access.ts";
 import type { OwnedRepository, RefChange } from "../events.ts";
 import { findOwned } from "../repositories/repositories.service.ts";
@@ -25,6 +23,7 @@ import { toUnit } from "./issue-access.ts";
 import { finishStopwatch } from "./tracked-times.service.ts";
 import { type CommitReference, findReferences } from "./commit-message.ts";
 import type { Emit } from "../events.ts";
+import type { PublishedPush, PushCommits, PushSubscriber } from "../push-subscriber.ts";
 
 /** Maximum number of branches of one push, and of new commits of a branch, whose messages are read. */
 const BRANCHES_MAX = 100;

@@ -1,10 +1,9 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import { listWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
-import type { PushCommits } from "../git/commit-readers.ts";
-import type { PublishedPush, PushSubscriber } from "../git/pushes.ts";
 import type { RefChange } from "../events.ts";
 import { findMentioned, notifyInBatches } from "./notify.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
+import type { PublishedPush, PushCommits, PushSubscriber } from "../push-subscriber.ts";
 
 /** Maximum number of branches of one push that users are notified of. */
 const BRANCHES_MAX = 20;

@@ -77,7 +77,7 @@ export function teamRepositoryRoutes({
   urls,
 }: {
   readonly teamRepositories: TeamRepositories;
-  readonly repositories: Repositories;
+  readonly repositories: Pick<Repositories, "get">;
   readonly urls: ForgeUrls;
 }): Route[] {
   const toView = ({ team, organization }: TeamDetails) => toTeamView(team, organization, urls);

@@ -7,33 +7,27 @@ import { toPath } from "../../pages/page.ts";
 import { readSessionCookie } from "../../pages/sessions.ts";
 import type { Site } from "../../pages/site.ts";
 import type { PublicKeys } from "../accounts/keys.service.ts";
-import type { FindFileLanguage } from "../code/file-languages.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { accountPages, SIGN_OUT } from "./account-pages.tsx";
-import { codePages } from "./code-pages.tsx";
-import { commitPages } from "./commit-pages.tsx";
-import { filePages } from "./file-pages.ts";
-import { forkPages } from "./fork-pages.tsx";
 import { CHANGE_PASSWORD, type ForgeSession, SIGN_IN } from "./forge-page.ts";
-import { issuePages } from "./issue-pages.tsx";
-import { packagePages } from "./package-pages.tsx";
 import { passwordResetPages } from "./password-reset-pages.tsx";
-import { NOTIFICATIONS, peoplePages } from "./people-pages.tsx";
-import { runPages } from "./run-pages.tsx";
+import { NOTIFICATIONS } from "./people-pages.tsx";
 import { SESSION_MS, type Sessions } from "./sessions.ts";
 import { answerGoCommand, keyPages } from "./tool-pages.ts";
 
 const COOKIE = { name: "croft_session", lifetimeMs: SESSION_MS };
 
-export interface ForgeSiteDeps extends Pick<Site<ForgeCaller>, "rendering" | "operations"> {
+export interface ForgeSiteDeps extends Pick<
+  Site<ForgeCaller>,
+  "pages" | "rendering" | "operations"
+> {
   readonly sessions: Sessions;
   readonly publicKeys: Pick<PublicKeys, "listLines">;
   readonly urls: ForgeUrls;
-  readonly findFileLanguage: FindFileLanguage;
 }
 
-/** Returns the pages of the forge, and what they share. */
+/** Returns the pages of the forge with those of signing in, and what they share. */
 export function createForgeSite(deps: ForgeSiteDeps): Site<ForgeCaller> {
   const { sessions, rendering, operations } = deps;
   return {
@@ -42,14 +36,7 @@ export function createForgeSite(deps: ForgeSiteDeps): Site<ForgeCaller> {
       ...keyPages(deps.publicKeys),
       ...accountPages(sessions),
       ...passwordResetPages(),
-      ...peoplePages(),
-      ...packagePages(),
-      ...runPages(),
-      ...issuePages(),
-      ...commitPages(),
-      ...forkPages(),
-      ...codePages(deps.findFileLanguage),
-      ...filePages(),
+      ...deps.pages,
     ],
     cookie: COOKIE,
     findSession: sessions.find,

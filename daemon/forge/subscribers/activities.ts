@@ -1,11 +1,11 @@
-import type { ForgeActivities } from "../activities/activities.ts";
+import type { ForgeActivities } from "../activities/activities.feature.ts";
 import type { IssueAction, Subscribers } from "../events.ts";
 
 /** Records what users do as activities. */
 export function createActivitySubscribers({
   record,
   recordPush,
-}: Pick<ForgeActivities, "record" | "recordPush">): Subscribers {
+}: ForgeActivities["services"]): Subscribers {
   return {
     "repository.created": (tx, change) => record(tx, change, [{ kind: "create_repo" }]),
     async "repository.edited"(tx, { former, ...change }) {

@@ -1,4 +1,4 @@
-import type { ForgeActions } from "../actions/actions.ts";
+import type { ForgeActions } from "../actions/actions.feature.ts";
 import type { ActingUser } from "../caller.ts";
 import type { Subscribers } from "../events.ts";
 import { toForkPayload } from "../hooks/payloads.view.ts";
@@ -9,7 +9,7 @@ import { loadRunPayload } from "./run-payloads.ts";
 
 /** Starts the workflows that an event triggers, and reads changed triggers again. */
 export function createWorkflowSubscribers(
-  { startWorkflows, triggers }: Pick<ForgeActions, "startWorkflows" | "triggers">,
+  { startWorkflows, triggers }: Pick<ForgeActions["services"], "startWorkflows" | "triggers">,
   urls: ForgeUrls,
 ): Subscribers {
   return {

@@ -1,5 +1,3 @@
-// daemon/vault/ai: providers of language models: their HTTP APIs, the configuration, the choice of a topic.
-// Start in provider-apis.ts.
 import type { z } from "zod";
 import type { AiProviderId } from "../../../storage/tables/vault/ai-providers.ts";
 import { retryAfterSeconds } from "../../../storage/cloud/transport.ts";

@@ -6,7 +6,11 @@ import { createJobQueue, type JobQueue } from "../../../daemon/jobs/queue.ts";
 import type { Log } from "../../../daemon/utilities/logging.ts";
 import { createUuid7 } from "../../../daemon/utilities/uuid7.ts";
 import type { VaultCaller } from "../../../daemon/vault/caller.ts";
-import { createCloud, type Cloud, type CloudDeps } from "../../../daemon/vault/cloud/cloud.ts";
+import {
+  createCloud,
+  type Cloud,
+  type CloudDeps,
+} from "../../../daemon/vault/cloud/cloud.feature.ts";
 import { createByteCache, type ByteCache } from "../../../storage/cache/byte-cache.ts";
 import type { CloudProviderType, ProviderDeps } from "../../../storage/cloud/provider.ts";
 import { localFolder } from "../../../storage/cloud/local-folder/provider.ts";
@@ -121,6 +125,7 @@ export async function openTestCloud(options: TestCloudOptions = {}): Promise<Tes
     publicUrl: () => "http://127.0.0.1:7420",
     ...options.deps,
   });
+  for (const job of cloud.jobs) queue.register(job);
   const test: TestCloud = {
     cloud,
     db,

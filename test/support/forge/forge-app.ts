@@ -10,7 +10,8 @@ import {
   peopleRoutes,
 } from "../../../daemon/forge/accounts/accounts.ts";
 import { createPasswordRules } from "../../../daemon/forge/accounts/password-rules.ts";
-import { createForgeOrganizationRoutes } from "../../../daemon/forge/organizations/organizations.ts";
+import { createForgeOrganizations } from "../../../daemon/forge/organizations/organizations.feature.ts";
+import { createRepositoryLists } from "../../../daemon/forge/repositories/repository-lists.service.ts";
 import { createForgeApi } from "../../../daemon/forge/api.ts";
 import { createBodyBudgets } from "../../../daemon/http/body-memory.ts";
 import { bindRoutes, type RequestReport } from "../../../daemon/http/bind.ts";
@@ -93,15 +94,17 @@ export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Prom
   });
   const reports: RequestReport[] = [];
   const api = createForgeApi({ db, authentication: accounts.authentication, urls: accounts.urls });
-  const organizations = createForgeOrganizationRoutes({
+  const organizations = createForgeOrganizations({
     db,
     random,
     emit: async () => undefined,
     avatars: { set: storeNoPicture, remove: storeNoPicture },
+    repositories: { get: () => Promise.reject(new Error("this forge has no repositories")) },
+    lists: createRepositoryLists({ db }),
     dependents: [deps.repositories, deps.packages].filter((each) => each !== undefined),
     urls: accounts.urls,
   });
-  const app = bindRoutes(api, [...peopleRoutes(accounts), ...organizations], {
+  const app = bindRoutes(api, [...peopleRoutes(accounts), ...organizations.routes], {
     limiter: {
       counts: true,
       consume: async (_key, { max, seconds }) => ({

@@ -4,11 +4,10 @@ import type { Database } from "../../../../storage/engine/database.ts";
 import { findUserById } from "../../../../storage/tables/forge/accounts/users.ts";
 import { listDisabledWorkflows } from "../../../../storage/tables/forge/actions/workflows.ts";
 import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
-import { type PushCommits, readPushedPaths } from "../../git/commit-readers.ts";
+import { readPushedPaths } from "../../git/commit-readers.ts";
 import { toPushDetails } from "../../hooks/payloads.view.ts";
 import { toPushedCommits } from "../../hooks/pushed-commits.ts";
 import type { Compute } from "../../compute.ts";
-import type { PublishedPush, PushSubscriber } from "../../git/pushes.ts";
 import { isBranchOrTag } from "../../git/push-notice.ts";
 import type { ActingUser } from "../../caller.ts";
 import type { RefChange } from "../../events.ts";
@@ -26,9 +25,10 @@ import {
 import type { WorkflowSchedules } from "./schedules.ts";
 import type { RunTrigger, StartRun } from "./start-run.ts";
 import type { TriggerRefresh } from "./trigger-refresh.ts";
+import type { PublishedPush, PushCommits, PushSubscriber } from "../../push-subscriber.ts";
 
 /** Maximum number of refs of one push that start runs; more are ignored (docs/workflows.md). */
-export const WORKFLOW_REFS_MAX = 200;
+const REFS_MAX = 200;
 /** Maximum number of commits of a new history whose paths are compared; with more, filters of paths count as matched. */
 const COMMITS_MAX = 300;
 /** Maximum number of commits in the event; `total_commits` counts all. */
@@ -55,12 +55,13 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps): PushSubscriber
   const { db, compute, parser, starter, urls, schedules, resolveCalls, events, triggers } = deps;
   return {
     kind: "forge.actions.push",
+    effect: { text: "Workflows run for", refsMax: REFS_MAX },
     commitsMax: COMMITS_MAX,
     select(_tx, { repository, pusher, changes }) {
       // A push by a job starts no run, because runs could trigger each other endlessly.
       const user: ActingUser = pusher;
       if (user.task !== undefined || !hasActions(repository)) return [];
-      return changes.filter(({ ref }) => isBranchOrTag(ref)).slice(0, WORKFLOW_REFS_MAX);
+      return changes.filter(({ ref }) => isBranchOrTag(ref)).slice(0, REFS_MAX);
     },
     publish,
   };

@@ -10,7 +10,7 @@ import {
   markAnalysisPending,
 } from "../../../../storage/tables/vault/item-analysis.ts";
 import { toRefKey } from "../../../../storage/tables/vault/refs.ts";
-import { parsePayload } from "../../../jobs/job-kind.ts";
+import { type JobKind, parsePayload } from "../../../jobs/job-kind.ts";
 import type { JobQueue } from "../../../jobs/queue.ts";
 import { toAnalyzeJob } from "./analyze-job.ts";
 import type { AccountId } from "../../../../storage/tables/vault/ids.ts";
@@ -44,15 +44,15 @@ export async function enqueueAutoAnalysis(
   });
 }
 
-/** Registers the job that queues the files of a folder for analysis. */
-export function registerAutoAnalysis({
+/** Returns the job that queues the files of a folder for analysis. */
+export function createAutoAnalysisJob({
   db,
   jobs,
 }: {
   readonly db: Database;
-  readonly jobs: Pick<JobQueue, "enqueue" | "register">;
-}): void {
-  jobs.register({
+  readonly jobs: Pick<JobQueue, "enqueue">;
+}): JobKind {
+  return {
     kind: AUTO_ANALYZE_JOB,
     async run(payload, { signal }) {
       const { connection_id: id, parent_ref: parentRef } = parsePayload(payloadSchema, payload);
@@ -74,7 +74,7 @@ export function registerAutoAnalysis({
         if (queued < BATCH) return;
       }
     },
-  });
+  };
 }
 
 /** Returns the size limit of a user's automatic analysis; undefined when it is off. */

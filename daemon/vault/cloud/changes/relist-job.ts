@@ -2,8 +2,7 @@ import { z } from "zod";
 import type { Database } from "../../../../storage/engine/database.ts";
 import { findConnectionById } from "../../../../storage/tables/vault/connections.ts";
 import { toRefKey } from "../../../../storage/tables/vault/refs.ts";
-import { parsePayload } from "../../../jobs/job-kind.ts";
-import type { JobQueue } from "../../../jobs/queue.ts";
+import { type JobKind, parsePayload } from "../../../jobs/job-kind.ts";
 import type { CloudListings } from "../items/listings.service.ts";
 import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
@@ -21,12 +20,12 @@ export function toRelistJob(connectionId: ConnectionId, parentRef: string) {
   };
 }
 
-/** Registers the jobs of `toRelistJob`. A job whose provider is unreachable is retried. */
-export function registerRelistJob(
-  { db, jobs }: { readonly db: Database; readonly jobs: Pick<JobQueue, "register"> },
+/** Returns the kind of `toRelistJob`. A job whose provider is unreachable is retried. */
+export function createRelistJob(
+  { db }: { readonly db: Database },
   listings: Pick<CloudListings, "relist">,
-): void {
-  jobs.register({
+): JobKind {
+  return {
     kind: RELIST_JOB,
     async run(payload) {
       const { connection_id: id, parent_ref: parentRef } = parsePayload(payloadSchema, payload);
@@ -36,5 +35,5 @@ export function registerRelistJob(
       if (!(await listings.relist(connection, parentRef)))
         throw new Error("the folder could not be listed");
     },
-  });
+  };
 }

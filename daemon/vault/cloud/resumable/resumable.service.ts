@@ -22,7 +22,7 @@ import {
 } from "../../../../storage/tables/vault/uploads.ts";
 import { toMediaType } from "../../../contract/media-type.ts";
 import { AppError } from "../../../errors.ts";
-import { parsePayload } from "../../../jobs/job-kind.ts";
+import { type JobKind, parsePayload } from "../../../jobs/job-kind.ts";
 import type { JobQueue } from "../../../jobs/queue.ts";
 import type { VaultCaller } from "../../caller.ts";
 import type { CloudUploads, UploadedFile, UploadResult } from "../changes/uploads.service.ts";
@@ -58,7 +58,7 @@ export interface ResumableUploadsDeps extends ProviderSessionsDeps {
   readonly newId: () => string;
   /** Epoch milliseconds. */
   readonly clock: () => number;
-  readonly jobs: Pick<JobQueue, "enqueue" | "register">;
+  readonly jobs: Pick<JobQueue, "enqueue">;
   readonly partFiles: PartFiles;
   readonly uploadBytesMax: number;
 }
@@ -93,14 +93,15 @@ export function createResumableUploads(
   const sessions = createProviderSessions(deps, adapters);
   const completing = new Map<string, Promise<CompleteResult>>();
 
-  deps.jobs.register({
+  /** Removes an upload that was not completed in time. */
+  const expiry: JobKind = {
     kind: EXPIRE_JOB,
     async run(payload) {
       const { upload_id: id } = parsePayload(payloadSchema, payload);
       await locks.withLocks([id], () => discard(id));
       await deleteExpiredUploadResults(db, clock());
     },
-  });
+  };
 
   /** Ends an upload that did not become a file. */
   async function discard(id: string): Promise<void> {
@@ -131,6 +132,7 @@ export function createResumableUploads(
   }
 
   return {
+    job: expiry,
     /** Returns the open upload of the same file, or begins one. A taken name is a `conflict`. */
     async begin(
       caller: VaultCaller,

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import {
   createForgeActivities,
   type ForgeActivities,
-} from "../../../../daemon/forge/activities/activities.ts";
+} from "../../../../daemon/forge/activities/activities.feature.ts";
 import { insertUser } from "../../../../storage/tables/forge/accounts/users.ts";
 import { insertActivity } from "../../../../storage/tables/forge/activities/activities.ts";
 import { insertRepository } from "../../../../storage/tables/forge/repositories/repositories.ts";
@@ -16,7 +16,7 @@ function open(db: Database, retentionDays: number, clock: () => number): ForgeAc
   return createForgeActivities({
     db,
     clock,
-    jobs: { enqueue: async () => 1, register: () => undefined },
+    enqueue: async () => 1,
     urls: { publicUrl: () => "http://croft.example" },
     retentionDays,
   });

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { PushCommits } from "../../../../../daemon/forge/git/commit-readers.ts";
-import { createPushes, type PushSubscriber } from "../../../../../daemon/forge/git/pushes.ts";
+import { createPushes } from "../../../../../daemon/forge/git/pushes.ts";
 import type { RefChange } from "../../../../../daemon/forge/events.ts";
 import { createJobQueue, type JobQueue } from "../../../../../daemon/jobs/queue.ts";
 import type { Log } from "../../../../../daemon/utilities/logging.ts";
@@ -13,6 +12,7 @@ import {
 } from "../../../../../storage/tables/forge/repositories/repositories.ts";
 import { newRepositoryRow, newUserRow } from "../../../../support/forge/forge-rows.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
+import type { PushCommits, PushSubscriber } from "../../../../../daemon/forge/push-subscriber.ts";
 
 let db: Database;
 let owner: ForgeUser;

@@ -1,7 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createTestCompute } from "../../../../support/forge/compute.ts";
-import { createForgeHooks, type ForgeHooks } from "../../../../../daemon/forge/hooks/hooks.ts";
+import {
+  createForgeHooks,
+  type ForgeHooks,
+} from "../../../../../daemon/forge/hooks/hooks.feature.ts";
 import { createJobQueue, type JobQueue } from "../../../../../daemon/jobs/queue.ts";
 import type { Log } from "../../../../../daemon/utilities/logging.ts";
 import type {
@@ -54,7 +57,7 @@ function start(request?: GuardedRequest): void {
     sealer: createKeyring([{ version: 1, bytes: new Uint8Array(32) }], (size) =>
       crypto.getRandomValues(new Uint8Array(size)),
     ),
-    jobs: queue,
+    enqueue: queue.enqueue,
     urls: { publicUrl: () => "http://croft.example" },
     request:
       request ??
@@ -65,6 +68,7 @@ function start(request?: GuardedRequest): void {
     readPush: async () => undefined,
     compute,
   });
+  for (const job of forge.jobs) queue.register(job);
 }
 
 beforeEach(async () => {
@@ -80,7 +84,7 @@ afterEach(async () => {
 });
 
 async function addHook(changes: Record<string, unknown> = {}): Promise<HookId> {
-  const { hook } = await forge.hooks.create(() => "instance", {
+  const { hook } = await forge.services.hooks.create(() => "instance", {
     type: "gitea",
     config: { url: "http://receiver.example/", content_type: "json", is_system_webhook: "true" },
     events: ["package"],
@@ -95,7 +99,7 @@ async function addHook(changes: Record<string, unknown> = {}): Promise<HookId> {
 
 const happen = (ref?: string) =>
   db.transaction((tx) =>
-    forge.publisher.publish(tx, {
+    forge.services.publisher.publish(tx, {
       event: "package",
       repositoryId: undefined,
       ...(ref === undefined ? {} : { ref }),
@@ -106,14 +110,14 @@ const happen = (ref?: string) =>
 const password = { scope: undefined };
 
 async function entryOf(hookId: HookId) {
-  const { deliveries } = await forge.log.list("instance", hookId, {
+  const { deliveries } = await forge.services.log.list("instance", hookId, {
     state: "",
     page: 1,
     limit: 10,
   });
   const [first] = deliveries;
   if (first === undefined) throw new Error("no delivery");
-  return forge.log.get({ home: "instance", hookId, id: first.id }, password);
+  return forge.services.log.get({ home: "instance", hookId, id: first.id }, password);
 }
 
 const SECOND = 1_000;
@@ -286,7 +290,7 @@ describe("recipients of events", () => {
     await addHook();
     await expect(
       db.transaction(async (tx) => {
-        await forge.publisher.publish(tx, {
+        await forge.services.publisher.publish(tx, {
           event: "package",
           repositoryId: undefined,
           payload: {},
@@ -300,7 +304,7 @@ describe("recipients of events", () => {
   test("a hook that was deactivated in the meantime gets only requested deliveries", async () => {
     const id = await addHook();
     await happen();
-    await forge.hooks.edit(() => "instance", id, {
+    await forge.services.hooks.edit(() => "instance", id, {
       config: {},
       events: ["package"],
       branchFilter: "",
@@ -311,7 +315,7 @@ describe("recipients of events", () => {
     await queue.runDue();
     const entry = await entryOf(id);
     expect(entry).toMatchObject({ state: "failed", attempts: 0, error: "the hook is not active" });
-    await forge.log.redeliver(() => "instance", { hookId: id, id: entry.id }, password);
+    await forge.services.log.redeliver(() => "instance", { hookId: id, id: entry.id }, password);
     await queue.runDue();
     expect(sent).toHaveLength(1);
   });
@@ -319,7 +323,7 @@ describe("recipients of events", () => {
   test("deleting a hook deletes its deliveries", async () => {
     const id = await addHook();
     await happen();
-    await forge.hooks.remove(() => "instance", id);
+    await forge.services.hooks.remove(() => "instance", id);
     await queue.runDue();
     expect(sent).toEqual([]);
   });
@@ -331,13 +335,13 @@ describe("recipients of events", () => {
     await happen();
     await queue.runDue();
     now += HOUR;
-    expect(await forge.log.prune(now)).toBe(1);
+    expect(await forge.services.log.prune(now)).toBe(1);
     expect(await entryOf(id)).toMatchObject({ state: "waiting" });
   });
 
   test("the scheduled task keeps deliveries for a week", async () => {
     const [task] = forge.tasks;
-    const prune = () => task?.run(new AbortController().signal);
+    const prune = () => task?.run();
     const count = async () => (await db.all("SELECT id FROM forge_hook_deliveries")).length;
     await addHook();
     await happen();
@@ -369,7 +373,7 @@ describe("stored data", () => {
   ])("a hook whose column %s contains %s is not read as a hook", async (column, text) => {
     const id = await addHook();
     await db.run(`UPDATE forge_hooks SET ${column} = ? WHERE id = ?`, text, id);
-    await expect(forge.hooks.get("instance", id)).rejects.toThrow();
+    await expect(forge.services.hooks.get("instance", id)).rejects.toThrow();
   });
 
   test("a delivery whose headers are not a record of texts is not read as a delivery", async () => {

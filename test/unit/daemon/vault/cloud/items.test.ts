@@ -6,7 +6,7 @@ import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { cloudItemEndpoints } from "../../../../../daemon/contract/vault/cloud/items.ts";
 import type { VaultCaller } from "../../../../../daemon/vault/caller.ts";
-import { cloudRoutes } from "../../../../../daemon/vault/cloud/cloud.ts";
+import { cloudRoutes } from "../../../../../daemon/vault/cloud/cloud.feature.ts";
 import { localFolder } from "../../../../../storage/cloud/local-folder/provider.ts";
 import type { CloudProviderType } from "../../../../../storage/cloud/provider.ts";
 import { callRoute } from "../../../../support/call-route.ts";

@@ -3,7 +3,7 @@ import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { cloudItemEndpoints } from "../../../../../daemon/contract/vault/cloud/items.ts";
 import type { AnyEndpoint } from "../../../../../daemon/contract/endpoint.ts";
-import { cloudRoutes } from "../../../../../daemon/vault/cloud/cloud.ts";
+import { cloudRoutes } from "../../../../../daemon/vault/cloud/cloud.feature.ts";
 import type { VaultCaller } from "../../../../../daemon/vault/caller.ts";
 import { StorageError, type Database } from "../../../../../storage/engine/database.ts";
 import type { Failure, ReadFailure } from "../../../../../storage/cloud/outcomes.ts";

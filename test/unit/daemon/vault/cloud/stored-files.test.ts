@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { createVaultDocuments } from "../../../../../daemon/vault/documents/documents.ts";
+import { createVaultDocuments } from "../../../../../daemon/vault/documents/documents.feature.ts";
 import type { VaultCaller } from "../../../../../daemon/vault/caller.ts";
 import type { Database } from "../../../../../storage/engine/database.ts";
 import { StorageError } from "../../../../../storage/engine/database.ts";
@@ -34,7 +34,7 @@ async function openScene(wrapDatabase?: (db: Database) => Database) {
   await setDefaultStorageBackend(t.db, mira.userId, "memory");
   await t.db.transaction((tx) => insertQuota(tx, mira.userId, 0));
   let ids = 0;
-  const vault = createVaultDocuments({
+  const { services: vault } = createVaultDocuments({
     db: t.db,
     clock: () => t.now,
     randomBytes: (size) => crypto.getRandomValues(new Uint8Array(size)),

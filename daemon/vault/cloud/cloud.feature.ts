@@ -8,9 +8,11 @@ import type { ProviderDeps } from "../../../storage/cloud/provider.ts";
 import type { Keyring } from "../../../storage/keys/keyring.ts";
 import type { Route } from "../../http/handle.ts";
 import type { JobQueue } from "../../jobs/queue.ts";
+import type { Log } from "../../utilities/logging.ts";
+import type { VaultFeature } from "../feature.ts";
 import { analysisRoutes } from "./analysis/analysis.routes.ts";
 import { createAnalysis, type AnalysisDeps } from "./analysis/analysis.service.ts";
-import { registerAutoAnalysis } from "./analysis/auto-analysis.ts";
+import { createAutoAnalysisJob } from "./analysis/auto-analysis.ts";
 import { authorizationRoutes } from "./authorization/authorization.routes.ts";
 import {
   createAuthorization,
@@ -27,7 +29,7 @@ import { createBytes, type BytesDeps } from "./bytes/bytes.service.ts";
 import { changeRoutes } from "./changes/changes.routes.ts";
 import { createChanges, type ChangesDeps } from "./changes/changes.service.ts";
 import { createChangeRecorder, type ChangeRecorderDeps } from "./changes/change-recorder.ts";
-import { registerRelistJob } from "./changes/relist-job.ts";
+import { createRelistJob } from "./changes/relist-job.ts";
 import { createReplacements, type ReplacementsDeps } from "./changes/replacements.service.ts";
 import { createUploads, type UploadsDeps } from "./changes/uploads.service.ts";
 import { createAdapters, type AdaptersDeps } from "./connections/adapters.ts";
@@ -66,7 +68,7 @@ export interface CloudDeps
     StoredFilesDeps,
     UploadsDeps {
   readonly cache: ByteCache;
-  readonly jobs: Pick<JobQueue, "enqueue" | "register">;
+  readonly jobs: Pick<JobQueue, "enqueue">;
   readonly keys: Pick<Keyring, "seal" | "openText">;
   readonly providerDeps: ProviderDeps;
 }
@@ -74,7 +76,7 @@ export interface CloudDeps
 /** The cloud side of the vault. */
 export type Cloud = ReturnType<typeof createCloud>;
 
-/** Builds the cloud side and registers its jobs. */
+/** Builds the services of the cloud side. */
 export function createCloud(deps: CloudDeps) {
   const { localRoots, ownFolders } = deps.providerDeps;
   const localFolders = createLocalFolders({ db: deps.db, localRoots, ownFolders });
@@ -83,12 +85,11 @@ export function createCloud(deps: CloudDeps) {
   const items = createItems(deps, adapters);
   const listings = createListings(deps, adapters);
   const recorder = createChangeRecorder(deps, listings, adapters);
-  registerRelistJob(deps, listings);
-  registerAutoAnalysis(deps);
   const bytes = createBytes(deps, adapters, items);
   const changes = createChanges(deps, adapters, recorder, listings);
   const uploads = createUploads(deps, adapters, recorder);
   const replacements = createReplacements(deps, adapters, recorder);
+  const resumable = createResumableUploads(deps, adapters, uploads);
   const beginBatch = createBatchCounter();
   const stopping = new AbortController();
   return {
@@ -109,7 +110,7 @@ export function createCloud(deps: CloudDeps) {
     batchDownloads: createBatchDownloads({ ...deps, beginBatch }, adapters, bytes),
     batchListings: createBatchListings({ log: deps.log, beginBatch }, adapters, listings),
     batchFolders: createBatchFolders({ log: deps.log, beginBatch }, adapters, changes),
-    resumable: createResumableUploads(deps, adapters, uploads),
+    resumable,
     trash: createTrash(deps, adapters, recorder),
     /** The files of documents. */
     storedFiles: createStoredFiles(deps, {
@@ -122,6 +123,7 @@ export function createCloud(deps: CloudDeps) {
     }),
     authorization: createAuthorization(deps, adapters, connections),
     analysis: createAnalysis(deps, items),
+    jobs: [createRelistJob(deps, listings), createAutoAnalysisJob(deps), resumable.job],
     /** Completes or removes what the last run of this daemon left in connected storages; see `recover-connections.ts`. */
     recover: (): Promise<void> => recoverConnections(deps, adapters, stopping.signal),
     /** Ends the recovery and closes open storages. Requests must have ended. */
@@ -130,6 +132,22 @@ export function createCloud(deps: CloudDeps) {
       return adapters.close();
     },
   };
+}
+
+/** Connected storage as a feature; it recovers connections once the daemon has started. */
+export function createCloudFeature(deps: CloudDeps & { readonly log: Pick<Log, "warn"> }) {
+  const cloud = createCloud(deps);
+  return {
+    services: cloud,
+    routes: cloudRoutes(cloud),
+    jobs: cloud.jobs,
+    start() {
+      cloud
+        .recover()
+        .catch((error: unknown) => deps.log.warn({ err: error }, "failed to recover connections"));
+    },
+    close: () => cloud.close(),
+  } satisfies VaultFeature;
 }
 
 /** The routes of the cloud side. */

@@ -1,46 +1,18 @@
 // daemon/vault/documents: files that users keep in the vault, with upload addresses, topics and shares.
-import type { Route } from "../../http/handle.ts";
-import type { CronTask } from "../../jobs/cron-task.ts";
+import type { VaultFeature } from "../feature.ts";
 import { vaultTasks } from "../tasks.ts";
 import type { Log } from "../../utilities/logging.ts";
 import { isPreviewable } from "../cloud/bytes/previewable.ts";
 import type { StoredFiles } from "../cloud/stored-files/stored-files.service.ts";
 import { createDocumentFiles } from "./document-files.ts";
 import { documentRoutes } from "./documents.routes.ts";
-import {
-  createDocuments,
-  type Documents,
-  type DocumentsDeps,
-  type ReconcileReport,
-} from "./documents.service.ts";
+import { createDocuments, type DocumentsDeps, type ReconcileReport } from "./documents.service.ts";
 import { createShares } from "./shares.service.ts";
 import { shareRoutes, topicRoutes } from "./sharing.routes.ts";
 import { createTopics } from "./topics.service.ts";
-import {
-  createDocumentTrash,
-  type DocumentTrash,
-  type DocumentTrashDeps,
-} from "./trash.service.ts";
-import {
-  createDocumentVersions,
-  type DocumentVersions,
-  type DocumentVersionsDeps,
-} from "./versions.service.ts";
-import {
-  createDocumentUploads,
-  type DocumentUploads,
-  type DocumentUploadsDeps,
-} from "./uploads.service.ts";
-
-/** The documents of the vault. */
-export interface VaultDocuments {
-  readonly routes: readonly Route[];
-  readonly documents: Documents;
-  readonly uploads: DocumentUploads;
-  readonly trash: DocumentTrash;
-  readonly versions: DocumentVersions;
-  readonly tasks: readonly CronTask[];
-}
+import { createDocumentTrash, type DocumentTrashDeps } from "./trash.service.ts";
+import { createDocumentVersions, type DocumentVersionsDeps } from "./versions.service.ts";
+import { createDocumentUploads, type DocumentUploadsDeps } from "./uploads.service.ts";
 
 export type VaultDocumentsDeps = Omit<
   DocumentsDeps & DocumentUploadsDeps & DocumentTrashDeps & DocumentVersionsDeps,
@@ -52,7 +24,8 @@ export type VaultDocumentsDeps = Omit<
   readonly log: Pick<Log, "warn">;
 };
 
-export function createVaultDocuments(deps: VaultDocumentsDeps): VaultDocuments {
+/** The documents of the vault. */
+export function createVaultDocuments(deps: VaultDocumentsDeps) {
   const topics = createTopics(deps);
   const { storedFiles } = deps;
   const { store, replace, open } = createDocumentFiles(storedFiles, deps.uploadBytesMax);
@@ -76,23 +49,20 @@ export function createVaultDocuments(deps: VaultDocumentsDeps): VaultDocuments {
       ...shareRoutes(createShares(deps)),
       ...topicRoutes(topics),
     ],
-    documents,
-    uploads,
-    trash,
-    versions,
+    services: { documents, uploads, trash, versions },
     tasks: [
       {
         ...vaultTasks.purge_document_trash,
-        run: async (signal) => {
+        run: async (signal: AbortSignal) => {
           await trash.purgeExpired(signal);
         },
       },
       {
         ...vaultTasks.reconcile_documents,
-        run: async (signal) => warnOf(deps.log, await documents.reconcile(signal)),
+        run: async (signal: AbortSignal) => warnOf(deps.log, await documents.reconcile(signal)),
       },
     ],
-  };
+  } satisfies VaultFeature;
 }
 
 function warnOf(

@@ -3,10 +3,11 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
-import type { Route } from "../../http/handle.ts";
 import type { Emit } from "../events.ts";
+import type { ForgeFeature } from "../feature.ts";
 import { createRunInFolder } from "../git/run-in-folder.ts";
-import type { ForgeIssues } from "../issues/issues.ts";
+import type { IssueChanges } from "../issues/issue-changes.ts";
+import type { IssueEdits } from "../issues/issue-edits.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { createPullEdits } from "./pull-edits.service.ts";
 import { createPullRefs } from "./pull-refs.ts";
@@ -19,16 +20,18 @@ export interface ForgePullsDeps {
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   readonly urls: ForgeUrls;
   readonly emit: Emit;
-  readonly issues: Pick<ForgeIssues, "changes" | "edits">;
+  readonly changes: IssueChanges;
+  readonly edits: IssueEdits;
 }
 
 /** The pull requests of the forge. */
-export function createForgePulls({ db, git, locate, urls, emit, issues }: ForgePullsDeps): {
-  /** Below `/api/v1`. */
-  readonly routes: readonly Route[];
-} {
+export function createForgePulls({ db, git, locate, urls, emit, changes, edits }: ForgePullsDeps) {
   const refs = createPullRefs({ db, git, runInFolder: createRunInFolder({ db, locate }) });
-  const pulls = createPulls({ db, emit, changes: issues.changes, refs });
-  const edits = createPullEdits({ db, emit, ...issues, refs });
-  return { routes: pullRoutes({ pulls, edits, urls }) };
+  return {
+    routes: pullRoutes({
+      pulls: createPulls({ db, emit, changes, refs }),
+      edits: createPullEdits({ db, emit, changes, edits, refs }),
+      urls,
+    }),
+  } satisfies ForgeFeature;
 }

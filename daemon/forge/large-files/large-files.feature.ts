@@ -4,7 +4,7 @@ import type { Sealer } from "../../../storage/keys/keyring.ts";
 import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import { copyLargeFiles } from "../../../storage/tables/forge/repositories/large-files.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
-import type { Subscribers } from "../events.ts";
+import type { ForgeFeature } from "../feature.ts";
 import {
   createTransferAccess,
   needsCredentials,
@@ -47,30 +47,36 @@ export function createForgeLargeFiles(deps: ForgeLargeFilesDeps) {
   const tokens = createTransferTokens(deps);
   const access = createTransferAccess(db);
   return {
-    largeFiles,
-    tokens,
-    routes: largeFileRoutes({ largeFiles, locks: createFileLocks({ db }), urls }),
-    tasks: [createLargeFileCleanup(deps)],
-    subscribers: {
-      // The commits of a fork name the files of its parent.
-      fork: (tx, { repository, parent }) =>
-        copyLargeFiles(tx, { from: parent.repository.id, to: repository.id }),
-    } satisfies Subscribers,
-
-    /** Lets a caller over SSH transfer large files over HTTP. Refuses as a clone or a push. */
-    async authorize(
-      request: TransferRequest,
-      operation: LargeFileOperation,
-    ): Promise<LargeFileAddress> {
-      const owned = await access.open(request, operation === "upload" ? "write" : "read");
-      if (request.caller === undefined) throw needsCredentials();
-      const { token, expiresAt, expiresInSeconds } = tokens.issue(request.caller, owned, operation);
-      return {
-        href: toUrl(urls, `/${owned.owner.name}/${owned.repository.name}.git/info/lfs`),
-        header: { Authorization: `Bearer ${token}` },
-        expires_in: expiresInSeconds,
-        expires_at: new Date(expiresAt).toISOString(),
-      };
+    services: {
+      largeFiles,
+      tokens,
+      /** Below `/:owner/:repo.git/info/lfs`. */
+      transferRoutes: largeFileRoutes({ largeFiles, locks: createFileLocks({ db }), urls }),
+      authorize,
     },
-  };
+    tasks: [createLargeFileCleanup(deps)],
+    subscribers: [
+      {
+        // The commits of a fork name the files of its parent.
+        fork: (tx, { repository, parent }) =>
+          copyLargeFiles(tx, { from: parent.repository.id, to: repository.id }),
+      },
+    ],
+  } satisfies ForgeFeature;
+
+  /** Lets a caller over SSH transfer large files over HTTP. Refuses as a clone or a push. */
+  async function authorize(
+    request: TransferRequest,
+    operation: LargeFileOperation,
+  ): Promise<LargeFileAddress> {
+    const owned = await access.open(request, operation === "upload" ? "write" : "read");
+    if (request.caller === undefined) throw needsCredentials();
+    const { token, expiresAt, expiresInSeconds } = tokens.issue(request.caller, owned, operation);
+    return {
+      href: toUrl(urls, `/${owned.owner.name}/${owned.repository.name}.git/info/lfs`),
+      header: { Authorization: `Bearer ${token}` },
+      expires_in: expiresInSeconds,
+      expires_at: new Date(expiresAt).toISOString(),
+    };
+  }
 }

@@ -6,6 +6,7 @@ import type { Git } from "../../../storage/git/git.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { Compute } from "../compute.ts";
+import type { ForgeFeature } from "../feature.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import { createStreamLimiter } from "../repositories/transfer-limiter.ts";
 import type { WriteRefs } from "../git/write-refs.ts";
@@ -51,7 +52,7 @@ const limits = {
   open: { atOnce: 64, perClient: 8, anonymous: 48, waiting: 128, waitingPerClient: 64 },
 } as const;
 
-/** The routes of code. */
+/** The code of repositories. */
 export function createCode(deps: CodeServicesDeps) {
   const { db, clock, newId, git, locate, repositories, writeRefs, urls, compute, listings } = deps;
   const limiter = createStreamLimiter(limits);
@@ -84,11 +85,11 @@ export function createCode(deps: CodeServicesDeps) {
     ...severalFilesRoutes({ severalFiles, commits, objects, issueTemplates, urls }),
   ];
   return {
+    services: { findFileLanguage: createFileLanguages({ access }) },
     routes,
-    findFileLanguage: createFileLanguages({ access }),
     /** Terminates the thread that parses issue templates. */
     close: issueTemplates.close,
-  };
+  } satisfies ForgeFeature;
 }
 
 /**

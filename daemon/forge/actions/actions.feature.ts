@@ -3,11 +3,11 @@ import type { Git } from "../../../storage/git/git.ts";
 import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import type { Keyring } from "../../../storage/keys/keyring.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
-import type { CronTask } from "../../jobs/cron-task.ts";
-import type { JobQueue } from "../../jobs/queue.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
 import type { QueueMail } from "../accounts/welcome-mail.ts";
 import type { HookPublisher } from "../hooks/publisher.ts";
 import type { Emit } from "../events.ts";
+import type { ForgeFeature } from "../feature.ts";
 import { forgeTasks } from "../tasks.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { actionRoutes } from "./actions.routes.ts";
@@ -66,7 +66,7 @@ export interface ForgeActionsDeps {
   readonly git: Git;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
   readonly compute: Compute;
-  readonly jobs: Pick<JobQueue, "enqueue" | "register">;
+  readonly enqueue: Enqueue;
   readonly urls: ForgeUrls;
   readonly emit: Emit;
   readonly publisher: Pick<HookPublisher, "hasSubscribers">;
@@ -74,7 +74,7 @@ export interface ForgeActionsDeps {
   readonly queueMail: QueueMail | undefined;
   readonly instanceName: string;
   /** Keeps the bytes of artifacts. */
-  readonly objects: ObjectStore;
+  readonly store: ObjectStore;
   readonly limits: {
     /** Largest artifact. */
     readonly artifactBytesMax: number;
@@ -95,11 +95,11 @@ const DAY_MS = 86_400_000;
 export type ForgeActions = ReturnType<typeof createForgeActions>;
 
 export function createForgeActions(deps: ForgeActionsDeps) {
-  const { db, clock, random, jobs, urls, keyring, emit } = deps;
+  const { db, clock, random, enqueue, urls, keyring, emit } = deps;
   const sealer = keyring;
   const stop = new AbortController();
-  const evaluator = createEvaluator({ db, enqueue: jobs.enqueue, compute: deps.compute });
-  const reportStatus = createJobStatusReports({ ...deps, enqueue: jobs.enqueue });
+  const evaluator = createEvaluator({ db, enqueue, compute: deps.compute });
+  const reportStatus = createJobStatusReports(deps);
   const engine = createRunEngine({
     evaluator,
     open: (tx, runId) => openRun(tx, urls, runId),
@@ -121,11 +121,10 @@ export function createForgeActions(deps: ForgeActionsDeps) {
   const tasks = createTasks({ db, random, urls, engine, secrets, masks, runtimeTokens });
   const logs = createLogs({ db, masks });
   const addresses = createArtifactAddresses(deps);
-  const artifacts = createArtifacts({ db, store: deps.objects, addresses });
+  const artifacts = createArtifacts({ db, store: deps.store, addresses });
   const summaries = createSummaries({ db, masks });
   const uploads = createArtifactUploads({
     ...deps,
-    store: deps.objects,
     addresses,
     bytesMax: deps.limits.artifactBytesMax,
     runBytesMax: deps.limits.runArtifactBytesMax,
@@ -139,7 +138,7 @@ export function createForgeActions(deps: ForgeActionsDeps) {
   const resolveCalls = createCallResolver(files);
   const schedules = createWorkflowSchedules({ ...files, starter, resolveCalls });
   const events = createEventWorkflows({ ...files, starter, resolveCalls });
-  const triggers = createTriggerRefresh({ ...files, enqueue: jobs.enqueue, schedules, starter });
+  const triggers = createTriggerRefresh({ ...files, schedules, starter });
   const pushes = createPushedWorkflows({
     ...files,
     events,
@@ -148,18 +147,38 @@ export function createForgeActions(deps: ForgeActionsDeps) {
     schedules,
     resolveCalls,
   });
-  jobs.register(evaluator.createJob(engine.advance));
-  jobs.register(events.job);
-  for (const job of triggers.jobs) jobs.register(job);
-  jobs.register(createStatusJob({ ...deps, findCommit }));
   const retention = createActionRetention({ db, clock, ...deps.limits });
   return {
-    pushSubscriber: pushes,
-    triggers,
-    startWorkflows: createStartWorkflows({ ...deps, enqueue: jobs.enqueue }),
-    notifyOfRun: createRunNotifications(
-      deps.queueMail && createRunMails({ ...deps, queueMail: deps.queueMail }),
-    ),
+    services: {
+      triggers,
+      startWorkflows: createStartWorkflows(deps),
+      notifyOfRun: createRunNotifications(
+        deps.queueMail && createRunMails({ ...deps, queueMail: deps.queueMail }),
+      ),
+      /** The artifact service of jobs, which has credentials and errors of its own. */
+      artifactService: {
+        api: createArtifactsApi({
+          runningTasks: createRunningTasks({ db, runtimeTokens }),
+          addresses,
+        }),
+        routes: artifactServiceRoutes({ artifacts, summaries, uploads }),
+      },
+      /** Serves `/api/actions`. */
+      runnerHandler: createRunnerHandler({
+        registration,
+        tasks,
+        logs,
+        stopping: stop.signal,
+        reportBug: deps.reportBug,
+      }),
+    },
+    jobs: [
+      evaluator.createJob(engine.advance),
+      events.job,
+      ...triggers.jobs,
+      createStatusJob({ ...deps, findCommit }),
+    ],
+    pushSubscribers: [pushes],
     routes: [
       ...actionRoutes({
         actions: createActions({ db, logs, engine, reruns }),
@@ -175,22 +194,6 @@ export function createForgeActions(deps: ForgeActionsDeps) {
       ...variableRoutes({ levels, variables }),
       ...artifactRoutes({ artifacts, summaries, urls }),
     ],
-    /** The artifact service of jobs, which has credentials and errors of its own. */
-    artifactService: {
-      api: createArtifactsApi({
-        runningTasks: createRunningTasks({ db, runtimeTokens }),
-        addresses,
-      }),
-      routes: artifactServiceRoutes({ artifacts, summaries, uploads }),
-    },
-    /** Serves `/api/actions`. */
-    runnerHandler: createRunnerHandler({
-      registration,
-      tasks,
-      logs,
-      stopping: stop.signal,
-      reportBug: deps.reportBug,
-    }),
     tasks: [
       ...createTaskUpkeep({ db, clock, engine }),
       {
@@ -202,10 +205,10 @@ export function createForgeActions(deps: ForgeActionsDeps) {
         ...forgeTasks.cleanup_actions,
         run: (signal) => retention.cleanUp(signal),
       },
-    ] satisfies readonly CronTask[],
+    ],
     /** Answers the held requests of runners, which would delay the stop of the daemon. */
     beginStop: () => stop.abort(),
     /** Terminates the threads that parse workflow files. */
     close: parser.close,
-  };
+  } satisfies ForgeFeature;
 }

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Database } from "../../../storage/engine/database.ts";
 import { listPublicNames } from "../../../storage/tables/forge/issues/mentionable.ts";
+import type { ForgeFeature } from "../feature.ts";
 import { instanceSettingsRoutes } from "./instance-settings.routes.ts";
 import { createMissingFeatures } from "./missing-features.ts";
 import { createRendering, createRenderingThreads } from "../../rendering/rendering.service.ts";
@@ -39,8 +40,7 @@ export function createMiscellaneous(deps: {
     reportBug: deps.reportBug,
   });
   return {
-    templates,
-    rendering,
+    services: { templates, rendering },
     routes: [
       ...instanceSettingsRoutes(createMissingFeatures(deps)),
       ...templateRoutes({ templates, urls: { publicUrl } }),
@@ -48,5 +48,5 @@ export function createMiscellaneous(deps: {
     ],
     /** Terminates the rendering threads. */
     close: rendering.close,
-  };
+  } satisfies ForgeFeature;
 }

@@ -2,21 +2,20 @@
 // folder. issues.service.ts has the rules, issue-changes.ts the changes with their events, issue-access.ts the permissions.
 import type { Database } from "../../../storage/engine/database.ts";
 import type { ObjectStore } from "../../../storage/objects/object-store.ts";
-import type { Route } from "../../http/handle.ts";
 import type { ForgeUrls } from "../urls.ts";
-import type { PushSubscriber } from "../git/pushes.ts";
 import type { Emit } from "../events.ts";
+import type { ForgeFeature } from "../feature.ts";
 import { createCommitReferences } from "./commit-references.ts";
 import { createAssignees } from "./assignees.service.ts";
 import { attachmentRoutes } from "./attachments.routes.ts";
 import { createAttachments } from "./attachments.service.ts";
 import { dependencyRoutes, trackedTimeRoutes } from "./dependencies.routes.ts";
 import { createDependencies } from "./dependencies.service.ts";
-import { createIssueChanges, type IssueChanges } from "./issue-changes.ts";
-import { createIssueEdits, type IssueEdits } from "./issue-edits.ts";
+import { createIssueChanges } from "./issue-changes.ts";
+import { createIssueEdits } from "./issue-edits.ts";
 import { createIssueLabels } from "./issue-labels.service.ts";
 import { issueRoutes } from "./issues.routes.ts";
-import { createIssues, type Issues } from "./issues.service.ts";
+import { createIssues } from "./issues.service.ts";
 import { issueStateRoutes } from "./issue-states.routes.ts";
 import { createIssueStates } from "./issue-states.service.ts";
 import { createReactions } from "./reactions.service.ts";
@@ -41,28 +40,14 @@ export interface ForgeIssuesDeps {
 }
 
 /** The issues of the forge. */
-export interface ForgeIssues {
-  /** Below `/api/v1`. */
-  readonly routes: readonly Route[];
-  readonly issues: Issues;
-  readonly changes: IssueChanges;
-  readonly edits: IssueEdits;
-  /** Records pushed commits in the timelines of the issues that they name. */
-  readonly pushSubscriber: PushSubscriber;
-}
-
-export function createForgeIssues({
-  db,
-  clock,
-  urls,
-  emit,
-  ...attachmentDeps
-}: ForgeIssuesDeps): ForgeIssues {
+export function createForgeIssues({ db, clock, urls, emit, ...attachmentDeps }: ForgeIssuesDeps) {
   const changes = createIssueChanges({ emit });
   const edits = createIssueEdits({ emit, changes });
   const issues = createIssues({ db, emit, changes, edits });
   return {
-    pushSubscriber: createCommitReferences({ db, emit, urls }),
+    services: { issues, changes, edits },
+    // Records pushed commits in the timelines of the issues that they name.
+    pushSubscribers: [createCommitReferences({ db, emit, urls })],
     routes: [
       ...issueRoutes({ issues, watching: createWatching({ db }), urls }),
       ...attachmentRoutes({ attachments: createAttachments({ db, ...attachmentDeps }), urls }),
@@ -83,8 +68,5 @@ export function createForgeIssues({
       ...dependencyRoutes({ dependencies: createDependencies({ db }), urls }),
       ...trackedTimeRoutes({ trackedTimes: createTrackedTimes({ db, clock }), urls }),
     ],
-    issues,
-    changes,
-    edits,
-  };
+  } satisfies ForgeFeature;
 }

@@ -2,10 +2,10 @@
 // this folder. versions.ts records versions and their files.
 import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import type { Database } from "../../../storage/engine/database.ts";
-import type { Route } from "../../http/handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { Compute } from "../compute.ts";
 import type { Emit } from "../events.ts";
+import type { ForgeFeature } from "../feature.ts";
 import { genericPackageRoutes } from "./generic.routes.ts";
 import { createGenericPackages } from "./generic.service.ts";
 import { npmRoutes } from "./npm/npm.routes.ts";
@@ -29,14 +29,7 @@ export interface ForgePackagesDeps {
 }
 
 /** The forge's packages. */
-export interface ForgePackages {
-  /** Below `/api/v1`. */
-  readonly routes: readonly Route[];
-  /** Below `/api/packages`. */
-  readonly registryRoutes: readonly Route[];
-}
-
-export function createForgePackages(deps: ForgePackagesDeps): ForgePackages {
+export function createForgePackages(deps: ForgePackagesDeps) {
   const { urls, clock } = deps;
   return {
     routes: packageRoutes(createPackages(deps), urls),
@@ -44,7 +37,7 @@ export function createForgePackages(deps: ForgePackagesDeps): ForgePackages {
       ...genericPackageRoutes(createGenericPackages(deps)),
       ...npmRoutes({ npm: createNpmRegistry(deps), urls, clock }),
     ],
-  };
+  } satisfies ForgeFeature;
 }
 
 /** Deletes the packages of a deleted account. A scheduled sweep removes their objects. */
