@@ -53,3 +53,28 @@ export const listForks = repositoryList(forge.listForks, repositoryColumns, [
   ["List the forks of a repository", "croft repo forks keeper/notes"],
   ["Print their names", "croft repo forks keeper/notes --all --jq '.[].full_name'"],
 ]);
+
+export const syncFork = commandDetails({
+  args: repositoryArgument,
+  flags: {
+    "-b, --branch <name>": "the branch to update; by default the default branch",
+    "--ff-only": "refuse to merge when both branches have commits of their own",
+  },
+  calls: [forge.syncFork],
+  output: resourceOf(forge.syncFork),
+  examples: [
+    ["Update the default branch of a fork from its parent", "croft repo sync keeper/notes"],
+    [
+      "Update another branch, without a merge",
+      "croft repo sync keeper/notes --branch next --ff-only",
+    ],
+  ],
+  /** Updates a branch on the server, and prints how. */
+  async run(cli, { repository: params, branch, ffOnly }) {
+    const body = { branch, ff_only: ffOnly };
+    const { body: synced } = await cli.client.call(forge.syncFork, { params, body });
+    await cli.output.resource(synced, [
+      { header: "merge type", cell: ({ merge_type: type }) => type },
+    ]);
+  },
+});

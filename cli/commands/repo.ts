@@ -73,6 +73,11 @@ export const entries: readonly Entry[] = [
     "List the forks of a repository",
     async () => (await import("./repo-fork.ts")).listForks,
   ),
+  command(
+    "sync",
+    "Update a fork from its parent",
+    async () => (await import("./repo-fork.ts")).syncFork,
+  ),
   command("view", "Show a repository", {
     args: repositoryArgument,
     flags: { "-w, --web": "open its page in the browser" },

@@ -53,7 +53,7 @@ import { renderingEndpoints } from "./forge/rendering.ts";
 import { branchProtectionEndpoints } from "./forge/repositories/branch-protections.ts";
 import { collaboratorEndpoints } from "./forge/repositories/collaborators.ts";
 import { deployKeyEndpoints } from "./forge/repositories/deploy-keys.ts";
-import { forkEndpoints } from "./forge/repositories/forks.ts";
+import { forkEndpoints, forkSyncEndpoints } from "./forge/repositories/forks.ts";
 import { repositoryTopicEndpoints } from "./forge/repositories/topics.ts";
 import { languageEndpoints } from "./forge/repositories/languages.ts";
 import { repositoryListEndpoints } from "./forge/repositories/lists.ts";
@@ -116,6 +116,7 @@ export const forge = {
   ...branchProtectionEndpoints,
   ...deployKeyEndpoints,
   ...forkEndpoints,
+  ...forkSyncEndpoints,
   ...repositoryTopicEndpoints,
   ...languageEndpoints,
   ...transferEndpoints,

@@ -1,6 +1,8 @@
+import { existsSync } from "node:fs";
 import { copyFile, link, mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Git } from "./git.ts";
+import { type Git, GitError } from "./git.ts";
+import type { ReadOptions } from "./objects.ts";
 import { syncFile } from "../sync.ts";
 
 /** Packs from this size on are shared for good; smaller ones may be packed again by each repository. */
@@ -99,14 +101,25 @@ async function listIfThere(folder: string): Promise<string[]> {
   }
 }
 
+async function statIfThere(path: string) {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
 const codeOf = (error: unknown) => (error as NodeJS.ErrnoException | undefined)?.code;
 
+/** Long enough to pack what was pushed since the last packing. */
+const PACK_MS = 600_000;
 /** Longest list of refs of a repository. */
 const REFS_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
  * Makes a new repository a fork: with the objects, branches and tags of another one of the same object format. Other refs,
- * such as those of pull requests, stay with it. Returns the number of branches. The refs are not synced. @throws GitError
+ * such as those of pull requests, stay with it. Packs the source first where that saves space. Returns the number of branches. The refs are not synced. @throws GitError
  */
 export async function copyBranchesAndTags(
   git: Git,
@@ -117,6 +130,7 @@ export async function copyBranchesAndTags(
     ["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/", "refs/tags/"],
     { directory: source, outputBytesMax: REFS_BYTES_MAX },
   );
+  await packForSharing(git, source);
   await shareObjects(source, target);
   const refs = listed
     .toString("latin1")
@@ -136,4 +150,54 @@ export async function copyBranchesAndTags(
   });
   await git.run(["pack-refs", "--all"], { directory: target });
   return refs.filter(({ name }) => name.startsWith("refs/heads/")).length;
+}
+
+/**
+ * Packs loose objects and small packs when they are large together: they would be shared, but each repository would later pack
+ * a copy of its own.
+ */
+async function packForSharing(git: Git, directory: string): Promise<void> {
+  const counted = await git.run(["count-objects", "-v"], { directory });
+  const looseBytes = 1024 * Number(/^size: (\d+)$/m.exec(counted.toString("latin1"))?.[1] ?? 0);
+  const packs = join(directory, "objects/pack");
+  const sizes = (await listIfThere(packs))
+    .filter((name) => PACK.test(name))
+    .map(async (name) => (await statIfThere(join(packs, name)))?.size ?? 0);
+  const small = (await Promise.all(sizes)).filter((size) => size < KEPT_BYTES_MIN);
+  const bytes = small.reduce((sum, size) => sum + size, looseBytes);
+  if (bytes < KEPT_BYTES_MIN) return;
+  await git.run(["repack", "-d", "--quiet", "--geometric=2"], { directory, timeoutMs: PACK_MS });
+}
+
+/** Long enough to copy the largest histories from one folder to another. */
+const FETCH_MS = 600_000;
+
+/**
+ * Copies a commit and its history from another repository on this machine, as far as they are missing. No ref names it
+ * afterwards. @throws GitError `moved` when the source is missing
+ */
+export async function fetchCommit(
+  git: Git,
+  { source, commit }: { readonly source: string; readonly commit: string },
+  { env, ...options }: ReadOptions & { readonly env?: Readonly<Record<string, string>> },
+): Promise<void> {
+  try {
+    await git.run(
+      [
+        "fetch",
+        "--quiet",
+        "--no-tags",
+        "--no-write-fetch-head",
+        "--no-recurse-submodules",
+        // The file of an adopted repository could name another program.
+        "--upload-pack=git-upload-pack",
+        source,
+        commit,
+      ],
+      { ...options, env: { ...env, GIT_ALLOW_PROTOCOL: "file" }, timeoutMs: FETCH_MS },
+    );
+  } catch (error) {
+    if (existsSync(source)) throw error;
+    throw new GitError("moved", "git fetch: the folder of the source is missing", error);
+  }
 }

@@ -111,6 +111,7 @@ const rows: Readonly<Record<string, readonly [Unit, Level]>> = {
   "forge.repos.forks.list": ["code", "read"],
   "forge.repos.notifications.list": ["any", "read"],
   "forge.repos.notifications.mark": ["any", "read"],
+  "forge.repos.merge_upstream": ["code", "write"],
   "forge.repos.edit": ["any", "admin"],
   "forge.repos.hooks.list": ["any", "admin"],
   "forge.repos.hooks.create": ["any", "admin"],

@@ -26,6 +26,8 @@ import { createGitObjects } from "./objects.service.ts";
 import { createCodeAccess } from "./open-code.ts";
 import { createRawFiles } from "./raw-files.service.ts";
 import { refRoutes } from "./refs.routes.ts";
+import { createRunInFolder } from "../git/run-in-folder.ts";
+import { createForkSync } from "./fork-sync.service.ts";
 import { severalFilesRoutes } from "./several-files.routes.ts";
 import { createSeveralFiles } from "./several-files.service.ts";
 import { createTags } from "./tags.service.ts";
@@ -68,6 +70,15 @@ export function createCode(deps: CodeServicesDeps) {
   });
   const toCommitPerson = (user: ForgeUser) => toPerson(user, urls);
   const tags = createTags({ access, writeRefs, clock, newId, toCommitPerson });
+  const syncFork = createForkSync({
+    db,
+    git,
+    clock,
+    newId,
+    runInFolder: createRunInFolder({ db, locate }),
+    writeRefs,
+    toCommitPerson,
+  });
   const contents = createContents({ access, listings });
   const severalFiles = createSeveralFiles({ access, compute, contents });
   const issueTemplates = createIssueTemplates({ access });
@@ -80,7 +91,7 @@ export function createCode(deps: CodeServicesDeps) {
       fileChanges: createFileChanges({ access, writeRefs, clock, newId, toCommitPerson }),
       urls,
     }),
-    ...refRoutes({ branches, tags, urls }),
+    ...refRoutes({ branches, tags, syncFork, urls }),
     ...commitRoutes({ commits, objects, urls }),
     ...severalFilesRoutes({ severalFiles, commits, objects, issueTemplates, urls }),
   ];

@@ -1,29 +1,39 @@
 import { branchEndpoints } from "../../contract/forge/code/branches.ts";
 import { tagEndpoints } from "../../contract/forge/code/tags.ts";
+import { forkSyncEndpoints } from "../../contract/forge/repositories/forks.ts";
 import type { Route } from "../../http/handle.ts";
-import { handle } from "../handle.ts";
+import { handle, serve } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { BranchList, Branches } from "./branches.service.ts";
 import { getFirst, toCodeAddresses, toSegments } from "./code-addresses.ts";
 import { toCodeRequest } from "./code-request.ts";
 import { toAnnotatedTagView, toTagView } from "./commit.view.ts";
+import type { SyncFork } from "./fork-sync.service.ts";
 import { toBranchView } from "./objects.view.ts";
 import type { Tags } from "./tags.service.ts";
 
-/** Routes of branches and tags. */
+/** Routes of branches and tags, and of the update of a fork. */
 export function refRoutes({
   branches,
   tags,
+  syncFork,
   urls,
 }: {
   readonly branches: Branches;
   readonly tags: Tags;
+  readonly syncFork: SyncFork;
   readonly urls: ForgeUrls;
 }): Route[] {
   const toBranches = ({ owned, branches: list, authors }: BranchList) =>
     list.map((branch) => toBranchView(branch, authors, toCodeAddresses(owned, urls)));
   const toBranch = (found: BranchList) => getFirst(toBranches(found));
   return [
+    ...serve(forkSyncEndpoints, {
+      syncFork: async ({ opened, body, caller, request }) => {
+        const options = { branch: body.branch ?? "", isFastForwardOnly: body.ff_only ?? false };
+        return { merge_type: await syncFork(opened, options, caller, request.signal) };
+      },
+    }),
     handle(branchEndpoints.listBranches, async (input) => {
       const found = await branches.list(
         toCodeRequest(input, "/branches"),

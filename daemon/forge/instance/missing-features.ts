@@ -61,7 +61,6 @@ const MISSING_FEATURES = (
   [
     ["releases", `${REPOSITORY}/releases`],
     ["wikis", `${REPOSITORY}/wiki`],
-    ["updating forks", `${REPOSITORY}/merge-upstream`],
     ["patches as changes", `${REPOSITORY}/diffpatch`],
     ["licenses of repositories", `${REPOSITORY}/licenses`],
     ["pictures of repositories", `${REPOSITORY}/avatar`],

@@ -293,3 +293,85 @@ describe("a fork", () => {
     expect(await again.text()).toContain("repository is already forked by user");
   });
 });
+
+describe("an update of a fork", () => {
+  const sync = (user: string, path: string, body: object = { branch: "main" }) =>
+    by(user, "POST", `/repos/${path}/merge-upstream`, body);
+  const write = async (user: string, path: string, file: string, content: string) => {
+    const at = `/repos/${path}/contents/${file}`;
+    const present = await by(user, "GET", at);
+    const sha = present.status === 200 ? { sha: present.json.sha } : {};
+    const body = { ...sha, content: Buffer.from(content).toString("base64"), message: file };
+    const made = await by(user, present.status === 200 ? "PUT" : "POST", at, body);
+    return made.json.commit.sha as string;
+  };
+  const headOf = async (user: string, path: string, branch = "main") =>
+    (await by(user, "GET", `/repos/${path}/branches/${branch}`)).json.commit.id;
+  async function newFork() {
+    const [mira, nora] = [await newUser(), await newUser()];
+    const path = await newSource(mira);
+    return { mira, nora, path, made: (await fork(nora, path)).json.full_name as string };
+  }
+
+  test("a branch of a fork moves forward or is merged, and says how", async () => {
+    const { mira, nora, path, made } = await newFork();
+    expect((await sync(nora, made)).json).toEqual({ merge_type: "up-to-date" });
+    const first = await write(mira, path, "a.txt", "a");
+    const moved = await sync(nora, made, {});
+    expect([moved.status, moved.json]).toEqual([200, { merge_type: "fast-forward" }]);
+    expect(await headOf(nora, made)).toBe(first);
+    const own = await write(nora, made, "own.txt", "own");
+    expect((await sync(nora, made)).json).toEqual({ merge_type: "up-to-date" });
+    const second = await write(mira, path, "b.txt", "b");
+    expect((await sync(nora, made, { branch: "main", ff_only: true })).status).toBe(400);
+    expect(await headOf(nora, made)).toBe(own);
+    expect((await sync(nora, made)).json).toEqual({ merge_type: "merge" });
+    const merged = await by(nora, "GET", `/repos/${made}/git/commits/main`);
+    expect(merged.json).toMatchObject({
+      author: { login: nora },
+      parents: [{ sha: own }, { sha: second }],
+      commit: { message: `Merge branch 'main' of ${path} into main\n` },
+    });
+    for (const [file, content] of Object.entries({ "a.txt": "a", "b.txt": "b", "own.txt": "own" }))
+      expect((await by(nora, "GET", `/repos/${made}/raw/${file}`)).text).toBe(content);
+    const clone = `sync-${nora}`;
+    expect((await git.run("clone", "-q", "--mirror", urlOf(nora, made), clone)).exitCode).toBe(0);
+    expect((await git.in(clone, "fsck", "--full", "--strict")).exitCode).toBe(0);
+    // As every push, it has an activity.
+    const feed = await by(nora, "GET", `/repos/${made}/activities/feeds`);
+    expect(feed.json[0]).toMatchObject({ op_type: "commit_repo", ref_name: "refs/heads/main" });
+  });
+
+  test("an update is refused in words, and then changes nothing", async () => {
+    const { mira, nora, path, made } = await newFork();
+    await write(mira, path, "same.txt", "theirs");
+    const own = await write(nora, made, "same.txt", "ours");
+    const conflict = await sync(nora, made);
+    expect([conflict.status, conflict.json.message]).toEqual([
+      409,
+      "merge failed because of conflict: same.txt",
+    ]);
+    for (const branch of ["none", "next^", "../main", "main:README.md"])
+      expect((await sync(nora, made, { branch })).status, branch).toBe(404);
+    expect((await sync(mira, made)).status).toBe(403);
+    expect((await api("POST", `/repos/${made}/merge-upstream`, {}, "")).status).toBe(401);
+    const plain = await sync(mira, path);
+    expect([plain.status, plain.json.message]).toEqual([422, "the repository is not a fork"]);
+    await write(mira, path, "next.txt", "next");
+    await by(nora, "DELETE", `/repos/${made}/contents/same.txt`, {
+      sha: (await by(nora, "GET", `/repos/${made}/contents/same.txt`)).json.sha,
+    });
+    await by(nora, "POST", `/repos/${made}/branch_protections`, { rule_name: "next" });
+    await by(mira, "DELETE", `/repos/${path}/branches/next`);
+    await by(mira, "POST", `/repos/${path}/branches`, { new_branch_name: "next" });
+    const next = await headOf(nora, made, "next");
+    expect((await sync(nora, made, { branch: "next" })).status).toBe(403);
+    expect(await headOf(nora, made, "next")).toBe(next);
+    await by(nora, "PATCH", `/repos/${made}`, { archived: true });
+    expect((await sync(nora, made)).status).toBe(423);
+    await by(nora, "PATCH", `/repos/${made}`, { archived: false });
+    await by(mira, "PATCH", `/repos/${path}`, { private: true });
+    expect((await sync(nora, made)).status).toBe(404);
+    expect(own).not.toBe(next);
+  });
+});

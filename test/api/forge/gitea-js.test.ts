@@ -329,6 +329,8 @@ describe("gitea-js", () => {
     await api.repos.generateRepo(...repo, { owner: "mira", name: "generated", git_content: true });
     await api.repos.repoDelete("mira", "generated");
     await api.repos.createFork(...repo, { name: "forked" });
+    const synced = await api.repos.repoMergeUpstream("mira", "forked", { branch: "main" });
+    expect(synced.data.merge_type).toBe("up-to-date");
     expect((await api.repos.listForks(...repo)).data).toMatchObject([{ full_name: "mira/forked" }]);
     await api.repos.repoDelete("mira", "forked");
     expect((await api.repos.repoSearch({ q: "plain" })).data.data).toHaveLength(1);

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createGit } from "../../../../storage/git/git.ts";
-import { copyBranchesAndTags } from "../../../../storage/git/share-objects.ts";
+import { copyBranchesAndTags, fetchCommit } from "../../../../storage/git/share-objects.ts";
 
 const git = createGit({ searchPath: process.env["PATH"] ?? "" });
 let folder: string;
@@ -114,4 +114,37 @@ test("a repository that git packs meanwhile is copied whole", async () => {
     run(copyTo, ["fsck", "--full"]);
     expect(run(copyTo, ["for-each-ref"])).toBe(run(source, ["for-each-ref"]));
   }
+});
+
+test("a commit of another repository comes with its history, although no ref of either names it", async () => {
+  commit("refs/heads/main", Buffer.from("one"));
+  await copyBranchesAndTags(git, source, target);
+  const next = commit("refs/heads/main", Buffer.from("two"));
+  run(source, ["update-ref", "refs/heads/main", `${next}~1`]);
+  await fetchCommit(git, { source, commit: next }, { directory: target });
+  await fetchCommit(git, { source, commit: next }, { directory: target });
+  expect(run(target, ["cat-file", "-p", `${next}:file`])).toBe("two");
+  expect(run(target, ["for-each-ref"])).not.toContain(next);
+  const gone = fetchCommit(
+    git,
+    { source: `${source}.gone`, commit: "1".repeat(40) },
+    { directory: target },
+  );
+  await expect(gone).rejects.toMatchObject({ code: "moved" });
+});
+
+test("large loose objects and many small packs are packed once, for both", async () => {
+  for (let index = 0; index < 3; index++) {
+    commit(`refs/heads/b${index}`, randomBytes(3 * 1024 * 1024));
+    run(source, ["repack", "-d", "-q"]);
+  }
+  run(source, ["config", "fastimport.unpackLimit", "1000"]);
+  commit("refs/heads/main", randomBytes(3 * 1024 * 1024));
+  await copyBranchesAndTags(git, source, target);
+  for (const repository of [source, target]) run(repository, ["gc", "-q", "--prune=now"]);
+  const large = (await listPacks(target)).filter((name) => name.endsWith(".keep"));
+  expect(large).toHaveLength(1);
+  const pack = (large[0] ?? "").replace(/keep$/, "pack");
+  expect((await stat(join(target, "objects/pack", pack))).nlink).toBe(2);
+  run(target, ["fsck", "--full"]);
 });
