@@ -26,7 +26,7 @@ import type { ServiceDeps } from "./services.ts";
 
 /** The forge with its accounts, pages and protocols. */
 export interface OpenedForge extends TaskRunner {
-  readonly surfaces: Readonly<Record<Exclude<Surface, "vault">, MountedApi>>;
+  readonly surfaces: Readonly<Record<Exclude<Surface, "vault" | "vault_pages">, MountedApi>>;
   readonly servePage: PartHandler;
   /** Serves the paths below `/api/actions`. */
   readonly serveRunner: PartHandler;
@@ -123,6 +123,7 @@ function createForgePages(
     toServerRequest,
     bodies,
     addressKey: limiter.addressKey,
+    uploadBytesMax: input.settings.maxUploadBytes,
     report,
   });
 }

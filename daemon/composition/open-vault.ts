@@ -12,7 +12,7 @@ import { getCacheLimit } from "../../storage/tables/vault/analysis-settings.ts";
 import { closeAll, collect } from "../feature.ts";
 import { bindRoutes } from "../http/bind.ts";
 import { scaleAccountLimits } from "../http/limits.ts";
-import type { MountedApi } from "../http/server.ts";
+import type { MountedApi, PartHandler } from "../http/server.ts";
 import { createGuardedRequest } from "../outbound/guarded-request.ts";
 import type { Mailer } from "../outbound/mail/mailer.ts";
 import type { Settings } from "../settings/settings.ts";
@@ -37,6 +37,7 @@ import { createTaskRunner, type TaskRunner } from "./lazy.ts";
 import { createVaultPeople, openGuardedDispatcher } from "./people.ts";
 import type { ServiceDeps } from "./services.ts";
 import type { TransportTools } from "./transport-tools.ts";
+import { createVaultPages } from "./vault-pages.ts";
 
 /** Memory for small cached files. */
 const CACHE_MEMORY_BYTES = 32 * 1024 * 1024;
@@ -48,9 +49,9 @@ const REQUESTS_PER_MINUTE = 100;
 
 /** The vault: accounts, connected storage and administration. */
 export interface OpenedVault extends TaskRunner {
-  readonly surface: MountedApi;
-  /** Returns whether the token of a password reset link can still be used. */
-  readonly isResetLinkUsable: (token: string) => Promise<boolean>;
+  /** The API, and the same for the scripts of the vault's pages. */
+  readonly surfaces: Readonly<Record<"vault" | "vault_pages", MountedApi>>;
+  readonly servePage: PartHandler;
   /** Starts background work: reconciles index and files of the byte cache. */
   start(): void;
   close(): Promise<void>;
@@ -74,14 +75,18 @@ export async function openVault(deps: VaultDeps): Promise<OpenedVault> {
     input.settings.cloudRequestsPerMinute / REQUESTS_PER_MINUTE,
   );
   const api = createVaultApi(accounts.authentication);
+  const pages = createVaultPages(deps, { accounts, api, routes });
   return {
-    surface: { api, app: bindRoutes(api, routes, deps.tools.binder) },
-    isResetLinkUsable: (token) => accounts.passwords.isUsable(token),
+    surfaces: {
+      vault: { api, app: bindRoutes(api, routes, deps.tools.binder) },
+      vault_pages: pages.surface,
+    },
+    servePage: pages.servePage,
     runTask: createTaskRunner(Object.values(vaultTasks), collect(features, "tasks")),
     start() {
       for (const feature of features) feature.start?.();
     },
-    close: () => closeAll(features),
+    close: () => closeAll([...features, pages]),
   };
 }
 

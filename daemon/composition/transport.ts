@@ -1,14 +1,13 @@
 import { apiOf, isRunnerProtocol, type Surface, surfaceOf } from "../contract/api-of.ts";
 import { isInitialised } from "../home/administrators.ts";
 import { withCors } from "../http/cors.ts";
-import type { ServerRequest } from "../http/handle.ts";
 import { createNodeHandler, type MountedApi, type NodeHandler } from "../http/server.ts";
 import {
   type ApiDocument,
   createServicePages,
   type ServicePagesDeps,
 } from "../http/service-pages.ts";
-import { isPage } from "../pages/is-page.ts";
+import { isPage, isVaultPage } from "../pages/is-page.ts";
 import type { Lazy } from "./lazy.ts";
 import type { OpenedForge } from "./open-forge.ts";
 import type { OpenedVault } from "./open-vault.ts";
@@ -34,10 +33,10 @@ export function createTransport(
   let accepts = true;
   const servicePages = openServicePages(deps, parts, { metrics, accepts: () => accepts });
   const { checkHost } = deps.addresses;
-  const surfaceOfForge = (name: Exclude<Surface, "vault">) => () =>
+  const surfaceOfForge = (name: Exclude<Surface, "vault" | "vault_pages">) => () =>
     forge.opened?.surfaces[name] ?? forge.get().then(({ surfaces }) => surfaces[name]);
-  const surfaceOfVault = (): MountedApi | Promise<MountedApi> =>
-    vault.opened?.surface ?? vault.get().then(({ surface }) => surface);
+  const surfaceOfVault = (name: "vault" | "vault_pages") => (): MountedApi | Promise<MountedApi> =>
+    vault.opened?.surfaces[name] ?? vault.get().then(({ surfaces }) => surfaces[name]);
   const handler = createNodeHandler<Surface>({
     apis: {
       forge: surfaceOfForge("forge"),
@@ -45,14 +44,16 @@ export function createTransport(
       git: surfaceOfForge("git"),
       large_files: surfaceOfForge("large_files"),
       artifacts: surfaceOfForge("artifacts"),
-      vault: surfaceOfVault,
+      vault: surfaceOfVault("vault"),
+      vault_pages: surfaceOfVault("vault_pages"),
     },
     apiOf: surfaceOf,
     handlerOf: (path, message) => {
       if (isRunnerProtocol(path))
         return async (...exchange) => (await forge.get()).serveRunner(...exchange);
       if (!isPage(path, message, servicePages)) return undefined;
-      return async (...exchange) => (await forge.get()).servePage(...exchange);
+      const part = isVaultPage(path) ? vault : forge;
+      return async (...exchange) => (await part.get()).servePage(...exchange);
     },
     pages: servicePages,
     checkHost,
@@ -73,12 +74,9 @@ export function createTransport(
   };
 }
 
-/** The page of a link that resets a password of the vault, as its mails name it. */
-const RESET_PAGE_PATH = "/password-reset/confirm";
-
 function openServicePages(
   { db, input, stores, queue }: ServiceDeps,
-  { objects: { isReachable }, backupState, vault }: TransportParts,
+  { objects: { isReachable }, backupState }: TransportParts,
   own: Pick<ServicePagesDeps, "metrics" | "accepts">,
 ) {
   const { version, settings } = input;
@@ -96,20 +94,9 @@ function openServicePages(
     backupState,
     ...(isReachable === undefined ? {} : { isBucketReachable: isReachable }),
     documents,
-    html: new Map([[RESET_PAGE_PATH, toResetPage(settings.instanceName, vault)]]),
     // The address in the `url` of every forge error.
     redirects: new Map([["/api/swagger", documents[0].paths[0]]]),
   });
-}
-
-/** A link without a token has the form, whose script says that it is incomplete. */
-function toResetPage(instanceName: string, vault: Lazy<OpenedVault>) {
-  return async ({ query }: ServerRequest) => {
-    const { createResetPage, createSpentPage } = await import("../vault/pages/reset-page.tsx");
-    const token = query.get("token") ?? "";
-    const hasForm = token === "" || (await (await vault.get()).isResetLinkUsable(token));
-    return hasForm ? createResetPage(instanceName) : createSpentPage(instanceName);
-  };
 }
 
 function toDocuments(version: string): readonly [ApiDocument, ApiDocument] {

@@ -1,8 +1,18 @@
 /**
- * The surfaces of the daemon: the two APIs, and the four protocols of the forge that have their own addresses and
- * error bodies.
+ * The surfaces of the daemon: the two APIs, the four protocols of the forge that have their own addresses and
+ * error bodies, and the vault's API for the scripts of its pages.
  */
-export type Surface = "forge" | "packages" | "git" | "large_files" | "artifacts" | "vault";
+export type Surface =
+  | "forge"
+  | "packages"
+  | "git"
+  | "large_files"
+  | "artifacts"
+  | "vault"
+  | "vault_pages";
+
+/** Address below which the scripts of the vault's pages reach its API with the session of the browser. */
+export const VAULT_PAGES = "/vault";
 
 /** Address below which the artifact service of jobs is. The toolkit of actions fixes it, at the root of the server. */
 export const ARTIFACT_SERVICE = "/twirp/github.actions.results.api.v1.ArtifactService";
@@ -20,6 +30,7 @@ export function surfaceOf(path: string): Surface | undefined {
   if (isRunnerProtocol(path)) return "forge";
   if (/^\/(?:twirp|api\/actions_pipeline)\//.test(path)) return "artifacts";
   if (path.startsWith("/api/") || path.startsWith("/oauth/start/")) return "vault";
+  if (path.startsWith(`${VAULT_PAGES}/api/`)) return "vault_pages";
   if (/^\/[^/]+\/[^/]+\/(?:info\/refs|git-upload-pack|git-receive-pack)$/.test(collapsed))
     return "git";
   if (/^\/[^/]+\/[^/]+\/info\/lfs\//.test(collapsed)) return "large_files";

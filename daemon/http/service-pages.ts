@@ -44,18 +44,11 @@ export interface ServicePagesDeps {
   /** Returns the state of the latest scheduled backup; undefined before the first, and when none are scheduled. */
   readonly backupState: () => Promise<string | undefined>;
   readonly documents: readonly ApiDocument[];
-  /** Documents of HTML, by path; a function chooses one for a request. */
-  readonly html: ReadonlyMap<string, Html | ((request: ServerRequest) => Promise<Html>)>;
   /** The targets of redirects, by path. */
   readonly redirects: ReadonlyMap<string, string>;
 }
 
-interface Html {
-  readonly html: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-/** Creates the pages outside all APIs: the start page, health and metrics, OpenAPI documents and fixed pages. */
+/** Creates the pages outside all APIs: the start page, health and metrics, and OpenAPI documents. */
 export function createServicePages(deps: ServicePagesDeps): Map<string, PlainRoute> {
   const { metrics, version, accepts, hasSpace, isBucketReachable, backupState } = deps;
   const addresses = deps.documents.map(({ paths }) => paths[0]).join(" and ");
@@ -115,11 +108,6 @@ export function createServicePages(deps: ServicePagesDeps): Map<string, PlainRou
     const route = createDocumentRoute(document);
     for (const path of document.paths) pages.set(path, route);
   }
-  for (const [path, page] of deps.html)
-    pages.set(path, async (request, response) => {
-      const { html, headers } = typeof page === "function" ? await page(request) : page;
-      writeAnswer(response, 200, headers, html, "");
-    });
   for (const [path, target] of deps.redirects)
     pages.set(path, (_request, response) =>
       writeAnswer(response, 302, { ...NO_STORE, Location: target }, undefined, ""),

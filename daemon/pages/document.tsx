@@ -9,6 +9,10 @@ export interface DocumentParts {
   readonly header: ReactNode;
   readonly instanceName: string;
   readonly publicUrl: () => string;
+  /** The first page of the site. */
+  readonly homePath?: string | undefined;
+  /** Further elements of the head. */
+  readonly head?: ReactNode;
 }
 
 /** Returns the HTML of a page. Its addresses begin with the path of the public URL. */
@@ -18,19 +22,22 @@ export async function renderDocument({
   header,
   instanceName,
   publicUrl,
+  homePath = "/",
+  head,
 }: DocumentParts): Promise<string> {
   const markup = await renderMarkup(
     <html lang="en">
       <Head title={`${title} · ${instanceName}`}>
         <link rel="stylesheet" href={STYLE_PATH} />
         <link rel="icon" type="image/svg+xml" href={ICON_PATH} />
+        {head}
       </Head>
       <body>
         <a className="skip" href="#content">
           Skip to the content
         </a>
         <header>
-          <a className="home" href="/">
+          <a className="home" href={homePath}>
             {instanceName}
           </a>
           <nav aria-label="Account">{header}</nav>

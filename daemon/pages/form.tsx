@@ -5,7 +5,8 @@ import { Alert } from "./elements.tsx";
 export interface Field {
   /** Undefined for a hidden field. */
   readonly label?: string;
-  readonly type: "text" | "email" | "password" | "hidden" | "multiline";
+  /** `check` is a box; its value is `yes`, or empty. */
+  readonly type: "text" | "email" | "password" | "hidden" | "multiline" | "check";
   readonly isOptional?: boolean;
   readonly lengthMax?: number;
   readonly autoComplete?: string;
@@ -100,6 +101,12 @@ function FieldInput({
 }) {
   const { label, type, isOptional = false, lengthMax } = field;
   if (type === "hidden") return <input type="hidden" name={name} value={value ?? ""} />;
+  if (type === "check")
+    return (
+      <label className="check">
+        <input type="checkbox" name={name} value="yes" defaultChecked={value === "yes"} /> {label}
+      </label>
+    );
   const common = {
     name,
     required: !isOptional,

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { surfaceOf } from "../contract/api-of.ts";
+import { surfaceOf, VAULT_PAGES } from "../contract/api-of.ts";
 
 /**
  * Returns whether a request is for a page: any address that is neither an API's nor a page of its own. The
@@ -12,6 +12,14 @@ export function isPage(
 ): boolean {
   if (!["GET", "HEAD", "POST"].includes(method) || surfaceOf(path) !== undefined) return false;
   return path === "/" ? wantsHtml(headers.accept) : !own.has(path);
+}
+
+/** The page of a link that resets a password of the vault, as its mails name it. */
+const RESET_PAGE = "/password-reset/confirm";
+
+/** Returns whether a page belongs to the vault. All others are the forge's. */
+export function isVaultPage(path: string): boolean {
+  return path === VAULT_PAGES || path.startsWith(`${VAULT_PAGES}/`) || path === RESET_PAGE;
 }
 
 export const wantsHtml = (accept = ""): boolean => accept.includes("text/html");

@@ -1,5 +1,8 @@
 import type { AnyEndpoint, AnswerOf, Endpoint } from "../contract/endpoint.ts";
+import type { z } from "zod";
+import { describeIssue } from "../contract/issue-text.ts";
 import { AppError } from "../errors.ts";
+import type { RateLimiter } from "../http/bind.ts";
 import type { Api, BytesAnswer, Route, ServerRequest } from "../http/handle.ts";
 
 /** The input of an operation. Values are text, as in a query. */
@@ -23,6 +26,30 @@ export type CallOperation = <E extends AnyEndpoint>(
   input?: OperationInput,
 ) => Promise<OperationAnswer<E>>;
 
+/** Counts a call against the limit of its operation. Throws `rate_limited`. */
+export type CountCall = (
+  declared: Pick<Endpoint, "name" | "limit">,
+  request: ServerRequest,
+) => Promise<void>;
+
+/**
+ * Counts calls of operations that are limited by address, together with those of the API's clients. Limits by account
+ * do not apply: pages have their own.
+ */
+export function createAddressCount(
+  limiter: Pick<RateLimiter, "consume" | "addressKey">,
+): CountCall {
+  return async ({ name, limit }, { address }) => {
+    if (limit?.key !== "address") return;
+    const counted = await limiter.consume(`${name}:a:${limiter.addressKey(address)}`, limit);
+    if (counted.allowed) return;
+    const seconds = counted.resetSeconds;
+    throw new AppError("rate_limited", `Too many requests. Try again in ${seconds} seconds.`, {
+      retryAfterSeconds: seconds,
+    });
+  };
+}
+
 /**
  * Returns a function that calls the handlers of the API behind its gates. A page shows exactly what the API returns to
  * the same caller, so authorization exists in one place.
@@ -30,12 +57,14 @@ export type CallOperation = <E extends AnyEndpoint>(
 export function createOperations<Caller>(
   api: Pick<Api<Caller>, "authorize">,
   routes: readonly Route[],
+  count?: CountCall,
 ): (request: ServerRequest, caller: Caller | undefined) => CallOperation {
   const byName = new Map(routes.map((route) => [route.endpoint.name, route]));
   return (request, caller) =>
     async (declared, { params = {}, query = {}, body } = {}) => {
       const route = byName.get(declared.name);
       if (route === undefined) throw new Error(`no route is called ${declared.name}`);
+      await count?.(route.endpoint as Endpoint, request);
       const raw = Object.fromEntries(
         Object.entries(params).map(([name, value]) => [name, encodeURIComponent(value)]),
       );
@@ -43,9 +72,9 @@ export function createOperations<Caller>(
       const answer = await route.handler({
         caller,
         opened,
-        params: parse(declared.params, params),
+        params: parse(declared.params, params, "not_found"),
         query: parse(declared.query, query),
-        body: parse(declared.body, body),
+        body: isSchema(declared.body) ? parse(declared.body, body) : body,
         request,
       });
       return answer as OperationAnswer<typeof declared>;
@@ -77,18 +106,20 @@ export async function readText(
   return { text, isWhole: size <= bytesMax };
 }
 
-function parse(schema: unknown, value: unknown): unknown {
+function parse(
+  schema: unknown,
+  value: unknown,
+  /** An address whose values are invalid has no page. */
+  code: "not_found" | "unprocessable" = "unprocessable",
+): unknown {
   if (schema === undefined || !isSchema(schema)) return undefined;
-  const parsed = schema.safeParse(value);
-  if (!parsed.success) throw new AppError("unprocessable", "a value of the page is invalid");
-  return parsed.data;
+  const parsed = schema.safeParse(value, { error: describeIssue });
+  if (parsed.success) return parsed.data;
+  const reasons = parsed.error.issues.map(({ message }) => message);
+  throw new AppError(code, [...new Set(reasons)].join(". "));
 }
 
-interface Schema {
-  safeParse(
-    value: unknown,
-  ): { readonly success: true; readonly data: unknown } | { readonly success: false };
-}
+type Schema = Pick<z.ZodType, "safeParse">;
 
 const isSchema = (schema: unknown): schema is Schema =>
   typeof schema === "object" && schema !== null && "safeParse" in schema;

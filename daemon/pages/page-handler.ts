@@ -1,13 +1,14 @@
 import { addRoute, createRouter, findRoute } from "rou3";
 import { AppError, assertNever } from "../errors.ts";
 import type { RateLimiter } from "../http/bind.ts";
-import type { BytesAnswer, ServerRequest } from "../http/handle.ts";
+import type { BytesAnswer, FilePart, ServerRequest } from "../http/handle.ts";
 import { statusOfCode, toRefusal } from "../http/replies.ts";
 import { renderDocument, toBasePath } from "./document.tsx";
 import { toErrorPage } from "./error-page.tsx";
 import type { PageAnswer, PageContext, PageRoute, RenderText } from "./page.ts";
 import { readSessionCookie, type Session, toSetCookie } from "./sessions.ts";
-import type { Site } from "./site.ts";
+import { noFiles, readFileForm } from "./file-form.ts";
+import type { Site, SiteAsset } from "./site.ts";
 import { ICON, ICON_PATH, STYLE, STYLE_PATH } from "./style.ts";
 
 /** A page as it goes to the browser. */
@@ -37,9 +38,17 @@ const HEADERS = {
   "X-Frame-Options": "DENY",
   "Referrer-Policy": "same-origin",
   "Cross-Origin-Opener-Policy": "same-origin",
-  "Content-Security-Policy":
-    "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 } as const;
+
+/** The content security policy of all pages. */
+const POLICY = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+] as const;
 
 /** A private file must not be shown within a page of another site, nor be kept by a cache that others use. */
 const FILE_HEADERS = {
@@ -49,30 +58,43 @@ const FILE_HEADERS = {
   "Referrer-Policy": "same-origin",
 } as const;
 
+/** The same for a file that a page of this site shows in a frame. */
+const FRAMED_HEADERS = { ...FILE_HEADERS, "X-Frame-Options": "SAMEORIGIN" } as const;
+
 /** Pages of one caller, which run git and render texts. */
 const PAGES_PER_MINUTE = { max: 600, seconds: 60 } as const;
 
-/** Reads the whole body of a request. Throws `too_large` beyond `bytesMax`. */
-export type ReadFormBody = (bytesMax: number) => Promise<Buffer>;
+/** The body of a request, which is read once at most. */
+export interface FormBody {
+  /** Reads the whole body. Throws `too_large` beyond `bytesMax`. */
+  whole(bytesMax: number): Promise<Buffer>;
+  /** Reads the parts of a multipart form while they arrive, and stops once the session has ended. */
+  parts(isStillSignedIn: () => Promise<boolean>): AsyncIterable<FilePart>;
+}
 
 /** Answers a request for a page. Never rejects. */
-export type AnswerPage = (request: ServerRequest, readBody: ReadFormBody) => Promise<SentPage>;
+export type AnswerPage = (request: ServerRequest, formBody: FormBody) => Promise<SentPage>;
 
 /** Creates the handler of a site's pages. */
 export function createPageHandler<Caller>(deps: PageHandlerDeps<Caller>): AnswerPage {
   const { site, publicUrl, instanceName, limiter } = deps;
   const table = createRouter<PageRoute<Caller>>();
   for (const page of site.pages) addRoute(table, page.method, page.path, page);
+  const pageHeaders = {
+    ...HEADERS,
+    "Content-Security-Policy": [...POLICY, ...(site.policy ?? [])].join("; "),
+  };
+  const assets = new Map([...commonAssets, ...(site.assets ?? [])].map(toEntry));
 
-  return async function answer(request, readBody) {
+  return async function answer(request, formBody) {
     const path = request.target.split("?", 1).join();
-    const asset = assets[path];
+    const asset = assets.get(path);
     if (asset !== undefined) return asset;
     const secret = readSessionCookie(request, site.cookie);
     let session: Session<Caller> | undefined;
     try {
-      session = secret === undefined ? undefined : await site.findSession(secret);
-      const found = await run(request, readBody, session);
+      session = secret === undefined ? undefined : await site.findSession(secret, request);
+      const found = await run(request, formBody, session);
       return await send(found, request, session);
     } catch (error) {
       if (request.signal.aborted && isAbort(error)) return unsent;
@@ -98,7 +120,7 @@ export function createPageHandler<Caller>(deps: PageHandlerDeps<Caller>): Answer
 
   async function run(
     request: ServerRequest,
-    readBody: ReadFormBody,
+    formBody: FormBody,
     session: Session<Caller> | undefined,
   ): Promise<PageAnswer<Caller>> {
     const caller = session?.caller;
@@ -119,8 +141,10 @@ export function createPageHandler<Caller>(deps: PageHandlerDeps<Caller>): Answer
     if (match === undefined) throw new AppError("not_found", "not found");
     const page = match.data;
     const params = decode(match.params ?? {});
-    const form =
-      page.method === "POST" ? await readForm(request, session, readBody) : new URLSearchParams();
+    const { form, files } =
+      page.method === "POST"
+        ? await readForm(request, session, { page, formBody })
+        : { form: new URLSearchParams(), files: noFiles() };
     if (page.method === "POST") assertOwnForm(request, session, form);
     const required = caller === undefined ? undefined : site.requiredPage?.(caller);
     if (required !== undefined && page.skipsRequiredPage !== true)
@@ -133,6 +157,7 @@ export function createPageHandler<Caller>(deps: PageHandlerDeps<Caller>): Answer
       call: site.operations(request, caller),
       render: (text) => render(text, key),
       form,
+      files,
     };
     return page.run(context, params);
   }
@@ -160,15 +185,24 @@ export function createPageHandler<Caller>(deps: PageHandlerDeps<Caller>): Answer
   }
 
   async function readForm(
-    { headers }: ServerRequest,
+    request: ServerRequest,
     session: Session<Caller> | undefined,
-    readBody: ReadFormBody,
-  ): Promise<URLSearchParams> {
-    const type = headers["content-type"] ?? "";
-    if (!type.toLowerCase().startsWith("application/x-www-form-urlencoded"))
+    { page, formBody }: { readonly page: PageRoute<Caller>; readonly formBody: FormBody },
+  ): Promise<Pick<PageContext<Caller>, "form" | "files">> {
+    const type = (request.headers["content-type"] ?? "").toLowerCase();
+    if (page.takesFiles === true && session !== undefined && type.startsWith("multipart/form-data"))
+      return readFileForm(
+        formBody.parts(async () => (await site.findSession(session.secret, request)) !== undefined),
+      );
+    if (!type.startsWith("application/x-www-form-urlencoded")) {
+      // The session may have ended since the page was opened: its file is not read.
+      if (page.takesFiles === true && session === undefined)
+        return { form: new URLSearchParams(), files: noFiles() };
       throw new AppError("invalid_argument", "the form has another type than a page sends");
-    const bytes = await readBody(session === undefined ? SIGN_IN_BYTES_MAX : FORM_BYTES_MAX);
-    return new URLSearchParams(bytes.toString("utf8").replaceAll("%00", ""));
+    }
+    const bytes = await formBody.whole(session === undefined ? SIGN_IN_BYTES_MAX : FORM_BYTES_MAX);
+    const form = new URLSearchParams(bytes.toString("utf8").replaceAll("%00", ""));
+    return { form, files: noFiles() };
   }
 
   async function send(
@@ -180,18 +214,24 @@ export function createPageHandler<Caller>(deps: PageHandlerDeps<Caller>): Answer
       case "redirect":
         return { status: 303, headers: toRedirectHeaders(answered), body: undefined };
       case "file":
-        return { status: 200, headers: FILE_HEADERS, body: answered.answer };
+        return {
+          status: 200,
+          headers: answered.isFramed === true ? FRAMED_HEADERS : FILE_HEADERS,
+          body: answered.answer,
+        };
       case "text":
         return {
           status: 200,
-          headers: { ...HEADERS, "Content-Type": answered.contentType },
+          headers: { ...pageHeaders, "Content-Type": answered.contentType },
           body: answered.text,
         };
       case "page": {
         const { title, body, status = 200 } = answered;
         const header = site.header(request, session);
-        const document = await renderDocument({ title, body, header, instanceName, publicUrl });
-        return { status, headers: HEADERS, body: document };
+        const { homePath, head } = site;
+        const parts = { title, body, header, instanceName, publicUrl, homePath };
+        const document = await renderDocument({ ...parts, head: head?.(session) });
+        return { status, headers: pageHeaders, body: document };
       }
       default:
         return assertNever(answered);
@@ -199,16 +239,15 @@ export function createPageHandler<Caller>(deps: PageHandlerDeps<Caller>): Answer
   }
 
   function toRedirectHeaders({ to, session }: Extract<PageAnswer<Caller>, { kind: "redirect" }>) {
-    const headers = { ...HEADERS, Location: toBasePath(publicUrl) + to };
+    const headers = { ...pageHeaders, Location: toBasePath(publicUrl) + to };
     if (session === undefined) return headers;
-    const isSecure = publicUrl().startsWith("https:");
-    return { ...headers, "Set-Cookie": toSetCookie(session, site.cookie, isSecure) };
+    return { ...headers, "Set-Cookie": toSetCookie(session, site.cookie, publicUrl()) };
   }
 
   /** A renamed resource: the same page under its current names. */
   function moved(refusal: AppError, target: string): SentPage {
     const Location = toBasePath(publicUrl) + (site.toMovedPage?.(refusal, target) ?? "/");
-    return { status: 307, headers: { ...HEADERS, Location }, body: undefined };
+    return { status: 307, headers: { ...pageHeaders, Location }, body: undefined };
   }
 }
 
@@ -217,21 +256,18 @@ const unsent: SentPage = { status: 499, headers: {}, body: undefined };
 
 const isAbort = (error: unknown) => error instanceof Error && error.name === "AbortError";
 
-const assets: Readonly<Record<string, SentPage>> = {
-  [STYLE_PATH]: toAsset("text/css; charset=utf-8", STYLE),
-  [ICON_PATH]: toAsset("image/svg+xml", ICON),
-};
+const commonAssets: readonly SiteAsset[] = [
+  { path: STYLE_PATH, contentType: "text/css; charset=utf-8", content: STYLE, isHashed: true },
+  { path: ICON_PATH, contentType: "image/svg+xml", content: ICON, isHashed: true },
+];
 
-function toAsset(type: string, body: string): SentPage {
-  return {
-    status: 200,
-    headers: {
-      "Content-Type": type,
-      "Cache-Control": "public, max-age=31536000, immutable",
-      "X-Content-Type-Options": "nosniff",
-    },
-    body,
+function toEntry({ path, contentType, content, isHashed }: SiteAsset): [string, SentPage] {
+  const headers = {
+    "Content-Type": contentType,
+    "Cache-Control": isHashed ? "public, max-age=31536000, immutable" : "no-cache",
+    "X-Content-Type-Options": "nosniff",
   };
+  return [path, { status: 200, headers, body: content }];
 }
 
 /** Refuses a form that no page of this session sent. The sign-in form has no session yet: only a page here may send it. */

@@ -4,10 +4,20 @@ import type { BodyBudgets } from "../http/body-memory.ts";
 import { createByteSender } from "../http/bytes.ts";
 import type { BytesAnswer, ServerRequest } from "../http/handle.ts";
 import { writeAnswer } from "../http/replies.ts";
-import { closeAfterUnreadBody, readWholeBody } from "../http/request-body.ts";
+import { readFileParts } from "../http/file-parts.ts";
+import {
+  closeAfterUnreadBody,
+  cutRevokedBody,
+  cutStalledBody,
+  readWholeBody,
+} from "../http/request-body.ts";
 import type { PartHandler } from "../http/server.ts";
 import { wantsHtml } from "./is-page.ts";
-import type { AnswerPage } from "./page-handler.ts";
+import { AppError } from "../errors.ts";
+import type { AnswerPage, FormBody } from "./page-handler.ts";
+
+/** Maximum number of files of one form, and of its fields. */
+const FORM_PARTS_MAX = 1_000;
 
 /** Serves the pages of a site; a client that wants no HTML gets a plain text for an unknown address. */
 export function createPageServer({
@@ -16,6 +26,7 @@ export function createPageServer({
   toServerRequest,
   bodies,
   addressKey,
+  uploadBytesMax,
   report,
 }: {
   /** Names the site in the log. */
@@ -24,6 +35,8 @@ export function createPageServer({
   readonly toServerRequest: (message: IncomingMessage, response: ServerResponse) => ServerRequest;
   readonly bodies: BodyBudgets;
   readonly addressKey: (address: string) => string;
+  /** Maximum size of a file in a form. */
+  readonly uploadBytesMax: number;
   readonly report: (result: RequestReport) => void;
 }): PartHandler {
   const sendBytes = createByteSender({});
@@ -32,9 +45,10 @@ export function createPageServer({
   async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
     const request = toServerRequest(message, response);
     const memory = bodies.anonymous(addressKey(request.address));
-    const page = await answerPage(request, (maxBytes) =>
-      readWholeBody(message, { maxBytes, memory }),
-    );
+    const page = await answerPage(request, {
+      whole: (maxBytes) => readWholeBody(message, { maxBytes, memory }),
+      parts: (isStillSignedIn) => readParts(message, isStillSignedIn),
+    } satisfies FormBody);
     memory.release();
     if (response.destroyed) {
       if (typeof page.body === "object") page.body.bytes.release?.();
@@ -51,6 +65,17 @@ export function createPageServer({
     const headers = { ...page.headers, "X-Request-Id": request.id, ...(isPlain ? PLAIN : {}) };
     writeAnswer(response, page.status, headers, body, "");
     report({ request, route: siteName, status: page.status, error: undefined });
+  }
+
+  function readParts(message: IncomingMessage, isStillSignedIn: () => Promise<boolean>) {
+    cutStalledBody(message);
+    cutRevokedBody(message, isStillSignedIn);
+    return readFileParts(message, {
+      filesMax: FORM_PARTS_MAX,
+      bytesMax: Infinity,
+      fileBytesMax: uploadBytesMax,
+      toMalformed: (text, cause) => new AppError("invalid_argument", text, { cause }),
+    });
   }
 
   async function sendFile(

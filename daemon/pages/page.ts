@@ -2,7 +2,7 @@
 // API with its sessions, operations and header. Start here (a page), then page-handler.ts (sessions, forms, headers), elements.tsx
 // and form.tsx (what pages are made of), standalone-page.tsx (pages without a session).
 import type { ReactNode } from "react";
-import type { BytesAnswer, ServerRequest } from "../http/handle.ts";
+import type { BytesAnswer, FilePart, ServerRequest } from "../http/handle.ts";
 import type { CallOperation } from "./operations.ts";
 import type { Session } from "./sessions.ts";
 
@@ -29,6 +29,8 @@ export interface PageContext<Caller> {
   readonly render: (text: RenderText) => Promise<string | undefined>;
   /** The fields of a submitted form; empty for GET. */
   readonly form: URLSearchParams;
+  /** The files of a submitted form, one by one while they arrive. Each must be consumed before the next one. */
+  readonly files: AsyncIterable<FilePart>;
 }
 
 /** The response of a page. */
@@ -56,6 +58,8 @@ export type PageAnswer<Caller> =
       /** Bytes of the API, with its headers. */
       readonly kind: "file";
       readonly answer: BytesAnswer;
+      /** Whether a page of this site may show the file in a frame. */
+      readonly isFramed?: boolean;
     };
 
 /** The parameters of a path: `/:owner/:repo/src/**:rest` has `owner`, `repo` and `rest`. */
@@ -82,6 +86,8 @@ export interface PageRoute<Caller> extends PageOptions {
 export interface PageOptions {
   /** Whether the page opens although the site sends the caller to another one first. */
   readonly skipsRequiredPage?: true;
+  /** Whether the form may have files; its fields come before them. */
+  readonly takesFiles?: true;
 }
 
 type RunPage<Caller, Path extends string> = (

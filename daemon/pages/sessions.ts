@@ -8,12 +8,16 @@ export interface Session<Caller> {
   /** The token in the forms of this session's pages, against cross-site requests. */
   readonly formToken: string;
   readonly caller: Caller;
+  /** How long the browser keeps the cookie, where it differs from that of other sessions of the site. */
+  readonly lifetimeMs?: number;
 }
 
 /** The cookie of a site's sessions. */
 export interface SessionCookie {
   readonly name: string;
   readonly lifetimeMs: number;
+  /** The path below which browsers send it; all addresses when absent. */
+  readonly path?: string;
 }
 
 const SECRET_BYTES = 32;
@@ -47,11 +51,15 @@ export function readSessionCookie(
 /** Returns the header that starts a session, or ends the current one for null. */
 export function toSetCookie(
   session: Session<unknown> | null,
-  { name, lifetimeMs }: SessionCookie,
-  isSecure: boolean,
+  { name, lifetimeMs, path = "/" }: SessionCookie,
+  /** The address of the server, without a trailing slash. */
+  publicUrl: string,
 ): string {
-  const common = `; Path=/; HttpOnly; SameSite=Strict${isSecure ? "; Secure" : ""}`;
+  const isSecure = publicUrl.startsWith("https:");
+  // A cookie of all addresses stays at the root, where a proxy removes the path of the public URL.
+  const below = path === "/" ? path : new URL(publicUrl).pathname.replace(/\/$/, "") + path;
+  const common = `; Path=${below}; HttpOnly; SameSite=Strict${isSecure ? "; Secure" : ""}`;
   return session === null
     ? `${name}=${common}; Max-Age=0`
-    : `${name}=${session.secret}${common}; Max-Age=${lifetimeMs / 1000}`;
+    : `${name}=${session.secret}${common}; Max-Age=${(session.lifetimeMs ?? lifetimeMs) / 1000}`;
 }

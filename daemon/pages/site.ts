@@ -6,6 +6,15 @@ import type { CallOperation } from "./operations.ts";
 import type { PageAnswer, PageRoute } from "./page.ts";
 import type { Session, SessionCookie } from "./sessions.ts";
 
+/** A file that belongs to the program. */
+export interface SiteAsset {
+  readonly path: string;
+  readonly contentType: string;
+  readonly content: string;
+  /** Whether its address has the hash of its content, so that browsers may keep it for ever. */
+  readonly isHashed: boolean;
+}
+
 /** The pages of one API, and what they share. */
 export interface Site<Caller> {
   /** Names the site in the log and in rate limits: `forge.pages`. */
@@ -13,7 +22,10 @@ export interface Site<Caller> {
   readonly pages: readonly PageRoute<Caller>[];
   readonly cookie: SessionCookie;
   /** Returns the session of a cookie; undefined when it has ended. */
-  readonly findSession: (secret: string) => Promise<Session<Caller> | undefined>;
+  readonly findSession: (
+    secret: string,
+    request: ServerRequest,
+  ) => Promise<Session<Caller> | undefined>;
   /** Returns a stable text for the account of a caller, such as its id. */
   readonly toAccount: (caller: Caller) => string;
   /** Returns calls of the API's operations on behalf of a request. */
@@ -23,6 +35,14 @@ export interface Site<Caller> {
   readonly header: (request: ServerRequest, session: Session<Caller> | undefined) => ReactNode;
   /** The page on which a person signs in. */
   readonly signInPath: string;
+  /** The first page, which the name of the server links to; `/` when absent. */
+  readonly homePath?: string;
+  /** Scripts, manifests and pictures of the site. */
+  readonly assets?: readonly SiteAsset[];
+  /** Returns elements of the head of each page, such as the script. */
+  readonly head?: (session: Session<Caller> | undefined) => ReactNode;
+  /** Directives of the content security policy that the pages need besides those of all pages. */
+  readonly policy?: readonly string[];
   /** Returns the page that the caller must visit before any other, such as the change of a password. */
   readonly requiredPage?: (caller: Caller) => string | undefined;
   /** Answers a request before its page is looked up. */

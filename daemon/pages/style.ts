@@ -91,12 +91,46 @@ button.link { border: 0; background: none; padding: 0; color: var(--link); text-
 .narrow { max-width: 28rem; margin: 8vh auto 0; }
 .narrow h1 { font-size: 1.4rem; margin-bottom: 1rem; }
 label.check { display: flex; gap: .5rem; align-items: center; font-weight: 400; }
-.rules { margin: 0; padding: 0; list-style: none; color: var(--quiet); }
-.rules li::before { content: "\u25cb\u00a0"; }
-.rules [data-met=yes] { color: var(--good); }
-.rules [data-met=yes]::before { content: "\u2713\u00a0"; }
 .success { color: var(--good); font-weight: 600; }
 [hidden] { display: none !important; }
+.crumbs { margin: 0; }
+.columns { margin-top: .75rem; display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem 2rem; }
+@media (min-width: 60rem) { .columns { grid-template-columns: minmax(0, 2fr) minmax(0, 1fr); } }
+.plain-list { list-style: none; margin: 0 0 .5rem; padding: 0; }
+.plain-list form { margin-inline-start: .3rem; }
+.picture { display: block; max-height: 80vh; background: var(--raised); }
+.pdf { width: 100%; height: 80vh; border: 1px solid var(--line); border-radius: .4rem; }
+.player { width: 100%; max-height: 80vh; }
+.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+.notice { border: 1px solid var(--line); border-inline-start: .25rem solid var(--link); border-radius: .4rem; padding: .6rem .8rem; }
+.title { display: flex; gap: 1rem; justify-content: space-between; align-items: center; flex-wrap: wrap; }
+a.button { border: 1px solid var(--quiet); border-radius: .4rem; padding: .4rem 1rem; text-decoration: none; color: var(--text); background: var(--raised); }
+a.button.primary { background: var(--link); border-color: var(--link); color: var(--back); font-weight: 600; }
+button.danger { border-color: var(--bad); color: var(--bad); font-weight: 600; }
+header a[aria-current], .chip[aria-current] { color: var(--text); font-weight: 600; }
+select { font: inherit; color: inherit; background: var(--back); border: 1px solid var(--quiet); border-radius: .4rem; padding: .4rem .6rem; max-width: 100%; }
+label > select { display: block; width: 100%; }
+.search { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; margin: .5rem 0; }
+.search input[type=search] { flex: 1 1 14rem; width: auto; min-width: 0; }
+.chips { display: flex; flex-wrap: wrap; gap: .4rem; margin: .5rem 0; }
+.chip { border: 1px solid var(--line); border-radius: 1rem; padding: .15rem .7rem; text-decoration: none; font-size: .9rem; }
+.chip[aria-current] { border-color: var(--text); background: var(--raised); }
+.actions { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: .75rem 0 .25rem; }
+.number { text-align: end; white-space: nowrap; }
+.found { display: flex; flex-wrap: wrap; gap: .25rem .6rem; align-items: baseline; }
+.passage { margin: .3rem 0 0; color: var(--quiet); }
+mark { background: light-dark(#ffe58a, #6b5600); color: var(--text); border-radius: .15rem; }
+[data-row] a[data-open] bdi { display: -webkit-inline-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden; }
+.documents td { overflow-wrap: anywhere; }
+.documents td.wide:last-child { white-space: nowrap; }
+.documents .label + .label { margin-inline-start: .25rem; }
+.label { text-decoration: none; }
+[data-row]:has(input:checked) { background: var(--raised); }
+[data-row].at { outline: 2px solid var(--link); outline-offset: -2px; }
+.tiles { list-style: none; padding: 0; display: grid; grid-template-columns: repeat(auto-fill, minmax(10rem, 1fr)); gap: .75rem; }
+.tiles > li { border: 1px solid var(--line); border-radius: .4rem; padding: .6rem; min-width: 0; }
+.thumbnail { display: grid; place-content: center; width: 100%; height: 8rem; object-fit: cover; background: var(--raised); border-radius: .3rem; margin-bottom: .4rem; color: var(--quiet); }
+@media (max-width: 44rem) { .wide { display: none; } }
 .pager { display: flex; gap: 1rem; margin: 1rem 0; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; }
 dt { color: var(--quiet); }

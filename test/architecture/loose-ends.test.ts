@@ -82,7 +82,6 @@ const filesWithMadeExpressions = [
   // Secrets, with all characters of patterns escaped.
   "daemon/utilities/redaction.ts",
   "daemon/vault/accounts/machine-token-secret.ts",
-  "daemon/vault/pages/reset-page.tsx",
   "daemon/vault/documents/query.ts",
   "storage/cloud/local-folder/clean-up.ts",
   "storage/engine/sql-text.ts",

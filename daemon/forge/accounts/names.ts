@@ -39,6 +39,7 @@ const reservedNames = new Set([
   "healthz",
   "readyz",
   "openapi",
+  "vault",
 ]);
 
 const reservedSuffixes = [".keys", ".gpg", ".rss", ".atom", ".png"];

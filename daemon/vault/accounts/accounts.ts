@@ -13,7 +13,7 @@ import { createProfile, type Profile } from "./profile.service.ts";
 import { createRegistration, type Registration } from "./registration.service.ts";
 import { createPasswords, type Passwords } from "./passwords.service.ts";
 import { createResetMails, type QueueMail, type ResetMails } from "./reset-mails.ts";
-import { createResetTokens } from "./reset-tokens.ts";
+import { createResetTokens, RESET_SECONDS } from "./reset-tokens.ts";
 import { createSessionIssuer } from "./session-issue.ts";
 import { createSessions, type Sessions } from "./sessions.service.ts";
 import { createSignIn, type SignIn } from "./sign-in.service.ts";
@@ -68,6 +68,9 @@ export interface VaultAccounts {
   readonly resetMails: ResetMails;
 }
 
+/** How long a browser may take for the second factor after the password. */
+const CHALLENGE_SECONDS = 300;
+
 /** Wires up the services of accounts, without starting anything. */
 export function createVaultAccounts(deps: VaultAccountsDeps): VaultAccounts {
   const { db, clock, newId, randomBytes, hasher, breaches, attempts, keys, settings } = deps;
@@ -80,13 +83,22 @@ export function createVaultAccounts(deps: VaultAccountsDeps): VaultAccounts {
   });
   const issuer = createSessionIssuer({ accessTokens, randomBytes, newId });
   const totpSecrets = createTotpSecrets(keys);
-  const resetTokens = createResetTokens({ keys: keys.deriveAll("vault-password-reset"), clock });
+  const resetTokens = createResetTokens({
+    keys: keys.deriveAll("vault-password-reset"),
+    clock,
+    lifetimeSeconds: RESET_SECONDS,
+  });
+  const challenges = createResetTokens({
+    keys: keys.deriveAll("vault-second-factor"),
+    clock,
+    lifetimeSeconds: CHALLENGE_SECONDS,
+  });
   const resetMails = createResetMails({ ...deps, resetTokens, instanceName });
   const machineTokens = createMachineTokens({ db, clock, randomBytes, newId });
   return {
     authentication: createAuthentication({ db, accessTokens, machineTokens }),
     registration: createRegistration({ db, newId, hasher, breaches, ...settings }),
-    signIn: createSignIn({ db, hasher, attempts, totpSecrets, sessions: issuer }),
+    signIn: createSignIn({ db, hasher, attempts, totpSecrets, challenges, sessions: issuer }),
     sessions: createSessions({ db, clock, sessions: issuer }),
     passwords: createPasswords({ db, hasher, breaches, attempts, resetTokens, resetMails }),
     totp: createTotp({ db, randomBytes, totpSecrets, instanceName }),

@@ -2,6 +2,7 @@ import type { Database } from "../../../storage/engine/database.ts";
 import { insertAudit } from "../../../storage/tables/vault/audit.ts";
 import { endSessions } from "../../../storage/tables/vault/sessions.ts";
 import { changePassword, findVaultUser } from "../../../storage/tables/vault/users.ts";
+import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 import { AppError } from "../../errors.ts";
 import type { BreachLookup } from "../../outbound/breach/lookup.ts";
 import type { PasswordHasher } from "../../utilities/password-hasher.ts";
@@ -77,10 +78,10 @@ export function createPasswords(deps: PasswordsDeps) {
     },
 
     /**
-     * Sets the password with the token of a reset link. Throws
+     * Sets the password with the token of a reset link, and returns the account. Throws
      * `invalid_argument` for an invalid, expired or used link, and `unprocessable` for a weak or breached password.
      */
-    async confirmReset(token: string, next: string, { address }: Client): Promise<void> {
+    async confirmReset(token: string, next: string, { address }: Client): Promise<AccountId> {
       const claims = await deps.resetTokens.read(token);
       if (claims === undefined) throw badLink();
       const user = await findVaultUser(db, claims.userId);
@@ -105,6 +106,7 @@ export function createPasswords(deps: PasswordsDeps) {
       });
       // A concurrent request used the link first.
       if (!changed) throw badLink();
+      return user.id;
     },
   };
 }

@@ -14,6 +14,9 @@ export function setRefreshCookie(token: string, maxAgeSeconds: number): string {
 /** The `Set-Cookie` header that clears the refresh token. */
 export const CLEAR_REFRESH_COOKIE = `${NAME}=; Max-Age=0; ${ATTRIBUTES}`;
 
+/** Returns the `Cookie` header of a client with a refresh token. */
+export const toRefreshCookie = (token: string): string => `${NAME}=${token}`;
+
 /** Returns the first refresh token of a `Cookie` header; undefined when it is missing or empty. */
 export function readRefreshCookie(header: string | undefined): string | undefined {
   for (const pair of header?.split(";") ?? []) {

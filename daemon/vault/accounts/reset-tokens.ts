@@ -13,12 +13,16 @@ export interface ResetClaims {
 export type ResetTokens = ReturnType<typeof createResetTokens>;
 
 /** Lifetime of a reset token. */
-const RESET_SECONDS = 3600;
+export const RESET_SECONDS = 3600;
 
-/** Creates the issuer. `keys` are 32 bytes each, newest first: the first signs, all verify. */
+/**
+ * Creates the issuer. `keys` are 32 bytes each, newest first: the first signs, all verify. Issuers with keys of
+ * different purposes refuse the tokens of each other.
+ */
 export function createResetTokens(options: {
   readonly keys: readonly Uint8Array[];
   readonly clock: () => number;
+  readonly lifetimeSeconds: number;
 }) {
   const keys = options.keys.map((bytes) => createSecretKey(bytes));
   const [newest] = keys;
@@ -30,10 +34,10 @@ export function createResetTokens(options: {
         .setProtectedHeader({ alg: "HS256", typ: "reset" })
         .setSubject(userId)
         .setIssuedAt(seconds())
-        .setExpirationTime(seconds() + RESET_SECONDS)
+        .setExpirationTime(seconds() + options.lifetimeSeconds)
         .sign(newest),
 
-    /** Returns undefined for a token that this server did not issue within the last hour. */
+    /** Returns undefined for a token that this server did not issue, or whose lifetime is over. */
     async read(token: string): Promise<ResetClaims | undefined> {
       for (const key of keys) {
         try {

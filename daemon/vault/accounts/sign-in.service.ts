@@ -16,6 +16,7 @@ import { hashBackupCode } from "./backup-codes.ts";
 import type { Client } from "./client.ts";
 import { REFRESH_SECONDS, REMEMBERED_SECONDS } from "./refresh-cookie.ts";
 import { badCredentials } from "./refusals.ts";
+import { fingerprintOfHash, type ResetTokens } from "./reset-tokens.ts";
 import type { IssuedTokens, PendingTokens, SessionIssuer } from "./session-issue.ts";
 import { findTotpStep } from "../../utilities/totp.ts";
 import type { TotpSecrets } from "./totp-secrets.ts";
@@ -34,7 +35,11 @@ export interface SignInInput {
 export type SignInOutcome =
   | { readonly kind: "signed_in"; readonly tokens: IssuedTokens }
   | { readonly kind: "password_change_required"; readonly userId: AccountId }
-  | { readonly kind: "totp_required" };
+  | {
+      readonly kind: "totp_required";
+      /** Proves the password, for the second step of a page: see `answerChallenge`. */
+      readonly challenge: string;
+    };
 
 export type SignIn = ReturnType<typeof createSignIn>;
 
@@ -43,15 +48,23 @@ export interface SignInDeps {
   readonly hasher: PasswordHasher;
   readonly attempts: AttemptCounter;
   readonly totpSecrets: TotpSecrets;
+  /** Sign tokens for accounts whose password was right. */
+  readonly challenges: ResetTokens;
   readonly sessions: SessionIssuer;
 }
+
+/** What an account with a second factor answers after its password. Absent codes are undefined. */
+export type ChallengeAnswer = Pick<SignInInput, "totpCode" | "backupCode" | "rememberMe"> & {
+  readonly challenge: string;
+};
 
 /** The result of the transaction. A refusal is a value, because an error would roll back its audit record. */
 type Admission =
   | { readonly kind: "admitted"; readonly tokens: PendingTokens }
   | { readonly kind: "wrong_password" }
   | { readonly kind: "refused"; readonly text: string }
-  | Exclude<SignInOutcome, { kind: "signed_in" }>;
+  | { readonly kind: "password_change_required"; readonly userId: AccountId }
+  | { readonly kind: "totp_required"; readonly user: VaultUser };
 
 /** Sign-in to the vault. */
 export function createSignIn(deps: SignInDeps) {
@@ -74,24 +87,74 @@ export function createSignIn(deps: SignInDeps) {
       const admission = await deps.db.transaction((tx) =>
         admit(tx, { user, rehashed, input, client }),
       );
-      switch (admission.kind) {
-        case "admitted":
-          return {
-            kind: "signed_in",
-            tokens: await deps.sessions.complete(admission.tokens, client),
-          };
-        case "password_change_required":
-        case "totp_required":
-          return admission;
-        case "refused":
-          throw badCredentials(admission.text);
-        case "wrong_password":
-          return wrongPassword(user.id, input, client);
-        default:
-          return assertNever(admission);
-      }
+      return admission.kind === "wrong_password"
+        ? wrongPassword(user.id, input, client)
+        : complete(admission, client);
+    },
+
+    /**
+     * Ends a sign-in whose password was right, with a code. Throws as `signIn`, and `invalid_credentials` for a
+     * challenge that has expired or whose account has another password since.
+     */
+    async answerChallenge(
+      { challenge, ...codes }: ChallengeAnswer,
+      client: Client,
+    ): Promise<SignInOutcome> {
+      const claims = await deps.challenges.read(challenge);
+      const user = claims && (await findVaultUser(deps.db, claims.userId));
+      if (user === undefined || fingerprintOfHash(user.passwordHash) !== claims?.replaces)
+        throw badCredentials("This sign-in took too long. Begin again.");
+      await countSignIn(deps.attempts, user.email);
+      const admission = await deps.db.transaction((tx) =>
+        admit(tx, { user, rehashed: undefined, input: codes, client }),
+      );
+      if (admission.kind === "wrong_password")
+        throw badCredentials("This sign-in took too long. Begin again.");
+      return complete(admission, client);
+    },
+
+    /**
+     * Begins a session of an account that has just proved itself by the link of a mail. Undefined for an account with a
+     * second factor, which the link does not replace, and for one that may not sign in.
+     */
+    async signInByLink(userId: AccountId, client: Client): Promise<IssuedTokens | undefined> {
+      const tokens = await deps.db.transaction(async (tx) => {
+        const user = await findVaultUser(tx, userId);
+        const isAdmitted = user?.isActive === true && !user.passwordMustChange && !user.totpEnabled;
+        return isAdmitted
+          ? begin(tx, { user, client, totpUsed: false, refreshSeconds: REFRESH_SECONDS })
+          : undefined;
+      });
+      return tokens && deps.sessions.complete(tokens, client);
     },
   };
+
+  async function complete(
+    admission: Exclude<Admission, { kind: "wrong_password" }>,
+    client: Client,
+  ): Promise<SignInOutcome> {
+    switch (admission.kind) {
+      case "admitted":
+        return {
+          kind: "signed_in",
+          tokens: await deps.sessions.complete(admission.tokens, client),
+        };
+      case "password_change_required":
+        return admission;
+      case "totp_required": {
+        const { id: userId, passwordHash } = admission.user;
+        const replaces = fingerprintOfHash(passwordHash);
+        return {
+          kind: "totp_required",
+          challenge: await deps.challenges.issue({ userId, replaces }),
+        };
+      }
+      case "refused":
+        throw badCredentials(admission.text);
+      default:
+        return assertNever(admission);
+    }
+  }
 
   /** Runs steps 3 to 8 in a transaction that holds the lock of the account. */
   async function admit(
@@ -99,7 +162,7 @@ export function createSignIn(deps: SignInDeps) {
     attempt: {
       readonly user: VaultUser;
       readonly rehashed: string | undefined;
-      readonly input: SignInInput;
+      readonly input: Pick<SignInInput, "totpCode" | "backupCode" | "rememberMe">;
       readonly client: Client;
     },
   ): Promise<Admission> {
@@ -116,7 +179,7 @@ export function createSignIn(deps: SignInDeps) {
     if (user.totpEnabled) {
       // 5.
       if (input.totpCode === undefined && input.backupCode === undefined)
-        return { kind: "totp_required" };
+        return { kind: "totp_required", user };
       // 6. A code from the app takes precedence over a backup code.
       if (input.totpCode !== undefined) {
         if (!(await takeTotpCode(tx, user, input.totpCode)))
@@ -130,18 +193,35 @@ export function createSignIn(deps: SignInDeps) {
     // 8.
     if (rehashed !== undefined)
       await replacePasswordHash(tx, user.id, { from: user.passwordHash, to: rehashed });
+    const totpUsed = user.totpEnabled && input.totpCode !== undefined;
+    const refreshSeconds = input.rememberMe ? REMEMBERED_SECONDS : REFRESH_SECONDS;
+    return {
+      kind: "admitted",
+      tokens: await begin(tx, { user, client, totpUsed, refreshSeconds }),
+    };
+  }
+
+  async function begin(
+    tx: Transaction,
+    {
+      totpUsed,
+      ...session
+    }: {
+      readonly user: VaultUser;
+      readonly client: Client;
+      readonly totpUsed: boolean;
+      readonly refreshSeconds: number;
+    },
+  ): Promise<PendingTokens> {
+    const { user, client } = session;
     await insertAudit(tx, {
       eventType: "auth.login",
       userId: user.id,
       actorId: user.id,
       ipAddress: client.address,
-      metadata: { totp_used: user.totpEnabled && input.totpCode !== undefined },
+      metadata: { totp_used: totpUsed },
     });
-    const refreshSeconds = input.rememberMe ? REMEMBERED_SECONDS : REFRESH_SECONDS;
-    return {
-      kind: "admitted",
-      tokens: await deps.sessions.begin(tx, { user, client, refreshSeconds }),
-    };
+    return deps.sessions.begin(tx, session);
   }
 
   async function takeTotpCode(tx: Transaction, user: VaultUser, code: string): Promise<boolean> {

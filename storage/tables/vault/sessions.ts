@@ -26,6 +26,8 @@ export interface RefreshToken {
   readonly expiresAt: number;
   /** True once it was exchanged or its session ended. */
   readonly isRevoked: boolean;
+  /** When its session was last used. */
+  readonly lastUsedAt: number;
 }
 
 /** Inserts a session whose first refresh token has the given hash. */
@@ -49,8 +51,9 @@ export async function findRefreshToken(
     expires_at: number;
     revoked_at: number | null;
     ended_at: number | null;
+    last_used_at: number;
   }>(
-    `SELECT token.session_id, session.user_id, token.expires_at, token.revoked_at, session.ended_at
+    `SELECT token.session_id, session.user_id, token.expires_at, token.revoked_at, session.ended_at, session.last_used_at
      FROM vault_refresh_tokens AS token JOIN vault_sessions AS session ON session.id = token.session_id
      WHERE token.token_hash = ?`,
     tokenHash,
@@ -62,6 +65,7 @@ export async function findRefreshToken(
       userId: row.user_id,
       expiresAt: row.expires_at,
       isRevoked: row.revoked_at !== null || row.ended_at !== null,
+      lastUsedAt: row.last_used_at,
     }
   );
 }
@@ -117,6 +121,11 @@ export async function endSession(
       { endedAt: tx.now },
     )) > 0
   );
+}
+
+/** Records that a session is in use. */
+export async function touchSession(db: Queries, id: string, now: number): Promise<void> {
+  await sessions.update(db, { id, endedAt: undefined }, { lastUsedAt: now });
 }
 
 /** Revokes all sessions of a user except `keepId`. Returns how many of them were still valid. */

@@ -22,7 +22,7 @@ import { capabilitiesSchema } from "../../../../storage/tables/vault/connections
 import { AppError } from "../../../errors.ts";
 import type { Log } from "../../../utilities/logging.ts";
 import type { VaultCaller } from "../../caller.ts";
-import type { OauthOutcome } from "../../pages/oauth-pages.tsx";
+import type { OauthOutcome } from "./oauth-pages.tsx";
 import type { Adapters } from "../connections/adapters.ts";
 import { isNameTaken, NAME_TAKEN } from "../connections/connection-names.ts";
 import type { CloudConnections, SignInTrial } from "../connections/connections.service.ts";

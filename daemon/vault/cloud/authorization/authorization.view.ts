@@ -1,8 +1,4 @@
-import {
-  createOauthConfirmPage,
-  createOauthPage,
-  type OauthOutcome,
-} from "../../pages/oauth-pages.tsx";
+import { createOauthConfirmPage, createOauthPage, type OauthOutcome } from "./oauth-pages.tsx";
 import type { BoundSignIn } from "./authorization.service.ts";
 
 export function toStartReply({

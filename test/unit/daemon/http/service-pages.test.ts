@@ -19,7 +19,6 @@ const makePages = (
     hasSpace: async () => true,
     backupState: async () => undefined,
     documents: [],
-    html: new Map(),
     redirects: new Map(),
   });
 
@@ -73,25 +72,6 @@ test("a queue of jobs that has not moved for half a minute makes the daemon not 
     status: 503,
     body: { status: "not ready", jobs: "stalled" },
   });
-});
-
-test("a page that is chosen for a request is the one that is sent", async () => {
-  const page = (html: string) => ({ html, headers: {} });
-  const choose = async ({ address }: ServerRequest) => page(address === "::1" ? "form" : "spent");
-  const pages = createServicePages({
-    metrics: createMetrics("1", () => 0),
-    version: "1",
-    accepts: () => true,
-    probe: async () => undefined,
-    jobsStalledMs: () => 0,
-    hasSpace: async () => true,
-    backupState: async () => undefined,
-    documents: [],
-    html: new Map([["/reset", choose]]),
-    redirects: new Map(),
-  });
-  expect((await answerOf(pages, "/reset", "::1", "::1")).body).toBe("form");
-  expect((await answerOf(pages, "/reset", "::1", "192.0.2.1")).body).toBe("spent");
 });
 
 describe("/metrics are for this machine", () => {

@@ -130,6 +130,7 @@ describe("signing in, step by step", () => {
     await enrol(accounts);
     expect(await accounts.signIn.signIn(credentials(), client())).toEqual({
       kind: "totp_required",
+      challenge: expect.any(String),
     });
   });
 

@@ -1,6 +1,4 @@
-// daemon/vault/pages: the pages of the vault that people open in a browser: choosing a password, and returning from a vendor's
-// sign-in. daemon/pages has the kit.
-import { createStandalonePage, type StandalonePage } from "../../pages/standalone-page.tsx";
+import { createStandalonePage, type StandalonePage } from "../../../pages/standalone-page.tsx";
 
 /** A sign-in with working credentials that waits for the user's confirmation. */
 export interface OauthConfirm {

@@ -1,0 +1,97 @@
+// daemon/vault/pages: the vault in a browser. Start here: the list of pages and what they share; daemon/pages has the kit. A page
+// reads and changes through the operations of the API. vault-page.ts declares pages, sessions.ts has the sessions of browsers.
+import { accountEndpoints } from "../../contract/vault/auth.ts";
+import type { ServerRequest } from "../../http/handle.ts";
+import { Form } from "../../pages/form.tsx";
+import type { Site } from "../../pages/site.ts";
+import type { VaultCaller } from "../caller.ts";
+import { chosenPage } from "./chosen-pages.tsx";
+import { documentPages } from "./document-pages.tsx";
+import { documentsPage } from "./documents-page.tsx";
+import { COOKIE } from "./operations.ts";
+import { passwordPages } from "./password-pages.tsx";
+import type { PageSessions } from "./sessions.ts";
+import { signInPages } from "./sign-in-pages.tsx";
+import { ACCOUNT, ADD, ADMIN, CONNECTIONS, HOME, SHARED, SIGN_IN, SIGN_OUT } from "./addresses.ts";
+import { type VaultPageSession } from "./vault-page.ts";
+
+export interface VaultSiteDeps extends Pick<Site<VaultCaller>, "rendering" | "operations"> {
+  readonly sessions: PageSessions;
+  /** Returns whether the token of a link can still set a password. */
+  readonly isResetLinkUsable: (token: string) => Promise<boolean>;
+}
+
+/** Returns the pages of the vault, and what they share. */
+export function createVaultSite(deps: VaultSiteDeps): Site<VaultCaller> {
+  const { sessions, rendering, operations, isResetLinkUsable: isUsable } = deps;
+  return {
+    name: "vault.pages",
+    pages: [
+      ...signInPages(sessions, ({ call }) => call(accountEndpoints.logout)),
+      ...passwordPages({ sessions, isUsable }),
+      documentsPage,
+      chosenPage,
+      ...documentPages(),
+    ],
+    cookie: COOKIE,
+    findSession: sessions.find,
+    toAccount: ({ userId }) => userId,
+    operations,
+    rendering,
+    header: (request, session) => <Navigation request={request} session={session} />,
+    signInPath: SIGN_IN,
+    homePath: HOME,
+    policy: POLICY,
+  };
+}
+
+/** The script, its requests and the frames of previews come from this server. */
+const POLICY = [
+  "script-src 'self'",
+  "connect-src 'self'",
+  "media-src 'self'",
+  "frame-src 'self'",
+  "manifest-src 'self'",
+  "require-trusted-types-for 'script'",
+];
+
+const links = {
+  user: [
+    [HOME, "Documents"],
+    [SHARED, "Shared"],
+    [CONNECTIONS, "Storage"],
+    [ADD, "Add"],
+  ],
+  admin: [[ADMIN, "Administration"]],
+} as const;
+
+function Navigation({
+  request,
+  session,
+}: {
+  request: ServerRequest;
+  session: VaultPageSession | undefined;
+}) {
+  if (session === undefined) return <a href={SIGN_IN}>Sign in</a>;
+  const { handle, role } = session.caller;
+  const path = request.target.split("?", 1).join();
+  const isCurrent = (href: string) =>
+    href === HOME ? path === HOME || path.startsWith("/vault/d/") : path.startsWith(href);
+  return (
+    <>
+      {links[role].map(([href, text]) => (
+        <a key={href} href={href} aria-current={isCurrent(href) ? "page" : undefined}>
+          {text}
+        </a>
+      ))}
+      <a href={ACCOUNT} aria-current={isCurrent(ACCOUNT) ? "page" : undefined}>
+        {handle}
+      </a>
+      <Form action={SIGN_OUT} token={session.formToken} className="inline">
+        <button type="submit" className="link">
+          Sign out
+        </button>
+      </Form>
+    </>
+  );
+}
