@@ -1,6 +1,7 @@
 import { PassThrough, type Readable } from "node:stream";
 import { AppError } from "../../errors.ts";
 import { refusing } from "../repositories/git-refusals.ts";
+import { STALLS_MAX } from "../repositories/transfer-limiter.ts";
 import type { CodeAccess, CodeRequest, OpenedCode, StreamedCode } from "./open-code.ts";
 
 /** The output of a running git. Its slot is released when git has ended; others have it while the client reads slowly. */
@@ -48,7 +49,7 @@ export function startStream(
   const stream = new PassThrough({ highWaterMark: BUFFERED_BYTES });
   let bytes = 0;
   slot.watch({
-    isWaiting: () => stream.writableNeedDrain,
+    patience: () => (stream.writableNeedDrain ? STALLS_MAX : undefined),
     bytes: () => bytes,
     stop: child.stop,
   });

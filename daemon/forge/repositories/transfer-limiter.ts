@@ -43,8 +43,11 @@ export type StreamSlot = ReturnType<typeof createStreamSlot>;
 
 /** The output of a git process on its way to a client. */
 export interface WatchedOutput {
-  /** Returns whether bytes wait for the client. */
-  isWaiting(): boolean;
+  /**
+   * Returns for how many checks in a row the process may wait for the client, which it does now; undefined while it works.
+   * Called once a check.
+   */
+  patience(): number | undefined;
   /** Returns the number of bytes that the process has written so far. */
   bytes(): number;
   /** Stops the process. */
@@ -67,8 +70,12 @@ interface Client {
  */
 const STALL_CHECK_MS = 500;
 const STALL_BYTES = 64 * 1024;
-/** Checks in a row, a minute, in which a slow reader takes `STALL_BYTES` at least. */
-const STALLS_MAX = 120;
+/** Checks in a row, a minute, in which a slow client takes or sends `STALL_BYTES` at least. */
+export const STALLS_MAX = 120;
+/** The same over SSH for a client that sends: git packs a large push for minutes after it has connected. */
+const PACKING_STALLS_MAX = 1_200;
+/** Checks without output after which a git that talks to its client waits for it: one that works sends a byte every 5 s. */
+const SILENT_CHECKS = 20;
 
 /** A semaphore with limits per client and a bounded queue. Some slots are reserved for accounts. */
 export function createTransferLimiter(limits: TransferLimits) {
@@ -115,8 +122,8 @@ function createStreamSlot(slot: Slot, place: Slot, checkMs: number) {
   let timer: NodeJS.Timeout | undefined;
   return {
     /**
-     * Gives the slot to others while the output is read slowly, until `release`. Stops one that is read slower than 64 KiB a
-     * minute: it would hold its place among the open streams.
+     * Gives the slot to others while the client is slow, until `release`. Stops a process whose client takes or sends less
+     * than 64 KiB in its patience: it would hold its place among the open streams.
      */
     watch(output: WatchedOutput): void {
       let before = -STALL_BYTES;
@@ -124,12 +131,13 @@ function createStreamSlot(slot: Slot, place: Slot, checkMs: number) {
       let stalls = 0;
       timer = setInterval(() => {
         const bytes = output.bytes();
-        if (output.isWaiting() && bytes - before < STALL_BYTES) {
+        const patience = output.patience();
+        if (patience !== undefined && bytes - before < STALL_BYTES) {
           slot.suspend();
           stalls += 1;
-          if (stalls >= STALLS_MAX) output.stop();
+          if (stalls >= patience) output.stop();
         } else slot.resume();
-        if (!output.isWaiting() || bytes - takenBefore >= STALL_BYTES) {
+        if (patience === undefined || bytes - takenBefore >= STALL_BYTES) {
           takenBefore = bytes;
           stalls = 0;
         }
@@ -228,17 +236,28 @@ function toClient({ caller, address }: TransferClient): Client {
     : { key: `user ${caller.user.id}`, isAnonymous: false };
 }
 
-/** A git waits for its client while output is unread, and while the rest of a request's body is on its way. */
+/**
+ * A git waits for its client while output is unread, and while the rest of a request's body is on its way. Over SSH the body
+ * has no end: git waits there when it is silent too, which a git at work is not for long (`uploadpack.keepAlive`).
+ */
 export function toWatched(
   { stdin, stdout, stop }: GitProcess,
   { body, isConversation }: { readonly body: Readable; readonly isConversation?: boolean },
 ): WatchedOutput {
   const bytesOf = (stream: unknown, name: "bytesRead" | "bytesWritten") =>
     stream instanceof Socket ? stream[name] : 0;
+  let written = 0;
+  let silentChecks = 0;
   return {
-    isWaiting: () =>
-      stdout.readableLength > 0 ||
-      (isConversation !== true && !body.readableEnded && body.readableLength === 0),
+    patience() {
+      const now = bytesOf(stdout, "bytesRead");
+      silentChecks = now === written ? silentChecks + 1 : 0;
+      written = now;
+      if (stdout.readableLength > 0) return STALLS_MAX;
+      if (body.readableEnded || body.readableLength > 0) return undefined;
+      if (isConversation !== true) return STALLS_MAX;
+      return silentChecks >= SILENT_CHECKS ? PACKING_STALLS_MAX : undefined;
+    },
     stop,
     bytes: () => bytesOf(stdin, "bytesWritten") + bytesOf(stdout, "bytesRead"),
   };

@@ -79,7 +79,7 @@ describe("clone and push", () => {
     expect(old).toMatchObject({ exitCode: 1, stderr: "croft: repository not found\n" });
   });
 
-  test("a thousand refs are pushed and fetched over SSH", async () => {
+  test("a thousand refs are pushed over SSH with a notice of what most of them do not have, and fetched", async () => {
     await by("mira", "POST", "/user/repos", { name: "refs" });
     const refs = Array.from({ length: 1_000 }, (_, index) => `HEAD:refs/heads/b${index}`);
     const pushed = await client.git(
@@ -92,6 +92,9 @@ describe("clone and push", () => {
       ...refs,
     );
     expect(pushed).toMatchObject({ exitCode: 0 });
+    expect(pushed.stderr).toMatch(
+      /^remote: This push changes 1000 branches and tags\. *\nremote: Workflows run for the first 200\. *$/m,
+    );
     const listed = await client.git("mira", "ls-remote", "--heads", addressOf("mira/refs"));
     expect(listed.stdout.trim().split("\n")).toHaveLength(1_000);
   });

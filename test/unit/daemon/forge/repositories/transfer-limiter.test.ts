@@ -1,9 +1,14 @@
+import { Socket } from "node:net";
+import { PassThrough } from "node:stream";
 import { expect, onTestFinished, test, vi } from "vitest";
 import {
   createStreamLimiter,
   createTransferLimiter,
+  STALLS_MAX,
+  toWatched,
   type TransferClient,
 } from "../../../../../daemon/forge/repositories/transfer-limiter.ts";
+import type { GitProcess } from "../../../../../storage/git/git.ts";
 import type { AppError } from "../../../../../daemon/errors.ts";
 
 const unused = () => undefined;
@@ -104,7 +109,11 @@ test("a stream with a slow reader leaves its slot to others, and takes it back w
   let isWaiting = true;
   const advance = () => (bytes += 64 * 1024);
   let rate = advance;
-  slot.watch({ isWaiting: () => isWaiting, bytes: () => rate(), stop: unused });
+  slot.watch({
+    patience: () => (isWaiting ? STALLS_MAX : undefined),
+    bytes: () => rate(),
+    stop: unused,
+  });
   let isNext = false;
   const next = limiter.acquire(account(2), never).then((release) => {
     isNext = true;
@@ -154,7 +163,11 @@ test("a stream that is read slower than 64 KiB a minute is stopped", async () =>
       never,
     );
     let [bytes, stops] = [0, 0];
-    slot.watch({ isWaiting: () => isWaiting, bytes: () => bytes, stop: () => void (stops += 1) });
+    slot.watch({
+      patience: () => (isWaiting ? STALLS_MAX : undefined),
+      bytes: () => bytes,
+      stop: () => void (stops += 1),
+    });
     for (let minute = 0; minute < minutes; minute++) {
       bytes += bytesPerMinute;
       vi.advanceTimersByTime(60_000);
@@ -167,4 +180,36 @@ test("a stream that is read slower than 64 KiB a minute is stopped", async () =>
   expect(await isStopped(64 * 1024 - 1, 2)).toBe(true);
   expect(await isStopped(64 * 1024, 20)).toBe(false);
   expect(await isStopped(0, 20, false)).toBe(false);
+});
+
+test("a push over SSH that sends a byte a minute gives its place to others and is stopped after ten minutes", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const one = { ...limits, atOnce: 1, perClient: 1 };
+  /** A git whose client sends and whose output grows by these bytes a minute. */
+  const isStopped = async ({ sent, written }: { sent: number; written: number }) => {
+    const limiter = createStreamLimiter({ work: one, open: limits });
+    const slot = await limiter.acquireStream(account(1), never);
+    let [bytesWritten, bytesRead] = [0, 0];
+    const stdin = Object.defineProperty(new Socket(), "bytesWritten", { get: () => bytesWritten });
+    const stdout = Object.defineProperty(new Socket(), "bytesRead", { get: () => bytesRead });
+    let isOver = false;
+    const child = { stdin, stdout, stop: () => void (isOver = true) };
+    const body = new PassThrough();
+    slot.watch(toWatched(child as unknown as GitProcess, { body, isConversation: true }));
+    vi.advanceTimersByTime(20_000);
+    const isPlaceFree = await isFree(limiter, account(2));
+    for (let minute = 0; minute < 11; minute += 1) {
+      bytesWritten += sent;
+      bytesRead += written;
+      vi.advanceTimersByTime(5_000);
+      bytesRead += written;
+      vi.advanceTimersByTime(55_000);
+    }
+    slot.release();
+    return { isOver, isPlaceFree };
+  };
+  expect(await isStopped({ sent: 1, written: 0 })).toEqual({ isOver: true, isPlaceFree: true });
+  expect((await isStopped({ sent: 64 * 1024, written: 0 })).isOver).toBe(false);
+  expect((await isStopped({ sent: 0, written: 1 })).isOver).toBe(false);
 });
