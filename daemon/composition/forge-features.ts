@@ -34,6 +34,7 @@ import { peoplePages } from "../forge/pages/people-pages.tsx";
 import { runPages } from "../forge/pages/run-pages.tsx";
 import { createRepositoryDependents } from "../forge/repositories/dependents.ts";
 import { createForgeRepositories } from "../forge/repositories/repositories.feature.ts";
+import { createForgeReviews } from "../forge/reviews/reviews.feature.ts";
 import { statusRoutes } from "../forge/statuses/statuses.routes.ts";
 import { createStatuses } from "../forge/statuses/statuses.service.ts";
 import { createActivitySubscribers } from "../forge/subscribers/activities.ts";
@@ -106,6 +107,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
     listings,
   });
   const issues = createForgeIssues(core);
+  const reviews = createForgeReviews(core);
   const features: readonly ForgeFeature[] = [
     { close: () => core.compute.close() },
     { close: () => dispatcher.destroy() },
@@ -136,7 +138,8 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
       ],
     },
     issues,
-    createForgePulls({ ...core, ...issues.services }),
+    createForgePulls({ ...core, ...issues.services, ...reviews.services }),
+    reviews,
     { pages: issuePages() },
     createForgeOrganizations({
       ...core,

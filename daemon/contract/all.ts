@@ -33,6 +33,7 @@ import { passwordResetEndpoints } from "./forge/accounts/password-reset.ts";
 import { userSettingsEndpoints } from "./forge/accounts/settings.ts";
 import { activityEndpoints } from "./forge/activities.ts";
 import { starEndpoints } from "./forge/repositories/stars.ts";
+import { reviewEndpoints } from "./forge/pulls/reviews.ts";
 import { gitEndpoints } from "./forge/repositories/git.ts";
 import { fileLockEndpoints, largeFileEndpoints } from "./forge/repositories/large-files.ts";
 import { attachmentEndpoints } from "./forge/issues/attachments.ts";
@@ -129,6 +130,7 @@ export const forge = {
   ...activityEndpoints,
   ...starEndpoints,
   ...gitEndpoints,
+  ...reviewEndpoints,
   ...largeFileEndpoints,
   ...fileLockEndpoints,
   ...notificationEndpoints,

@@ -14,6 +14,8 @@ import type {
   ForgePackageVersion,
 } from "../../storage/tables/forge/packages/packages.ts";
 import type { ForgePull } from "../../storage/tables/forge/pulls/pulls.ts";
+import type { ReviewLine } from "../../storage/tables/forge/pulls/review-lines.ts";
+import type { ForgeReview } from "../../storage/tables/forge/pulls/reviews.ts";
 import type { ForgeRepository } from "../../storage/tables/forge/repositories/repositories.ts";
 import type { CommitStatus } from "../../storage/tables/forge/repositories/statuses.ts";
 
@@ -113,6 +115,21 @@ export interface ForgeEvents {
   };
   /** Something that only pull requests have: `retargeted` gives `changes.ref` the former base. */
   pull: IssueChange & { readonly pull: ForgePull; readonly action: PullAction };
+  /** A review was submitted, or a comment of a submitted one answered. */
+  review: IssueChange & {
+    readonly pull: ForgePull;
+    readonly review: ForgeReview;
+    readonly reply?: ReviewLine;
+  };
+  /** A person or a team was asked for a review, or the request was taken back. */
+  review_request: IssueChange & {
+    readonly pull: ForgePull;
+    /** Undefined for a team. */
+    readonly reviewer: ForgeUser | undefined;
+    /** The reviewer, or members of the team. */
+    readonly asked: readonly UserId[];
+    readonly isRemoved: boolean;
+  };
   comment: IssueChange & CommentDetails & { readonly action: "created" | "edited" | "deleted" };
   /**
    * A version was published, or is about to be deleted. Not emitted for further files of a version, nor when an account

@@ -152,6 +152,9 @@ const rows: Readonly<Record<string, readonly [Unit, Level]>> = {
   "forge.repos.pulls.get": ["pulls", "read"],
   "forge.repos.pulls.pinned": ["pulls", "read"],
   "forge.repos.pulls.of_branches": ["pulls", "read"],
+  "forge.pulls.reviews.list": ["pulls", "read"],
+  "forge.pulls.reviews.get": ["pulls", "read"],
+  "forge.pulls.reviews.comments": ["pulls", "read"],
   "forge.repos.commits.pull": ["pulls", "read"],
   "forge.repos.pulls.edit": ["pulls", "write"],
   "forge.issues.pins.list": ["issues", "read"],
@@ -231,6 +234,8 @@ const rows: Readonly<Record<string, readonly [Unit, Level]>> = {
  * Routes whose object the test does not create, or an earlier row deletes: 404 also means that the caller is admitted.
  */
 const missing = new Set([
+  "forge.pulls.reviews.get",
+  "forge.pulls.reviews.comments",
   "forge.repos.git.notes.get",
   "forge.repos.actions.artifacts.get",
   "forge.repos.actions.artifacts.delete",
@@ -250,6 +255,16 @@ const missing = new Set([
 
 /** Routes without a row, and why; other tests have their refusals. */
 const others: Readonly<Record<string, string>> = {
+  "forge.pulls.reviews.create": "every reader reviews; reviews.test.ts has its refusals",
+  "forge.pulls.reviews.submit": "only for the author of the review",
+  "forge.pulls.reviews.delete": "only for the author of the review",
+  "forge.pulls.reviews.dismiss": "only for administrators; reviews.test.ts has its refusals",
+  "forge.pulls.reviews.undismiss": "only for administrators; reviews.test.ts has its refusals",
+  "forge.pulls.requested_reviewers.add": "readers who are collaborators may ask",
+  "forge.pulls.requested_reviewers.remove": "readers who are collaborators may ask",
+  "forge.pulls.review_lines.reply": "every reader answers",
+  "forge.pulls.review_lines.resolve": "only for those in the conversation",
+  "forge.pulls.review_lines.unresolve": "only for those in the conversation",
   "forge.repos.signing_key.gpg": "404 to everyone",
   "forge.repos.signing_key.ssh": "404 to everyone",
   "forge.repos.generate": "the repository is no template",

@@ -7,7 +7,7 @@ import {
   toIssueId,
   toTrackedTimeId,
 } from "../../../storage/tables/forge/ids.ts";
-import type { EventDetails } from "../../../storage/tables/forge/issues/timeline.ts";
+import type { EventDetails, TimelineKind } from "../../../storage/tables/forge/issues/timeline.ts";
 import type { WireTimelineEntry } from "../../contract/forge/issues/issue-states.ts";
 import type { WireReaction } from "../../contract/forge/issues/reactions.ts";
 import { toEmbeddedUserView, toGhostView } from "../accounts/user.view.ts";
@@ -17,6 +17,9 @@ import { toLabelView, toMilestoneView } from "./planning.view.ts";
 import type { ReactionDetails } from "./reactions.service.ts";
 import { toDuration, toTrackedTimeView } from "./tracked-time.view.ts";
 import type { TimelineDetails } from "./timeline.service.ts";
+
+/** The kinds of entries that have a text of their own. */
+const textKinds = new Set<TimelineKind>(["comment", "review", "dismiss_review"]);
 
 /** Converts the entries of a timeline. */
 export function toTimelineView(
@@ -57,7 +60,7 @@ export function toTimelineView(
     pull_request_url: issue.isPull ? issueUrl : "",
     issue_url: issue.isPull ? "" : issueUrl,
     user: toUser(authorId),
-    body: kind === "comment" ? body : toEventText(details),
+    body: textKinds.has(kind) ? body : toEventText(details),
     created_at: toWireTime(createdAt),
     updated_at: toWireTime(updatedAt),
     old_project_id: 0,
@@ -73,7 +76,7 @@ export function toTimelineView(
     ref_comment: null,
     ref_action: "none",
     ref_commit_sha: details.commitId ?? "",
-    review_id: 0,
+    review_id: details.reviewId ?? 0,
     label: toLabel(details),
     assignee: details.assigneeId === undefined ? null : toUser(details.assigneeId),
     assignee_team: null,

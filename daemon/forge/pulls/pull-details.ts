@@ -1,8 +1,16 @@
 import type { Queries } from "../../../storage/engine/database.ts";
-import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
-import type { ForgeTeam } from "../../../storage/tables/forge/accounts/teams.ts";
-import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
+import {
+  findUserById,
+  type ForgeUser,
+  listUsersByIds,
+} from "../../../storage/tables/forge/accounts/users.ts";
+import { type ForgeTeam, listTeamsByIds } from "../../../storage/tables/forge/accounts/teams.ts";
+import type { IssueId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import type { ForgePull } from "../../../storage/tables/forge/pulls/pulls.ts";
+import {
+  countSubmittedReviews,
+  listReviewRequests,
+} from "../../../storage/tables/forge/pulls/reviews.ts";
 import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
@@ -33,6 +41,17 @@ export interface ReviewSummary {
   readonly count: number;
 }
 
+async function loadReviewSummary(db: Queries, issueId: IssueId): Promise<ReviewSummary> {
+  const requests = await listReviewRequests(db, issueId);
+  const userIds = requests.flatMap(({ reviewerId }) => reviewerId ?? []);
+  const teamIds = requests.flatMap(({ teamId }) => teamId ?? []);
+  return {
+    requestedUsers: await listUsersByIds(db, userIds),
+    requestedTeams: await listTeamsByIds(db, teamIds),
+    count: await countSubmittedReviews(db, issueId),
+  };
+}
+
 /** Loads the records of pull requests for one viewer; repositories once for all of them. */
 export type LoadPull = (owned: OwnedRepository, opened: OpenedPull) => Promise<PullDetails>;
 
@@ -53,7 +72,7 @@ export function createPullLoader(db: Queries, caller: ForgeCaller | undefined): 
       base,
       head: mayReadHead ? head : undefined,
       mergedBy: mergedBy === undefined ? undefined : await findUserById(db, mergedBy),
-      reviews: { requestedUsers: [], requestedTeams: [], count: 0 },
+      reviews: await loadReviewSummary(db, issue.id),
     };
   };
 

@@ -13,6 +13,8 @@ export interface NewPullRequest {
   /** User names. */
   readonly assignees: readonly string[];
   readonly labelIds: readonly LabelId[];
+  /** Whom to ask for a review, by name. */
+  readonly reviewers: { readonly people: readonly string[]; readonly teams: readonly string[] };
   /** Undefined for the default of the repository. */
   readonly allowsMaintainerEdit: boolean | undefined;
 }

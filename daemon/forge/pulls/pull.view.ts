@@ -107,6 +107,7 @@ export function toNewPull(body: BodyOf<typeof pullEndpoints.createPull>): NewPul
     milestoneId: body.milestone || undefined,
     assignees: toAssignees(body) ?? [],
     labelIds: (body.labels ?? []).map(toLabelId),
+    reviewers: { people: body.reviewers ?? [], teams: body.team_reviewers ?? [] },
     allowsMaintainerEdit: body.allow_maintainer_edit ?? undefined,
   };
 }

@@ -12,7 +12,7 @@ import type { ForgeUrls } from "../urls.ts";
 import { createPullEdits } from "./pull-edits.service.ts";
 import { createPullRefs } from "./pull-refs.ts";
 import { pullRoutes } from "./pulls.routes.ts";
-import { createPulls } from "./pulls.service.ts";
+import { createPulls, type RequestReviews } from "./pulls.service.ts";
 
 export interface ForgePullsDeps {
   readonly db: Database;
@@ -22,14 +22,16 @@ export interface ForgePullsDeps {
   readonly emit: Emit;
   readonly changes: IssueChanges;
   readonly edits: IssueEdits;
+  readonly requestReviews: RequestReviews;
 }
 
 /** The pull requests of the forge. */
-export function createForgePulls({ db, git, locate, urls, emit, changes, edits }: ForgePullsDeps) {
+export function createForgePulls(deps: ForgePullsDeps) {
+  const { db, git, locate, urls, emit, changes, edits } = deps;
   const refs = createPullRefs({ db, git, runInFolder: createRunInFolder({ db, locate }) });
   return {
     routes: pullRoutes({
-      pulls: createPulls({ db, emit, changes, refs }),
+      pulls: createPulls({ ...deps, refs }),
       edits: createPullEdits({ db, emit, changes, edits, refs }),
       urls,
     }),

@@ -37,7 +37,7 @@ import { toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { reopenRepository } from "../repositories/open-repository.ts";
 import { toSettings } from "../repositories/repository-settings.view.ts";
-import { openPull } from "./open-pull.ts";
+import { type OpenedPull, openPull } from "./open-pull.ts";
 import { createPullLoader, type PullDetails } from "./pull-details.ts";
 import { assertMayOpen, findHead, type PullHead } from "./pull-ends.ts";
 import type { NewPullRequest, PullListOptions } from "./pull-requests.ts";
@@ -46,16 +46,27 @@ import type { PullRefs } from "./pull-refs.ts";
 /** Pull requests of a repository. */
 export type Pulls = ReturnType<typeof createPulls>;
 
+/** Asks for reviews of a new pull request; refuses as the operation that asks. */
+export type RequestReviews = (
+  tx: Transaction,
+  owned: OwnedRepository,
+  caller: ForgeCaller,
+  opened: OpenedPull,
+  reviewers: NewPullRequest["reviewers"],
+) => Promise<unknown>;
+
 export function createPulls({
   db,
   emit,
   changes,
   refs,
+  requestReviews,
 }: {
   readonly db: Database;
   readonly emit: Emit;
   readonly changes: IssueChanges;
   readonly refs: PullRefs;
+  readonly requestReviews: RequestReviews;
 }) {
   return {
     /** Lists pull requests with the filters of the reference. Refuses an unknown author with `invalid_argument`. */
@@ -141,10 +152,11 @@ export function createPulls({
   async function insert(
     tx: Transaction,
     place: GrantedRepository,
-    { user }: ForgeCaller,
+    caller: ForgeCaller,
     input: NewPullRequest,
     ends: PullEnds & Pick<ForgePull, "baseCommit" | "headCommit">,
   ): Promise<IssueId> {
+    const { user } = caller;
     const { repository } = place;
     const text = `${input.title}\n\n${input.body}`;
     const mayWrite = canWrite(place);
@@ -163,7 +175,7 @@ export function createPulls({
       dueAt: mayWrite ? input.dueAt : undefined,
     });
     const { default_allow_maintainer_edit: isEditable } = toSettings(repository.settings);
-    await insertPull(tx, {
+    const pull = await insertPull(tx, {
       issueId: issue.id,
       ...ends,
       allowsMaintainerEdit: input.allowsMaintainerEdit ?? isEditable ?? true,
@@ -171,6 +183,7 @@ export function createPulls({
     await insertMentions(tx, issue.id, mentioned);
     const change = { owned: place, issue, actor: user };
     await emit(tx, "issue", { ...change, action: "opened", text });
+    await requestReviews(tx, place, caller, { issue, pull }, input.reviewers);
     if (!mayWrite) return issue.id;
     const labels = await listUsableLabels(tx, repository, { ids: input.labelIds, names: [] });
     await changes.changeLabels(tx, change, labels);

@@ -49,6 +49,11 @@ export function createNotificationSubscribers({
       if (action === "created")
         await notifyIssue(tx, { issue, actorId: actor.id, text: comment.body });
     },
+    review: (tx, { issue, actor, review, reply }) =>
+      notifyIssue(tx, { issue, actorId: actor.id, text: reply?.body ?? review.body }),
+    async review_request(tx, { issue, actor, asked, isRemoved }) {
+      if (!isRemoved) await notifyIssue(tx, { issue, actorId: actor.id, onlyTo: asked });
+    },
     run: (tx, { run }) => notifyOfRun(tx, run),
   };
 }

@@ -26,6 +26,8 @@ export type LabelId = number & z.$brand<"LabelId">;
 export type IssueId = number & z.$brand<"IssueId">;
 /** A comment or another entry of an issue's timeline: both are rows of one table. */
 export type CommentId = number & z.$brand<"CommentId">;
+/** A review of a pull request, or a request for one. */
+export type ReviewId = number & z.$brand<"ReviewId">;
 /** A file that is attached to an issue or a comment. */
 export type AttachmentId = number & z.$brand<"AttachmentId">;
 /** Time that a user spent on an issue. */
@@ -86,6 +88,7 @@ export const toMilestoneId = (value: SqlValue | undefined): MilestoneId =>
 export const toLabelId = (value: SqlValue | undefined): LabelId => Number(value) as LabelId;
 export const toIssueId = (value: SqlValue | undefined): IssueId => Number(value) as IssueId;
 export const toCommentId = (value: SqlValue | undefined): CommentId => Number(value) as CommentId;
+export const toReviewId = (value: SqlValue | undefined): ReviewId => Number(value) as ReviewId;
 export const toAttachmentId = (value: SqlValue | undefined): AttachmentId =>
   Number(value) as AttachmentId;
 export const toTrackedTimeId = (value: SqlValue | undefined): TrackedTimeId =>

@@ -1,6 +1,8 @@
 import { z } from "zod";
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
-import type { UserId, IssueId, CommentId } from "../ids.ts";
+import { sql } from "../../condition.ts";
+import type { UserId, IssueId, CommentId, ReviewId } from "../ids.ts";
+import { issues } from "./issues.ts";
 
 /** The kinds of entries of a timeline, by their wire names; `comment` is a comment, the others are events. */
 export const timelineKinds = [
@@ -34,6 +36,9 @@ export const timelineKinds = [
   "change_target_branch",
   "delete_branch",
   "merge_pull",
+  "review",
+  "review_request",
+  "dismiss_review",
   "pull_scheduled_merge",
   "pull_cancel_scheduled_merge",
 ] as const;
@@ -51,7 +56,11 @@ const eventDetails = z.object({
     .optional(),
   milestoneId: z.int().brand<"MilestoneId">().optional(),
   oldMilestoneId: z.int().brand<"MilestoneId">().optional(),
+  /** Also the reviewer who was asked. */
   assigneeId: z.int().brand<"UserId">().optional(),
+  /** The team that was asked for a review. */
+  teamId: z.int().brand<"TeamId">().optional(),
+  reviewId: z.int().brand<"ReviewId">().optional(),
   /** Whether the label or the assignee was taken away. */
   removed: z.boolean().optional(),
   oldTitle: z.string().optional(),
@@ -88,7 +97,7 @@ export interface TimelineEntry {
   readonly kind: TimelineKind;
   /** Undefined once the account is deleted. */
   readonly authorId: UserId | undefined;
-  /** The text of a comment; empty for an event. */
+  /** The text of a comment or review; empty for other events. */
   readonly body: string;
   readonly details: EventDetails;
   readonly createdAt: number;
@@ -113,6 +122,35 @@ export async function insertEvents(
       tx.now,
       tx.now,
     );
+}
+
+/** Records that a review was submitted or dismissed, with its text. Returns the id of the entry. */
+export async function insertReviewEntry(
+  tx: Transaction,
+  entry: {
+    readonly issueId: IssueId;
+    readonly authorId: UserId;
+    readonly kind: "review" | "dismiss_review";
+    readonly body: string;
+    readonly reviewId: ReviewId;
+  },
+): Promise<CommentId> {
+  const row = await tx.get<{ id: CommentId }>(
+    `INSERT INTO forge_issue_comments (issue_id, author_id, body, kind, details, created_at, updated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+    entry.issueId,
+    entry.authorId,
+    entry.body,
+    entry.kind,
+    JSON.stringify({ reviewId: entry.reviewId } satisfies EventDetails),
+    tx.now,
+    tx.now,
+  );
+  if (row === undefined) throw new Error("the entry of a timeline did not come back");
+  // A review counts as a comment, as in the reference.
+  const commentCount = entry.kind === "review" ? sql`comment_count + 1` : sql`comment_count`;
+  await issues.update(tx, { id: entry.issueId }, { commentCount, updatedAt: tx.now });
+  return row.id;
 }
 
 /** Returns whether an issue has an event of this kind that a commit caused. */
@@ -144,7 +182,8 @@ export async function listTimeline(
   { issueId, since, before }: TimelineFilter,
   window: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly entries: readonly TimelineEntry[]; readonly total: number }> {
-  const conditions = ["issue_id = ?"];
+  // Comments on lines are shown with their review.
+  const conditions = ["issue_id = ?", "kind <> 'code'"];
   const values: SqlValue[] = [issueId];
   if (since !== undefined) {
     conditions.push("updated_at >= ?");

@@ -1,0 +1,49 @@
+/** A line of the old or of the new file, from 1. */
+export interface DiffLine {
+  readonly side: "old" | "new";
+  readonly line: number;
+}
+
+/** Lines of context before the line of a comment. */
+const CONTEXT_LINES = 3;
+
+/**
+ * Returns the part of a diff that ends with a line, with its header; undefined when the diff does not have the line.
+ * @param diff of one file
+ */
+export function cutHunk(diff: string, wanted: DiffLine): string | undefined {
+  const shown: string[] = [];
+  let old = 0;
+  let current = 0;
+  let isInHunk = false;
+  for (const text of diff.split("\n")) {
+    const header = /^@@ -(\d+)(,0(?!\d))?(?:,\d+)? \+(\d+)(,0(?!\d))?(?:,\d+)? @@/.exec(text);
+    if (header !== null) {
+      // A side without lines names the line before it.
+      old = Number(header[1]) - (header[2] === undefined ? 1 : 0);
+      current = Number(header[3]) - (header[4] === undefined ? 1 : 0);
+      shown.length = 0;
+      isInHunk = true;
+      continue;
+    }
+    const sign = text[0] ?? "";
+    if (!isInHunk || !" +-".includes(sign) || sign === "") continue;
+    if (sign !== "+") old += 1;
+    if (sign !== "-") current += 1;
+    shown.push(text);
+    if (shown.length > CONTEXT_LINES + 1) shown.shift();
+    const isOnSide = wanted.side === "old" ? sign !== "+" : sign !== "-";
+    if (isOnSide && (wanted.side === "old" ? old : current) === wanted.line)
+      return toHunk(shown, old, current);
+  }
+  return undefined;
+}
+
+/** Writes the header of lines that end with these lines of the old and the new file. */
+function toHunk(lines: readonly string[], old: number, current: number): string {
+  const olds = lines.filter((line) => !line.startsWith("+")).length;
+  const news = lines.filter((line) => !line.startsWith("-")).length;
+  const range = (last: number, count: number) =>
+    `${count === 0 ? last : last - count + 1},${count}`;
+  return [`@@ -${range(old, olds)} +${range(current, news)} @@`, ...lines].join("\n");
+}

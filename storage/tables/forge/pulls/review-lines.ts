@@ -1,0 +1,100 @@
+import type { Queries, Transaction } from "../../../engine/database.ts";
+import { id, integer, joined, oneOf, optional, text } from "../../columns.ts";
+import { sql } from "../../condition.ts";
+import { defineTable, type RecordOf } from "../../table.ts";
+import type { CommentId, IssueId, RepositoryId, ReviewId, UserId } from "../ids.ts";
+
+const reviewLines = defineTable(
+  "forge_review_lines AS line",
+  {
+    commentId: id<CommentId>(),
+    reviewId: id<ReviewId>(),
+    path: text(),
+    /** Whether the line is one of the old or of the new file. */
+    side: oneOf(["old", "new"]),
+    /** From 1. */
+    line: integer(),
+    /** The commit whose diff the line is in. */
+    commitId: text(),
+    /** The part of the diff that ends with the line. */
+    hunk: text(),
+    /** Undefined while the conversation is open. */
+    resolvedBy: optional(id<UserId>()),
+    issueId: joined("comment.issue_id", id<IssueId>()),
+    /** Undefined once the account is deleted. */
+    authorId: joined("comment.author_id", optional(id<UserId>())),
+    body: joined("comment.body", text()),
+    createdAt: joined("comment.created_at", integer()),
+    updatedAt: joined("comment.updated_at", integer()),
+  },
+  "JOIN forge_issue_comments AS comment ON comment.id = line.comment_id",
+);
+/** A comment on a line of a diff. Times are epoch milliseconds. */
+export type ReviewLine = RecordOf<typeof reviewLines>;
+
+export type NewReviewLine = Pick<
+  ReviewLine,
+  "reviewId" | "issueId" | "authorId" | "body" | "path" | "side" | "line" | "commitId" | "hunk"
+>;
+
+/** Adds a comment on a line. It is not counted among the comments of the conversation. */
+export async function insertReviewLine(
+  tx: Transaction,
+  { issueId, authorId, body, ...line }: NewReviewLine,
+): Promise<ReviewLine> {
+  const comment = await tx.get<{ id: CommentId }>(
+    `INSERT INTO forge_issue_comments (issue_id, author_id, body, kind, details, created_at, updated_at)
+     VALUES (?, ?, ?, 'code', '', ?, ?) RETURNING id`,
+    issueId,
+    authorId ?? null,
+    body,
+    tx.now,
+    tx.now,
+  );
+  if (comment === undefined) throw new Error("the comment did not come back");
+  await reviewLines.insert(tx, { ...line, commentId: comment.id });
+  const added = await findReviewLine(tx, comment.id);
+  if (added === undefined) throw new Error("the comment on a line did not come back");
+  return added;
+}
+
+export function findReviewLine(db: Queries, commentId: CommentId): Promise<ReviewLine | undefined> {
+  return reviewLines.find(db, sql`line.comment_id = ${commentId}`);
+}
+
+/** Returns the comments of a review, oldest first. */
+export function listReviewLines(db: Queries, reviewId: ReviewId): Promise<ReviewLine[]> {
+  return reviewLines.list(db, sql`line.review_id = ${reviewId}`, { order: "line.comment_id" });
+}
+
+export async function countReviewLines(db: Queries, reviewId: ReviewId): Promise<number> {
+  return reviewLines.count(db, sql`line.review_id = ${reviewId}`);
+}
+
+/** Records who resolved the conversation of a comment; undefined opens it again. */
+export async function resolveReviewLine(
+  tx: Transaction,
+  commentId: CommentId,
+  resolvedBy: UserId | undefined,
+): Promise<void> {
+  await tx.run(
+    "UPDATE forge_review_lines SET resolved_by = ? WHERE comment_id = ?",
+    resolvedBy ?? null,
+    commentId,
+  );
+}
+
+/** What a comment of a repository belongs to: a pull request's line, or a conversation. */
+export async function findCommentPlace(
+  db: Queries,
+  repositoryId: RepositoryId,
+  commentId: CommentId,
+): Promise<{ readonly issueId: IssueId; readonly isOnLine: boolean } | undefined> {
+  const row = await db.get<{ issue_id: IssueId; kind: string }>(
+    `SELECT c.issue_id, c.kind FROM forge_issue_comments c JOIN forge_issues i ON i.id = c.issue_id
+     WHERE c.id = ? AND i.repository_id = ?`,
+    commentId,
+    repositoryId,
+  );
+  return row && { issueId: row.issue_id, isOnLine: row.kind === "code" };
+}

@@ -1,0 +1,151 @@
+import type { Queries, Transaction } from "../../../engine/database.ts";
+import { flag, generated, id, initial, now, oneOf, optional, text } from "../../columns.ts";
+import { sql } from "../../condition.ts";
+import { issues } from "../issues/issues.ts";
+import { defineTable, type Page, type RecordOf, type Window } from "../../table.ts";
+import type { CommentId, IssueId, ReviewId, TeamId, UserId } from "../ids.ts";
+
+/** `pending`: only its author sees it. `requested`: a person or a team was asked and has not answered. */
+const reviewStates = ["pending", "approved", "changes_requested", "comment", "requested"] as const;
+export type ReviewState = (typeof reviewStates)[number];
+
+const reviews = defineTable("forge_reviews", {
+  id: generated(id<ReviewId>()),
+  issueId: id<IssueId>(),
+  /** Undefined for a team, and once the account is deleted. */
+  reviewerId: optional(id<UserId>()),
+  /** The team that was asked. */
+  teamId: optional(id<TeamId>()),
+  state: oneOf(reviewStates),
+  body: initial("", text()),
+  /** The commit that was reviewed; empty for a request. */
+  commitId: initial("", text()),
+  /** Whether it counts for the rule of the base branch. */
+  isOfficial: flag(),
+  /** Whether the content has changed since. */
+  isStale: initial(false, flag()),
+  isDismissed: initial(false, flag()),
+  /** Its entry in the timeline, once it is submitted. */
+  commentId: optional(id<CommentId>()),
+  createdAt: now(),
+  submittedAt: now(),
+  updatedAt: now(),
+});
+/** A review of a pull request, or a request for one. Times are epoch milliseconds. */
+export type ForgeReview = RecordOf<typeof reviews>;
+
+export type NewReview = Pick<ForgeReview, "issueId" | "state" | "isOfficial"> &
+  Partial<Pick<ForgeReview, "reviewerId" | "teamId" | "body" | "commitId" | "isStale">>;
+
+/** The members of a review that can change. */
+export type ReviewChanges = Partial<
+  Pick<
+    ForgeReview,
+    | "state"
+    | "body"
+    | "commitId"
+    | "isOfficial"
+    | "isStale"
+    | "isDismissed"
+    | "commentId"
+    | "submittedAt"
+  >
+>;
+
+export function insertReview(tx: Transaction, review: NewReview): Promise<ForgeReview> {
+  return reviews.insert(tx, review);
+}
+
+/** Adds a request; undefined when the person or team is asked already. */
+export function insertReviewRequest(
+  tx: Transaction,
+  request: Pick<NewReview, "issueId" | "reviewerId" | "teamId" | "isOfficial">,
+): Promise<ForgeReview | undefined> {
+  return reviews.upsert(tx, { ...request, state: "requested" }, "ON CONFLICT DO NOTHING");
+}
+
+/** Finds a review of a pull request by id. */
+export function findReview(
+  db: Queries,
+  issueId: IssueId,
+  reviewId: ReviewId,
+): Promise<ForgeReview | undefined> {
+  return reviews.find(db, { id: reviewId, issueId });
+}
+
+export function findReviewById(db: Queries, reviewId: ReviewId): Promise<ForgeReview | undefined> {
+  return reviews.find(db, { id: reviewId });
+}
+
+/** Returns the review that a person has not submitted yet. */
+export function findPendingReview(
+  db: Queries,
+  issueId: IssueId,
+  reviewerId: UserId,
+): Promise<ForgeReview | undefined> {
+  return reviews.find(db, { issueId, reviewerId, state: "pending" });
+}
+
+/** Returns a page of the reviews and requests that a viewer sees, oldest first. `all` shows pending ones of others. */
+export function listReviews(
+  db: Queries,
+  issueId: IssueId,
+  viewer: UserId | "all" | undefined,
+  window: Window,
+): Promise<Page<ForgeReview>> {
+  const isVisible =
+    viewer === "all" ? sql`1 = 1` : sql`(state <> 'pending' OR reviewer_id = ${viewer ?? -1})`;
+  return reviews.page(db, sql`issue_id = ${issueId} AND ${isVisible}`, { ...window, order: "id" });
+}
+
+/** Returns the open requests of a pull request, oldest first. */
+export function listReviewRequests(db: Queries, issueId: IssueId): Promise<ForgeReview[]> {
+  return reviews.list(db, { issueId, state: "requested" }, { order: "id" });
+}
+
+/** Returns how many reviews of a pull request were submitted. */
+export function countSubmittedReviews(db: Queries, issueId: IssueId): Promise<number> {
+  return reviews.count(db, { issueId, state: ["approved", "changes_requested", "comment"] });
+}
+
+/** Returns the approvals and requests for changes of a pull request, of one person if given, oldest first. */
+export function listVerdicts(
+  db: Queries,
+  issueId: IssueId,
+  reviewerId?: UserId,
+): Promise<ForgeReview[]> {
+  return reviews.list(
+    db,
+    {
+      issueId,
+      state: ["approved", "changes_requested"],
+      ...(reviewerId === undefined ? {} : { reviewerId }),
+    },
+    { order: "id" },
+  );
+}
+
+/** Writes the given members and the time. Returns undefined when the review does not exist. */
+export function updateReview(
+  tx: Transaction,
+  reviewId: ReviewId,
+  changes: ReviewChanges,
+): Promise<ForgeReview | undefined> {
+  return reviews.change(tx, { id: reviewId }, { ...changes, updatedAt: tx.now });
+}
+
+/** Deletes a review or a request, with its entry in the timeline and its comments on lines. */
+export async function deleteReview(
+  tx: Transaction,
+  { id: reviewId, issueId, commentId }: ForgeReview,
+): Promise<void> {
+  await tx.run(
+    `DELETE FROM forge_issue_comments
+     WHERE id IN (SELECT comment_id FROM forge_review_lines WHERE review_id = ?)`,
+    reviewId,
+  );
+  await reviews.delete(tx, { id: reviewId });
+  if (commentId === undefined) return;
+  const { changes } = await tx.run("DELETE FROM forge_issue_comments WHERE id = ?", commentId);
+  await issues.update(tx, { id: issueId }, { commentCount: sql`comment_count - ${changes}` });
+}

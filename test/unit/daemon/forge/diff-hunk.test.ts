@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { cutHunk } from "../../../../daemon/forge/reviews/diff-hunk.ts";
+
+const diff = [
+  "diff --git a/file b/file",
+  "index 1..2 100644",
+  "--- a/file",
+  "+++ b/file",
+  "@@ -1,6 +1,6 @@",
+  " one",
+  " two",
+  "-three",
+  "+THREE",
+  " four",
+  " five",
+  " six",
+  "\\ No newline at end of file",
+  "",
+].join("\n");
+
+test("a hunk ends with the line and has three lines before it", () => {
+  expect(cutHunk(diff, { side: "new", line: 5 })).toBe(
+    "@@ -3,3 +3,3 @@\n-three\n+THREE\n four\n five",
+  );
+  expect(cutHunk(diff, { side: "old", line: 3 })).toBe("@@ -1,3 +1,2 @@\n one\n two\n-three");
+  expect(cutHunk(diff, { side: "new", line: 1 })).toBe("@@ -1,1 +1,1 @@\n one");
+});
+
+test("a line that the diff does not have is not found", () => {
+  expect(cutHunk(diff, { side: "new", line: 7 })).toBeUndefined();
+  expect(cutHunk(diff, { side: "old", line: 0 })).toBeUndefined();
+  expect(cutHunk("", { side: "new", line: 1 })).toBeUndefined();
+});
+
+test("the lines of a new file have no counterpart", () => {
+  const added = "@@ -0,0 +1,2 @@\n+a\n+b\n";
+  expect(cutHunk(added, { side: "new", line: 2 })).toBe("@@ -0,0 +1,2 @@\n+a\n+b");
+});
