@@ -28,6 +28,9 @@ import {
 import { createResponseBatch } from "./response-batch.ts";
 import { createInputReader, toQueryObject } from "./request-input.ts";
 
+/** The lowest status of an error, whose response has the id by which its log line is found. */
+const FIRST_ERROR = 400;
+
 /** Counts requests per key and route; see `limits.ts`. */
 export interface RateLimiter {
   /** False when nothing is counted: responses then carry no `RateLimit` headers. */
@@ -305,7 +308,7 @@ export function bindRoutes<Caller>(
     if ("bytes" in answer) return sendBytes(request, res, answer);
     const headers: Record<string, string | readonly string[]> = { ...api.headers };
     Object.assign(headers, extra, answer.headers);
-    if (answer.status >= 500) headers["X-Request-Id"] = request.id;
+    if (answer.status >= FIRST_ERROR) headers["X-Request-Id"] = request.id;
     if (answer.validators !== undefined) {
       Object.assign(headers, validatorHeaders(answer.validators));
       if (isNotModified(request, answer.validators)) {
@@ -344,8 +347,7 @@ export function bindRoutes<Caller>(
     const refusal = toRefusal(error);
     const rendered =
       refusal === undefined ? api.internalError() : api.renderError(refusal, request);
-    const id = rendered.status >= 500 ? { "X-Request-Id": request.id } : undefined;
-    sendRendered(res, rendered, { ...headers, ...id });
+    sendRendered(res, rendered, { ...headers, "X-Request-Id": request.id });
     return rendered.status;
   }
 

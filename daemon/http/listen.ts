@@ -210,12 +210,18 @@ function listenText(
   return [`Cannot listen on ${host} port ${port} (${code}).`];
 }
 
+/** How often a stopping server closes the connections that have become idle. */
+const SWEEP_MS = 50;
+
 async function stopServer(server: Server, graceMs: number): Promise<void> {
   const closed = Promise.withResolvers<void>();
   server.close(() => closed.resolve());
   server.closeIdleConnections();
+  // A connection whose request has just ended is kept alive, and would hold the server for the rest of the time.
+  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
   const timer = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed.promise;
+  clearInterval(sweep);
   clearTimeout(timer);
 }
 

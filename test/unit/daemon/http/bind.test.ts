@@ -177,6 +177,18 @@ describe("order of the checks", () => {
   });
 });
 
+test("every error has a request id, and a success has none", async () => {
+  const missing = route(ping, () => Promise.reject(new AppError("not_found", "no such page")));
+  await using app = await serveRoutes([missing]);
+  const idOf = async (path: string) =>
+    (await fetch(`${app.url}${path}`)).headers.get("x-request-id");
+  expect(await idOf("/api/ping")).toMatch(/^[0-9a-f]{20}$/);
+  await using other = await serveRoutes([
+    route(ping, async () => ({ status: 200, body: { ok: true } })),
+  ]);
+  expect((await fetch(`${other.url}/api/ping`)).headers.get("x-request-id")).toBeNull();
+});
+
 describe("failures", () => {
   const failing = (error: unknown) => route(ping, () => Promise.reject(error));
   const outcome = async (error: unknown) => {
