@@ -267,14 +267,7 @@ const triedWords: ReadonlyMap<string, string> = new Map([
   ["pull", noPulls],
   ["pull-request", noPulls],
   ["mr", noPulls],
-  [
-    "release",
-    'croft has no releases; "croft repo tag" and "croft admin package" are what there is',
-  ],
-  [
-    "releases",
-    'croft has no releases; "croft repo tag" and "croft admin package" are what there is',
-  ],
+  ["releases", '"croft release" manages releases'],
   [
     "wiki",
     'croft has no wikis; files of a repository are shown by "croft repo browse" and "croft repo cat"',

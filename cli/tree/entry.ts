@@ -67,6 +67,7 @@ export type ForgeValueKind =
   | "milestones"
   | "branches"
   | "tags"
+  | "releases"
   | "workflows"
   | "tokens"
   | "ssh_keys"

@@ -82,13 +82,26 @@ export async function addFolderRepository(
   const required = probe.registeredArguments.filter(
     (argument) => argument.required || argument === first,
   ).length;
-  if (separator === undefined && flag === undefined && operands.length !== required - 1)
-    return words;
+  if (separator === undefined && flag === undefined) {
+    const isShort = operands.length === required - 1;
+    if (!isShort && !hasRoomBefore(operands, probe)) return words;
+  }
   cli.useFlags(readCommonFlags(probe));
   const repository = flag ?? (await findFolderRepository(cli));
   if (separator === undefined) return [repository, ...words];
   const at = words.indexOf(operands[0] ?? "");
   return words.with(at, `${repository}${separator}${number ?? ""}`);
+}
+
+/**
+ * Whether the first operand is no repository, and the command takes one more: `release create v1.0 notes.tar.gz` has its
+ * required arguments and lacks only the repository.
+ */
+function hasRoomBefore(operands: readonly string[], { registeredArguments }: Command): boolean {
+  const [first] = operands;
+  if (first === undefined || first.includes("/")) return false;
+  const isOpen = registeredArguments.at(-1)?.variadic === true;
+  return isOpen || operands.length < registeredArguments.length;
 }
 
 /** The operands of a line; undefined when the line has a mistake or asks for help. */

@@ -32,6 +32,7 @@ import { issuePages } from "../forge/pages/issue-pages.tsx";
 import { packagePages } from "../forge/pages/package-pages.tsx";
 import { peoplePages } from "../forge/pages/people-pages.tsx";
 import { runPages } from "../forge/pages/run-pages.tsx";
+import { createForgeReleases } from "../forge/releases/releases.feature.ts";
 import { createRepositoryDependents } from "../forge/repositories/dependents.ts";
 import { createForgeRepositories } from "../forge/repositories/repositories.feature.ts";
 import { createForgeReviews } from "../forge/reviews/reviews.feature.ts";
@@ -67,6 +68,8 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
     random: Math.random,
     request: createGuardedRequest(dispatcher),
   });
+  // Without a mail server the outbox is for links that an administrator hands on.
+  const queueMail = settings.smtpUrl === undefined ? undefined : deps.mailer.queueMail;
   const notifications = createForgeNotifications({
     ...core,
     idleTimeoutSeconds: settings.idleTimeoutSeconds,
@@ -75,8 +78,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
   const actions = createForgeActions({
     ...core,
     publisher: hooks.services.publisher,
-    // Without a mail server the outbox is for links that an administrator hands on.
-    queueMail: settings.smtpUrl === undefined ? undefined : deps.mailer.queueMail,
+    queueMail,
     limits: {
       artifactBytesMax: settings.maxUploadBytes,
       runArtifactBytesMax: settings.maxRunArtifactBytes,
@@ -141,6 +143,12 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
     createForgePulls({ ...core, ...issues.services, ...reviews.services }),
     reviews,
     { pages: issuePages() },
+    createForgeReleases({
+      ...core,
+      ...code.services,
+      attachments: issues.services.attachments,
+      queueMail,
+    }),
     createForgeOrganizations({
       ...core,
       ...repositories.services,

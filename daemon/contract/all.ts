@@ -44,6 +44,8 @@ import { trackedTimeEndpoints } from "./forge/issues/tracked-times.ts";
 import { issueStateEndpoints } from "./forge/issues/issue-states.ts";
 import { reactionEndpoints } from "./forge/issues/reactions.ts";
 import { pullEndpoints } from "./forge/pulls/pulls.ts";
+import { releaseAssetEndpoints } from "./forge/releases/assets.ts";
+import { releaseEndpoints } from "./forge/releases/releases.ts";
 import { labelEndpoints } from "./forge/issues/labels.ts";
 import { milestoneEndpoints } from "./forge/issues/milestones.ts";
 import { logoEndpoints } from "./forge/logos.ts";
@@ -142,6 +144,8 @@ export const forge = {
   ...issueDependencyEndpoints,
   ...trackedTimeEndpoints,
   ...reactionEndpoints,
+  ...releaseEndpoints,
+  ...releaseAssetEndpoints,
   ...labelEndpoints,
   ...milestoneEndpoints,
   ...statusEndpoints,

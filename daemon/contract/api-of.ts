@@ -34,7 +34,13 @@ export function surfaceOf(path: string): Surface | undefined {
   if (/^\/[^/]+\/[^/]+\/(?:info\/refs|git-upload-pack|git-receive-pack)$/.test(collapsed))
     return "git";
   if (/^\/[^/]+\/[^/]+\/info\/lfs\//.test(collapsed)) return "large_files";
+  if (isReleaseDownload(collapsed)) return "forge";
   return undefined;
+}
+
+/** Returns whether a path is the address of a file of a release, which lies below the page of its repository. */
+export function isReleaseDownload(path: string): boolean {
+  return /^\/[^/]+\/[^/]+\/releases\/download\//.test(path);
 }
 
 /** Returns whether a path belongs to the protocol of runners, which is the forge's and declares no endpoints. */

@@ -1,6 +1,6 @@
 // daemon/contract: endpoints and wire schemas that daemon and command line share. Pure values without I/O.
 // An endpoint is declared once and read by the binder, the 405 table, OpenAPI, the command line's client and the tests.
-import type { z } from "zod";
+import { z } from "zod";
 import type { Permission } from "./permission.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -149,6 +149,12 @@ export type Reply =
 /** A multipart form; `file` parts are handed to the handler as streams, in the order in which they arrive. */
 export const multipart = <F extends z.ZodObject>(fields: F) =>
   ({ kind: "multipart", fields }) as const;
+/**
+ * One file: the part of a form, or the body itself. It is handed to the handler while it arrives, as that of a form with
+ * no fields.
+ */
+export const formOrBytes = (...contentTypes: string[]) =>
+  ({ kind: "multipart", fields: z.object({}), orBytes: contentTypes }) as const;
 /** A multipart form of files only, handed to the handler one by one while they arrive. */
 export const fileParts = (limits: { readonly filesMax: number; readonly bytesMax: number }) =>
   ({ kind: "file_parts", ...limits }) as const;
@@ -160,7 +166,11 @@ export const wholeBytes = (...contentTypes: string[]) =>
 
 export type BodySpec =
   | z.ZodType
-  | { readonly kind: "multipart"; readonly fields: z.ZodObject }
+  | {
+      readonly kind: "multipart";
+      readonly fields: z.ZodObject;
+      readonly orBytes?: readonly string[];
+    }
   | { readonly kind: "file_parts"; readonly filesMax: number; readonly bytesMax: number }
   | { readonly kind: "stream"; readonly contentTypes: readonly string[] }
   | { readonly kind: "whole_bytes"; readonly contentTypes: readonly string[] };

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { Database } from "../../storage/engine/database.ts";
-import { collapseSlashes } from "../contract/api-of.ts";
+import { collapseSlashes, isReleaseDownload } from "../contract/api-of.ts";
 import { isDecodingText } from "../contract/forge/common.ts";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { MISSING } from "../contract/issue-text.ts";
@@ -112,7 +112,8 @@ export function createForgeApi({
   }
 }
 
-const isAttachment = ({ target }: ServerRequest): boolean => target.startsWith("/attachments/");
+const isAttachment = ({ target }: ServerRequest): boolean =>
+  target.startsWith("/attachments/") || isReleaseDownload(target);
 
 /** Whether the path has a NUL character, which no database stores. */
 function pathHasNul({ target }: ServerRequest): boolean {

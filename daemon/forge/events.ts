@@ -16,6 +16,8 @@ import type {
 import type { ForgePull } from "../../storage/tables/forge/pulls/pulls.ts";
 import type { ReviewLine } from "../../storage/tables/forge/pulls/review-lines.ts";
 import type { ForgeReview } from "../../storage/tables/forge/pulls/reviews.ts";
+import type { ReleaseAsset } from "../../storage/tables/forge/releases/assets.ts";
+import type { ForgeRelease } from "../../storage/tables/forge/releases/releases.ts";
 import type { ForgeRepository } from "../../storage/tables/forge/repositories/repositories.ts";
 import type { CommitStatus } from "../../storage/tables/forge/repositories/statuses.ts";
 
@@ -86,6 +88,14 @@ export interface StatusDetails {
   readonly creator: ForgeUser | undefined;
 }
 
+/** A release with the records that its view shows. The author is undefined once the account is deleted. */
+export interface ReleaseDetails {
+  readonly owned: OwnedRepository;
+  readonly release: ForgeRelease;
+  readonly author: ForgeUser | undefined;
+  readonly assets: readonly ReleaseAsset[];
+}
+
 /** The details of each event by its name. */
 export interface ForgeEvents {
   /** A repository was created or adopted. */
@@ -136,6 +146,11 @@ export interface ForgeEvents {
    * is purged.
    */
   package: OwnedVersion & { readonly actor: ForgeUser; readonly action: "created" | "deleted" };
+  /** A release was published, became a draft again, was edited or is deleted. Not emitted for drafts. */
+  release: ReleaseDetails & {
+    readonly actor: ForgeUser;
+    readonly action: "published" | "unpublished" | "edited" | "deleted";
+  };
   status: StatusDetails & {
     readonly commit: CommitWithFiles;
     readonly author: ForgeUser | undefined;

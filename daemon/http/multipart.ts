@@ -27,6 +27,8 @@ export interface MultipartOptions {
   readonly spooled: BodyMemory;
   /** Names of the declared fields, which must precede the file; unknown fields may appear anywhere. */
   readonly fieldNames: readonly string[];
+  /** Whether the file is handed on as it arrives although no field precedes it. */
+  readonly handsOnAtOnce?: boolean;
   /** Returns the API's refusal of an invalid form; `cause` is for the log. */
   readonly toMalformed: (text: string, cause?: unknown) => AppError;
 }
@@ -92,7 +94,7 @@ export function readMultipart(
       filename: lastSegment(filename) || undefined,
       contentType: toMediaType(contentType),
     };
-    if (options.fieldNames.some((name) => name in fields)) {
+    if (options.handsOnAtOnce === true || options.fieldNames.some((name) => name in fields)) {
       settled = true;
       resolve({
         fields,
@@ -201,13 +203,17 @@ function readOn(message: IncomingMessage): Promise<void> {
   });
 }
 
+/** Returns whether a body is a form with files. */
+export function isMultipart({ headers }: Pick<IncomingMessage, "headers">): boolean {
+  return headers["content-type"]?.toLowerCase().startsWith("multipart/form-data") === true;
+}
+
 function openParser(
   headers: IncomingMessage["headers"],
   fileBytesMax: number,
   toMalformed: MultipartOptions["toMalformed"],
 ) {
-  if (!headers["content-type"]?.toLowerCase().startsWith("multipart/form-data"))
-    throw toMalformed("Send the file as multipart/form-data.");
+  if (!isMultipart({ headers })) throw toMalformed("Send the file as multipart/form-data.");
   try {
     return new Busboy({
       headers: headers as BusboyHeaders,

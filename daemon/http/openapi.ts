@@ -121,6 +121,7 @@ function toRequestBody(body: NonNullable<Endpoint["body"]>): Json {
             required: [...(fields.required ?? []), "file"],
           },
         },
+        ...toBinary(body.orBytes ?? []),
       },
     };
   }
@@ -134,11 +135,12 @@ function toRequestBody(body: NonNullable<Endpoint["body"]>): Json {
         },
       },
     };
+  return { required: true, content: toBinary(body.contentTypes) };
+}
+
+function toBinary(contentTypes: readonly string[]): Json {
   const binary = { schema: { type: "string", format: "binary" } };
-  return {
-    required: true,
-    content: Object.fromEntries(body.contentTypes.map((contentType) => [contentType, binary])),
-  };
+  return Object.fromEntries(contentTypes.map((contentType) => [contentType, binary]));
 }
 
 function toResponse(reply: Reply): Json {

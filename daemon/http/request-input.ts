@@ -1,11 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";
-import type { Endpoint } from "../contract/endpoint.ts";
+import type { BodySpec, Endpoint } from "../contract/endpoint.ts";
 import { describeIssue } from "../contract/issue-text.ts";
 import type { BodyMemory } from "./body-memory.ts";
-import type { Api, FormLimit, ReadBody, ServerRequest } from "./handle.ts";
+import { toMediaType } from "../contract/media-type.ts";
+import type { Api, FilePart, FormLimit, ReadBody, ServerRequest } from "./handle.ts";
 import { readFileParts } from "./file-parts.ts";
-import { giveUpFile, readMultipart } from "./multipart.ts";
+import { giveUpFile, isMultipart, readMultipart } from "./multipart.ts";
 import { cutStalledBody } from "./request-body.ts";
 
 /** Limits of a form besides the limit of all uploads. */
@@ -52,12 +53,13 @@ export function createInputReader(
 
   async function readForm(
     declared: Endpoint,
-    fields: z.ZodObject,
+    { fields, orBytes }: Extract<BodySpec, { kind: "multipart" }>,
     message: IncomingMessage,
     bounds: FormBounds,
   ) {
     const form = await readMultipart(message, {
       ...bounds,
+      handsOnAtOnce: orBytes !== undefined,
       maxFileBytes: options.maxUploadBytes,
       temporaryDirectory: options.temporaryDirectory,
       fieldNames: Object.keys(fields.shape),
@@ -98,9 +100,18 @@ export function createInputReader(
           fileBytesMax: options.maxUploadBytes,
           toMalformed: toMalformedFor(declared),
         });
-      return spec.kind === "multipart" ? readForm(declared, spec.fields, message, form) : message;
+      if (spec.kind !== "multipart") return message;
+      if (spec.orBytes !== undefined && !isMultipart(message))
+        return { fields: {}, file: toFile(message) };
+      return readForm(declared, spec, message, form);
     },
   };
+}
+
+/** Returns a body that is a file as the file of a form, without a name and of unknown size. */
+function toFile(message: IncomingMessage): FilePart {
+  const contentType = toMediaType(message.headers["content-type"]);
+  return { field: "", filename: undefined, contentType, stream: message, size: undefined };
 }
 
 /** Decodes path values once per segment; in a value of several segments an encoded slash stays distinct from a separator. */

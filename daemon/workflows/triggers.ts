@@ -113,6 +113,8 @@ export interface Activity {
   /** Of `workflow_run`: the name of the workflow, and the branch of its run. */
   readonly workflow: string;
   readonly branch: string;
+  /** Of `release`: whether it is a prerelease. */
+  readonly isPrerelease: boolean;
 }
 
 /** Returns the parts of an event that filters look at. */
@@ -120,9 +122,11 @@ export function toActivity(event: string, payload: Mapping): Activity {
   const text = (value: ExpressionValue | undefined) => (typeof value === "string" ? value : "");
   const workflow = isMapping(payload["workflow"]) ? payload["workflow"]["name"] : undefined;
   const run = isMapping(payload["workflow_run"]) ? payload["workflow_run"]["head_branch"] : "";
+  const release = isMapping(payload["release"]) ? payload["release"]["prerelease"] : false;
   return {
     event,
     action: text(payload["action"]),
+    isPrerelease: release === true,
     workflow: text(workflow),
     branch: text(run),
   };
@@ -195,14 +199,26 @@ const TYPES: Readonly<Record<string, string>> = {
  */
 export function matchesActivity(
   { types, workflows, branches, branchesIgnore }: EventFilters,
-  { event, action, workflow, branch }: Activity,
+  { event, action, workflow, branch, isPrerelease }: Activity,
 ): boolean {
   const known = Object.hasOwn(TYPES, action) ? TYPES[action] : undefined;
   const type = event === "registry_package" ? "published" : (known ?? action);
-  if (types !== undefined && !types.includes(type) && !types.includes(action)) return false;
+  const names = [
+    type,
+    action,
+    ...(event === "release" ? toReleaseTypes(action, isPrerelease) : []),
+  ];
+  if (types !== undefined && !names.some((name) => types.includes(name))) return false;
   if (event !== "workflow_run") return true;
   if (workflows !== undefined && !workflows.includes(workflow)) return false;
   return accepts(branch, branches, branchesIgnore);
+}
+
+/** Returns the further types of an event of a release; one event starts a workflow once, whatever types it names. */
+function toReleaseTypes(action: string, isPrerelease: boolean): readonly string[] {
+  if (action === "published") return ["created", isPrerelease ? "prereleased" : "released"];
+  // Gitea's word.
+  return action === "edited" ? ["updated"] : [];
 }
 
 function matchesPaths(

@@ -12,7 +12,7 @@ import { DEPLOY_KEYS, QUERIES, toBody } from "../support/forge/route-requests.ts
 const levels = ["none", "read", "write", "admin", "owner"] as const;
 type Level = (typeof levels)[number];
 /** The part of a repository whose permission counts. `any`: one on any part will do. */
-type Unit = "code" | "issues" | "pulls" | "issues_or_pulls" | "actions" | "any";
+type Unit = "code" | "issues" | "pulls" | "issues_or_pulls" | "releases" | "actions" | "any";
 const reaches = (level: Level, needed: Level) => levels.indexOf(level) >= levels.indexOf(needed);
 
 /** Rows: the part and the level that a route needs. The objects of the paths are the owner's. */
@@ -212,6 +212,21 @@ const rows: Readonly<Record<string, readonly [Unit, Level]>> = {
   "forge.issues.pin": ["issues_or_pulls", "admin"],
   "forge.issues.unpin": ["issues_or_pulls", "admin"],
   "forge.issues.pin.move": ["issues_or_pulls", "admin"],
+  "forge.repos.releases.list": ["releases", "read"],
+  "forge.repos.releases.get": ["releases", "read"],
+  "forge.repos.releases.latest": ["releases", "read"],
+  "forge.repos.releases.by_tag": ["releases", "read"],
+  "forge.repos.releases.create": ["releases", "write"],
+  "forge.repos.releases.edit": ["releases", "write"],
+  "forge.repos.releases.generate_notes": ["releases", "write"],
+  "forge.repos.releases.delete": ["releases", "write"],
+  "forge.repos.releases.delete_by_tag": ["releases", "write"],
+  "forge.repos.releases.assets.list": ["releases", "read"],
+  "forge.repos.releases.assets.get": ["releases", "read"],
+  "forge.repos.releases.assets.create": ["releases", "write"],
+  "forge.repos.releases.assets.edit": ["releases", "write"],
+  "forge.repos.releases.assets.delete": ["releases", "write"],
+  "forge.releases.download": ["releases", "read"],
   "forge.repos.git.notes.get": ["code", "read"],
   "forge.repos.actions.artifacts.get": ["actions", "read"],
   "forge.repos.actions.artifacts.delete": ["actions", "write"],
@@ -308,6 +323,7 @@ function everywhere(level: Level): Readonly<Record<Unit, Level>> {
     issues: level,
     pulls: level,
     issues_or_pulls: level,
+    releases: level,
     actions: level,
     any: level,
   };
@@ -315,7 +331,7 @@ function everywhere(level: Level): Readonly<Record<Unit, Level>> {
 
 const routes = (allEndpoints as readonly Endpoint[]).filter(
   ({ name, path: at }) =>
-    at.startsWith("/api/v1/repos/:owner/:repo") || name.startsWith("forge.git."),
+    at.startsWith("/api/v1/repos/:owner/:repo") || /^forge\.(?:git|releases)\./.test(name),
 );
 const named = routes.map((each) => [each.name, each] as const);
 
@@ -402,6 +418,9 @@ async function makeObjects(): Promise<Record<string, string>> {
   const attach = (to: string) =>
     daemon.request(`/api/v1${to}/assets`, { method: "POST", body: form, token });
   const file = (await attach(at)).json;
+  const release = await made("POST", `${path}/releases`, { tag_name: "r1" });
+  await made("POST", `${path}/releases`, { tag_name: "r2" });
+  const releaseFile = (await attach(`${path}/releases/${release.id}`)).json;
   const commentFile = (await attach(`${path}/issues/comments/${comment.id}`)).json;
   let run: { readonly id: number } | undefined;
   while (run === undefined) {
@@ -419,6 +438,10 @@ async function makeObjects(): Promise<Record<string, string>> {
     comment: String(comment.id),
     attachment: String(file.id),
     commentAttachment: String(commentFile.id),
+    release: String(release.id),
+    releaseTag: "r2",
+    releaseFile: String(releaseFile.id),
+    file: "r1/text.txt",
     label: String(label.id),
     milestone: String(milestone.id),
     time: String(time.id),
@@ -462,6 +485,8 @@ function pathOf({ name, path: at }: Endpoint): string {
 function toParameter(at: string, name: string): string {
   if (name === "sha" && at.endsWith("/git/tags/:sha")) return "tagObject";
   if (name === "attachment" && at.includes("/comments/")) return "commentAttachment";
+  if (name === "attachment" && at.includes("/releases/")) return "releaseFile";
+  if (name === "tag" && at.includes("/releases/")) return "releaseTag";
   if (name === "sha" && at.includes("/git/blobs/")) return "blob";
   if (name === "ref" && at.includes("/git/refs/")) return "fullRef";
   if (name === "index" && at.includes("/pulls/")) return "pull";
@@ -471,6 +496,7 @@ function toParameter(at: string, name: string): string {
   if (at.includes("/:repo/keys/")) return "deployKey";
   if (at.includes("/labels/")) return "label";
   if (at.includes("/milestones/")) return "milestone";
+  if (at.includes("/releases/")) return "release";
   if (at.includes("/times/")) return "time";
   return "comment";
 }

@@ -142,7 +142,6 @@ function valueOf(line: string, name: string): string {
 
 test.each([
   ["pr", "croft has no pull requests"],
-  ["release", "croft repo tag"],
   ["document", "croft vault document"],
   ["share", "croft vault share"],
   ["hook", "croft repo hook"],

@@ -38,6 +38,7 @@ export const forgeOperations = [
   forge.listMilestones,
   forge.listBranches,
   forge.listTags,
+  forge.listReleases,
   forge.listWorkflows,
   forge.listTokens,
   forge.listOwnKeys,
@@ -155,6 +156,13 @@ export const forgeValues: Readonly<Record<ForgeValueKind, ValueFinder>> = {
       query: PAGE,
     });
     return body.map(({ name, message }) => toCandidate(name, message.split("\n")[0]));
+  },
+  async releases({ client }, question) {
+    const { body } = await client.call(forge.listReleases, {
+      params: getRepository(question),
+      query: PAGE,
+    });
+    return body.map(({ tag_name: tag, name }) => toCandidate(tag, name));
   },
   async workflows({ client }, question) {
     const { body } = await client.call(forge.listWorkflows, { params: getRepository(question) });

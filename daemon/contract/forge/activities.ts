@@ -29,6 +29,7 @@ export const activityWords = [
   "comment_issue",
   "close_issue",
   "reopen_issue",
+  "publish_release",
 ] as const;
 
 export const activityShape = z.object({
@@ -43,13 +44,13 @@ export const activityShape = z.object({
   /** 0 without a comment. */
   comment_id: wireId,
   comment: commentShape.nullable(),
-  /** The full ref, such as `refs/heads/main`; only pushes and deletions have one, others an empty text. */
+  /** The full ref of a push or deletion, such as `refs/heads/main`; the tag of a release, such as `v1`; else empty. */
   ref_name: z.string(),
   /** Whether the repository is private now. */
   is_private: z.boolean(),
   /**
    * `NUMBER|TITLE` of an opened issue, `NUMBER|TEXT` of a comment, `NUMBER|` of a closed or reopened one; the former name of
-   * a renamed repository, the former `OWNER/NAME` of a transferred one; JSON of the commits of a push.
+   * a renamed repository, the former `OWNER/NAME` of a transferred one; the title of a release; JSON of the commits of a push.
    */
   content: z.string(),
   created: wireTime,

@@ -68,6 +68,10 @@ export function describeActivity(activity: Described): ActivityText {
     }
     case "push_tag":
       return of("pushed the tag", name, source("tag"));
+    case "publish_release": {
+      const path = `${home}/releases/tag/${name.split("/").map(encodeURIComponent).join("/")}`;
+      return of("published the release", content || name, path);
+    }
     case "delete_branch":
       return of("deleted the branch", name);
     case "delete_tag":

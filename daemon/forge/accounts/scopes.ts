@@ -83,6 +83,17 @@ export function assertTokenScope(
   return parsed.scope;
 }
 
+/** Returns whether a token's scope grants `level` on a category. A password (`scope` undefined) is unrestricted. */
+export function grantsScope(
+  scope: string | undefined,
+  level: "read" | "write",
+  category: ScopeCategory,
+): boolean {
+  if (scope === undefined) return true;
+  const parsed = parseScope(scope.split(","));
+  return parsed.kind === "scope" && allows(parsed.scope, level, category);
+}
+
 /** Returns whether the caller's token has the scope `public-only`. */
 export function isPublicOnly(caller: Pick<ForgeCaller, "scope"> | undefined): boolean {
   return caller?.scope?.split(",").includes("public-only") === true;

@@ -55,6 +55,7 @@ function toContent({ activity, issue, comment }: ActivityDetails): string {
     case "rename_repo":
     case "transfer_repo":
     case "delete_branch":
+    case "publish_release":
       return activity.content;
   }
 }

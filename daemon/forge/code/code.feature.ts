@@ -69,7 +69,7 @@ export function createCode(deps: CodeServicesDeps) {
     },
   });
   const toCommitPerson = (user: ForgeUser) => toPerson(user, urls);
-  const tags = createTags({ access, writeRefs, clock, newId, toCommitPerson });
+  const tags = createTags({ db, access, writeRefs, clock, newId, toCommitPerson });
   const syncFork = createForkSync({
     db,
     git,
@@ -96,7 +96,7 @@ export function createCode(deps: CodeServicesDeps) {
     ...severalFilesRoutes({ severalFiles, commits, objects, issueTemplates, urls }),
   ];
   return {
-    services: { findFileLanguage: createFileLanguages({ access }) },
+    services: { access, tags, findFileLanguage: createFileLanguages({ access }) },
     routes,
     /** Terminates the thread that parses issue templates. */
     close: issueTemplates.close,

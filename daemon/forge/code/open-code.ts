@@ -85,6 +85,21 @@ export function createCodeAccess({ db, git, locate, limiter }: CodeDeps) {
       }
     },
 
+    /** Runs `work` on a repository that the operation has opened, within the limit on git processes. */
+    async within<T>(
+      owned: OpenedRepository,
+      request: Pick<CodeRequest, "caller" | "address" | "signal">,
+      work: (code: OpenedCode) => Promise<T>,
+    ): Promise<T> {
+      const release = await limiter.acquire(request, request.signal);
+      try {
+        const opened = await locateCode(owned, request);
+        return await refusing(() => work(opened));
+      } finally {
+        release();
+      }
+    },
+
     /** Opens a repository for a stream: the caller releases the slot when git has ended. */
     async open(request: CodeRequest): Promise<StreamedCode> {
       const owned = await findCode(request);
@@ -106,7 +121,7 @@ export function createCodeAccess({ db, git, locate, limiter }: CodeDeps) {
 
   async function locateCode(
     owned: OpenedRepository,
-    { caller, signal }: CodeRequest,
+    { caller, signal }: Pick<CodeRequest, "caller" | "signal">,
   ): Promise<OpenedCode> {
     return { owned, caller, git, directory: await locate(owned.repository), signal };
   }

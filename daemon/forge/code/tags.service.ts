@@ -9,6 +9,8 @@ import {
 import { findObjects } from "../../../storage/git/objects.ts";
 import { listRefs, type RefEntry } from "../../../storage/git/ref-lists.ts";
 import { isRefName } from "../../contract/forge/repositories/rules.ts";
+import type { Database } from "../../../storage/engine/database.ts";
+import { findRelease } from "../../../storage/tables/forge/releases/releases.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
@@ -33,7 +35,15 @@ export interface TagDetails {
   readonly createdAt: string;
 }
 
+/** A tag to create; an empty target is the default branch, an empty message makes a tag that is not annotated. */
+export interface NewTag {
+  readonly name: string;
+  readonly message: string;
+  readonly target: string;
+}
+
 export interface TagsDeps {
+  readonly db: Database;
   readonly access: CodeAccess;
   readonly writeRefs: WriteRefs;
   /** Epoch milliseconds. */
@@ -49,7 +59,7 @@ export type Tags = ReturnType<typeof createTags>;
 const TAGS = "refs/tags/";
 
 /** Creates the service. Every function refuses as `CodeAccess` does, and with `not_found` a missing tag. */
-export function createTags({ access, writeRefs, clock, newId, toCommitPerson }: TagsDeps) {
+export function createTags({ db, access, writeRefs, clock, newId, toCommitPerson }: TagsDeps) {
   return {
     async list(request: CodeRequest, window: PageWindow) {
       return access.read(request, async (code) => {
@@ -70,33 +80,21 @@ export function createTags({ access, writeRefs, clock, newId, toCommitPerson }: 
      */
     async create(
       request: CodeRequest & { readonly caller: ForgeCaller },
-      {
-        name,
-        message,
-        target,
-      }: { readonly name: string; readonly message: string; readonly target: string },
+      { name, message, target }: NewTag,
     ) {
       return access.write(request, async (code) => {
-        const commit = await findRevision(code, target);
-        if (commit === undefined)
-          throw new AppError(
-            "not_found",
-            `target not found: object does not exist [id: ${target}, rel_path: ]`,
-          );
-        const taken = () => new AppError("conflict", `tag already exists [name: ${name}]`);
-        if ((await findTagRef(code, name)) !== undefined) throw taken();
-        const { user } = request.caller;
-        await using quarantine = await openQuarantine(code.directory, newId());
-        const after =
-          message === ""
-            ? commit.commitId
-            : await writeTag(code, user, { name, message, commit: commit.commitId, quarantine });
-        const change = { ref: TAGS + name, before: undefined, after };
-        assertWritten(await writeRefs(code.owned, user, [change], quarantine), taken);
-        return await getTag(code, name);
+        if ((await findTagRef(code, name)) !== undefined) throw tagExists(name);
+        await write(code, request.caller.user, { name, message, target });
+        return getTag(code, name);
       });
     },
 
+    /** Creates a tag as `create` does unless it exists, whatever it names. */
+    async ensure(code: OpenedCode, user: ForgeUser, tag: NewTag): Promise<void> {
+      if ((await findTagRef(code, tag.name)) === undefined) await write(code, user, tag);
+    },
+
+    /** Deletes a tag. Refuses with `conflict` a tag that has a release. */
     async remove(
       request: CodeRequest & { readonly caller: ForgeCaller },
       name: string,
@@ -104,6 +102,11 @@ export function createTags({ access, writeRefs, clock, newId, toCommitPerson }: 
       await access.write(request, async (code) => {
         const ref = await findTagRef(code, name);
         if (ref === undefined) throw notFound();
+        if ((await findRelease(db, code.owned.repository.id, { tagName: name })) !== undefined)
+          throw new AppError(
+            "conflict",
+            "a tag attached to a release cannot be deleted directly: delete the release first",
+          );
         const change = { ref: ref.name, before: ref.id, after: undefined };
         assertWritten(
           await writeRefs(code.owned, request.caller.user, [change]),
@@ -128,6 +131,26 @@ export function createTags({ access, writeRefs, clock, newId, toCommitPerson }: 
       });
     },
   };
+
+  async function write(
+    code: OpenedCode,
+    user: ForgeUser,
+    { name, message, target }: NewTag,
+  ): Promise<void> {
+    const commit = await findRevision(code, target);
+    if (commit === undefined)
+      throw new AppError(
+        "not_found",
+        `target not found: object does not exist [id: ${target}, rel_path: ]`,
+      );
+    await using quarantine = await openQuarantine(code.directory, newId());
+    const after =
+      message === ""
+        ? commit.commitId
+        : await writeTag(code, user, { name, message, commit: commit.commitId, quarantine });
+    const change = { ref: TAGS + name, before: undefined, after };
+    assertWritten(await writeRefs(code.owned, user, [change], quarantine), () => tagExists(name));
+  }
 
   async function writeTag(
     { git, directory, signal }: OpenedCode,
@@ -156,6 +179,8 @@ export function createTags({ access, writeRefs, clock, newId, toCommitPerson }: 
     return id.toString("latin1").trim();
   }
 }
+
+const tagExists = (name: string) => new AppError("conflict", `tag already exists [name: ${name}]`);
 
 async function findTagRef(
   { git, directory, signal }: OpenedCode,

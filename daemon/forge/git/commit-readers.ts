@@ -102,7 +102,7 @@ function toPaths({ commits, total }: PushCommits): readonly string[] | undefined
 }
 
 /**
- * Finds a commit by branch, tag or id. A name that git would parse as another expression finds nothing.
+ * Finds a commit by branch, tag, full ref or id. A name that git would parse as another expression finds nothing.
  * @throws GitError when git fails for another reason than a missing commit
  */
 export type FindCommit = (
@@ -117,7 +117,9 @@ export function createCommitFinder({ git, locate }: CommitReaderDeps): FindCommi
     const directory = await locate(repository);
     if (directory === undefined) return undefined;
     return unlessMissing(async () => {
-      for (const full of [`refs/heads/${name}`, `refs/tags/${name}`, ...(isId ? [name] : [])]) {
+      const isRef = /^refs\/(?:heads|tags)\//.test(name);
+      const short = isRef ? [name] : [`refs/heads/${name}`, `refs/tags/${name}`];
+      for (const full of [...short, ...(isId ? [name] : [])]) {
         const id = await findCommitId(git, directory, full);
         if (id !== undefined) return (await readCommits(git, directory, [id], 1))[0];
       }

@@ -59,6 +59,7 @@ const payloadSchema = z.object({
     .optional(),
   issue: linked.extend({ number: z.int(), title: z.string() }).optional(),
   comment: linked.optional(),
+  release: linked.extend({ tag_name: z.string(), name: z.string() }).optional(),
   commit: z.object({ url: z.string() }).optional(),
   context: z.string().optional(),
   sha: z.string().optional(),
@@ -121,6 +122,14 @@ function describe(event: string, payload: Payload, sender: string): Described | 
         url: payload.comment?.html_url ?? home,
         color: YELLOW,
       };
+    case "release": {
+      const { tag_name: tag = "", name: title = "", html_url: url = home } = payload.release ?? {};
+      return {
+        title: `[${name}] Release ${payload.action}: ${cut(title || tag)} by ${sender}`,
+        url,
+        color: payload.action === "published" ? GREEN : colorOf(payload.action),
+      };
+    }
     case "status":
       return {
         title: `[${name}] ${cut(payload.context ?? "")} of ${payload.sha?.slice(0, 7) ?? ""}: ${payload.state ?? ""}`,

@@ -24,6 +24,7 @@ const ROUTES: readonly (readonly [path: RegExp, unit: string])[] = [
     "contents",
   ],
   [/^\/:owner\/:repo\/(?:info\/refs|info\/lfs\/.+|git-upload-pack|git-receive-pack)$/, "contents"],
+  [/^\/:owner\/:repo\/releases\/download\//, "contents"],
   [/^\/api\/packages\//, "packages"],
 ];
 

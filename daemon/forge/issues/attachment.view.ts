@@ -5,7 +5,8 @@ import type { BytesAnswer, FilePart, MultipartForm } from "../../http/handle.ts"
 import { toContentDisposition } from "../packages/download.view.ts";
 import { HARMLESS, UNKNOWN_TYPE } from "../shown-type.ts";
 import { type ForgeUrls, toUrl, toWireTime } from "../urls.ts";
-import type { OpenedAttachment, UploadedFile } from "./attachments.service.ts";
+import type { UploadedFile } from "../uploaded-file.ts";
+import type { OpenedAttachment } from "./attachments.service.ts";
 
 /** Converts an attachment for lists and for its issue or comment. */
 export function toAttachmentView(attachment: ForgeAttachment, urls: ForgeUrls): WireAttachment {
@@ -20,8 +21,14 @@ export function toAttachmentView(attachment: ForgeAttachment, urls: ForgeUrls): 
   };
 }
 
+/** What a file that is attached to something has for its readers. */
+type AttachedFile = Pick<ForgeAttachment, "name" | "size" | "contentType" | "sha256" | "createdAt">;
+
 /** Returns the bytes of an attachment. Browsers show types without active content, and save the others. */
-export function toAttachmentAnswer({ attachment, open }: OpenedAttachment): BytesAnswer {
+export function toAttachmentAnswer({
+  attachment,
+  open,
+}: Pick<OpenedAttachment, "open"> & { readonly attachment: AttachedFile }): BytesAnswer {
   const { name, size, contentType, sha256, createdAt } = attachment;
   const kind = contentType === UNKNOWN_TYPE ? "attachment" : "inline";
   return {

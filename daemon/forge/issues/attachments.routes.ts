@@ -2,7 +2,7 @@ import * as contract from "../../contract/forge/issues/attachments.ts";
 import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
-import { toAttachmentAnswer, toAttachmentView, toUploadedFile } from "./attachment.view.ts";
+import { toAttachmentView, toUploadedFile } from "./attachment.view.ts";
 import type { Attachments } from "./attachments.service.ts";
 
 /** Routes of the files of issues and comments. */
@@ -74,9 +74,5 @@ export function attachmentRoutes({
         return { status: 204 };
       }),
     ),
-    handle(contract.attachmentEndpoints.downloadAttachment, async ({ caller, params, request }) => {
-      const isPart = request.method === "HEAD" || request.headers.range !== undefined;
-      return toAttachmentAnswer(await attachments.open(params.uuid, caller, isPart));
-    }),
   ];
 }

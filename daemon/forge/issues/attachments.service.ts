@@ -20,9 +20,10 @@ import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import { writeIfPossible } from "../../utilities/within.ts";
 import { receiveBody } from "../../utilities/receive-body.ts";
+import { assertTokenScope } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound, orNotFound } from "../refusals.ts";
-import { findShownType, SNIFFED_BYTES } from "../shown-type.ts";
+import { findObjectType, toFileName, type UploadedFile } from "../uploaded-file.ts";
 import {
   assertMayChange,
   assertUnlocked,
@@ -43,14 +44,6 @@ import { openObject } from "../../utilities/open-object.ts";
 
 /** The issue or comment that has attachments. */
 export type AttachmentParent = IssuePath | CommentPath;
-
-/** A file of a request. */
-export interface UploadedFile {
-  readonly name: string;
-  readonly stream: Readable;
-  /** In bytes; undefined when unknown. */
-  readonly size: number | undefined;
-}
 
 /** An attachment with its bytes. */
 export interface OpenedAttachment {
@@ -73,7 +66,6 @@ export const FILE_BYTES_MAX = 100 * 1024 * 1024;
 const FILES_MAX = 1_000;
 /** Maximum number of files of an issue itself, or of one comment: lists of issues include all of them. */
 export const FILES_OF_PARENT_MAX = 20;
-const NAME_CHARACTERS_MAX = 255;
 
 export type Attachments = ReturnType<typeof createAttachments>;
 
@@ -125,7 +117,7 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
       try {
         const { sha256, size } = received.digests;
         await received.publish();
-        const { contentType } = await findShownType(await readHead(sha256, size));
+        const { contentType } = await findObjectType(store, { sha256, size });
         return await db.transaction(async (tx) => {
           // Other files of the issue arrived, and its rules changed, while the bytes of this one did.
           const { issue, commentId } = await openForFile(tx, path, caller);
@@ -167,18 +159,17 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
     },
 
     /** Opens a file by the UUID in its address for callers who may read its issue. Counts complete downloads. */
-    async open(
-      uuid: string,
-      caller: ForgeCaller | undefined,
-      isPart: boolean,
-    ): Promise<OpenedAttachment> {
+    async open(uuid: string, caller: ForgeCaller | undefined): Promise<OpenedAttachment> {
       const attachment = await findAttachmentByUuid(db, uuid.toLowerCase());
       if (attachment === undefined) throw notFound();
+      assertTokenScope(caller?.scope, "read", "issue");
       await assertReadable(attachment, caller);
-      if (!isPart) await writeIfPossible(() => countDownload(db, attachment.id));
       return {
         attachment,
-        open: (range) => openObject(store, attachment, "file", range),
+        async open(range) {
+          if (range === undefined) await writeIfPossible(() => countDownload(db, attachment.id));
+          return openObject(store, attachment, "file", range);
+        },
       };
     },
   };
@@ -263,28 +254,4 @@ export function createAttachments({ db, store, newUuid, uploadBytesMax }: Attach
     if (issue === undefined || repository === undefined || owner === undefined) throw notFound();
     if (!(await readsKind(db, { repository, owner }, caller, issue))) throw notFound();
   }
-
-  async function readHead(sha256: string, size: number): Promise<Buffer> {
-    if (size === 0) return Buffer.alloc(0);
-    const end = Math.min(size, SNIFFED_BYTES) - 1;
-    const stream = await openObject(store, { sha256, size }, "file", { start: 0, end });
-    return Buffer.concat(await Array.fromAsync(stream as AsyncIterable<Buffer>));
-  }
-}
-
-/**
- * Returns the last segment of a name, without control characters. Refuses an empty or too long one with
- * `unprocessable`.
- */
-function toFileName(requestedName: string): string {
-  const name = requestedName
-    .slice(Math.max(requestedName.lastIndexOf("/"), requestedName.lastIndexOf("\\")) + 1)
-    .replace(/\p{Cc}/gu, "")
-    .toWellFormed()
-    .trim();
-  if (name === "" || name === "." || name === "..")
-    throw new AppError("unprocessable", "[Name]: Required");
-  if (Array.from(name).length > NAME_CHARACTERS_MAX)
-    throw new AppError("unprocessable", "[Name]: MaxSize");
-  return name;
 }

@@ -44,13 +44,14 @@ export function createForgeIssues({ db, clock, urls, emit, ...attachmentDeps }: 
   const changes = createIssueChanges({ emit });
   const edits = createIssueEdits({ emit, changes });
   const issues = createIssues({ db, emit, changes, edits });
+  const attachments = createAttachments({ db, ...attachmentDeps });
   return {
-    services: { issues, changes, edits },
+    services: { issues, changes, edits, attachments },
     // Records pushed commits in the timelines of the issues that they name.
     pushSubscribers: [createCommitReferences({ db, emit, urls })],
     routes: [
       ...issueRoutes({ issues, watching: createWatching({ db }), urls }),
-      ...attachmentRoutes({ attachments: createAttachments({ db, ...attachmentDeps }), urls }),
+      ...attachmentRoutes({ attachments, urls }),
       ...planningRoutes({
         labels: createLabels({ db }),
         issueLabels: createIssueLabels({ db, changes }),

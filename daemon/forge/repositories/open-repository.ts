@@ -23,7 +23,7 @@ import {
   noWriter,
   type RepositoryPath,
 } from "./repositories.service.ts";
-import { keepsCode, keepsIssues, keepsPulls } from "./repository-settings.view.ts";
+import { keepsCode, keepsIssues, keepsPulls, keepsReleases } from "./repository-settings.view.ts";
 
 type SinglePart = Exclude<RepositoryPart, "issues_or_pulls">;
 
@@ -31,6 +31,7 @@ const UNITS: Readonly<Record<SinglePart, UnitOrAny>> = {
   code: "repo.code",
   issues: "repo.issues",
   pulls: "repo.pulls",
+  releases: "repo.releases",
   actions: "repo.actions",
   any: "any",
 };
@@ -40,6 +41,7 @@ const KEEPS: Partial<Record<RepositoryPart, (settings: RepositorySettings) => bo
   code: keepsCode,
   issues: keepsIssues,
   pulls: keepsPulls,
+  releases: keepsReleases,
 };
 
 /**

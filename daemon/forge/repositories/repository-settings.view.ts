@@ -89,6 +89,11 @@ export function keepsCode(stored: RepositorySettings): boolean {
   return stored["has_code"] !== false;
 }
 
+/** Returns whether releases are enabled. */
+export function keepsReleases(stored: RepositorySettings): boolean {
+  return stored["has_releases"] !== false;
+}
+
 /**
  * Returns the settings after an edit. The members of a tracker, a wiki or the projects apply only together with their
  * switch, and disabling pull requests resets their settings. Refuses invalid URLs with `unprocessable`.

@@ -70,7 +70,7 @@ export function toRepositoryView(details: RepositoryDetails, urls: ForgeUrls): W
     branch_count: repository.branchCount,
     open_issues_count: repository.openIssueCount,
     open_pr_counter: repository.openPullCount,
-    release_counter: 0,
+    release_counter: repository.releaseCount,
     default_branch: repository.defaultBranch,
     archived: repository.archivedAt !== undefined,
     created_at: toWireTime(repository.createdAt),

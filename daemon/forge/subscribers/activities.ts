@@ -27,6 +27,11 @@ export function createActivitySubscribers({
       const activity = { kind: "comment_issue", issueId: issue.id, commentId: comment.id } as const;
       await record(tx, { ...owned, actor }, [activity]);
     },
+    async release(tx, { owned, release, actor, action }) {
+      if (action !== "published") return;
+      const { title: content, tagName: ref } = release;
+      await record(tx, { ...owned, actor }, [{ kind: "publish_release", content, ref }]);
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Transaction } from "../../../storage/engine/database.ts";
 import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import type { HookEvent } from "../../contract/forge/hooks/fields.ts";
-import type { IssueAction, Subscribers } from "../events.ts";
+import type { ForgeEvents, IssueAction, Subscribers } from "../events.ts";
 import type { Hooks } from "../hooks/hooks.service.ts";
 import {
   toForkPayload,
@@ -12,6 +12,7 @@ import type { HookPublisher } from "../hooks/publisher.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toCommentPayload, toIssuePayload } from "./issue-payloads.ts";
 import { loadPackagePayload } from "./package-payload.ts";
+import { toReleasePayload } from "./release-payload.ts";
 import { loadRunPayload, loadRunJobPayload } from "./run-payloads.ts";
 import { loadStatusPayload } from "./status-payload.ts";
 
@@ -73,6 +74,13 @@ export function createHookSubscribers({
       const loaded = await loadPackagePayload(tx, change, urls);
       await publisher.publish(tx, { event: "package", ownerId: change.owner.id, ...loaded });
     },
+    async release(tx, change) {
+      const action = releaseActions[change.action];
+      if (action === undefined) return;
+      await publish(tx, "release", change.owned.repository.id, () =>
+        toReleasePayload(tx, change, action, urls),
+      );
+    },
     status: (tx, status) =>
       publish(tx, "status", status.owned.repository.id, () => loadStatusPayload(tx, status, urls)),
     run: (tx, { run }) =>
@@ -103,6 +111,13 @@ export function createHookSubscribers({
     if (payload !== undefined) await publisher.publish(tx, { event, repositoryId, payload });
   }
 }
+
+/** The actions of Gitea; a release that becomes a draft again is none. */
+const releaseActions: Partial<Record<ForgeEvents["release"]["action"], string>> = {
+  published: "published",
+  edited: "updated",
+  deleted: "deleted",
+};
 
 const eventsOfActions: Readonly<Record<IssueAction, HookEvent>> = {
   opened: "issues",

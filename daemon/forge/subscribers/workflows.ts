@@ -5,6 +5,7 @@ import { toForkPayload } from "../hooks/payloads.view.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toCommentPayload, toIssuePayload } from "./issue-payloads.ts";
 import { loadPackagePayload } from "./package-payload.ts";
+import { toReleasePayload } from "./release-payload.ts";
 import { loadRunPayload } from "./run-payloads.ts";
 
 /** Starts the workflows that an event triggers, and reads changed triggers again. */
@@ -35,6 +36,12 @@ export function createWorkflowSubscribers(
       startWorkflows(tx, change.owned.repository.id, "issue_comment", async () => ({
         payload: await toCommentPayload(tx, change, urls),
         actor: change.actor,
+      })),
+    release: (tx, change) =>
+      startWorkflows(tx, change.owned.repository.id, "release", async () => ({
+        payload: await toReleasePayload(tx, change, change.action, urls),
+        actor: change.actor,
+        ref: `refs/tags/${change.release.tagName}`,
       })),
     async package(tx, change) {
       const { repositoryId } = change.package;

@@ -30,6 +30,10 @@ export type CommentId = number & z.$brand<"CommentId">;
 export type ReviewId = number & z.$brand<"ReviewId">;
 /** A file that is attached to an issue or a comment. */
 export type AttachmentId = number & z.$brand<"AttachmentId">;
+/** A release of a repository. */
+export type ReleaseId = number & z.$brand<"ReleaseId">;
+/** A file of a release. */
+export type ReleaseAssetId = number & z.$brand<"ReleaseAssetId">;
 /** Time that a user spent on an issue. */
 export type TrackedTimeId = number & z.$brand<"TrackedTimeId">;
 /** An e-mail address of a user. */
@@ -91,6 +95,9 @@ export const toCommentId = (value: SqlValue | undefined): CommentId => Number(va
 export const toReviewId = (value: SqlValue | undefined): ReviewId => Number(value) as ReviewId;
 export const toAttachmentId = (value: SqlValue | undefined): AttachmentId =>
   Number(value) as AttachmentId;
+export const toReleaseId = (value: SqlValue | undefined): ReleaseId => Number(value) as ReleaseId;
+export const toReleaseAssetId = (value: SqlValue | undefined): ReleaseAssetId =>
+  Number(value) as ReleaseAssetId;
 export const toTrackedTimeId = (value: SqlValue | undefined): TrackedTimeId =>
   Number(value) as TrackedTimeId;
 export const toThreadId = (value: SqlValue | undefined): ThreadId => Number(value) as ThreadId;

@@ -616,6 +616,27 @@ describe("gitea-js", () => {
     );
   });
 
+  test("gitea-js reads and writes releases with files", async () => {
+    const repo = await newRepository("released");
+    const made = await api.repos.repoCreateRelease(...repo, { tag_name: "v1", name: "First" });
+    const release = [...repo, made.data.id ?? 0] as const;
+    expect((await api.repos.repoListReleases(...repo)).data).toHaveLength(1);
+    expect((await api.repos.repoGetLatestRelease(...repo)).data).toMatchObject({ name: "First" });
+    await api.repos.repoGetRelease(...release);
+    await api.repos.repoGetReleaseByTag(...repo, "v1");
+    await api.repos.repoEditRelease(...release, { body: "Notes" });
+    const attachment = new File(["text"], "a.txt");
+    const file = await api.repos.repoCreateReleaseAttachment(...release, { attachment });
+    const asset = [...release, file.data.id ?? 0] as const;
+    expect((await api.repos.repoListReleaseAttachments(...release)).data).toHaveLength(1);
+    await api.repos.repoGetReleaseAttachment(...asset);
+    await api.repos.repoEditReleaseAttachment(...asset, { name: "b.txt" });
+    await api.repos.repoDeleteReleaseAttachment(...asset);
+    await api.repos.repoDeleteRelease(...release);
+    await api.repos.repoCreateRelease(...repo, { tag_name: "v2" });
+    await api.repos.repoDeleteReleaseByTag(...repo, "v2");
+  });
+
   test("gitea-js lists and reads notifications", async () => {
     const repo = await newRepository("noisy");
     await people.by("nora", "PUT", "/notifications");

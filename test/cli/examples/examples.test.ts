@@ -127,6 +127,20 @@ const fields: SampleFields = {
   "forge.orgs.labels.list": { name: "priority/high" },
   "forge.orgs.teams.list": { name: "writers" },
   "forge.repos.issue_templates.list": { name: "Bug", labels: ["bug"], body: null },
+  "forge.repos.releases.by_tag": {
+    assets: [
+      {
+        id: 1,
+        name: "report.pdf",
+        size: 8,
+        download_count: 0,
+        created_at: "2026-11-20T09:30:00Z",
+        uuid: "5e3c6b2e-8f4f-4d0e-9a3f-0d6a3a1c2b4d",
+        browser_download_url: "http://127.0.0.1/attachments/5e3c6b2e-8f4f-4d0e-9a3f-0d6a3a1c2b4d",
+        digest: `sha256:${"0".repeat(64)}`,
+      },
+    ],
+  },
   "forge.repos.actions.runs.get": { status: "completed" },
   "forge.repos.actions.runs.artifacts": { name: "logs", expired: false },
   "vault.auth.token.list": { name: "backup" },

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { openTo, resource } from "../resource.ts";
 import { repository } from "../../permission.ts";
-import { anyoneWithin, bytes, multipart } from "../../endpoint.ts";
+import { anyone, bytes, empty, multipart } from "../../endpoint.ts";
 import { optionalText, pathInteger, queryText, wireId, wireTime } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
 
@@ -107,16 +107,18 @@ export const attachmentEndpoints = {
       name: "forge.attachments",
       path: "/attachments/:uuid",
       params: z.object({ uuid: z.string() }),
-      gate: anyoneWithin("issue"),
+      // A token needs the scope of the issue or of the repository, which depends on the file.
+      gate: anyone,
     },
     ({ operation }) => ({
       downloadAttachment: operation({
         as: "download",
         method: "GET",
         summary:
-          "The bytes of a file, for those who may read its issue; a session of the pages counts, too",
-        replies: { 200: bytes },
-        refuses: [503],
+          "The bytes of a file, for those who may read its issue or release; a session of the pages counts, too",
+        /** 302 leads to the file of a release that is kept elsewhere. */
+        replies: { 200: bytes, 302: empty },
+        refuses: [403, 503],
       }),
     }),
   ),

@@ -33,7 +33,7 @@ export interface EventWorkflowsDeps extends WorkflowFileDeps {
   readonly resolveCalls: ResolveCalls;
 }
 
-/** An event that starts workflows of the default branch. */
+/** An event that starts workflows of the default branch, or of a tag. */
 export interface BranchEvent {
   readonly repositoryId: RepositoryId;
   /** The name of the event in `on`. */
@@ -42,9 +42,14 @@ export interface BranchEvent {
   readonly payload: Mapping;
   /** Unique to the event: a repeated call creates no second run. */
   readonly key: string;
+  /** The tag that the event is about, such as `refs/tags/v1`; without it, workflows run on the default branch. */
+  readonly ref?: string | undefined;
 }
 
-/** Starts workflows of the default branch for events without a branch, such as those of issues. */
+/**
+ * Starts workflows of the default branch for events without a branch, such as those of issues. Events of releases start the
+ * workflows that the commit of the tag has, if the default branch has one for releases.
+ */
 export type EventWorkflows = ReturnType<typeof createEventWorkflows>;
 
 export function createEventWorkflows(deps: EventWorkflowsDeps) {
@@ -55,22 +60,24 @@ export function createEventWorkflows(deps: EventWorkflowsDeps) {
     job: {
       kind: EVENT_JOB,
       async run(job) {
-        const { repositoryId, event, actorId, key, payload } = parsePayload(eventJobSchema, job);
+        const { actorId, ...subject } = parsePayload(eventJobSchema, job);
+        const { event, payload } = subject;
         if (event === "workflow_run" && (await followsTooMany(payload))) return;
         const actor = actorId === undefined ? undefined : await findUserById(db, toUserId(actorId));
-        await start({ repositoryId, event, actor, key, payload });
+        await start({ ...subject, actor });
       },
     } satisfies JobKind as JobKind,
   };
 
   /** Starts every workflow that names the event. @throws GitError when the repository's files are missing */
   async function start(subject: BranchEvent): Promise<void> {
-    const { repositoryId, event, actor, payload, key } = subject;
+    const { repositoryId, event, actor, payload, key, ref: tag } = subject;
     if (!(await hasWorkflowEvent(db, repositoryId, event))) return;
     const repository = await findRepositoryById(db, repositoryId);
     const owner = repository && (await findUserById(db, repository.ownerId));
     if (repository === undefined || owner === undefined || !hasActions(repository)) return;
-    const head = await findCommit(repository, repository.defaultBranch);
+    const ref = tag ?? `refs/heads/${repository.defaultBranch}`;
+    const head = await findCommit(repository, ref);
     if (head === undefined) return;
     const owned = { repository, owner };
     const { folder, files, beyond } = await readWorkflowFiles(deps, repository, head.id);
@@ -80,7 +87,7 @@ export function createEventWorkflows(deps: EventWorkflowsDeps) {
       actor,
       event,
       payload,
-      ref: `refs/heads/${repository.defaultBranch}`,
+      ref,
       headSha: head.id,
       title: head.message.split("\n", 1).join() || file,
       file,

@@ -85,7 +85,7 @@ async function listFailures(tx: Transaction, run: ActionRun): Promise<readonly s
 }
 
 /** Returns a name on one line: a line break in it would let its author write lines of the mail. */
-function toShortLine(text: string): string {
+export function toShortLine(text: string): string {
   const line = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
   const characters = [...line];
   return characters.length <= NAME_CHARACTERS_MAX

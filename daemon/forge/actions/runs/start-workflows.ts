@@ -15,6 +15,8 @@ export const eventJobSchema = z.object({
   actorId: z.int().brand<"UserId">().optional(),
   /** Unique to the event, so that a repeated job creates no second run. */
   key: z.string(),
+  /** The tag that the event is about; without it, the event is about the default branch. */
+  ref: z.string().optional(),
   payload: z.custom<Mapping>(isMapping),
 });
 
@@ -25,7 +27,7 @@ export const eventJobSchema = z.object({
 const TEXT_CHARACTERS_MAX = 16_384;
 
 /**
- * Enqueues the start of the workflows of the default branch that name an event, if there are any: their files are read from
+ * Enqueues the start of the workflows that name an event, if the default branch has any: their files are read from
  * git, which has no place in a transaction. `load` returns what they get, or undefined to start none. Changes made by a
  * workflow's job start no workflow, which could loop forever.
  */
@@ -34,7 +36,13 @@ export type StartWorkflows = (
   repositoryId: RepositoryId,
   event: string,
   load: () => Promise<
-    { readonly payload: object; readonly actor: ActingUser | undefined } | undefined
+    | {
+        readonly payload: object;
+        readonly actor: ActingUser | undefined;
+        /** The tag at which the workflows run, such as `refs/tags/v1`; the default branch without it. */
+        readonly ref?: string;
+      }
+    | undefined
   >,
 ) => Promise<void>;
 
@@ -49,12 +57,13 @@ export function createStartWorkflows({
     if (!(await hasWorkflowEvent(tx, repositoryId, event))) return;
     const loaded = await load();
     if (loaded === undefined || loaded.actor?.task !== undefined) return;
-    const { payload, actor } = loaded;
+    const { payload, actor, ref } = loaded;
     const job: z.input<typeof eventJobSchema> = {
       repositoryId,
       event,
       ...(actor === undefined ? {} : { actorId: actor.id }),
       key: newUuid(),
+      ...(ref === undefined ? {} : { ref }),
       payload: toBounded(payload),
     };
     await enqueue(tx, { kind: EVENT_JOB, payload: job });

@@ -17,6 +17,7 @@ export const activityKinds = {
   reopen_issue: 13,
   delete_tag: 16,
   delete_branch: 17,
+  publish_release: 24,
 } as const;
 
 const activities = defineTable("forge_activities", {
@@ -26,11 +27,11 @@ const activities = defineTable("forge_activities", {
   kind: numbered(activityKinds),
   issueId: optional(id<IssueId>()),
   commentId: optional(id<CommentId>()),
-  /** In full, such as `refs/heads/main`; empty except for pushes and deletions of refs. */
+  /** In full, such as `refs/heads/main`; the tag of a release, such as `v1`; empty for others. */
   ref: initial("", text()),
   /** The object that a push left the ref at; empty otherwise. */
   objectId: initial("", text()),
-  /** A former name, or JSON of the commits of a push; empty until they are read. */
+  /** A former name, the title of a release, or JSON of the commits of a push; empty until they are read. */
   content: initial("", text()),
   createdAt: now(),
 });

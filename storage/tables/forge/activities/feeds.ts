@@ -132,6 +132,7 @@ const kindsOfUnits = [
   ["any", ["create_repo", "rename_repo", "transfer_repo"]],
   ["repo.code", ["commit_repo", "push_tag", "delete_tag", "delete_branch"]],
   ["repo.issues", ["create_issue", "comment_issue", "close_issue", "reopen_issue"]],
+  ["repo.releases", ["publish_release"]],
 ] as const;
 
 function toKindsReadable(

@@ -108,6 +108,23 @@ export async function findIssueById(db: Queries, id: IssueId): Promise<ForgeIssu
   return issues.find(db, { id });
 }
 
+/** Returns the issues that were closed after a moment and up to another, the first to close first. */
+export async function listIssuesClosedBetween(
+  db: Queries,
+  repositoryId: RepositoryId,
+  {
+    after,
+    until,
+    limit,
+  }: { readonly after: number; readonly until: number; readonly limit: number },
+): Promise<ForgeIssue[]> {
+  return issues.list(
+    db,
+    sql`repository_id = ${repositoryId} AND is_closed = 1 AND closed_at > ${after} AND closed_at <= ${until}`,
+    { order: "closed_at, id", limit },
+  );
+}
+
 /** Returns the existing issues of these ids, unordered. */
 export async function listIssuesByIds(db: Queries, ids: readonly IssueId[]): Promise<ForgeIssue[]> {
   if (ids.length === 0) return [];

@@ -58,6 +58,8 @@ const repositories = defineTable("forge_repositories", {
   /** The repository from which it was forked, while that exists. */
   forkOf: optional(id<RepositoryId>()),
   forkCount: initial(0, integer()),
+  /** Without drafts. Maintained by the functions of the releases table. */
+  releaseCount: initial(0, integer()),
   createdAt: now(),
   updatedAt: now(),
 });
@@ -75,6 +77,7 @@ export type NewForgeRepository = Omit<
   | "starCount"
   | "forkOf"
   | "forkCount"
+  | "releaseCount"
   | "topics"
   | "language"
   | "createdAt"
