@@ -31,6 +31,7 @@ import { forkPages } from "../forge/pages/fork-pages.tsx";
 import { issuePages } from "../forge/pages/issue-pages.tsx";
 import { packagePages } from "../forge/pages/package-pages.tsx";
 import { peoplePages } from "../forge/pages/people-pages.tsx";
+import { releasePages } from "../forge/pages/release-pages.tsx";
 import { runPages } from "../forge/pages/run-pages.tsx";
 import { createForgeReleases } from "../forge/releases/releases.feature.ts";
 import { createRepositoryDependents } from "../forge/repositories/dependents.ts";
@@ -149,6 +150,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
       attachments: issues.services.attachments,
       queueMail,
     }),
+    { pages: releasePages() },
     createForgeOrganizations({
       ...core,
       ...repositories.services,

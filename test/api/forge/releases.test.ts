@@ -288,6 +288,32 @@ describe("events of releases", () => {
   });
 });
 
+describe("pages of releases", () => {
+  test("the list, a release and its feed show notes and files, drafts to people with write access only", async () => {
+    const { mira, repo, path } = await newProject();
+    const body = "Now **hot** <script>x</script>";
+    await by(mira, "POST", `${path}/releases`, { tag_name: "v1/a", name: "A & <B>", body });
+    await by(mira, "POST", `${path}/releases`, { tag_name: "v2", draft: true });
+    const list = await daemon.request(`/${repo}/releases`);
+    expect(list.status).toBe(200);
+    expect(list.text).toContain("A &amp; &lt;B&gt;");
+    expect(list.text).toContain("<strong>hot</strong>");
+    expect(list.text).not.toContain("<script");
+    expect(list.text).toContain(`/${repo}/archive/v1/a.zip`);
+    expect(list.text).not.toContain("v2");
+    const one = await daemon.request(`/${repo}/releases/tag/v1/a`);
+    expect(one).toMatchObject({ status: 200 });
+    expect((await daemon.request(`/${repo}/releases/tag/v2`)).status).toBe(404);
+    const latest = await fetch(`${daemon.url}/${repo}/releases/latest`, { redirect: "manual" });
+    expect(latest.headers.get("location")).toBe(`/${repo}/releases/tag/v1/a`);
+    const feed = await daemon.request(`/${repo}/releases.atom`);
+    expect(feed.headers.get("content-type")).toContain("application/atom+xml");
+    expect(feed.text).toContain("<title>A &amp; &lt;B&gt;</title>");
+    expect(feed.text).toContain("&lt;strong&gt;hot&lt;/strong&gt;");
+    expect(feed.text).not.toContain("v2");
+  });
+});
+
 describe("files of releases", () => {
   const send = (
     user: string,
