@@ -2,7 +2,14 @@
  * The parts of a repository that have permissions of their own; `any`: a permission on one part is enough.
  * `issues_or_pulls`: that of the kind of the issue in the path, or else of either kind.
  */
-export type RepositoryPart = "code" | "issues" | "pulls" | "issues_or_pulls" | "releases" | "actions" | "any";
+export type RepositoryPart =
+  | "code"
+  | "issues"
+  | "pulls"
+  | "issues_or_pulls"
+  | "releases"
+  | "actions"
+  | "any";
 
 /** The permissions on a repository; each includes those before it. */
 export type RepositoryLevel = "read" | "write" | "admin" | "owner";

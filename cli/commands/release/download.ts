@@ -2,7 +2,6 @@ import { join, resolve } from "node:path";
 import { mkdir } from "node:fs/promises";
 import type { WireReleaseAsset } from "../../../daemon/contract/forge/releases/releases.ts";
 import { forge } from "../../client/operations.ts";
-import type { CliContext } from "../../context.ts";
 import { CliError, DryRun, usageError } from "../../errors.ts";
 import { shape } from "../../output/spec.ts";
 import { createFileNames } from "../../support/file-names.ts";

@@ -22,7 +22,8 @@ export const createRelease = commandDetails({
   flags: {
     "-t, --title <text>": "the title",
     ...noteFlags,
-    "--generate-notes": "list the issues closed since the previous release, after the notes",
+    "--generate-notes":
+      "list what was closed and merged since the previous release, after the notes",
     "--notes-start-tag <tag>": "with --generate-notes: the release to begin after",
     "--target <ref>":
       "where the tag is made: a branch, or the full id of a commit; the default branch if it is not given",

@@ -1,8 +1,11 @@
 import type { Database } from "../../../storage/engine/database.ts";
+import type { RepositoryUnit } from "../../../storage/tables/forge/accounts/teams.ts";
+import type { RepositorySettings } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { listIssueLabels } from "../../../storage/tables/forge/issues/issue-labels.ts";
 import {
+  type ClosedFilter,
   type ForgeIssue,
-  listIssuesClosedBetween,
+  listClosedBetween,
 } from "../../../storage/tables/forge/issues/issues.ts";
 import {
   findRelease,
@@ -12,10 +15,10 @@ import {
 import { AppError } from "../../errors.ts";
 import type { GrantedRepository } from "../opened.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
-import { keepsIssues } from "../repositories/repository-settings.view.ts";
+import { keepsIssues, keepsPulls } from "../repositories/repository-settings.view.ts";
 
-/** Maximum number of issues in the notes of a release. */
-const ISSUES_MAX = 500;
+/** Maximum number of issues and pull requests in the notes of a release. */
+const ENTRIES_MAX = 500;
 const NO_LABEL = "Other changes";
 
 export type ReleaseNotes = ReturnType<typeof createReleaseNotes>;
@@ -30,8 +33,9 @@ export interface ReleaseNotesDeps {
 export function createReleaseNotes({ db, clock }: ReleaseNotesDeps) {
   return {
     /**
-     * Returns the notes of a release as Markdown: the issues that were closed between the release before it and its own
-     * publication, or now, grouped by their first label. Without a release before it, all closed issues.
+     * Returns the notes of a release as Markdown: the issues that were closed and the pull requests that were merged between
+     * the release before it and its own publication, or now, grouped by their first label. Without a release before it, all
+     * of them.
      * @param previousTag a tag with a release; refuses with `unprocessable` another one
      */
     async generate(
@@ -47,11 +51,18 @@ export function createReleaseNotes({ db, clock }: ReleaseNotesDeps) {
           ? await findReleaseBefore(db, id, { tagName, before: until })
           : await getPrevious(opened, previousTag);
       const after = previous?.publishedAt ?? 0;
-      const groups = (await readsIssues(opened)) ? await groupIssues(opened, { after, until }) : [];
+      const filter = {
+        after,
+        until,
+        hasIssues: await reads(opened, "repo.issues", keepsIssues),
+        hasPulls: await reads(opened, "repo.pulls", keepsPulls),
+      };
+      const groups = await groupClosed(opened, filter);
       const since = previous === undefined ? "" : ` since ${toText(previous.tagName)}`;
-      const sections = groups.map(
-        ([label, issues]) => `### ${toText(label)}\n\n${issues.map(toLine).join("\n")}\n`,
-      );
+      const sections = groups.map(([label, entries]) => {
+        const heading = groups.length === 1 && label === NO_LABEL ? "" : `### ${toText(label)}\n\n`;
+        return `${heading}${entries.map(toLine).join("\n")}\n`;
+      });
       const body = [`## What's changed${since}\n`, ...sections].join("\n");
       return { name: tagName, body: sections.length === 0 ? "" : body };
     },
@@ -67,20 +78,22 @@ export function createReleaseNotes({ db, clock }: ReleaseNotesDeps) {
     return found;
   }
 
-  /** A team may write releases without reading issues. */
-  async function readsIssues(opened: GrantedRepository): Promise<boolean> {
-    if (!keepsIssues(opened.repository.settings)) return false;
-    const access = await findAccess(db, opened, opened.grant.caller?.user, "repo.issues");
-    return reaches(access, "read");
+  /** A team may write releases without reading issues or pull requests. */
+  async function reads(
+    opened: GrantedRepository,
+    unit: RepositoryUnit,
+    keeps: (settings: RepositorySettings) => boolean,
+  ): Promise<boolean> {
+    if (!keeps(opened.repository.settings)) return false;
+    return reaches(await findAccess(db, opened, opened.grant.caller?.user, unit), "read");
   }
 
-  /** Returns the closed issues by their first label, the labels by name, issues without one last. */
-  async function groupIssues(
+  /** Returns what was closed by its first label, the labels by name, what has none last. */
+  async function groupClosed(
     { repository }: GrantedRepository,
-    period: { readonly after: number; readonly until: number },
+    filter: ClosedFilter,
   ): Promise<(readonly [label: string, issues: readonly ForgeIssue[]])[]> {
-    const window = { ...period, limit: ISSUES_MAX };
-    const issues = await listIssuesClosedBetween(db, repository.id, window);
+    const issues = await listClosedBetween(db, repository.id, filter, ENTRIES_MAX);
     const groups = new Map<string | undefined, ForgeIssue[]>();
     for (const issue of issues) {
       const [label] = await listIssueLabels(db, issue.id);
@@ -90,7 +103,7 @@ export function createReleaseNotes({ db, clock }: ReleaseNotesDeps) {
     const rest = groups.get(undefined);
     return [
       ...labels.map((label) => [label, groups.get(label) ?? []] as const),
-      ...(rest === undefined ? [] : [[labels.length === 0 ? "Issues" : NO_LABEL, rest] as const]),
+      ...(rest === undefined ? [] : [[NO_LABEL, rest] as const]),
     ];
   }
 }

@@ -120,7 +120,8 @@ export const releaseEndpoints = resource(
       as: "generate_notes",
       method: "POST",
       at: "generate-notes",
-      summary: "Notes for a release: the issues closed since the previous one, grouped by label",
+      summary:
+        "Notes for a release: the issues closed and pull requests merged since the previous one, by label",
       body: z.object({
         tag_name: requiredText(tagRules),
         previous_tag_name: optionalText({ max: REF_MAX }),

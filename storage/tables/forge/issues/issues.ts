@@ -108,19 +108,28 @@ export async function findIssueById(db: Queries, id: IssueId): Promise<ForgeIssu
   return issues.find(db, { id });
 }
 
-/** Returns the issues that were closed after a moment and up to another, the first to close first. */
-export async function listIssuesClosedBetween(
+/** Which issues and merged pull requests a list of closed ones has. */
+export interface ClosedFilter {
+  /** Epoch milliseconds. */
+  readonly after: number;
+  /** Epoch milliseconds. */
+  readonly until: number;
+  readonly hasIssues: boolean;
+  readonly hasPulls: boolean;
+}
+
+/** Returns the issues that were closed, and the pull requests that were merged, after a moment and up to another; the first first. */
+export async function listClosedBetween(
   db: Queries,
   repositoryId: RepositoryId,
-  {
-    after,
-    until,
-    limit,
-  }: { readonly after: number; readonly until: number; readonly limit: number },
+  { after, until, hasIssues, hasPulls }: ClosedFilter,
+  limit: number,
 ): Promise<ForgeIssue[]> {
   return issues.list(
     db,
-    sql`repository_id = ${repositoryId} AND is_closed = 1 AND closed_at > ${after} AND closed_at <= ${until}`,
+    sql`repository_id = ${repositoryId} AND is_closed = 1 AND closed_at > ${after} AND closed_at <= ${until}
+      AND ((is_pull = 0 AND 1 = ${hasIssues}) OR (is_pull = 1 AND 1 = ${hasPulls} AND EXISTS (
+        SELECT 1 FROM forge_pulls p WHERE p.issue_id = forge_issues.id AND p.merged_at IS NOT NULL)))`,
     { order: "closed_at, id", limit },
   );
 }
