@@ -82,11 +82,9 @@ test("lists of OpenPGP keys are empty, and missing features of Gitea are reporte
     ["PUT", "/user/blocks/mira"],
     ["GET", "/orgs/club/blocks"],
     ["GET", "/user/applications/oauth2"],
-    ["GET", "/repos/mira/open/pulls"],
     ["GET", "/repos/mira/open/wiki/pages"],
     ["GET", "/repos/mira/open/push_mirrors"],
     ["GET", "/repos/mira/open/tag_protections"],
-    ["GET", "/repos/mira/open/commits/main/pull"],
     ["POST", "/repos/mira/open/avatar"],
     ["GET", "/nodeinfo"],
   ] as const)
