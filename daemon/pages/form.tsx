@@ -137,16 +137,22 @@ export function Form({
   action,
   token,
   className,
+  encType,
+  data,
   children,
 }: {
   /** The page itself when absent. */
   action: string | undefined;
   token: string | undefined;
   className?: string;
+  /** `multipart/form-data` for a form with files. */
+  encType?: "multipart/form-data";
+  /** Attributes for the script of the site. */
+  data?: Readonly<Record<`data-${string}`, string>>;
   children: ReactNode;
 }) {
   return (
-    <form method="post" action={action} className={className}>
+    <form method="post" action={action} className={className} encType={encType} {...data}>
       {token === undefined ? null : <input type="hidden" name="form_token" value={token} />}
       {children}
     </form>

@@ -145,7 +145,8 @@ export function createPageHandler<Caller>(deps: PageHandlerDeps<Caller>): Answer
       page.method === "POST"
         ? await readForm(request, session, { page, formBody })
         : { form: new URLSearchParams(), files: noFiles() };
-    if (page.method === "POST") assertOwnForm(request, session, form);
+    const isShared = page.isShareTarget === true && request.headers["sec-fetch-site"] === "none";
+    if (page.method === "POST" && !isShared) assertOwnForm(request, session, form);
     const required = caller === undefined ? undefined : site.requiredPage?.(caller);
     if (required !== undefined && page.skipsRequiredPage !== true)
       return { kind: "redirect", to: required };

@@ -88,6 +88,8 @@ export interface PageOptions {
   readonly skipsRequiredPage?: true;
   /** Whether the form may have files; its fields come before them. */
   readonly takesFiles?: true;
+  /** Whether the browser itself may send the form, for a file that another app shares. It has no token then. */
+  readonly isShareTarget?: true;
 }
 
 type RunPage<Caller, Path extends string> = (

@@ -76,7 +76,7 @@ pre code :is(.gs, .gh) { font-weight: 600; }
 details { margin: .5rem 0; }
 summary { cursor: pointer; color: var(--link); width: max-content; }
 form.stack { display: grid; gap: .8rem; max-width: 26rem; }
-form.inline, form.row { display: inline-flex; gap: .5rem; flex-wrap: wrap; }
+form.inline, form.row { max-width: 100%; display: inline-flex; gap: .5rem; flex-wrap: wrap; }
 label { display: block; font-weight: 600; }
 input, textarea, button { font: inherit; color: inherit; background: var(--back); border: 1px solid var(--quiet); border-radius: .4rem; padding: .4rem .6rem; width: 100%; }
 input[type=checkbox] { width: auto; }
@@ -85,6 +85,7 @@ button { width: auto; background: var(--raised); cursor: pointer; min-height: 2r
 button.primary { background: var(--link); border-color: var(--link); color: var(--back); font-weight: 600; padding: .5rem 1rem; }
 button:disabled { opacity: .6; cursor: default; }
 button.link { border: 0; background: none; padding: 0; color: var(--link); text-decoration: underline; }
+.row select { min-width: 0; flex: 1 1 10rem; }
 .row input { width: auto; flex: 1; min-width: 10rem; }
 .error { border: 1px solid var(--bad); color: var(--bad); border-radius: .4rem; padding: .6rem .8rem; }
 .error:empty { display: none; }
@@ -94,6 +95,9 @@ label.check { display: flex; gap: .5rem; align-items: center; font-weight: 400; 
 .success { color: var(--good); font-weight: 600; }
 [hidden] { display: none !important; }
 .crumbs { margin: 0; }
+.after { margin-top: .5rem; }
+meter { width: min(20rem, 100%); }
+.qr { background: #fff; }
 .columns { margin-top: .75rem; display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem 2rem; }
 @media (min-width: 60rem) { .columns { grid-template-columns: minmax(0, 2fr) minmax(0, 1fr); } }
 .plain-list { list-style: none; margin: 0 0 .5rem; padding: 0; }

@@ -20,6 +20,12 @@ export const toDocumentPath = (id: string): string => `/vault/d/${id}`;
 export const toTopicPath = (name: string): string =>
   `${HOME}?${new URLSearchParams({ topic: name })}`;
 
+/** Returns the address of a connection's folder; the root for an empty `ref`. */
+export function toFolderPath(connectionId: string, ref = ""): string {
+  const query = ref === "" ? "" : `?folder=${encodeURIComponent(ref)}`;
+  return `${CONNECTIONS}/${connectionId}${query}`;
+}
+
 /** Returns the address of the page of a file in connected storage. */
 export function toItemPath(connectionId: string, itemId: string): string {
   return `${CONNECTIONS}/${connectionId}/item?id=${encodeURIComponent(itemId)}`;

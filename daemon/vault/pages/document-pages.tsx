@@ -6,10 +6,9 @@ import { AppError } from "../../errors.ts";
 import type { BytesAnswer } from "../../http/handle.ts";
 import { Alert, Facts, Menu, Time } from "../../pages/elements.tsx";
 import { Form } from "../../pages/form.tsx";
-import { toEssence } from "../cloud/bytes/previewable.ts";
 import { ensureTopic, ShareFields } from "./document-forms.tsx";
 import { Name, Status, toConfirmation, toKind, toSizeText } from "./elements.tsx";
-import { type ShownFile, showPreview } from "./preview.tsx";
+import { type ShownFile, showPreview, toFramed } from "./preview.tsx";
 import { HOME, SHARED, toDocumentPath, toTopicPath } from "./addresses.ts";
 import {
   open,
@@ -69,18 +68,6 @@ async function sendBytes(
   })) as unknown as BytesAnswer;
   return disposition === "inline" ? toFramed(answer) : { kind: "file", answer };
 }
-
-/**
- * Lets the browser show a PDF in a frame of the page. Its viewer does not start in a sandbox; a PDF has no access to the
- * page around it. All other bytes stay sandboxed.
- */
-export function toFramed(answer: BytesAnswer): VaultPageAnswer {
-  if (toEssence(answer.bytes.contentType) !== "application/pdf") return { kind: "file", answer };
-  const headers = { ...answer.headers, "Content-Security-Policy": PDF_POLICY };
-  return { kind: "file", answer: { ...answer, headers }, isFramed: true };
-}
-
-const PDF_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'";
 
 async function showDocument(
   context: SignedInContext,

@@ -1,10 +1,11 @@
 import type { ReactNode } from "react";
 import type { AnyEndpoint } from "../../contract/endpoint.ts";
 import { AppError } from "../../errors.ts";
+import type { BytesAnswer } from "../../http/handle.ts";
 import { Code, EmptyState, Rendered } from "../../pages/elements.tsx";
 import { type OperationInput, readText } from "../../pages/operations.ts";
 import { isPreviewable, toEssence } from "../cloud/bytes/previewable.ts";
-import type { SignedInContext } from "./vault-page.ts";
+import type { SignedInContext, VaultPageAnswer } from "./vault-page.ts";
 
 /** A file that a page shows: a document, or an item of connected storage. */
 export interface ShownFile {
@@ -56,6 +57,18 @@ export async function showPreview(
   if (isText) return showText(context, file);
   return <ExtractedText file={file} />;
 }
+
+/**
+ * Lets the browser show a PDF in a frame of the page. Its viewer does not start in a sandbox; a PDF has no access to the
+ * page around it. All other bytes stay sandboxed.
+ */
+export function toFramed(answer: BytesAnswer): VaultPageAnswer {
+  if (toEssence(answer.bytes.contentType) !== "application/pdf") return { kind: "file", answer };
+  const headers = { ...answer.headers, "Content-Security-Policy": PDF_POLICY };
+  return { kind: "file", answer: { ...answer, headers }, isFramed: true };
+}
+
+const PDF_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'";
 
 function Pdf({ file, isOpen }: { file: ShownFile; isOpen: boolean }) {
   return (

@@ -5,6 +5,12 @@ import type { ServerRequest } from "../../http/handle.ts";
 import { Form } from "../../pages/form.tsx";
 import type { Site } from "../../pages/site.ts";
 import type { VaultCaller } from "../caller.ts";
+import { accountPages } from "./account-pages.tsx";
+import { addPages } from "./add-page.tsx";
+import { connectionPages } from "./connection-pages.tsx";
+import { adminPages } from "./admin-pages.tsx";
+import { systemPages } from "./system-pages.tsx";
+import { sharedPage } from "./shared-page.tsx";
 import { chosenPage } from "./chosen-pages.tsx";
 import { documentPages } from "./document-pages.tsx";
 import { documentsPage } from "./documents-page.tsx";
@@ -32,6 +38,12 @@ export function createVaultSite(deps: VaultSiteDeps): Site<VaultCaller> {
       documentsPage,
       chosenPage,
       ...documentPages(),
+      sharedPage,
+      ...addPages(),
+      ...connectionPages(),
+      ...accountPages(),
+      ...adminPages(),
+      ...systemPages(),
     ],
     cookie: COOKIE,
     findSession: sessions.find,

@@ -14,6 +14,12 @@ export interface PageBrowser {
     fields: Readonly<Record<string, string>>,
     from?: string,
   ): Promise<TestAnswer>;
+  /** Sends a form with files, and with its token unless `fields` has another one. */
+  sendFiles(
+    path: string,
+    files: readonly (readonly [name: string, content: string])[],
+    fields?: Readonly<Record<string, string>>,
+  ): Promise<TestAnswer>;
   signIn(email: string, more?: Readonly<Record<string, string>>): Promise<TestAnswer>;
   /** Returns the token of the forms of this session. */
   formToken(): Promise<string>;
@@ -37,6 +43,13 @@ export function createPageBrowser(daemon: TestDaemon, address: string): PageBrow
         },
       });
     },
+    async sendFiles(path, files, fields = {}) {
+      const form = new FormData();
+      form.append("form_token", fields["form_token"] ?? (await browser.formToken()));
+      form.append("action", "upload");
+      for (const [name, content] of files) form.append("file", new Blob([content]), name);
+      return send(path, { method: "POST", body: form });
+    },
     signIn: (email, more = {}) =>
       browser.submit("/vault/sign-in", { email, password: STRONG, to: "/vault", ...more }),
     async formToken() {
@@ -51,7 +64,7 @@ export function createPageBrowser(daemon: TestDaemon, address: string): PageBrow
     path: string,
     init: {
       readonly method?: string;
-      readonly body?: string;
+      readonly body?: string | FormData;
       readonly headers?: Record<string, string>;
     },
   ): Promise<TestAnswer> {

@@ -1,0 +1,197 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+  connectFolder,
+  type FolderDaemon,
+  startFolderDaemon,
+} from "../../support/vault/local-folders.ts";
+import { createPageBrowser, type PageBrowser } from "../../support/vault/page-browser.ts";
+import { OTHER_STRONG, totpCode } from "../../support/vault/vault-accounts.ts";
+import { createPerson } from "../../support/vault/vault-person.ts";
+
+let folders: FolderDaemon;
+let mira: PageBrowser;
+let noah: PageBrowser;
+let keeper: PageBrowser;
+
+beforeAll(async () => {
+  folders = await startFolderDaemon();
+  const { daemon } = folders;
+  [mira, noah, keeper] = [
+    createPageBrowser(daemon, "198.51.100.1"),
+    createPageBrowser(daemon, "198.51.100.2"),
+    createPageBrowser(daemon, "198.51.100.3"),
+  ];
+  await mira.signIn(folders.mira.email);
+  await noah.signIn(folders.noah.email);
+  await keeper.signIn(daemon.first?.vault.email ?? "", { password: daemon.first?.password ?? "" });
+}, 120_000);
+afterAll(() => folders?.stop());
+
+const locationOf = ({ headers }: { readonly headers: Headers }) => headers.get("location");
+
+test("a plain form adds several documents, and shows the reason of each refused one", async () => {
+  const added = await mira.sendFiles("/vault/add", [
+    ["a.txt", "one"],
+    ["ü ' b.txt", "two"],
+    ["empty", ""],
+  ]);
+  expect(locationOf(added)).toBe("/vault");
+  const { json } = await folders.mira.request("/api/documents?sort=name");
+  expect(json.items.map(({ filename }: { filename: string }) => filename)).toEqual([
+    "a.txt",
+    "empty",
+    "ü ' b.txt",
+  ]);
+  const refused = await mira.sendFiles("/vault/add", [
+    ["good.txt", "x"],
+    [`${"n".repeat(300)}.txt`, "y"],
+  ]);
+  expect(refused.status).toBe(422);
+  expect(refused.text).toContain("1 of 2 files were stored");
+  expect(refused.text).toContain("At most 255 characters");
+  const foreign = await mira.sendFiles("/vault/add", [["no.txt", "x"]], { form_token: "x" });
+  expect(foreign.status).toBe(403);
+  const { total } = (await folders.mira.request("/api/documents?q=no")).json;
+  expect(total).toBe(0);
+});
+
+test("a file that an app shares is taken without a token only when the browser itself sends it", async () => {
+  const form = () => {
+    const body = new FormData();
+    body.append("file", new Blob(["shared"]), "from-phone.txt");
+    return body;
+  };
+  const send = (site: string) =>
+    folders.daemon.request("/vault/add/shared", {
+      method: "POST",
+      body: form(),
+      headers: { Cookie: `croft_vault_session=${mira.cookie}`, "Sec-Fetch-Site": site },
+    });
+  expect((await send("cross-site")).status).toBe(403);
+  expect((await send("none")).status).toBe(303);
+  expect((await folders.mira.request("/api/documents?q=phone")).json.total).toBe(1);
+});
+
+test("folders of a connection are listed, filled, renamed, moved and emptied by forms of their owner only", async () => {
+  const { base, folder } = await connectFolder(folders, folders.mira, "disk");
+  const id = base.split("/").at(-1) ?? "";
+  const home = `/vault/c/${id}`;
+  expect(locationOf(await mira.submit(home, { action: "mkdir", name: "Papers" }))).toBe(home);
+  await mira.sendFiles(home, [
+    ["a.txt", "words of a"],
+    ["b.txt", "b"],
+  ]);
+  const taken = await mira.sendFiles(home, [["a.txt", "other"]]);
+  expect(taken.text).toContain("Something of this name exists already.");
+  const listed = await mira.open(home);
+  for (const name of ["Papers/", "a.txt", "b.txt", "Listed"]) expect(listed.text).toContain(name);
+  const item = `${home}/item?id=a.txt`;
+  expect((await mira.open(item)).text).toContain("words of a");
+  for (const path of [
+    home,
+    item,
+    `${home}/raw?id=a.txt`,
+    `${home}/download?id=a.txt`,
+    `${home}/trash`,
+  ])
+    expect((await noah.open(path)).status, path).toBe(404);
+  expect((await noah.submit(item, { action: "rename", name: "x" })).status).toBe(404);
+  const clash = await mira.submit(item, { action: "rename", name: "b.txt" });
+  expect(clash.text).toContain("Something of this name exists already.");
+  expect(locationOf(await mira.submit(item, { action: "rename", name: "c.txt" }))).toBe(home);
+  await mira.submit(`${home}/item?id=c.txt`, { action: "move", to: "Papers" });
+  expect(await readFile(join(folder, "Papers", "c.txt"), "utf8")).toBe("words of a");
+  const inside = `${home}/item?id=${encodeURIComponent("Papers/c.txt")}`;
+  expect((await mira.submit(inside, { action: "delete" })).text).toContain("Delete this file?");
+  await mira.submit(inside, { action: "delete", done: "yes" });
+  const trash = await mira.open(`${home}/trash`);
+  const trashed = /name="id" value="([^"]+)"/.exec(trash.text)?.[1] ?? "";
+  await mira.submit(`${home}/trash`, { action: "restore", id: trashed });
+  expect(await readFile(join(folder, "Papers", "c.txt"), "utf8")).toBe("words of a");
+  expect(locationOf(await mira.submit(home, { action: "refresh" }))).toBe(home);
+});
+
+test("the account page turns the second factor on with a QR code, makes tokens and changes the password", async () => {
+  const { daemon } = folders;
+  const person = createPerson(daemon, "owner", "203.0.113.9");
+  await person.register();
+  await person.signIn();
+  const browser = createPageBrowser(daemon, "198.51.100.9");
+  await browser.signIn(person.email);
+  const act = (fields: Readonly<Record<string, string>>) =>
+    browser.submit("/vault/account", fields, "/vault/account");
+  const setup = await act({ action: "totp-setup" });
+  expect(setup.text).toContain("data:image/svg+xml;base64,");
+  const secret = /<code>([A-Z2-7]+)<\/code>/.exec(setup.text)?.[1] ?? "";
+  expect(
+    (await act({ action: "totp-on", code: "000000", secret, uri: "otpauth://x" })).text,
+  ).toContain("Incorrect code");
+  const on = await act({ action: "totp-on", code: totpCode(secret, Date.now()), secret });
+  expect(on.text).toContain("Keep these recovery codes");
+  expect((await person.request("/api/auth/me")).status).toBe(401);
+  expect((await browser.open("/vault")).status).toBe(200);
+  const made = await act({
+    action: "new-token",
+    name: "backup",
+    scope: "read",
+    expires: "2099-01-31",
+  });
+  const token = /<pre[^>]*>([^<]+)<\/pre>/.exec(made.text)?.[1] ?? "";
+  expect((await daemon.request("/api/auth/me", { bearer: token })).status).toBe(200);
+  expect(
+    (await act({ action: "password", current: "wrong", next: OTHER_STRONG, again: OTHER_STRONG }))
+      .text,
+  ).toContain("Current password is incorrect");
+  const changed = await act({
+    action: "password",
+    current: person.password,
+    next: OTHER_STRONG,
+    again: OTHER_STRONG,
+  });
+  expect(locationOf(changed)).toBe("/vault/account");
+  expect((await browser.open("/vault")).status).toBe(200);
+  expect(locationOf(await act({ action: "end-all" }))).toBe("/vault/sign-in");
+  expect(browser.cookie).toBe("");
+});
+
+test("administrators invite, limit and delete accounts, read the audit and have no documents", async () => {
+  const invited = await keeper.submit("/vault/admin/users", {
+    handle: "guest",
+    email: "guest@example.org",
+    role: "user",
+  });
+  const page = locationOf(invited) ?? "";
+  expect(page).toMatch(/^\/vault\/admin\/users\/[\w-]+\?handle=guest$/);
+  const again = await keeper.submit("/vault/admin/users", {
+    handle: "guest",
+    email: "guest@example.org",
+    role: "user",
+  });
+  expect(again.text).toContain("already in use");
+  await keeper.submit(page, { action: "quota", megabytes: "5" });
+  expect((await keeper.open(page)).text).toContain("0 bytes of 5.0 MB are used.");
+  expect((await keeper.submit(page, { action: "delete" })).text).toContain(
+    "Delete the account guest?",
+  );
+  expect(locationOf(await keeper.submit(page, { action: "delete", done: "yes" }))).toBe(
+    "/vault/admin/users",
+  );
+  expect((await keeper.open("/vault/admin/audit?event_type=admin")).text).toContain(
+    "admin.user_created",
+  );
+  const csv = await keeper.open("/vault/admin/audit/export?event_type=admin");
+  expect(csv.headers.get("content-type")).toContain("text/csv");
+  for (const path of ["/vault/admin", "/vault/admin/ai", "/vault/admin/jobs", "/vault/account"])
+    expect((await keeper.open(path)).status, path).toBe(200);
+  expect(locationOf(await keeper.open("/vault"))).toBe("/vault/admin");
+  expect((await keeper.open("/vault/c")).status).toBe(403);
+  for (const path of [
+    "/vault/admin",
+    "/vault/admin/users",
+    "/vault/admin/audit/export",
+    "/vault/admin/ai",
+  ])
+    expect((await mira.open(path)).status, path).toBe(403);
+});
