@@ -40,11 +40,8 @@ export function createForgeCore(deps: ForgeDeps) {
     shares: createProcessorShares({ clock }),
   });
   const checkPush = createPushCheck(db, compute);
-  const checkRefs = createRefCheck({
-    git,
-    runInFolder: createRunInFolder({ db, locate }),
-    checkPush,
-  });
+  const runInFolder = createRunInFolder({ db, locate });
+  const checkRefs = createRefCheck({ git, runInFolder, checkPush });
   const recorder = createPushRecorder({ db, git, locate, emit });
   const { recordPush } = recorder;
   const journal = createPushJournal({ db, clock, git, locate, recordPush, enqueue, log });
@@ -75,6 +72,7 @@ export function createForgeCore(deps: ForgeDeps) {
     files,
     folders,
     locate,
+    runInFolder,
     isAlone,
     readPush: createPushReader({ git, locate }),
     findCommit: createCommitFinder({ git, locate }),

@@ -62,8 +62,10 @@ export type IssueAction =
   | "milestoned"
   | "demilestoned";
 
-/** `retargeted`: it has another base. */
-export type PullAction = "retargeted";
+/** `retargeted`: it has another base. `synchronized`: its head has moved. */
+export type PullAction =
+  | { readonly action: "retargeted" }
+  | { readonly action: "synchronized"; readonly before: string; readonly after: string };
 
 /** A comment with the records that its view shows; the author is undefined once the account is deleted. */
 export interface CommentDetails {
@@ -123,8 +125,8 @@ export interface ForgeEvents {
     /** The new assignees. */
     readonly assigned?: readonly UserId[];
   };
-  /** Something that only pull requests have: `retargeted` gives `changes.ref` the former base. */
-  pull: IssueChange & { readonly pull: ForgePull; readonly action: PullAction };
+  /** Something that only pull requests have. `retargeted` gives `changes.ref` the former base. */
+  pull: IssueChange & { readonly pull: ForgePull } & PullAction;
   /** A review was submitted, or a comment of a submitted one answered. */
   review: IssueChange & {
     readonly pull: ForgePull;

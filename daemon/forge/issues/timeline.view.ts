@@ -70,8 +70,8 @@ export function toTimelineView(
     tracked_time: toTime(details.trackedTimeId),
     old_title: details.oldTitle ?? "",
     new_title: details.newTitle ?? "",
-    old_ref: details.oldRef ?? "",
-    new_ref: details.newRef ?? "",
+    old_ref: kind === "pull_push" ? "" : (details.oldRef ?? ""),
+    new_ref: kind === "pull_push" ? "" : (details.newRef ?? ""),
     ref_issue: null,
     ref_comment: null,
     ref_action: "none",
@@ -88,9 +88,14 @@ export function toTimelineView(
 
 /**
  * Returns the text of an event in the reference: "1" for an added label, the days of due dates, the reason of a lock,
- * the duration of tracked time, a link to a commit.
+ * the duration of tracked time, a link to a commit, the commits of a push.
  */
 function toEventText(details: EventDetails): string {
+  if (details.commitIds !== undefined)
+    return JSON.stringify({
+      is_force_push: details.isForcePush === true,
+      commit_ids: details.commitIds,
+    });
   if (details.seconds !== undefined) return toDuration(details.seconds);
   if (details.commitLink !== undefined) return details.commitLink;
   if (details.label !== undefined) return details.removed === true ? "" : "1";

@@ -1,25 +1,31 @@
 // Pull requests: issues with a kind, whose branches git compares. Start here: one factory wires up the services of this
-// folder. pulls.service.ts has the rules, pull-refs.ts the refs that git serves.
+// folder. pulls.service.ts has the rules, pull-refs.ts the refs that git serves, pull-pushes.ts what a push changes, and
+// pull-state.ts the job that computes conflicts and counts.
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
-import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
 import type { Emit } from "../events.ts";
 import type { ForgeFeature } from "../feature.ts";
-import { createRunInFolder } from "../git/run-in-folder.ts";
+import type { RunInFolder } from "../git/run-in-folder.ts";
 import type { IssueChanges } from "../issues/issue-changes.ts";
 import type { IssueEdits } from "../issues/issue-edits.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { createPullEdits } from "./pull-edits.service.ts";
+import { createPullPushes } from "./pull-pushes.ts";
 import { createPullRefs } from "./pull-refs.ts";
+import { createPullState } from "./pull-state.ts";
 import { pullRoutes } from "./pulls.routes.ts";
 import { createPulls, type RequestReviews } from "./pulls.service.ts";
 
 export interface ForgePullsDeps {
   readonly db: Database;
   readonly git: Git;
-  readonly locate: (repository: ForgeRepository) => Promise<string>;
+  readonly runInFolder: RunInFolder;
   readonly urls: ForgeUrls;
   readonly emit: Emit;
+  readonly enqueue: Enqueue;
+  /** A name that no other running call uses. */
+  readonly newUuid: () => string;
   readonly changes: IssueChanges;
   readonly edits: IssueEdits;
   readonly requestReviews: RequestReviews;
@@ -27,13 +33,18 @@ export interface ForgePullsDeps {
 
 /** The pull requests of the forge. */
 export function createForgePulls(deps: ForgePullsDeps) {
-  const { db, git, locate, urls, emit, changes, edits } = deps;
-  const refs = createPullRefs({ db, git, runInFolder: createRunInFolder({ db, locate }) });
+  const { db, git, runInFolder, urls, emit, enqueue, changes, edits } = deps;
+  const refs = createPullRefs({ db, git, runInFolder });
+  const state = createPullState({ db, git, runInFolder, enqueue, refs, newKey: deps.newUuid });
+  const pushes = createPullPushes({ db, git, runInFolder, emit, state });
   return {
     routes: pullRoutes({
       pulls: createPulls({ ...deps, refs }),
       edits: createPullEdits({ db, emit, changes, edits, refs }),
       urls,
     }),
+    jobs: [state.job],
+    subscribers: [state.subscribers, pushes.subscribers],
+    pushSubscribers: [pushes.pushSubscriber],
   } satisfies ForgeFeature;
 }

@@ -81,6 +81,9 @@ const eventDetails = z.object({
   commitId: z.string().optional(),
   /** A link to that commit, in HTML. */
   commitLink: z.string().optional(),
+  /** The new commits of a push, the oldest first. Its commits before and after are `oldRef` and `newRef`. */
+  commitIds: z.array(z.string()).optional(),
+  isForcePush: z.boolean().optional(),
 });
 /** The facts of an event; each kind has its own. */
 export type EventDetails = z.output<typeof eventDetails>;
@@ -167,6 +170,20 @@ export async function hasCommitEvent(
     `%"commitId":"${commitId}"%`,
   );
   return row !== undefined;
+}
+
+/** Returns whether the newest push in a timeline led from one commit to another. */
+export async function hasPushEvent(
+  db: Queries,
+  issueId: IssueId,
+  { oldRef, newRef }: { readonly oldRef: string; readonly newRef: string },
+): Promise<boolean> {
+  const row = await db.get<{ details: string }>(
+    `SELECT details FROM forge_issue_comments WHERE issue_id = ? AND kind = 'pull_push' ORDER BY id DESC LIMIT 1`,
+    issueId,
+  );
+  const last = row && eventDetails.parse(JSON.parse(row.details));
+  return last?.oldRef === oldRef && last.newRef === newRef;
 }
 
 /** Range of the last change of entries in epoch milliseconds, both ends included. */

@@ -123,3 +123,100 @@ export function findPullOfCommit(
 ): Promise<ForgePull | undefined> {
   return pulls.find(db, { repositoryId, mergeCommit }, "issue_id DESC");
 }
+
+/** Returns the open pull requests whose head is a branch; with the branch undefined, any branch of the repository. */
+export function listOpenPullsFrom(
+  db: Queries,
+  headRepositoryId: RepositoryId,
+  headBranch?: string,
+): Promise<ForgePull[]> {
+  const branch = headBranch === undefined ? sql`1 = 1` : sql`head_branch = ${headBranch}`;
+  const where = sql`head_repository_id = ${headRepositoryId} AND agit_topic IS NULL AND ${branch} AND ${IS_OPEN}`;
+  return pulls.list(db, where, { order: "issue_id" });
+}
+
+/** Returns the open pull requests into a branch. */
+export function listOpenPullsInto(
+  db: Queries,
+  repositoryId: RepositoryId,
+  baseBranch: string,
+): Promise<ForgePull[]> {
+  const where = sql`repository_id = ${repositoryId} AND base_branch = ${baseBranch} AND ${IS_OPEN}`;
+  return pulls.list(db, where, { order: "issue_id" });
+}
+
+/** Records the new head of a base branch in its open pull requests, which are computed again. Returns their count. */
+export function moveBase(
+  tx: Transaction,
+  repositoryId: RepositoryId,
+  { branch, commit }: { readonly branch: string; readonly commit: string },
+): Promise<number> {
+  const where = sql`repository_id = ${repositoryId} AND base_branch = ${branch} AND ${IS_OPEN}`;
+  return pulls.update(tx, where, { baseCommit: commit, state: "checking" });
+}
+
+/** Renames a branch of a repository in all of its pull requests that are not merged, on both sides. */
+export async function renamePullBranch(
+  tx: Transaction,
+  repositoryId: RepositoryId,
+  { from, to }: { readonly from: string; readonly to: string },
+): Promise<void> {
+  const notMerged = sql`merged_at IS NULL`;
+  await pulls.update(
+    tx,
+    sql`repository_id = ${repositoryId} AND base_branch = ${from} AND ${notMerged}`,
+    { baseBranch: to },
+  );
+  await pulls.update(
+    tx,
+    sql`head_repository_id = ${repositoryId} AND head_branch = ${from} AND ${notMerged}`,
+    { headBranch: to },
+  );
+}
+
+/** Records that a branch is there again, for pull requests that its deletion closed. */
+export async function restoreHead(
+  tx: Transaction,
+  headRepositoryId: RepositoryId,
+  headBranch: string,
+): Promise<void> {
+  await pulls.update(tx, { headRepositoryId, headBranch, isHeadGone: true }, { isHeadGone: false });
+}
+
+/** Returns the open pull requests of a repository that are to be computed, the oldest first. */
+export function listCheckingPulls(
+  db: Queries,
+  repositoryId: RepositoryId,
+  limit: number,
+): Promise<ForgePull[]> {
+  const where = sql`repository_id = ${repositoryId} AND state = 'checking' AND ${IS_OPEN}`;
+  return pulls.list(db, where, { order: "issue_id", limit });
+}
+
+/**
+ * Moves head and base of a pull request unless a push has moved them since. Returns undefined then: another computation
+ * follows that push.
+ */
+export function movePull(
+  db: Queries,
+  { issueId, headCommit, baseCommit }: ForgePull,
+  commits: Pick<ForgePull, "headCommit" | "baseCommit">,
+): Promise<ForgePull | undefined> {
+  return pulls.change(db, { issueId, headCommit, baseCommit }, commits);
+}
+
+/** What git computes of a head and a base. */
+export type ComputedPull = Pick<
+  ForgePull,
+  "state" | "mergeBase" | "conflictedPaths" | "additions" | "deletions" | "changedFiles" | "commits"
+>;
+
+/** Writes a result unless head or base have moved since. Returns whether it was written. */
+export async function saveComputedPull(
+  db: Queries,
+  { issueId, headCommit, baseCommit }: ForgePull,
+  computed: ComputedPull,
+): Promise<boolean> {
+  const same = { issueId, headCommit, baseCommit, state: "checking" as const };
+  return (await pulls.update(db, same, computed)) > 0;
+}

@@ -1,0 +1,196 @@
+import { z } from "zod";
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import { findMergeBase } from "../../../storage/git/changed-paths.ts";
+import { countCommits } from "../../../storage/git/commits.ts";
+import { readDiff } from "../../../storage/git/diff-files.ts";
+import { type Git, GitError } from "../../../storage/git/git.ts";
+import { mergeTrees } from "../../../storage/git/merge.ts";
+import { openQuarantine } from "../../../storage/git/object-quarantine.ts";
+import { findObjects, type ReadOptions } from "../../../storage/git/objects.ts";
+import {
+  type ComputedPull,
+  type ForgePull,
+  listCheckingPulls,
+  movePull,
+  saveComputedPull,
+} from "../../../storage/tables/forge/pulls/pulls.ts";
+import {
+  findRepositoryById,
+  type ForgeRepository,
+} from "../../../storage/tables/forge/repositories/repositories.ts";
+import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
+import { createLruCache } from "../../utilities/lru-cache.ts";
+import type { Subscribers } from "../events.ts";
+import type { RunInFolder } from "../git/run-in-folder.ts";
+import type { PullRefs } from "./pull-refs.ts";
+
+const KIND = "forge.pulls.state";
+/** Pull requests of one job; the rest is left to the next one, so that other repositories are served in between. */
+const PULLS_PER_JOB = 20;
+/** Conflicted paths that are kept, and their characters. */
+const PATHS_MAX = 100;
+const PATH_CHARACTERS_MAX = 10_000;
+const COUNTS_CACHED = 5_000;
+const payloadSchema = z.object({ repositoryId: z.int().brand<"RepositoryId">() });
+
+export interface PullStateDeps {
+  readonly db: Database;
+  readonly git: Git;
+  readonly runInFolder: RunInFolder;
+  readonly enqueue: Enqueue;
+  readonly refs: PullRefs;
+  /** A key for a folder of objects that no other running call uses. */
+  readonly newKey: () => string;
+}
+
+/** Computes what git says of pull requests. */
+export type PullState = ReturnType<typeof createPullState>;
+
+/**
+ * Computes the merge base, the conflicts and the counts of pull requests by a job, one git at a time. A change marks the rows
+ * as `checking` and enqueues the job of the repository, so a burst of pushes is computed once.
+ */
+export function createPullState({ db, git, runInFolder, enqueue, refs, newKey }: PullStateDeps) {
+  const counts = createLruCache<Counts>({ valueLengthMax: 1, lengthMax: COUNTS_CACHED });
+  return {
+    computeSoon,
+
+    subscribers: {
+      async issue(tx, { owned, issue, action }) {
+        if (issue.isPull && (action === "opened" || action === "reopened"))
+          await computeSoon(tx, owned.repository);
+      },
+      async pull(tx, { owned, action }) {
+        if (action === "retargeted") await computeSoon(tx, owned.repository);
+      },
+    } satisfies Subscribers,
+
+    job: {
+      kind: KIND,
+      inTurns: true,
+      async run(payload, { signal }) {
+        const { repositoryId } = parsePayload(payloadSchema, payload);
+        const repository = await findRepositoryById(db, repositoryId);
+        if (repository === undefined) return;
+        for (const pull of await listCheckingPulls(db, repositoryId, PULLS_PER_JOB)) {
+          signal.throwIfAborted();
+          await computeOne(repository, pull, signal);
+        }
+        await db.transaction(async (tx) => {
+          if ((await listCheckingPulls(tx, repositoryId, 1)).length > 0)
+            await computeSoon(tx, repository);
+        });
+      },
+    } satisfies JobKind,
+  };
+
+  async function computeSoon(
+    tx: Transaction,
+    { id, ownerId }: Pick<ForgeRepository, "id" | "ownerId">,
+  ): Promise<void> {
+    const payload: z.input<typeof payloadSchema> = { repositoryId: id };
+    await enqueue(tx, { kind: KIND, payload, key: String(id), account: String(ownerId) });
+  }
+
+  async function computeOne(
+    repository: ForgeRepository,
+    found: ForgePull,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const pull = await followBranches(repository, found, signal);
+    try {
+      await refs.writeHead(pull.issueId);
+      const computed = await runInFolder(repository, (directory) =>
+        compute(pull, { directory, signal }),
+      );
+      await saveComputedPull(db, pull, computed);
+    } catch (error) {
+      // Another attempt would fail alike; a passing failure is retried with backoff.
+      if (!(error instanceof GitError) || (error.code !== "failed" && error.code !== "too_long"))
+        throw error;
+      await saveComputedPull(db, pull, { ...nothing, mergeBase: pull.mergeBase });
+    }
+  }
+
+  /** Returns the pull request with the current commits of its branches, which may have moved while it was closed. */
+  async function followBranches(
+    base: ForgeRepository,
+    pull: ForgePull,
+    signal: AbortSignal,
+  ): Promise<ForgePull> {
+    const [baseCommit = pull.baseCommit] = await findHeads(base, [pull.baseBranch], signal);
+    const headCommit = await findHead(pull, signal);
+    if (baseCommit === pull.baseCommit && headCommit === pull.headCommit) return pull;
+    return (await movePull(db, pull, { baseCommit, headCommit })) ?? pull;
+  }
+
+  async function findHead(pull: ForgePull, signal: AbortSignal): Promise<string> {
+    const { headRepositoryId, headBranch, headCommit } = pull;
+    const head =
+      headRepositoryId === undefined ? undefined : await findRepositoryById(db, headRepositoryId);
+    if (head === undefined || headBranch === "" || pull.isHeadGone) return headCommit;
+    return (await findHeads(head, [headBranch], signal))[0] ?? headCommit;
+  }
+
+  function findHeads(
+    repository: ForgeRepository,
+    branches: readonly string[],
+    signal: AbortSignal,
+  ): Promise<(string | undefined)[]> {
+    return runInFolder(repository, async (directory) => {
+      const names = branches.map((branch) => `refs/heads/${branch}^{commit}`);
+      return (await findObjects(git, names, { directory, signal })).map((found) => found?.id);
+    });
+  }
+
+  async function compute(pull: ForgePull, options: ReadOptions): Promise<ComputedPull> {
+    const { headCommit: head, baseCommit: base } = pull;
+    const mergeBase = await findMergeBase(git, { before: base, after: head }, options);
+    const counted = await count(pull, mergeBase, options);
+    const shared = { ...nothing, ...counted, mergeBase: mergeBase ?? "" };
+    if (mergeBase === head || mergeBase === base) return { ...shared, state: "mergeable" };
+    await using quarantine = await openQuarantine(options.directory, newKey());
+    const merged = await mergeTrees(git, base, head, { ...options, ...quarantineEnv(quarantine) });
+    if (merged.kind === "merged") return { ...shared, state: "mergeable" };
+    return { ...shared, state: "conflict", conflictedPaths: withinBounds(merged.paths) };
+  }
+
+  /** The counts of the same two commits never change. */
+  async function count(
+    { headCommit, baseCommit, repositoryId }: ForgePull,
+    mergeBase: string | undefined,
+    options: ReadOptions,
+  ): Promise<Counts> {
+    const before = mergeBase ?? baseCommit;
+    const key = `${repositoryId} ${before} ${headCommit}`;
+    const known = counts.get(key);
+    if (known !== undefined) return known;
+    const diff = await readDiff(git, { before, after: headCommit }, { ...options, filesMax: 0 });
+    const { additions, deletions, changedFiles } = diff;
+    const commits = await countCommits(git, options.directory, [headCommit, `^${before}`]);
+    const counted = { additions, deletions, changedFiles, commits };
+    counts.set(key, counted, 1);
+    return counted;
+  }
+}
+
+type Counts = Pick<ComputedPull, "additions" | "deletions" | "changedFiles" | "commits">;
+
+const nothing: ComputedPull = {
+  state: "failed",
+  mergeBase: "",
+  conflictedPaths: [],
+  additions: 0,
+  deletions: 0,
+  changedFiles: 0,
+  commits: 0,
+};
+
+/** Merging writes objects, which nothing refers to afterwards. */
+const quarantineEnv = ({ env }: { readonly env: Readonly<Record<string, string>> }) => ({ env });
+
+function withinBounds(paths: readonly string[]): readonly string[] {
+  let room = PATH_CHARACTERS_MAX;
+  return paths.slice(0, PATHS_MAX).filter(({ length }) => (room -= length) > 0);
+}
