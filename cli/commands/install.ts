@@ -85,12 +85,8 @@ async function listFiles(
   root: string,
   commands: readonly Entry[],
 ): Promise<readonly InstalledFile[]> {
-  const { toCompletionTable } = await import("./completion/table.ts");
-  const { toBashScript } = await import("./completion/bash.ts");
-  const { toZshScript } = await import("./completion/zsh.ts");
-  const { toFishScript } = await import("./completion/fish.ts");
+  const { completionScripts } = await import("./completion/scripts.ts");
   const { toManPages } = await import("../tree/man-page.ts");
-  const table = await toCompletionTable(cli, commands);
   const loaded = await loadAllCommands(createContext(cli.system, neverStopping), commands);
   const text = (path: readonly string[], content: string): InstalledFile => ({
     path: join(root, ...path),
@@ -99,9 +95,9 @@ async function listFiles(
   });
   return [
     ...toProgramFile(cli.system, join(root, "bin", "croft")),
-    text(["share", "bash-completion", "completions", "croft"], toBashScript(table)),
-    text([zshFolder, "_croft"], toZshScript(table)),
-    text(["share", "fish", "vendor_completions.d", "croft.fish"], toFishScript(table)),
+    text(["share", "bash-completion", "completions", "croft"], completionScripts.bash),
+    text([zshFolder, "_croft"], completionScripts.zsh),
+    text(["share", "fish", "vendor_completions.d", "croft.fish"], completionScripts.fish),
     ...toManPages(loaded, version).map((page) =>
       text(["share", "man", "man1", page.fileName], page.text),
     ),

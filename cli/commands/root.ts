@@ -144,16 +144,16 @@ export function createCommands(runLine: RunLine): readonly Entry[] {
     ),
     noun("completion", "Print a completion script for a shell", [
       command("bash", "Print the completion script for bash", async () =>
-        (await import("./completion/bash.ts")).bash(commands),
+        (await import("./completion/scripts.ts")).printScript("bash"),
       ),
       command("zsh", "Print the completion script for zsh", async () =>
-        (await import("./completion/zsh.ts")).zsh(commands),
+        (await import("./completion/scripts.ts")).printScript("zsh"),
       ),
       command("fish", "Print the completion script for fish", async () =>
-        (await import("./completion/fish.ts")).fish(commands),
+        (await import("./completion/scripts.ts")).printScript("fish"),
       ),
       command("powershell", "Print the completion script for PowerShell", async () =>
-        (await import("./completion/powershell.ts")).powershell(commands),
+        (await import("./completion/scripts.ts")).printScript("powershell"),
       ),
     ]),
     command("commands", "List every command", async () =>

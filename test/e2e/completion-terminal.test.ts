@@ -7,7 +7,7 @@ import { runCli, temporaryHome } from "../cli/support/run-cli.ts";
 import { skipUnless } from "../support/skip.ts";
 import { hasTmux, openTmux } from "../support/tmux.ts";
 
-// The shells themselves in a terminal: the screen after a Tab. A program of the test stands in for croft.
+// The shells themselves in a terminal: the screen after a Tab. croft completes words; a stand-in lists names as a daemon would.
 
 /** Names that a shell must quote, and the beginning of each. */
 const names = [
@@ -33,7 +33,7 @@ const loads = {
 for (const shell of ["bash", "zsh", "fish"] as const) {
   const isThere = hasTmux && spawnSync(shell, ["-c", "true"]).status === 0;
   skipUnless(isThere, `tmux or ${shell} is not installed`)(
-    `${shell} completes names of the daemon and quotes them`,
+    `${shell} completes words of croft and names of the daemon, and quotes them`,
     async () => {
       await using home = await temporaryHome();
       const script = (await runCli(["completion", shell], { home: home.path })).out;
@@ -42,9 +42,18 @@ for (const shell of ["bash", "zsh", "fish"] as const) {
         await writeFile(join(home.path, file), script);
       const lines = names.map(([, name]) => `home:/${name}\tfile\n`).join("");
       await writeFile(join(home.path, "names"), lines);
-      await writeFile(join(home.path, "croft"), `#!/bin/sh\ncat '${home.path}/names'\n`, {
-        mode: 0o700,
-      });
+      const croft = join(import.meta.dirname, "..", "..", "bin", "croft.js");
+      await writeFile(
+        join(home.path, "croft"),
+        `#!/bin/sh
+for last; do :; done
+case "$last" in
+home:/*) grep -F "$last" '${home.path}/names' ;;
+*) exec '${process.execPath}' '${croft}' "$@" ;;
+esac
+`,
+        { mode: 0o700 },
+      );
       await using terminal = await openTmux(shells[shell], {
         columns: 100,
         rows: 24,
@@ -52,6 +61,8 @@ for (const shell of ["bash", "zsh", "fish"] as const) {
         env: { HOME: home.path, PATH: `${home.path}:${process.env["PATH"]}` },
       });
       await terminal.press(/[$#%>] *$/m, loads[shell], "Enter");
+      await terminal.press(/ready> *$/m, "croft milestone cr", "Tab");
+      await terminal.press("croft milestone create", "C-c");
       for (const [begin, , quoted] of names) {
         await terminal.press(/ready> *$/m, `croft vault item cat home:/${begin}`, "Tab");
         await terminal.sees(`croft vault item cat home:/${quoted}`);

@@ -7,29 +7,30 @@ import { unpagedList } from "../../output/spec.ts";
 import { neverStopping } from "../../report.ts";
 import { commandDetails } from "../../tree/command.ts";
 import type { CompletionKind, Entry, ForgeValueKind, VaultValueKind } from "../../tree/entry.ts";
-import { type Candidate, forgeOperations, forgeValues, type ValueFinder } from "./forge-values.ts";
-import { type Question, readQuestion } from "./question.ts";
-import { vaultOperations, vaultValues } from "./vault-values.ts";
+import { type Candidate, type Question, readQuestion } from "./question.ts";
 
 /**
- * Prints the values that may end a line, for a completion script. Prints nothing and exits with 0 when they are not
- * available within `completion_ms` of the start of the process, without a daemon or a sign-in, or when a prompt would be
- * needed.
+ * Prints what may end a line, for a completion script: lines of a word, a tab and a description, and a last line that begins
+ * with a tab where names of local files may follow. Words and values of the home are printed at once. Values of the daemon are
+ * left out when they are not available within `completion_ms` of the start of the process, without a daemon or a sign-in, or
+ * when a prompt would be needed.
  */
 export const complete = (commands: readonly Entry[]) =>
   commandDetails({
     args: { "[words...]": "the words of the line after croft, the last one as far as typed" },
     flags: { "--renew": "renew the session of the vault, for the next call" },
-    calls: [...forgeOperations, ...vaultOperations],
     output: unpagedList({ value: "string", description: "string" }),
+    // It calls operations that read, to list values.
+    writes: false,
     examples: [],
     async run(cli, { words, renew = false }) {
-      const candidates = await findInTime(cli, { words, renew, commands }).catch(() => []);
+      if (renew) return renewSession(cli, words);
+      const { candidates, takesFiles } = await findCandidates(cli, words, commands);
       if (!cli.output.isMachine)
         return cli.io.write(
           candidates
             .map(({ value, description }) => `${value}\t${sanitizeLine(description)}\n`)
-            .join(""),
+            .join("") + (takesFiles ? FILES : ""),
         );
       await cli.output.list(wholeList(candidates), [
         { header: "value", cell: ({ value }) => value },
@@ -37,6 +38,9 @@ export const complete = (commands: readonly Entry[]) =>
       ]);
     },
   });
+
+/** The line for names of local files, which the shell adds. */
+const FILES = "\tfiles\n";
 
 /** Maximum number of values: a shell that would list more asks first. */
 const VALUES_MAX = 100;
@@ -46,36 +50,68 @@ function isHarmless(value: string): boolean {
   return value !== "" && !value.startsWith("-") && sanitizeLine(value) === value;
 }
 
-interface Typed {
-  /** The words of the line after `croft`; the last one is being typed. */
+async function findCandidates(
+  cli: CliContext,
+  words: readonly string[],
+  commands: readonly Entry[],
+): Promise<{ readonly candidates: readonly Candidate[]; readonly takesFiles: boolean }> {
+  const question = await readQuestion(cli, words, commands).catch(() => undefined);
+  if (question === undefined) return { candidates: [], takesFiles: false };
+  const { kind, stem, typed, takesFiles } = question;
+  const found =
+    kind === undefined ? [] : await findValues(cli, { kind, question, words, commands });
+  const values = found
+    .filter(({ value }) => value.startsWith(typed) && isHarmless(value))
+    .slice(0, VALUES_MAX);
+  const candidates = [...question.words, ...values].map(({ value, description }) => ({
+    value: stem + value,
+    description,
+  }));
+  return { candidates, takesFiles };
+}
+
+interface ValueQuestion {
+  readonly kind: CompletionKind;
+  readonly question: Question;
   readonly words: readonly string[];
-  /** Renew the session of the vault instead. */
-  readonly renew: boolean;
   readonly commands: readonly Entry[];
 }
 
+/** Finds values, some of which may not begin with the typed text. A failure is no value. */
+async function findValues(
+  cli: CliContext,
+  { kind, question, words, commands }: ValueQuestion,
+): Promise<readonly Candidate[]> {
+  const quick = createQuickContext(cli, words);
+  const values =
+    kind === "profiles" || kind === "settings" || kind === "commands"
+      ? localValues[kind](quick.context, commands)
+      : findInTime(cli, quick, kind, question);
+  return values.catch(() => []);
+}
+
 /**
- * Finds candidates. After the time limit it returns none, and the process ends without waiting for running requests.
+ * Finds values of the daemon. After the time limit it returns none, and the process ends without waiting for running requests.
  */
 async function findInTime(
   cli: CliContext,
-  { words, renew, commands }: Typed,
+  { context, signal, abort }: ReturnType<typeof createQuickContext>,
+  kind: LiveKind,
+  question: Question,
 ): Promise<readonly Candidate[]> {
-  const quick = createQuickContext(cli, words);
-  if (renew) return quick.context.client.authorizer.vaultSession.accessToken().then(() => []);
-  const { completionMs } = await quick.context.config();
+  const { completionMs } = await context.config();
   const left = completionMs - cli.system.elapsed();
   if (left <= 0) return [];
-  const isOver = cli.system.sleep(left, quick.signal).then(
+  const isOver = cli.system.sleep(left, signal).then(
     () => undefined,
     () => undefined,
   );
   try {
-    const found = await Promise.race([find(quick.context, words, commands), isOver]);
+    const found = await Promise.race([findLive(context, kind, question), isOver]);
     if (found === undefined) cli.markStuck();
     return found ?? [];
   } finally {
-    quick.abort();
+    abort();
   }
 }
 
@@ -98,28 +134,15 @@ function createQuickContext(cli: CliContext, words: readonly string[]) {
   return { context, signal: ending.signal, abort: () => ending.abort() };
 }
 
-async function find(
-  cli: CliContext,
-  words: readonly string[],
-  commands: readonly Entry[],
-): Promise<readonly Candidate[]> {
-  const question = await readQuestion(cli, words, commands);
-  if (question === undefined) return [];
-  return (await findAll(cli, question, commands))
-    .filter(({ value }) => value.startsWith(question.typed) && isHarmless(value))
-    .slice(0, VALUES_MAX);
-}
+type LiveKind = ForgeValueKind | VaultValueKind;
 
-/** Finds candidates, some of which may not begin with the typed text. */
-async function findAll(
+async function findLive(
   cli: CliContext,
+  kind: LiveKind,
   question: Question,
-  commands: readonly Entry[],
 ): Promise<readonly Candidate[]> {
-  const { completion: kind } = question;
-  if (typeof kind !== "string") return kind.map((value) => ({ value, description: "" }));
-  if (kind === "commands") return listTopWords(commands);
-  if (kind === "profiles" || kind === "settings") return localValues[kind](cli, question);
+  const { forgeValues } = await import("./forge-values.ts");
+  const isForgeKind = (one: LiveKind): one is ForgeValueKind => Object.hasOwn(forgeValues, one);
   const header = await cli.client.authorizer.presentHeader(isForgeKind(kind) ? "forge" : "vault");
   if (header === undefined) {
     renewInBackground(cli);
@@ -129,19 +152,18 @@ async function findAll(
     cli.client.call(operation, input, { ...options, authorization: header });
   // Inherits instead of copying, because members of a context are created on first use.
   const signed = Object.create(cli, { client: { value: { ...cli.client, call } } }) as CliContext;
-  return isForgeKind(kind)
-    ? forgeValues[kind](signed, question)
-    : vaultValues[kind](signed, question);
-}
-
-type LiveKind = ForgeValueKind | VaultValueKind;
-
-function isForgeKind(kind: LiveKind): kind is ForgeValueKind {
-  return Object.hasOwn(forgeValues, kind);
+  if (isForgeKind(kind)) return forgeValues[kind](signed, question);
+  const { vaultValues } = await import("./vault-values.ts");
+  return vaultValues[kind](signed, question);
 }
 
 /** Values for which no daemon is needed. */
-const localValues: Readonly<Record<Exclude<CompletionKind, LiveKind | "commands">, ValueFinder>> = {
+const localValues: Readonly<
+  Record<
+    Exclude<CompletionKind, LiveKind>,
+    (cli: CliContext, commands: readonly Entry[]) => Promise<readonly Candidate[]>
+  >
+> = {
   async profiles(cli) {
     const { profiles } = await cli.profiles.read();
     return Object.entries(profiles).map(([value, { url }]) => ({ value, description: url ?? "" }));
@@ -150,12 +172,16 @@ const localValues: Readonly<Record<Exclude<CompletionKind, LiveKind | "commands"
     const { listSettings, toKey } = await import("../../../daemon/settings/settings.ts");
     return listSettings().map(([name, { help }]) => ({ value: toKey(name), description: help }));
   },
+  commands: async (_cli, commands) =>
+    commands
+      .filter((entry) => entry.kind === "noun" || !entry.hidden)
+      .map(({ name, summary }) => ({ value: name, description: summary })),
 };
 
-function listTopWords(commands: readonly Entry[]): readonly Candidate[] {
-  return commands
-    .filter((entry) => entry.kind === "noun" || !entry.hidden)
-    .map(({ name, summary }) => ({ value: name, description: summary }));
+/** Renews the session of the vault. A failure leaves it as it is. */
+async function renewSession(cli: CliContext, words: readonly string[]): Promise<void> {
+  const { authorizer } = createQuickContext(cli, words).context.client;
+  await authorizer.vaultSession.accessToken().catch(() => undefined);
 }
 
 /**

@@ -2,49 +2,10 @@ import { forge } from "../../client/operations.ts";
 import type { CliContext } from "../../context.ts";
 import { type RepositoryName, toRepositoryName } from "../../support/repository.ts";
 import type { ForgeValueKind } from "../../tree/entry.ts";
-import type { Question } from "./question.ts";
-
-/** A value and its short description. */
-export interface Candidate {
-  readonly value: string;
-  readonly description: string;
-}
+import type { Candidate, Question } from "./question.ts";
 
 /** Lists values; some of them may not begin with the typed text. */
 export type ValueFinder = (cli: CliContext, question: Question) => Promise<readonly Candidate[]>;
-
-/** The names under which completion calls forge operations; all of them only read. */
-export const forgeOperations = [
-  forge.getCurrentUser,
-  forge.listUsers,
-  forge.listAssignableUsers,
-  forge.listOrganizations,
-  forge.listOwnOrganizations,
-  forge.searchRepositories,
-  forge.listIssues,
-  forge.listRepositoryRuns,
-  forge.listRepositoryJobs,
-  forge.listNotifications,
-  forge.listHooks,
-  forge.listRepositoryHooks,
-  forge.listCronTasks,
-  forge.listRunners,
-  forge.listRepositoryRunners,
-  forge.listOrganizationRunners,
-  forge.listOwnTeams,
-  forge.listTeams,
-  forge.listLabels,
-  forge.listOrgLabels,
-  forge.listMilestones,
-  forge.listBranches,
-  forge.listTags,
-  forge.listReleases,
-  forge.listWorkflows,
-  forge.listTokens,
-  forge.listOwnKeys,
-  forge.listDeployKeys,
-  forge.listBadges,
-] as const;
 
 /** One page of the maximum size. A shell shows no more values; more typing narrows them. */
 const PAGE = { page: 1, limit: 50 };

@@ -148,7 +148,7 @@ const byFlag: Readonly<Record<string, Completion | null>> = {
   "repo hook --content-type": ["json", "form"],
   "repo hook --event": hookEventWords,
   "repo hook delivery list --state": ["waiting", "delivered", "failed"],
-  "repo search --sort": ["alpha", "created", "updated", "size", "id"],
+  "repo search --sort": ["alpha", "created", "updated", "size", "stars", "forks", "id"],
   "repo tag create --target": "branches",
   "run list --status": ["queued", "in_progress", "success", "failure"],
   "vault preference set --pdf-open-mode": ["in_app", "new_tab"],

@@ -3,19 +3,8 @@ import type { CliContext } from "../../context.ts";
 import { readConnections } from "../../support/connection.ts";
 import { toPathAddress, createItemFinder } from "../../support/items.ts";
 import type { VaultValueKind } from "../../tree/entry.ts";
-import type { Candidate, ValueFinder } from "./forge-values.ts";
-
-/** The names under which completion calls vault operations; all of them only read. */
-export const vaultOperations = [
-  vault.listConnections,
-  vault.listItems,
-  vault.listDocuments,
-  vault.listShares,
-  vault.listTopics,
-  vault.listTokens,
-  vault.listSessions,
-  vault.listUsers,
-] as const;
+import type { ValueFinder } from "./forge-values.ts";
+import type { Candidate } from "./question.ts";
 
 /** One page. A shell shows no more values; more typing narrows them. */
 const PAGE = { per_page: 100 };

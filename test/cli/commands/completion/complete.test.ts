@@ -21,6 +21,63 @@ async function complete(home: string, ...words: readonly string[]): Promise<stri
   return ran.out;
 }
 
+/** Returns the completions without their descriptions. */
+async function completeWords(line: string): Promise<readonly string[]> {
+  const out = await complete("/nowhere", ...line.split(" "));
+  return out.split("\n").flatMap((one) => (one === "" ? [] : [one.replace(/(?<=.)\t.*/, "")]));
+}
+
+/** The line after which the shell adds names of local files. */
+const files = "\tfiles";
+
+describe("words of the line", () => {
+  test.each([
+    ["adm", ["admin"]],
+    ["daemon st", ["start", "status", "stop"]],
+    ["admin user li", ["list"]],
+    ["--profile work admin user li", ["list"]],
+    ["--profile=work admin user li", ["list"]],
+    ["admin user list --sea", ["--search"]],
+    // An alias is followed, but not offered.
+    ["admin user ls --sea", ["--search"]],
+    ["admin user l", ["list"]],
+    ["__comp", []],
+    ["config list --format ", ["json", "csv", "tsv", "yaml"]],
+    ["job list --state w", ["waiting"]],
+    ["job list --state=w", ["--state=waiting"]],
+    ["job list --state nothing", []],
+    ["job list --all=x", []],
+    ["job list --nonsense=x", []],
+    ["job list --json=", []],
+    ["admin user edit mira --admin ", ["true", "false"]],
+    ["issue list mira/notes --state ", ["open", "closed", "all"]],
+    ["issue list mira/notes -s ", ["open", "closed", "all"]],
+    ["issue list --state=o mira/notes --state=c", ["--state=closed"]],
+    ["token create x --scope write:rep", ["write:repository"]],
+    ["issue create mira/notes ", []],
+    ["issue view -- --js", []],
+    ["vault item download --output ", [files]],
+    ["vault item download --output=x", [files]],
+    ["vault item upload x", [files]],
+    ["vault item put home:/", []],
+  ])("%s is completed", async (line, words) => {
+    expect(await completeWords(line)).toEqual(words);
+  });
+
+  test("an empty line is completed to the commands that help shows, with their summaries", async () => {
+    const out = await complete("/nowhere", "");
+    expect(out).toMatch(/^init\tInitialise a home/);
+    expect(out).toContain("\nadmin\tAdminister the forge\n");
+    expect(out).not.toContain("__complete");
+  });
+
+  test("words are completed however late the process is, and with values turned off", async () => {
+    const late = { home: "/nowhere", env: { CROFT_COMPLETION_MS: "0" }, elapsedMs: 60_000 };
+    const { out } = await runCli(["__complete", "--", "daemon", "sta"], late);
+    expect(out.split("\n").map((one) => one.split("\t")[0])).toEqual(["start", "status", ""]);
+  });
+});
+
 describe("values of the home", () => {
   test("profiles, settings and commands need no daemon", async () => {
     await using home = await temporaryHome();
@@ -226,7 +283,6 @@ describe("values are omitted without an error", () => {
   test.each([
     ["no daemon and no sign-in", ["vault", "connection", "view", ""]],
     ["an unknown command", ["nonsense", ""]],
-    ["no command", [""]],
     ["an argument that only the person knows", ["issue", "create", "mira/notes", ""]],
   ])("completes nothing, without an error: %s", async (_case, words) => {
     await using home = await temporaryHome();
