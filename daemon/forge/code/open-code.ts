@@ -72,13 +72,11 @@ export function createCodeAccess({ db, git, locate, limiter }: CodeDeps) {
      * repository.
      */
     async write<T>(request: CodeRequest, work: (code: OpenedCode) => Promise<T>): Promise<T> {
-      const owned = await findCode(request);
+      await findWritable(request);
       const release = await limiter.acquire(request, request.signal);
       try {
-        const opened = await locateCode(owned, request);
-        if (!reaches(opened.owned.access, "write"))
-          throw new AppError("forbidden", "user should have a permission to write to a repo");
-        assertNotArchived(opened.owned);
+        // The right may have ended while the request waited.
+        const opened = await locateCode(await findWritable(request), request);
         return await refusing(() => work(opened));
       } finally {
         release();
@@ -112,6 +110,14 @@ export function createCodeAccess({ db, git, locate, limiter }: CodeDeps) {
       }
     },
   };
+
+  async function findWritable(request: CodeRequest): Promise<OpenedRepository> {
+    const owned = await findCode(request);
+    if (!reaches(owned.access, "write"))
+      throw new AppError("forbidden", "user should have a permission to write to a repo");
+    assertNotArchived(owned);
+    return owned;
+  }
 
   async function findCode({ path, caller, rest }: CodeRequest): Promise<OpenedRepository> {
     const owned = await openRepository(db, path, caller, rest);

@@ -10,6 +10,7 @@ import {
 import { createSecrets } from "../../../../daemon/forge/actions/secrets/secrets.service.ts";
 import { createVariables } from "../../../../daemon/forge/actions/secrets/variables.service.ts";
 import type { ForgeCaller } from "../../../../daemon/forge/caller.ts";
+import { type CodeDeps, createCodeAccess } from "../../../../daemon/forge/code/open-code.ts";
 import { createDeliveryLog } from "../../../../daemon/forge/hooks/deliveries.service.ts";
 import { createHooks } from "../../../../daemon/forge/hooks/hooks.service.ts";
 import { createRepositoryHooks } from "../../../../daemon/forge/hooks/repository-hooks.service.ts";
@@ -124,6 +125,30 @@ test("a collaborator who is removed meanwhile neither stars nor deletes artifact
   await expect(artifacts.remove({ ...path, artifact_id: 1 }, callerOf(nora))).rejects.toMatchObject(
     { code: "not_found", message: expect.not.stringContaining("artifact") },
   );
+});
+
+test("a collaborator who is removed while a write waits for its turn commits nothing", async () => {
+  const limiter: Pick<CodeDeps["limiter"], "acquire"> = {
+    async acquire() {
+      await db.transaction((tx) => deleteCollaborator(tx, repository.id, nora.id));
+      return () => undefined;
+    },
+  };
+  const access = createCodeAccess({
+    db,
+    git: unused(),
+    locate: async () => "/nowhere",
+    limiter: limiter as CodeDeps["limiter"],
+  });
+  const request = {
+    path,
+    caller: callerOf(nora),
+    rest: "",
+    address: "::1",
+    signal: new AbortController().signal,
+  };
+  const write = access.write(request, () => Promise.reject(new Error("written")));
+  await expect(write).rejects.toMatchObject(isMissing);
 });
 
 test("an account that hides meanwhile is not followed", async () => {
