@@ -213,3 +213,50 @@ test.each(Object.entries(operations))(
     await expect.poll(openState).toEqual([]);
   },
 );
+
+test("what only reads answers 503 in words when the database is busy at any statement, never 500", async () => {
+  const token = people.tokenOf("mira");
+  const name = repo.split("/").at(-1) ?? "";
+  const runner = (method: string, json: object, headers = {}) =>
+    daemon.request(`/api/actions/runner.v1.RunnerService/${method}`, { json, headers });
+  const { json } = await people.api("POST", "/admin/actions/runners/registration-token");
+  const registered = await runner("Register", { name: "busy", token: json.token, labels: ["x"] });
+  const credentials = {
+    "x-runner-uuid": registered.json.runner.uuid,
+    "x-runner-token": registered.json.runner.token,
+  };
+  const requests: Readonly<Record<string, () => Promise<TestAnswer>>> = {
+    "a page": () => daemon.request(`/mira/${name}`),
+    "a list": () => by("mira", "GET", `${repo}/issues`),
+    "a folder": () => by("mira", "GET", `${repo}/contents`),
+    "refs over git": () =>
+      daemon.request(`/mira/${name}.git/info/refs?service=git-upload-pack`, {
+        basic: `mira:${token}`,
+      }),
+    "a batch of large files": () =>
+      daemon.request(`/mira/${name}.git/info/lfs/objects/batch`, {
+        basic: `mira:${token}`,
+        json: { operation: "download", objects: [] },
+        headers: { Accept: "application/vnd.git-lfs+json" },
+      }),
+    "a package of npm": () => daemon.request("/api/packages/mira/npm/none", { token }),
+    "a runner that asks for a job": () => runner("FetchTask", { tasksVersion: 0 }, credentials),
+    "documents of the vault": () => vault.request("/api/documents"),
+    "a search in the vault": () => vault.request("/api/search?q=hello"),
+  };
+  for (const [title, send] of Object.entries(requests)) {
+    const usual = (await send()).status;
+    expect([title, usual]).toEqual([title, title === "a package of npm" ? 404 : 200]);
+    let refused = 0;
+    for (let statement = 1; ; statement += 1) {
+      const { result, hasFailed } = await failingAt(statement, send);
+      if (!hasFailed) break;
+      if (result.status !== usual) {
+        refused += 1;
+        expect([title, statement, result.status]).toEqual([title, statement, 503]);
+        expect(result.text).toContain("The server is busy. Try again in a moment.");
+      }
+    }
+    expect([title, refused > 0]).toEqual([title, true]);
+  }
+});

@@ -4,7 +4,8 @@ import { gunzip, gzip } from "node:zlib";
 import { type DescMessage, fromBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError, createConnectRouter } from "@connectrpc/connect";
 import type { Compression, UniversalServerResponse } from "@connectrpc/connect/protocol";
-import { AppError } from "../../../errors.ts";
+import type { AppError } from "../../../errors.ts";
+import { toRefusal } from "../../../http/replies.ts";
 import type { BodyBudgets } from "../../../http/body-memory.ts";
 import { closeAfterUnreadBody, readWholeBody } from "../../../http/request-body.ts";
 import { RunnerRefusal } from "../runners/registration.service.ts";
@@ -134,13 +135,14 @@ export function createRunnerHandler(
     run(path, message, response, transport, aborted.signal)
       .then((answer) => respond(response, answer))
       .catch((error: unknown) => {
-        const refusal = error instanceof AppError ? refusals[error.code] : undefined;
+        const known = toRefusal(error);
+        const refusal = known && refusals[known.code];
         // A runner that disconnected needs no response and is not a bug.
         if (refusal === undefined && !aborted.signal.aborted) deps.reportBug(error);
         if (response.headersSent) return response.destroy();
         closeAfterUnreadBody(message, response);
         if (refusal === undefined) respondPlain(response, 500, "Internal server error\n");
-        else respondPlain(response, refusal, `${(error as AppError).message}\n`);
+        else respondPlain(response, refusal, `${known?.message}\n`);
       });
   };
 }

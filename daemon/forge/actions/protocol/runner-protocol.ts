@@ -3,7 +3,8 @@ import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
 import type { ActionRunner } from "../../../../storage/tables/forge/actions/runners.ts";
 import type { ActionStatus } from "../../../../storage/tables/forge/actions/statuses.ts";
-import { AppError } from "../../../errors.ts";
+import type { ErrorCode } from "../../../errors.ts";
+import { toRefusal } from "../../../http/replies.ts";
 import type { Logs } from "../runners/logs.service.ts";
 import { type Registration, RunnerRefusal } from "../runners/registration.service.ts";
 import type { AssignedTask, Tasks } from "../runners/tasks.service.ts";
@@ -130,16 +131,17 @@ export function addRunnerProtocol(router: ConnectRouter, deps: RunnerProtocolDep
     } catch (error) {
       if (error instanceof RunnerRefusal) throw new ConnectError(error.message, Code.Unknown);
       // Runners send a report again.
-      if (
-        error instanceof AppError &&
-        (error.code === "unavailable" || error.code === "rate_limited")
-      )
-        throw new ConnectError(error.message, Code.Unavailable);
+      const refusal = toRefusal(error);
+      if (refusal !== undefined && PASSING.has(refusal.code))
+        throw new ConnectError(refusal.message, Code.Unavailable);
       deps.reportBug(error);
       throw new ConnectError("internal error", Code.Internal);
     }
   }
 }
+
+/** Refusals that pass by themselves. */
+const PASSING: ReadonlySet<ErrorCode> = new Set(["unavailable", "rate_limited", "storage_full"]);
 
 function toWireRunner(runner: ActionRunner) {
   const { uuid, name, version, labels, isEphemeral } = runner;

@@ -1,7 +1,8 @@
 import { finished } from "node:stream";
 import type { Readable } from "node:stream";
 import type { ServerChannel } from "ssh2";
-import { AppError } from "../../../errors.ts";
+import type { AppError } from "../../../errors.ts";
+import { toRefusal } from "../../../http/replies.ts";
 import type { Log } from "../../../utilities/logging.ts";
 import type { ForgeCaller } from "../../caller.ts";
 import type { RepositoryPath } from "../../repositories/repositories.service.ts";
@@ -59,7 +60,8 @@ export function createSshSessions({
       const exitCode = await run(transfers, session, command, found.caller);
       end(channel, exitCode);
     } catch (error) {
-      if (error instanceof AppError) return refuse(channel, toText(error));
+      const refusal = toRefusal(error);
+      if (refusal !== undefined) return refuse(channel, toText(refusal));
       if (!session.signal.aborted) log.error({ err: error }, "a command over SSH failed");
       refuse(channel, "internal error");
     }
