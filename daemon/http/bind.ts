@@ -28,9 +28,6 @@ import {
 import { createResponseBatch } from "./response-batch.ts";
 import { createInputReader, toQueryObject } from "./request-input.ts";
 
-/** The lowest status of an error, whose response has the id by which its log line is found. */
-const FIRST_ERROR = 400;
-
 /** Counts requests per key and route; see `limits.ts`. */
 export interface RateLimiter {
   /** False when nothing is counted: responses then carry no `RateLimit` headers. */
@@ -308,7 +305,7 @@ export function bindRoutes<Caller>(
     if ("bytes" in answer) return sendBytes(request, res, answer);
     const headers: Record<string, string | readonly string[]> = { ...api.headers };
     Object.assign(headers, extra, answer.headers);
-    if (answer.status >= FIRST_ERROR) headers["X-Request-Id"] = request.id;
+    if (answer.status >= 400) headers["X-Request-Id"] = request.id;
     if (answer.validators !== undefined) {
       Object.assign(headers, validatorHeaders(answer.validators));
       if (isNotModified(request, answer.validators)) {
