@@ -15,6 +15,7 @@ beforeAll(async () => {
   await people.newUser("mira");
   await by("mira", "POST", "/user/repos", { name: "hut", auto_init: true });
   await by("mira", "POST", "/repos/mira/hut/issues", { title: "Leak" });
+  await by("mira", "POST", "/repos/mira/hut/releases", { tag_name: "v1" });
 });
 afterAll(() => daemon[Symbol.asyncDispose]());
 
@@ -91,6 +92,20 @@ describe("an upload to the forge whose token is revoked before its end is not st
       contentType: FORM,
       body: toForm("attachment"),
       found: "/api/v1/repos/mira/hut/issues/1/assets/1",
+    },
+    "a file of a release in a form": {
+      method: "POST",
+      path: "/api/v1/repos/mira/hut/releases/1/assets",
+      contentType: FORM,
+      body: toForm("attachment"),
+      found: "/api/v1/repos/mira/hut/releases/1/assets/1",
+    },
+    "a file of a release as the body": {
+      method: "POST",
+      path: "/api/v1/repos/mira/hut/releases/1/assets?name=a.txt",
+      contentType: "application/octet-stream",
+      body: "0123456789",
+      found: "/api/v1/repos/mira/hut/releases/1/assets/2",
     },
     "an issue": {
       method: "POST",

@@ -1,3 +1,6 @@
+import { readdir } from "node:fs/promises";
+import { request as plainRequest } from "node:http";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
@@ -5,6 +8,10 @@ import { createGitClient, type GitClient } from "../../support/forge/git-client.
 import { createWorkflowRepository } from "../../support/forge/workflow-repository.ts";
 import { type Receiver, startReceiver } from "../../support/receiver.ts";
 import { startSmtpServer } from "../../support/smtp-server.ts";
+
+const UPLOAD_BYTES_MAX = 1024 * 1024;
+const FORM_HEAD =
+  '--B\r\nContent-Disposition: form-data; name="attachment"; filename="a.txt"\r\n\r\nhalf';
 
 let daemon: TestDaemon;
 let git: GitClient;
@@ -16,7 +23,13 @@ const { api, by, newUser, newToken } = people;
 beforeAll(async () => {
   receiver = await startReceiver();
   smtp = await startSmtpServer();
-  daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off", CROFT_SMTP_URL: smtp.url } });
+  daemon = await startTestDaemon({
+    env: {
+      CROFT_RATE_LIMITS: "off",
+      CROFT_SMTP_URL: smtp.url,
+      CROFT_MAX_UPLOAD_BYTES: String(UPLOAD_BYTES_MAX),
+    },
+  });
   git = await createGitClient();
 });
 afterAll(async () => {
@@ -415,6 +428,40 @@ describe("files of releases", () => {
     expect((await send(nora, release, { body: toForm("x", "a") })).status).toBe(403);
     expect((await send(nora, release, { body: toForm("x", "a"), token: "" })).status).toBe(401);
     expect((await by(mira, "GET", release)).json.assets).toHaveLength(1);
+  });
+
+  test("a file over max_upload_bytes, or whose client leaves, leaves nothing behind", async () => {
+    const { mira, release } = await newRelease();
+    const token = people.tokenOf(mira);
+    const large = "x".repeat(UPLOAD_BYTES_MAX + 1);
+    expect((await send(mira, release, { body: toForm(large, "large.bin") })).status).toBe(413);
+    const query = "?name=large.bin";
+    const type = "application/octet-stream";
+    expect((await send(mira, release, { body: large, query, type })).status).toBe(413);
+    for (const [contentType, body] of [
+      [type, "half"],
+      ["multipart/form-data; boundary=B", FORM_HEAD],
+    ] as const) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const request = plainRequest(`${daemon.url}/api/v1${release}/assets${query}`, {
+        method: "POST",
+        headers: {
+          Authorization: `token ${token}`,
+          "Content-Type": contentType,
+          "Content-Length": body.length + 100,
+        },
+      });
+      request.on("error", () => undefined);
+      request.on("close", () => resolve());
+      request.write(body, () => request.destroy());
+      await promise;
+    }
+    expect((await by(mira, "GET", `${release}/assets`)).json).toEqual([]);
+    const folder = join(daemon.home, "tmp");
+    await vi.waitUntil(async () =>
+      (await readdir(folder)).every((name) => !/^(?:object|form)-/.test(name)),
+    );
+    expect((await send(mira, release, { body: toForm("x", "a.txt") })).status).toBe(201);
   });
 
   test("files of drafts and of private repositories are hidden like their releases, also by their addresses", async () => {
