@@ -103,6 +103,7 @@ export function createCommands(runLine: RunLine): readonly Entry[] {
       "Manage users who may use a repository",
       () => import("./repo-collaborator.ts"),
     ),
+    noun("pr", "Manage pull requests", () => import("./pr/pr.ts")),
     noun("label", "Manage labels of issues", () => import("./label.ts")),
     noun("milestone", "Manage milestones of issues", () => import("./milestone.ts")),
     noun("release", "Manage releases of repositories", () => import("./release/release.ts")),
@@ -185,6 +186,7 @@ export const commandGroups: readonly (readonly [heading: string, names: readonly
     [
       "repo",
       "issue",
+      "pr",
       "collaborator",
       "label",
       "milestone",

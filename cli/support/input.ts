@@ -10,8 +10,8 @@ export async function readText(cli: CliContext, text: string): Promise<string> {
 
 /** The flags of a command that takes a longer text. */
 export interface TextFlags {
-  readonly body?: string;
-  readonly bodyFile?: string;
+  readonly body?: string | undefined;
+  readonly bodyFile?: string | undefined;
 }
 
 /** Returns the text of `--body` or of the file of `--body-file`; undefined without both. @throws CliError `usage` for both */

@@ -257,16 +257,14 @@ async function unknownCommand(
 
 const elsewhereShown = 3;
 
-const noPulls =
-  'croft has no pull requests; "croft repo branch" and "croft issue" are what there is';
+const pulls = '"croft pr" is about pull requests';
 
 /** Words of other command lines, with what croft has in their place. */
 const triedWords: ReadonlyMap<string, string> = new Map([
-  ["pr", noPulls],
-  ["prs", noPulls],
-  ["pull", noPulls],
-  ["pull-request", noPulls],
-  ["mr", noPulls],
+  ["prs", pulls],
+  ["pull", pulls],
+  ["pull-request", pulls],
+  ["mr", pulls],
   ["releases", '"croft release" manages releases'],
   [
     "wiki",

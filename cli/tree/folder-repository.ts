@@ -15,12 +15,18 @@ const otherScopes: Readonly<Record<string, readonly string[]>> = {
   "croft run list": ["org", "user"],
 };
 
-/** The separator between the repository and the number of an issue, run or job. */
-export const separators: Readonly<Record<string, string>> = { issue: "#", run: "/", job: "/" };
+/** The separator between the repository and the number of an issue, pull request, run or job. */
+export const separators: Readonly<Record<string, string>> = {
+  issue: "#",
+  pull: "#",
+  run: "/",
+  job: "/",
+};
 
-/** The path of the page of an issue, run or job below that of its repository, with the number. */
+/** The path of the page of an issue, pull request, run or job below that of its repository, with the number. */
 const pagePaths: Readonly<Record<string, RegExp>> = {
   issue: /^issues\/([1-9]\d{0,14})$/,
+  pull: /^(?:pulls|issues)\/([1-9]\d{0,14})$/,
   run: /^actions\/runs\/([1-9]\d{0,14})$/,
   job: /^actions\/runs\/[1-9]\d{0,14}\/jobs\/([1-9]\d{0,14})$/,
 };
@@ -42,7 +48,7 @@ export function takesFolder(leaf: Command, line: string): boolean {
   const [first] = leaf.registeredArguments;
   return (
     first !== undefined &&
-    (first.required || line in otherScopes) &&
+    (first.required || first.name() === "pull" || line in otherScopes) &&
     !first.variadic &&
     (first.name() === "repository" || first.name() === "place" || first.name() in separators) &&
     !line.startsWith("croft admin ") &&
@@ -119,7 +125,7 @@ function parseWords(words: readonly string[], probe: Command) {
  * Returns the repository of the daemon that a remote of the current folder names: that of `origin`, else the only one.
  * @throws CliError `missing_input` when no remote or more than one names it
  */
-async function findFolderRepository(cli: CliContext): Promise<string> {
+export async function findFolderRepository(cli: CliContext): Promise<string> {
   const { url } = await cli.client.target();
   const { readGit } = await import("../support/git.ts");
   const { code, out } = await readGit(cli, ["remote", "--verbose"]);
@@ -145,7 +151,9 @@ async function findFolderRepository(cli: CliContext): Promise<string> {
 /** Returns the name of what a page of the daemon shows, such as `mira/notes#7` for an issue; undefined for another page. */
 function toPageName(address: string, kind: string, daemon: string): string | undefined {
   const page = new URL(address);
-  const path = /^(.*?\/[\w.-]+\/[\w.-]+)\/((?:issues|actions\/runs)\/.+)$/.exec(page.pathname);
+  const path = /^(.*?\/[\w.-]+\/[\w.-]+)\/((?:issues|pulls|actions\/runs)\/.+)$/.exec(
+    page.pathname,
+  );
   const separator = separators[kind];
   if (separator === undefined) return toRepository(address, daemon);
   const repository = toRepository(new URL(path?.[1] ?? "/", page).href, daemon);

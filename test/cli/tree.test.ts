@@ -141,7 +141,7 @@ function valueOf(line: string, name: string): string {
 }
 
 test.each([
-  ["pr", "croft has no pull requests"],
+  ["mr", "croft pr"],
   ["document", "croft vault document"],
   ["share", "croft vault share"],
   ["hook", "croft repo hook"],

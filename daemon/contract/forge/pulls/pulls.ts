@@ -114,7 +114,7 @@ const queryIds = z.preprocess(
     .max(LIST_MAX),
 );
 
-const shownInView = "croft issue view shows a pull request too";
+const shownInView = "croft pr view shows it";
 
 export const pullEndpoints = {
   ...resource(
@@ -146,7 +146,6 @@ export const pullEndpoints = {
           base_branch: queryText,
         },
         refuses: [400, 422],
-        apiOnly: "croft issue list --type pulls lists them",
       }),
       createPull: create(
         "Open a pull request from a branch of the repository or of a fork",
@@ -158,9 +157,9 @@ export const pullEndpoints = {
           reviewers: optionalWords,
           team_reviewers: optionalWords,
         }),
-        { refuses: [400, 409, 423], apiOnly: "the commands of pull requests are not there yet" },
+        { refuses: [400, 409, 423] },
       ),
-      getPull: get("A pull request by its number", { apiOnly: shownInView }),
+      getPull: get("A pull request by its number"),
       editPull: operation({
         as: "edit",
         method: "PATCH",
@@ -177,7 +176,6 @@ export const pullEndpoints = {
         replies: { 201: pullShape },
         on: repository("pulls", "write", { checkedBy: "service" }),
         refuses: [409, 412, 423],
-        apiOnly: "croft issue edit, close and reopen change a pull request too",
       }),
       listPinnedPulls: operation({
         as: "pinned",

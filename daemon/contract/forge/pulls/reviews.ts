@@ -94,9 +94,7 @@ export const reviewEndpoints = {
       on,
     },
     ({ list, get, remove, operation }) => ({
-      listReviews: list("Reviews of a pull request and requests for them, oldest first", {
-        apiOnly: "croft pr view shows them",
-      }),
+      listReviews: list("Reviews of a pull request and requests for them, oldest first"),
       createReview: operation({
         as: "create",
         method: "POST",
@@ -109,7 +107,6 @@ export const reviewEndpoints = {
         }),
         replies: { 200: reviewShape },
         refuses: [423, 503],
-        apiOnly: "the command follows",
       }),
       getReview: get("A review of a pull request", { apiOnly: "croft pr view shows it" }),
       submitReview: operation({
@@ -175,7 +172,6 @@ export const reviewEndpoints = {
         body: names,
         replies: { 201: z.array(reviewShape) },
         refuses: [423],
-        apiOnly: "the command follows",
       }),
       cancelReviewRequests: operation({
         as: "remove",
@@ -184,7 +180,6 @@ export const reviewEndpoints = {
         body: names,
         replies: { 204: empty },
         refuses: [423],
-        apiOnly: "the command follows",
       }),
     }),
   ),

@@ -1,0 +1,134 @@
+import { execFile } from "node:child_process";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { startTestDaemon } from "../../../support/daemon.ts";
+import { createForgePeople } from "../../../support/forge/forge-people.ts";
+import { optionsOf, refusalOf } from "../../support/parse-line.ts";
+import { runCli, temporaryHome } from "../../support/run-cli.ts";
+import { signIn } from "../../support/signed-in.ts";
+
+const program = [
+  process.execPath,
+  join(import.meta.dirname, "..", "..", "..", "..", "bin", "croft.js"),
+] as const;
+
+const runFile = promisify(execFile);
+
+test("the lines of pr read their flags", async () => {
+  expect(await optionsOf("pr view", ["mira/notes#7", "--comments"])).toEqual({
+    pull: { owner: "mira", repo: "notes", index: "7" },
+    comments: true,
+  });
+  expect(await refusalOf("pr view", ["mira/notes"])).toContain("OWNER/NAME#NUMBER");
+  expect(await optionsOf("pr create", ["mira/notes", "-r", "otto,acme/core", "--no-push"])).toEqual(
+    {
+      repository: { owner: "mira", repo: "notes" },
+      reviewer: ["otto", "acme/core"],
+      push: false,
+      maintainerEdit: true,
+    },
+  );
+});
+
+test("a pull request goes its way from inside a clone", { timeout: 120_000 }, async () => {
+  await using daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+  await using home = await temporaryHome();
+  await using other = await temporaryHome();
+  const people = createForgePeople(() => daemon);
+  for (const name of ["mira", "otto"]) await people.newUser(name);
+  await signIn(home.path, { url: daemon.url, forgeToken: people.tokenOf("mira") });
+  await signIn(other.path, { url: daemon.url, forgeToken: people.tokenOf("otto") });
+  await people.by("mira", "POST", "/user/repos", { name: "notes", auto_init: true });
+  const access = { permission: "write" };
+  await people.by("mira", "PUT", "/repos/mira/notes/collaborators/otto", access);
+
+  const actor = (path: string) => {
+    const env = {
+      PATH: process.env["PATH"],
+      HOME: path,
+      GIT_TERMINAL_PROMPT: "0",
+      GIT_AUTHOR_NAME: "Mira",
+      GIT_AUTHOR_EMAIL: "mira@example.org",
+      GIT_COMMITTER_NAME: "Mira",
+      GIT_COMMITTER_EMAIL: "mira@example.org",
+      CROFT_HOME: path,
+      CROFT_CREDENTIAL_STORE: "file",
+    };
+    const work = join(path, "work");
+    const inFolder = (folder: string) => ({
+      git: (...words: readonly string[]) =>
+        runFile("git", [...words], { cwd: join(work, folder), env }),
+      croft: (...line: readonly string[]) =>
+        runCli(["--json", "--quiet", ...line], {
+          home: path,
+          workingDirectory: join(work, folder),
+          env,
+          program,
+        }),
+    });
+    return { work, inFolder };
+  };
+  const mira = actor(home.path);
+  const otto = actor(other.path);
+  for (const { work, inFolder } of [mira, otto]) {
+    await mkdir(work);
+    expect((await inFolder("").croft("repo", "clone", "mira/notes")).code).toBe(0);
+  }
+  const { git, croft } = mira.inFolder("notes");
+  await git("switch", "--quiet", "-c", "feature/add-tea");
+  await writeFile(join(mira.work, "notes", "tea.txt"), "tea\n");
+  await git("add", ".");
+  await git("commit", "--quiet", "-m", "Add tea\n\nIt is green.");
+
+  expect((await croft("pr", "view")).error()).toMatchObject({ code: "not_found" });
+  const made = await croft("pr", "create", "--draft", "--reviewer", "otto");
+  expect(made.json()).toMatchObject({
+    number: 1,
+    title: "WIP: Add tea",
+    body: "It is green.",
+    draft: true,
+    base: { ref: "main" },
+    head: { ref: "feature/add-tea" },
+    requested_reviewers: [{ login: "otto" }],
+  });
+  expect((await croft("pr", "create")).error()).toMatchObject({ code: "conflict" });
+  expect((await croft("pr", "ready")).json()).toMatchObject({ title: "Add tea", draft: false });
+  expect((await croft("pr", "list")).json()).toMatchObject([{ number: 1 }]);
+  expect((await croft("pr", "status")).json()).toMatchObject([{ relation: "created" }]);
+
+  const reviewer = otto.inFolder("notes");
+  expect((await reviewer.croft("pr", "status")).json()).toMatchObject([{ relation: "review" }]);
+  expect((await reviewer.croft("pr", "checkout", "1")).json()).toMatchObject({
+    branch: "feature/add-tea",
+    number: 1,
+  });
+  expect(await readFile(join(otto.work, "notes", "tea.txt"), "utf8")).toBe("tea\n");
+  expect((await reviewer.croft("pr", "checkout", "1")).code).toBe(0);
+  expect((await reviewer.croft("pr", "review")).error()).toMatchObject({ code: "usage" });
+  const approved = await reviewer.croft("pr", "review", "--approve");
+  expect(approved.json()).toMatchObject({ state: "APPROVED", official: true });
+  expect((await reviewer.croft("pr", "comment", "--body", "Good")).code).toBe(0);
+
+  const viewed = await croft("pr", "view", "--comments");
+  expect(viewed.json()).toMatchObject({
+    comment_list: [{ body: "Good" }],
+    review_list: [{ state: "APPROVED" }],
+  });
+  const sha = (viewed.json() as { head: { sha: string } }).head.sha;
+  const status = { context: "build", state: "success" };
+  await people.by("mira", "POST", `/repos/mira/notes/statuses/${sha}`, status);
+  expect((await croft("pr", "checks")).json()).toMatchObject([
+    { context: "build", status: "success" },
+  ]);
+  await people.by("mira", "POST", "/repos/mira/notes/labels", { name: "drink", color: "00ff00" });
+  const edited = await croft("pr", "edit", "1", "--title", "Add green tea", "--add-label", "drink");
+  expect(edited.json()).toMatchObject({ title: "Add green tea", labels: [{ name: "drink" }] });
+  expect((await croft("pr", "edit", "1")).error()).toMatchObject({ code: "missing_input" });
+  expect((await croft("pr", "close", "1", "--comment", "Later")).json()).toMatchObject({
+    state: "closed",
+    comments: 3,
+  });
+  expect((await croft("pr", "reopen", "1")).json()).toMatchObject({ state: "open" });
+});
