@@ -6,6 +6,37 @@ import { readTrueOrFalse, toChoice } from "../support/flag-values.ts";
 import { repositoryLines, repositoryArgument } from "../support/repository.ts";
 import { commandDetails } from "../tree/command.ts";
 
+/** Flags of features and of merging, by the members of the request that they set. */
+const switches = {
+  "--enable-issues <true|false>": { member: "has_issues", help: "whether it has issues" },
+  "--enable-pull-requests <true|false>": {
+    member: "has_pull_requests",
+    help: "whether it has pull requests",
+  },
+  "--enable-releases <true|false>": { member: "has_releases", help: "whether it has releases" },
+  "--enable-packages <true|false>": { member: "has_packages", help: "whether it has packages" },
+  "--enable-workflows <true|false>": { member: "has_actions", help: "whether workflows run" },
+  "--enable-merge-commit <true|false>": {
+    member: "allow_merge_commits",
+    help: "whether pull requests may be merged by a merge commit",
+  },
+  "--enable-squash-merge <true|false>": {
+    member: "allow_squash_merge",
+    help: "whether they may be squashed",
+  },
+  "--enable-rebase-merge <true|false>": {
+    member: "allow_rebase",
+    help: "whether they may be rebased",
+  },
+  "--delete-branch-on-merge <true|false>": {
+    member: "default_delete_branch_after_merge",
+    help: "whether a merge deletes the branch unless it says otherwise",
+  },
+} as const;
+const switchFlags = Object.fromEntries(
+  Object.entries(switches).map(([flag, { help }]) => [flag, help]),
+) as Readonly<Record<keyof typeof switches, string>>;
+
 const toVisibility = (value: string) => toChoice("--visibility", ["public", "private"], value);
 
 export const editRepo = commandDetails({
@@ -20,6 +51,11 @@ export const editRepo = commandDetails({
     "--private <true|false>": "whether only its owner, collaborators and administrators see it",
     "--as-template <true|false>": "whether it is a template repository",
     "--default-branch <name>": "the branch that clones begin with",
+    ...switchFlags,
+    "--merge-style <style>": {
+      help: "how pull requests are merged unless a merge says otherwise",
+      choices: ["merge", "rebase", "rebase-merge", "squash", "fast-forward-only"],
+    },
     "--archived <true|false>": "whether it is archived and takes no pushes, issues or comments",
   },
   calls: [forge.editRepository, forge.addTopic, forge.deleteTopic],
@@ -56,11 +92,24 @@ export const editRepo = commandDetails({
         template: readTrueOrFalse("--as-template", options.asTemplate),
         default_branch: defaultBranch,
         archived: readTrueOrFalse("--archived", options.archived),
+        default_merge_style: options.mergeStyle,
+        ...readSwitches(options),
       },
     });
     await cli.output.resource(body, repositoryLines);
   },
 });
+
+/** Returns the members of the request that the switches set. */
+function readSwitches(options: Readonly<Record<string, unknown>>) {
+  return Object.fromEntries(
+    Object.entries(switches).map(([text, { member }]) => {
+      const flag = text.slice(0, text.indexOf(" "));
+      const name = flag.slice(2).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+      return [member, readTrueOrFalse(flag, options[name] as string | undefined)];
+    }),
+  );
+}
 
 export const renameRepo = commandDetails({
   args: { ...repositoryArgument, "<new-name>": "the new name; the old one redirects to it" },

@@ -191,6 +191,11 @@ export const entries: readonly Entry[] = [
   noun("tag", "Manage tags of a repository", () => import("./repo-tag.ts")),
   noun("protection", "Manage rules that protect branches", () => import("./repo-protection.ts")),
   noun(
+    "tag-protection",
+    "Manage rules that protect tags",
+    () => import("./repo-tag-protection.ts"),
+  ),
+  noun(
     "collaborator",
     "Manage users who may use a repository",
     () => import("./repo-collaborator.ts"),

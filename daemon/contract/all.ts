@@ -56,6 +56,7 @@ import { renderingEndpoints } from "./forge/rendering.ts";
 import { branchProtectionEndpoints } from "./forge/repositories/branch-protections.ts";
 import { collaboratorEndpoints } from "./forge/repositories/collaborators.ts";
 import { deployKeyEndpoints } from "./forge/repositories/deploy-keys.ts";
+import { tagProtectionEndpoints } from "./forge/repositories/tag-protections.ts";
 import { forkEndpoints, forkSyncEndpoints } from "./forge/repositories/forks.ts";
 import { repositoryTopicEndpoints } from "./forge/repositories/topics.ts";
 import { languageEndpoints } from "./forge/repositories/languages.ts";
@@ -117,6 +118,7 @@ export const forge = {
   ...repositoryEndpoints,
   ...collaboratorEndpoints,
   ...branchProtectionEndpoints,
+  ...tagProtectionEndpoints,
   ...deployKeyEndpoints,
   ...forkEndpoints,
   ...forkSyncEndpoints,

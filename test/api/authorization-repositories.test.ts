@@ -112,6 +112,11 @@ const rows: Readonly<Record<string, readonly [Unit, Level]>> = {
   "forge.repos.notifications.list": ["any", "read"],
   "forge.repos.notifications.mark": ["any", "read"],
   "forge.repos.merge_upstream": ["code", "write"],
+  "forge.repos.tag_protections.list": ["code", "admin"],
+  "forge.repos.tag_protections.create": ["code", "admin"],
+  "forge.repos.tag_protections.get": ["code", "admin"],
+  "forge.repos.tag_protections.edit": ["code", "admin"],
+  "forge.repos.tag_protections.delete": ["code", "admin"],
   "forge.repos.edit": ["any", "admin"],
   "forge.repos.hooks.list": ["any", "admin"],
   "forge.repos.hooks.create": ["any", "admin"],
@@ -412,6 +417,10 @@ async function makeObjects(): Promise<Record<string, string>> {
   await made("PUT", `${path}/actions/secrets/KEY`, { data: "x" });
   await made("POST", `${path}/actions/variables/AREA`, { value: "x" });
   await made("POST", `${path}/branch_protections`, { rule_name: "kept" });
+  const tagRule = await made("POST", `${path}/tag_protections`, {
+    name_pattern: "kept",
+    whitelist_usernames: ["owner"],
+  });
   const form = new FormData();
   form.append("attachment", new File(["text"], "text.txt"));
   const token = tokens["owner"] ?? "";
@@ -455,6 +464,7 @@ async function makeObjects(): Promise<Record<string, string>> {
     secretname: "KEY",
     variablename: "AREA",
     rule: "kept",
+    tagRule: String(tagRule.id),
     team: "coder",
     branch: "next",
     tag: "v1",
@@ -494,6 +504,7 @@ function toParameter(at: string, name: string): string {
   if (at.includes("/issues/:index/comments/:id")) return "secondComment";
   if (at.includes("/hooks/")) return "hook";
   if (at.includes("/:repo/keys/")) return "deployKey";
+  if (at.includes("/tag_protections/")) return "tagRule";
   if (at.includes("/labels/")) return "label";
   if (at.includes("/milestones/")) return "milestone";
   if (at.includes("/releases/")) return "release";

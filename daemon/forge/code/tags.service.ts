@@ -76,7 +76,7 @@ export function createTags({ db, access, writeRefs, clock, newId, toCommitPerson
 
     /**
      * Creates a tag at `target`; an empty target is the default branch. A message makes it an annotated tag. Refuses
-     * with `not_found` an unknown target, with `conflict` a taken name, with `unprocessable` an invalid name.
+     * with `not_found` an unknown target, with `conflict` a taken name, with `unprocessable` an invalid or protected name.
      */
     async create(
       request: CodeRequest & { readonly caller: ForgeCaller },
@@ -84,7 +84,7 @@ export function createTags({ db, access, writeRefs, clock, newId, toCommitPerson
     ) {
       return access.write(request, async (code) => {
         if ((await findTagRef(code, name)) !== undefined) throw tagExists(name);
-        await write(code, request.caller.user, { name, message, target });
+        await refusingProtected(() => write(code, request.caller.user, { name, message, target }));
         return getTag(code, name);
       });
     },
@@ -108,9 +108,11 @@ export function createTags({ db, access, writeRefs, clock, newId, toCommitPerson
             "a tag attached to a release cannot be deleted directly: delete the release first",
           );
         const change = { ref: ref.name, before: ref.id, after: undefined };
-        assertWritten(
-          await writeRefs(code.owned, request.caller.user, [change]),
-          () => new AppError("conflict", "the tag was changed in the meantime, try again"),
+        await refusingProtected(async () =>
+          assertWritten(
+            await writeRefs(code.owned, request.caller.user, [change]),
+            () => new AppError("conflict", "the tag was changed in the meantime, try again"),
+          ),
         );
       });
     },
@@ -181,6 +183,16 @@ export function createTags({ db, access, writeRefs, clock, newId, toCommitPerson
 }
 
 const tagExists = (name: string) => new AppError("conflict", `tag already exists [name: ${name}]`);
+
+/** Refuses a protected tag with `unprocessable`; the writer of refs refuses it with `forbidden`. */
+async function refusingProtected(write: () => Promise<void>): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "forbidden") throw error;
+    throw new AppError("unprocessable", error.message, { cause: error });
+  }
+}
 
 async function findTagRef(
   { git, directory, signal }: OpenedCode,

@@ -64,7 +64,6 @@ const MISSING_FEATURES = (
     ["licenses of repositories", `${REPOSITORY}/licenses`],
     ["pictures of repositories", `${REPOSITORY}/avatar`],
     ["mirrors", `${REPOSITORY}/(?:mirror-sync|push_mirrors(?:-sync)?)`],
-    ["protected tags", `${REPOSITORY}/tag_protections`],
     ["hooks in git", `${REPOSITORY}/hooks/git`],
     ["blocked users", "(?:user|orgs/[^/?]+)/blocks"],
     ["OAuth2 applications", "user/applications/oauth2"],

@@ -1,7 +1,5 @@
 import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
-import { findTeamByName, listTeamsByIds } from "../../../storage/tables/forge/accounts/teams.ts";
-import { findUserByName, listUsersByIds } from "../../../storage/tables/forge/accounts/users.ts";
-import type { UserId, TeamId, RepositoryId } from "../../../storage/tables/forge/ids.ts";
+import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import {
   type BranchProtection,
   type BranchProtectionSettings,
@@ -18,25 +16,26 @@ import {
   protectionUserLists,
 } from "../../contract/forge/repositories/branch-protections.ts";
 import { AppError } from "../../errors.ts";
-import { isVisibleTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { reopenRepository } from "./open-repository.ts";
 import type { GrantedRepository, OpenedRepository } from "../opened.ts";
 import { notFound } from "../refusals.ts";
 import { compileGlob } from "../../utilities/glob.ts";
+import {
+  assertListLength,
+  findListedNames,
+  findTeamIds,
+  findUserIds,
+  type ListedNames,
+} from "./protection-lists.ts";
 import { isPattern } from "./name-patterns.ts";
 import { toFilePatterns } from "./protected-merges.ts";
 
 /** A rule with the names of the users and teams in its lists. */
-export interface ProtectionDetails extends BranchProtection {
-  readonly usernames: ReadonlyMap<UserId, string>;
-  readonly teamNames: ReadonlyMap<TeamId, string>;
-}
+export interface ProtectionDetails extends BranchProtection, ListedNames {}
 
 /** Maximum number of rules of one repository: each push evaluates all of them. */
 const RULES_MAX = 100;
-/** Maximum number of users or teams of one list. */
-const LISTED_MAX = 100;
 
 /** A new rule keeps the branch from deletion and from all pushes: it changes by pull requests. */
 const noSettings: BranchProtectionSettings = {
@@ -138,11 +137,8 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
   ): Promise<ProtectionDetails[]> {
     const userIds = rules.flatMap(({ settings }) => Object.values(settings.users).flat());
     const teamIds = rules.flatMap(({ settings }) => Object.values(settings.teams).flat());
-    const users = await listUsersByIds(queries, userIds);
-    const teams = await listTeamsByIds(queries, teamIds);
-    const usernames = new Map(users.map(({ id, name }) => [id, name]));
-    const teamNames = new Map(teams.map(({ id, name }) => [id, name]));
-    return rules.map((rule) => ({ ...rule, usernames, teamNames }));
+    const names = await findListedNames(queries, userIds, teamIds);
+    return rules.map((rule) => ({ ...rule, ...names }));
   }
 
   /** Returns the settings after an edit; absent fields keep their values. */
@@ -178,41 +174,6 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
       requiredApprovals: edit.required_approvals ?? former.requiredApprovals,
     };
   }
-
-  async function findUserIds(
-    tx: Transaction,
-    names: readonly string[],
-    caller: ForgeCaller,
-  ): Promise<UserId[]> {
-    assertLength(names);
-    const ids: UserId[] = [];
-    for (const name of names) {
-      const user = await findUserByName(tx, name);
-      if (user?.kind !== "individual" || !isVisibleTo(user, caller.user))
-        throw new AppError("unprocessable", `user does not exist [uid: 0, name: ${name}]`);
-      ids.push(user.id);
-    }
-    return [...new Set(ids)];
-  }
-
-  async function findTeamIds(
-    tx: Transaction,
-    orgId: UserId,
-    names: readonly string[],
-  ): Promise<TeamId[]> {
-    assertLength(names);
-    const ids: TeamId[] = [];
-    for (const name of names) {
-      const team = await findTeamByName(tx, orgId, name);
-      if (team === undefined)
-        throw new AppError(
-          "unprocessable",
-          `team does not exist [org_id ${orgId}, team_id 0, name: ${name}]`,
-        );
-      ids.push(team.id);
-    }
-    return [...new Set(ids)];
-  }
 }
 
 /** Refuses with `unprocessable` settings that the daemon could not enforce. */
@@ -225,7 +186,7 @@ function assertSupported(edit: ProtectionEdit): void {
   if ((edit.required_approvals ?? 0) < 0)
     throw new AppError("unprocessable", "required_approvals must not be negative");
   const contexts = edit.status_check_contexts ?? [];
-  assertLength(contexts);
+  assertListLength(contexts);
   const files = protectionTexts.flatMap((name) => toFilePatterns(edit[name] ?? ""));
   for (const pattern of [...contexts, ...files]) assertPattern(pattern);
 }
@@ -233,9 +194,4 @@ function assertSupported(edit: ProtectionEdit): void {
 function assertPattern(pattern: string): void {
   if (compileGlob(pattern) === undefined)
     throw new AppError("unprocessable", `invalid pattern: ${pattern}`);
-}
-
-function assertLength(names: readonly string[]): void {
-  if (names.length > LISTED_MAX)
-    throw new AppError("unprocessable", `a list has at most ${LISTED_MAX} names`);
 }

@@ -6,9 +6,9 @@ import type { Compute } from "../compute.ts";
 export interface NamesToMatch {
   /**
    * `rules`: names of rules of branches. `filters`: branch filters of hooks, contexts of statuses. `files`: paths, in any
-   * letter case.
+   * letter case. `tags`: globs, and regular expressions between slashes.
    */
-  readonly kind: "rules" | "filters" | "files";
+  readonly kind: "rules" | "filters" | "files" | "tags";
   readonly patterns: readonly string[];
   readonly names: readonly string[];
 }
@@ -18,7 +18,9 @@ export const matchNames = {
   name: "matchNames",
   // Names of rules without wildcards are compared as a whole.
   cost: ({ kind, patterns, names }: NamesToMatch) =>
-    lengthOf(kind === "rules" ? patterns.filter(isPattern) : patterns) * lengthOf(names),
+    kind === "tags" && patterns.some(isExpression)
+      ? EXPRESSION_COST * patterns.length * names.length
+      : lengthOf(kind === "rules" ? patterns.filter(isPattern) : patterns) * lengthOf(names),
   length: ({ patterns, names }: NamesToMatch) => lengthOf(patterns) + lengthOf(names),
   run({ kind, patterns, names }: NamesToMatch): readonly (readonly number[])[] {
     const matchers = patterns.map(compilers[kind]);
@@ -62,10 +64,39 @@ function compileFilePattern(pattern: string): Matcher {
   return (path) => matches(path.toLowerCase());
 }
 
+/** The work of a regular expression has no useful bound: it always runs in a thread, whose budget ends it. */
+const EXPRESSION_COST = 1_000_000;
+
+const isExpression = (pattern: string) => /^\/.+\/$/s.test(pattern);
+
+/** Returns whether the pattern of a rule of tags is valid. */
+export function isTagPattern(pattern: string): boolean {
+  return isExpression(pattern)
+    ? toExpression(pattern) !== undefined
+    : compileGlob(pattern) !== undefined;
+}
+
+function toExpression(pattern: string): RegExp | undefined {
+  const [, flags = "", source = ""] = /^\/(?:\(\?(i)\))?(.*)\/$/s.exec(pattern) ?? [];
+  try {
+    return new RegExp(source, flags);
+  } catch {
+    // Not a regular expression: the rule is refused.
+    return undefined;
+  }
+}
+
+function compileTagPattern(pattern: string): Matcher {
+  if (!isExpression(pattern)) return compileFilter(pattern);
+  const expression = toExpression(pattern);
+  return (tag) => expression?.test(tag) === true;
+}
+
 const compilers = {
   rules: compileRuleName,
   filters: compileFilter,
   files: compileFilePattern,
+  tags: compileTagPattern,
 } satisfies Record<NamesToMatch["kind"], (pattern: string) => Matcher>;
 
 /** Cost of one call of a thread: well below its budget. */

@@ -9,6 +9,7 @@ import type { ActingUser } from "../caller.ts";
 import type { Compute } from "../compute.ts";
 import type { RefChange } from "../events.ts";
 import { matchInBatches } from "./name-patterns.ts";
+import { judgeTags } from "./protected-tags.ts";
 import type { UserId, TeamId } from "../../../storage/tables/forge/ids.ts";
 
 /** A change of a ref that is not allowed. */
@@ -36,10 +37,16 @@ export type CheckPush = (
 ) => Promise<ProtectionVerdict>;
 
 const HEADS = "refs/heads/";
+const TAGS = "refs/tags/";
 
-/** Creates the check of pushes. A protected branch cannot be deleted, not even by an administrator. */
+/**
+ * Creates the check of pushes. A protected branch cannot be deleted, not even by an administrator. A protected tag is
+ * created, moved and deleted by listed people only.
+ */
 export function createPushCheck(db: Database, compute: Compute): CheckPush {
   return async (repository, pusher, changes) => {
+    const protectedTag = await findProtectedTag({ db, compute }, repository, pusher, changes);
+    if (protectedTag !== undefined) return { refused: protectedTag, forwardOnly: [] };
     const rules = await listBranchProtections(db, repository.id);
     const branches = changes.flatMap(({ ref }) =>
       ref.startsWith(HEADS) ? [ref.slice(HEADS.length)] : [],
@@ -65,6 +72,32 @@ export function createPushCheck(db: Database, compute: Compute): CheckPush {
       if (before !== undefined && !(await mayForce(db, rule, pusher))) forwardOnly.push(ref);
     }
     return { refused: undefined, forwardOnly };
+  };
+}
+
+async function findProtectedTag(
+  deps: { readonly db: Queries; readonly compute: Compute },
+  repository: ForgeRepository,
+  pusher: ActingUser,
+  changes: readonly RefChange[],
+): Promise<RefusedChange | undefined> {
+  const moved = changes.filter(
+    ({ ref, before, after }) => ref.startsWith(TAGS) && before !== after,
+  );
+  const names = moved.map(({ ref }) => ref.slice(TAGS.length));
+  const mayChange = await judgeTags(deps, repository, names, ({ userIds, teamIds }) =>
+    // The holder of a deploy key is nobody's account, even if the owner is listed.
+    pusher.deployKey === undefined
+      ? isListed(deps.db, pusher, userIds, teamIds)
+      : Promise.resolve(false),
+  );
+  const refused = moved.find(({ ref }) => !mayChange(ref.slice(TAGS.length)));
+  if (refused === undefined) return undefined;
+  const verb = refused.after === undefined ? "delete" : "create";
+  return {
+    ref: refused.ref,
+    reason: `user not allowed to ${verb} protected tag`,
+    gitReason: `Tag ${refused.ref.slice(TAGS.length)} is protected`,
   };
 }
 

@@ -30,6 +30,8 @@ import { createRepositoryLists } from "./repository-lists.service.ts";
 import { starRoutes } from "./stars.routes.ts";
 import { createStars } from "./stars.service.ts";
 import { createGenerator } from "./templates/generate.service.ts";
+import { tagProtectionRoutes } from "./tag-protections.routes.ts";
+import { createTagProtections } from "./tag-protections.service.ts";
 import { topicRoutes } from "./topics.routes.ts";
 import { createTopics } from "./topics.service.ts";
 import { createTransfers } from "./transfers.service.ts";
@@ -78,6 +80,7 @@ export function createForgeRepositories(given: ForgeRepositoriesDeps) {
       ...collaboratorRoutes({ collaborators: createCollaborators(deps), urls }),
       ...starRoutes({ stars: createStars({ ...deps, lists }), urls }),
       ...branchProtectionRoutes(createBranchProtections(deps)),
+      ...tagProtectionRoutes(createTagProtections(deps)),
       ...deployKeyRoutes({ deployKeys: createDeployKeys(deps), urls }),
       ...forkRoutes({ forks: createForks({ ...deps, commitEmail, lists }), urls }),
       ...topicRoutes({ topics: createTopics(deps), languages }),

@@ -435,6 +435,12 @@ describe("gitea-js", () => {
     await api.repos.repoEditBranchProtection(...repo, "main", { enable_push: false });
     expect((await api.repos.repoListBranchProtection(...repo)).data).toHaveLength(1);
     await api.repos.repoDeleteBranchProtection(...repo, "main");
+    const rule = { name_pattern: "kept-*", whitelist_usernames: ["mira"] };
+    const { id = 0 } = (await api.repos.repoCreateTagProtection(...repo, rule)).data;
+    await api.repos.repoEditTagProtection(...repo, id, { name_pattern: "kept" });
+    expect((await api.repos.repoGetTagProtection(...repo, id)).data.name_pattern).toBe("kept");
+    expect((await api.repos.repoListTagProtection(...repo)).data).toHaveLength(1);
+    await api.repos.repoDeleteTagProtection(...repo, id);
 
     const commits = await api.repos.repoGetAllCommits(...repo);
     expect(commits.data).toHaveLength(5);

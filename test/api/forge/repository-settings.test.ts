@@ -81,6 +81,23 @@ describe("settings of a repository", () => {
     expect(back.json).toMatchObject({ has_wiki: true, default_merge_style: "squash" });
   });
 
+  test("an unknown style of merging is refused and nothing is stored", async () => {
+    const path = await newPath();
+    for (const fields of [
+      { default_merge_style: "octopus" },
+      { default_update_style: "squash" },
+      { default_merge_style: "Merge", allow_rebase: false },
+    ])
+      expect((await edit(path, fields)).status, JSON.stringify(fields)).toBe(422);
+    expect((await people.by(mira, "GET", path)).json).toMatchObject({
+      default_merge_style: "merge",
+      default_update_style: "merge",
+      allow_rebase: true,
+    });
+    const styled = { default_merge_style: "fast-forward-only", default_update_style: "rebase" };
+    expect((await edit(path, styled)).json).toMatchObject(styled);
+  });
+
   test("the mode of projects applies only together with enabling them", async () => {
     const path = await newPath();
     expect((await edit(path, { projects_mode: "repo" })).json.projects_mode).toBe("all");

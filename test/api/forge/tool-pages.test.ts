@@ -84,7 +84,6 @@ test("lists of OpenPGP keys are empty, and missing features of Gitea are reporte
     ["GET", "/user/applications/oauth2"],
     ["GET", "/repos/mira/open/wiki/pages"],
     ["GET", "/repos/mira/open/push_mirrors"],
-    ["GET", "/repos/mira/open/tag_protections"],
     ["POST", "/repos/mira/open/avatar"],
     ["GET", "/nodeinfo"],
   ] as const)

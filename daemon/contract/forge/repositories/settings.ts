@@ -22,6 +22,20 @@ export const externalTrackerShape = z.object({
 
 export const externalWikiShape = z.object({ external_wiki_url: z.string() });
 
+/** How a pull request is merged: the words of `do` of a merge. */
+export const mergeStyles = [
+  "merge",
+  "rebase",
+  "rebase-merge",
+  "squash",
+  "fast-forward-only",
+  "manually-merged",
+] as const;
+/** How the branch of a pull request is updated. */
+export const updateStyles = ["merge", "rebase"] as const;
+
+const isOneOf = (words: readonly string[]) => (word: string) => words.includes(word);
+
 /** Settings of pull requests. */
 export const mergingMembers = {
   ignore_whitespace_conflicts: optionalFlag,
@@ -35,8 +49,8 @@ export const mergingMembers = {
   allow_manual_merge: optionalFlag,
   autodetect_manual_merge: optionalFlag,
   default_delete_branch_after_merge: optionalFlag,
-  default_merge_style: optionalText({ max: WORD_MAX }),
-  default_update_style: optionalText({ max: WORD_MAX }),
+  default_merge_style: optionalText({ rules: [["In", isOneOf(mergeStyles)]] }),
+  default_update_style: optionalText({ rules: [["In", isOneOf(updateStyles)]] }),
   default_allow_maintainer_edit: optionalFlag,
 };
 
