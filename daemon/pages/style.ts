@@ -94,6 +94,12 @@ button.link { border: 0; background: none; padding: 0; color: var(--link); text-
 label.check { display: flex; gap: .5rem; align-items: center; font-weight: 400; }
 .success { color: var(--good); font-weight: 600; }
 [hidden] { display: none !important; }
+.drop { border: 2px dashed var(--line); border-radius: .4rem; padding: 1.5rem 1rem; text-align: center; color: var(--quiet); }
+.uploads:empty { display: none; }
+.uploads [data-state=refused] span { color: var(--bad); }
+progress { width: min(16rem, 100%); vertical-align: middle; }
+dialog { color: inherit; background: var(--back); border: 1px solid var(--quiet); border-radius: .4rem; max-width: 90vw; }
+kbd { border: 1px solid var(--line); border-radius: .3rem; padding: 0 .4rem; font: .85rem ui-monospace, monospace; }
 .crumbs { margin: 0; }
 .after { margin-top: .5rem; }
 meter { width: min(20rem, 100%); }

@@ -8,6 +8,7 @@ import type { VaultCaller } from "../caller.ts";
 import { accountPages } from "./account-pages.tsx";
 import { addPages } from "./add-page.tsx";
 import { connectionPages } from "./connection-pages.tsx";
+import { ASSETS, toHead } from "./assets.tsx";
 import { adminPages } from "./admin-pages.tsx";
 import { systemPages } from "./system-pages.tsx";
 import { sharedPage } from "./shared-page.tsx";
@@ -53,6 +54,8 @@ export function createVaultSite(deps: VaultSiteDeps): Site<VaultCaller> {
     header: (request, session) => <Navigation request={request} session={session} />,
     signInPath: SIGN_IN,
     homePath: HOME,
+    assets: ASSETS,
+    head: toHead,
     policy: POLICY,
   };
 }
