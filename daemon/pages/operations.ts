@@ -1,4 +1,5 @@
 import type { AnyEndpoint, AnswerOf, Endpoint } from "../contract/endpoint.ts";
+import type { IncomingHttpHeaders } from "node:http";
 import type { z } from "zod";
 import { describeIssue } from "../contract/issue-text.ts";
 import { AppError } from "../errors.ts";
@@ -10,6 +11,8 @@ export interface OperationInput {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
+  /** Headers, in lower case, that replace those of the page's request; undefined leaves one out. */
+  readonly headers?: IncomingHttpHeaders;
 }
 
 /** The response of an operation, with the count of all matches of a list. */
@@ -61,7 +64,7 @@ export function createOperations<Caller>(
 ): (request: ServerRequest, caller: Caller | undefined) => CallOperation {
   const byName = new Map(routes.map((route) => [route.endpoint.name, route]));
   return (request, caller) =>
-    async (declared, { params = {}, query = {}, body } = {}) => {
+    async (declared, { params = {}, query = {}, body, headers } = {}) => {
       const route = byName.get(declared.name);
       if (route === undefined) throw new Error(`no route is called ${declared.name}`);
       await count?.(route.endpoint as Endpoint, request);
@@ -75,10 +78,19 @@ export function createOperations<Caller>(
         params: parse(declared.params, params, "not_found"),
         query: parse(declared.query, query),
         body: isSchema(declared.body) ? parse(declared.body, body) : body,
-        request,
+        request: headers === undefined ? request : withHeaders(request, headers),
       });
       return answer as OperationAnswer<typeof declared>;
     };
+}
+
+/** Returns a request with some headers replaced. */
+export function withHeaders(
+  { id, startedAt, method, target, address, query, signal, body, headers }: ServerRequest,
+  replaced: IncomingHttpHeaders,
+): ServerRequest {
+  const own = { ...headers, ...replaced };
+  return { id, startedAt, method, target, address, query, signal, body, headers: own };
 }
 
 /** Reads the beginning of an operation's bytes as UTF-8. */

@@ -87,6 +87,13 @@ withChromium.describe("the vault in a real browser", () => {
         "/vault?topic=-",
         ...Object.values(ids).map((id) => `/vault/d/${id}`),
         `/vault/d/${ids["Invoice.txt"]}/delete`,
+        `/vault/d/${ids["Invoice.txt"]}/versions`,
+        "/vault/trash",
+        "/vault/shared",
+        "/vault/shared?by=me",
+        "/vault/add",
+        "/vault/c",
+        "/vault/account",
       ])
         await assertAccessible(page, path);
       expect(problems).toEqual([]);
@@ -127,6 +134,16 @@ withChromium.describe("the vault in a real browser", () => {
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
   }, 60_000);
+
+  test("the pages of administrators break no rule of axe and fit", async () => {
+    await using context = await newContext({ viewport: { width: 360, height: 900 } });
+    const page = await context.newPage();
+    const keeper = createPerson(daemon, "keeper", "203.0.113.1");
+    const email = daemon.first?.vault.email ?? "";
+    await signIn(page, { ...keeper, email, password: daemon.first?.password ?? "" });
+    for (const part of ["", "/users", "/audit", "/ai", "/jobs"])
+      await assertAccessible(page, `/vault/admin${part}`);
+  }, 120_000);
 
   test("a picture is shown as a tile, and code is coloured", async () => {
     await using context = await newContext();

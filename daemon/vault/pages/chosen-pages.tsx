@@ -221,7 +221,12 @@ async function share(chosen: Chosen): Promise<VaultPageAnswer> {
 function askDeletion(chosen: Chosen): VaultPageAnswer {
   return toConfirmation({
     title: `${toTitle("Delete", chosen)}?`,
-    children: <Names documents={chosen.documents} />,
+    children: (
+      <>
+        <p>They go to the trash.</p>
+        <Names documents={chosen.documents} />
+      </>
+    ),
     action: CHOSEN,
     token: chosen.context.session.formToken,
     fields: toFields(chosen, "delete"),

@@ -36,7 +36,7 @@ export function documentPages(): VaultPageRoute[] {
         title: "Delete this document?",
         children: (
           <p>
-            <Name>{filename}</Name>
+            <Name>{filename}</Name>. It goes to the trash.
           </p>
         ),
         action: toDocumentPath(id),
@@ -107,9 +107,14 @@ async function showDocument(
             Download
           </a>
           {isOwn ? (
-            <a className="button" href={`${toDocumentPath(id)}/delete`}>
-              Delete
-            </a>
+            <>
+              <a className="button" href={`${toDocumentPath(id)}/versions`}>
+                Versions
+              </a>
+              <a className="button" href={`${toDocumentPath(id)}/delete`}>
+                Delete
+              </a>
+            </>
           ) : null}
         </div>
         <div className="columns">

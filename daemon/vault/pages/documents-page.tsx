@@ -6,7 +6,7 @@ import { EmptyState, Pager } from "../../pages/elements.tsx";
 import { toPageNumber } from "../../pages/page.ts";
 import { Choose, DocumentLink, DocumentTable, Selection, Tiles, Topics } from "./document-list.tsx";
 import { Name, Passage, toSizeText } from "./elements.tsx";
-import { ADD, HOME, toItemPath } from "./addresses.ts";
+import { ADD, HOME, toItemPath, TRASH } from "./addresses.ts";
 import {
   open,
   type SignedInContext,
@@ -198,9 +198,14 @@ function Head({ choice, topics }: { choice: Choice; topics: readonly string[] })
     <>
       <div className="title">
         <h1>Documents</h1>
-        <a className="button primary" href={ADD}>
-          Add
-        </a>
+        <span className="actions">
+          <a className="button" href={TRASH}>
+            Trash
+          </a>
+          <a className="button primary" href={ADD}>
+            Add
+          </a>
+        </span>
       </div>
       <form method="get" action={HOME} className="search" role="search">
         <input

@@ -1,5 +1,5 @@
 import type { Api, ServerRequest } from "../../http/handle.ts";
-import type { CallOperation } from "../../pages/operations.ts";
+import { type CallOperation, withHeaders } from "../../pages/operations.ts";
 import { readSessionCookie, type SessionCookie } from "../../pages/sessions.ts";
 import { REFRESH_SECONDS, toRefreshCookie } from "../accounts/refresh-cookie.ts";
 import { badAccessToken } from "../accounts/refusals.ts";
@@ -25,10 +25,7 @@ export function createPageOperations(operations: Operations): Operations {
   return (request, caller) => {
     const secret = readSessionCookie(request, COOKIE);
     const cookie = secret === undefined ? undefined : toRefreshCookie(secret);
-    const { id, startedAt, method, target, address, query, signal, body } = request;
-    const headers = { ...request.headers, cookie };
-    const own = { id, startedAt, method, target, address, query, signal, body, headers };
-    return operations(own, caller);
+    return operations(withHeaders(request, { cookie }), caller);
   };
 }
 

@@ -11,6 +11,8 @@ import { connectionPages } from "./connection-pages.tsx";
 import { ASSETS, toHead } from "./assets.tsx";
 import { adminPages } from "./admin-pages.tsx";
 import { systemPages } from "./system-pages.tsx";
+import { trashPages } from "./trash-page.tsx";
+import { versionPages } from "./version-pages.tsx";
 import { sharedPage } from "./shared-page.tsx";
 import { chosenPage } from "./chosen-pages.tsx";
 import { documentPages } from "./document-pages.tsx";
@@ -39,6 +41,8 @@ export function createVaultSite(deps: VaultSiteDeps): Site<VaultCaller> {
       documentsPage,
       chosenPage,
       ...documentPages(),
+      ...versionPages(),
+      ...trashPages,
       sharedPage,
       ...addPages(),
       ...connectionPages(),

@@ -195,3 +195,36 @@ test("administrators invite, limit and delete accounts, read the audit and have 
   ])
     expect((await mira.open(path)).status, path).toBe(403);
 });
+
+test("a deleted document waits in the trash, and an earlier content is restored, by forms of its owner only", async () => {
+  const form = new FormData();
+  form.append("filename", "versions.txt");
+  form.append("file", new Blob(["first"], { type: "text/plain" }), "versions.txt");
+  const { json } = await folders.mira.request("/api/documents/upload", { body: form });
+  const page = `/vault/d/${json.id}/versions`;
+  const replace = (content: string, replaces: string) =>
+    mira.sendFiles(page, [["new.txt", content]], { action: "replace", replaces });
+  expect((await replace("second", "0".repeat(64))).status).toBe(409);
+  expect(locationOf(await replace("second", json.sha256))).toBe(page);
+  expect((await mira.open(`${page}/1`)).text).toBe("first");
+  expect((await mira.open(`${page}/2`)).text).toBe("second");
+  expect(locationOf(await mira.submit(page, { action: "restore", number: "1" }))).toBe(page);
+  expect((await folders.mira.request(`/api/documents/${json.id}/content`)).text).toBe("first");
+  for (const path of [page, `${page}/1`]) expect((await noah.open(path)).status, path).toBe(404);
+
+  await mira.submit(`/vault/d/${json.id}`, { action: "delete" });
+  expect((await mira.open(`/vault/d/${json.id}`)).status).toBe(404);
+  expect((await mira.open("/vault/trash")).text).toContain("versions.txt");
+  expect((await noah.open("/vault/trash")).text).toContain("The trash is empty.");
+  expect((await noah.submit("/vault/trash", { action: "restore", id: json.id })).status).toBe(404);
+  expect(locationOf(await mira.submit("/vault/trash", { action: "restore", id: json.id }))).toBe(
+    "/vault/trash",
+  );
+  expect((await mira.open(`/vault/d/${json.id}`)).status).toBe(200);
+  await mira.submit(`/vault/d/${json.id}`, { action: "delete" });
+  expect((await mira.submit("/vault/trash", { action: "empty" })).text).toContain(
+    "Empty the trash?",
+  );
+  await mira.submit("/vault/trash", { action: "empty", done: "yes" });
+  expect((await mira.open("/vault/trash")).text).toContain("The trash is empty.");
+});

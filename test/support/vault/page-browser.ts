@@ -46,7 +46,8 @@ export function createPageBrowser(daemon: TestDaemon, address: string): PageBrow
     async sendFiles(path, files, fields = {}) {
       const form = new FormData();
       form.append("form_token", fields["form_token"] ?? (await browser.formToken()));
-      form.append("action", "upload");
+      for (const [name, value] of Object.entries({ action: "upload", ...fields }))
+        if (name !== "form_token") form.append(name, value);
       for (const [name, content] of files) form.append("file", new Blob([content]), name);
       return send(path, { method: "POST", body: form });
     },
