@@ -6,13 +6,12 @@ import type { Documents } from "./documents.service.ts";
 import type { DocumentTrash } from "./trash.service.ts";
 import type { DocumentVersions } from "./versions.service.ts";
 import {
-  preconditionRequired,
-  readReplacement,
   readUploadForm,
   toContentAnswer,
   toDeletionReply,
   toDocumentPage,
   toDocumentReply,
+  toReplacementReply,
   toTrashPage,
   toUploadAddressReply,
   toVersionPage,
@@ -83,16 +82,10 @@ export const documentRoutes = ({
       query.disposition,
     ),
   ),
-  handle(
-    documentEndpoints.replaceDocumentContent,
-    async ({ caller, params, body, request: { headers } }) => {
-      const replacement = readReplacement(body, headers);
-      if (replacement === undefined) {
-        body.resume();
-        return preconditionRequired;
-      }
-      return toDocumentReply(200, await versions.replace(caller, params.document_id, replacement));
-    },
+  handle(documentEndpoints.replaceDocumentContent, async ({ caller, params, body, request }) =>
+    toReplacementReply(body, request.headers, (replacement) =>
+      versions.replace(caller, params.document_id, replacement),
+    ),
   ),
   handle(documentEndpoints.listDocumentVersions, async ({ caller, params, query }) =>
     toVersionPage(await versions.list(caller, params.document_id), toPageRequest(query)),

@@ -90,17 +90,26 @@ export function toVersionPage(versions: readonly VersionDetail[], request: PageR
   return { status: 200, body: toPage(items, versions.length, request) } as const;
 }
 
+/** Replaces the content of a document by that of a request, and returns the answer. */
+export async function toReplacementReply(
+  content: Readable,
+  headers: IncomingHttpHeaders,
+  replace: (replacement: Replacement) => Promise<DocumentDetail>,
+) {
+  const replacement = readReplacement(content, headers);
+  if (replacement !== undefined) return toDocumentReply(200, await replace(replacement));
+  content.resume();
+  return preconditionRequired;
+}
+
 /** The answer to a replacement that names no version. */
-export const preconditionRequired = {
+const preconditionRequired = {
   status: 428,
   body: { detail: "Send If-Match with the sha256 of the content that is replaced, or *." },
 } as const;
 
 /** Reads the new content of a document; undefined without `If-Match`. A type that says nothing keeps the document's. */
-export function readReplacement(
-  content: Readable,
-  headers: IncomingHttpHeaders,
-): Replacement | undefined {
+function readReplacement(content: Readable, headers: IncomingHttpHeaders): Replacement | undefined {
   const ifMatch = headers["if-match"];
   if (ifMatch === undefined) return undefined;
   const type = toMediaType(headers["content-type"]);
