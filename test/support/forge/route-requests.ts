@@ -13,6 +13,12 @@ export const DEPLOY_KEYS = [
 
 /** Bodies that would change something, where an empty one would be refused for its shape. */
 const BODIES: Readonly<Record<string, unknown>> = {
+  "forge.large_files.batch": {
+    operation: "upload",
+    objects: [{ oid: "0".repeat(64), size: 1 }],
+  },
+  "forge.large_files.verify": { oid: "0".repeat(64), size: 1 },
+  "forge.file_locks.create": { path: "changed.txt" },
   "forge.repos.actions.workflows.dispatch": { ref: "main" },
   "forge.issues.attachments.edit": { name: "changed" },
   "forge.issues.comments.attachments.edit": { name: "changed" },
