@@ -27,7 +27,7 @@ interface Finding {
 
 export const doctor = commandDetails({
   flags: { "--check": "exit with code 1 when something is broken" },
-  calls: [forge.forgeVersion],
+  calls: [forge.forgeVersion, forge.getUser],
   output: unpagedList({
     check: "string",
     status: { enum: ["ok", "warning", "failed"] },
@@ -107,6 +107,7 @@ const checks: readonly (readonly [string, Check])[] = [
   ["certificate", async (cli) => (await machineChecks()).checkCertificate(cli)],
   ["daemon", checkDaemon],
   ["backups", checkBackups],
+  ["names", checkNames],
   ["forge", (cli) => checkSignIn(cli, "forge")],
   ["vault", (cli) => checkSignIn(cli, "vault")],
 ];
@@ -251,6 +252,38 @@ async function checkBackups(cli: CliContext): Promise<string | Warning> {
         ? `scheduled (${backupSchedule}); the daemon reports none yet`
         : 'none are scheduled; "croft help backups" explains how';
   }
+}
+
+/** Names of forge accounts that were free once, and are addresses of the vault now. */
+const VAULT_ADDRESSES = ["vault", "s", "r", "dav", "docs"];
+
+/** Looks for accounts from before these names were reserved: they work, but an address of the vault hides their pages. */
+async function checkNames(cli: CliContext): Promise<string | Warning> {
+  const isSignedIn = await cli.client.authorizer.authorization("forge").then(
+    () => true,
+    // The check of the sign-in reports every other failure.
+    () => false,
+  );
+  const taken: string[] = [];
+  for (const username of VAULT_ADDRESSES) {
+    const options = isSignedIn ? {} : ({ authorization: "none" } as const);
+    const found = await cli.client.call(forge.getUser, { params: { username } }, options).then(
+      () => true,
+      (error: unknown) => {
+        if (toCliError(error).code === "not_found") return false;
+        return undefined;
+      },
+    );
+    // Another check reports why the daemon does not answer.
+    if (found === undefined) return "not known: the daemon does not tell";
+    if (found) taken.push(username);
+  }
+  const [first] = taken;
+  if (first === undefined) return "no account has a name that the vault uses as an address";
+  return {
+    warning: `the vault uses the address of ${taken.map((name) => `/${name}`).join(", ")}, and accounts have these names`,
+    hint: `"croft admin user rename ${first} NEW-NAME" gives an account another name; git, its API and its tokens work with either`,
+  };
 }
 
 async function checkSignIn(cli: CliContext, service: "forge" | "vault"): Promise<string | Warning> {

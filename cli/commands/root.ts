@@ -55,6 +55,7 @@ const vaultEntries: readonly Entry[] = [
   ),
   noun("document", "Manage documents", () => import("./vault/document.ts")),
   noun("share", "Manage shares of documents", () => import("./vault/share.ts")),
+  noun("link", "Manage links for people without an account", () => import("./vault/link.ts")),
   noun("topic", "Manage topics of documents", () => import("./vault/topic.ts")),
   command(
     "search",

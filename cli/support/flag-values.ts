@@ -13,6 +13,20 @@ export function toByteSize(text: string): number {
   return bytes;
 }
 
+/** Returns the time that `--expires` means. @throws CliError `usage` */
+export function toExpiry(text: string, now: number): string {
+  const days = /^([1-9]\d{0,4})d$/.exec(text)?.[1];
+  if (days !== undefined) return new Date(now + Number(days) * 86_400_000).toISOString();
+  const isDayOrTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
+  const at = isDayOrTime.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(at))
+    throw usageError(
+      `${JSON.stringify(text)} is not a time`,
+      "write 90d, 2027-01-31, or 2027-01-31T12:00:00Z",
+    );
+  return new Date(at).toISOString();
+}
+
 /** The value of a flag that takes `true` or `false`; undefined when it was not given. */
 export function readTrueOrFalse(flag: string, word: string | undefined): boolean | undefined {
   if (word === undefined) return undefined;

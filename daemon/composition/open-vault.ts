@@ -29,6 +29,7 @@ import { createVaultApi } from "../vault/api.ts";
 import { createCloudFeature } from "../vault/cloud/cloud.feature.ts";
 import { createVaultDocuments } from "../vault/documents/documents.feature.ts";
 import type { VaultFeature } from "../vault/feature.ts";
+import { createVaultLinks } from "../vault/links/links.feature.ts";
 import { createVaultSearch } from "../vault/search/search.feature.ts";
 import { createIndexRebuild } from "../vault/search/semantic-index.ts";
 import { vaultTasks } from "../vault/tasks.ts";
@@ -67,8 +68,8 @@ export interface VaultDeps extends ServiceDeps {
 export async function openVault(deps: VaultDeps): Promise<OpenedVault> {
   const { input, queue } = deps;
   const accounts = createVaultPeople(deps, deps.mailer);
-  const { features, uploads } = await createVaultFeatures(deps, accounts);
-  await uploads.recover();
+  const { features, recovered } = await createVaultFeatures(deps, accounts);
+  for (const service of recovered) await service.recover();
   for (const job of collect(features, "jobs")) queue.register(job);
   const routes = scaleAccountLimits(
     collect(features, "routes"),
@@ -141,6 +142,20 @@ async function createVaultFeatures(
     trashDays: settings.trashDays,
     versionsKept: settings.documentVersions,
     enqueueProcessing: createProcessingRequest(enqueue),
+    queueMail: settings.smtpUrl === undefined ? undefined : deps.mailer.queueMail,
+    instanceName: settings.instanceName,
+  });
+  const links = createVaultLinks({
+    ...core,
+    ...cloud.services,
+    ...documents.services,
+    newId: deps.newId,
+    hasher: deps.hasher,
+    limiter: deps.limiter,
+    queueMail: deps.mailer.queueMail,
+    sendsMail: settings.smtpUrl !== undefined,
+    instanceName: settings.instanceName,
+    isEnabled: settings.links,
   });
   const administration = createVaultAdministration({
     ...core,
@@ -160,6 +175,7 @@ async function createVaultFeatures(
     { routes: jobRoutes(createJobAdministration({ db, queue })) },
     cloud,
     documents,
+    links,
     search,
     ai,
     createVaultAnalysis({
@@ -175,7 +191,7 @@ async function createVaultFeatures(
       },
     }),
   ];
-  return { features, uploads: documents.services.uploads };
+  return { features, recovered: [documents.services.uploads, links.services.visits] };
 }
 
 function openByteCache(

@@ -10,6 +10,7 @@ import { sealTotpSecretAgain } from "../vault/accounts/totp-secrets.ts";
 import { sealApiKeyAgain } from "../vault/ai/api-keys.ts";
 import { sealVerifierAgain } from "../vault/cloud/authorization/authorization.service.ts";
 import { sealCredentialsAgain } from "../vault/cloud/connections/credentials.ts";
+import { sealLinkSecretAgain } from "../vault/links/link-secrets.ts";
 import { sealSessionAgain } from "../vault/cloud/resumable/provider-sessions.ts";
 
 /** The functions that reseal the values of each column after a rotation of the master key. */
@@ -25,6 +26,7 @@ export const sealAgainIn: SealAgainIn = {
   vaultCredentials: sealCredentialsAgain,
   vaultApiKeys: sealApiKeyAgain,
   vaultCodeVerifiers: sealVerifierAgain,
+  vaultLinkSecrets: sealLinkSecretAgain,
   vaultUploadSessions: sealSessionAgain,
   queuedMails: sealMailAgain,
 };

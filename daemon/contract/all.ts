@@ -83,6 +83,7 @@ import { cloudTrashEndpoints } from "./vault/cloud/trash.ts";
 import { cloudUploadEndpoints } from "./vault/cloud/uploads.ts";
 import { documentEndpoints } from "./vault/documents.ts";
 import { jobEndpoints } from "./vault/jobs.ts";
+import { linkEndpoints, linkPageEndpoints } from "./vault/links.ts";
 import { searchEndpoints } from "./vault/search.ts";
 import { shareEndpoints } from "./vault/shares.ts";
 import { tokenEndpoints as machineTokenEndpoints } from "./vault/tokens.ts";
@@ -183,6 +184,8 @@ export const vault = {
   ...cloudTrashEndpoints,
   ...documentEndpoints,
   ...shareEndpoints,
+  ...linkEndpoints,
+  ...linkPageEndpoints,
   ...topicEndpoints,
   ...searchEndpoints,
 };

@@ -29,7 +29,7 @@ export function surfaceOf(path: string): Surface | undefined {
   if (collapsed.startsWith("/api/packages/")) return "packages";
   if (isRunnerProtocol(path)) return "forge";
   if (/^\/(?:twirp|api\/actions_pipeline)\//.test(path)) return "artifacts";
-  if (path.startsWith("/api/") || path.startsWith("/oauth/start/")) return "vault";
+  if (path.startsWith("/api/") || path.startsWith("/oauth/start/") || isLink(path)) return "vault";
   if (path.startsWith(`${VAULT_PAGES}/api/`)) return "vault_pages";
   if (/^\/[^/]+\/[^/]+\/(?:info\/refs|git-upload-pack|git-receive-pack)$/.test(collapsed))
     return "git";
@@ -41,6 +41,14 @@ export function surfaceOf(path: string): Surface | undefined {
 /** Returns whether a path is the address of a file of a release, which lies below the page of its repository. */
 export function isReleaseDownload(path: string): boolean {
   return /^\/[^/]+\/[^/]+\/releases\/download\//.test(path);
+}
+
+/**
+ * Returns whether a path is that of a link of the vault. Its secret has 32 characters, so that an older account of the forge
+ * that is called `s` or `r` keeps its pages.
+ */
+export function isLink(path: string): boolean {
+  return /^\/(?:s|r)\/(?::secret|[\w-]{32})(?:\/(?:download|preview|unlock))?$/.test(path);
 }
 
 /** Returns whether a path belongs to the protocol of runners, which is the forge's and declares no endpoints. */

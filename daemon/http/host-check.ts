@@ -39,7 +39,12 @@ export function createHostCheck(
     if (origin !== undefined && origins.has(origin)) return undefined;
     const site = request.headers["sec-fetch-site"];
     const isForeignSite = site !== undefined && site !== "same-origin" && site !== "none";
-    const isOwnOrigin = origin === undefined || ownOrigins.has(origin) || isOriginOf(origin, host);
+    // A page without a referrer sends its forms with the origin "null"; the browser says itself whether it is this site's.
+    const isOwnOrigin =
+      origin === undefined ||
+      (origin === "null" && site === "same-origin") ||
+      ownOrigins.has(origin) ||
+      isOriginOf(origin, host);
     if (isForeignSite || !isOwnOrigin)
       return {
         status: 403,

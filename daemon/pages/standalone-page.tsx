@@ -16,6 +16,8 @@ export interface StandaloneParts {
   readonly script?: string;
   /** `no-referrer` when absent. */
   readonly referrerPolicy?: "no-referrer" | "same-origin";
+  /** The page shows pictures, sound or films of this server. */
+  readonly hasMedia?: boolean;
 }
 
 /**
@@ -27,6 +29,7 @@ export async function createStandalonePage({
   body,
   script,
   referrerPolicy = "no-referrer",
+  hasMedia = false,
 }: StandaloneParts): Promise<StandalonePage> {
   const html = await renderMarkup(
     <html lang="en">
@@ -48,7 +51,7 @@ export async function createStandalonePage({
     headers: {
       ...HEADERS,
       "Referrer-Policy": referrerPolicy,
-      "Content-Security-Policy": policyFor(script),
+      "Content-Security-Policy": policyFor(script, hasMedia),
     },
   };
 }
@@ -61,12 +64,12 @@ const HEADERS = {
   "X-Frame-Options": "DENY",
 } as const;
 
-function policyFor(script: string | undefined): string {
+function policyFor(script: string | undefined, hasMedia: boolean): string {
   return [
     "default-src 'none'",
     `style-src ${hashOf(STYLE)}`,
     `script-src ${script === undefined ? "'none'" : hashOf(script)}`,
-    "img-src data:",
+    ...(hasMedia ? ["img-src 'self' data:", "media-src 'self'"] : ["img-src data:"]),
     "connect-src 'self'",
     "form-action 'self'",
     "base-uri 'none'",

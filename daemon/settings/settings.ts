@@ -231,6 +231,9 @@ export const settingDeclarations = {
     help: "Addresses that user-given servers and hooks may have: home (private and loopback too, never link-local, metadata or the daemon itself), public (no private ones), open",
   }),
 
+  links: setting("Accounts and keys", onOff, true, {
+    help: "Links of the vault for people without an account; off closes all of them",
+  }),
   allowRegistration: setting("Accounts and keys", onOff, true, { help: "Vault self-registration" }),
   minPasswordLength: setting("Accounts and keys", integer(6, 128, "characters"), 8, {
     help: "Least length of a forge password",

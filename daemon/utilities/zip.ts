@@ -4,6 +4,8 @@ import { crc32 } from "node:zlib";
 /** A file of an archive. */
 export interface ZipEntry {
   readonly name: string;
+  /** Names of the folders that it is in, outermost first. */
+  readonly folders?: readonly string[];
   /** Epoch milliseconds. */
   readonly modifiedAt: number;
   /** Opens the bytes; `size` is their number where it is known. */
@@ -49,7 +51,7 @@ async function* writeZip(
     const opened = await entry.open();
     // Without a known size, the place of the sizes must have room for any.
     const isLarge = (opened.size ?? MAX_32) >= MAX_32;
-    const name = Buffer.from(toFreeName(entry.name, taken));
+    const name = Buffer.from(toFreeName([...(entry.folders ?? []), entry.name], taken));
     const time = toDosTime(entry.modifiedAt);
     const header = toLocalHeader(name, time, isLarge);
     const offset = position;
@@ -77,11 +79,14 @@ async function* writeZip(
   yield toEnd(written.length, directoryBytes, position);
 }
 
-/** Returns the name without separators of folders, with a counter before its ending when it is taken. */
-function toFreeName(name: string, taken: Set<string>): string {
-  const flat = name.replace(/[/\\]/g, "_");
-  const [, stem = flat, ending = ""] = /^(.+?)(\.[^.]*)?$/s.exec(flat) ?? [];
-  let free = flat;
+/** Returns the path with a counter before its ending when it is taken. No name in it leads out of its folder. */
+function toFreeName(names: readonly string[], taken: Set<string>): string {
+  const path = names
+    .map((name) => name.toWellFormed().replace(/[/\\]/g, "_"))
+    .map((name) => (name === "" || name === "." || name === ".." ? "_" : name))
+    .join("/");
+  const [, stem = path, ending = ""] = /^(.+?)(\.[^./]*)?$/s.exec(path) ?? [];
+  let free = path;
   for (let count = 1; taken.has(free.toLowerCase()); count += 1)
     free = `${stem} (${count})${ending}`;
   taken.add(free.toLowerCase());

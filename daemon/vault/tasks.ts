@@ -1,9 +1,14 @@
-import { holdsFiles, holdsTrash } from "../../storage/tables/vault/pending-work.ts";
+import {
+  holdsFiles,
+  holdsLinkDownloads,
+  holdsTrash,
+} from "../../storage/tables/vault/pending-work.ts";
 import { declareTasks } from "../jobs/cron-task.ts";
 
 /** The scheduled tasks of the vault. Their code is loaded when they have something to do. */
 export const vaultTasks = declareTasks({
   reconcile_documents: { schedule: "@midnight", atStart: true, isNeeded: holdsFiles },
   purge_document_trash: { schedule: "@midnight", atStart: true, isNeeded: holdsTrash },
+  forget_link_downloads: { schedule: "@midnight", isNeeded: holdsLinkDownloads },
   reconcile_byte_cache: { schedule: "@midnight" },
 });

@@ -3,10 +3,11 @@ import type { machineToken } from "../../../daemon/contract/vault/tokens.ts";
 import { vault } from "../../client/operations.ts";
 import { vaultPages } from "../../client/paging.ts";
 import type { CliContext } from "../../context.ts";
-import { CliError, usageError } from "../../errors.ts";
+import { CliError } from "../../errors.ts";
 import { type Column, time } from "../../output/cells.ts";
 import { readPages } from "../../output/pages.ts";
 import { listOf, resourceOf, shape } from "../../output/spec.ts";
+import { toExpiry } from "../../support/flag-values.ts";
 import type { Entry } from "../../tree/entry.ts";
 import { command } from "../../tree/command.ts";
 
@@ -84,20 +85,6 @@ const tokenColumns: readonly Column<z.output<typeof machineToken>>[] = [
   { header: "last used", cell: ({ last_used_at: lastUsed }) => lastUsed && time(lastUsed) },
   { header: "id", cell: ({ id }) => id },
 ];
-
-/** Returns the time that `--expires` means. @throws CliError `usage` */
-function toExpiry(text: string, now: number): string {
-  const days = /^([1-9]\d{0,4})d$/.exec(text)?.[1];
-  if (days !== undefined) return new Date(now + Number(days) * 86_400_000).toISOString();
-  const isDayOrTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
-  const at = isDayOrTime.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(at))
-    throw usageError(
-      `${JSON.stringify(text)} is not a time`,
-      "write 90d, 2027-01-31, or 2027-01-31T12:00:00Z",
-    );
-  return new Date(at).toISOString();
-}
 
 /** Finds a token by name or id. @throws CliError `not_found` */
 async function findToken(cli: CliContext, token: string): Promise<z.output<typeof machineToken>> {

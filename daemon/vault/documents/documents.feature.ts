@@ -2,6 +2,7 @@
 import type { VaultFeature } from "../feature.ts";
 import { vaultTasks } from "../tasks.ts";
 import type { Log } from "../../utilities/logging.ts";
+import type { QueueMail } from "../accounts/reset-mails.ts";
 import { isPreviewable } from "../cloud/bytes/previewable.ts";
 import type { StoredFiles } from "../cloud/stored-files/stored-files.service.ts";
 import { createDocumentFiles } from "./document-files.ts";
@@ -19,6 +20,9 @@ export type VaultDocumentsDeps = Omit<
   "documents" | "topics" | "isPreviewable" | "files"
 > & {
   readonly storedFiles: StoredFiles;
+  /** Undefined where no mail leaves this server. */
+  readonly queueMail?: QueueMail | undefined;
+  readonly instanceName: string;
   /** Base of every link, without a trailing slash. */
   readonly publicUrl: () => string;
   readonly log: Pick<Log, "warn">;

@@ -225,13 +225,11 @@ export function createDocuments(deps: DocumentsDeps) {
         (disposition === "attachment" || !deps.isPreviewable(document.contentType))
       )
         throw new AppError("forbidden", "You may view this document, but not download it.");
-      return {
-        document,
-        bytes: isInternal(document)
-          ? toObjectBytes(store, document, document.contentAt)
-          : await toFileBytes(document),
-      };
+      return { document, bytes: await open(document) };
     },
+
+    /** Opens the bytes of a document, whoever asks. */
+    open,
 
     /** Corrects quota bookings and reports documents whose bytes are missing. For a scheduled task. */
     async reconcile(signal: AbortSignal): Promise<ReconcileReport> {
@@ -243,7 +241,8 @@ export function createDocuments(deps: DocumentsDeps) {
     },
   };
 
-  async function toFileBytes(document: VaultDocument): Promise<DocumentBytes> {
+  async function open(document: VaultDocument): Promise<DocumentBytes> {
+    if (isInternal(document)) return toObjectBytes(store, document, document.contentAt);
     const { bytes, entityTag, modifiedAt } = await deps.files.open(document);
     return {
       ...bytes,

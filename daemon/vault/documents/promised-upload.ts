@@ -47,3 +47,7 @@ export function unknownAddress(): AppError {
 export function biggerThanPromised({ sizeBytes }: DocumentUpload): AppError {
   return new AppError("too_large", `The body is larger than the promised ${sizeBytes} bytes.`);
 }
+
+export function inUse(): AppError {
+  return new AppError("conflict", "This upload address was used already, or is in use.");
+}

@@ -11,8 +11,9 @@ import {
   type VaultShare,
 } from "../../../storage/tables/vault/documents/shares.ts";
 import type { DocumentId } from "../../../storage/tables/vault/ids.ts";
-import { findVaultUserByHandle } from "../../../storage/tables/vault/users.ts";
+import { findVaultUserByHandle, type VaultUser } from "../../../storage/tables/vault/users.ts";
 import { AppError } from "../../errors.ts";
+import type { MailMessage, QueueMail } from "../accounts/reset-mails.ts";
 import { toAudit, type VaultCaller } from "../caller.ts";
 import { toFieldError } from "../cloud/field-error.ts";
 import type { PageRequest } from "../page.ts";
@@ -20,14 +21,18 @@ import { documentNotFound } from "./documents.service.ts";
 
 export type Shares = ReturnType<typeof createShares>;
 
-/** Sharing documents with other users. Only the owner may change or revoke a share; for others it is `not_found`. */
-export function createShares({
-  db,
-  newId,
-}: {
+export interface SharesDeps {
   readonly db: Database;
   readonly newId: () => string;
-}) {
+  /** Undefined where no mail leaves this server. */
+  readonly queueMail?: QueueMail | undefined;
+  readonly instanceName: string;
+  /** Base of every link, without a trailing slash. */
+  readonly publicUrl: () => string;
+}
+
+/** Sharing documents with other users. Only the owner may change or revoke a share; for others it is `not_found`. */
+export function createShares({ db, newId, queueMail, instanceName, publicUrl }: SharesDeps) {
   return {
     /**
      * Throws `not_found` for another user's document, `unprocessable` for a recipient who is the caller, unknown or
@@ -70,6 +75,7 @@ export function createShares({
               permission,
             }),
           );
+          await queueMail?.(tx, toShareMail(caller, recipient, document.filename));
         });
       } catch (error) {
         if (!isConflict(error)) throw error;
@@ -128,6 +134,19 @@ export function createShares({
       });
     },
   };
+
+  function toShareMail(caller: VaultCaller, recipient: VaultUser, filename: string): MailMessage {
+    const paragraphs = [
+      `Hello ${recipient.handle},`,
+      `${caller.handle} shares the document ${JSON.stringify(filename)} with you on ${instanceName} (${publicUrl()}).`,
+      '"croft vault share list --received" lists what was shared with you.',
+    ];
+    return {
+      to: recipient.email,
+      subject: `${caller.handle} shares a document with you on ${instanceName}`,
+      text: `${paragraphs.join("\n\n")}\n`,
+    };
+  }
 
   async function getOwn(from: Queries, caller: VaultCaller, id: string): Promise<VaultShare> {
     const share = await findShare(from, id);

@@ -42,6 +42,7 @@ import { createInFlightBytes } from "./in-flight-bytes.ts";
 import {
   assertPromisedBytes,
   assertPromised,
+  inUse,
   biggerThanPromised,
   unknownAddress,
 } from "./promised-upload.ts";
@@ -68,6 +69,15 @@ export interface FormUpload {
   readonly content: Readable;
   /** Undefined if the size is known only at the end. */
   readonly size: number | undefined;
+  /** The conditions and further rows of an upload that another feature accepts for its owner. */
+  readonly terms?: UploadTerms | undefined;
+}
+
+export interface UploadTerms {
+  /** Returns the refusal of a file of this size, else undefined; before its document is added, in its transaction. */
+  admit(tx: Transaction, bytes: number): Promise<AppError | undefined>;
+  /** Writes what belongs to the document, in its transaction. */
+  record(tx: Transaction, document: VaultDocument): Promise<void>;
 }
 
 export type DocumentUploads = ReturnType<typeof createDocumentUploads>;
@@ -230,7 +240,7 @@ export function createDocumentUploads(deps: DocumentUploadsDeps) {
     /** Stores a file and books its quota. Nothing is kept when it is refused. */
     async upload(
       caller: VaultCaller,
-      { filename, contentType, content, size }: FormUpload,
+      { filename, contentType, content, size, terms }: FormUpload,
     ): Promise<DocumentDetail> {
       const arriving = inFlight.open(caller.userId);
       try {
@@ -244,10 +254,14 @@ export function createDocumentUploads(deps: DocumentUploadsDeps) {
         };
         if (backend !== INTERNAL_BACKEND) {
           const file = { filename, contentType, content, size };
-          const stored = await deps.files.store(caller, backend, file, (tx, where) =>
-            record(tx, caller, { ...metadata, ...where }),
-          );
-          if (stored === undefined) throw documentNotFound();
+          let refusal: AppError | undefined;
+          const stored = await deps.files.store(caller, backend, file, async (tx, where) => {
+            refusal = await terms?.admit(tx, where.sizeBytes);
+            // The file is deleted then.
+            if (refusal !== undefined) return undefined;
+            return record(tx, caller, { ...metadata, ...where }, terms);
+          });
+          if (stored === undefined) throw refusal ?? documentNotFound();
           return await documents.toDetail(stored);
         }
         const { free, limit } = await findRoom(db, caller.userId);
@@ -257,9 +271,11 @@ export function createDocumentUploads(deps: DocumentUploadsDeps) {
           return bytes > uploadBytesMax ? uploadTooLarge(uploadBytesMax) : undefined;
         });
         const { size: sizeBytes, sha256 } = object;
-        const document = await db.transaction((tx) =>
-          record(tx, caller, { ...metadata, sizeBytes, sha256, ...INTERNAL }),
-        );
+        const document = await db.transaction(async (tx) => {
+          const refusal = await terms?.admit(tx, sizeBytes);
+          if (refusal !== undefined) throw refusal;
+          return record(tx, caller, { ...metadata, sizeBytes, sha256, ...INTERNAL }, terms);
+        });
         return await documents.toDetail(document);
       } finally {
         arriving.close();
@@ -292,6 +308,7 @@ export function createDocumentUploads(deps: DocumentUploadsDeps) {
     tx: Transaction,
     caller: VaultCaller,
     added: NewDocument,
+    terms?: UploadTerms,
   ): Promise<VaultDocument> {
     const isInternal = added.storageBackend === INTERNAL_BACKEND;
     if (isInternal && !(await bookBytes(tx, caller.userId, added.sizeBytes))) throw quotaExceeded();
@@ -317,6 +334,7 @@ export function createDocumentUploads(deps: DocumentUploadsDeps) {
       contentType: document.contentType,
       connectionId: document.connectionId,
     });
+    await terms?.record(tx, document);
     await deps.enqueueProcessing(tx, document);
     return document;
   }
@@ -373,10 +391,6 @@ export function createDocumentUploads(deps: DocumentUploadsDeps) {
         `Uploads under way may hold ${uploadBytesMax} bytes. Confirm some, or wait until they expire.`,
       );
   }
-}
-
-function inUse(): AppError {
-  return new AppError("conflict", "This upload address was used already, or is in use.");
 }
 
 /** The refusal of an upload of more than `bytesMax`. */

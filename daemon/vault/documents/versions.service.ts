@@ -66,7 +66,7 @@ export interface DocumentVersionsDeps {
   /** How many earlier contents of a document are kept. */
   readonly versionsKept: number;
   readonly files: Pick<DocumentFiles, "open" | "replace">;
-  readonly documents: Pick<Documents, "toDetail">;
+  readonly documents: Pick<Documents, "toDetail" | "open">;
   /** Starts extraction and classification once the transaction commits. */
   readonly enqueueProcessing: (tx: Transaction, document: VaultDocument) => Promise<void>;
 }
@@ -117,13 +117,7 @@ export function createDocumentVersions(deps: DocumentVersionsDeps) {
     /** Returns the bytes of one content, the present one included. */
     async content(caller: VaultCaller, id: DocumentId, number: number): Promise<DocumentContent> {
       const document = await getOwn(db, caller, id);
-      if (document.version === number) {
-        if (isInternal(document))
-          return { document, bytes: toObjectBytes(store, document, document.contentAt) };
-        const { bytes, entityTag, modifiedAt } = await files.open(document);
-        const lastModified = modifiedAt === undefined ? undefined : new Date(modifiedAt);
-        return { document, bytes: { ...bytes, etag: entityTag, lastModified } };
-      }
+      if (document.version === number) return { document, bytes: await documents.open(document) };
       const version = await findVersion(db, id, number);
       if (version === undefined) throw versionNotFound();
       const { contentType, sizeBytes, sha256, createdAt } = version;

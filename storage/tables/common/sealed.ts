@@ -26,6 +26,7 @@ export const sealedColumns = {
   vaultCredentials: { table: "vault_connections", key: "id", column: "credentials" },
   vaultApiKeys: { table: "vault_ai_providers", key: "provider_id", column: "api_key" },
   vaultCodeVerifiers: { table: "vault_oauth_states", key: "state_hash", column: "code_verifier" },
+  vaultLinkSecrets: { table: "vault_links", key: "id", column: "sealed_secret" },
   vaultUploadSessions: { table: "vault_uploads", key: "id", column: "sealed_session" },
   /** JSON with a sealed part. */
   queuedMails: {

@@ -20,3 +20,8 @@ export async function holdsTrash(db: Queries): Promise<boolean> {
   const row = await db.get("SELECT id FROM vault_documents WHERE trashed_at IS NOT NULL LIMIT 1");
   return row !== undefined;
 }
+
+/** Returns whether a download of a link with a limit is recorded. */
+export async function holdsLinkDownloads(db: Queries): Promise<boolean> {
+  return (await db.get("SELECT id FROM vault_link_downloads LIMIT 1")) !== undefined;
+}

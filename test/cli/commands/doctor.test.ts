@@ -7,6 +7,33 @@ import { optionsOf } from "../support/parse-line.ts";
 import { fakeKeyring, runCli, temporaryHome } from "../support/run-cli.ts";
 import { signIn } from "../support/signed-in.ts";
 
+/** No forge account has a name that the vault uses as an address. */
+const withoutAccounts = Object.fromEntries(
+  ["vault", "s", "r", "dav", "docs"].map((name) => [
+    `GET /api/v1/users/${name}`,
+    { status: 404, body: { message: "user does not exist" } },
+  ]),
+);
+
+test("an account whose pages an address of the vault hides is a warning", async () => {
+  await using home = await temporaryHome();
+  await using daemon = await fakeDaemon({
+    ...withoutAccounts,
+    "GET /readyz": { body: {} },
+    "GET /api/v1/version": { body: { version: "28.2.0" } },
+    "GET /api/v1/user": { body: { username: "boss" } },
+    "GET /api/v1/users/docs": { body: { username: "docs" } },
+  });
+  await signIn(home.path, { url: daemon.url, forgeToken: "t" });
+  const ran = await runCli(["doctor", "--json"], { home: home.path, keyring: fakeKeyring() });
+  expect(ran.json()).toContainEqual({
+    check: "names",
+    status: "warning",
+    message: expect.stringContaining("/docs") as unknown,
+    hint: expect.stringContaining("croft admin user rename docs") as unknown,
+  });
+});
+
 test("the line becomes options", async () => {
   expect(await optionsOf("doctor", ["--check"])).toEqual({ check: true });
 });
@@ -14,6 +41,7 @@ test("the line becomes options", async () => {
 test("a healthy home is all in order", async () => {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({
+    ...withoutAccounts,
     "GET /readyz": { body: {} },
     "GET /api/v1/version": { body: { version: "28.2.0" } },
     "GET /api/v1/user": { body: { username: "boss" } },
@@ -37,6 +65,7 @@ test("a healthy home is all in order", async () => {
     certificate: "ok",
     daemon: "ok",
     backups: "ok",
+    names: "ok",
     forge: "ok",
     vault: "ok",
   });
@@ -108,6 +137,7 @@ describe("the master key of a home", () => {
 test("a bucket that the daemon cannot reach is a warning of its own", async () => {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({
+    ...withoutAccounts,
     "GET /readyz": { body: { status: "ready", objects: "unreachable" } },
     "GET /api/v1/user": { body: { username: "boss" } },
   });
@@ -125,6 +155,7 @@ test("a bucket that the daemon cannot reach is a warning of its own", async () =
 test("a daemon that runs no jobs is broken", async () => {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({
+    ...withoutAccounts,
     "GET /readyz": { status: 503, body: { status: "not ready", jobs: "stalled" } },
     "GET /api/v1/user": { body: { username: "boss" } },
   });
@@ -144,6 +175,7 @@ test.each([
 ])("reports a scheduled backup that is %s", async (backup, status, words) => {
   await using home = await temporaryHome();
   await using daemon = await fakeDaemon({
+    ...withoutAccounts,
     "GET /readyz": { body: { status: "ready", backup } },
     "GET /api/v1/version": { body: { version: "28.2.0" } },
     "GET /api/v1/user": { body: { username: "boss" } },

@@ -144,7 +144,7 @@ export function createListings(deps: ListingsDeps, adapters: Adapters) {
      * an unknown folder with `not_found`.
      */
     async browse(
-      caller: VaultCaller,
+      caller: Pick<VaultCaller, "userId">,
       connectionId: ConnectionId,
       request: BrowseRequest,
     ): Promise<FolderPage> {

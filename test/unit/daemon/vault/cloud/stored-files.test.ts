@@ -44,6 +44,7 @@ async function openScene(wrapDatabase?: (db: Database) => Database) {
     uploadBytesMax: 1000,
     trashDays: 30,
     versionsKept: 10,
+    instanceName: "croft",
     enqueueProcessing: async () => undefined,
     publicUrl: () => "http://127.0.0.1",
     log: { warn: () => undefined },

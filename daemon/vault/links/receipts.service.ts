@@ -1,0 +1,165 @@
+import type { Readable } from "node:stream";
+import type { Database } from "../../../storage/engine/database.ts";
+import { insertAudit } from "../../../storage/tables/vault/audit.ts";
+import { setDocumentTopics } from "../../../storage/tables/vault/documents/topics.ts";
+import {
+  countReceived,
+  findLink,
+  listLinkTopics,
+  type VaultLink,
+} from "../../../storage/tables/vault/links.ts";
+import { findVaultUser } from "../../../storage/tables/vault/users.ts";
+import { AppError } from "../../errors.ts";
+import type { FilePart } from "../../http/handle.ts";
+import type { VaultCaller } from "../caller.ts";
+import { toEssence } from "../cloud/bytes/previewable.ts";
+import type { DocumentUploads } from "../documents/uploads.service.ts";
+import type { LinkNotices } from "./notices.ts";
+
+/** The result of sending files. */
+export interface Receipt {
+  readonly received: readonly string[];
+  readonly refused: readonly { readonly name: string; readonly reason: string }[];
+}
+
+export type LinkReceipts = ReturnType<typeof createLinkReceipts>;
+
+export interface LinkReceiptsDeps {
+  readonly db: Database;
+  readonly uploads: Pick<DocumentUploads, "upload">;
+  readonly notices: LinkNotices;
+}
+
+const FILENAME_BYTES_MAX = 255;
+/** Refusals that a thank-you lists; the rest are counted. */
+const REFUSALS_SHOWN_MAX = 100;
+
+/** Files that visitors send to links: they become documents of the owner, within the limits of the link and of the quota. */
+export function createLinkReceipts({ db, uploads, notices }: LinkReceiptsDeps) {
+  return {
+    /** Receives the files of a form, one after the other. A file that is refused does not stop the others. */
+    async receive(
+      link: VaultLink,
+      parts: AsyncIterable<FilePart>,
+      address: string,
+    ): Promise<Receipt> {
+      const received: string[] = [];
+      const refused: { readonly name: string; readonly reason: string }[] = [];
+      for await (const part of parts) {
+        const { stream } = part;
+        // A form without a chosen file sends an empty part.
+        if (part.filename === undefined) stream.resume();
+        else {
+          const name = toSafeName(part.filename);
+          const reason = await receiveFile(link, { ...part, name }, address);
+          if (reason === undefined) received.push(name);
+          else if (refused.length < REFUSALS_SHOWN_MAX) refused.push({ name, reason });
+        }
+      }
+      return { received, refused };
+    },
+  };
+
+  /** Returns the reason of a refusal. */
+  async function receiveFile(
+    link: VaultLink,
+    part: FilePart & { readonly name: string },
+    address: string,
+  ): Promise<string | undefined> {
+    const { stream } = part;
+    try {
+      // Read again for each file: the link may have been revoked, and other visitors use it, too.
+      const present = await findLink(db, link.id);
+      const owner = await findOwner(present, address);
+      if (present === undefined || owner === undefined) throw linkEnded();
+      await uploads.upload(owner, {
+        filename: part.name,
+        contentType: toEssence(part.contentType) || "application/octet-stream",
+        content: toLimited(stream, (present.maxBytes ?? Infinity) - present.receivedBytes),
+        size: part.size,
+        terms: {
+          async admit(tx, bytes) {
+            if ((await findLink(tx, link.id)) === undefined) return linkEnded();
+            return (await countReceived(tx, link.id, bytes)) ? undefined : limitReached();
+          },
+          async record(tx, document) {
+            const topicIds = await listLinkTopics(tx, link.id);
+            if (topicIds.length > 0) await setDocumentTopics(tx, document.id, topicIds);
+            await insertAudit(tx, {
+              eventType: "share.link_received",
+              userId: link.ownerId,
+              resourceId: link.id,
+              ipAddress: address,
+              metadata: {
+                document_id: document.id,
+                filename: document.filename,
+                size_bytes: document.sizeBytes,
+              },
+            });
+            await notices.note(tx, present);
+          },
+        },
+      });
+      return undefined;
+    } catch (error) {
+      stream.resume();
+      if (!(error instanceof AppError) || error.code === "invalid_argument") throw error;
+      return toReason(error);
+    }
+  }
+
+  /** Returns the owner as the caller of the upload; undefined for a deactivated account. */
+  async function findOwner(
+    link: VaultLink | undefined,
+    address: string,
+  ): Promise<VaultCaller | undefined> {
+    const owner = link && (await findVaultUser(db, link.ownerId));
+    if (owner === undefined || !owner.isActive) return undefined;
+    const { id: userId, handle, email, role } = owner;
+    return { userId, handle, email, role, sessionId: undefined, address };
+  }
+}
+
+/** What a visitor is told: nothing about the vault and its owner. */
+function toReason({ code }: AppError): string {
+  switch (code) {
+    case "too_large":
+      return "it is too large";
+    case "conflict":
+    case "not_found":
+      return "this link receives no more files";
+    default:
+      return "it could not be stored; try again later";
+  }
+}
+
+const linkEnded = () => new AppError("not_found", "The link has ended.");
+const limitReached = () => new AppError("conflict", "The link receives no more files.");
+
+/** Passes the bytes on, and fails beyond `bytesMax`. */
+function toLimited(stream: Readable, bytesMax: number): Readable {
+  if (bytesMax === Infinity) return stream;
+  let bytes = 0;
+  const limited = stream.compose(async function* (chunks: AsyncIterable<Buffer>) {
+    for await (const chunk of chunks) {
+      bytes += chunk.byteLength;
+      if (bytes > bytesMax) throw new AppError("too_large", "The link receives fewer bytes.");
+      yield chunk;
+    }
+  });
+  // The reader gets the error; without a reader it must not end the process.
+  limited.on("error", () => undefined);
+  return limited;
+}
+
+/** Returns a name that a document may have, of what a browser sends. */
+function toSafeName(sent: string): string {
+  const last = sent.split(/[/\\]/).at(-1) ?? "";
+  let name = last
+    .toWellFormed()
+    .normalize("NFC")
+    .replaceAll(/\p{Cc}/gu, "_")
+    .trim();
+  while (Buffer.byteLength(name) > FILENAME_BYTES_MAX) name = [...name].slice(0, -1).join("");
+  return name === "" || name === "." || name === ".." ? "file" : name;
+}
