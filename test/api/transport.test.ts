@@ -50,7 +50,9 @@ describe("pages outside both APIs", () => {
       const paths = Object.keys(json.paths);
       expect(paths.length).toBeGreaterThan(3);
       const isVault = (path: string) =>
-        /^\/(?:api\/(?!v1\/|packages\/|actions_pipeline\/)|oauth\/start\/)/.test(path);
+        /^\/(?:api\/(?!v1\/|packages\/|actions_pipeline\/)|oauth\/start\/|[sr]\/\{secret\})/.test(
+          path,
+        );
       for (const path of paths) expect(isVault(path)).toBe(api === "vault");
       for (const path of paths) expect(path).not.toContain(":");
     },

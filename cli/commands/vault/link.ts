@@ -47,7 +47,7 @@ export const entries: readonly Entry[] = [
     ],
     output: resourceOf(vault.createLink, 201),
     completions: { targets: "documents", "--topic": "topics" },
-    note: "A link expires in seven days unless --expires says another time. Documents and folders of several files are downloaded as ZIP.",
+    note: "A link expires in seven days unless --expires says another time.",
     examples: [
       ["Create a link to a document", "croft vault link create bill.pdf"],
       [

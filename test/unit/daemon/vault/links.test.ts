@@ -1,0 +1,163 @@
+import { expect, onTestFinished, test } from "vitest";
+import { createLinkNotices } from "../../../../daemon/vault/links/notices.ts";
+import { createShares } from "../../../../daemon/vault/documents/shares.service.ts";
+import type { MailMessage } from "../../../../daemon/vault/accounts/reset-mails.ts";
+import { insertDocument } from "../../../../storage/tables/vault/documents/documents.ts";
+import { deleteDocument } from "../../../../storage/tables/vault/documents/documents.ts";
+import { toAccountId, toDocumentId } from "../../../../storage/tables/vault/ids.ts";
+import {
+  breakAllLinkDownloads,
+  countDownload,
+  countReceived,
+  deleteExpiredLinkDownloads,
+  endLinkDownload,
+  findLink,
+  insertLink,
+  insertLinkDownload,
+  listLinkDocuments,
+  resumeLinkDownload,
+} from "../../../../storage/tables/vault/links.ts";
+import { insertVaultUser } from "../../../../storage/tables/vault/users.ts";
+import { openTestDatabase } from "../../../support/storage/database.ts";
+
+const mira = toAccountId("mira");
+const documents = ["one", "two"].map(toDocumentId);
+
+async function openScene(engine: "sqlite" | "postgres") {
+  const clock = { now: 1_000_000 };
+  const db = await (engine === "sqlite"
+    ? openTestDatabase({ engine, clock: () => clock.now })
+    : openTestDatabase({ engine, clock: () => clock.now }));
+  onTestFinished(() => db.close());
+  await db.transaction(async (tx) => {
+    for (const handle of ["mira", "noor"])
+      await insertVaultUser(tx, {
+        ...{ id: toAccountId(handle), handle, email: `${handle}@example.org` },
+        ...{ passwordHash: "", role: "user" as const, passwordMustChange: false },
+      });
+    for (const id of documents)
+      await insertDocument(tx, {
+        ...{ id, userId: mira, filename: `${id}.txt`, contentType: "text/plain", sizeBytes: 1 },
+        ...{ sha256: "0".repeat(64), storageBackend: "internal" },
+        ...{ connectionId: undefined, providerItemId: undefined },
+      });
+  });
+  const add = (id: string, more: object) =>
+    db.transaction((tx) =>
+      insertLink(tx, {
+        ...{ id, ownerId: mira, kind: "download", name: "", documentId: undefined },
+        ...{ itemId: undefined, sealedSecret: "s", passwordHash: undefined, expiresAt: undefined },
+        ...{
+          maxDownloads: undefined,
+          maxFiles: undefined,
+          maxBytes: undefined,
+          message: undefined,
+        },
+        ...{ secretHash: id, documentIds: [], topicIds: [] },
+        ...more,
+      }),
+    );
+  return { db, clock, add };
+}
+
+test.each(["sqlite", "postgres"] as const)(
+  "limits of links hold when uses race, and broken downloads are repeated once, on %s",
+  async (engine) => {
+    const { db, clock, add } = await openScene(engine);
+    await add("limited", { documentId: documents[0], maxDownloads: 2 });
+    const counted = await Promise.all(
+      Array.from({ length: 5 }, () => db.transaction((tx) => countDownload(tx, "limited"))),
+    );
+    expect(counted.filter(Boolean)).toHaveLength(2);
+    await add("box", { kind: "upload", maxFiles: 3, maxBytes: 10 });
+    const receive = (bytes: number) => db.transaction((tx) => countReceived(tx, "box", bytes));
+    expect(await Promise.all([receive(6), receive(6)])).toContain(false);
+    expect(await receive(4)).toBe(true);
+    expect(await receive(1)).toBe(false);
+    expect(await findLink(db, "box")).toMatchObject({ files: 2, receivedBytes: 10 });
+
+    const place = { linkId: "limited", address: "192.0.2.1" };
+    const expiresAt = clock.now + 1_000;
+    await db.transaction((tx) =>
+      insertLinkDownload(tx, { id: "d", ...place, state: "sending", expiresAt }),
+    );
+    const resume = (address = place.address) =>
+      db.transaction((tx) => resumeLinkDownload(tx, { ...place, address }, expiresAt));
+    expect(await resume()).toBeUndefined();
+    await endLinkDownload(db, "d", { isComplete: false });
+    expect(await resume("192.0.2.2")).toBeUndefined();
+    expect((await Promise.all([resume(), resume()])).toSorted()).toEqual(["d", undefined]);
+    // A daemon that was killed while it sent.
+    expect(await breakAllLinkDownloads(db)).toBe(1);
+    expect(await resume()).toBe("d");
+    await endLinkDownload(db, "d", { isComplete: true });
+    expect(await resume()).toBeUndefined();
+    await db.transaction((tx) =>
+      insertLinkDownload(tx, { id: "e", ...place, state: "broken", expiresAt }),
+    );
+    clock.now = expiresAt;
+    expect(await resume()).toBeUndefined();
+    expect(await deleteExpiredLinkDownloads(db, clock.now)).toBe(1);
+  },
+);
+
+test.each(["sqlite", "postgres"] as const)(
+  "a link goes with its document, and one to several loses the deleted one, on %s",
+  async (engine) => {
+    const { db, add } = await openScene(engine);
+    await add("single", { documentId: documents[0] });
+    await add("several", { documentIds: documents });
+    await db.transaction((tx) => deleteDocument(tx, documents[0]!));
+    expect(await findLink(db, "single")).toBeUndefined();
+    expect(await listLinkDocuments(db, "several")).toEqual([documents[1]]);
+  },
+);
+
+test("the owner of a link gets one mail about the uses within an hour, and the recipient of a share one", async () => {
+  const { db, clock, add } = await openScene("sqlite");
+  await add("link", { documentId: documents[0] });
+  const mails: MailMessage[] = [];
+  const jobs: { readonly runAt?: number | undefined }[] = [];
+  const notices = createLinkNotices({
+    db,
+    enqueue: async (_tx, job) => jobs.push(job),
+    queueMail: async (_tx, mail) => mails.push(mail),
+    sendsMail: true,
+    instanceName: "croft",
+  });
+  const use = () =>
+    db.transaction(async (tx) => {
+      await countDownload(tx, "link");
+      const link = await findLink(tx, "link");
+      if (link !== undefined) await notices.note(tx, link);
+    });
+  await use();
+  await use();
+  const run = () => notices.job.run({ link_id: "link" });
+  await run();
+  await run();
+  expect(mails).toMatchObject([{ to: "mira@example.org" }]);
+  expect(mails[0]?.text).toContain('"one.txt" was downloaded 2 times');
+  await use();
+  expect(jobs.at(-1)?.runAt).toBe(clock.now + 3_600_000);
+  await run();
+  expect(mails[1]?.text).toContain("was downloaded once");
+
+  const shares = createShares({
+    db,
+    newId: () => "share",
+    queueMail: async (_tx, mail) => mails.push(mail),
+    instanceName: "croft",
+    publicUrl: () => "https://croft.example.org",
+  });
+  const caller = { userId: mira, handle: "mira", role: "user", address: "192.0.2.1" } as never;
+  await shares.create(caller, {
+    document_id: documents[0]!,
+    recipient_handle: "noor",
+    permission: "view",
+  });
+  expect(mails[2]).toMatchObject({
+    to: "noor@example.org",
+    subject: "mira shares a document with you on croft",
+  });
+});
