@@ -141,7 +141,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
       ],
     },
     issues,
-    createForgePulls({ ...core, ...issues.services, ...reviews.services }),
+    createForgePulls({ ...core, ...code.services, ...issues.services, ...reviews.services }),
     reviews,
     { pages: issuePages() },
     createForgeReleases({

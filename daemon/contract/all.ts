@@ -43,6 +43,7 @@ import { issueDependencyEndpoints } from "./forge/issues/dependencies.ts";
 import { trackedTimeEndpoints } from "./forge/issues/tracked-times.ts";
 import { issueStateEndpoints } from "./forge/issues/issue-states.ts";
 import { reactionEndpoints } from "./forge/issues/reactions.ts";
+import { pullChangeEndpoints } from "./forge/pulls/pull-changes.ts";
 import { pullEndpoints } from "./forge/pulls/pulls.ts";
 import { releaseAssetEndpoints } from "./forge/releases/assets.ts";
 import { releaseEndpoints } from "./forge/releases/releases.ts";
@@ -143,6 +144,7 @@ export const forge = {
   ...attachmentEndpoints,
   ...issueStateEndpoints,
   ...pullEndpoints,
+  ...pullChangeEndpoints,
   ...assigneeEndpoints,
   ...issueDependencyEndpoints,
   ...trackedTimeEndpoints,

@@ -27,20 +27,29 @@ export interface DiffSummary {
   readonly deletions: number;
 }
 
+/** All white space, its amount, or that at the ends of lines. */
+export type IgnoredSpace = "all" | "change" | "eol";
+
+const spaceFlags: Readonly<Record<IgnoredSpace, string>> = {
+  all: "--ignore-all-space",
+  change: "--ignore-space-change",
+  eol: "--ignore-space-at-eol",
+};
+
 export interface DiffOptions extends ReadOptions {
   /** Maximum number of files that are returned. */
   readonly filesMax: number;
-  /** Treats lines that differ only in white space as equal, and leaves out files without another difference. */
-  readonly ignoresSpace?: boolean;
+  /** Treats lines that differ only in such white space as equal, and leaves out files without another difference. */
+  readonly ignoredSpace?: IgnoredSpace;
 }
 
 /** Compares two commits file by file; a renamed file is one file. @throws GitError */
 export async function readDiff(
   git: Git,
   { before, after }: CommitPair,
-  { filesMax, ignoresSpace = false, ...options }: DiffOptions,
+  { filesMax, ignoredSpace, ...options }: DiffOptions,
 ): Promise<DiffSummary> {
-  const space = ignoresSpace ? ["--ignore-all-space"] : [];
+  const space = ignoredSpace === undefined ? [] : [spaceFlags[ignoredSpace]];
   const args = ["diff-tree", "-r", "-z", "-M", "--raw", "--numstat", ...space, before, after, "--"];
   const listed = new Map<string, RawFile>();
   const files: DiffFile[] = [];

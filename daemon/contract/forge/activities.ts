@@ -29,6 +29,11 @@ export const activityWords = [
   "comment_issue",
   "close_issue",
   "reopen_issue",
+  "create_pull_request",
+  "comment_pull",
+  "merge_pull_request",
+  "close_pull_request",
+  "reopen_pull_request",
   "publish_release",
 ] as const;
 

@@ -52,6 +52,7 @@ export function describeActivity(activity: Described): ActivityText {
     of(action, repo.full_name, home, { isOfRepository: true });
   const [number = "", text = ""] = splitOnce(content, "|");
   const issue = `${home}/issues/${number}`;
+  const pull = `${home}/pulls/${number}`;
   switch (kind) {
     case "create_repo":
       return ofRepository("created the repository");
@@ -91,6 +92,21 @@ export function describeActivity(activity: Described): ActivityText {
       return of("closed the issue", `#${number}`, issue);
     case "reopen_issue":
       return of("reopened the issue", `#${number}`, issue);
+    case "create_pull_request":
+      return of("opened the pull request", `#${number} ${text}`, pull);
+    case "comment_pull":
+      return of(
+        "commented on the pull request",
+        `#${number}`,
+        `${pull}#issuecomment-${activity.comment_id}`,
+        { quote: text },
+      );
+    case "merge_pull_request":
+      return of("merged the pull request", `#${number} ${text}`, pull);
+    case "close_pull_request":
+      return of("closed the pull request", `#${number}`, pull);
+    case "reopen_pull_request":
+      return of("reopened the pull request", `#${number}`, pull);
   }
 }
 

@@ -41,11 +41,16 @@ function toContent({ activity, issue, comment }: ActivityDetails): string {
   const number = issue?.number ?? 0;
   switch (activity.kind) {
     case "create_issue":
+    case "create_pull_request":
+    case "merge_pull_request":
       return `${number}|${issue?.title ?? ""}`;
     case "comment_issue":
+    case "comment_pull":
       return `${number}|${toQuote(comment?.comment.body ?? "")}`;
     case "close_issue":
     case "reopen_issue":
+    case "close_pull_request":
+    case "reopen_pull_request":
       return `${number}|`;
     case "commit_repo":
     case "push_tag":

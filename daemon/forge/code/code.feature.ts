@@ -96,7 +96,7 @@ export function createCode(deps: CodeServicesDeps) {
     ...severalFilesRoutes({ severalFiles, commits, objects, issueTemplates, urls }),
   ];
   return {
-    services: { access, tags, findFileLanguage: createFileLanguages({ access }) },
+    services: { access, commits, tags, findFileLanguage: createFileLanguages({ access }) },
     routes,
     /** Terminates the thread that parses issue templates. */
     close: issueTemplates.close,

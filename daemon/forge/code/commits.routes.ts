@@ -87,7 +87,7 @@ export function commitRoutes({
 }
 
 /** Pagination headers for clients that read neither `Link` nor `X-Total-Count`. */
-function toPageHeaders({ page, limit }: PageWindow, total: number): AnswerHeaders {
+export function toPageHeaders({ page, limit }: PageWindow, total: number): AnswerHeaders {
   const pages = Math.ceil(total / limit);
   return {
     "X-Page": String(page),
@@ -112,7 +112,7 @@ function toTreeWindow(query: {
 }
 
 /** Every part is included unless the request excludes it. */
-function toParts(query: {
+export function toParts(query: {
   readonly stat?: boolean | undefined;
   readonly files?: boolean | undefined;
   readonly verification?: boolean | undefined;
@@ -124,7 +124,7 @@ function toParts(query: {
   };
 }
 
-function toText({ stream, giveUp }: CodeStream): BytesAnswer {
+export function toText({ stream, giveUp }: CodeStream): BytesAnswer {
   return {
     status: 200,
     bytes: {

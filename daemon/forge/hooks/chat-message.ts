@@ -58,6 +58,10 @@ const payloadSchema = z.object({
     .object({ name: z.string(), version: z.string(), html_url: z.string().optional() })
     .optional(),
   issue: linked.extend({ number: z.int(), title: z.string() }).optional(),
+  pull_request: linked
+    .extend({ number: z.int(), title: z.string(), merged: z.boolean() })
+    .optional(),
+  is_pull: z.boolean().optional(),
   comment: linked.optional(),
   release: linked.extend({ tag_name: z.string(), name: z.string() }).optional(),
   commit: z.object({ url: z.string() }).optional(),
@@ -116,9 +120,20 @@ function describe(event: string, payload: Payload, sender: string): Described | 
         url: payload.issue?.html_url ?? home,
         color: payload.action === "closed" ? RED : YELLOW,
       };
+    case "pull_request":
+    case "pull_request_assign":
+    case "pull_request_label":
+    case "pull_request_milestone":
+    case "pull_request_sync":
+    case "pull_request_review_request":
+    case "pull_request_review_approved":
+    case "pull_request_review_rejected":
+    case "pull_request_review_comment":
+      return describePull(event, payload, sender);
     case "issue_comment":
+    case "pull_request_comment":
       return {
-        title: `[${name}] Comment ${payload.action} on issue ${toIssueTitle(payload)} by ${sender}`,
+        title: `[${name}] Comment ${payload.action} on ${payload.is_pull === true ? "pull request" : "issue"} ${toIssueTitle(payload)} by ${sender}`,
         url: payload.comment?.html_url ?? home,
         color: YELLOW,
       };
@@ -161,6 +176,30 @@ function describe(event: string, payload: Payload, sender: string): Described | 
     default:
       return undefined;
   }
+}
+
+/** What happened to a pull request by the end of its event; otherwise its action says it. */
+const pullWords = new Map([
+  ["pull_request_review_approved", "approved"],
+  ["pull_request_review_rejected", "changes requested"],
+  ["pull_request_review_comment", "reviewed"],
+]);
+
+function describePull(event: string, payload: Payload, sender: string): Described {
+  const { action = "", pull_request: pull, repository } = payload;
+  const isMerged = action === "closed" && pull?.merged === true;
+  const word = pullWords.get(event) ?? (isMerged ? "merged" : action.replaceAll("_", " "));
+  const title = pull === undefined ? "" : `#${pull.number} ${cut(pull.title)}`;
+  return {
+    title: `[${repository?.full_name ?? ""}] Pull request ${word}: ${title} by ${sender}`,
+    url: pull?.html_url ?? repository?.html_url ?? "",
+    color: toPullColor(word),
+  };
+}
+
+function toPullColor(word: string): ChatColor {
+  if (word === "opened" || word === "merged" || word === "approved") return GREEN;
+  return word === "closed" || word === "changes requested" ? RED : YELLOW;
 }
 
 function describePush(payload: Payload, sender: string): Described {

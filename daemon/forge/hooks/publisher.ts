@@ -14,6 +14,8 @@ import { passesBranchFilter, passesEveryRef, toFilteredNames } from "./hook-conf
 /** An event with the payload that hooks receive. */
 export interface PublishedEvent {
   readonly event: HookEvent;
+  /** The type that its receivers see, if it is finer than the event that hooks select. */
+  readonly type?: string;
   /** The repository whose hooks receive it, with those of its owner and the system hooks. */
   readonly repositoryId: RepositoryId | undefined;
   /** The owner whose hooks receive an event that belongs to no repository. */
@@ -81,7 +83,7 @@ export function createHookPublisher({
       const delivery = {
         hookId,
         uuid: newUuid(),
-        event: subject.event,
+        event: subject.type ?? subject.event,
         payload,
         isRedelivery: false,
       };

@@ -2,6 +2,7 @@ import type { Queries } from "../../../storage/engine/database.ts";
 import { findLastCommentId } from "../../../storage/tables/forge/issues/comments.ts";
 import { findIssueById, type ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
 import type { ForgeThread } from "../../../storage/tables/forge/notifications.ts";
+import { findPull, type ForgePull } from "../../../storage/tables/forge/pulls/pulls.ts";
 import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { countWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
 import type { UnitOrAny } from "../../../storage/tables/forge/accounts/team-access.ts";
@@ -18,6 +19,8 @@ export interface ThreadDetails {
   readonly repository: RepositoryDetails | undefined;
   /** Undefined for threads that are not about an issue. */
   readonly issue: ForgeIssue | undefined;
+  /** Undefined for threads that are not about a pull request. */
+  readonly pull: ForgePull | undefined;
   readonly lastCommentId: CommentId | undefined;
 }
 
@@ -47,6 +50,7 @@ export async function loadThreadDetails(
       thread,
       repository,
       issue: isIssue ? await findIssueById(db, issueId) : undefined,
+      pull: isIssue && thread.kind === "pull" ? await findPull(db, issueId) : undefined,
       lastCommentId: isIssue ? await findLastCommentId(db, issueId) : undefined,
     });
   }

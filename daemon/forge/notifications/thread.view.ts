@@ -31,7 +31,7 @@ function toBareRepository(
 }
 
 function toSubject(
-  { thread, repository: details, issue, lastCommentId }: ThreadDetails,
+  { thread, repository: details, issue, pull, lastCommentId }: ThreadDetails,
   urls: ForgeUrls,
 ): WireThread["subject"] {
   if (details === undefined) return null;
@@ -53,7 +53,7 @@ function toSubject(
         latest_comment_html_url:
           lastCommentId === undefined ? "" : `${htmlUrl}#issuecomment-${lastCommentId}`,
         type: isPull ? "Pull" : "Issue",
-        state: issue.isClosed ? "closed" : "open",
+        state: pull?.mergedAt === undefined ? (issue.isClosed ? "closed" : "open") : "merged",
       };
     }
     case "commit": {

@@ -1,4 +1,5 @@
 import { contentsEndpoints } from "../../contract/forge/code/contents.ts";
+import { pullChangeEndpoints } from "../../contract/forge/pulls/pull-changes.ts";
 import type { BytesAnswer } from "../../http/handle.ts";
 import { notFound } from "../refusals.ts";
 import { findPlace, type PlaceParams, toRef } from "./place.tsx";
@@ -14,6 +15,8 @@ export function filePages(): ForgePageRoute[] {
     get("/:owner/:repo/raw/:kind/**:rest", sendFile),
     get("/:owner/:repo/media/:kind/**:rest", sendFile),
     get("/:owner/:repo/archive/**:archive", sendArchive),
+    get("/:owner/:repo/pulls/:index.diff", sendPull(pullChangeEndpoints.getPullDiff)),
+    get("/:owner/:repo/pulls/:index.patch", sendPull(pullChangeEndpoints.getPullPatch)),
   ];
 }
 
@@ -54,6 +57,12 @@ async function sendArchive(
   );
   return { kind: "file", answer } as const;
 }
+
+/** Serves the diff or the patches of a pull request: the targets of `diff_url` and `patch_url`. */
+const sendPull =
+  (endpoint: typeof pullChangeEndpoints.getPullDiff | typeof pullChangeEndpoints.getPullPatch) =>
+  async ({ call }: ForgePageContext, params: RepositoryParams & { readonly index: string }) =>
+    ({ kind: "file", answer: toBytes(await call(endpoint, { params })) }) as const;
 
 function toBytes(answer: object): BytesAnswer {
   if (!("bytes" in answer)) throw new Error("an operation for bytes returned another body");

@@ -2,7 +2,6 @@ import { z } from "zod";
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import { findMergeBase } from "../../../storage/git/changed-paths.ts";
 import { countCommits } from "../../../storage/git/commits.ts";
-import { readDiff } from "../../../storage/git/diff-files.ts";
 import { type Git, GitError } from "../../../storage/git/git.ts";
 import { mergeTrees } from "../../../storage/git/merge.ts";
 import { openQuarantine } from "../../../storage/git/object-quarantine.ts";
@@ -23,6 +22,7 @@ import type { Enqueue } from "../../jobs/queue.ts";
 import { createLruCache } from "../../utilities/lru-cache.ts";
 import type { Subscribers } from "../events.ts";
 import type { RunInFolder } from "../git/run-in-folder.ts";
+import type { PullFiles } from "./pull-files.ts";
 import type { PullRefs } from "./pull-refs.ts";
 
 const KIND = "forge.pulls.state";
@@ -40,6 +40,7 @@ export interface PullStateDeps {
   readonly runInFolder: RunInFolder;
   readonly enqueue: Enqueue;
   readonly refs: PullRefs;
+  readonly files: PullFiles;
   /** A key for a folder of objects that no other running call uses. */
   readonly newKey: () => string;
 }
@@ -51,7 +52,8 @@ export type PullState = ReturnType<typeof createPullState>;
  * Computes the merge base, the conflicts and the counts of pull requests by a job, one git at a time. A change marks the rows
  * as `checking` and enqueues the job of the repository, so a burst of pushes is computed once.
  */
-export function createPullState({ db, git, runInFolder, enqueue, refs, newKey }: PullStateDeps) {
+export function createPullState(deps: PullStateDeps) {
+  const { db, git, runInFolder, enqueue, refs, files, newKey } = deps;
   const counts = createLruCache<Counts>({ valueLengthMax: 1, lengthMax: COUNTS_CACHED });
   return {
     computeSoon,
@@ -166,7 +168,7 @@ export function createPullState({ db, git, runInFolder, enqueue, refs, newKey }:
     const key = `${repositoryId} ${before} ${headCommit}`;
     const known = counts.get(key);
     if (known !== undefined) return known;
-    const diff = await readDiff(git, { before, after: headCommit }, { ...options, filesMax: 0 });
+    const diff = await files.list(repositoryId, { before, after: headCommit }, options);
     const { additions, deletions, changedFiles } = diff;
     const commits = await countCommits(git, options.directory, [headCommit, `^${before}`]);
     const counted = { additions, deletions, changedFiles, commits };

@@ -1,4 +1,8 @@
 import type { BodyOf } from "../../contract/endpoint.ts";
+import type { DiffFile, IgnoredSpace } from "../../../storage/git/diff-files.ts";
+import type { WireChangedFile } from "../../contract/forge/pulls/pull-changes.ts";
+import { toCodeAddresses, toSegments } from "../code/code-addresses.ts";
+import type { OwnedRepository } from "../events.ts";
 import type { pullEndpoints, WirePull } from "../../contract/forge/pulls/pulls.ts";
 import { toLabelId } from "../../../storage/tables/forge/ids.ts";
 import { toTeamView } from "../accounts/organization.view.ts";
@@ -137,3 +141,37 @@ function toAssignees(body: {
   const one = body.assignee == null || body.assignee === "" ? [] : [body.assignee];
   return [...one, ...(body.assignees ?? [])];
 }
+
+/** Converts a changed file. Its addresses name the head. */
+export function toChangedFileView(
+  { path, formerPath, status, isBinary, additions, deletions }: DiffFile,
+  { owned, headCommit }: { readonly owned: OwnedRepository; readonly headCommit: string },
+  urls: ForgeUrls,
+): WireChangedFile {
+  const { api, html } = toCodeAddresses(owned, urls);
+  const place = toSegments(path);
+  const changes = additions + deletions;
+  const hasNoLines = status === "changed" && changes === 0 && !isBinary;
+  return {
+    filename: path,
+    ...(formerPath === undefined ? {} : { previous_filename: formerPath }),
+    status: hasNoLines ? "unchanged" : status,
+    additions,
+    deletions,
+    changes,
+    html_url: `${html}/src/commit/${headCommit}/${place}`,
+    contents_url: `${api}/contents/${place}?ref=${headCommit}`,
+    raw_url: `${html}/raw/commit/${headCommit}/${place}`,
+  };
+}
+
+/** Returns what a word of a request ignores; undefined for any other word. */
+export function toIgnoredSpace(word: string): IgnoredSpace | undefined {
+  return ignoredSpaces.get(word);
+}
+
+const ignoredSpaces = new Map<string, IgnoredSpace>([
+  ["ignore-all", "all"],
+  ["ignore-change", "change"],
+  ["ignore-eol", "eol"],
+]);

@@ -4,13 +4,18 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
+import type { CodeAccess } from "../code/open-code.ts";
+import type { Commits } from "../code/commits.service.ts";
 import type { Emit } from "../events.ts";
 import type { ForgeFeature } from "../feature.ts";
 import type { RunInFolder } from "../git/run-in-folder.ts";
 import type { IssueChanges } from "../issues/issue-changes.ts";
 import type { IssueEdits } from "../issues/issue-edits.ts";
 import type { ForgeUrls } from "../urls.ts";
+import { pullChangeRoutes } from "./pull-changes.routes.ts";
+import { createPullChanges } from "./pull-changes.service.ts";
 import { createPullEdits } from "./pull-edits.service.ts";
+import { createPullFiles } from "./pull-files.ts";
 import { createPullPushes } from "./pull-pushes.ts";
 import { createPullRefs } from "./pull-refs.ts";
 import { createPullState } from "./pull-state.ts";
@@ -29,20 +34,29 @@ export interface ForgePullsDeps {
   readonly changes: IssueChanges;
   readonly edits: IssueEdits;
   readonly requestReviews: RequestReviews;
+  readonly access: CodeAccess;
+  readonly commits: Commits;
 }
 
 /** The pull requests of the forge. */
 export function createForgePulls(deps: ForgePullsDeps) {
-  const { db, git, runInFolder, urls, emit, enqueue, changes, edits } = deps;
+  const { db, git, runInFolder, urls, emit, changes, edits } = deps;
   const refs = createPullRefs({ db, git, runInFolder });
-  const state = createPullState({ db, git, runInFolder, enqueue, refs, newKey: deps.newUuid });
+  const files = createPullFiles({ git });
+  const state = createPullState({ ...deps, refs, files, newKey: deps.newUuid });
   const pushes = createPullPushes({ db, git, runInFolder, emit, state });
   return {
-    routes: pullRoutes({
-      pulls: createPulls({ ...deps, refs }),
-      edits: createPullEdits({ db, emit, changes, edits, refs }),
-      urls,
-    }),
+    routes: [
+      ...pullRoutes({
+        pulls: createPulls({ ...deps, refs }),
+        edits: createPullEdits({ db, emit, changes, edits, refs }),
+        urls,
+      }),
+      ...pullChangeRoutes({
+        changes: createPullChanges({ db, access: deps.access, commits: deps.commits, files }),
+        urls,
+      }),
+    ],
     jobs: [state.job],
     subscribers: [state.subscribers, pushes.subscribers],
     pushSubscribers: [pushes.pushSubscriber],

@@ -1,7 +1,7 @@
 import type { Transaction } from "../../../storage/engine/database.ts";
 import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
 import type { HookEvent } from "../../contract/forge/hooks/fields.ts";
-import type { ForgeEvents, IssueAction, Subscribers } from "../events.ts";
+import type { ForgeEvents, IssueAction, IssueChange, Subscribers } from "../events.ts";
 import type { Hooks } from "../hooks/hooks.service.ts";
 import {
   toForkPayload,
@@ -13,6 +13,7 @@ import type { ForgeUrls } from "../urls.ts";
 import { toCommentPayload, toIssuePayload } from "./issue-payloads.ts";
 import { loadPackagePayload } from "./package-payload.ts";
 import { toReleasePayload } from "./release-payload.ts";
+import { loadPullPayload, pullEventsOfActions, toReviewEvent } from "./pull-payloads.ts";
 import { loadRunPayload, loadRunJobPayload } from "./run-payloads.ts";
 import { loadStatusPayload } from "./status-payload.ts";
 
@@ -60,15 +61,41 @@ export function createHookSubscribers({
         repositoryId: undefined,
         payload: toOrganizationPayload("created", organization, actor, urls),
       }),
-    issue: async (tx, change) =>
-      change.issue.isPull
-        ? undefined
-        : publish(tx, eventsOfActions[change.action], change.owned.repository.id, () =>
+    issue: (tx, change) => {
+      const { action, issue, owned } = change;
+      return issue.isPull
+        ? publishPull(tx, pullEventsOfActions[action], change, { action })
+        : publish(tx, eventsOfActions[action], owned.repository.id, () =>
             toIssuePayload(tx, change, urls),
-          ),
+          );
+    },
+    pull: (tx, change) =>
+      change.action === "synchronized"
+        ? publishPull(tx, "pull_request_sync", change, change)
+        : publishPull(tx, "pull_request", change, { action: "edited" }),
+    review_request: (tx, change) =>
+      publishPull(tx, "pull_request_review_request", change, {
+        action: change.isRemoved ? "review_request_removed" : "review_requested",
+        requestedReviewer: change.reviewer,
+      }),
+    async review(tx, change) {
+      const { review, reply } = change;
+      const type = toReviewEvent(review.state);
+      if (type === undefined || reply !== undefined) return;
+      await publishPull(
+        tx,
+        "pull_request_review",
+        change,
+        { action: "reviewed", review: { type, content: review.body }, commitId: review.commitId },
+        type,
+      );
+    },
     comment: (tx, change) =>
-      publish(tx, "issue_comment", change.owned.repository.id, () =>
-        toCommentPayload(tx, change, urls),
+      publish(
+        tx,
+        change.issue.isPull ? "pull_request_comment" : "issue_comment",
+        change.owned.repository.id,
+        () => toCommentPayload(tx, change, urls),
       ),
     async package(tx, change) {
       const loaded = await loadPackagePayload(tx, change, urls);
@@ -99,16 +126,28 @@ export function createHookSubscribers({
     },
   };
 
+  function publishPull(
+    tx: Transaction,
+    event: HookEvent,
+    change: IssueChange,
+    details: Parameters<typeof loadPullPayload>[2],
+    type?: string,
+  ): Promise<void> {
+    const { id } = change.owned.repository;
+    return publish(tx, event, id, () => loadPullPayload(tx, change, details, urls), type);
+  }
+
   /** Creates the payload only if a hook subscribes to the event. */
   async function publish(
     tx: Transaction,
     event: HookEvent,
     repositoryId: RepositoryId,
     load: () => Promise<object | undefined>,
+    type: string = event,
   ): Promise<void> {
     if (!(await publisher.hasSubscribers(tx, repositoryId, [event]))) return;
     const payload = await load();
-    if (payload !== undefined) await publisher.publish(tx, { event, repositoryId, payload });
+    if (payload !== undefined) await publisher.publish(tx, { event, type, repositoryId, payload });
   }
 }
 

@@ -4,6 +4,7 @@ import { toEmbeddedUserView } from "../accounts/user.view.ts";
 import type { ForgeEvents, IssueChange } from "../events.ts";
 import { toCommentView, toIssueView } from "../issues/issue.view.ts";
 import { loadIssueDetails } from "../issues/issue-details.ts";
+import { loadPullOfPayload } from "./pull-payloads.ts";
 import { toRepositoryView } from "../repositories/repository.view.ts";
 import type { ForgeUrls } from "../urls.ts";
 
@@ -31,13 +32,15 @@ export async function toCommentPayload(
   urls: ForgeUrls,
 ): Promise<object> {
   const { issue, ...ends } = await loadViews(tx, change, urls);
+  const pull = await loadPullOfPayload(tx, change, urls);
   return {
     action: change.action,
     issue,
+    ...(pull === undefined ? {} : { pull_request: pull }),
     comment: toCommentView(change, urls),
     ...(change.changes === undefined ? {} : { changes: change.changes }),
     ...ends,
-    is_pull: false,
+    is_pull: change.issue.isPull,
   };
 }
 

@@ -6,6 +6,7 @@ import { listOrganizationOwners } from "../../../storage/tables/forge/notificati
 import { listRepositoryMakers } from "../../../storage/tables/forge/repositories/transfers.ts";
 import type { RunNotifications } from "../actions/runs/run-notifications.ts";
 import type { IssueAction, OwnedRepository, Subscribers } from "../events.ts";
+import { isDraft } from "../issues/issue.view.ts";
 import type { NotifyIssue } from "../notifications/issue-notifications.ts";
 import { notifyUsers } from "../notifications/notify.ts";
 
@@ -36,14 +37,20 @@ export function createNotificationSubscribers({
     "repository.transfer_ended": (tx, { repository }) => touchMailboxesOf(tx, repository.id),
     // An edit may change who can read the repository, and threads show its name.
     "repository.edited": (tx, { repository }) => touchMailboxesOf(tx, repository.id),
-    async issue(tx, { issue, actor, action, text, assigned }) {
-      if (!notifiedActions.has(action)) return;
+    async issue(tx, { issue, actor, action, text, assigned, changes }) {
+      // The end of a draft.
+      const isReady =
+        issue.isPull && isDraft(changes?.["title"]?.from ?? "") && !isDraft(issue.title);
+      if (!notifiedActions.has(action) && !isReady) return;
       await notifyIssue(tx, {
         issue,
         actorId: actor.id,
         ...(text === undefined ? {} : { text }),
         ...(assigned === undefined ? {} : { onlyTo: assigned }),
       });
+    },
+    async pull(tx, { issue, actor, action }) {
+      if (action === "synchronized") await notifyIssue(tx, { issue, actorId: actor.id });
     },
     async comment(tx, { issue, actor, action, comment }) {
       if (action === "created")

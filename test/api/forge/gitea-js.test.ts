@@ -32,6 +32,7 @@ const absent = [
   "PullRequest.additions",
   "PullRequest.changed_files",
   "PullRequest.deletions",
+  "ChangedFile.previous_filename",
 ];
 /** Operations whose responses in Gitea, too, differ from the client's declarations. */
 const misdeclared = [
@@ -614,6 +615,8 @@ describe("gitea-js", () => {
     await api.repos.repoGetPullRequestByBaseHead(...repo, "main", "side");
     await api.repos.pinIssue(...pull);
     expect((await api.repos.repoListPinnedPullRequests(...repo)).data).toHaveLength(1);
+    expect((await api.repos.repoGetPullRequestCommits(...pull)).data).toHaveLength(1);
+    expect((await api.repos.repoGetPullRequestFiles(...pull)).data).toHaveLength(1);
     const sha = made.data.head?.sha ?? "";
     await expectRefused(
       404,

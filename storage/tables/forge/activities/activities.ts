@@ -10,13 +10,18 @@ export const activityKinds = {
   rename_repo: 2,
   commit_repo: 5,
   create_issue: 6,
+  create_pull_request: 7,
   transfer_repo: 8,
   push_tag: 9,
   comment_issue: 10,
+  merge_pull_request: 11,
   close_issue: 12,
   reopen_issue: 13,
+  close_pull_request: 14,
+  reopen_pull_request: 15,
   delete_tag: 16,
   delete_branch: 17,
+  comment_pull: 23,
   publish_release: 24,
 } as const;
 

@@ -3,7 +3,7 @@ import type { Condition } from "../../condition.ts";
 import { toVisible } from "../accounts/follows.ts";
 import type { Window } from "../../table.ts";
 import type { TeamId, ActivityId, RepositoryId } from "../ids.ts";
-import { keepsIssues } from "../issues/lists.ts";
+import { keepsIssues, keepsPulls } from "../issues/lists.ts";
 import { type Reader, toReadable } from "../repositories/readable.ts";
 import { activityKinds } from "./activities.ts";
 
@@ -132,6 +132,16 @@ const kindsOfUnits = [
   ["any", ["create_repo", "rename_repo", "transfer_repo"]],
   ["repo.code", ["commit_repo", "push_tag", "delete_tag", "delete_branch"]],
   ["repo.issues", ["create_issue", "comment_issue", "close_issue", "reopen_issue"]],
+  [
+    "repo.pulls",
+    [
+      "create_pull_request",
+      "comment_pull",
+      "merge_pull_request",
+      "close_pull_request",
+      "reopen_pull_request",
+    ],
+  ],
   ["repo.releases", ["publish_release"]],
 ] as const;
 
@@ -143,9 +153,10 @@ function toKindsReadable(
   const parts = kindsOfUnits.map(([unit, kinds]): Condition => {
     const readable = toReadable(reader, isPublicOnly, unit);
     const codes = kinds.map((kind) => activityKinds[kind]).join(", ");
-    const hasIssues = unit === "repo.issues" ? ` AND ${keepsIssues[dialect]}` : "";
+    const keeps = { "repo.issues": keepsIssues, "repo.pulls": keepsPulls }[unit as string];
+    const hasPart = keeps === undefined ? "" : ` AND ${keeps[dialect]}`;
     return {
-      sql: `s.kind IN (${codes}) AND (${readable.sql})${hasIssues}`,
+      sql: `s.kind IN (${codes}) AND (${readable.sql})${hasPart}`,
       values: readable.values,
     };
   });

@@ -92,7 +92,7 @@ test("files that differ in white space alone are left out on request", async () 
   const before = await commit({ a: "a b\n", b: "b\n" });
   const after = await commit({ a: "a   b\n", b: "b c\n" });
   expect((await diff(before, after)).changedFiles).toBe(2);
-  const summary = await diff(before, after, { ignoresSpace: true });
+  const summary = await diff(before, after, { ignoredSpace: "all" });
   expect(summary.files.map(({ path }) => path)).toEqual(["b"]);
   expect(summary.changedFiles).toBe(1);
 });

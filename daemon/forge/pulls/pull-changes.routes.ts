@@ -1,0 +1,53 @@
+import { pullChangeEndpoints } from "../../contract/forge/pulls/pull-changes.ts";
+import type { Route, ServerRequest } from "../../http/handle.ts";
+import { answer } from "../../http/serve.ts";
+import type { ForgeCaller } from "../caller.ts";
+import { toCodeAddresses } from "../code/code-addresses.ts";
+import { toCodeRequest } from "../code/code-request.ts";
+import { toCommitView } from "../code/commit.view.ts";
+import { toPageHeaders, toParts, toText } from "../code/commits.routes.ts";
+import { serve } from "../handle.ts";
+import type { GrantedRepository } from "../opened.ts";
+import type { ForgeUrls } from "../urls.ts";
+import type { PullChanges } from "./pull-changes.service.ts";
+import { toChangedFileView, toIgnoredSpace } from "./pull.view.ts";
+
+/** Routes of the commits, files and diffs of pull requests. */
+export function pullChangeRoutes({
+  changes,
+  urls,
+}: {
+  readonly changes: PullChanges;
+  readonly urls: ForgeUrls;
+}): Route[] {
+  return serve(pullChangeEndpoints, {
+    listPullCommits: async (input) => {
+      const { query } = input;
+      const parts = toParts({ ...query, stat: query.files });
+      const { owned, commits, authors, total } = await changes.listCommits(of(input), query, parts);
+      const addresses = toCodeAddresses(owned, urls);
+      const body = commits.map((each) => toCommitView(each, authors, addresses, urls));
+      return answer(body, { total, headers: toPageHeaders(query, total) });
+    },
+    listPullFiles: async (input) => {
+      const { query } = input;
+      const found = await changes.listFiles(of(input), query, toIgnoredSpace(query.whitespace));
+      const body = found.files.map((file) => toChangedFileView(file, found, urls));
+      return answer(body, { total: found.total, headers: toPageHeaders(query, found.total) });
+    },
+    getPullDiff: async (input) =>
+      toText(await changes.diff(of(input), { isBinary: input.query.binary })),
+    getPullPatch: async (input) => toText(await changes.patch(of(input))),
+  });
+}
+
+const of = (input: {
+  readonly opened: GrantedRepository;
+  readonly params: { readonly owner: string; readonly repo: string; readonly index: number };
+  readonly caller: ForgeCaller | undefined;
+  readonly request: ServerRequest;
+}) => ({
+  opened: input.opened,
+  number: input.params.index,
+  request: toCodeRequest(input, `/pulls/${input.params.index}`),
+});

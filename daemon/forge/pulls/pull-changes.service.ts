@@ -1,0 +1,116 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import { findMergeBase } from "../../../storage/git/changed-paths.ts";
+import type { DiffFile, IgnoredSpace } from "../../../storage/git/diff-files.ts";
+import type { ForgePull } from "../../../storage/tables/forge/pulls/pulls.ts";
+import { type CodeStream, streamGit } from "../code/code-stream.ts";
+import type { CommitList, CommitParts, Commits } from "../code/commits.service.ts";
+import type { CodeAccess, CodeRequest, OpenedCode } from "../code/open-code.ts";
+import type { OwnedRepository } from "../events.ts";
+import type { GrantedRepository } from "../opened.ts";
+import { type PageWindow, toRows } from "../page-window.ts";
+import { openPull } from "./open-pull.ts";
+import type { PullFiles } from "./pull-files.ts";
+
+/** A page of the files of a pull request. */
+export interface PullFileList {
+  readonly owned: OwnedRepository;
+  /** The commit that has the files. */
+  readonly headCommit: string;
+  readonly files: readonly DiffFile[];
+  readonly total: number;
+}
+
+/** What a pull request changes, from the merge base to its head. */
+export type PullChanges = ReturnType<typeof createPullChanges>;
+
+/** Creates the service. Every function refuses as `CodeAccess` does, and throws `not_found` for no pull request. */
+export function createPullChanges({
+  db,
+  access,
+  commits,
+  files,
+}: {
+  readonly db: Database;
+  readonly access: CodeAccess;
+  readonly commits: Commits;
+  readonly files: PullFiles;
+}) {
+  return {
+    async listCommits(
+      { opened, number, request }: PullRequestOfCode,
+      window: PageWindow,
+      parts: CommitParts,
+    ): Promise<CommitList> {
+      const { pull } = await openPull(db, opened, number);
+      const { headCommit: sha, mergeBase, baseCommit } = pull;
+      const not = mergeBase === "" ? baseCommit : mergeBase;
+      return commits.list(request, { sha, not, path: "", since: "", until: "" }, window, parts);
+    },
+
+    async listFiles(
+      { opened, number, request }: PullRequestOfCode,
+      window: PageWindow,
+      ignoredSpace: IgnoredSpace | undefined,
+    ): Promise<PullFileList> {
+      const { pull } = await openPull(db, opened, number);
+      return access.read(request, async (code) => {
+        const pair = { before: await findBase(code, pull), after: pull.headCommit };
+        const { directory, signal } = code;
+        const options = { directory, signal, ...(ignoredSpace && { ignoredSpace }) };
+        const found = await files.list(opened.repository.id, pair, options);
+        const { limit, offset } = toRows(window);
+        return {
+          owned: opened,
+          headCommit: pull.headCommit,
+          files: found.files.slice(offset, offset + limit),
+          total: found.changedFiles,
+        };
+      });
+    },
+
+    /** Streams the changes as one diff; with `isBinary` it has the contents of binary files. */
+    async diff(
+      { opened, number, request }: PullRequestOfCode,
+      { isBinary }: { readonly isBinary: boolean },
+    ): Promise<CodeStream> {
+      const { pull } = await openPull(db, opened, number);
+      return streamGit(access, request, async (code) => [
+        "diff",
+        "-p",
+        "-M",
+        ...(isBinary ? ["--binary"] : []),
+        await findBase(code, pull),
+        pull.headCommit,
+        "--",
+      ]);
+    },
+
+    /** Streams the commits as mails, the oldest first. */
+    async patch({ opened, number, request }: PullRequestOfCode): Promise<CodeStream> {
+      const { pull } = await openPull(db, opened, number);
+      return streamGit(access, request, async (code) => [
+        "format-patch",
+        "--stdout",
+        "--no-signature",
+        `${await findBase(code, pull)}..${pull.headCommit}`,
+      ]);
+    },
+  };
+}
+
+/** A request for the changes of a pull request that the caller may read. */
+export interface PullRequestOfCode {
+  readonly opened: GrantedRepository;
+  readonly number: number;
+  readonly request: CodeRequest;
+}
+
+/** Returns where the changes begin. It is looked up while it is not computed yet. */
+async function findBase(
+  { git, directory, signal }: OpenedCode,
+  { mergeBase, baseCommit, headCommit }: ForgePull,
+): Promise<string> {
+  if (mergeBase !== "") return mergeBase;
+  const pair = { before: baseCommit, after: headCommit };
+  return (await findMergeBase(git, pair, { directory, signal })) ?? baseCommit;
+}
