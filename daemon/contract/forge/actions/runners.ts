@@ -1,15 +1,8 @@
 import { z } from "zod";
-import { empty, endpoint, forgeUser, type Gate } from "../../endpoint.ts";
-import {
-  apiError,
-  optionalFlag,
-  optionalQueryFlag,
-  paging,
-  pathInteger,
-  queryFlag,
-  signedInReplies,
-} from "../common.ts";
+import { forgeUser, type Gate } from "../../endpoint.ts";
+import { optionalFlag, optionalQueryFlag, paging, pathInteger, queryFlag } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
+import { resource } from "../resource.ts";
 import { runnerShape } from "./shapes.ts";
 
 /** The level of the runners: a repository, an organization or a user. `shape` has the parameters of the path. */
@@ -30,65 +23,38 @@ function declareRunners<const P extends string, const G extends Gate, S extends 
   shape,
   of,
 }: RunnerPlace<P, G, S>) {
-  const itemParams = z.object({ ...shape, runner_id: pathInteger });
-  const path = `/api/v1/${below}/actions/runners` as const;
-  const itemPath = `${path}/:runner_id` as const;
-  const refused = { ...signedInReplies, 404: apiError } as const;
-  return {
-    list: endpoint({
-      name: `${name}.list`,
-      method: "GET",
-      path,
-      summary: `List the runners of ${of}`,
-      gate,
+  return resource(
+    {
+      name,
+      path: `/api/v1/${below}/actions/runners`,
       params: z.object(shape),
-      query: z.object({ disabled: optionalQueryFlag, ...paging }),
-      paging: "link_and_total",
-      replies: {
-        200: z.object({ runners: z.array(runnerShape), total_count: z.int() }),
-        ...refused,
-      },
-    }),
-    token: endpoint({
-      name: `${name}.token`,
-      method: "POST",
-      path: `${path}/registration-token` as const,
-      summary: `Get the registration token of ${of}, or renew it`,
+      id: { runner_id: pathInteger },
+      shape: runnerShape,
       gate,
-      params: z.object(shape),
-      query: z.object({ renew: queryFlag }),
-      replies: { 200: z.object({ token: z.string() }), ...refused },
-    }),
-    get: endpoint({
-      name: `${name}.get`,
-      method: "GET",
-      path: itemPath,
-      summary: `Get a runner of ${of}`,
-      gate,
-      params: itemParams,
-      replies: { 200: runnerShape, ...refused },
-    }),
-    edit: endpoint({
-      name: `${name}.edit`,
-      method: "PATCH",
-      path: itemPath,
-      summary: `Disable or enable a runner of ${of}`,
-      gate,
-      params: itemParams,
+    },
+    ({ get, edit, remove, operation }) => ({
+      list: operation({
+        as: "list",
+        method: "GET",
+        summary: `List the runners of ${of}`,
+        query: z.object({ disabled: optionalQueryFlag, ...paging }),
+        paging: "link_and_total",
+        replies: { 200: z.object({ runners: z.array(runnerShape), total_count: z.int() }) },
+      }),
+      token: operation({
+        as: "token",
+        method: "POST",
+        at: "registration-token",
+        summary: `Get the registration token of ${of}, or renew it`,
+        query: z.object({ renew: queryFlag }),
+        replies: { 200: z.object({ token: z.string() }) },
+      }),
+      get: get(`Get a runner of ${of}`),
       // The service refuses a missing value, after it has found the runner.
-      body: z.object({ disabled: optionalFlag }),
-      replies: { 200: runnerShape, ...refused, 422: apiError },
+      edit: edit(`Disable or enable a runner of ${of}`, z.object({ disabled: optionalFlag })),
+      delete: remove(`Delete a runner of ${of}`),
     }),
-    delete: endpoint({
-      name: `${name}.delete`,
-      method: "DELETE",
-      path: itemPath,
-      summary: `Delete a runner of ${of}`,
-      gate,
-      params: itemParams,
-      replies: { 204: empty, ...refused },
-    }),
-  };
+  );
 }
 
 export const {

@@ -1,7 +1,8 @@
 import { z } from "zod";
-import { empty, endpoint, forgeUser, type Gate, siteAdminOfAll } from "../../endpoint.ts";
-import { apiError, optionalText, paging, signedInReplies, wireTime } from "../common.ts";
+import { empty, forgeUser, type Gate, siteAdminOfAll } from "../../endpoint.ts";
+import { optionalText, wireTime } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
+import { resource } from "../resource.ts";
 
 const DESCRIPTION_MAX = 4096;
 /** The value is required and may be empty. */
@@ -38,48 +39,29 @@ function declareSecrets<const P extends string, const G extends Gate, S extends 
   shape,
   of,
 }: SecretPlace<P, G, S>) {
-  const itemParams = z.object({ ...shape, secretname: z.string() });
-  const path = `/api/v1/${below}/actions/secrets` as const;
-  const itemPath = `${path}/:secretname` as const;
-  return {
-    list: endpoint({
-      name: `${name}.list`,
-      method: "GET",
-      path,
-      summary: `List the secrets of ${of}, without their values`,
-      gate,
+  return resource(
+    {
+      name,
+      path: `/api/v1/${below}/actions/secrets`,
       params: z.object(shape),
-      query: z.object(paging),
-      paging: "link_and_total",
-      replies: { 200: z.array(secretShape), ...signedInReplies, 404: apiError },
-    }),
-    put: endpoint({
-      name: `${name}.put`,
-      method: "PUT",
-      path: itemPath,
-      summary: `Create or replace a secret of ${of}`,
+      id: { secretname: z.string() },
+      shape: secretShape,
       gate,
-      params: itemParams,
-      body: secretBody,
-      replies: {
-        201: empty,
-        204: empty,
-        400: apiError,
-        ...signedInReplies,
-        404: apiError,
-        422: apiError,
-      },
+    },
+    ({ list, remove, operation }) => ({
+      list: list(`List the secrets of ${of}, without their values`),
+      put: operation({
+        as: "put",
+        method: "PUT",
+        item: true,
+        summary: `Create or replace a secret of ${of}`,
+        body: secretBody,
+        replies: { 201: empty, 204: empty },
+        refuses: [400],
+      }),
+      delete: remove(`Delete a secret of ${of}`, { refuses: [400] }),
     }),
-    delete: endpoint({
-      name: `${name}.delete`,
-      method: "DELETE",
-      path: itemPath,
-      summary: `Delete a secret of ${of}`,
-      gate,
-      params: itemParams,
-      replies: { 204: empty, 400: apiError, ...signedInReplies, 404: apiError },
-    }),
-  };
+  );
 }
 
 export const {

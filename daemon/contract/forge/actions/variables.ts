@@ -1,7 +1,8 @@
 import { z } from "zod";
-import { empty, endpoint, forgeUser, type Gate, siteAdminOfAll } from "../../endpoint.ts";
-import { apiError, optionalText, paging, signedInReplies, wireId } from "../common.ts";
+import { empty, forgeUser, type Gate, siteAdminOfAll } from "../../endpoint.ts";
+import { optionalText, wireId } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
+import { resource } from "../resource.ts";
 
 const DESCRIPTION_MAX = 4096;
 /** The value is required, and not empty. */
@@ -42,61 +43,39 @@ function declareVariables<const P extends string, const G extends Gate, S extend
   shape,
   of,
 }: VariablePlace<P, G, S>) {
-  const itemParams = z.object({ ...shape, variablename: z.string() });
-  const path = `/api/v1/${below}/actions/variables` as const;
-  const itemPath = `${path}/:variablename` as const;
-  const refused = { 400: apiError, ...signedInReplies, 404: apiError } as const;
-  return {
-    list: endpoint({
-      name: `${name}.list`,
-      method: "GET",
-      path,
-      summary: `List the variables of ${of}`,
-      gate,
+  return resource(
+    {
+      name,
+      path: `/api/v1/${below}/actions/variables`,
       params: z.object(shape),
-      query: z.object(paging),
-      paging: "link_and_total",
-      replies: { 200: z.array(variableShape), ...signedInReplies, 404: apiError },
-    }),
-    get: endpoint({
-      name: `${name}.get`,
-      method: "GET",
-      path: itemPath,
-      summary: `Get a variable of ${of}`,
+      id: { variablename: z.string() },
+      shape: variableShape,
       gate,
-      params: itemParams,
-      replies: { 200: variableShape, ...refused },
+    },
+    ({ list, get, remove, operation }) => ({
+      list: list(`List the variables of ${of}`),
+      get: get(`Get a variable of ${of}`, { refuses: [400] }),
+      create: operation({
+        as: "create",
+        method: "POST",
+        item: true,
+        summary: `Create a variable of ${of}`,
+        body: newVariable,
+        replies: { 201: empty },
+        refuses: [400, 409],
+      }),
+      edit: operation({
+        as: "edit",
+        method: "PUT",
+        item: true,
+        summary: `Change a variable of ${of}`,
+        body: changedVariable,
+        replies: { 204: empty },
+        refuses: [400, 409],
+      }),
+      delete: remove(`Delete a variable of ${of}`, { refuses: [400] }),
     }),
-    create: endpoint({
-      name: `${name}.create`,
-      method: "POST",
-      path: itemPath,
-      summary: `Create a variable of ${of}`,
-      gate,
-      params: itemParams,
-      body: newVariable,
-      replies: { 201: empty, ...refused, 409: apiError, 422: apiError },
-    }),
-    edit: endpoint({
-      name: `${name}.edit`,
-      method: "PUT",
-      path: itemPath,
-      summary: `Change a variable of ${of}`,
-      gate,
-      params: itemParams,
-      body: changedVariable,
-      replies: { 204: empty, ...refused, 409: apiError, 422: apiError },
-    }),
-    delete: endpoint({
-      name: `${name}.delete`,
-      method: "DELETE",
-      path: itemPath,
-      summary: `Delete a variable of ${of}`,
-      gate,
-      params: itemParams,
-      replies: { 204: empty, ...refused },
-    }),
-  };
+  );
 }
 
 export const {

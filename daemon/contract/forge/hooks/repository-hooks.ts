@@ -1,7 +1,8 @@
 import { z } from "zod";
-import { empty, endpoint, forgeUser } from "../../endpoint.ts";
-import { apiError, pathInteger, queryText, signedInReplies } from "../common.ts";
+import { empty, forgeUser } from "../../endpoint.ts";
+import { pathInteger, queryText } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
+import { resource } from "../resource.ts";
 import { declareHooks } from "./declare-hooks.ts";
 
 // Hooks of one repository, for its administrators: those created here, and its copies of default hooks.
@@ -25,17 +26,27 @@ export const {
   of: "a repository",
 });
 
-export const testRepositoryHook = endpoint({
-  name: "forge.repos.hooks.test",
-  method: "POST",
-  path: "/api/v1/repos/:owner/:repo/hooks/:id/tests",
-  summary: "Send a test delivery of the latest commit to a hook, active or not",
-  gate,
-  params: repositoryParams.extend({ id: pathInteger.brand<"HookId">() }),
-  /** A full ref or the name of a branch; the default branch when absent. */
-  query: z.object({ ref: queryText }),
-  replies: { 204: empty, ...signedInReplies, 404: apiError },
-});
+export const { testRepositoryHook } = resource(
+  {
+    name: "forge.repos.hooks",
+    path: "/api/v1/repos/:owner/:repo/hooks",
+    params: repositoryParams,
+    id: { id: pathInteger.brand<"HookId">() },
+    gate,
+  },
+  ({ operation }) => ({
+    testRepositoryHook: operation({
+      as: "test",
+      method: "POST",
+      item: true,
+      at: "tests",
+      summary: "Send a test delivery of the latest commit to a hook, active or not",
+      /** A full ref or the name of a branch; the default branch when absent. */
+      query: z.object({ ref: queryText }),
+      replies: { 204: empty },
+    }),
+  }),
+);
 
 export const repositoryHookEndpoints = {
   listRepositoryHooks,

@@ -1,22 +1,8 @@
 import { Readable } from "node:stream";
-import {
-  auditNpmPackages,
-  auditNpmTree,
-  deleteNpmTag,
-  deleteNpmTarball,
-  downloadNpmTarball,
-  listNpmTags,
-  npmPing,
-  npmWhoami,
-  publishNpmPackage,
-  reviseNpmPackage,
-  searchNpmPackages,
-  setNpmTag,
-  unpublishNpmPackage,
-  viewNpmPackage,
-} from "../../../contract/forge/packages/npm.ts";
+import { namedNpmPackages, npmRegistryEndpoints } from "../../../contract/forge/packages/npm.ts";
 import type { BytesAnswer, Route, ServerRequest } from "../../../http/handle.ts";
-import { handle } from "../../handle.ts";
+import { answer } from "../../../http/serve.ts";
+import { serve } from "../../handle.ts";
 import type { ForgeUrls } from "../../urls.ts";
 import { toDownloadAnswer } from "../download.view.ts";
 import type { NpmRegistry, NpmView } from "./registry.ts";
@@ -45,88 +31,60 @@ const noAdvisories = {
 /** Routes of the npm registry. */
 export function npmRoutes({ npm, urls, clock }: NpmRoutesDeps): Route[] {
   return [
-    ...viewNpmPackage.map((declared) =>
-      handle(declared, async ({ caller, params, request }) =>
-        toPackumentAnswer(await npm.view(params, caller), request, urls),
-      ),
-    ),
-    ...publishNpmPackage.map((declared) =>
-      handle(declared, async ({ caller, params, body }) => {
-        await npm.publish(params, body, caller);
-        return { status: 201, body: done };
-      }),
-    ),
-    ...downloadNpmTarball.map((declared) =>
-      handle(declared, async ({ caller, params }) =>
-        toDownloadAnswer(await npm.download(params, caller)),
-      ),
-    ),
-    ...unpublishingRoutes(npm),
-    ...tagRoutes(npm),
-    handle(searchNpmPackages, async ({ caller, params, query }) => ({
-      status: 200,
-      body: toSearchResult(await npm.search(params.owner, query, caller), clock(), urls),
-    })),
-    handle(npmWhoami, async ({ caller }) => ({
-      status: 200,
-      body: { username: caller.user.name },
-    })),
-    handle(auditNpmPackages, async ({ caller, params }) => {
-      await npm.assertReadable(params.owner, caller);
-      return { status: 200, headers: auditNotice, body: {} };
+    ...namedNpmPackages.flatMap((operations) => packageRoutes(operations, npm, urls)),
+    ...serve(npmRegistryEndpoints, {
+      searchNpmPackages: async ({ caller, params, query }) =>
+        toSearchResult(await npm.search(params.owner, query, caller), clock(), urls),
+      npmWhoami: async ({ caller }) => ({ username: caller.user.name }),
+      auditNpmPackages: async ({ caller, params }) => {
+        await npm.assertReadable(params.owner, caller);
+        return answer({}, { headers: auditNotice });
+      },
+      auditNpmTree: async ({ caller, params }) => {
+        await npm.assertReadable(params.owner, caller);
+        return answer(noAdvisories, { headers: auditNotice });
+      },
+      npmPing: async () => ({}),
     }),
-    handle(auditNpmTree, async ({ caller, params }) => {
-      await npm.assertReadable(params.owner, caller);
-      return { status: 200, headers: auditNotice, body: noAdvisories };
-    }),
-    handle(npmPing, async () => ({ status: 200, body: {} })),
   ];
 }
 
-function unpublishingRoutes(npm: NpmRegistry): Route[] {
-  return [
-    ...reviseNpmPackage.map((declared) =>
-      handle(declared, async ({ caller, params, body }) => {
-        await npm.revise(params, body, caller);
-        return { status: 200, body: done };
-      }),
-    ),
-    ...unpublishNpmPackage.map((declared) =>
-      handle(declared, async ({ caller, params }) => {
-        await npm.unpublish(params, caller);
-        return { status: 200, body: done };
-      }),
-    ),
-    ...deleteNpmTarball.map((declared) =>
-      handle(declared, async ({ caller, params }) => {
-        await npm.removeTarball(params, caller);
-        return { status: 200, body: done };
-      }),
-    ),
-  ];
-}
-
-function tagRoutes(npm: NpmRegistry): Route[] {
-  return [
-    ...listNpmTags.map((declared) =>
-      handle(declared, async ({ caller, params }) => ({
-        status: 200,
-        body: Object.fromEntries(await npm.listTags(params, caller)),
-      })),
-    ),
-    ...setNpmTag.map((declared) =>
-      handle(declared, async ({ caller, params, body }) => {
-        await npm.setTag(params, body, caller);
-        return { status: 200, body: done };
-      }),
-    ),
-    ...deleteNpmTag.map((declared) =>
-      handle(declared, async ({ caller, params }) => {
-        await npm.deleteTag(params, caller);
-        return { status: 200, body: done };
-      }),
-    ),
-  ];
+/** The routes of one package; its name may be one segment or two. */
+function packageRoutes(
+  operations: (typeof namedNpmPackages)[number],
+  npm: NpmRegistry,
+  urls: ForgeUrls,
+): Route[] {
+  return serve(operations, {
+    view: async ({ caller, params, request }) =>
+      toPackumentAnswer(await npm.view(params, caller), request, urls),
+    publish: async ({ caller, params, body }) => {
+      await npm.publish(params, body, caller);
+      return done;
+    },
+    download: async ({ caller, params }) => toDownloadAnswer(await npm.download(params, caller)),
+    revise: async ({ caller, params, body }) => {
+      await npm.revise(params, body, caller);
+      return done;
+    },
+    unpublish: async ({ caller, params }) => {
+      await npm.unpublish(params, caller);
+      return done;
+    },
+    deleteTarball: async ({ caller, params }) => {
+      await npm.removeTarball(params, caller);
+      return done;
+    },
+    listTags: async ({ caller, params }) => Object.fromEntries(await npm.listTags(params, caller)),
+    setTag: async ({ caller, params, body }) => {
+      await npm.setTag(params, body, caller);
+      return done;
+    },
+    deleteTag: async ({ caller, params }) => {
+      await npm.deleteTag(params, caller);
+      return done;
+    },
+  });
 }
 
 /** The members of a package are written while they are read: all of them may have megabytes. */
