@@ -25,7 +25,7 @@ import {
   lineOf,
   findCommand,
 } from "./tree/command-tree.ts";
-import type { CommandModule, Entry, Noun, Verb } from "./tree/entry.ts";
+import type { CommandDefinition, Entry, Noun, Verb } from "./tree/entry.ts";
 import { addFolderRepository, takesFolder } from "./tree/folder-repository.ts";
 import { version } from "./version.ts";
 
@@ -125,7 +125,7 @@ async function completeWords(
   leaf: Command,
   path: readonly Noun[],
   verb: Verb,
-  module: CommandModule,
+  module: CommandDefinition,
   cli: CliRun,
 ): Promise<readonly string[]> {
   if (!takesFolder(leaf, lineOf(leaf)) || asksForHelp(words)) return words;
@@ -146,7 +146,7 @@ async function addExamples(
   leaf: Command,
   path: readonly Noun[],
   verb: Verb,
-  module: CommandModule,
+  module: CommandDefinition,
 ): Promise<void> {
   const { examplesOf, toExamplesText } = await import("./tree/examples.ts");
   const line = [...path, verb].map(({ name }) => name).join(" ");
@@ -217,7 +217,7 @@ async function parse(
   leaf: Command,
   words: readonly string[],
   cli: CliRun,
-  { prompted }: CommandModule,
+  { prompted }: CommandDefinition,
 ): Promise<void> {
   try {
     await leaf.parseAsync([...words], { from: "user" });

@@ -66,10 +66,7 @@ export const entries: readonly Entry[] = [
       "<key>": "the setting, such as public_url",
       "[value]": "its value; secrets are better given with --stdin",
     },
-    flags: {
-      "--unset": "remove the setting from the file",
-      "--stdin": "read the value from standard input",
-    },
+    flags: { "--stdin": "read the value from standard input" },
     completions: { key: "settings" },
     output: shape({ key: "string", value: {}, path: "string" }),
     writes: true,

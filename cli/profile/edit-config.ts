@@ -9,20 +9,20 @@ import { readTextFile } from "./config-file.ts";
 import { writePrivateFile } from "./private-files.ts";
 import { readAllSettings, toYamlReason } from "./settings.ts";
 
-/** The value that a line of `config set` gives; undefined to unset. */
+/** The value that a line of `config set` gives. */
 export async function toSettingValue(
   cli: CliContext,
   key: string,
   value: string | undefined,
-  flags: { readonly unset?: true; readonly stdin?: true },
-): Promise<string | undefined> {
-  const ways = [value !== undefined, flags.unset === true, flags.stdin === true].filter(Boolean);
-  if (ways.length !== 1)
+  flags: { readonly stdin?: true },
+): Promise<string> {
+  const { stdin = false } = flags;
+  if (stdin !== (value === undefined))
     throw usageError(
-      `give a value for ${key}, or --stdin, or --unset`,
+      `give a value for ${key}, or --stdin; "croft config unset ${key}" removes it`,
       `croft config set ${key} VALUE`,
     );
-  return flags.stdin === true ? cli.io.readInput() : value;
+  return value ?? cli.io.readInput();
 }
 
 /** A value as the config file holds it. A text is what the command line or a variable would give. */

@@ -3,7 +3,7 @@ import type { CliContext, CliRun } from "../context.ts";
 import { examplesOf } from "./examples.ts";
 import { addCommonFlags, valueFlags } from "../flags.ts";
 import type { OutputSpec } from "../output/spec.ts";
-import type { CommandModule, Entry, Example, Verb, Noun } from "./entry.ts";
+import type { CommandDefinition, Entry, Example, Verb, Noun } from "./entry.ts";
 import { addRepositoryFlag, takesFolder } from "./folder-repository.ts";
 import { suggest } from "../../daemon/settings/suggest.ts";
 import { CliError } from "../errors.ts";
@@ -66,12 +66,12 @@ export function attach(parent: Command, child: Command): void {
 }
 
 /** Adds everything that a command has: its own arguments and flags, then the common ones. */
-export function defineCommand(command: Command, module: CommandModule, cli: CliContext): void {
+export function defineCommand(command: Command, module: CommandDefinition, cli: CliContext): void {
   module.define(command, cli);
   if (command.usage().startsWith("[options]")) command.usage(toUsage(command));
   addCommonFlags(command, {
     list: isPaged(module.output),
-    write: module.writes ?? module.operations.some(({ method }) => method !== "GET"),
+    write: module.writes ?? module.calls.some(({ method }) => method !== "GET"),
     destructive: module.destructive === true,
     bytes: module.output.kind === "bytes",
   });
@@ -143,7 +143,7 @@ export interface LoadedCommand {
   readonly summary: string;
   readonly aliases: readonly string[];
   readonly hidden: boolean;
-  readonly module: CommandModule;
+  readonly module: CommandDefinition;
   readonly examples: readonly Example[];
   /** With arguments and flags, for reading. */
   readonly command: Command;

@@ -1,8 +1,7 @@
 import { Option } from "commander";
 import type { AnyOperation } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
-import type { OutputSpec } from "../output/spec.ts";
-import type { CommandModule, CompletionKind, Example, Verb } from "./entry.ts";
+import type { CommandDefinition, Verb } from "./entry.ts";
 
 /** The help of an argument or a flag, alone or with its rules. */
 export type ValueSpec = string | ValueRules;
@@ -31,40 +30,14 @@ export type Arguments = Readonly<Record<string, ValueSpec>>;
 export type Flags = Readonly<Record<string, ValueSpec>>;
 
 /** What there is to know about a command apart from its name and summary. */
-export interface CommandDetails<A extends Arguments, F extends Flags> {
+export interface CommandDetails<A extends Arguments, F extends Flags> extends Omit<
+  CommandDefinition,
+  "calls" | "define"
+> {
   readonly args?: A;
   readonly flags?: F;
   /** The operations that it calls. Those that write give it `--dry-run`. */
   readonly calls?: readonly AnyOperation[];
-  /** Its output in machine modes; `croft schema` shows it. */
-  readonly output: OutputSpec;
-  /** Two examples or more for its help page, the reference and the manual. A test runs each of them. */
-  readonly examples: readonly Example[];
-  /**
-   * Whether it changes something and so takes `--dry-run`. Without it, whether it calls an operation that is not a GET. False
-   * where all of these only read.
-   */
-  readonly writes?: boolean;
-  /**
-   * The command destroys something, and so takes `--yes` and `--confirm`. A command that calls DELETE sets false when its
-   * effect can be undone.
-   */
-  readonly destructive?: boolean;
-  /**
-   * Flags whose values the command prompts for on a terminal, such as `--password-stdin or --random-password`. Where
-   * prompting is not possible, a line without them is refused before the command runs, with everything else that it lacks.
-   */
-  readonly prompted?: readonly string[];
-  /**
-   * Operations whose bodies take the values of flags unchanged, under the flags' names. A line that is refused for another
-   * reason, such as a missing flag, is refused with the mistakes in these values, too.
-   */
-  readonly takesValuesOf?: readonly AnyOperation[];
-  /**
-   * Values that shells complete, where cli/commands/completion/kinds.ts does not know them: by the name of an argument, or
-   * of a flag with its dashes.
-   */
-  readonly completions?: Readonly<Record<string, CompletionKind>>;
   /** Text below the flags on its help page. */
   readonly note?: string;
   /** The arguments on its help page, where their names alone do not tell enough. */
@@ -94,13 +67,13 @@ export function command<const A extends Arguments = {}, const F extends Flags = 
 export function command(
   name: string,
   summary: string,
-  load: () => Promise<CommandModule>,
+  load: () => Promise<CommandDefinition>,
   naming?: Naming,
 ): Verb;
 export function command<A extends Arguments, F extends Flags>(
   name: string,
   summary: string,
-  details: (CommandDetails<A, F> & Naming) | (() => CommandModule | Promise<CommandModule>),
+  details: (CommandDetails<A, F> & Naming) | (() => CommandDefinition | Promise<CommandDefinition>),
   naming: Naming = typeof details === "function" ? {} : details,
 ): Verb {
   const { aliases = [], hidden = false } = naming;
@@ -111,13 +84,13 @@ export function command<A extends Arguments, F extends Flags>(
 /** Declares the details of a command that has a file of its own. */
 export function commandDetails<const A extends Arguments = {}, const F extends Flags = {}>(
   details: CommandDetails<A, F>,
-): CommandModule {
+): CommandDefinition {
   const { calls = [], note, usage, ...rest } = details;
   const args: Arguments = details.args ?? {};
   const flags = Object.entries<ValueSpec>(details.flags ?? {});
   return {
     ...rest,
-    operations: calls,
+    calls,
     define(command, cli, run = details.run) {
       if (usage !== undefined) command.usage(usage);
       for (const [text, spec] of Object.entries(args)) {

@@ -7,11 +7,12 @@ import type { System } from "../system.ts";
 /** The description of an example, and the command as typed in a shell. */
 export type Example = readonly [sentence: string, line: string];
 
-/** One command. */
-export interface CommandModule {
+/** A command without its name and summary: what `command` makes of its details. */
+export interface CommandDefinition {
+  /** Two examples or more for its help page, the reference and the manual. A test runs each of them. */
   readonly examples: readonly Example[];
   /** The operations that it calls. Those that write give it `--dry-run`. */
-  readonly operations: readonly AnyOperation[];
+  readonly calls: readonly AnyOperation[];
   /** Its output in machine modes; `croft schema` shows it. */
   readonly output: OutputSpec;
   /**
@@ -102,7 +103,7 @@ export interface Verb {
   readonly aliases: readonly string[];
   /** Left out of help, completion and documents. */
   readonly hidden: boolean;
-  readonly load: () => CommandModule | Promise<CommandModule>;
+  readonly load: () => CommandDefinition | Promise<CommandDefinition>;
 }
 
 /** A group of commands. Its entries may lie in a file of their own, imported when the group is entered. */

@@ -1,10 +1,10 @@
-import type { CommandModule, Example } from "./entry.ts";
+import type { CommandDefinition, Example } from "./entry.ts";
 
 /**
  * The examples of the command `line`, such as `admin user list`: a command that has its place in two groups has examples of
  * both.
  */
-export function examplesOf({ examples }: CommandModule, line: string): readonly Example[] {
+export function examplesOf({ examples }: CommandDefinition, line: string): readonly Example[] {
   return examples.filter(([, example]) => `${example} `.startsWith(`croft ${line} `));
 }
 

@@ -6,14 +6,14 @@ import {
 import type { CliEnvironment } from "../environment.ts";
 import { CliError, type CliErrorDetails, type Problem } from "../errors.ts";
 import { lineOf } from "./command-tree.ts";
-import type { CommandModule, Noun, Verb } from "./entry.ts";
+import type { CommandDefinition, Noun, Verb } from "./entry.ts";
 
 /** The command that failed. */
 interface FailedCommand {
   /** The groups on the way, outermost first. */
   readonly path: readonly Noun[];
   readonly verb: Verb;
-  readonly module: CommandModule;
+  readonly module: CommandDefinition;
   /** The parsed command. */
   readonly leaf: Command;
   readonly cli: Pick<CliEnvironment, "config" | "io" | "system">;

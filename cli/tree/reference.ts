@@ -47,7 +47,7 @@ export function toReference({
         name: toFlagTerm(option.flags),
         description: toFlagDescription(option),
       })),
-    operations: module.operations.map(({ name }) => name),
+    operations: module.calls.map(({ name }) => name),
     examples: examples.map(([sentence, example]) => ({ description: sentence, command: example })),
   };
 }

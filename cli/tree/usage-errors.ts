@@ -5,7 +5,7 @@ import { completionOfFlag } from "../commands/completion/kinds.ts";
 import { CliError } from "../errors.ts";
 import { lineOf } from "./command-tree.ts";
 import { separators } from "./folder-repository.ts";
-import type { CommandModule } from "./entry.ts";
+import type { CommandDefinition } from "./entry.ts";
 
 /**
  * Returns the failure of a line that commander could not parse. It names everything that is missing and the usage.
@@ -53,7 +53,7 @@ export function toUsageLine(leaf: Command): string {
  * Refuses values of flags that take fixed words only, before a request is sent.
  * @throws CliError `usage` that names the words and the nearest one, for each such flag
  */
-export function assertKnownValues(leaf: Command, line: string, module: CommandModule): void {
+export function assertKnownValues(leaf: Command, line: string, module: CommandDefinition): void {
   const mistakes = findUnknownValues(leaf, line, module);
   if (mistakes.length > 0) throw new CliError("usage", mistakes.join("; "));
 }
@@ -62,7 +62,7 @@ export function assertKnownValues(leaf: Command, line: string, module: CommandMo
 export function findUnknownValues(
   leaf: Command,
   line: string,
-  module: CommandModule,
+  module: CommandDefinition,
 ): readonly string[] {
   return leaf.options.flatMap((option) => {
     const value: unknown = leaf.getOptionValue(option.attributeName());

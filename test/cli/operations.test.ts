@@ -22,7 +22,7 @@ const calledByClient: ReadonlySet<string> = new Set(["vault.auth.session.refresh
 const called = new Set(
   loaded
     .filter(({ hidden }) => !hidden)
-    .flatMap(({ module }) => module.operations.map(({ name }) => name)),
+    .flatMap(({ module }) => module.calls.map(({ name }) => name)),
 );
 
 /** Areas whose operations are served before their commands are written. An area leaves this list with its commands. */

@@ -79,16 +79,16 @@ describe.each(lines)("croft %s", (line) => {
 
   test("takes --dry-run when it writes", () => {
     const writes =
-      command.module.writes ?? command.module.operations.some(({ method }) => method !== "GET");
+      command.module.writes ?? command.module.calls.some(({ method }) => method !== "GET");
     const flags = command.command.options.map(({ long }) => long);
     expect(flags.includes("--dry-run")).toBe(writes);
   });
 
   test("destructive commands take --yes, and every command that calls DELETE declares whether it is destructive", () => {
-    const { destructive, operations } = command.module;
+    const { destructive, calls } = command.module;
     const flags = command.command.options.map(({ long }) => long);
     expect(flags.includes("--yes")).toBe(destructive === true);
-    if (operations.some(({ method }) => method === "DELETE")) expect(destructive).toBeDefined();
+    if (calls.some(({ method }) => method === "DELETE")) expect(destructive).toBeDefined();
   });
 });
 

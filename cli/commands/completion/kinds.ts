@@ -1,7 +1,7 @@
 import type { Option } from "commander";
 import { hookEventWords } from "../../../daemon/contract/forge/hooks/fields.ts";
 import { scopeWords } from "../../../daemon/contract/forge/token-scopes.ts";
-import type { CommandModule, CompletionKind } from "../../tree/entry.ts";
+import type { CommandDefinition, CompletionKind } from "../../tree/entry.ts";
 
 /** The completion of an argument or of a flag's value: values of a kind, or one of a few fixed words. */
 export type Completion = CompletionKind | readonly string[];
@@ -9,7 +9,7 @@ export type Completion = CompletionKind | readonly string[];
 /** Returns the kind of values that complete an argument of a command; undefined for free text and local files. */
 export function completionOfArgument(
   line: string,
-  module: CommandModule,
+  module: CommandDefinition,
   name: string,
 ): Completion | undefined {
   const noun = line.split(" ").slice(0, -1).join(" ");
@@ -20,7 +20,7 @@ export function completionOfArgument(
 /** Returns the kind of values that complete a flag; undefined for free text and local files. */
 export function completionOfFlag(
   line: string,
-  module: CommandModule,
+  module: CommandDefinition,
   { long, flags, argChoices }: Pick<Option, "long" | "flags" | "argChoices">,
 ): Completion | undefined {
   if (argChoices !== undefined) return argChoices;

@@ -1,7 +1,7 @@
 import type { Option } from "commander";
 import type { CliContext } from "../../context.ts";
 import { createLeaf, defineCommand, findCommand } from "../../tree/command-tree.ts";
-import type { CommandModule, CompletionKind, Entry, Noun, Verb } from "../../tree/entry.ts";
+import type { CommandDefinition, CompletionKind, Entry, Noun, Verb } from "../../tree/entry.ts";
 import { type Completion, completionOfArgument, completionOfFlag } from "./kinds.ts";
 
 /** A value and its short description. */
@@ -93,7 +93,7 @@ async function readCommand(
   return ask({ ...before, completion, takesFiles, typed });
 }
 
-function valueOfFlag(line: string, module: CommandModule, option: Option) {
+function valueOfFlag(line: string, module: CommandDefinition, option: Option) {
   const completion = completionOfFlag(line, module, option);
   return { completion, takesFiles: completion === undefined };
 }

@@ -12,9 +12,9 @@ test("the lines become options", async () => {
     key: "port",
     value: "8000",
   });
-  expect(await optionsOf("config set", ["port", "--unset"])).toEqual({ key: "port", unset: true });
+  expect(await optionsOf("config unset", ["port"])).toEqual({ key: "port" });
   expect(await refusalOf("config set", ["port"])).toMatch(/^croft: /);
-  expect(await refusalOf("config set", ["port", "1", "--unset"])).toMatch(/^croft: /);
+  expect(await refusalOf("config set", ["port", "1", "--stdin"])).toMatch(/^croft: /);
 });
 
 test("list shows every setting with its source, and no secret", async () => {
@@ -103,7 +103,7 @@ describe("config set", () => {
   test("takes a line out", async () => {
     await using home = await temporaryHome();
     await writeFile(file(home.path), "port: 8000\nhost: 127.0.0.2\n");
-    await runCli(["config", "set", "port", "--unset"], { home: home.path });
+    await runCli(["config", "unset", "port"], { home: home.path });
     expect(await readFile(file(home.path), "utf8")).toBe("host: 127.0.0.2\n");
   });
 

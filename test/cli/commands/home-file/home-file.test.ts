@@ -81,7 +81,7 @@ describe("a home is exported from one daemon and applied to another", () => {
     expect(hooks.filter(({ url }) => url === undefined)).toHaveLength(3);
     expect(ran.err).toContain("users of the vault are left out");
     await writeFile(join(home.path, "home.yaml"), ran.out);
-    await done(old, "config set log_level --unset");
+    await done(old, "config unset log_level");
   });
 
   const apply = ["apply", "-f", "home.yaml"];
