@@ -14,6 +14,7 @@ export type ErrorCode =
   | "conflict"
   | "unprocessable"
   | "precondition_failed"
+  | "not_mergeable"
   | "too_large"
   | "unsupported_type"
   | "rate_limited"

@@ -5,7 +5,7 @@ import type { CommitWithFiles } from "../../storage/git/commits.ts";
 import type { ActionJob } from "../../storage/tables/forge/actions/jobs.ts";
 import type { ActionRun } from "../../storage/tables/forge/actions/runs.ts";
 import type { ForgeUser } from "../../storage/tables/forge/accounts/users.ts";
-import type { UserId } from "../../storage/tables/forge/ids.ts";
+import type { PushId, UserId } from "../../storage/tables/forge/ids.ts";
 import type { ForgeAttachment } from "../../storage/tables/forge/issues/attachments.ts";
 import type { ForgeComment } from "../../storage/tables/forge/issues/comments.ts";
 import type { ForgeIssue } from "../../storage/tables/forge/issues/issues.ts";
@@ -115,7 +115,12 @@ export interface ForgeEvents {
   /** A repository is about to be deleted. Not emitted when an account is purged. */
   "repository.deleted": ByActor;
   /** A push has moved refs. Its commits are not read yet: see git/pushes.ts. */
-  push: OwnedRepository & { readonly pusher: ForgeUser; readonly changes: readonly RefChange[] };
+  push: OwnedRepository & {
+    readonly pusher: ForgeUser;
+    readonly changes: readonly RefChange[];
+    /** Its entry in the journal, which is deleted after the event. */
+    readonly pushId: PushId;
+  };
   organization: { readonly organization: ForgeUser; readonly actor: ForgeUser };
   /** Also of a pull request, which is an issue with `isPull`. */
   issue: IssueChange & {

@@ -19,6 +19,7 @@ export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
   timed_out: 408,
   conflict: 409,
   precondition_failed: 412,
+  not_mergeable: 405,
   too_large: 413,
   unsupported_type: 415,
   unprocessable: 422,

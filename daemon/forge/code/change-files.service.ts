@@ -132,7 +132,7 @@ export function createFileChanges({
     const fault = await findFault(git, directory, checked);
     if (fault !== undefined) throw new AppError("unprocessable", `git refuses a file: ${fault}`);
     const ref = HEADS + target;
-    const outcome = await writeRefs(owned, user, [{ ref, before, after: id }], quarantine);
+    const outcome = await writeRefs(owned, user, [{ ref, before, after: id }], { quarantine });
     if (outcome === "stale") return undefined;
     assertWritten(
       outcome,

@@ -121,7 +121,7 @@ export function createForkSync({
       const source = `${parent.owner.name}/${parent.repository.name}`;
       const message = `Merge branch '${branch}' of ${source} into ${branch}\n`;
       const after = isForward ? upstream : await merge(options, [before, upstream], message, user);
-      const outcome = await writeRefs(fork, user, [{ ref, before, after }], quarantine);
+      const outcome = await writeRefs(fork, user, [{ ref, before, after }], { quarantine });
       if (outcome !== "written")
         throw new AppError("conflict", "the branch was changed in the meantime, try again");
       return isForward ? "fast-forward" : "merge";

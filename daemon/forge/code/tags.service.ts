@@ -151,7 +151,9 @@ export function createTags({ db, access, writeRefs, clock, newId, toCommitPerson
         ? commit.commitId
         : await writeTag(code, user, { name, message, commit: commit.commitId, quarantine });
     const change = { ref: TAGS + name, before: undefined, after };
-    assertWritten(await writeRefs(code.owned, user, [change], quarantine), () => tagExists(name));
+    assertWritten(await writeRefs(code.owned, user, [change], { quarantine }), () =>
+      tagExists(name),
+    );
   }
 
   async function writeTag(

@@ -1,4 +1,4 @@
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
 import { readRefs } from "../../../storage/git/refs.ts";
 import {
@@ -62,11 +62,15 @@ export function createPushJournal(deps: PushJournalDeps) {
   const unrecorded = new Set<PushId>();
 
   return {
-    /** Writes the entry of a push and keeps its lease. */
+    /**
+     * Writes the entry of a push and keeps its lease.
+     * @param prepare called in the same transaction; what it throws leaves no entry
+     */
     async begin(
       repository: ForgeRepository,
       pusherId: UserId,
       changes: readonly RequestedChange[],
+      prepare?: (tx: Transaction, id: PushId) => Promise<void>,
     ): Promise<PushNote> {
       await recoverFormer(repository.id).catch((error: unknown) =>
         log.warn({ err: error, repository_id: repository.id }, "push recovery failed, will retry"),
@@ -74,12 +78,14 @@ export function createPushJournal(deps: PushJournalDeps) {
       const id = await db.transaction(async (tx) => {
         const leasedUntil = tx.now + LEASE_MS;
         await enqueue(tx, { kind: KIND, payload: null, key: "all", runAt: leasedUntil });
-        return insertPush(tx, {
+        const pushId = await insertPush(tx, {
           repositoryId: repository.id,
           pusherId,
           changes: withinBounds(changes),
           leasedUntil,
         });
+        await prepare?.(tx, pushId);
+        return pushId;
       });
       underWay.add(id);
       const timer = setInterval(() => {
@@ -96,6 +102,15 @@ export function createPushJournal(deps: PushJournalDeps) {
           unrecorded.add(id);
         },
       };
+    },
+
+    /** Records the pushes to a repository whose processes have died and whose refs git has moved. */
+    async recoverRepository(repositoryId: RepositoryId): Promise<void> {
+      const pushes = await listPushes(db);
+      await recoverPushes(
+        repositoryId,
+        pushes.filter((push) => push.repositoryId === repositoryId),
+      );
     },
 
     /** Enqueues recovery at startup. `isAlone`: no other process runs pushes on this database. */

@@ -155,7 +155,9 @@ export function createReceivePack(deps: ReceivePackDeps) {
       ): Promise<string | undefined> {
         const refusal = await owned.findRefusal();
         if (refusal !== undefined) return refusal;
-        const refused = await checkRefs(repository, pusher, toChanges(commands), quarantine);
+        const refused = await checkRefs(repository, pusher, toChanges(commands), {
+          quarantine,
+        });
         return refused?.gitReason;
       }
       /** Returns a reason also when the push could not be checked: a client that only loses its connection learns nothing. */

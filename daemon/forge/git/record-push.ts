@@ -16,6 +16,7 @@ import {
   countRecordedPush,
   countRecordedPushes,
   deletePush,
+  hasPush,
   listPushes,
   updatePushChanges,
 } from "../../../storage/tables/forge/repositories/pushes.ts";
@@ -143,24 +144,38 @@ export function createPushRecorder({
   /** Returns false, and writes nothing, when another push has been recorded since the refs were read. */
   async function write(
     tx: Transaction,
-    { noteId, repository: { id }, pusher, changes, options }: CompletedPush,
+    push: CompletedPush,
     seen: number,
     state: RefState,
   ): Promise<boolean> {
+    const {
+      noteId,
+      repository: { id },
+      changes,
+    } = push;
     if (!(await countRecordedPush(tx, id, seen))) return false;
     // Recorded before: the journal may be read by two daemons.
-    if (!(await deletePush(tx, noteId))) return true;
+    if (!(await hasPush(tx, noteId))) return true;
     await markFormer(tx, { noteId, repositoryId: id, changes });
     await updateRepository(tx, id, { ...state, updatedAt: tx.now });
+    await publish(tx, push);
+    // Last: subscribers read what the entry says of the push.
+    await deletePush(tx, noteId);
+    return true;
+  }
+
+  async function publish(
+    tx: Transaction,
+    { noteId, repository: { id }, pusher, changes, options }: CompletedPush,
+  ): Promise<void> {
     const former = await findRepositoryById(tx, id);
     const owner = former && (await findUserById(tx, former.ownerId));
-    if (former === undefined || owner === undefined) return true;
+    if (former === undefined || owner === undefined) return;
     const edited = await applyOptions(tx, { repository: former, owner }, pusher, { emit, options });
     const current = edited ?? former;
-    await emit(tx, "push", { repository: current, owner, pusher, changes });
+    await emit(tx, "push", { repository: current, owner, pusher, changes, pushId: noteId });
     if (edited !== undefined)
       await emit(tx, "repository.edited", { repository: edited, owner, actor: pusher, former });
-    return true;
   }
 }
 

@@ -10,13 +10,17 @@ import type { RunInFolder } from "./run-in-folder.ts";
 /**
  * Checks changes of refs whose objects exist, right before git makes them. Returns the first that is refused: by a
  * branch protection, or because its ref is symbolic, which would change a ref of another name.
- * @param quarantine the folder of objects that git has not taken in yet, relative to the repository
  */
 export type CheckRefs = (
   repository: ForgeRepository,
   pusher: ActingUser,
   changes: readonly RefChange[],
-  quarantine?: string,
+  options?: {
+    /** The folder of objects that git has not taken in yet, relative to the repository. */
+    readonly quarantine?: string | undefined;
+    /** A merge of a pull request, which rules about pushes do not bind. */
+    readonly isMerge?: boolean;
+  },
 ) => Promise<RefusedChange | undefined>;
 
 export function createRefCheck({
@@ -28,8 +32,10 @@ export function createRefCheck({
   readonly runInFolder: RunInFolder;
   readonly checkPush: CheckPush;
 }): CheckRefs {
-  return async (repository, pusher, changes, quarantine) => {
-    const { refused, forwardOnly } = await checkPush(repository, pusher, changes);
+  return async (repository, pusher, changes, { quarantine, isMerge = false } = {}) => {
+    const { refused, forwardOnly } = isMerge
+      ? { refused: undefined, forwardOnly: [] }
+      : await checkPush(repository, pusher, changes);
     if (refused !== undefined) return refused;
     const inFolder = <T>(work: (directory: string) => Promise<T>) => runInFolder(repository, work);
     const names = changes.map(({ ref }) => ref);

@@ -3,6 +3,8 @@ import { GitError } from "../../../storage/git/git.ts";
 import type { ObjectQuarantine } from "../../../storage/git/object-quarantine.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { PushId } from "../../../storage/tables/forge/ids.ts";
+import type { Transaction } from "../../../storage/engine/database.ts";
 import { AppError } from "../../errors.ts";
 import type { OwnedRepository, RefChange } from "../events.ts";
 import type { PushJournal } from "./push-journal.ts";
@@ -26,8 +28,19 @@ export type WriteRefs = (
   owned: OwnedRepository,
   pusher: ForgeUser,
   changes: readonly RefChange[],
-  quarantine?: ObjectQuarantine,
+  options?: WriteRefsOptions,
 ) => Promise<WriteRefsOutcome>;
+
+export interface WriteRefsOptions {
+  /** The objects that the change needs, when they are not in the repository yet. */
+  readonly quarantine?: ObjectQuarantine | undefined;
+  /**
+   * The refs are moved by the merge of a pull request, which rules about pushes do not bind. Called in the transaction that
+   * writes the journal's entry: checks that the merge is still allowed, and records what it is, for the subscriber of the
+   * push. What it throws refuses the merge.
+   */
+  readonly prepareMerge?: (tx: Transaction, pushId: PushId) => Promise<void>;
+}
 
 export function createRefWriter({
   git,
@@ -42,8 +55,11 @@ export function createRefWriter({
   readonly journal: PushJournal;
   readonly checkRefs: CheckRefs;
 }): WriteRefs {
-  return async ({ repository }, pusher, changes, quarantine) => {
-    const refused = await checkRefs(repository, pusher, changes, quarantine?.folder);
+  return async ({ repository }, pusher, changes, { quarantine, prepareMerge } = {}) => {
+    const refused = await checkRefs(repository, pusher, changes, {
+      quarantine: quarantine?.folder,
+      isMerge: prepareMerge !== undefined,
+    });
     if (refused !== undefined) throw new AppError("forbidden", refused.reason);
     const nothing = "0".repeat(repository.objectFormat === "sha256" ? 64 : 40);
     const commands = changes.map(({ ref, before = nothing, after = nothing }) =>
@@ -54,7 +70,7 @@ export function createRefWriter({
       if (failure !== undefined) return failure;
       await quarantine.accept();
     }
-    const note = await journal.begin(repository, pusher.id, changes);
+    const note = await journal.begin(repository, pusher.id, changes, prepareMerge);
     try {
       const directory = await locate(repository);
       const observed = observeRefs(repository);

@@ -66,6 +66,10 @@ export async function deletePush(db: Queries, id: PushId): Promise<boolean> {
   return (await db.run("DELETE FROM forge_pushes WHERE id = ?", id)).changes > 0;
 }
 
+export async function hasPush(db: Queries, id: PushId): Promise<boolean> {
+  return (await db.get("SELECT id FROM forge_pushes WHERE id = ?", id)) !== undefined;
+}
+
 /** Returns all entries, oldest first. */
 export async function listPushes(db: Queries): Promise<ForgePush[]> {
   const rows = await db.all<PushRow>(

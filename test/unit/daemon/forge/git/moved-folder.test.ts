@@ -80,6 +80,7 @@ async function open(renames: number): Promise<void> {
     journal: {
       begin: async () => ({ id: 1 as PushId, end: () => undefined }),
       recover: async () => undefined,
+      recoverRepository: async () => undefined,
       job: { kind: "none", run: async () => undefined },
     },
     observeRefs: async () => undefined,

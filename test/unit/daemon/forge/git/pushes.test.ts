@@ -4,6 +4,7 @@ import type { RefChange } from "../../../../../daemon/forge/events.ts";
 import { createJobQueue, type JobQueue } from "../../../../../daemon/jobs/queue.ts";
 import type { Log } from "../../../../../daemon/utilities/logging.ts";
 import type { Database } from "../../../../../storage/engine/database.ts";
+import type { PushId } from "../../../../../storage/tables/forge/ids.ts";
 import { countJobs, listJobs } from "../../../../../storage/tables/common/jobs.ts";
 import { type ForgeUser, insertUser } from "../../../../../storage/tables/forge/accounts/users.ts";
 import {
@@ -90,11 +91,12 @@ function open(...subscribers: readonly PushSubscriber[]) {
   for (const job of pushes.jobs) queue.register(job);
   const push = (...changes: readonly RefChange[]) =>
     db.transaction((tx) =>
-      pushes.subscribers.push(tx, { repository, owner, pusher: owner, changes }),
+      pushes.subscribers.push(tx, { repository, owner, pusher: owner, changes, pushId }),
     );
   return { queue, push };
 }
 
+const pushId = 1 as PushId;
 const main: RefChange = { ref: "refs/heads/main", before: "a", after: "c" };
 const gone: RefChange = { ref: "refs/heads/gone", before: "a", after: undefined };
 
