@@ -16,6 +16,7 @@ import { createSmartHttp } from "../forge/git/smart-http.service.ts";
 import { createForgeHooks } from "../forge/hooks/hooks.feature.ts";
 import { createMiscellaneous } from "../forge/instance/miscellaneous.feature.ts";
 import { createForgeIssues } from "../forge/issues/issues.feature.ts";
+import { createPullMerging } from "../forge/pulls/merging.feature.ts";
 import { createForgePulls } from "../forge/pulls/pulls.feature.ts";
 import { createForgeLargeFiles } from "../forge/large-files/large-files.feature.ts";
 import { createForgeNotifications } from "../forge/notifications/notifications.feature.ts";
@@ -111,6 +112,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
   });
   const issues = createForgeIssues(core);
   const reviews = createForgeReviews(core);
+  const merging = createPullMerging(core);
   const features: readonly ForgeFeature[] = [
     { close: () => core.compute.close() },
     { close: () => dispatcher.destroy() },
@@ -141,7 +143,14 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
       ],
     },
     issues,
-    createForgePulls({ ...core, ...code.services, ...issues.services, ...reviews.services }),
+    merging,
+    createForgePulls({
+      ...core,
+      ...code.services,
+      ...issues.services,
+      ...reviews.services,
+      ...merging.services,
+    }),
     reviews,
     { pages: issuePages() },
     createForgeReleases({

@@ -44,6 +44,7 @@ import { trackedTimeEndpoints } from "./forge/issues/tracked-times.ts";
 import { issueStateEndpoints } from "./forge/issues/issue-states.ts";
 import { reactionEndpoints } from "./forge/issues/reactions.ts";
 import { pullChangeEndpoints } from "./forge/pulls/pull-changes.ts";
+import { mergeEndpoints } from "./forge/pulls/merges.ts";
 import { pullEndpoints } from "./forge/pulls/pulls.ts";
 import { releaseAssetEndpoints } from "./forge/releases/assets.ts";
 import { releaseEndpoints } from "./forge/releases/releases.ts";
@@ -145,6 +146,7 @@ export const forge = {
   ...issueStateEndpoints,
   ...pullEndpoints,
   ...pullChangeEndpoints,
+  ...mergeEndpoints,
   ...assigneeEndpoints,
   ...issueDependencyEndpoints,
   ...trackedTimeEndpoints,

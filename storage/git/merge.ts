@@ -237,3 +237,20 @@ function toIdentity({ name, email, seconds, zone }: DatedPerson): string {
   const clean = (text: string) => text.replace(/[<>\u0000-\u001f\u007f]/g, "").trim();
   return `${clean(name)} <${clean(email)}> ${seconds} ${zone}`;
 }
+
+/**
+ * Returns the commit by which `head` came into the history of `base`: the first merge of it, or `head` itself where none
+ * was needed. @throws GitError
+ */
+export async function findMergeOf(
+  git: Git,
+  { base, head }: { readonly base: string; readonly head: string },
+  options: ReadOptions,
+): Promise<string> {
+  const merges = await git.run(
+    ["rev-list", "--ancestry-path", "--merges", "--topo-order", "--reverse", `${head}..${base}`],
+    options,
+  );
+  const [first = ""] = merges.toString("latin1").split("\n", 1);
+  return first === "" ? head : first;
+}

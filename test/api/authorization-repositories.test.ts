@@ -157,6 +157,9 @@ const rows: Readonly<Record<string, readonly [Unit, Level]>> = {
   "forge.repos.pulls.get": ["pulls", "read"],
   "forge.repos.pulls.pinned": ["pulls", "read"],
   "forge.repos.pulls.of_branches": ["pulls", "read"],
+  "forge.repos.pulls.merge.get": ["pulls", "read"],
+  "forge.repos.pulls.merge.create": ["pulls", "read"],
+  "forge.repos.pulls.merge.delete": ["pulls", "read"],
   "forge.pulls.reviews.list": ["pulls", "read"],
   "forge.pulls.reviews.get": ["pulls", "read"],
   "forge.pulls.reviews.comments": ["pulls", "read"],
@@ -275,6 +278,8 @@ const missing = new Set([
   "forge.repos.teams.get",
   "forge.issues.blocks.remove",
   "forge.repos.commits.pull",
+  "forge.repos.pulls.merge.get",
+  "forge.repos.pulls.merge.delete",
 ]);
 
 /** Routes without a row, and why; other tests have their refusals. */

@@ -107,7 +107,7 @@ export function createCode(deps: CodeServicesDeps) {
  * Returns the name and address that the commits of a user have, without the characters that delimit fields in git's
  * format.
  */
-function toPerson(user: ForgeUser, urls: ForgeUrls) {
+export function toPerson(user: ForgeUser, urls: ForgeUrls) {
   // oxlint-disable-next-line no-control-regex -- removes control characters
   const clean = (text: string) => text.replace(/[<>\u0000-\u001f\u007f]/g, "").trim();
   const name = clean(user.fullName);

@@ -21,10 +21,13 @@ const KEYWORD_CHARACTERS_MAX = 20;
 
 /**
  * Returns the issues that a message names, each once: `#1`, `owner/repo#1`, and addresses of issues below `publicUrl`. A word
- * acts on the one reference after it, so `closes #1, closes #2` closes both. Text in backticks names nothing.
+ * acts on the one reference after it, so `closes #1, closes #2` closes both. Code names nothing: text in backticks, and blocks
+ * between fences.
  */
 export function findReferences(message: string, publicUrl: string): readonly CommitReference[] {
-  const text = message.replace(/`[^`\n]*`/g, " ").replaceAll(toAddress(publicUrl), "$1/$2#$3");
+  const text = withoutFences(message)
+    .replace(/`[^`\n]*`/g, " ")
+    .replaceAll(toAddress(publicUrl), "$1/$2#$3");
   const found = new Map<string, CommitReference>();
   for (const match of text.matchAll(REFERENCE)) {
     const [, owner, repo, digits] = match;
@@ -37,6 +40,23 @@ export function findReferences(message: string, publicUrl: string): readonly Com
     if (found.size === REFERENCES_MAX) break;
   }
   return [...found.values()];
+}
+
+/** Removes blocks of code; one that is not closed ends with the text. */
+function withoutFences(message: string): string {
+  let fence: string | undefined;
+  return message
+    .split("\n")
+    .filter((line) => {
+      const [, mark] = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/.exec(line) ?? [];
+      if (fence === undefined) {
+        fence = mark;
+        return mark === undefined;
+      }
+      if (mark?.startsWith(fence) === true && line.trim() === mark) fence = undefined;
+      return false;
+    })
+    .join("\n");
 }
 
 function toAddress(publicUrl: string): RegExp {

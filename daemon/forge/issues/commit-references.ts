@@ -1,26 +1,17 @@
 import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import type { CommitWithFiles } from "../../../storage/git/commits.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
-import {
-  findIssue,
-  type ForgeIssue,
-  updateIssue,
-} from "../../../storage/tables/forge/issues/issues.ts";
-import { hasOpenBlocker } from "../../../storage/tables/forge/issues/dependencies.ts";
+import { findIssue, type ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
 import { hasCommitEvent, insertEvents } from "../../../storage/tables/forge/issues/timeline.ts";
 import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { ActingUser } from "../caller.ts";
 import { findAccess, isPublic, reaches } from "../repositories/access.ts";
 import type { OwnedRepository, RefChange } from "../events.ts";
 import { findOwned } from "../repositories/repositories.service.ts";
-import {
-  hasDependencies,
-  keepsIssues,
-  keepsPulls,
-} from "../repositories/repository-settings.view.ts";
+import { keepsIssues, keepsPulls } from "../repositories/repository-settings.view.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toUnit } from "./issue-access.ts";
-import { finishStopwatch } from "./tracked-times.service.ts";
+import { changeStateByCommit } from "./close-by-reference.ts";
 import { type CommitReference, findReferences } from "./commit-message.ts";
 import type { Emit } from "../events.ts";
 import type { PublishedPush, PushCommits, PushSubscriber } from "../push-subscriber.ts";
@@ -92,39 +83,13 @@ export function createCommitReferences({ db, emit, urls }: CommitReferencesDeps)
       // A pull request is closed by its branches.
       if (action === undefined || push.branch !== branch || issue.isPull) return;
       if (mayPush || reaches(access, "write"))
-        await changeState(tx, { target, issue, pusher, commitId: push.commit.id }, action);
+        await changeStateByCommit(
+          tx,
+          emit,
+          { target, issue, actor: pusher, commitId: push.commit.id },
+          action,
+        );
     });
-  }
-
-  /** Closes or reopens an issue, once for each commit. An issue with open dependencies stays open. */
-  async function changeState(
-    tx: Transaction,
-    {
-      target,
-      issue,
-      pusher,
-      commitId,
-    }: {
-      readonly target: OwnedRepository;
-      readonly issue: ForgeIssue;
-      readonly pusher: ForgeUser;
-      readonly commitId: string;
-    },
-    action: "close" | "reopen",
-  ): Promise<void> {
-    const isClosed = action === "close";
-    if (issue.isClosed === isClosed || (await hasCommitEvent(tx, issue.id, action, commitId)))
-      return;
-    const isBlocked =
-      hasDependencies(target.repository.settings) && (await hasOpenBlocker(tx, issue.id));
-    if (isClosed && isBlocked) return;
-    const closedAt = isClosed ? tx.now : undefined;
-    const current = await updateIssue(tx, issue.id, { isClosed, closedAt });
-    if (current === undefined) return;
-    await insertEvents(tx, issue.id, pusher.id, [{ kind: action, details: { commitId } }]);
-    if (isClosed) await finishStopwatch(tx, pusher.id, issue.id);
-    const change = { owned: target, issue: current, actor: pusher };
-    await emit(tx, "issue", { ...change, action: isClosed ? "closed" : "reopened" });
   }
 }
 

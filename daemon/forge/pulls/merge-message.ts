@@ -1,15 +1,5 @@
 // The messages of the commits that merge a pull request.
-
-/** How a pull request gets into its base. */
-export const mergeStyles = [
-  "merge",
-  "rebase",
-  "rebase-merge",
-  "squash",
-  "fast-forward-only",
-  "manually-merged",
-] as const;
-export type MergeStyle = (typeof mergeStyles)[number];
+import type { MergeStyle } from "../../../storage/tables/forge/pulls/merges.ts";
 
 /** What messages and templates say of a pull request. */
 export interface MergedPull {

@@ -6,6 +6,7 @@ import { type Git, GitError } from "../../../storage/git/git.ts";
 import { mergeTrees } from "../../../storage/git/merge.ts";
 import { openQuarantine } from "../../../storage/git/object-quarantine.ts";
 import { findObjects, type ReadOptions } from "../../../storage/git/objects.ts";
+import type { IssueId } from "../../../storage/tables/forge/ids.ts";
 import {
   type ComputedPull,
   type ForgePull,
@@ -43,6 +44,8 @@ export interface PullStateDeps {
   readonly files: PullFiles;
   /** A key for a folder of objects that no other running call uses. */
   readonly newKey: () => string;
+  /** Called after the result of a pull request is written. */
+  readonly onComputed: (issueId: IssueId) => Promise<void>;
 }
 
 /** Computes what git says of pull requests. */
@@ -53,7 +56,7 @@ export type PullState = ReturnType<typeof createPullState>;
  * as `checking` and enqueues the job of the repository, so a burst of pushes is computed once.
  */
 export function createPullState(deps: PullStateDeps) {
-  const { db, git, runInFolder, enqueue, refs, files, newKey } = deps;
+  const { db, git, runInFolder, enqueue, refs, files, newKey, onComputed } = deps;
   const counts = createLruCache<Counts>({ valueLengthMax: 1, lengthMax: COUNTS_CACHED });
   return {
     computeSoon,
@@ -107,6 +110,7 @@ export function createPullState(deps: PullStateDeps) {
         compute(pull, { directory, signal }),
       );
       await saveComputedPull(db, pull, computed);
+      await onComputed(pull.issueId);
     } catch (error) {
       // Another attempt would fail alike; a passing failure is retried with backoff.
       if (!(error instanceof GitError) || (error.code !== "failed" && error.code !== "too_long"))

@@ -3,6 +3,7 @@
 // pull-state.ts the job that computes conflicts and counts.
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
+import type { IssueId } from "../../../storage/tables/forge/ids.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { CodeAccess } from "../code/open-code.ts";
 import type { Commits } from "../code/commits.service.ts";
@@ -36,6 +37,8 @@ export interface ForgePullsDeps {
   readonly requestReviews: RequestReviews;
   readonly access: CodeAccess;
   readonly commits: Commits;
+  /** Called after the job has computed a pull request. */
+  readonly onComputed: (issueId: IssueId) => Promise<void>;
 }
 
 /** The pull requests of the forge. */

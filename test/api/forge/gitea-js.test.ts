@@ -623,6 +623,15 @@ describe("gitea-js", () => {
       "repos.repoGetCommitPullRequest",
       api.repos.repoGetCommitPullRequest(...repo, sha),
     );
+    const isMerged = () => api.repos.repoPullRequestIsMerged(...pull);
+    await expectRefused(404, "repos.repoPullRequestIsMerged", isMerged());
+    await expect
+      .poll(async () => (await api.repos.repoGetPullRequest(...pull)).data.mergeable)
+      .toBe(true);
+    const cancel = api.repos.repoCancelScheduledAutoMerge(...pull);
+    await expectRefused(404, "repos.repoCancelScheduledAutoMerge", cancel);
+    await api.repos.repoMergePullRequest(...pull, { Do: "squash", MergeTitleField: "Add c" });
+    await isMerged();
   });
 
   test("gitea-js reads and writes releases with files", async () => {

@@ -36,6 +36,10 @@ test.each([
   ["closes: https://forge.example.org/base/mira/notes/issues/4", ["mira/notes#4 close"]],
   ["https://other.example.org/mira/notes/issues/4", []],
   ["`closes #1` is code, #2 is not", ["#2"]],
+  ["```\ncloses #1\n```\ncloses #2", ["#2 close"]],
+  ["~~~~text\ncloses #1\n~~~\ncloses #2\n~~~~\r\ncloses #3", ["#3 close"]],
+  ["```closes #1``` closes #2\ncloses #3", ["#2 close", "#3 close"]],
+  ["```\ncloses #1", []],
   ["fixes\n#1", ["#1"]],
   ["[#1] (#2) {#3} '#4' #5! #6", ["#1", "#2", "#3", "#4", "#5", "#6"]],
 ])("the message %j names %j", (message, references) => {

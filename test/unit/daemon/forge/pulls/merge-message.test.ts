@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import type { MergeStyle } from "../../../../../storage/tables/forge/pulls/merges.ts";
 import {
   type MergedPull,
-  type MergeStyle,
   toMergeMessage,
   toTemplatePath,
   withCoAuthor,
