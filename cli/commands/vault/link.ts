@@ -20,7 +20,7 @@ type WireLink = z.output<typeof link>;
 
 const limitFlags = {
   "--name <name>": "the title that visitors see; the name of the target by default",
-  "--expires <when>": "7d, 2027-01-31, 2027-01-31T12:00:00Z or never",
+  "--expires <when>": "when it ends: 7d, 2027-01-31, 2027-01-31T12:00:00Z or never",
   "--password": "prompt for a password that visitors need",
   "--password-stdin": "read the password from standard input",
   "--max-downloads <count>": { help: "end after this many downloads", parse: toCount },
