@@ -313,11 +313,10 @@ export function bindRoutes<Caller>(
         return 304;
       }
     }
-    if (declared.paging !== undefined && answer.total !== undefined)
-      Object.assign(
-        headers,
-        pagingHeaders(declared.paging, toPageDetails(declared, request, answer.total)),
-      );
+    if (declared.paging !== undefined && answer.total !== undefined) {
+      const details = toPageDetails(declared, request, answer.total);
+      Object.assign(headers, pagingHeaders(declared.paging, details));
+    }
     const body = options.checkReplies
       ? checkReply(declared, answer.status, answer.body)
       : answer.body;

@@ -168,7 +168,7 @@ export const downloadDocuments = commandDetails({
     ],
     [
       "Download an earlier content",
-      "croft vault document download report.pdf --version-number 2 -o old.pdf",
+      "croft vault document download 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 --version-number 2 -o old.pdf",
     ],
     [
       "Download several to a folder",

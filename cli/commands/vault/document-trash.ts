@@ -43,7 +43,10 @@ export const entries: readonly Entry[] = [
     calls: [vault.listTrashedDocuments, vault.restoreDocument],
     output: unpagedList({ ...resultFields, id: "string?", filename: "string?" }),
     examples: [
-      ["Restore a document", "croft vault document trash restore bill.pdf"],
+      [
+        "Restore a document",
+        "croft vault document trash restore 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8",
+      ],
       [
         "Restore several",
         "croft vault document trash restore 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 01912d4c-77aa-7cc4-9c2e-0123456789ab",
@@ -68,7 +71,10 @@ export const entries: readonly Entry[] = [
     output: unpagedList({ ...resultFields, id: "string?" }),
     destructive: true,
     examples: [
-      ["Delete a document permanently", "croft vault document trash delete bill.pdf --yes"],
+      [
+        "Delete a document permanently",
+        "croft vault document trash delete 01912d4c-77aa-7cc4-9c2e-0123456789ab --yes",
+      ],
       [
         "Delete it by its id",
         "croft vault document trash delete 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 --yes",

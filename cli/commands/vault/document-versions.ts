@@ -25,10 +25,13 @@ export const replaceDocument = commandDetails({
   output: resourceOf(vault.getDocument),
   completions: { id: "documents" },
   examples: [
-    ["Replace the content of a document", "croft vault document replace report.pdf new.pdf"],
+    [
+      "Replace the content of a document",
+      "croft vault document replace 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 report.pdf",
+    ],
     [
       "Only if nobody else has replaced it",
-      "croft vault document replace report.pdf new.pdf --if-match 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
+      "croft vault document replace 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 report.pdf --if-match 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
     ],
   ],
   /** Replaces the bytes; the content before is kept as a version. @throws CliError `stale` when `--if-match` does not hold */
@@ -87,8 +90,14 @@ export const listVersions = commandDetails({
   output: listOf(vault.listDocumentVersions, "items"),
   completions: { id: "documents" },
   examples: [
-    ["List the contents that a document has had", "croft vault document versions report.pdf"],
-    ["Print their numbers", "croft vault document versions report.pdf --jq '.[].number'"],
+    [
+      "List the contents that a document has had",
+      "croft vault document versions 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8",
+    ],
+    [
+      "Print their numbers",
+      "croft vault document versions 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 --jq '.[].number'",
+    ],
   ],
   async run(cli, { id: word }) {
     const id = await findDocumentId(cli, word);
@@ -113,8 +122,14 @@ export const restoreVersion = commandDetails({
   output: resourceOf(vault.restoreDocumentVersion),
   completions: { id: "documents" },
   examples: [
-    ["Return to an earlier content", "croft vault document restore report.pdf 2"],
-    ["Show the request only", "croft vault document restore report.pdf 2 --dry-run"],
+    [
+      "Return to an earlier content",
+      "croft vault document restore 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 2",
+    ],
+    [
+      "Show the request only",
+      "croft vault document restore 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 2 --dry-run",
+    ],
   ],
   /** Makes an earlier content the present one; the content before is kept as a version. */
   async run(cli, { id: word, version }) {

@@ -149,6 +149,7 @@ const fields: SampleFields = {
   "vault.auth.token.list": { name: "backup" },
   "vault.topics.list": { name: "Invoices" },
   "vault.documents.view": { status: "ready" },
+  "vault.documents.list_versions": { number: 2 },
   "vault.cloud.items.view": { analysis_status: "ready" },
   "vault.cloud.connections.list": { provider: "webdav" },
 };
