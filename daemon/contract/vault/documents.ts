@@ -98,6 +98,16 @@ const versionParams = documentParams.extend({
     .transform(Number),
 });
 
+/** An event of a document, of one of its shares or links. */
+const documentEvent = z.object({
+  id: z.int(),
+  event_type: z.string(),
+  /** Null for an account that was deleted. */
+  actor_handle: z.string().nullable(),
+  metadata: z.record(z.string(), z.unknown()),
+  created_at: time,
+});
+
 /** Operations on documents, in the order of the document. */
 export const documentEndpoints = {
   ...resource(
@@ -291,6 +301,18 @@ export const documentEndpoints = {
         at: ":document_id/versions/:number/restore",
         summary: "Make an earlier content the present one, under the next number",
         replies: { 200: document },
+      }),
+      listDocumentEvents: operation({
+        as: "list_events",
+        method: "GET",
+        item: true,
+        at: "events",
+        summary:
+          "List the audit records of a document, its shares and links, newest first; owner only",
+        query: z.object(paging),
+        replies: { 200: pageOf(documentEvent) },
+        apiOnly:
+          "the page of a document shows them; the command line has the audit of all accounts",
       }),
       listTrashedDocuments: operation({
         as: "list_trash",

@@ -12,6 +12,7 @@ import {
   toDocumentPage,
   toDocumentReply,
   toReplacementReply,
+  toEventPage,
   toTrashPage,
   toUploadAddressReply,
   toVersionPage,
@@ -99,6 +100,10 @@ export const documentRoutes = ({
   handle(documentEndpoints.restoreDocumentVersion, async ({ caller, params }) =>
     toDocumentReply(200, await versions.restore(caller, params.document_id, params.number)),
   ),
+  handle(documentEndpoints.listDocumentEvents, async ({ caller, params, query }) => {
+    const page = toPageRequest(query);
+    return toEventPage(await documents.listEvents(caller, params.document_id, page), page);
+  }),
   handle(documentEndpoints.listTrashedDocuments, async ({ caller, query }) => {
     const page = toPageRequest(query);
     return toTrashPage(await trash.list(caller, page), page);

@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import type { CachedBytes } from "../../../storage/cache/cache-hits.ts";
 import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
 import type { ObjectStore } from "../../../storage/objects/object-store.ts";
-import { insertAudit } from "../../../storage/tables/vault/audit.ts";
+import { type AuditRecord, insertAudit, listAudit } from "../../../storage/tables/vault/audit.ts";
 import {
   type DocumentSort,
   type DocumentStatus,
@@ -167,6 +167,17 @@ export function createDocuments(deps: DocumentsDeps) {
     async find(caller: VaultCaller, id: DocumentId): Promise<DocumentDetail> {
       const { document, permission } = await getReadable(caller, id);
       return permission === "owner" ? toDetail(document) : toSharedDetail(document);
+    },
+
+    /** Returns one page of the audit records about a document of the caller, newest first, and their number. */
+    async listEvents(
+      caller: VaultCaller,
+      id: DocumentId,
+      { page, perPage }: PageRequest,
+    ): Promise<{ readonly records: readonly AuditRecord[]; readonly total: number }> {
+      await getOwn(db, caller, id);
+      const window = { limit: perPage, offset: (page - 1) * perPage };
+      return listAudit(db, { userId: caller.userId, documentId: id }, window);
     },
 
     /** Adds topics and text to a document. */

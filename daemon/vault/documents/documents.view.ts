@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import { toMediaType } from "../../contract/media-type.ts";
+import type { AuditRecord } from "../../../storage/tables/vault/audit.ts";
 import { describeIssue } from "../../contract/issue-text.ts";
 import { filename as filenameSchema } from "../../contract/vault/documents.ts";
 import type { BytesAnswer, MultipartForm } from "../../http/handle.ts";
@@ -51,6 +52,21 @@ export function toDocumentPage(
   const items = details.map((detail) => ({
     ...toDocumentView(detail),
     snippet: detail.snippet ?? null,
+  }));
+  return { status: 200, body: toPage(items, total, page) } as const;
+}
+
+/** One page of the audit records of a document. Addresses of other people are not shown. */
+export function toEventPage(
+  { records, total }: { readonly records: readonly AuditRecord[]; readonly total: number },
+  page: PageRequest,
+) {
+  const items = records.map(({ id, eventType, actorHandle, metadata, createdAt }) => ({
+    id,
+    event_type: eventType,
+    actor_handle: actorHandle ?? null,
+    metadata,
+    created_at: toTime(createdAt),
   }));
   return { status: 200, body: toPage(items, total, page) } as const;
 }

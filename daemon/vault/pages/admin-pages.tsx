@@ -7,7 +7,7 @@ import { Form, SearchForm } from "../../pages/form.tsx";
 import { toPageNumber } from "../../pages/page.ts";
 import { ADMIN } from "./addresses.ts";
 import { AdminTabs, AUDIT, USERS } from "./admin-tabs.tsx";
-import { toConfirmation, toSizeText } from "./elements.tsx";
+import { toConfirmation, toDetails, toSizeText } from "./elements.tsx";
 import {
   open,
   type SignedInContext,
@@ -88,11 +88,6 @@ function Events({ records }: { records: readonly AuditEntry[] }) {
     />
   );
 }
-
-const toDetails = (metadata: Readonly<Record<string, unknown>>) =>
-  Object.entries(metadata)
-    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
-    .join(", ");
 
 async function showUsers(context: SignedInContext, failed?: string): Promise<VaultPageAnswer> {
   const { request, call, session, form } = context;

@@ -111,6 +111,9 @@ async function showDocument(
               <a className="button" href={`${toDocumentPath(id)}/versions`}>
                 Versions
               </a>
+              <a className="button" href={`${toDocumentPath(id)}/events`}>
+                Events
+              </a>
               <a className="button" href={`${toDocumentPath(id)}/delete`}>
                 Delete
               </a>

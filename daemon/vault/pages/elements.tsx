@@ -138,3 +138,9 @@ export function Hidden({
     <input key={at} type="hidden" name={name} value={value} />
   ));
 }
+
+/** The details of an event in one line. */
+export const toDetails = (metadata: Readonly<Record<string, unknown>>) =>
+  Object.entries(metadata)
+    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join(", ");

@@ -11,6 +11,7 @@ import { connectionPages } from "./connection-pages.tsx";
 import { ASSETS, toHead } from "./assets.tsx";
 import { adminPages } from "./admin-pages.tsx";
 import { systemPages } from "./system-pages.tsx";
+import { eventPage } from "./event-page.tsx";
 import { trashPages } from "./trash-page.tsx";
 import { versionPages } from "./version-pages.tsx";
 import { sharedPage } from "./shared-page.tsx";
@@ -42,6 +43,7 @@ export function createVaultSite(deps: VaultSiteDeps): Site<VaultCaller> {
       chosenPage,
       ...documentPages(),
       ...versionPages(),
+      eventPage,
       ...trashPages,
       sharedPage,
       ...addPages(),

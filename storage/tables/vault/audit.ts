@@ -48,6 +48,8 @@ export async function insertAudit(tx: Transaction, record: NewAuditRecord): Prom
 /** Conditions of a list of records; an absent one matches every record. */
 export interface AuditFilter {
   readonly userId?: AccountId | undefined;
+  /** A document: records about it, its shares and its links. */
+  readonly documentId?: string | undefined;
   /** The part of the event type before its first dot. */
   readonly eventPrefix?: string | undefined;
   /** Epoch milliseconds, included. */
@@ -152,6 +154,11 @@ function toConditions(filter: AuditFilter): { parts: string[]; values: SqlValue[
   if (filter.userId !== undefined) {
     parts.push("user_id = ?");
     values.push(filter.userId);
+  }
+  if (filter.documentId !== undefined) {
+    // Ids are UUIDs: no character of one is special in a pattern.
+    parts.push("(resource_id = ? OR metadata LIKE ?)");
+    values.push(filter.documentId, `%"document_id":"${filter.documentId}"%`);
   }
   if (filter.eventPrefix !== undefined) {
     // `.` and `/` are neighbours, so this range is the prefix followed by a dot.

@@ -210,7 +210,10 @@ test("a deleted document waits in the trash, and an earlier content is restored,
   expect((await mira.open(`${page}/2`)).text).toBe("second");
   expect(locationOf(await mira.submit(page, { action: "restore", number: "1" }))).toBe(page);
   expect((await folders.mira.request(`/api/documents/${json.id}/content`)).text).toBe("first");
-  for (const path of [page, `${page}/1`]) expect((await noah.open(path)).status, path).toBe(404);
+  const events = await mira.open(`/vault/d/${json.id}/events`);
+  for (const text of ["document.uploaded", "versions.txt"]) expect(events.text).toContain(text);
+  for (const path of [page, `${page}/1`, `/vault/d/${json.id}/events`])
+    expect((await noah.open(path)).status, path).toBe(404);
 
   await mira.submit(`/vault/d/${json.id}`, { action: "delete" });
   expect((await mira.open(`/vault/d/${json.id}`)).status).toBe(404);
