@@ -90,6 +90,7 @@ withChromium.describe("the vault in a real browser", () => {
         `/vault/d/${ids["Invoice.txt"]}/versions`,
         "/vault/trash",
         "/vault/shared",
+        "/vault/links",
         "/vault/shared?by=me",
         "/vault/add",
         "/vault/c",

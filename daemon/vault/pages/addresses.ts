@@ -3,6 +3,7 @@ import { toLocalPath } from "../../pages/page.ts";
 export const HOME = "/vault";
 export const ADD = "/vault/add";
 export const TRASH = "/vault/trash";
+export const LINKS = "/vault/links";
 export const SHARED = "/vault/shared";
 export const CONNECTIONS = "/vault/c";
 export const ACCOUNT = "/vault/account";

@@ -10,8 +10,9 @@ import { createZip, type ZipEntry } from "../../utilities/zip.ts";
 import { toContentDisposition } from "../cloud/bytes/content-disposition.ts";
 import { ensureTopic, ShareFields } from "./document-forms.tsx";
 import { CHOICES_MAX, type WireDocument } from "./document-list.tsx";
+import { createLink, LinkFields } from "./link-pages.tsx";
 import { Hidden, Name, toConfirmation, toSizeText } from "./elements.tsx";
-import { CHOSEN, toVaultPath } from "./addresses.ts";
+import { CHOSEN, LINKS, toVaultPath } from "./addresses.ts";
 import {
   type SignedInContext,
   submit,
@@ -46,6 +47,8 @@ export const chosenPage: VaultPageRoute = submit(CHOSEN, async (context) => {
       return isDone ? addTopic(chosen) : askTopic(chosen);
     case "share":
       return isDone ? share(chosen) : askRecipient(chosen);
+    case "link":
+      return isDone ? makeLink(chosen) : askLink(chosen);
     case "delete":
       return isDone ? remove(chosen) : askDeletion(chosen);
     default:
@@ -66,9 +69,14 @@ function toZip({ context: { call }, documents }: Chosen): BytesAnswer {
       const { bytes } = (await call(documentEndpoints.getDocumentContent, {
         params: { document_id: id },
       })) as unknown as BytesAnswer;
-      const stream = await bytes.open();
-      stream.once("close", () => bytes.release?.());
-      return { stream, size: bytes.size };
+      try {
+        const stream = await bytes.open();
+        stream.once("close", () => bytes.release?.());
+        return { stream, size: bytes.size };
+      } catch (error) {
+        bytes.release?.();
+        throw error;
+      }
     },
   }));
   return {
@@ -216,6 +224,26 @@ async function share(chosen: Chosen): Promise<VaultPageAnswer> {
     { ...chosen, documents: rest },
     rest.map((each) => () => createShare(each)),
   );
+}
+
+function askLink(chosen: Chosen, problem?: string): VaultPageAnswer {
+  return ask(chosen, {
+    action: "link",
+    verb: "Make a link to",
+    submit: "Make the link",
+    problem,
+    fields: <LinkFields />,
+  });
+}
+
+async function makeLink(chosen: Chosen): Promise<VaultPageAnswer> {
+  const { context, documents } = chosen;
+  const ids = documents.map(({ id }) => id);
+  const target = ids.length === 1 ? { document_id: ids[0] } : { document_ids: ids };
+  const tried = await tryForm(() => createLink(context.call, context.form, target));
+  return "refusal" in tried
+    ? askLink(chosen, toText(tried.refusal))
+    : { kind: "redirect", to: LINKS };
 }
 
 function askDeletion(chosen: Chosen): VaultPageAnswer {

@@ -44,6 +44,7 @@ const CHOICES = [
   ["download", "Download"],
   ["topics", "Topics"],
   ["share", "Share"],
+  ["link", "Link"],
   ["delete", "Delete"],
 ] as const;
 

@@ -6,10 +6,11 @@ import { AppError } from "../../errors.ts";
 import type { BytesAnswer } from "../../http/handle.ts";
 import { Alert, Facts, Menu, Time } from "../../pages/elements.tsx";
 import { Form } from "../../pages/form.tsx";
+import { createLink, LinkFields } from "./link-pages.tsx";
 import { ensureTopic, ShareFields } from "./document-forms.tsx";
 import { Name, Status, toConfirmation, toKind, toSizeText } from "./elements.tsx";
 import { type ShownFile, showPreview, toFramed } from "./preview.tsx";
-import { HOME, SHARED, toDocumentPath, toTopicPath } from "./addresses.ts";
+import { HOME, LINKS, SHARED, toDocumentPath, toTopicPath } from "./addresses.ts";
 import {
   open,
   type SignedInContext,
@@ -269,6 +270,20 @@ function Changes({
           </div>
         </Form>
       </Menu>
+      <Menu name="Share by a link">
+        <Form {...form} className="stack">
+          <LinkFields />
+          <label>
+            Downloads at most
+            <input name="max_downloads" inputMode="numeric" pattern="[0-9]+" />
+          </label>
+          <div>
+            <button name="action" value="link">
+              Make the link
+            </button>
+          </div>
+        </Form>
+      </Menu>
       <Menu name="Rename">
         <Form {...form} className="stack">
           <label>
@@ -294,7 +309,8 @@ async function changeDocument(
   const action = form.get("action") ?? "";
   const tried = await tryForm(() => runAction(context, id, action));
   if ("refusal" in tried) return showDocument(context, id, toText(tried.refusal));
-  return { kind: "redirect", to: action === "delete" ? HOME : toDocumentPath(id) };
+  const next: Readonly<Record<string, string>> = { delete: HOME, link: LINKS };
+  return { kind: "redirect", to: next[action] ?? toDocumentPath(id) };
 }
 
 async function runAction(
@@ -323,6 +339,8 @@ async function runAction(
       const body = { document_id: id, recipient_handle: recipient, permission };
       return call(shareEndpoints.createShare, { body });
     }
+    case "link":
+      return createLink(call, form, { document_id: id });
     case "permission":
       return call(shareEndpoints.updateShare, { params: share, body: { permission } });
     case "revoke":

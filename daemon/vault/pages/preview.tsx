@@ -68,7 +68,7 @@ export function toFramed(answer: BytesAnswer): VaultPageAnswer {
   return { kind: "file", answer: { ...answer, headers }, isFramed: true };
 }
 
-const PDF_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'";
+const PDF_POLICY = "default-src 'none'; frame-ancestors 'self'";
 
 function Pdf({ file, isOpen }: { file: ShownFile; isOpen: boolean }) {
   return (

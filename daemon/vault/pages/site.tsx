@@ -12,6 +12,7 @@ import { ASSETS, toHead } from "./assets.tsx";
 import { adminPages } from "./admin-pages.tsx";
 import { systemPages } from "./system-pages.tsx";
 import { eventPage } from "./event-page.tsx";
+import { linkPages } from "./link-pages.tsx";
 import { trashPages } from "./trash-page.tsx";
 import { versionPages } from "./version-pages.tsx";
 import { sharedPage } from "./shared-page.tsx";
@@ -22,7 +23,17 @@ import { COOKIE } from "./operations.ts";
 import { passwordPages } from "./password-pages.tsx";
 import type { PageSessions } from "./sessions.ts";
 import { signInPages } from "./sign-in-pages.tsx";
-import { ACCOUNT, ADD, ADMIN, CONNECTIONS, HOME, SHARED, SIGN_IN, SIGN_OUT } from "./addresses.ts";
+import {
+  ACCOUNT,
+  ADD,
+  ADMIN,
+  CONNECTIONS,
+  HOME,
+  LINKS,
+  SHARED,
+  SIGN_IN,
+  SIGN_OUT,
+} from "./addresses.ts";
 import { type VaultPageSession } from "./vault-page.ts";
 
 export interface VaultSiteDeps extends Pick<Site<VaultCaller>, "rendering" | "operations"> {
@@ -45,6 +56,7 @@ export function createVaultSite(deps: VaultSiteDeps): Site<VaultCaller> {
       ...versionPages(),
       eventPage,
       ...trashPages,
+      ...linkPages,
       sharedPage,
       ...addPages(),
       ...connectionPages(),
@@ -80,6 +92,7 @@ const links = {
   user: [
     [HOME, "Documents"],
     [SHARED, "Shared"],
+    [LINKS, "Links"],
     [CONNECTIONS, "Storage"],
     [ADD, "Add"],
   ],

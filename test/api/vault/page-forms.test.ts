@@ -231,3 +231,48 @@ test("a deleted document waits in the trash, and an earlier content is restored,
   await mira.submit("/vault/trash", { action: "empty", done: "yes" });
   expect((await mira.open("/vault/trash")).text).toContain("The trash is empty.");
 });
+
+test("links are made for a document, for several and for files to receive, listed and revoked by their owner only", async () => {
+  const ids: string[] = [];
+  for (const name of ["linked-1.txt", "linked-2.txt"]) {
+    const form = new FormData();
+    form.append("file", new Blob([name], { type: "text/plain" }), name);
+    const { json } = await folders.mira.request("/api/documents/upload", { body: form });
+    ids.push(json.id);
+  }
+  const [first = ""] = ids;
+  const made = await mira.submit(`/vault/d/${first}`, {
+    action: "link",
+    until: "2099-01-31",
+    max_downloads: "3",
+    link_password: "open it",
+  });
+  expect(locationOf(made)).toBe("/vault/links");
+  await mira.submit("/vault/chosen", { id: first, action: "link", done: "yes", forever: "yes" });
+  const received = {
+    action: "receive",
+    name: "For the tax",
+    message: "Hello",
+    link_password: "",
+  };
+  expect(locationOf(await mira.submit("/vault/links", received))).toBe("/vault/links");
+  const { text } = await mira.open("/vault/links");
+  for (const shown of [
+    "linked-1.txt",
+    "0 of 3 downloads",
+    ", with a password",
+    "Without an end",
+    "2099-01-31 23:59 UTC",
+    "For the tax",
+    "/r/",
+    "/s/",
+  ])
+    expect(text).toContain(shown);
+  const { json } = await folders.mira.request("/api/links");
+  expect(json.total).toBe(3);
+  const link = { action: "revoke", id: json.items[0].id };
+  expect((await noah.submit("/vault/links", link)).status).toBe(404);
+  expect((await noah.open("/vault/links")).text).not.toContain("linked-1.txt");
+  expect(locationOf(await mira.submit("/vault/links", link))).toBe("/vault/links");
+  expect((await folders.mira.request("/api/links")).json.total).toBe(2);
+});

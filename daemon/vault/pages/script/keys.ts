@@ -92,6 +92,17 @@ if (all !== null && boxes().length > 0) {
   addEventListener("pageshow", showChosen);
 }
 
+// Addresses to copy.
+for (const field of document.querySelectorAll("[data-copy]")) {
+  const copy = element("button", { type: "button" }, "Copy");
+  copy.addEventListener("click", async () => {
+    field.select();
+    await navigator.clipboard?.writeText(field.value);
+    copy.textContent = "Copied";
+  });
+  field.after(copy);
+}
+
 // Analyses that go on.
 const watched = [...document.querySelectorAll("[data-watch]")].filter(({ dataset }) => /^[\w-]{36}$/.test(dataset.watch));
 const texts = { pending: "waits for analysis", processing: "is being analysed", classification_failed: "analysis failed" };
