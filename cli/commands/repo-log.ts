@@ -125,7 +125,7 @@ function assertNoDocument(cli: CliContext): void {
 }
 
 /** Prints a text line by line as it arrives, without control sequences. */
-async function printText(cli: CliContext, { stream }: ByteDownload): Promise<void> {
+export async function printText(cli: CliContext, { stream }: ByteDownload): Promise<void> {
   const decoder = new TextDecoder();
   let rest = "";
   for await (const chunk of stream as AsyncIterable<Uint8Array>) {

@@ -1,10 +1,12 @@
+import type { WireChangedFile } from "../../../daemon/contract/forge/pulls/pull-changes.ts";
 import type { WireReview } from "../../../daemon/contract/forge/pulls/reviews.ts";
 import { forge } from "../../client/operations.ts";
 import { forgePages } from "../../client/paging.ts";
-import { CliError } from "../../errors.ts";
+import { CliError, usageError } from "../../errors.ts";
 import { readPages, wholeList } from "../../output/pages.ts";
 import { type Column, time } from "../../output/cells.ts";
 import { listOf, resourceOf, unpagedList } from "../../output/spec.ts";
+import { printText } from "../repo-log.ts";
 import { readTextFlags } from "../../support/input.ts";
 import { addValue, findMilestoneId, toListState } from "../../support/issues.ts";
 import { findIssueLabelIds } from "../../support/labels.ts";
@@ -182,6 +184,37 @@ export const entries: readonly Entry[] = [
     async () => (await import("./checkout.ts")).checkoutPull,
     { aliases: ["co"] },
   ),
+  command("diff", "Show the changes of a pull request", {
+    args: pullArgument,
+    flags: {
+      "--patch": "as patches for git am, one for each commit",
+      "--binary": "with the bytes of binary files, for git apply",
+      "--name-only": "the files alone",
+    },
+    calls: [forge.listPulls, forge.listPullFiles, forge.getPullDiff, forge.getPullPatch],
+    output: listOf(forge.listPullFiles),
+    examples: [
+      ["Show the changes", "croft pr diff keeper/notes#7"],
+      ["List the changed files", "croft pr diff keeper/notes#7 --name-only"],
+    ],
+    /** Prints the diff; in machine modes and with `--name-only` the changed files. */
+    async run(cli, { patch = false, binary = false, nameOnly = false, ...flags }) {
+      if (patch && (binary || nameOnly))
+        throw usageError("--patch excludes --binary and --name-only");
+      const params = await findPullName(cli, flags);
+      if (nameOnly || cli.output.isMachine) {
+        const pages = forgePages(cli.client, forge.listPullFiles, { params });
+        return cli.output.list(pages, fileColumns);
+      }
+      return printText(
+        cli,
+        patch
+          ? await cli.client.download(forge.getPullPatch, { params })
+          : await cli.client.download(forge.getPullDiff, { params, query: { binary } }),
+      );
+    },
+  }),
+  command("merge", "Merge a pull request", async () => (await import("./merge.ts")).mergePull),
   command("edit", "Edit a pull request", async () => (await import("./edit.ts")).editPull),
   command(
     "ready",
@@ -220,6 +253,13 @@ export const entries: readonly Entry[] = [
       ]);
     },
   }),
+];
+
+const fileColumns: readonly Column<WireChangedFile>[] = [
+  { header: "file", cell: ({ filename }) => filename },
+  { header: "status", cell: ({ status }) => status },
+  { header: "additions", cell: ({ additions }) => additions },
+  { header: "deletions", cell: ({ deletions }) => deletions },
 ];
 
 /** A pull request in one of the lists of `status`. */

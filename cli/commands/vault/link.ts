@@ -84,7 +84,7 @@ export const entries: readonly Entry[] = [
       ["List your links", "croft vault link list"],
       [
         "Print the addresses of those to a document",
-        "croft vault link list --document bill.pdf --jq '.[].url'",
+        "croft vault link list --document 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 --jq '.[].url'",
       ],
     ],
     async run(cli, { kind, document }) {

@@ -60,8 +60,9 @@ function refuse(message: string): FakeAnswer {
 
 const patterns = (allEndpoints as readonly Endpoint[]).map((endpoint) => ({
   endpoint,
-  // Of `/repos/search` and `/repos/:id` the first is meant when both fit.
+  // Of `/repos/search` and `/repos/:id` the first is meant when both fit, and of `:id.diff` and `:id` as well.
   variables: endpoint.path.split("/").filter((part) => part.includes(":")).length,
+  letters: endpoint.path.replaceAll(/:\w+/g, "").length,
   pattern: new RegExp(
     `^${endpoint.path.replaceAll(/\/\*\*:\w+/g, "/.+").replaceAll(/:\w+/g, "[^/]+")}$`,
   ),
@@ -70,7 +71,7 @@ const patterns = (allEndpoints as readonly Endpoint[]).map((endpoint) => ({
 function findEndpoint(method: string, path: string): Endpoint | undefined {
   return patterns
     .filter(({ endpoint, pattern }) => endpoint.method === method && pattern.test(path))
-    .toSorted((a, b) => a.variables - b.variables)[0]?.endpoint;
+    .toSorted((a, b) => a.variables - b.variables || b.letters - a.letters)[0]?.endpoint;
 }
 
 /** Returns the daemon's reason for refusing query or body, or undefined. */

@@ -41,8 +41,6 @@ const mergeBody = z.object({
 });
 export type MergeBody = z.output<typeof mergeBody>;
 
-const noCommand = "the commands of pull requests are not there yet";
-
 export const mergeEndpoints = resource(
   {
     name: "forge.repos.pulls.merge",
@@ -57,7 +55,7 @@ export const mergeEndpoints = resource(
       method: "GET",
       summary: "Whether a pull request is merged: 204, or else 404",
       replies: { 204: empty },
-      apiOnly: noCommand,
+      apiOnly: "croft pr view shows it",
     }),
     createMerge: operation({
       as: "create",
@@ -66,7 +64,6 @@ export const mergeEndpoints = resource(
       body: mergeBody,
       replies: { 200: empty, 201: empty },
       refuses: [405, 409, 423, 503],
-      apiOnly: noCommand,
     }),
     deleteMerge: operation({
       as: "delete",
@@ -74,7 +71,6 @@ export const mergeEndpoints = resource(
       summary: "Cancel a scheduled merge",
       replies: { 204: empty },
       refuses: [423],
-      apiOnly: noCommand,
     }),
   }),
 );

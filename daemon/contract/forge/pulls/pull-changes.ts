@@ -53,7 +53,6 @@ export const pullChangeEndpoints = {
         filters: {
           whitespace: queryWord(["ignore-all", "ignore-change", "ignore-eol", "show-all"]),
         },
-        apiOnly: readsAsText,
       }),
     }),
   ),
@@ -65,7 +64,6 @@ export const pullChangeEndpoints = {
       summary: "The changes of a pull request as a diff",
       query: z.object({ binary: queryFlag }),
       replies: { 200: bytesOf(plainText) },
-      apiOnly: readsAsText,
     }),
     getPullPatch: operation({
       as: "patch",
@@ -73,7 +71,6 @@ export const pullChangeEndpoints = {
       at: ":index.patch",
       summary: "The commits of a pull request as patches that git am takes, the oldest first",
       replies: { 200: bytesOf(plainText) },
-      apiOnly: readsAsText,
     }),
   })),
 };

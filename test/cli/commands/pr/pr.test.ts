@@ -131,4 +131,28 @@ test("a pull request goes its way from inside a clone", { timeout: 120_000 }, as
     comments: 3,
   });
   expect((await croft("pr", "reopen", "1")).json()).toMatchObject({ state: "open" });
+
+  const diff = await runCli(["pr", "diff", "mira/notes#1"], { home: home.path });
+  expect(diff.out).toContain("+tea");
+  const files = await croft("pr", "diff", "--name-only");
+  expect(files.json()).toMatchObject([{ filename: "tea.txt", status: "added" }]);
+  expect(await refusalOf("pr merge", ["mira/notes#1", "--squash", "--rebase"])).toContain(
+    "exclude",
+  );
+  const merge = () => croft("pr", "merge", "--squash", "--delete-branch", "--subject", "Tea");
+  // The daemon computes in the background whether the branches conflict.
+  await expect
+    .poll(async () => (await croft("pr", "view", "1")).json(), { timeout: 20_000 })
+    .toMatchObject({ mergeable: true });
+  expect((await merge()).json()).toEqual({ merged: true, scheduled: false, number: "1" });
+  expect((await croft("pr", "view", "1")).json()).toMatchObject({ merged: true });
+  await git("fetch", "--quiet", await addressOf());
+  const { stdout } = await git("log", "-1", "--format=%s", "FETCH_HEAD");
+  expect(stdout).toBe("Tea\n");
+
+  async function addressOf(): Promise<string> {
+    return (await git("remote", "get-url", "origin")).stdout
+      .trim()
+      .replace("://", `://mira:${people.tokenOf("mira")}@`);
+  }
 });

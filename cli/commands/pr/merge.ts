@@ -1,0 +1,89 @@
+import { forge } from "../../client/operations.ts";
+import { usageError } from "../../errors.ts";
+import { shape } from "../../output/spec.ts";
+import { readTextFlags } from "../../support/input.ts";
+import { findPullName, pullArgument } from "../../support/pulls.ts";
+import { commandDetails } from "../../tree/command.ts";
+
+export const mergePull = commandDetails({
+  args: pullArgument,
+  flags: {
+    "-m, --merge": "with a merge commit, which is the default",
+    "-r, --rebase": "by applying its commits on top of the base",
+    "--rebase-merge": "as --rebase, with a merge commit",
+    "-s, --squash": "as one commit",
+    "--fast-forward": "by moving the base to the head, if that is possible",
+    "-t, --subject <text>": "the first line of the message",
+    "-b, --body <text>": 'the rest of the message; "-" reads standard input',
+    "-F, --body-file <file>": 'a file with the rest of the message; "-" reads standard input',
+    "-d, --delete-branch": "delete the branch afterwards",
+    "--match-head-commit <sha>": "refuse to merge another head than this commit",
+    "--auto": "merge when the required checks have succeeded",
+    "--disable-auto": "cancel a merge that waits for checks",
+    "--admin": "override the rules of the branch, if you may",
+  },
+  calls: [forge.listPulls, forge.createMerge, forge.deleteMerge],
+  output: shape({ merged: "boolean", scheduled: "boolean", number: "string" }),
+  destructive: false,
+  examples: [
+    ["Merge a pull request and delete its branch", "croft pr merge keeper/notes#7 --delete-branch"],
+    [
+      "As one commit, once its checks have succeeded",
+      "croft pr merge keeper/notes#7 --squash --auto",
+    ],
+  ],
+  async run(cli, { subject, auto = false, disableAuto = false, admin = false, ...flags }) {
+    const { matchHeadCommit: head, deleteBranch } = flags;
+    const style = toStyle(flags);
+    const text = await readTextFlags(cli, flags);
+    const params = await findPullName(cli, flags);
+    const number = params.index;
+    const name = `${params.owner}/${params.repo}#${number}`;
+    if (disableAuto) {
+      await cli.client.call(forge.deleteMerge, { params });
+      const done = { merged: false, scheduled: false, number };
+      return cli.output.done(done, `${name} no longer waits for its checks.`);
+    }
+    const { status } = await cli.client.call(forge.createMerge, {
+      params,
+      body: {
+        do: style,
+        ...(subject === undefined ? {} : { merge_title_field: subject }),
+        ...(text === undefined ? {} : { merge_message_field: text }),
+        ...(head === undefined ? {} : { head_commit_id: head }),
+        ...(deleteBranch === undefined ? {} : { delete_branch_after_merge: deleteBranch }),
+        ...(auto ? { merge_when_checks_succeed: true } : {}),
+        ...(admin ? { force_merge: true } : {}),
+      },
+    });
+    const scheduled = status === 201;
+    await cli.output.done(
+      { merged: !scheduled, scheduled, number },
+      scheduled ? `${name} is merged when its checks have succeeded.` : `Merged ${name}.`,
+    );
+  },
+});
+
+interface StyleFlags {
+  readonly merge?: true | undefined;
+  readonly rebase?: true | undefined;
+  readonly rebaseMerge?: true | undefined;
+  readonly squash?: true | undefined;
+  readonly fastForward?: true | undefined;
+}
+
+/** @throws CliError `usage` for more than one style */
+function toStyle(flags: StyleFlags) {
+  const styles = [
+    flags.merge === true ? "merge" : undefined,
+    flags.rebase === true ? "rebase" : undefined,
+    flags.rebaseMerge === true ? "rebase-merge" : undefined,
+    flags.squash === true ? "squash" : undefined,
+    flags.fastForward === true ? "fast-forward-only" : undefined,
+  ].filter((style) => style !== undefined);
+  if (styles.length > 1)
+    throw usageError(
+      "--merge, --rebase, --rebase-merge, --squash and --fast-forward exclude each other",
+    );
+  return styles[0] ?? "merge";
+}
