@@ -10,13 +10,14 @@ import { cronRoutes } from "../forge/cron/cron.routes.ts";
 import type { ForgeFeature } from "../forge/feature.ts";
 import { gitRoutes } from "../forge/git/git.routes.ts";
 import { createPushHook } from "../forge/git/push-hook.ts";
-import { createPushNotice } from "../forge/git/push-notice.ts";
+import { createPullSuggestion, createPushNotice, joinNotices } from "../forge/git/push-notice.ts";
 import { createPushes } from "../forge/git/pushes.ts";
 import { createSmartHttp } from "../forge/git/smart-http.service.ts";
 import { createForgeHooks } from "../forge/hooks/hooks.feature.ts";
 import { createMiscellaneous } from "../forge/instance/miscellaneous.feature.ts";
 import { createForgeIssues } from "../forge/issues/issues.feature.ts";
 import { createPullMerging } from "../forge/pulls/merging.feature.ts";
+import type { ReviewPushes } from "../forge/git/review-ref.ts";
 import { createForgePulls } from "../forge/pulls/pulls.feature.ts";
 import { createForgeLargeFiles } from "../forge/large-files/large-files.feature.ts";
 import { createForgeNotifications } from "../forge/notifications/notifications.feature.ts";
@@ -113,6 +114,13 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
   const issues = createForgeIssues(core);
   const reviews = createForgeReviews(core);
   const merging = createPullMerging(core);
+  const pulls = createForgePulls({
+    ...core,
+    ...code.services,
+    ...issues.services,
+    ...reviews.services,
+    ...merging.services,
+  });
   const features: readonly ForgeFeature[] = [
     { close: () => core.compute.close() },
     { close: () => dispatcher.destroy() },
@@ -144,13 +152,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
     },
     issues,
     merging,
-    createForgePulls({
-      ...core,
-      ...code.services,
-      ...issues.services,
-      ...reviews.services,
-      ...merging.services,
-    }),
+    pulls,
     reviews,
     { pages: issuePages() },
     createForgeReleases({
@@ -176,7 +178,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
     },
     miscellaneous,
   ];
-  const transfers = createTransfers(core, deps, features);
+  const transfers = createTransfers(core, deps, features, pulls.services.reviewPushes);
   return {
     people,
     actions: actions.services,
@@ -201,11 +203,16 @@ function createTransfers(
   core: ForgeCore,
   { stores }: ForgeDeps,
   features: readonly ForgeFeature[],
+  reviewPushes: ReviewPushes,
 ) {
   const effects = collect(features, "pushSubscribers").map(({ effect }) => effect);
   return createSmartHttp({
     ...core,
-    describePush: createPushNotice(effects.filter((effect) => effect !== undefined)),
+    describePush: joinNotices([
+      createPushNotice(effects.filter((effect) => effect !== undefined)),
+      createPullSuggestion(core.urls),
+    ]),
+    reviewPushes,
     prepareHook: createPushHook(join(stores.directory.tmp, "git-hooks")),
     pushBytesMax: core.uploadBytesMax,
   });

@@ -254,7 +254,6 @@ const rows: Readonly<Record<string, readonly [Unit, Level]>> = {
   "forge.repos.teams.get": ["any", "read"],
   "forge.git.refs": ["code", "read"],
   "forge.git.fetch": ["code", "read"],
-  "forge.git.push": ["code", "write"],
 };
 
 /**
@@ -284,6 +283,8 @@ const missing = new Set([
 
 /** Routes without a row, and why; other tests have their refusals. */
 const others: Readonly<Record<string, string>> = {
+  "forge.git.push":
+    "who may read may push for review; agit.test.ts and git-http.test.ts have its refusals",
   "forge.pulls.reviews.create": "every reader reviews; reviews.test.ts has its refusals",
   "forge.pulls.reviews.submit": "only for the author of the review",
   "forge.pulls.reviews.delete": "only for the author of the review",

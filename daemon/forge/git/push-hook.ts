@@ -31,6 +31,8 @@ export interface PushJudge {
   judge(request: JudgeRequest): Promise<string | undefined>;
   /** Called right before git moves the refs. */
   accept(request: HookRequest): Promise<string | undefined>;
+  /** Returns what the hook says of an accepted ref, a line each; by default that git moves it. */
+  report?(command: PushCommand): readonly string[];
 }
 
 /**
@@ -149,7 +151,7 @@ export async function answerHook(
     else if (step !== undefined)
       answer(
         () => judge.accept(step),
-        (reason) => socket.end(toAnswer(step, reason)),
+        (reason) => socket.end(toAnswer(step, reason, judge)),
       );
   });
   await new Promise<void>((resolve) => socket.once("close", resolve));
@@ -159,12 +161,17 @@ export async function answerHook(
 /** The reason of a refusal when the check has failed. */
 export const UNCHECKED = "croft could not check the push, try again later";
 
-function toAnswer({ commands }: HookRequest, reason: string | undefined): string {
-  const lines = commands.map(({ ref }) =>
-    reason === undefined
-      ? toPktLine(`ok ${ref}`) + toPktLine("option fall-through")
-      : toPktLine(`ng ${ref} ${reason}`),
-  );
+function toAnswer(
+  { commands }: HookRequest,
+  reason: string | undefined,
+  judge: Pick<PushJudge, "report">,
+): string {
+  const lines = commands.flatMap((command) => {
+    const { ref } = command;
+    if (reason !== undefined) return toPktLine(`ng ${ref} ${reason}`);
+    const options = judge.report?.(command) ?? ["fall-through"];
+    return [`ok ${ref}`, ...options.map((option) => `option ${option}`)].map(toPktLine);
+  });
   return lines.join("") + FLUSH;
 }
 

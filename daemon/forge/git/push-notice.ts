@@ -1,11 +1,47 @@
-import type { RefChange } from "../events.ts";
+import type { OwnedRepository, RefChange } from "../events.ts";
 import type { BoundedEffect } from "../push-subscriber.ts";
+import { keepsPulls } from "../repositories/repository-settings.view.ts";
+import { type ForgeUrls, toUrl } from "../urls.ts";
 
-/** Returns what a push of these changes leaves out, for the output of `git push`; undefined when nothing. */
-export type DescribePush = (changes: readonly RefChange[]) => string | undefined;
+/** Returns what the output of `git push` says of these changes; undefined for nothing. */
+export type DescribePush = (
+  changes: readonly RefChange[],
+  owned: OwnedRepository,
+) => string | undefined;
+
+/** New branches of one push whose pull requests are suggested. */
+const SUGGESTED_MAX = 3;
+
+/** Creates a function that says at which addresses the new branches of a push become pull requests. */
+export function createPullSuggestion(urls: ForgeUrls): DescribePush {
+  return (changes, { repository, owner }) => {
+    if (!keepsPulls(repository.settings) || repository.isEmpty) return undefined;
+    const branches = changes.flatMap(({ ref, before }) =>
+      ref.startsWith(HEADS) && before === undefined ? [ref.slice(HEADS.length)] : [],
+    );
+    const home = toUrl(urls, `/${owner.name}/${repository.name}`);
+    const lines = branches.slice(0, SUGGESTED_MAX).map((branch) => {
+      const ends = [repository.defaultBranch, branch].map(encodeURIComponent).join("...");
+      return `Create a new pull request for '${branch}':\n  ${home}/compare/${ends}`;
+    });
+    return lines.length === 0 ? undefined : lines.join("\n");
+  };
+}
+
+const HEADS = "refs/heads/";
+
+/** Joins what several functions say of a push. */
+export function joinNotices(all: readonly DescribePush[]): DescribePush {
+  return (changes, owned) => {
+    const texts = all.flatMap((describe) => describe(changes, owned) ?? []);
+    return texts.length === 0 ? undefined : texts.join("\n");
+  };
+}
 
 /** Creates a function that says which effects some of the refs of a push do not have. */
-export function createPushNotice(effects: readonly BoundedEffect[]): DescribePush {
+export function createPushNotice(
+  effects: readonly BoundedEffect[],
+): (changes: readonly RefChange[]) => string | undefined {
   return (changes) => {
     const count = changes.filter(({ ref }) => isBranchOrTag(ref)).length;
     const exceeded = effects.filter(({ refsMax }) => count > refsMax);

@@ -2,10 +2,10 @@ import { PassThrough, type Readable } from "node:stream";
 import type { Git, GitProcess } from "../../../storage/git/git.ts";
 import { readRefs } from "../../../storage/git/refs.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
-import type { ErrorCode } from "../../errors.ts";
+import { AppError, type ErrorCode } from "../../errors.ts";
 import { toRefusal as toKnownRefusal } from "../../http/replies.ts";
 import type { Log } from "../../utilities/logging.ts";
-import type { ActingUser } from "../caller.ts";
+import type { ActingUser, ForgeCaller } from "../caller.ts";
 import type { OwnedRepository, RefChange } from "../events.ts";
 import type { CheckPush } from "../repositories/protected-refs.ts";
 import { pipeBody } from "./request-body.ts";
@@ -23,6 +23,13 @@ import { answerHook, type HookRequest, type PushJudge, UNCHECKED } from "./push-
 import type { PushJournal, PushNote } from "./push-journal.ts";
 import { createPacketInserter, type DescribePush } from "./push-notice.ts";
 import type { CheckRefs } from "./ref-check.ts";
+import {
+  isReviewRef,
+  type ReviewedRef,
+  type ReviewPush,
+  type ReviewPushes,
+  toReviewTarget,
+} from "./review-ref.ts";
 import type { RunInFolder } from "./run-in-folder.ts";
 
 export interface ReceivePackDeps extends PushRecorder {
@@ -35,6 +42,8 @@ export interface ReceivePackDeps extends PushRecorder {
   readonly checkRefs: CheckRefs;
   /** Returns what an accepted push leaves out, which its client is told. */
   readonly describePush: DescribePush;
+  /** Carries out pushes to `refs/for/`. */
+  readonly reviewPushes: ReviewPushes;
   readonly log: Log;
   readonly pushBytesMax: number;
 }
@@ -71,6 +80,7 @@ export function createReceivePack(deps: ReceivePackDeps) {
     checkPush,
     checkRefs,
     describePush,
+    reviewPushes,
     log,
     pushBytesMax,
   } = deps;
@@ -86,14 +96,17 @@ export function createReceivePack(deps: ReceivePackDeps) {
       { body, contentEncoding, signal }: PushBody,
       owned: OwnedRepository & {
         readonly pusher: ActingUser;
+        readonly caller: ForgeCaller;
         /**
          * Returns why the pusher may no longer push. Called when the commands have arrived, and again before git moves the
          * refs: both may be long after the connection began.
          */
-        readonly findRefusal: () => Promise<string | undefined>;
+        readonly findRefusal: (level: "write" | "propose") => Promise<string | undefined>;
       },
     ): Readable {
-      const { repository, pusher } = owned;
+      const { repository, owner, pusher, caller } = owned;
+      let clientOptions: readonly string[] = [];
+      let reviewed: ReviewedRef | undefined;
       const list = createCommandsReader(COMMANDS_BYTES_MAX);
       let accepted: AcceptedPush | undefined;
       const response = new PassThrough();
@@ -112,16 +125,36 @@ export function createReceivePack(deps: ReceivePackDeps) {
       /** Rejects when the push is refused, after reporting the reason to the client. */
       async function admit(push: PushCommands): Promise<void> {
         if (push.commands.length === 0) return;
+        clientOptions = push.options;
         const reason = await orUnchecked(() => findReason(push));
         if (reason === undefined) return;
         response.write(toRefusal(push, reason));
         throw new Error("the push is refused");
       }
       async function findReason({ commands }: PushCommands): Promise<string | undefined> {
-        const refusal = await owned.findRefusal();
-        if (refusal !== undefined) return refusal;
+        const refusal = await findRefusal(commands);
+        if (refusal !== undefined || toReview(commands, []) !== undefined) return refusal;
         const { refused } = await checkPush(repository, pusher, toChanges(commands));
         return refused?.gitReason;
+      }
+      async function findRefusal(commands: readonly PushCommand[]): Promise<string | undefined> {
+        const isReview = commands.some(({ ref }) => isReviewRef(ref));
+        const refusal = await owned.findRefusal(isReview ? "propose" : "write");
+        if (refusal !== undefined) return refusal;
+        if (isReview && commands.length > 1)
+          return "push one ref to refs/for/ at a time, and no other ref with it";
+        if (commands.some(({ ref }) => ref.startsWith("refs/pull/")))
+          return "refs/pull/ follows the branches of pull requests and cannot be pushed to";
+        return undefined;
+      }
+      function toReview(
+        commands: readonly PushCommand[],
+        options: readonly string[],
+      ): ReviewPush | undefined {
+        const [command] = commands;
+        if (command === undefined || !isReviewRef(command.ref)) return undefined;
+        const target = toReviewTarget(command.ref);
+        return { repository, owner, caller, target, commit: toId(command.after), options };
       }
       /** The commands that were judged; none while the push is not allowed. */
       let judged: ReadonlySet<string> = new Set();
@@ -137,24 +170,42 @@ export function createReceivePack(deps: ReceivePackDeps) {
           return reason;
         },
         accept: (request) => orUnchecked(() => accept(request)),
+        report: () => (reviewed === undefined ? ["fall-through"] : toReport(reviewed)),
       };
       async function accept(request: HookRequest): Promise<string | undefined> {
         if (!request.commands.every((command) => judged.has(toKey(command)))) return UNCHECKED;
+        const review = toReview(request.commands, request.options);
+        if (review !== undefined) return receive(review);
         const changes = toChanges(request.commands);
-        const notice = describePush(changes);
-        if (notice !== undefined && list.capabilities().has("side-band-64k"))
-          packets.insert(toRemoteMessage(notice));
+        tell(describePush(changes, { repository, owner }));
         const note = await journal.begin(repository, pusher.id, changes);
         // Git has taken the objects in, and moves the refs when it has the answer.
         accepted = { request, note, observed: observeRefs(repository) };
         return undefined;
       }
+      function tell(notice: string | undefined): void {
+        if (notice !== undefined && list.capabilities().has("side-band-64k"))
+          packets.insert(toRemoteMessage(notice));
+      }
+      /** Opens or updates a pull request. Git moves no ref. */
+      async function receive(review: ReviewPush): Promise<string | undefined> {
+        try {
+          reviewed = await reviewPushes.receive(review);
+          tell(reviewed.notice);
+          return undefined;
+        } catch (error) {
+          if (error instanceof AppError && !PASSING.has(error.code)) return error.message;
+          throw error;
+        }
+      }
       async function findRefusedReason(
         commands: readonly PushCommand[],
         quarantine: string | undefined,
       ): Promise<string | undefined> {
-        const refusal = await owned.findRefusal();
+        const refusal = await findRefusal(commands);
         if (refusal !== undefined) return refusal;
+        const review = toReview(commands, clientOptions);
+        if (review !== undefined) return reviewPushes.findRefusal(review, quarantine);
         const refused = await checkRefs(repository, pusher, toChanges(commands), {
           quarantine,
         });
@@ -238,6 +289,16 @@ export function createReceivePack(deps: ReceivePackDeps) {
       return refs === undefined ? accepted?.has(ref) === true : refs.get(ref) === after;
     });
   }
+}
+
+/** Tells git which ref was moved in the place of the pushed one (`proc-receive` in githooks). */
+function toReport({ ref, before, after, isForced }: ReviewedRef): readonly string[] {
+  return [
+    `refname ${ref}`,
+    ...(before === undefined ? [] : [`old-oid ${before}`]),
+    `new-oid ${after}`,
+    ...(isForced ? ["forced-update"] : []),
+  ];
 }
 
 function toChanges(commands: readonly PushCommand[]): RefChange[] {

@@ -18,6 +18,7 @@ import type { PushJournal } from "./push-journal.ts";
 import type { CheckRefs } from "./ref-check.ts";
 import { createRunInFolder } from "./run-in-folder.ts";
 import { createStreamLimiter, toWatched } from "../repositories/transfer-limiter.ts";
+import type { ReviewPushes } from "./review-ref.ts";
 import { createTransferAccess, needsCredentials, type TransferRequest } from "./transfer-access.ts";
 
 /** The services of the smart protocol: `git-upload-pack` serves fetches, `git-receive-pack` serves pushes. */
@@ -73,6 +74,7 @@ export interface SmartHttpDeps extends PushRecorder {
   readonly checkRefs: CheckRefs;
   readonly prepareHook: PrepareHook;
   readonly describePush: DescribePush;
+  readonly reviewPushes: ReviewPushes;
   readonly log: Log;
   /** Largest push, in bytes. */
   readonly pushBytesMax: number;
@@ -116,7 +118,7 @@ export function createSmartHttp(deps: SmartHttpDeps) {
           "invalid_argument",
           "unknown service: only git's smart protocol is served",
         );
-      const level = service === "git-upload-pack" ? "read" : "write";
+      const level = service === "git-upload-pack" ? "read" : "propose";
       const { repository } = await access.open(request, level, toRefsAddress(service));
       const release = await limiter.acquire(request, request.signal);
       try {
@@ -161,7 +163,7 @@ export function createSmartHttp(deps: SmartHttpDeps) {
     async push(transfer: GitTransfer): Promise<GitAnswer> {
       const service = "git-receive-pack";
       assertBody(transfer, service);
-      const owned = await access.open(transfer, "write");
+      const owned = await access.open(transfer, "propose");
       const { caller } = transfer;
       if (caller === undefined) throw needsCredentials();
       const pusher = caller.user;
@@ -182,8 +184,9 @@ export function createSmartHttp(deps: SmartHttpDeps) {
         );
         slot.watch(toWatched(child, transfer));
         const timer = setTimeout(child.stop, limits.transferMs);
-        const findRefusal = () => access.findPushRefusal(owned.repository.id, caller);
-        const stream = pushes.run(child, transfer, { ...owned, pusher, findRefusal });
+        const findRefusal = (level: "write" | "propose") =>
+          access.findPushRefusal(owned.repository.id, caller, level);
+        const stream = pushes.run(child, transfer, { ...owned, pusher, caller, findRefusal });
         child.ended
           .then(() => {
             clearTimeout(timer);

@@ -9,7 +9,7 @@ import type { OpenedRepository } from "../opened.ts";
 import { notFound } from "../refusals.ts";
 import { assertScope, findAccess, isPublic, reaches } from "../repositories/access.ts";
 import { findOwned, getOwned } from "../repositories/repositories.service.ts";
-import { keepsCode } from "../repositories/repository-settings.view.ts";
+import { keepsCode, keepsPulls } from "../repositories/repository-settings.view.ts";
 
 /** The repository that a git client names, and who asks. */
 export interface TransferRequest {
@@ -19,8 +19,8 @@ export interface TransferRequest {
   readonly caller: ForgeCaller | undefined;
 }
 
-/** What a transfer does: a clone reads, a push writes. */
-export type TransferLevel = "read" | "write";
+/** What a transfer does: a clone reads, a push writes, and a push for review proposes. Who may write may also propose. */
+export type TransferLevel = "read" | "write" | "propose";
 
 /**
  * Who may transfer the code of a repository with git or Git LFS. Refuses with `unauthenticated` an anonymous caller who might
@@ -52,14 +52,18 @@ export function createTransferAccess(db: Queries) {
      * Checks again whether a running push is allowed and returns the reason for a refusal; a rename of the repository
      * does not matter.
      */
-    async findPushRefusal(id: RepositoryId, caller: ForgeCaller): Promise<string | undefined> {
+    async findPushRefusal(
+      id: RepositoryId,
+      caller: ForgeCaller,
+      level: "write" | "propose",
+    ): Promise<string | undefined> {
       if (!(await isStillSignedIn(db, caller))) return "the credentials were revoked";
       const repository = await findRepositoryById(db, id);
       const owner = repository && (await findUserById(db, repository.ownerId));
       if (repository === undefined || owner === undefined) return "repository not found";
       const access = await findAccess(db, { repository, owner }, caller.user);
       try {
-        assertAllowed({ repository, owner, access }, "write", caller);
+        assertAllowed({ repository, owner, access }, level, caller);
         return undefined;
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
@@ -94,17 +98,26 @@ function assertAllowed(
   caller: ForgeCaller | undefined,
 ): void {
   // A repository without code takes no pushes, and only a public one is served to fetches.
-  if (!keepsCode(found.repository.settings) && (level === "write" || !isPublic(found)))
+  const isPush = level !== "read";
+  if (!keepsCode(found.repository.settings) && (isPush || !isPublic(found)))
     throw caller === undefined ? needsCredentials() : notFound();
-  if (level === "write" && caller === undefined) throw needsCredentials();
-  assertScope(caller?.scope, level, found);
-  if (!reaches(found.access, level))
+  if (isPush && caller === undefined) throw needsCredentials();
+  assertScope(caller?.scope, isPush ? "write" : "read", found);
+  const needed =
+    level === "propose" && mayPropose(found, caller) ? "read" : isPush ? "write" : "read";
+  if (!reaches(found.access, needed))
     throw new AppError("forbidden", "you may not push to this repository");
-  if (level === "write" && found.repository.archivedAt !== undefined)
+  if (isPush && found.repository.archivedAt !== undefined)
     throw new AppError(
       "forbidden",
       "the repository is archived: it can be cloned, but not pushed to",
     );
+}
+
+/** A pull request is a person's: jobs and deploy keys open none. */
+function mayPropose({ repository }: OpenedRepository, caller: ForgeCaller | undefined): boolean {
+  const { task, deployKey } = caller?.user ?? {};
+  return keepsPulls(repository.settings) && task === undefined && deployKey === undefined;
 }
 
 /** The refusal of an anonymous caller, which makes git ask for credentials. */

@@ -21,6 +21,7 @@ import { createPullPushes } from "./pull-pushes.ts";
 import { createPullRefs } from "./pull-refs.ts";
 import { createPullState } from "./pull-state.ts";
 import { pullRoutes } from "./pulls.routes.ts";
+import { createReviewPushes } from "./review-pushes.ts";
 import { createPulls, type RequestReviews } from "./pulls.service.ts";
 
 export interface ForgePullsDeps {
@@ -48,10 +49,14 @@ export function createForgePulls(deps: ForgePullsDeps) {
   const files = createPullFiles({ git });
   const state = createPullState({ ...deps, refs, files, newKey: deps.newUuid });
   const pushes = createPullPushes({ db, git, runInFolder, emit, state });
+  const pulls = createPulls({ ...deps, refs });
   return {
+    services: {
+      reviewPushes: createReviewPushes({ db, git, runInFolder, urls, emit, pulls, refs, state }),
+    },
     routes: [
       ...pullRoutes({
-        pulls: createPulls({ ...deps, refs }),
+        pulls,
         edits: createPullEdits({ db, emit, changes, edits, refs }),
         urls,
       }),

@@ -16,6 +16,7 @@ import { listPinnedIssues } from "../../../storage/tables/forge/issues/pins.ts";
 import {
   findPull,
   findPullBetween,
+  findOpenPullOfTopic,
   findPullOfCommit,
   type ForgePull,
   insertPull,
@@ -141,20 +142,53 @@ export function createPulls({
         await assertNoOpenPull(tx, ends);
         return insert(tx, place, caller, input, { ...ends, baseCommit, headCommit });
       });
-      await refs.writeHead(id);
-      const issue = await findIssueById(db, id);
-      const pull = issue && (await findPull(db, id));
-      if (issue === undefined || pull === undefined) throw notFound();
-      return createPullLoader(db, caller)(opened, { issue, pull });
+      return loadNew(opened, caller, id);
+    },
+
+    /**
+     * Opens a pull request of commits that were pushed to the base without a branch. Refuses with `conflict` when the
+     * author has an open one of this topic.
+     */
+    async openPushed(
+      opened: GrantedRepository,
+      caller: ForgeCaller,
+      text: Pick<NewPullRequest, "title" | "body">,
+      head: PushedHead,
+    ): Promise<PullDetails> {
+      const id = await db.transaction(async (tx) => {
+        const place = await reopenRepository(tx, opened);
+        const { id: repositoryId } = place.repository;
+        const { user } = caller;
+        if (
+          (await findOpenPullOfTopic(tx, { ...head, repositoryId, authorId: user.id })) !==
+          undefined
+        )
+          throw new AppError("conflict", "the topic was pushed in the meantime, try again");
+        const ends = { repositoryId, headRepositoryId: repositoryId, headBranch: "" };
+        return insert(tx, place, caller, { ...noDetails, ...text }, { ...ends, ...head });
+      });
+      return loadNew(opened, caller, id);
     },
   };
+
+  async function loadNew(
+    opened: GrantedRepository,
+    caller: ForgeCaller,
+    id: IssueId,
+  ): Promise<PullDetails> {
+    await refs.writeHead(id);
+    const issue = await findIssueById(db, id);
+    const pull = issue && (await findPull(db, id));
+    if (issue === undefined || pull === undefined) throw notFound();
+    return createPullLoader(db, caller)(opened, { issue, pull });
+  }
 
   async function insert(
     tx: Transaction,
     place: GrantedRepository,
     caller: ForgeCaller,
     input: NewPullRequest,
-    ends: PullEnds & Pick<ForgePull, "baseCommit" | "headCommit">,
+    ends: PullEnds & Pick<ForgePull, "baseCommit" | "headCommit"> & Partial<PushedHead>,
   ): Promise<IssueId> {
     const { user } = caller;
     const { repository } = place;
@@ -234,6 +268,24 @@ export function createPulls({
     return createPullLoader(db, opened.grant.caller)(opened, { issue, pull });
   }
 }
+
+/** The commits of a pull request without a branch. */
+export interface PushedHead extends Pick<ForgePull, "baseBranch" | "baseCommit" | "headCommit"> {
+  readonly agitTopic: string;
+}
+
+const noDetails: NewPullRequest = {
+  head: "",
+  base: "",
+  title: "",
+  body: "",
+  dueAt: undefined,
+  milestoneId: undefined,
+  assignees: [],
+  labelIds: [],
+  reviewers: { people: [], teams: [] },
+  allowsMaintainerEdit: undefined,
+};
 
 const isState = (word: string): word is "open" | "closed" => word === "open" || word === "closed";
 

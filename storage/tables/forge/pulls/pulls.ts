@@ -115,6 +115,27 @@ export function findPullBetween(
   );
 }
 
+/** Returns the open pull request of a topic that a person has pushed without a branch. */
+export function findOpenPullOfTopic(
+  db: Queries,
+  {
+    repositoryId,
+    baseBranch,
+    agitTopic,
+    authorId,
+  }: Pick<ForgePull, "repositoryId" | "baseBranch"> & {
+    readonly agitTopic: string;
+    readonly authorId: UserId;
+  },
+): Promise<ForgePull | undefined> {
+  return pulls.find(
+    db,
+    sql`repository_id = ${repositoryId} AND base_branch = ${baseBranch} AND agit_topic = ${agitTopic}
+      AND ${IS_OPEN} AND issue_id IN (SELECT a.id FROM forge_issues a WHERE a.author_id = ${authorId})`,
+    "issue_id DESC",
+  );
+}
+
 /** Returns the pull request that a commit of the base merged. */
 export function findPullOfCommit(
   db: Queries,

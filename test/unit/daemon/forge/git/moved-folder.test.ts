@@ -24,6 +24,8 @@ import {
 import { newRepositoryRow, newUserRow } from "../../../../support/forge/forge-rows.ts";
 import { openTestDatabase } from "../../../../support/storage/database.ts";
 
+const notUsed = () => Promise.reject(new Error("no push for review here"));
+
 const ZERO = "0".repeat(40);
 const quiet = () => undefined;
 const log: Log = {
@@ -68,6 +70,7 @@ async function open(renames: number): Promise<void> {
     db,
     git: createGit({ searchPath: process.env["PATH"] ?? "" }),
     describePush: () => undefined,
+    reviewPushes: { findRefusal: notUsed, receive: notUsed },
     async locate({ path }) {
       const found = join(root, path);
       if (moves === renames) return found;
