@@ -96,7 +96,13 @@ export function createCode(deps: CodeServicesDeps) {
     ...severalFilesRoutes({ severalFiles, commits, objects, issueTemplates, urls }),
   ];
   return {
-    services: { access, commits, tags, findFileLanguage: createFileLanguages({ access }) },
+    services: {
+      access,
+      commits,
+      tags,
+      toCommitPerson,
+      findFileLanguage: createFileLanguages({ access }),
+    },
     routes,
     /** Terminates the thread that parses issue templates. */
     close: issueTemplates.close,

@@ -10,14 +10,17 @@ import { serve } from "../handle.ts";
 import type { GrantedRepository } from "../opened.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { PullChanges } from "./pull-changes.service.ts";
-import { toChangedFileView, toIgnoredSpace } from "./pull.view.ts";
+import type { UpdatePull } from "./pull-update.service.ts";
+import { toChangedFileView, toIgnoredSpace, toUpdateStyle } from "./pull.view.ts";
 
 /** Routes of the commits, files and diffs of pull requests. */
 export function pullChangeRoutes({
   changes,
+  update,
   urls,
 }: {
   readonly changes: PullChanges;
+  readonly update: UpdatePull;
   readonly urls: ForgeUrls;
 }): Route[] {
   return serve(pullChangeEndpoints, {
@@ -37,6 +40,10 @@ export function pullChangeRoutes({
     },
     getPullDiff: async (input) =>
       toText(await changes.diff(of(input), { isBinary: input.query.binary })),
+    updatePull: async ({ opened, caller, params, query, request: { signal } }) => {
+      const style = toUpdateStyle(query.style);
+      await update(opened, caller, { number: params.index, style, signal });
+    },
     getPullPatch: async (input) => toText(await changes.patch(of(input))),
   });
 }

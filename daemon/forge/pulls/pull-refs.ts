@@ -1,6 +1,7 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import { findCommitId } from "../../../storage/git/commits.ts";
 import type { Git } from "../../../storage/git/git.ts";
+import { fetchCommit } from "../../../storage/git/share-objects.ts";
 import type { IssueId } from "../../../storage/tables/forge/ids.ts";
 import { findIssueById } from "../../../storage/tables/forge/issues/issues.ts";
 import { findPull } from "../../../storage/tables/forge/pulls/pulls.ts";
@@ -78,22 +79,9 @@ export function createPullRefs({
     commit: string,
   ): Promise<void> {
     await runInFolder(base, async (directory) => {
-      const isThere = (await findCommitId(git, directory, commit)) !== undefined;
-      if (isThere) return void (await git.run(["update-ref", ref, commit], { directory }));
-      await runInFolder(head, (source) =>
-        git.run(
-          ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", source, `+${commit}:${ref}`],
-          {
-            directory,
-            config: { "protocol.file.allow": "always" },
-            env: { GIT_ALLOW_PROTOCOL: "file" },
-            timeoutMs: FETCH_TIMEOUT_MS,
-          },
-        ),
-      );
+      if ((await findCommitId(git, directory, commit)) === undefined)
+        await runInFolder(head, (source) => fetchCommit(git, { source, commit }, { directory }));
+      await git.run(["update-ref", ref, commit], { directory });
     });
   }
 }
-
-/** Time limit for the objects of a fork's head. */
-const FETCH_TIMEOUT_MS = 10 * 60_000;

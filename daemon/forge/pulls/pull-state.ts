@@ -7,6 +7,7 @@ import { mergeTrees } from "../../../storage/git/merge.ts";
 import { openQuarantine } from "../../../storage/git/object-quarantine.ts";
 import { findObjects, type ReadOptions } from "../../../storage/git/objects.ts";
 import type { IssueId } from "../../../storage/tables/forge/ids.ts";
+import { findIssueById } from "../../../storage/tables/forge/issues/issues.ts";
 import {
   type ComputedPull,
   type ForgePull,
@@ -24,7 +25,7 @@ import { createLruCache } from "../../utilities/lru-cache.ts";
 import type { Subscribers } from "../events.ts";
 import type { RunInFolder } from "../git/run-in-folder.ts";
 import type { PullFiles } from "./pull-files.ts";
-import type { PullRefs } from "./pull-refs.ts";
+import { type PullRefs, toPullRef } from "./pull-refs.ts";
 
 const KIND = "forge.pulls.state";
 /** Pull requests of one job; the rest is left to the next one, so that other repositories are served in between. */
@@ -105,7 +106,7 @@ export function createPullState(deps: PullStateDeps) {
   ): Promise<void> {
     const pull = await followBranches(repository, found, signal);
     try {
-      await refs.writeHead(pull.issueId);
+      if (!pull.isServed) await refs.writeHead(pull.issueId);
       const computed = await runInFolder(repository, (directory) =>
         compute(pull, { directory, signal }),
       );
@@ -119,34 +120,45 @@ export function createPullState(deps: PullStateDeps) {
     }
   }
 
-  /** Returns the pull request with the current commits of its branches, which may have moved while it was closed. */
+  /**
+   * Returns the pull request with the current commits of its branches, which may have moved while it was closed, and whether
+   * git serves its head already. One git reads all refs of one repository.
+   */
   async function followBranches(
     base: ForgeRepository,
     pull: ForgePull,
     signal: AbortSignal,
-  ): Promise<ForgePull> {
-    const [baseCommit = pull.baseCommit] = await findHeads(base, [pull.baseBranch], signal);
-    const headCommit = await findHead(pull, signal);
-    if (baseCommit === pull.baseCommit && headCommit === pull.headCommit) return pull;
-    return (await movePull(db, pull, { baseCommit, headCommit })) ?? pull;
+  ): Promise<ForgePull & { readonly isServed: boolean }> {
+    const { headRepositoryId, headBranch } = pull;
+    const issue = await findIssueById(db, pull.issueId);
+    const hasHead = headRepositoryId !== undefined && headBranch !== "" && !pull.isHeadGone;
+    const headRef = `refs/heads/${headBranch}`;
+    const isOwnHead = hasHead && headRepositoryId === base.id;
+    const [baseCommit = pull.baseCommit, served, own] = await findCommits(
+      base,
+      [
+        `refs/heads/${pull.baseBranch}`,
+        toPullRef(issue?.number ?? 0),
+        ...(isOwnHead ? [headRef] : []),
+      ],
+      signal,
+    );
+    const fork = hasHead && !isOwnHead ? await findRepositoryById(db, headRepositoryId) : undefined;
+    const [ofFork] = fork === undefined ? [] : await findCommits(fork, [headRef], signal);
+    const headCommit = own ?? ofFork ?? pull.headCommit;
+    const isMoved = baseCommit !== pull.baseCommit || headCommit !== pull.headCommit;
+    const current = isMoved ? await movePull(db, pull, { baseCommit, headCommit }) : pull;
+    return { ...(current ?? pull), isServed: served === headCommit };
   }
 
-  async function findHead(pull: ForgePull, signal: AbortSignal): Promise<string> {
-    const { headRepositoryId, headBranch, headCommit } = pull;
-    const head =
-      headRepositoryId === undefined ? undefined : await findRepositoryById(db, headRepositoryId);
-    if (head === undefined || headBranch === "" || pull.isHeadGone) return headCommit;
-    return (await findHeads(head, [headBranch], signal))[0] ?? headCommit;
-  }
-
-  function findHeads(
+  function findCommits(
     repository: ForgeRepository,
-    branches: readonly string[],
+    names: readonly string[],
     signal: AbortSignal,
   ): Promise<(string | undefined)[]> {
     return runInFolder(repository, async (directory) => {
-      const names = branches.map((branch) => `refs/heads/${branch}^{commit}`);
-      return (await findObjects(git, names, { directory, signal })).map((found) => found?.id);
+      const commits = names.map((name) => `${name}^{commit}`);
+      return (await findObjects(git, commits, { directory, signal })).map((found) => found?.id);
     });
   }
 

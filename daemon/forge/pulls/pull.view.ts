@@ -13,6 +13,7 @@ import type { RepositoryDetails } from "../repositories/repository.view.ts";
 import { toRepositoryView } from "../repositories/repository.view.ts";
 import { type ForgeUrls, toWireTime } from "../urls.ts";
 import type { PullDetails } from "./pull-details.ts";
+import type { UpdateStyle } from "./pull-update.service.ts";
 import type { NewPullRequest, PullEdit } from "./pull-requests.ts";
 
 /** Converts a pull request as it is alone: with the counts of its diff. */
@@ -175,3 +176,8 @@ const ignoredSpaces = new Map<string, IgnoredSpace>([
   ["ignore-change", "change"],
   ["ignore-eol", "eol"],
 ]);
+
+/** Returns the style that a request names; undefined for any other word. */
+export function toUpdateStyle(word: string): UpdateStyle | undefined {
+  return word === "merge" || word === "rebase" ? word : undefined;
+}

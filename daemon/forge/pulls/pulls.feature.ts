@@ -2,6 +2,8 @@
 // folder. pulls.service.ts has the rules, pull-refs.ts the refs that git serves, pull-pushes.ts what a push changes, and
 // pull-state.ts the job that computes conflicts and counts.
 import type { Database } from "../../../storage/engine/database.ts";
+import type { CommitPerson } from "../../../storage/git/initial-commit.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { Git } from "../../../storage/git/git.ts";
 import type { IssueId } from "../../../storage/tables/forge/ids.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
@@ -9,6 +11,7 @@ import type { CodeAccess } from "../code/open-code.ts";
 import type { Commits } from "../code/commits.service.ts";
 import type { Emit } from "../events.ts";
 import type { ForgeFeature } from "../feature.ts";
+import type { WriteRefs } from "../git/write-refs.ts";
 import type { RunInFolder } from "../git/run-in-folder.ts";
 import type { IssueChanges } from "../issues/issue-changes.ts";
 import type { IssueEdits } from "../issues/issue-edits.ts";
@@ -20,6 +23,7 @@ import { createPullFiles } from "./pull-files.ts";
 import { createPullPushes } from "./pull-pushes.ts";
 import { createPullRefs } from "./pull-refs.ts";
 import { createPullState } from "./pull-state.ts";
+import { createPullUpdate } from "./pull-update.service.ts";
 import { pullRoutes } from "./pulls.routes.ts";
 import { createReviewPushes } from "./review-pushes.ts";
 import { createPulls, type RequestReviews } from "./pulls.service.ts";
@@ -37,6 +41,10 @@ export interface ForgePullsDeps {
   readonly edits: IssueEdits;
   readonly requestReviews: RequestReviews;
   readonly access: CodeAccess;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly writeRefs: WriteRefs;
+  readonly toCommitPerson: (user: ForgeUser) => CommitPerson;
   readonly commits: Commits;
   /** Called after the job has computed a pull request. */
   readonly onComputed: (issueId: IssueId) => Promise<void>;
@@ -62,6 +70,7 @@ export function createForgePulls(deps: ForgePullsDeps) {
       }),
       ...pullChangeRoutes({
         changes: createPullChanges({ db, access: deps.access, commits: deps.commits, files }),
+        update: createPullUpdate(deps),
         urls,
       }),
     ],

@@ -615,6 +615,7 @@ describe("gitea-js", () => {
     await api.repos.repoGetPullRequestByBaseHead(...repo, "main", "side");
     await api.repos.pinIssue(...pull);
     expect((await api.repos.repoListPinnedPullRequests(...repo)).data).toHaveLength(1);
+    await api.repos.repoUpdatePullRequest(...pull);
     expect((await api.repos.repoGetPullRequestCommits(...pull)).data).toHaveLength(1);
     expect((await api.repos.repoGetPullRequestFiles(...pull)).data).toHaveLength(1);
     const sha = made.data.head?.sha ?? "";

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { anyoneWithin, bytesOf } from "../../endpoint.ts";
+import { anyoneWithin, bytesOf, empty, forgeUser } from "../../endpoint.ts";
 import { repository } from "../../permission.ts";
 import { optionalQueryFlag, pathInteger, queryFlag, queryWord } from "../common.ts";
-import { commitShape, readLimit } from "../code/shapes.ts";
+import { commitShape, readLimit, writeLimit } from "../code/shapes.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
 import { resource } from "../resource.ts";
 
@@ -64,6 +64,18 @@ export const pullChangeEndpoints = {
       summary: "The changes of a pull request as a diff",
       query: z.object({ binary: queryFlag }),
       replies: { 200: bytesOf(plainText) },
+    }),
+    updatePull: operation({
+      as: "update",
+      method: "POST",
+      at: ":index/update",
+      summary: "Bring the commits of the base into the head of a pull request",
+      query: z.object({ style: queryWord(["merge", "rebase"]) }),
+      replies: { 200: empty },
+      gate: forgeUser("repository"),
+      limit: writeLimit,
+      refuses: [409, 422, 423],
+      apiOnly: "git merge and git push do the same from a clone",
     }),
     getPullPatch: operation({
       as: "patch",
