@@ -16,6 +16,7 @@ interface Loop {
 const bounded = new Map([
   ["daemon/vault/cloud/changes/changes.service.ts", "shortens one name"],
   ["daemon/vault/cloud/stored-files/stored-files.service.ts", "shortens one name"],
+  ["daemon/vault/links/receipts.service.ts", "shortens one name"],
   ["daemon/vault/cloud/batches/batch-downloads.service.ts", "names the files of one batch"],
   ["daemon/forge/actions/runners/logs.service.ts", "goes over one chunk of a log once"],
   ["daemon/forge/packages/generic.service.ts", "reads one header"],

@@ -236,11 +236,11 @@ export function createDocuments(deps: DocumentsDeps) {
         (disposition === "attachment" || !deps.isPreviewable(document.contentType))
       )
         throw new AppError("forbidden", "You may view this document, but not download it.");
-      return { document, bytes: await open(document) };
+      return { document, bytes: await toBytes(document) };
     },
 
     /** Opens the bytes of a document, whoever asks. */
-    open,
+    open: toBytes,
 
     /** Corrects quota bookings and reports documents whose bytes are missing. For a scheduled task. */
     async reconcile(signal: AbortSignal): Promise<ReconcileReport> {
@@ -252,7 +252,7 @@ export function createDocuments(deps: DocumentsDeps) {
     },
   };
 
-  async function open(document: VaultDocument): Promise<DocumentBytes> {
+  async function toBytes(document: VaultDocument): Promise<DocumentBytes> {
     if (isInternal(document)) return toObjectBytes(store, document, document.contentAt);
     const { bytes, entityTag, modifiedAt } = await deps.files.open(document);
     return {

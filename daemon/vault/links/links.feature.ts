@@ -5,6 +5,7 @@ import type { VaultFeature } from "../feature.ts";
 import { vaultTasks } from "../tasks.ts";
 import { createLinkContents, type LinkContentsDeps } from "./link-contents.ts";
 import { createLinkSecrets } from "./link-secrets.ts";
+import { createLinkVisitors } from "./link-visitors.ts";
 import { linkRoutes } from "./links.routes.ts";
 import { createLinks, type LinksDeps } from "./links.service.ts";
 import { createLinkNotices, type LinkNoticesDeps } from "./notices.ts";
@@ -31,8 +32,11 @@ export function createVaultLinks(deps: VaultLinksDeps) {
     routes: linkRoutes({
       ...deps,
       links: createLinks({ ...deps, secrets }),
-      visits,
-      receipts: createLinkReceipts({ ...deps, notices }),
+      visitors: createLinkVisitors({
+        ...deps,
+        visits,
+        receipts: createLinkReceipts({ ...deps, notices }),
+      }),
     }),
     jobs: [notices.job],
     tasks: [

@@ -10,11 +10,19 @@ import {
 } from "../../../storage/tables/vault/links.ts";
 import { findVaultUser } from "../../../storage/tables/vault/users.ts";
 import { AppError } from "../../errors.ts";
-import type { FilePart } from "../../http/handle.ts";
 import type { VaultCaller } from "../caller.ts";
 import { toEssence } from "../cloud/bytes/previewable.ts";
 import type { DocumentUploads } from "../documents/uploads.service.ts";
 import type { LinkNotices } from "./notices.ts";
+
+/** A file as a visitor sends it. */
+export interface SentPart {
+  /** Undefined for an empty choice. Untrusted. */
+  readonly filename: string | undefined;
+  readonly contentType: string | undefined;
+  readonly stream: Readable;
+  readonly size: number | undefined;
+}
 
 /** The result of sending files. */
 export interface Receipt {
@@ -40,7 +48,7 @@ export function createLinkReceipts({ db, uploads, notices }: LinkReceiptsDeps) {
     /** Receives the files of a form, one after the other. A file that is refused does not stop the others. */
     async receive(
       link: VaultLink,
-      parts: AsyncIterable<FilePart>,
+      parts: AsyncIterable<SentPart>,
       address: string,
     ): Promise<Receipt> {
       const received: string[] = [];
@@ -63,7 +71,7 @@ export function createLinkReceipts({ db, uploads, notices }: LinkReceiptsDeps) {
   /** Returns the reason of a refusal. */
   async function receiveFile(
     link: VaultLink,
-    part: FilePart & { readonly name: string },
+    part: SentPart & { readonly name: string },
     address: string,
   ): Promise<string | undefined> {
     const { stream } = part;
