@@ -236,4 +236,55 @@ onServer.describe("two daemons on one database and one bucket", () => {
     },
     SLOW_MS,
   );
+
+  onServer(
+    "merge a pull request once when both are asked at the same time",
+    async () => {
+      await using bucket = await startS3Server();
+      await using one = await makeHome(bucket, {
+        CROFT_DATABASE_URL: await databases.create(),
+        CROFT_MASTER_KEY: "07".repeat(32),
+        CROFT_RATE_LIMITS: "off",
+      });
+      await using two = await makeHome(bucket, {
+        ...one.env,
+        CROFT_REPOSITORIES_DIR: join(one.home, "repositories"),
+      });
+      const token = await one.initialise();
+      const headers = { Authorization: `token ${token}`, "Content-Type": "application/json" };
+      await using first = await one.serve();
+      await using second = await two.serve();
+      const send = (url: string, method: string, path: string, body?: object) =>
+        fetch(`${url}/api/v1${path}`, {
+          method,
+          headers,
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        });
+      const read = async (path: string) => (await send(second.url, "GET", path)).json();
+      const cabin = "/repos/keeper/cabin";
+      await send(first.url, "POST", "/user/repos", { name: "cabin", auto_init: true });
+      for (let round = 1; round <= 4; round += 1) {
+        const head = `branch-${round}`;
+        const file = { content: "", new_branch: head };
+        await send(first.url, "POST", `${cabin}/contents/${head}`, file);
+        const pull = { head, base: "main", title: head };
+        const made = await send(first.url, "POST", `${cabin}/pulls`, pull);
+        const { number } = (await made.json()) as { number: number };
+        await expect
+          .poll(() => read(`${cabin}/pulls/${number}`))
+          .toMatchObject({ mergeable: true });
+        const merges = [first, second, first, second].map(({ url }) =>
+          send(url, "POST", `${cabin}/pulls/${number}/merge`, { do: "merge" }),
+        );
+        const statuses = (await Promise.all(merges)).map(({ status }) => status);
+        expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+        expect(statuses.filter((status) => status >= 500)).toEqual([]);
+        expect(await read(`${cabin}/pulls/${number}`)).toMatchObject({ merged: true });
+        const commits = (await read(`${cabin}/commits`)) as { parents: object[] }[];
+        expect(commits.filter(({ parents }) => parents.length === 2)).toHaveLength(round);
+      }
+      for (const daemon of [first, second]) expect(await daemon.end("SIGTERM")).toBe(0);
+    },
+    SLOW_MS,
+  );
 });
