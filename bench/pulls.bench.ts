@@ -8,7 +8,6 @@ const PULLS = 20;
 
 await using home = await makeHome();
 await using daemon = await home.serve();
-const authorization = `token ${home.token}`;
 
 async function request<T>(method: "GET" | "POST", path: string, body?: object): Promise<T> {
   const answer = await fetch(`${daemon.url}/api/v1${path}`, {
