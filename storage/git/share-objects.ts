@@ -166,7 +166,12 @@ async function packForSharing(git: Git, directory: string): Promise<void> {
   const small = (await Promise.all(sizes)).filter((size) => size < KEPT_BYTES_MIN);
   const bytes = small.reduce((sum, size) => sum + size, looseBytes);
   if (bytes < KEPT_BYTES_MIN) return;
-  await git.run(["repack", "-d", "--quiet", "--geometric=2"], { directory, timeoutMs: PACK_MS });
+  await git.run(["repack", "-d", "--quiet", "--geometric=2"], {
+    directory,
+    timeoutMs: PACK_MS,
+    // A person waits for the fork: large files are copied as they are, and the rest is compressed fast.
+    config: { "core.bigFileThreshold": "10m", "pack.compression": "1" },
+  });
 }
 
 /** Long enough to copy the largest histories from one folder to another. */
