@@ -616,6 +616,25 @@ describe("gitea-js", () => {
     await api.repos.pinIssue(...pull);
     expect((await api.repos.repoListPinnedPullRequests(...repo)).data).toHaveLength(1);
     await api.repos.repoUpdatePullRequest(...pull);
+    await api.repos.repoAddCollaborator(...repo, "nora", { permission: "write" });
+    await api.repos.repoCreatePullReviewRequests(...pull, { reviewers: ["nora"] }, asJson);
+    await api.repos.repoDeletePullReviewRequests(...pull, { reviewers: ["nora"] }, asJson);
+    const review = await nora.repos.repoCreatePullReview(
+      ...pull,
+      {
+        body: "See",
+        comments: [{ path: "a.txt", body: "Here", new_position: 1 }],
+      },
+      asJson,
+    );
+    const reviewed = [...pull, review.data.id ?? 0] as const;
+    await nora.repos.repoSubmitPullReview(...reviewed, { event: "APPROVED", body: "Good" }, asJson);
+    expect((await api.repos.repoListPullReviews(...pull)).data).toHaveLength(1);
+    await api.repos.repoGetPullReview(...reviewed);
+    expect((await api.repos.repoGetPullReviewComments(...reviewed)).data).toHaveLength(1);
+    await api.repos.repoDismissPullReview(...reviewed, { message: "Old" }, asJson);
+    await api.repos.repoUnDismissPullReview(...reviewed);
+    await nora.repos.repoDeletePullReview(...reviewed);
     expect((await api.repos.repoGetPullRequestCommits(...pull)).data).toHaveLength(1);
     expect((await api.repos.repoGetPullRequestFiles(...pull)).data).toHaveLength(1);
     const sha = made.data.head?.sha ?? "";
