@@ -119,7 +119,10 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
     ...code.services,
     ...issues.services,
     ...reviews.services,
-    ...merging.services,
+    async onComputed(issueId) {
+      await reviews.services.markStale(issueId);
+      await merging.services.onComputed(issueId);
+    },
   });
   const features: readonly ForgeFeature[] = [
     { close: () => core.compute.close() },

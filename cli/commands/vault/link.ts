@@ -49,15 +49,18 @@ export const entries: readonly Entry[] = [
     completions: { targets: "documents", "--topic": "topics" },
     note: "A link expires in seven days unless --expires says another time.",
     examples: [
-      ["Create a link to a document", "croft vault link create bill.pdf"],
+      [
+        "Create a link to a document",
+        "croft vault link create 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8",
+      ],
       [
         "For one download, with its QR code",
-        "croft vault link create bill.pdf --max-downloads 1 --expires 1d --qr",
+        "croft vault link create 0a6f4c1e-3b52-4d8e-9f10-2c7b5a91d3e8 --max-downloads 1 --expires 1d --qr",
       ],
       ["To a file or folder of a connection", "croft vault link create Papers:/2026/report.pdf"],
       [
         "To receive files",
-        "croft vault link create --upload --name Scans --max-files 20 --topic Inbox",
+        "croft vault link create --upload --name Scans --max-files 20 --topic Invoices",
       ],
     ],
     async run(cli, options) {

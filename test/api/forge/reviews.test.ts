@@ -209,6 +209,28 @@ test("administrators of the repository dismiss verdicts, with the earlier ones i
   expect((await dismiss("mira", id, "undismissals")).json).toMatchObject({ dismissed: false });
 });
 
+test("a push that changes the content makes verdicts stale, one of the base's commits does not", async () => {
+  const pull = await newPull();
+  const path = pull.replace("/pulls/1", "");
+  const rule = { rule_name: "main", dismiss_stale_approvals: true, enable_push: true };
+  expect((await by("mira", "POST", `${path}/branch_protections`, rule)).status).toBe(201);
+  await review(pull, "otto", { event: "APPROVED" });
+  const get = async () => (await by("mira", "GET", `${pull}/reviews`)).json[0];
+  const commit = async (branch: string, name: string) => {
+    const file = { content: toContent(name), branch };
+    expect((await by("mira", "POST", `${path}/contents/${name}`, file)).status).toBe(201);
+  };
+  await commit("main", "other.txt");
+  await expect
+    .poll(async () => (await by("mira", "GET", pull)).json.mergeable, { timeout: 20_000 })
+    .toBe(true);
+  expect(await get()).toMatchObject({ stale: false, dismissed: false });
+  await commit("topic", "more.txt");
+  await expect
+    .poll(get, { timeout: 20_000 })
+    .toMatchObject({ stale: true, dismissed: true, official: true });
+});
+
 test("reviewers are asked, answer, and decline", async () => {
   const pull = await newPull();
   const ask = (who: string, body: object) => by(who, "POST", `${pull}/requested_reviewers`, body);
