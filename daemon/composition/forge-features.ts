@@ -34,6 +34,8 @@ import { issuePages } from "../forge/pages/issue-pages.tsx";
 import { packagePages } from "../forge/pages/package-pages.tsx";
 import { peoplePages } from "../forge/pages/people-pages.tsx";
 import { releasePages } from "../forge/pages/release-pages.tsx";
+import { pullChangesPages } from "../forge/pages/pull-changes-pages.tsx";
+import { pullPages } from "../forge/pages/pull-pages.tsx";
 import { runPages } from "../forge/pages/run-pages.tsx";
 import { createForgeReleases } from "../forge/releases/releases.feature.ts";
 import { createRepositoryDependents } from "../forge/repositories/dependents.ts";
@@ -157,7 +159,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
     merging,
     pulls,
     reviews,
-    { pages: issuePages() },
+    { pages: [...issuePages(), ...pullPages(), ...pullChangesPages()] },
     createForgeReleases({
       ...core,
       ...code.services,

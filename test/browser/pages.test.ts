@@ -30,6 +30,7 @@ withChromium.describe("the pages in a real browser", () => {
     browser = await launchChromium(executable ?? "");
     await people.newUser("mira");
     await makeRepository();
+    await makePull();
     run = await makeRun();
   }, 120_000);
   afterAll(async () => {
@@ -73,6 +74,11 @@ withChromium.describe("the pages in a real browser", () => {
         "/mira/notes/src/branch/main/docs/long.txt",
         "/mira/notes/src/branch/main/docs/bytes",
         "/mira/notes/src/branch/main/docs/code.ts",
+        "/mira/tea/pulls",
+        "/mira/tea/pulls/1",
+        "/mira/tea/pulls/1/commits",
+        "/mira/tea/pulls/1/files",
+        "/mira/tea/compare/main...topic",
         "/mira/notes/actions",
         "/mira/-/packages",
         `/mira/notes/actions/runs/${run.id}`,
@@ -104,6 +110,21 @@ withChromium.describe("the pages in a real browser", () => {
     expect(page.url()).toContain("#issuecomment-");
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("link", { name: "Sign in" }).waitFor();
+    await context.close();
+  }, 60_000);
+
+  test("a pull request is reviewed and merged without JavaScript", async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto(`${daemon.url}/mira/tea/pulls/1`);
+    await page.getByRole("link", { name: "Sign in" }).first().click();
+    await fillSignIn(page);
+    await page.getByText("Why green?").waitFor();
+    await page.getByLabel("Review, in Markdown").fill("Mine");
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByText("approve your own pull is not allowed").waitFor();
+    await page.getByRole("button", { name: "Merge as one commit" }).click();
+    await page.getByText("merged by mira").waitFor();
     await context.close();
   }, 60_000);
 
@@ -361,6 +382,22 @@ async function makeRun(): Promise<{ readonly id: number; readonly job: number }>
   await job.end("FAILURE");
   const build = (await repository.jobs(id)).find(({ name }) => name === "build");
   return { id, job: build?.id ?? 0 };
+}
+
+/** A pull request with a review that has a comment on a line. */
+async function makePull(): Promise<void> {
+  await people.api("POST", "/admin/users/mira/repos", { name: "tea", auto_init: true });
+  const by = (method: string, path: string, body: object) =>
+    people.by("mira", method, `/repos/mira/tea/${path}`, body);
+  const content = Buffer.from("green\n").toString("base64");
+  await by("POST", "contents/tea.txt", { content, new_branch: "topic" });
+  const opened = { head: "topic", base: "main", title: "Add <b>tea</b>", body: "It is **green**." };
+  expect((await by("POST", "pulls", opened)).status).toBe(201);
+  await by("POST", "pulls/1/reviews", {
+    event: "COMMENT",
+    body: "Which *tea*?",
+    comments: [{ path: "tea.txt", body: "Why green?", new_position: 1 }],
+  });
 }
 
 async function makePictures(): Promise<void> {

@@ -10,6 +10,7 @@ import { fetchCommit } from "../../../storage/git/share-objects.ts";
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { isRefName } from "../../contract/forge/repositories/rules.ts";
+import { copyLargeFiles } from "../../../storage/tables/forge/repositories/large-files.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { OwnedRepository } from "../events.ts";
@@ -121,6 +122,9 @@ export function createForkSync({
       const source = `${parent.owner.name}/${parent.repository.name}`;
       const message = `Merge branch '${branch}' of ${source} into ${branch}\n`;
       const after = isForward ? upstream : await merge(options, [before, upstream], message, user);
+      // The commits may name large files that the parent has got since the fork.
+      const ids = { from: parent.repository.id, to: fork.repository.id };
+      await db.transaction((tx) => copyLargeFiles(tx, ids));
       const outcome = await writeRefs(fork, user, [{ ref, before, after }], { quarantine });
       if (outcome !== "written")
         throw new AppError("conflict", "the branch was changed in the meantime, try again");

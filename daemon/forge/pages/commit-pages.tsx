@@ -11,7 +11,7 @@ import { loadHead, RepositoryHead } from "./repository-head.tsx";
 /** Commits and branches on one page. */
 const LIMIT = 30;
 /** The longest diff that a page shows, in bytes. */
-const DIFF_BYTES_MAX = 512 * 1024;
+export const DIFF_BYTES_MAX = 512 * 1024;
 
 /** Branches and commits of repositories. */
 export function commitPages(): ForgePageRoute[] {
@@ -51,7 +51,7 @@ async function showBranches(context: ForgePageContext, params: RepositoryParams)
   } as const;
 }
 
-const firstLine = (message: string) => message.split("\n", 1)[0] ?? "";
+export const firstLine = (message: string) => message.split("\n", 1)[0] ?? "";
 
 async function showCommits(context: ForgePageContext, params: PlaceParams) {
   const { call, request } = context;
@@ -145,21 +145,26 @@ async function showCommit(context: ForgePageContext, params: RepositoryParams) {
             ],
           ]}
         />
-        {splitDiff(diff.text).map((file, at) => (
-          <div key={at} className="card">
-            <h3 className="head">
-              <bdi>{file.name}</bdi>
-              {file.notes.map((note) => (
-                <span key={note} className="quiet">{` ${note}`}</span>
-              ))}
-            </h3>
-            {file.hunks.length === 0 ? null : <Hunks lines={file.hunks} />}
-          </div>
-        ))}
+        <Diff text={diff.text} />
         {diff.isWhole ? null : <p>The diff is longer: use git show.</p>}
       </>
     ),
   } as const;
+}
+
+/** The files of a diff. */
+export function Diff({ text }: { text: string }) {
+  return splitDiff(text).map((file, at) => (
+    <div key={at} className="card">
+      <h3 className="head">
+        <bdi>{file.name}</bdi>
+        {file.notes.map((note) => (
+          <span key={note} className="quiet">{` ${note}`}</span>
+        ))}
+      </h3>
+      {file.hunks.length === 0 ? null : <Hunks lines={file.hunks} />}
+    </div>
+  ));
 }
 
 interface FileDiff {
@@ -206,8 +211,8 @@ function toFileName(header: readonly string[]): string {
   return both.slice((both.length + 1) / 2).replace(/^("?)b\//, "$1");
 }
 
-/** The hunks of a file; neighbouring lines of one kind are one element, so that long diffs stay small. */
-function Hunks({ lines }: { lines: readonly string[] }) {
+/** The hunks of a file, or one of them; neighbouring lines of one kind are one element, so that long diffs stay small. */
+export function Hunks({ lines }: { lines: readonly string[] }) {
   const parts: { kind: string; lines: string[] }[] = [];
   for (const line of lines) {
     const kind = toLineKind(line);

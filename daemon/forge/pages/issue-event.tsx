@@ -49,6 +49,18 @@ export function toEventText(entry: WireTimelineEntry, home: string): string {
       return `tracked ${entry.body} of work`;
     case "delete_time_manual":
       return `deleted ${entry.body} of tracked time`;
+    case "pull_push":
+      return "pushed to this";
+    case "merge_pull":
+      return "merged this";
+    case "change_target_branch":
+      return `changed the base from ${entry.old_ref} to ${entry.new_ref}`;
+    case "delete_branch":
+      return `deleted the branch ${entry.old_ref}`;
+    case "review_request":
+      return `${entry.removed_assignee ? "took back a request for a review by" : "asked for a review by"} ${assignee?.login ?? "a team"}`;
+    case "dismiss_review":
+      return entry.body === "" ? "dismissed a review" : `dismissed a review: ${entry.body}`;
     default:
       return `${entry.type.replaceAll("_", " ")} ${entry.body}`;
   }

@@ -1,21 +1,11 @@
 import { AppError } from "../../errors.ts";
-import { attachmentEndpoints } from "../../contract/forge/issues/attachments.ts";
 import { issueDependencyEndpoints } from "../../contract/forge/issues/dependencies.ts";
 import { issueStateEndpoints } from "../../contract/forge/issues/issue-states.ts";
 import { issueEndpoints, type WireIssue } from "../../contract/forge/issues/issues.ts";
 import { reactionEndpoints } from "../../contract/forge/issues/reactions.ts";
 import { Label, UserLink } from "./elements.tsx";
-import {
-  EmptyState,
-  Facts,
-  FileList,
-  Pager,
-  Rendered,
-  State,
-  Tabs,
-  Time,
-} from "../../pages/elements.tsx";
-import { declareForm, SearchForm } from "../../pages/form.tsx";
+import { EmptyState, Facts, Pager, Rendered, State, Tabs, Time } from "../../pages/elements.tsx";
+import { SearchForm } from "../../pages/form.tsx";
 import { get, post, toPageNumber, toPath } from "../../pages/page.ts";
 import {
   findRefusal,
@@ -26,11 +16,19 @@ import {
   toSignIn,
 } from "./forge-page.ts";
 import { loadHead, RepositoryHead } from "./repository-head.tsx";
-import { CommitLink, toEventText, toReference } from "./issue-event.tsx";
+import { toReference } from "./issue-event.tsx";
+import {
+  CommentForm,
+  commentForm,
+  ENTRIES_SHOWN,
+  Files,
+  loadTimeline,
+  Timeline,
+} from "./timeline.tsx";
 
 type IssueParams = RepositoryParams & { readonly index: string };
 
-/** Number of entries of a list and of a timeline on one page. */
+/** Number of issues on one page. */
 const LIMIT = 30;
 
 /** The issues of a repository, and one issue with its timeline. */
@@ -48,7 +46,7 @@ async function showIssues(context: ForgePageContext, params: RepositoryParams) {
   const page = toPageNumber(request);
   const state = request.query.get("state") ?? "open";
   const q = request.query.get("q") ?? "";
-  const query = { state, q, page: String(page), limit: String(LIMIT) };
+  const query = { state, q, type: "issues", page: String(page), limit: String(LIMIT) };
   const { body: issues, total = 0 } = await call(issueEndpoints.listIssues, { params, query });
   return {
     kind: "page",
@@ -97,50 +95,21 @@ function IssueList({ issues }: { issues: readonly WireIssue[] }) {
   );
 }
 
-/** The files of an issue. Their addresses accept the session of this page. */
-function Files({ files }: { files: WireIssue["assets"] }) {
-  if (files.length === 0) return null;
-  return (
-    <FileList
-      label="Files"
-      entries={files.map(({ uuid, name, size }) => ({
-        name,
-        href: `/attachments/${uuid}`,
-        note: `${size} bytes`,
-      }))}
-    />
-  );
-}
-
-const toIssuePath = ({ repository, number }: WireIssue) =>
-  toPath(repository.owner, repository.name, "issues", String(number));
+const toIssuePath = ({ repository, number, pull_request: pull }: WireIssue) =>
+  toPath(repository.owner, repository.name, pull === null ? "issues" : "pulls", String(number));
 
 async function showIssue(context: ForgePageContext, params: IssueParams, failed?: string) {
-  const { call, render, request, session } = context;
+  const { call, render, request } = context;
   const { body: issue } = await call(issueEndpoints.getIssue, { params });
+  if (issue.pull_request !== null && failed === undefined)
+    return { kind: "redirect", to: toIssuePath(issue) } as const;
   const head = await loadHead(context, params);
-  const page = toPageNumber(request);
-  const window = { page: String(page), limit: String(LIMIT) };
-  const timeline = await call(issueStateEndpoints.listIssueTimeline, { params, query: window });
+  const timeline = await loadTimeline(context, params, head.full_name);
   const reactions = await call(reactionEndpoints.listIssueReactions, {
     params,
     query: { limit: "50" },
   });
   const renderContext = `/${head.full_name}`;
-  const entries = await Promise.all(
-    timeline.body.map(async (entry) => {
-      if (entry.type !== "comment") return { entry, html: undefined, files: [] };
-      const { owner, repo } = params;
-      const id = String(entry.id);
-      return {
-        entry,
-        html: await render({ text: entry.body, mode: "comment", context: renderContext }),
-        files: (
-          await call(attachmentEndpoints.listCommentAttachments, { params: { owner, repo, id } })
-        ).body,
-      };
-    }),
-  );
   const { blockers, blocked } = await loadDependencies(context, params);
   const bodyHtml = await render({ text: issue.body, mode: "comment", context: renderContext });
   const action = `${toIssuePath(issue)}/comments`;
@@ -165,36 +134,8 @@ async function showIssue(context: ForgePageContext, params: IssueParams, failed?
           <Files files={issue.assets} />
           <Reactions contents={reactions.body.map(({ content }) => content)} />
         </article>
-        {entries.map(({ entry, html, files }) =>
-          entry.type === "comment" ? (
-            <article className="card" key={entry.id} id={`issuecomment-${entry.id}`}>
-              <p className="head">
-                <UserLink user={entry.user} /> commented <Time at={entry.created_at} />
-              </p>
-              <Rendered html={html} text={entry.body} />
-              <Files files={files} />
-            </article>
-          ) : (
-            <p className="event" key={entry.id} id={`issuecomment-${entry.id}`}>
-              <UserLink user={entry.user} /> {toEventText(entry, head.full_name)}{" "}
-              <CommitLink entry={entry} /> <Time at={entry.created_at} />
-            </p>
-          ),
-        )}
-        <Pager page={page} limit={LIMIT} total={timeline.total ?? 0} query={request.query} />
-        {session === undefined ? (
-          <p>
-            <a href={`/user/login?redirect_to=${encodeURIComponent(request.target)}`}>Sign in</a> to
-            comment.
-          </p>
-        ) : (
-          <commentForm.Form
-            action={action}
-            token={session.formToken}
-            values={failed === undefined ? undefined : commentForm.read(context.form)}
-            failed={failed === undefined ? undefined : { text: failed }}
-          />
-        )}
+        <Timeline timeline={timeline} home={head.full_name} query={request.query} />
+        <CommentForm context={context} action={action} failed={failed} />
       </>
     ),
   } as const;
@@ -308,11 +249,6 @@ const reactionEmoji: Readonly<Record<string, string>> = {
   eyes: "👀",
 };
 
-const commentForm = declareForm({
-  submit: "Comment",
-  fields: { body: { label: "Comment, in Markdown", type: "multiline", lengthMax: 65_536 } },
-});
-
 async function addComment(
   context: ForgePageContext,
   params: IssueParams,
@@ -331,7 +267,7 @@ async function addComment(
     params,
     query: { limit: "1" },
   });
-  const page = Math.max(1, Math.ceil(total / LIMIT));
+  const page = Math.max(1, Math.ceil(total / ENTRIES_SHOWN));
   const to = `${toIssuePath(issue)}?page=${page}#issuecomment-${commentId}`;
   return { kind: "redirect", to };
 }

@@ -42,7 +42,7 @@ export function RepositoryHead({
   current,
 }: {
   repository: WireRepository;
-  current: "files" | "commits" | "branches" | "issues" | "releases" | "runs" | "forks";
+  current: "files" | "commits" | "branches" | "issues" | "pulls" | "releases" | "runs" | "forks";
 }) {
   const { owner, name, default_branch: branch } = repository;
   const home = toPath(owner.login, name);
@@ -51,6 +51,7 @@ export function RepositoryHead({
     { key: "commits", text: "Commits", href: `${home}/commits/branch/${toFolderPath(branch)}` },
     { key: "branches", text: "Branches", href: `${home}/branches` },
     { key: "issues", text: "Issues", href: `${home}/issues` },
+    { key: "pulls", text: "Pull requests", href: `${home}/pulls` },
     { key: "releases", text: "Releases", href: `${home}/releases` },
     { key: "runs", text: "Runs", href: `${home}/actions` },
     { key: "forks", text: `Forks (${repository.forks_count})`, href: `${home}/forks` },
@@ -60,6 +61,7 @@ export function RepositoryHead({
     commits: readsCode(repository) && !repository.empty,
     branches: readsCode(repository) && !repository.empty,
     issues: repository.has_issues,
+    pulls: repository.has_pull_requests && !repository.empty,
     releases: repository.has_releases && repository.release_counter > 0,
     runs: repository.has_actions && !repository.empty,
     forks: readsCode(repository) && repository.has_code,

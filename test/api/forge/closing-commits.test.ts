@@ -40,7 +40,7 @@ async function clone(user: string, path: string, folder: string): Promise<void> 
 async function commit(folder: string, message: string, ...refs: string[]): Promise<string> {
   await git.in(folder, "commit", "-q", "--allow-empty", "-m", message);
   const pushed = await git.in(folder, "push", "-q", "origin", ...refs);
-  expect(pushed.errors).toBe("");
+  expect(pushed.errors.replace(/^remote:.*\n/gm, "")).toBe("");
   return (await git.in(folder, "rev-parse", "HEAD")).output.trim();
 }
 

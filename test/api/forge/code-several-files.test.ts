@@ -241,30 +241,25 @@ describe("requests of Gitea clients about the server", () => {
     expect(refused.json.message).toContain("clone the repository and push");
   });
 
-  test("pull requests, releases and wikis answer 404 with a text that names them", async () => {
+  test("wikis and mirrors answer 404 with a text that names them", async () => {
     const repo = await newRepository({});
     for (const [method, path] of [
-      ["GET", `${repo}/pulls?state=open`],
-      ["POST", `${repo}/pulls`],
-      ["GET", `${repo}/pulls/1/files`],
-      ["GET", `${repo}/releases`],
-      ["GET", `${repo}/releases/latest`],
       ["GET", `${repo}/wiki/pages`],
-      ["GET", "/repos/mira/none/pulls"],
+      ["POST", `${repo}/wiki/new`],
+      ["POST", `${repo}/mirror-sync`],
+      ["GET", "/repos/mira/none/wiki/pages"],
     ] as const) {
       const answer = await by("mira", method, path, method === "POST" ? {} : undefined);
       expect([path, answer.status, answer.json]).toEqual([
         path,
         404,
         {
-          message: expect.stringMatching(
-            /^this server does not support (?:pull requests|releases|wikis)$/,
-          ),
+          message: expect.stringMatching(/^this server does not support (?:wikis|mirrors)$/),
           url: expect.stringContaining("/api/swagger"),
         },
       ]);
     }
-    expect((await by("mira", "GET", `${repo}/pullsX`)).text).toBe("404 page not found\n");
+    expect((await by("mira", "GET", `${repo}/wikiX`)).text).toBe("404 page not found\n");
   });
 
   test("users are found by their public fields, and only by callers who may see them", async () => {

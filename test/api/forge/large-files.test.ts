@@ -139,18 +139,29 @@ describe("transfers", () => {
     expect(Object.keys(planned.actions)).toEqual(["upload", "verify"]);
   });
 
-  test("a fork has the files of its parent at that time", async () => {
+  test("a fork has the files of its parent, also those that come with an update", async () => {
     const bytes = bytesOf(300);
     await upload("secret", bytes);
+    const commit = (path: string) =>
+      people.by("mira", "POST", `/repos/mira/secret/contents/${path}`, { content: "YQ==" });
+    expect((await commit("a.txt")).status).toBe(201);
     const fork = await people.by("rita", "POST", "/repos/mira/secret/forks", { name: "mine" });
     expect(fork.status).toBe(202);
     const { oid } = pointerOf(bytes);
-    const get = async (by: string) =>
-      daemon.request(`/rita/mine.git/info/lfs/objects/${oid}`, {
+    const get = async (by: string, name = oid) =>
+      daemon.request(`/rita/mine.git/info/lfs/objects/${name}`, {
         basic: `${by}:${people.tokenOf(by)}`,
       });
     expect((await get("rita")).status).toBe(200);
     expect((await get("nora")).status).toBe(404);
+
+    const later = bytesOf(300);
+    await upload("secret", later);
+    await commit("b.txt");
+    const path = "/repos/rita/mine/merge-upstream";
+    const synced = await people.by("rita", "POST", path, { branch: "main" });
+    expect(synced.json).toEqual({ merge_type: "fast-forward" });
+    expect((await get("rita", pointerOf(later).oid)).status).toBe(200);
   });
 
   test("bytes that are not those of the pointer are refused and kept nowhere", async () => {

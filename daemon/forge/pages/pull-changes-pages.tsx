@@ -1,0 +1,182 @@
+import type { WireCommit } from "../../contract/forge/code/shapes.ts";
+import { commitEndpoints } from "../../contract/forge/code/commits.ts";
+import { pullChangeEndpoints } from "../../contract/forge/pulls/pull-changes.ts";
+import { pullEndpoints } from "../../contract/forge/pulls/pulls.ts";
+import { EmptyState, Pager, Time } from "../../pages/elements.tsx";
+import { declareForm } from "../../pages/form.tsx";
+import { readText } from "../../pages/operations.ts";
+import { get, post, toPageNumber, toPath } from "../../pages/page.ts";
+import { Diff, DIFF_BYTES_MAX, firstLine } from "./commit-pages.tsx";
+import {
+  findRefusal,
+  type ForgePageAnswer,
+  type ForgePageContext,
+  type ForgePageRoute,
+  type RepositoryParams,
+  toSignIn,
+} from "./forge-page.ts";
+import { loadPull, PullHead, type PullParams, toPullPath } from "./pull-head.tsx";
+import { loadHead, RepositoryHead } from "./repository-head.tsx";
+
+/** Number of commits on one page. */
+const LIMIT = 30;
+
+/** The commits and changes of pull requests, and the comparison of branches from which one is opened. */
+export function pullChangesPages(): ForgePageRoute[] {
+  return [
+    get("/:owner/:repo/pulls/:index/commits", showCommits),
+    get("/:owner/:repo/pulls/:index/files", showFiles),
+    get("/:owner/:repo/compare/**:basehead", (context, params) => showComparison(context, params)),
+    post("/:owner/:repo/compare/**:basehead", openPull),
+  ];
+}
+
+async function showCommits(context: ForgePageContext, params: PullParams) {
+  const { call, request } = context;
+  const { pull, repository } = await loadPull(context, params);
+  const page = toPageNumber(request);
+  const query = {
+    files: "false",
+    verification: "false",
+    page: String(page),
+    limit: String(LIMIT),
+  };
+  const { body: commits, total = 0 } = await call(pullChangeEndpoints.listPullCommits, {
+    params,
+    query,
+  });
+  return {
+    kind: "page",
+    title: `Commits of ${pull.title} #${pull.number}`,
+    body: (
+      <>
+        <PullHead pull={pull} repository={repository} params={params} current="commits" />
+        <CommitList commits={commits} params={params} />
+        <Pager page={page} limit={LIMIT} total={total} query={request.query} />
+      </>
+    ),
+  } as const;
+}
+
+async function showFiles(context: ForgePageContext, params: PullParams) {
+  const { pull, repository } = await loadPull(context, params);
+  const { owner, repo, index } = params;
+  const path = { params: { owner, repo, index } };
+  const diff = await readText(context.call, pullChangeEndpoints.getPullDiff, path, DIFF_BYTES_MAX);
+  return {
+    kind: "page",
+    title: `Changes of ${pull.title} #${pull.number}`,
+    body: (
+      <>
+        <PullHead pull={pull} repository={repository} params={params} current="files" />
+        <p className="quiet">
+          <a href={`${toPullPath(params, pull)}.diff`}>diff</a>{" "}
+          <a href={`${toPullPath(params, pull)}.patch`}>patch</a>
+        </p>
+        <Diff text={diff.text} />
+        {diff.isWhole ? null : <p>The diff is longer: download it, or fetch the branch.</p>}
+      </>
+    ),
+  } as const;
+}
+
+function CommitList({
+  commits,
+  params: { owner, repo },
+}: {
+  commits: readonly WireCommit[];
+  params: RepositoryParams;
+}) {
+  return (
+    <ul className="list">
+      {commits.map(({ sha, commit }) => (
+        <li key={sha}>
+          <a href={toPath(owner, repo, "commit", sha)}>
+            {firstLine(commit.message) || sha.slice(0, 10)}
+          </a>
+          <p className="quiet">
+            <code>{sha.slice(0, 10)}</code> {commit.author.name} <Time at={commit.author.date} />
+          </p>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+type ComparisonParams = RepositoryParams & { readonly basehead: string };
+
+const newPullForm = declareForm({
+  submit: "Open a pull request",
+  fields: {
+    title: { label: "Title", type: "text", lengthMax: 255, isTrimmed: true },
+    body: { label: "Text, in Markdown", type: "multiline", lengthMax: 65_536, isOptional: true },
+  },
+});
+
+async function showComparison(
+  context: ForgePageContext,
+  params: ComparisonParams,
+  failed?: string,
+) {
+  const { call, form, session } = context;
+  const { owner, repo, basehead } = params;
+  const repository = await loadHead(context, params);
+  const { body: comparison } = await call(commitEndpoints.compare, {
+    params: { owner, repo, basehead },
+  });
+  const commits = comparison.commits.toReversed();
+  const [first] = commits;
+  const values = {
+    title: first === undefined ? "" : firstLine(first.commit.message),
+    body: first === undefined ? "" : first.commit.message.split("\n").slice(1).join("\n").trim(),
+  };
+  return {
+    kind: "page",
+    title: `${basehead} in ${repository.full_name}`,
+    ...(failed === undefined ? {} : { status: 422 }),
+    body: (
+      <>
+        <RepositoryHead repository={repository} current="pulls" />
+        <h2>{basehead}</h2>
+        {commits.length === 0 ? <EmptyState>No commits of its own.</EmptyState> : null}
+        <CommitList commits={commits} params={params} />
+        {session === undefined || commits.length === 0 ? null : (
+          <newPullForm.Form
+            action={toComparisonPath(params)}
+            token={session.formToken}
+            values={failed === undefined ? values : newPullForm.read(form)}
+            failed={failed === undefined ? undefined : { text: failed }}
+          />
+        )}
+      </>
+    ),
+  } as const;
+}
+
+const toComparisonPath = ({ owner, repo, basehead }: ComparisonParams) =>
+  toPath(owner, repo, "compare", ...basehead.split("/"));
+
+async function openPull(
+  context: ForgePageContext,
+  params: ComparisonParams,
+): Promise<ForgePageAnswer> {
+  const { call, form, session } = context;
+  if (session === undefined) return toSignIn(toComparisonPath(params));
+  const { owner, repo, basehead } = params;
+  const [base = "", head = ""] = basehead.split("...");
+  const { title, body } = newPullForm.read(form);
+  let number = 0;
+  const refusal = await findRefusal(
+    ["forbidden", "unprocessable", "archived", "conflict", "invalid_argument", "not_found"],
+    async () => {
+      const input = { base, head, title, body: body.replaceAll("\r\n", "\n") };
+      const { body: pull } = await call(pullEndpoints.createPull, {
+        params: { owner, repo },
+        body: input,
+      });
+      ({ number } = pull);
+    },
+  );
+  if (refusal !== undefined) return showComparison(context, params, refusal.message);
+  return { kind: "redirect", to: toPullPath(params, { number }) };
+}

@@ -1,0 +1,393 @@
+import { statusEndpoints } from "../../contract/forge/repositories/statuses.ts";
+import { issueEndpoints } from "../../contract/forge/issues/issues.ts";
+import { mergeEndpoints } from "../../contract/forge/pulls/merges.ts";
+import { pullEndpoints, type WirePull } from "../../contract/forge/pulls/pulls.ts";
+import {
+  reviewEndpoints,
+  type WireReview,
+  type WireReviewLine,
+} from "../../contract/forge/pulls/reviews.ts";
+import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
+import {
+  Alert,
+  EmptyState,
+  Facts,
+  Pager,
+  Rendered,
+  State,
+  Tabs,
+  Time,
+} from "../../pages/elements.tsx";
+import { Form } from "../../pages/form.tsx";
+import { get, post, toPageNumber, toPath } from "../../pages/page.ts";
+import { Hunks } from "./commit-pages.tsx";
+import { Label, UserLink } from "./elements.tsx";
+import {
+  findRefusal,
+  type ForgePageAnswer,
+  type ForgePageContext,
+  type ForgePageRoute,
+  type RepositoryParams,
+  toSignIn,
+} from "./forge-page.ts";
+import {
+  loadPull,
+  PullHead,
+  type PullParams,
+  toHeadName,
+  toPullPath,
+  toState,
+} from "./pull-head.tsx";
+import { loadHead, RepositoryHead } from "./repository-head.tsx";
+import { CommentForm, loadTimeline, Timeline } from "./timeline.tsx";
+
+/** Number of pull requests on one page. */
+const LIMIT = 30;
+
+/** The pull requests of a repository, and one with its conversation. */
+export function pullPages(): ForgePageRoute[] {
+  return [
+    get("/:owner/:repo/pulls", showPulls),
+    get("/:owner/:repo/pulls/:index", (context, params) => showPull(context, params)),
+    post("/:owner/:repo/pulls/:index/comments", addComment),
+    post("/:owner/:repo/pulls/:index/reviews", addReview),
+    post("/:owner/:repo/pulls/:index/merge", merge),
+    post("/:owner/:repo/pulls/:index/state", changeState),
+  ];
+}
+
+async function showPulls(context: ForgePageContext, params: RepositoryParams) {
+  const { call, request } = context;
+  const head = await loadHead(context, params);
+  const page = toPageNumber(request);
+  const state = request.query.get("state") ?? "open";
+  const query = { state, page: String(page), limit: String(LIMIT) };
+  const { body: pulls, total = 0 } = await call(pullEndpoints.listPulls, { params, query });
+  return {
+    kind: "page",
+    title: `Pull requests of ${head.full_name}`,
+    body: (
+      <>
+        <RepositoryHead repository={head} current="pulls" />
+        <Tabs
+          label="State"
+          tabs={["open", "closed", "all"].map((word) => ({
+            key: word,
+            text: word,
+            href: `?${new URLSearchParams({ state: word })}`,
+          }))}
+          current={state}
+        />
+        {pulls.length === 0 ? <EmptyState>No pull requests.</EmptyState> : null}
+        <ul className="list">
+          {pulls.map((pull) => (
+            <li key={pull.id}>
+              <a href={toPullPath(params, pull)}>
+                <bdi>{pull.title}</bdi>
+              </a>{" "}
+              {pull.labels.map((label) => (
+                <Label key={label.id} label={label} />
+              ))}
+              <p className="quiet">
+                {`#${pull.number} `}
+                <State word={toState(pull)} /> opened <Time at={pull.created_at} /> by{" "}
+                <UserLink user={pull.user} />
+                {`, ${toHeadName(pull)} into ${pull.base.ref}`}
+              </p>
+            </li>
+          ))}
+        </ul>
+        <Pager page={page} limit={LIMIT} total={total} query={request.query} />
+      </>
+    ),
+  } as const;
+}
+
+async function showPull(context: ForgePageContext, params: PullParams, failed?: Failure) {
+  const { call, render, request, session } = context;
+  const { pull, repository } = await loadPull(context, params);
+  const timeline = await loadTimeline(context, params, repository.full_name);
+  const reviews = await loadReviews(context, params);
+  const { owner, repo } = params;
+  const { body: combined } = await call(statusEndpoints.getCombinedStatus, {
+    params: { owner, repo, ref: pull.head.sha },
+  });
+  const home = toPullPath(params, pull);
+  const html = await render({
+    text: pull.body,
+    mode: "comment",
+    context: `/${repository.full_name}`,
+  });
+  const isOpen = pull.state === "open";
+  return {
+    kind: "page",
+    title: `${pull.title} #${pull.number} in ${repository.full_name}`,
+    ...(failed === undefined ? {} : { status: 422 }),
+    body: (
+      <>
+        <PullHead pull={pull} repository={repository} params={params} current="conversation" />
+        <PullFacts pull={pull} checks={combined.statuses ?? []} />
+        <article className="card">
+          <p className="head">
+            <UserLink user={pull.user} /> opened this <Time at={pull.created_at} />
+          </p>
+          <Rendered html={html} text={pull.body} />
+        </article>
+        <Timeline
+          timeline={timeline}
+          home={repository.full_name}
+          query={request.query}
+          more={({ review_id: id }) => <ReviewLines review={reviews.get(id)} />}
+        />
+        <Alert text={failed?.of === "comment" ? undefined : failed?.text} />
+        {session === undefined || !isOpen ? null : (
+          <ReviewForm action={`${home}/reviews`} token={session.formToken} />
+        )}
+        {session === undefined || repository.permissions?.push !== true ? null : (
+          <MergeForm pull={pull} repository={repository} home={home} token={session.formToken} />
+        )}
+        <CommentForm
+          context={context}
+          action={`${home}/comments`}
+          failed={failed?.of === "comment" ? failed.text : undefined}
+        />
+      </>
+    ),
+  } as const;
+}
+
+/** Why a form of a pull request is shown again. */
+interface Failure {
+  readonly of: "comment" | "other";
+  readonly text: string;
+}
+
+interface Check {
+  readonly context: string;
+  readonly status: string;
+}
+
+function PullFacts({ pull, checks }: { pull: WirePull; checks: readonly Check[] }) {
+  const reviewers = pull.requested_reviewers ?? [];
+  const assignees = pull.assignees ?? [];
+  return (
+    <Facts
+      rows={[
+        ["Merge", toMergeText(pull)],
+        [
+          "Changes",
+          `${pull.changed_files ?? 0} files, ${pull.additions ?? 0} added, ${pull.deletions ?? 0} removed lines`,
+        ],
+        [
+          "Checks",
+          checks.length === 0
+            ? undefined
+            : checks.map(({ context, status }) => (
+                <span key={context}>
+                  {context} <State word={status} />{" "}
+                </span>
+              )),
+        ],
+        [
+          "Reviews requested",
+          reviewers.length === 0
+            ? undefined
+            : reviewers.map((user) => <UserLink key={user.id} user={user} />),
+        ],
+        [
+          "Labels",
+          pull.labels.length === 0
+            ? undefined
+            : pull.labels.map((label) => <Label key={label.id} label={label} />),
+        ],
+        [
+          "Assignees",
+          assignees.length === 0
+            ? undefined
+            : assignees.map((user) => <UserLink key={user.id} user={user} />),
+        ],
+        ["Milestone", pull.milestone?.title],
+      ]}
+    />
+  );
+}
+
+function toMergeText(pull: WirePull): string {
+  if (pull.merged) return `merged by ${pull.merged_by?.login ?? "a deleted account"}`;
+  if (pull.state === "closed") return "closed without merging";
+  if (pull.draft) return "a draft: it is merged when the title says so no more";
+  return pull.mergeable ? "no conflict" : "conflicts with the base, or not computed yet";
+}
+
+/** A review with its comments on lines. */
+interface ShownReview {
+  readonly review: WireReview;
+  readonly lines: readonly WireReviewLine[];
+}
+
+async function loadReviews({ call }: ForgePageContext, { owner, repo, index }: PullParams) {
+  const params = { owner, repo, index };
+  const { body } = await call(reviewEndpoints.listReviews, { params, query: { limit: "50" } });
+  const shown = new Map<number, ShownReview>();
+  for (const review of body) {
+    const path = { ...params, id: String(review.id) };
+    const lines =
+      review.comments_count === 0
+        ? []
+        : (await call(reviewEndpoints.listReviewLines, { params: path })).body;
+    shown.set(review.id, { review, lines });
+  }
+  return shown;
+}
+
+function ReviewLines({ review: shown }: { review: ShownReview | undefined }) {
+  if (shown === undefined) return null;
+  const { state, dismissed, stale } = shown.review;
+  return (
+    <>
+      <p>
+        <State word={state.toLowerCase().replaceAll("_", " ")} />
+        {dismissed ? " dismissed" : null}
+        {stale ? " of an earlier state" : null}
+      </p>
+      {shown.lines.map((line) => (
+        <div key={line.id} id={`issuecomment-${line.id}`}>
+          <p className="quiet">
+            <bdi>{line.path}</bdi>
+            {line.resolver === null ? null : `, resolved by ${line.resolver.login}`}
+          </p>
+          <Hunks lines={line.diff_hunk.split("\n")} />
+          <p>
+            <UserLink user={line.user} />: <bdi>{line.body}</bdi>
+          </p>
+        </div>
+      ))}
+    </>
+  );
+}
+
+function ReviewForm({ action, token }: { action: string; token: string }) {
+  return (
+    <Form action={action} token={token} className="stack">
+      <label>
+        Review, in Markdown
+        <textarea name="body" maxLength={65_536} />
+      </label>
+      <div>
+        <button type="submit" name="event" value="APPROVED">
+          Approve
+        </button>{" "}
+        <button type="submit" name="event" value="REQUEST_CHANGES">
+          Request changes
+        </button>
+      </div>
+    </Form>
+  );
+}
+
+/** The styles that a repository may allow, with the texts of their buttons. */
+const styles = [
+  ["merge", "Merge", "allow_merge_commits"],
+  ["squash", "Merge as one commit", "allow_squash_merge"],
+  ["rebase", "Rebase", "allow_rebase"],
+] as const;
+
+function MergeForm({
+  pull,
+  repository,
+  home,
+  token,
+}: {
+  pull: WirePull;
+  repository: WireRepository;
+  home: string;
+  token: string;
+}) {
+  if (pull.merged) return null;
+  const isOpen = pull.state === "open";
+  return (
+    <>
+      {isOpen && pull.mergeable ? (
+        <Form action={`${home}/merge`} token={token} className="stack">
+          <input type="hidden" name="head" value={pull.head.sha} />
+          <label className="check">
+            <input type="checkbox" name="delete" value="yes" /> Delete the branch afterwards
+          </label>
+          <div>
+            {styles
+              .filter(([, , setting]) => repository[setting])
+              .map(([style, text]) => (
+                <button key={style} type="submit" name="style" value={style}>
+                  {text}
+                </button>
+              ))}
+          </div>
+        </Form>
+      ) : null}
+      <Form action={`${home}/state`} token={token}>
+        <button type="submit" name="state" value={isOpen ? "closed" : "open"}>
+          {isOpen ? "Close" : "Reopen"}
+        </button>
+      </Form>
+    </>
+  );
+}
+
+const refusals = [
+  "forbidden",
+  "unprocessable",
+  "archived",
+  "conflict",
+  "not_mergeable",
+  "precondition_failed",
+] as const;
+
+/** Runs the work of a form, and shows the pull request again. */
+async function submit(
+  context: ForgePageContext,
+  params: PullParams,
+  of: Failure["of"],
+  work: () => Promise<unknown>,
+): Promise<ForgePageAnswer> {
+  const home = toPath(params.owner, params.repo, "pulls", params.index);
+  if (context.session === undefined) return toSignIn(home);
+  const refusal = await findRefusal(refusals, work);
+  if (refusal !== undefined) return showPull(context, params, { of, text: refusal.message });
+  return { kind: "redirect", to: home };
+}
+
+const readBody = ({ form }: ForgePageContext) => (form.get("body") ?? "").replaceAll("\r\n", "\n");
+
+function addComment(context: ForgePageContext, params: PullParams): Promise<ForgePageAnswer> {
+  const body = { body: readBody(context) };
+  return submit(context, params, "comment", () =>
+    context.call(issueEndpoints.createIssueComment, { params, body }),
+  );
+}
+
+function addReview(context: ForgePageContext, params: PullParams): Promise<ForgePageAnswer> {
+  const body = { event: context.form.get("event") ?? "", body: readBody(context) };
+  return submit(context, params, "other", () =>
+    context.call(reviewEndpoints.createReview, { params, body }),
+  );
+}
+
+function merge(context: ForgePageContext, params: PullParams): Promise<ForgePageAnswer> {
+  const { form } = context;
+  const body = {
+    do: form.get("style") ?? "merge",
+    // What the page showed is merged, not what was pushed since.
+    head_commit_id: form.get("head") ?? "",
+    delete_branch_after_merge: form.get("delete") === "yes",
+  };
+  return submit(context, params, "other", () =>
+    context.call(mergeEndpoints.createMerge, { params, body }),
+  );
+}
+
+function changeState(context: ForgePageContext, params: PullParams): Promise<ForgePageAnswer> {
+  const body = { state: context.form.get("state") ?? "" };
+  return submit(context, params, "other", () =>
+    context.call(pullEndpoints.editPull, { params, body }),
+  );
+}

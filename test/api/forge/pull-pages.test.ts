@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { createForgePeople } from "../../support/forge/forge-people.ts";
+
+let daemon: TestDaemon;
+const people = createForgePeople(() => daemon);
+const { by } = people;
+
+beforeAll(async () => {
+  daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+  for (const name of ["mira", "otto"]) await people.newUser(name);
+});
+afterAll(() => daemon[Symbol.asyncDispose]());
+
+const toContent = (text: string) => Buffer.from(text).toString("base64");
+
+/** Signs in at the page, and returns how its forms are sent: with the cookie and the token of the session. */
+async function signIn(name: string) {
+  const body = new URLSearchParams({ user_name: name, password: "user-password" });
+  const answer = await fetch(`${daemon.url}/user/login`, {
+    method: "POST",
+    body,
+    redirect: "manual",
+    headers: { origin: daemon.url },
+  });
+  const cookie = (answer.headers.getSetCookie()[0] ?? "").split(";")[0] ?? "";
+  const get = (path: string) => daemon.request(path, { headers: { cookie } });
+  return {
+    get,
+    async send(path: string, page: string, fields: Readonly<Record<string, string>>) {
+      const token = /name="form_token"[^>]*value="([^"]+)"/.exec((await get(page)).text)?.[1] ?? "";
+      const sent = await fetch(`${daemon.url}${path}`, {
+        method: "POST",
+        body: new URLSearchParams({ form_token: token, ...fields }),
+        redirect: "manual",
+        headers: { cookie, origin: daemon.url },
+      });
+      return { status: sent.status, text: await sent.text() };
+    },
+  };
+}
+
+test("a pull request is opened from the comparison of two branches", async () => {
+  const repo = await people.newRepository("mira", { auto_init: true });
+  await by("mira", "POST", `/repos/mira/${repo}/contents/cup.txt`, {
+    content: toContent("cup\n"),
+    new_branch: "feature/cup",
+    message: "Add a cup",
+  });
+  const address = `/mira/${repo}/compare/main...feature/cup`;
+  const mira = await signIn("mira");
+  const page = (await mira.get(address)).text;
+  expect(page).toContain('value="Add a cup"');
+  const opened = await mira.send(address, address, { title: "A cup", body: "" });
+  expect(opened.status).toBe(303);
+  expect((await by("mira", "GET", `/repos/mira/${repo}/pulls/1`)).json).toMatchObject({
+    title: "A cup",
+    base: { ref: "main" },
+    head: { ref: "feature/cup" },
+  });
+  const again = await mira.send(address, address, { title: "Twice", body: "" });
+  expect([again.status, again.text.includes("already exists")]).toEqual([422, true]);
+  expect((await mira.get(`/mira/${repo}/compare/main...none`)).status).toBe(404);
+});
+
+test("a pull request is read, reviewed, commented and merged in a browser", async () => {
+  const repo = await people.newRepository("mira", { auto_init: true });
+  const path = `/repos/mira/${repo}`;
+  await by("mira", "PUT", `${path}/collaborators/otto`, { permission: "write" });
+  await by("mira", "POST", `${path}/contents/tea.txt`, {
+    content: toContent("<b>tea</b>\n"),
+    new_branch: "topic",
+    message: "Add tea",
+  });
+  const opened = { head: "topic", base: "main", title: "Add <i>tea</i>", body: "It is **green**." };
+  expect((await by("mira", "POST", `${path}/pulls`, opened)).status).toBe(201);
+  await expect
+    .poll(async () => (await by("mira", "GET", `${path}/pulls/1`)).json.mergeable, {
+      timeout: 20_000,
+    })
+    .toBe(true);
+
+  const home = `/mira/${repo}/pulls/1`;
+  const list = (await daemon.request(`/mira/${repo}/pulls`)).text;
+  expect(list).toContain("Add &lt;i&gt;tea&lt;/i&gt;");
+  expect(list).toContain("topic into main");
+  const issue = await fetch(`${daemon.url}/mira/${repo}/issues/1`, { redirect: "manual" });
+  expect([issue.status, issue.headers.get("location")]).toEqual([303, home]);
+
+  const otto = await signIn("otto");
+  const shown = (await otto.get(home)).text;
+  for (const text of ["<strong>green</strong>", "no conflict", "Approve", "Merge as one commit"])
+    expect(shown).toContain(text);
+  expect((await daemon.request(home)).text).not.toContain("Approve");
+  expect((await otto.get(`${home}/commits`)).text).toContain("Add tea");
+  const files = (await otto.get(`${home}/files`)).text;
+  expect(files).toContain("+&lt;b&gt;tea&lt;/b&gt;");
+  expect((await otto.get(`/mira/${repo}/pulls/9`)).status).toBe(404);
+
+  await by("otto", "POST", `${path}/pulls/1/reviews`, {
+    event: "COMMENT",
+    comments: [{ path: "tea.txt", body: "<u>Why?</u>", new_position: 1 }],
+  });
+  const approved = await otto.send(`${home}/reviews`, home, { event: "APPROVED", body: "Fine" });
+  expect(approved.status).toBe(303);
+  expect((await otto.send(`${home}/comments`, home, { body: "Done" })).status).toBe(303);
+  const conversation = (await otto.get(home)).text;
+  for (const text of ["approved", "Fine", "Done", "&lt;u&gt;Why?&lt;/u&gt;"])
+    expect(conversation).toContain(text);
+
+  const mira = await signIn("mira");
+  const own = await mira.send(`${home}/reviews`, home, { event: "APPROVED" });
+  expect([own.status, own.text.includes("approve your own pull is not allowed")]).toEqual([
+    422,
+    true,
+  ]);
+  const stale = await mira.send(`${home}/merge`, home, { style: "squash", head: "0".repeat(40) });
+  expect([stale.status, stale.text.includes("head out of date")]).toEqual([422, true]);
+  const head = (await by("mira", "GET", `${path}/pulls/1`)).json.head.sha;
+  const merged = { style: "squash", head, delete: "yes" };
+  expect((await mira.send(`${home}/merge`, home, merged)).status).toBe(303);
+  expect((await by("mira", "GET", `${path}/pulls/1`)).json).toMatchObject({ merged: true });
+  expect((await mira.get(home)).text).toContain("merged by mira");
+  expect((await mira.get(`/mira/${repo}/pulls?state=closed`)).text).toContain("merged");
+});
