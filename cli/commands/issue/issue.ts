@@ -46,6 +46,7 @@ export const entries: readonly Entry[] = [
         options.mentions,
       ]);
       const query = {
+        type: "issues",
         ...(state === undefined ? {} : { state }),
         ...(search === undefined ? {} : { q: search }),
         ...(author === undefined ? {} : { created_by: author }),

@@ -30,6 +30,7 @@ export const searchIssues = commandDetails({
   async run(cli, options) {
     const { term, label, milestone, ...flags } = options;
     const query = {
+      type: "issues",
       ...flags,
       ...(term === undefined ? {} : { q: term }),
       ...(label === undefined ? {} : { labels: label.join(",") }),
@@ -119,7 +120,7 @@ export const issueStatus = commandDetails({
     for (const [relation, filter] of Object.entries(relations)) {
       const source = forgePages(cli.client, forge.listIssues, {
         params,
-        query: { state: "open", [filter]: login },
+        query: { type: "issues", state: "open", [filter]: login },
       });
       for await (const { items } of readPages(source, flags))
         for (const { number, title, html_url: url, updated_at: updatedAt } of items)
