@@ -39,6 +39,8 @@ const switchFlags = Object.fromEntries(
 
 const toVisibility = (value: string) => toChoice("--visibility", ["public", "private"], value);
 
+const mergeStyles = ["merge", "rebase", "rebase-merge", "squash", "fast-forward-only"] as const;
+
 export const editRepo = commandDetails({
   args: repositoryArgument,
   flags: {
@@ -53,8 +55,8 @@ export const editRepo = commandDetails({
     "--default-branch <name>": "the branch that clones begin with",
     ...switchFlags,
     "--merge-style <style>": {
-      help: "how pull requests are merged unless a merge says otherwise",
-      choices: ["merge", "rebase", "rebase-merge", "squash", "fast-forward-only"],
+      help: "merge, rebase, rebase-merge, squash or fast-forward-only",
+      parse: (word: string) => toChoice("--merge-style", mergeStyles, word),
     },
     "--archived <true|false>": "whether it is archived and takes no pushes, issues or comments",
   },

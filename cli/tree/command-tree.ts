@@ -30,6 +30,8 @@ export function createRoot(cli: CliRun): Command {
       getErrHasColors: () => false,
     })
     .configureHelp({
+      // Beside long flags a narrow column is easier to read than lines that the terminal breaks.
+      minWidthToWrap: 30,
       commandUsage: (command) => `${lineOf(command)} ${command.usage()}`,
       optionTerm: ({ flags }) => toFlagTerm(flags),
       optionDescription: (option) => toFlagDescription(option),

@@ -151,6 +151,7 @@ const byFlag: Readonly<Record<string, Completion | null>> = {
   "release --target": "branches",
   "release download --archive": ["zip", "tar.gz"],
   "repo branch create --from": "branches",
+  "repo edit --merge-style": ["merge", "rebase", "rebase-merge", "squash", "fast-forward-only"],
   "repo hook --content-type": ["json", "form"],
   "repo hook --event": hookEventWords,
   "repo hook delivery list --state": ["waiting", "delivered", "failed"],
