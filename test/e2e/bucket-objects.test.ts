@@ -227,7 +227,8 @@ onServer.describe("two daemons on one database and one bucket", () => {
         const address = `${url.replace("://", `://keeper:${token}@`)}/keeper/cabin.git`;
         return git.run("push", "--quiet", address, `HEAD:refs/heads/${name}`);
       });
-      for (const push of await Promise.all(pushes)) expect(push.errors).toBe("");
+      for (const push of await Promise.all(pushes))
+        expect(push.errors.replace(/^remote:.*\n/gm, "")).toBe("");
       for (const { url } of [first, second]) {
         const shown = await fetch(`${url}/api/v1/repos/keeper/cabin`, { headers });
         expect(await shown.json()).toMatchObject({ branch_count: names.length, empty: false });
