@@ -27,7 +27,7 @@ const FILES_MAX = 1_000;
 const PATH_CHARACTERS_MAX = 4_096;
 
 /** A file: the SHA-256 of its bytes, and their number. */
-const pointer = z.object({ oid: z.string(), size: z.number() });
+const pointer = z.object({ oid: z.string(), size: z.int() });
 
 const action = z.object({ href: z.string(), header: z.record(z.string(), z.string()).optional() });
 
