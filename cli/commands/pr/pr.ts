@@ -5,7 +5,7 @@ import { forgePages } from "../../client/paging.ts";
 import { CliError, usageError } from "../../errors.ts";
 import { readPages, wholeList } from "../../output/pages.ts";
 import { type Column, time } from "../../output/cells.ts";
-import { listOf, resourceOf, unpagedList } from "../../output/spec.ts";
+import { listOf, resourceOf, shape, unpagedList } from "../../output/spec.ts";
 import { printText } from "../repo-log.ts";
 import { readTextFlags } from "../../support/input.ts";
 import { addValue, findMilestoneId, toListState } from "../../support/issues.ts";
@@ -215,6 +215,23 @@ export const entries: readonly Entry[] = [
     },
   }),
   command("merge", "Merge a pull request", async () => (await import("./merge.ts")).mergePull),
+  command("update", "Bring the commits of the base into a pull request", {
+    args: pullArgument,
+    flags: { "--rebase": "apply its commits on top of the base instead of a merge" },
+    calls: [forge.listPulls, forge.updatePull],
+    output: shape({ updated: "boolean", number: "string" }),
+    examples: [
+      ["Merge the base into the branch", "croft pr update keeper/notes#7"],
+      ["Rebase the branch", "croft pr update keeper/notes#7 --rebase"],
+    ],
+    async run(cli, { rebase = false, ...flags }) {
+      const params = await findPullName(cli, flags);
+      const query = { style: rebase ? "rebase" : "merge" };
+      await cli.client.call(forge.updatePull, { params, query });
+      const name = `${params.owner}/${params.repo}#${params.index}`;
+      await cli.output.done({ updated: true, number: params.index }, `Updated ${name}.`);
+    },
+  }),
   command("edit", "Edit a pull request", async () => (await import("./edit.ts")).editPull),
   command(
     "ready",

@@ -176,7 +176,7 @@ function PullFacts({ pull, checks }: { pull: WirePull; checks: readonly Check[] 
         ["Merge", toMergeText(pull)],
         [
           "Changes",
-          `${pull.changed_files ?? 0} files, ${pull.additions ?? 0} added, ${pull.deletions ?? 0} removed lines`,
+          `${count(pull.changed_files ?? 0, "file")}, ${pull.additions ?? 0} added, ${pull.deletions ?? 0} removed lines`,
         ],
         [
           "Checks",
@@ -211,6 +211,8 @@ function PullFacts({ pull, checks }: { pull: WirePull; checks: readonly Check[] 
     />
   );
 }
+
+const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
 function toMergeText(pull: WirePull): string {
   if (pull.merged) return `merged by ${pull.merged_by?.login ?? "a deleted account"}`;

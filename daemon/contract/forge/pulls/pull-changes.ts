@@ -75,7 +75,6 @@ export const pullChangeEndpoints = {
       gate: forgeUser("repository"),
       limit: writeLimit,
       refuses: [409, 422, 423],
-      apiOnly: "git merge and git push do the same from a clone",
     }),
     getPullPatch: operation({
       as: "patch",

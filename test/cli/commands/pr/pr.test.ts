@@ -139,6 +139,9 @@ test("a pull request goes its way from inside a clone", { timeout: 120_000 }, as
   expect(await refusalOf("pr merge", ["mira/notes#1", "--squash", "--rebase"])).toContain(
     "exclude",
   );
+  const topped = { content: "bWlsawo=", message: "Add milk" };
+  await people.by("mira", "POST", "/repos/mira/notes/contents/milk.txt", topped);
+  expect((await croft("pr", "update", "1")).json()).toEqual({ updated: true, number: "1" });
   const merge = () => croft("pr", "merge", "--squash", "--delete-branch", "--subject", "Tea");
   // The daemon computes in the background whether the branches conflict.
   await expect
