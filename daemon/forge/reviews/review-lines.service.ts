@@ -97,11 +97,17 @@ export function createReviewLines({
         if (lines.length === 0) return { commitId, lines: found };
         const commits = { before: pull.baseCommit, after: commitId };
         const base = (await findMergeBase(git, commits, { directory })) ?? pull.baseCommit;
-        for (const line of lines) {
-          const path = cleanFilePath(line.path);
+        // Comments on one file come together, and only its diff is kept.
+        const byPath = lines
+          .map((line) => ({ ...line, path: cleanFilePath(line.path) }))
+          .toSorted((a, b) => (a.path < b.path ? -1 : Number(a.path > b.path)));
+        let diff = { path: "", text: "" };
+        for (const line of byPath) {
+          const { path } = line;
           const wantedLine = toDiffLine(line);
-          const diff = await readDiffOf(directory, base, commitId, path);
-          const hunk = cutHunk(diff, wantedLine);
+          if (diff.path !== path)
+            diff = { path, text: await readDiffOf(directory, base, commitId, path) };
+          const hunk = cutHunk(diff.text, wantedLine);
           if (hunk === undefined)
             throw new AppError("unprocessable", `the diff of ${path} does not have this line`);
           found.push({ path, body: line.body, hunk, ...wantedLine });

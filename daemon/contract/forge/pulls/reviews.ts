@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { empty } from "../../endpoint.ts";
 import { repository } from "../../permission.ts";
+import { writeLimit } from "../code/shapes.ts";
 import { teamShape } from "../accounts/orgs.ts";
 import { userShape } from "../accounts/users.ts";
 import {
@@ -106,6 +107,7 @@ export const reviewEndpoints = {
           comments: z.array(newLine).max(LIST_MAX).nullish(),
         }),
         replies: { 200: reviewShape },
+        limit: writeLimit,
         refuses: [423, 503],
       }),
       getReview: get("A review of a pull request", { apiOnly: "croft pr view shows it" }),
