@@ -123,6 +123,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
     ...reviews.services,
     async onComputed(issueId) {
       await reviews.services.markStale(issueId);
+      await reviews.services.requestOwners(issueId);
       await merging.services.onComputed(issueId);
     },
   });

@@ -87,12 +87,13 @@ export function createReviewRequests({
             teams.some(({ id }) => id === review.teamId);
           if (!isNamed) continue;
           await deleteReview(tx, review);
-          await record(tx, owned, found, caller, review, true);
+          await record(tx, owned, found, caller.user, review, true);
         }
       }),
 
     /** As `add`, in the transaction that opens the pull request. */
     request,
+    addRequests,
   };
 
   async function request(
@@ -105,15 +106,29 @@ export function createReviewRequests({
     const people = await findPeople(tx, reviewers.people);
     const teams = await findTeams(tx, owned, reviewers.teams);
     if (people.length + teams.length > 0) await assertMayAsk(tx, owned, found, caller, people);
+    for (const user of people) await assertReviewer(tx, owned, found, user);
+    return addRequests(tx, owned, caller.user, found, { people, teams });
+  }
+
+  /** Adds requests to reviewers who may review, on behalf of a person, and returns the new ones. */
+  async function addRequests(
+    tx: Transaction,
+    owned: OwnedRepository,
+    actor: ForgeUser,
+    found: OpenedPull,
+    {
+      people,
+      teams,
+    }: { readonly people: readonly ForgeUser[]; readonly teams: readonly ForgeTeam[] },
+  ): Promise<ReviewDetails[]> {
     const { issue, pull } = found;
     const added: ReviewDetails[] = [];
     const add = async (review: ForgeReview | undefined) => {
       if (review === undefined) return;
-      await record(tx, owned, found, caller, review, false);
+      await record(tx, owned, found, actor, review, false);
       added.push(await loadReview(tx, { owned, issue, review }));
     };
     for (const user of people) {
-      await assertReviewer(tx, owned, found, user);
       const official = await isOfficial(tx, owned, pull, user);
       const wanted = { issueId: issue.id, reviewerId: user.id, isOfficial: official };
       await add(await insertReviewRequest(tx, wanted));
@@ -127,7 +142,7 @@ export function createReviewRequests({
     tx: Transaction,
     owned: OwnedRepository,
     { issue, pull }: OpenedPull,
-    { user: actor }: ForgeCaller,
+    actor: ForgeUser,
     { reviewerId, teamId }: ForgeReview,
     isRemoved: boolean,
   ): Promise<void> {

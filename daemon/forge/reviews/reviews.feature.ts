@@ -5,6 +5,7 @@ import type { Emit } from "../events.ts";
 import type { ForgeFeature } from "../feature.ts";
 import type { RunInFolder } from "../git/run-in-folder.ts";
 import type { ForgeUrls } from "../urls.ts";
+import { createRequestOwners } from "./code-owners.ts";
 import { createIsOfficial } from "./review-access.ts";
 import { createReviewLines } from "./review-lines.service.ts";
 import { createReviewRequests } from "./review-requests.service.ts";
@@ -28,7 +29,11 @@ export function createForgeReviews(deps: ForgeReviewsDeps) {
   const requests = createReviewRequests({ ...deps, isOfficial });
   const reviews = createReviews({ ...deps, lines, isOfficial });
   return {
-    services: { requestReviews: requests.request, markStale: createMarkStale(deps) },
+    services: {
+      requestReviews: requests.request,
+      markStale: createMarkStale(deps),
+      requestOwners: createRequestOwners({ ...deps, addRequests: requests.addRequests }),
+    },
     routes: reviewRoutes({ reviews, requests, lines, urls: deps.urls }),
   } satisfies ForgeFeature;
 }

@@ -231,6 +231,33 @@ test("a push that changes the content makes verdicts stale, one of the base's co
     .toMatchObject({ stale: true, dismissed: true, official: true });
 });
 
+test("owners of changed files are asked when the pull request is ready, and not again", async () => {
+  const pull = await newPull();
+  const path = pull.replace("/pulls/1", "");
+  const owners = "# who knows\n.*\\.txt @otto @mira @nobody\ndocs/.* @rita\n(a+)+b @zoe\n[ @zoe\n";
+  const file = { content: toContent(owners) };
+  expect((await by("mira", "POST", `${path}/contents/.gitea/CODEOWNERS`, file)).status).toBe(201);
+  const draft = { title: "WIP: Draft", content: toContent("x"), new_branch: "second" };
+  await by("mira", "POST", `${path}/contents/second.txt`, draft);
+  const opened = { head: "second", base: "main", title: "WIP: Second" };
+  const second = (await by("mira", "POST", `${path}/pulls`, opened)).json.number;
+  const at = `${path}/pulls/${second}`;
+  const requested = async () =>
+    (await by("mira", "GET", at)).json.requested_reviewers.map(
+      ({ login }: { login: string }) => login,
+    );
+  expect(await requested()).toEqual([]);
+  await by("mira", "PATCH", at, { title: "Second" });
+  await expect.poll(requested, { timeout: 20_000 }).toEqual(["otto"]);
+  await review(at, "otto", { event: "APPROVED" });
+  const more = { content: toContent("y"), branch: "second" };
+  await by("mira", "POST", `${path}/contents/third.txt`, more);
+  await expect
+    .poll(async () => (await by("mira", "GET", `${at}/reviews`)).json, { timeout: 20_000 })
+    .toMatchObject([{ state: "APPROVED", stale: true }]);
+  expect(await requested()).toEqual([]);
+});
+
 test("reviewers are asked, answer, and decline", async () => {
   const pull = await newPull();
   const ask = (who: string, body: object) => by(who, "POST", `${pull}/requested_reviewers`, body);

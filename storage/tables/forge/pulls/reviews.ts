@@ -125,6 +125,14 @@ export function listVerdicts(
   );
 }
 
+/** Returns whether a person has reviewed a pull request, or begun to. */
+export function hasReviewed(db: Queries, issueId: IssueId, reviewerId: UserId): Promise<boolean> {
+  return reviews.exists(
+    db,
+    sql`issue_id = ${issueId} AND reviewer_id = ${reviewerId} AND state <> 'requested'`,
+  );
+}
+
 /** Writes the given members and the time. Returns undefined when the review does not exist. */
 export function updateReview(
   tx: Transaction,
