@@ -14,7 +14,6 @@ import {
   listCheckingPulls,
   movePull,
   saveComputedPull,
-  updatePull,
 } from "../../../storage/tables/forge/pulls/pulls.ts";
 import {
   findRepositoryById,
@@ -25,7 +24,6 @@ import type { Enqueue } from "../../jobs/queue.ts";
 import { createLruCache } from "../../utilities/lru-cache.ts";
 import type { Subscribers } from "../events.ts";
 import type { RunInFolder } from "../git/run-in-folder.ts";
-import { isDraft } from "../issues/issue.view.ts";
 import type { PullFiles } from "./pull-files.ts";
 import { type PullRefs, toPullRef } from "./pull-refs.ts";
 
@@ -65,12 +63,8 @@ export function createPullState(deps: PullStateDeps) {
     computeSoon,
 
     subscribers: {
-      async issue(tx, { owned, issue, action, changes }) {
-        if (!issue.isPull) return;
-        // The owners of the code are asked once it is ready.
-        const isReady = isDraft(changes?.["title"]?.from ?? "") && !isDraft(issue.title);
-        if (isReady) await updatePull(tx, issue.id, { state: "checking" });
-        if (isReady || action === "opened" || action === "reopened")
+      async issue(tx, { owned, issue, action }) {
+        if (issue.isPull && (action === "opened" || action === "reopened"))
           await computeSoon(tx, owned.repository);
       },
       async pull(tx, { owned, action }) {

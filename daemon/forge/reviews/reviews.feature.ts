@@ -1,9 +1,13 @@
+import { z } from "zod";
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
+import { parsePayload } from "../../jobs/job-kind.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
 import type { Compute } from "../compute.ts";
 import type { Emit } from "../events.ts";
 import type { ForgeFeature } from "../feature.ts";
 import type { RunInFolder } from "../git/run-in-folder.ts";
+import { isDraft } from "../issues/issue.view.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { createRequestOwners } from "./code-owners.ts";
 import { createIsOfficial } from "./review-access.ts";
@@ -20,7 +24,11 @@ export interface ForgeReviewsDeps {
   readonly compute: Compute;
   readonly emit: Emit;
   readonly urls: ForgeUrls;
+  readonly enqueue: Enqueue;
 }
+
+const OWNERS_JOB = "forge.pulls.owners";
+const ownersPayload = z.object({ issueId: z.int().brand<"IssueId">() });
 
 /** Wires up the reviews of pull requests. */
 export function createForgeReviews(deps: ForgeReviewsDeps) {
@@ -28,11 +36,30 @@ export function createForgeReviews(deps: ForgeReviewsDeps) {
   const lines = createReviewLines(deps);
   const requests = createReviewRequests({ ...deps, isOfficial });
   const reviews = createReviews({ ...deps, lines, isOfficial });
+  const requestOwners = createRequestOwners({ ...deps, addRequests: requests.addRequests });
   return {
+    jobs: [
+      {
+        kind: OWNERS_JOB,
+        run: (payload) => requestOwners(parsePayload(ownersPayload, payload).issueId),
+      },
+    ],
+    subscribers: [
+      {
+        // The owners of the code are asked once it is ready.
+        async issue(tx, { owned, issue, changes }) {
+          if (!issue.isPull || !isDraft(changes?.["title"]?.from ?? "") || isDraft(issue.title))
+            return;
+          const payload: z.input<typeof ownersPayload> = { issueId: issue.id };
+          const account = String(owned.repository.ownerId);
+          await deps.enqueue(tx, { kind: OWNERS_JOB, payload, key: String(issue.id), account });
+        },
+      },
+    ],
     services: {
       requestReviews: requests.request,
       markStale: createMarkStale(deps),
-      requestOwners: createRequestOwners({ ...deps, addRequests: requests.addRequests }),
+      requestOwners,
     },
     routes: reviewRoutes({ reviews, requests, lines, urls: deps.urls }),
   } satisfies ForgeFeature;
