@@ -8,15 +8,29 @@ export interface DiffLine {
 const CONTEXT_LINES = 3;
 
 /**
- * Returns the part of a diff that ends with a line, with its header; undefined when the diff does not have the line.
+ * Returns the part of a diff that ends with each of the lines, with its header; undefined for a line that the diff does not
+ * have. Goes over the diff once, however many lines are wanted.
  * @param diff of one file
  */
-export function cutHunk(diff: string, wanted: DiffLine): string | undefined {
+export function cutHunks(
+  diff: string,
+  wanted: readonly DiffLine[],
+): readonly (string | undefined)[] {
+  const missing = new Set(wanted.map(toKey));
+  const found = new Map<string, string>();
   const shown: string[] = [];
   let old = 0;
   let current = 0;
   let isInHunk = false;
-  for (const text of diff.split("\n")) {
+  const keep = (line: DiffLine) => {
+    const key = toKey(line);
+    if (missing.delete(key)) found.set(key, toHunk(shown, old, current));
+  };
+  for (let at = 0; at < diff.length && missing.size > 0;) {
+    const newline = diff.indexOf("\n", at);
+    const end = newline === -1 ? diff.length : newline;
+    const text = diff.slice(at, end);
+    at = end + 1;
     const header = /^@@ -(\d+)(,0(?!\d))?(?:,\d+)? \+(\d+)(,0(?!\d))?(?:,\d+)? @@/.exec(text);
     if (header !== null) {
       // A side without lines names the line before it.
@@ -32,12 +46,13 @@ export function cutHunk(diff: string, wanted: DiffLine): string | undefined {
     if (sign !== "-") current += 1;
     shown.push(text);
     if (shown.length > CONTEXT_LINES + 1) shown.shift();
-    const isOnSide = wanted.side === "old" ? sign !== "+" : sign !== "-";
-    if (isOnSide && (wanted.side === "old" ? old : current) === wanted.line)
-      return toHunk(shown, old, current);
+    if (sign !== "+") keep({ side: "old", line: old });
+    if (sign !== "-") keep({ side: "new", line: current });
   }
-  return undefined;
+  return wanted.map((line) => found.get(toKey(line)));
 }
+
+const toKey = ({ side, line }: DiffLine) => `${side} ${line}`;
 
 /** Writes the header of lines that end with these lines of the old and the new file. */
 function toHunk(lines: readonly string[], old: number, current: number): string {

@@ -35,7 +35,7 @@ import { openPull } from "../pulls/open-pull.ts";
 import { notFound } from "../refusals.ts";
 import { reopenRepository } from "../repositories/open-repository.ts";
 import { cleanFilePath } from "../repositories/paths.ts";
-import { cutHunk, type DiffLine } from "./diff-hunk.ts";
+import { cutHunks, type DiffLine } from "./diff-hunk.ts";
 import { isOfficialReviewer, isVisible, openReview, type ReviewPath } from "./review-access.ts";
 
 /** A comment that a request makes on a line; one of the positions is above 0. */
@@ -97,20 +97,17 @@ export function createReviewLines({
         if (lines.length === 0) return { commitId, lines: found };
         const commits = { before: pull.baseCommit, after: commitId };
         const base = (await findMergeBase(git, commits, { directory })) ?? pull.baseCommit;
-        // Comments on one file come together, and only its diff is kept.
-        const byPath = lines
-          .map((line) => ({ ...line, path: cleanFilePath(line.path) }))
-          .toSorted((a, b) => (a.path < b.path ? -1 : Number(a.path > b.path)));
-        let diff = { path: "", text: "" };
-        for (const line of byPath) {
-          const { path } = line;
-          const wantedLine = toDiffLine(line);
-          if (diff.path !== path)
-            diff = { path, text: await readDiffOf(directory, base, commitId, path) };
-          const hunk = cutHunk(diff.text, wantedLine);
-          if (hunk === undefined)
-            throw new AppError("unprocessable", `the diff of ${path} does not have this line`);
-          found.push({ path, body: line.body, hunk, ...wantedLine });
+        const byPath = Map.groupBy(lines, ({ path }) => cleanFilePath(path));
+        for (const [path, ofFile] of byPath) {
+          const wantedLines = ofFile.map(toDiffLine);
+          const diff = await readDiffOf(directory, base, commitId, path);
+          for (const [at, hunk] of cutHunks(diff, wantedLines).entries()) {
+            const { body } = ofFile[at] ?? { body: "" };
+            const line = wantedLines[at];
+            if (hunk === undefined || line === undefined)
+              throw new AppError("unprocessable", `the diff of ${path} does not have this line`);
+            found.push({ path, body, hunk, ...line });
+          }
         }
         return { commitId, lines: found };
       }),

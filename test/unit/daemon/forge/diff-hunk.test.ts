@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
-import { cutHunk } from "../../../../daemon/forge/reviews/diff-hunk.ts";
+import { cutHunks, type DiffLine } from "../../../../daemon/forge/reviews/diff-hunk.ts";
+
+const cutHunk = (text: string, line: DiffLine) => cutHunks(text, [line])[0];
 
 const diff = [
   "diff --git a/file b/file",
@@ -35,4 +37,14 @@ test("a line that the diff does not have is not found", () => {
 test("the lines of a new file have no counterpart", () => {
   const added = "@@ -0,0 +1,2 @@\n+a\n+b\n";
   expect(cutHunk(added, { side: "new", line: 2 })).toBe("@@ -0,0 +1,2 @@\n+a\n+b");
+});
+
+test("several lines are found at once, in the order in which they are wanted", () => {
+  const wanted = [
+    { side: "new", line: 3 },
+    { side: "old", line: 9 },
+    { side: "old", line: 1 },
+    { side: "new", line: 3 },
+  ] as const;
+  expect(cutHunks(diff, wanted)).toEqual(wanted.map((line) => cutHunk(diff, line)));
 });
