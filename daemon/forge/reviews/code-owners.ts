@@ -19,6 +19,7 @@ import { AppError } from "../../errors.ts";
 import type { Compute } from "../compute.ts";
 import type { OwnedRepository } from "../events.ts";
 import type { RunInFolder } from "../git/run-in-folder.ts";
+import { createLruCache } from "../../utilities/lru-cache.ts";
 import { isDraft } from "../issues/issue.view.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import { matchInBatches } from "../repositories/name-patterns.ts";
@@ -30,6 +31,8 @@ const PLACES = ["CODEOWNERS", "docs/CODEOWNERS", ".gitea/CODEOWNERS"];
 const FILE_BYTES_MAX = 64 * 1024;
 const RULES_MAX = 200;
 const PATHS_MAX = 3_000;
+/** Heads whose owners were asked, as far as this process remembers. */
+const ASKED_KEPT = 5_000;
 
 /** A line of the file: who is asked for a review of the files whose whole path fits. */
 export interface OwnersRule {
@@ -86,10 +89,20 @@ export function createRequestOwners({
   readonly runInFolder: RunInFolder;
   readonly addRequests: ReviewRequests["addRequests"];
 }) {
+  // A push to the base computes all of its pull requests again: those whose head stayed need no git.
+  const asked = createLruCache<true>({ valueLengthMax: 1, lengthMax: ASKED_KEPT });
+
   return async (issueId: IssueId): Promise<void> => {
     const before = await findReady(db, issueId);
-    const names = before && (await findOwnerNames(before.owned.repository, before.pull));
-    if (names === undefined || names.length === 0) return;
+    if (before === undefined) return;
+    const key = `${issueId} ${before.pull.headCommit} ${before.pull.baseBranch}`;
+    if (asked.get(key) === true) return;
+    await ask(issueId, await findOwnerNames(before.owned.repository, before.pull));
+    asked.set(key, true, 1);
+  };
+
+  async function ask(issueId: IssueId, names: readonly string[]): Promise<void> {
+    if (names.length === 0) return;
     await db.transaction(async (tx) => {
       const found = await findReady(tx, issueId);
       if (found === undefined) return;
@@ -101,8 +114,8 @@ export function createRequestOwners({
         const [organization = "", team] = name.split("/");
         if (team !== undefined) {
           const isOwn = organization.toLowerCase() === owner.lowerName;
-          const asked = isOwn ? await findTeamByName(tx, owner.id, team) : undefined;
-          if (asked !== undefined) teams.push(asked);
+          const group = isOwn ? await findTeamByName(tx, owner.id, team) : undefined;
+          if (group !== undefined) teams.push(group);
           continue;
         }
         const user = await findUserByName(tx, name);
@@ -115,7 +128,7 @@ export function createRequestOwners({
         issue.authorId === undefined ? undefined : await findUserById(tx, issue.authorId);
       await addRequests(tx, owned, author ?? owner, { issue, pull }, { people, teams });
     });
-  };
+  }
 
   /** Returns the owners of the changed files, each once, in the order of the rules. */
   async function findOwnerNames(base: ForgeRepository, pull: ForgePull): Promise<string[]> {
