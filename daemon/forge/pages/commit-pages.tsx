@@ -1,3 +1,4 @@
+import type { WireCommit } from "../../contract/forge/code/shapes.ts";
 import { branchEndpoints } from "../../contract/forge/code/branches.ts";
 import { commitEndpoints } from "../../contract/forge/code/commits.ts";
 import { notFound } from "../refusals.ts";
@@ -80,23 +81,35 @@ async function showCommits(context: ForgePageContext, params: PlaceParams) {
       <>
         <RepositoryHead repository={repository} current="commits" />
         <Crumbs repository={repository} place={place} />
-        <ul className="list">
-          {commits.map(({ sha, commit }) => (
-            <li key={sha}>
-              <a href={toPath(owner, repo, "commit", sha)}>
-                {firstLine(commit.message) || sha.slice(0, 10)}
-              </a>
-              <p className="quiet">
-                <code>{sha.slice(0, 10)}</code> {commit.author.name}{" "}
-                <Time at={commit.author.date} />
-              </p>
-            </li>
-          ))}
-        </ul>
+        <CommitList commits={commits} params={params} />
         <Pager page={page} limit={LIMIT} total={total} query={request.query} />
       </>
     ),
   } as const;
+}
+
+/** Commits with links to their pages. */
+export function CommitList({
+  commits,
+  params: { owner, repo },
+}: {
+  commits: readonly WireCommit[];
+  params: RepositoryParams;
+}) {
+  return (
+    <ul className="list">
+      {commits.map(({ sha, commit }) => (
+        <li key={sha}>
+          <a href={toPath(owner, repo, "commit", sha)}>
+            {firstLine(commit.message) || sha.slice(0, 10)}
+          </a>
+          <p className="quiet">
+            <code>{sha.slice(0, 10)}</code> {commit.author.name} <Time at={commit.author.date} />
+          </p>
+        </li>
+      ))}
+    </ul>
+  );
 }
 
 async function showCommit(context: ForgePageContext, params: RepositoryParams) {

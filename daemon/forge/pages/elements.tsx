@@ -1,5 +1,6 @@
 import type { WireUser } from "../../contract/forge/accounts/users.ts";
 import type { WireLabel } from "../../contract/forge/issues/labels.ts";
+import { Tabs } from "../../pages/elements.tsx";
 import { toPath } from "../../pages/page.ts";
 
 export function UserLink({ user }: { user: Pick<WireUser, "id" | "login"> | null }) {
@@ -17,5 +18,26 @@ export function Label({ label }: { label: Pick<WireLabel, "name" | "color"> }) {
       </svg>
       {label.name}
     </span>
+  );
+}
+
+/** Links to the open, the closed and all issues or pull requests. `kept` stays in the address. */
+export function StateTabs({
+  current,
+  kept,
+}: {
+  current: string;
+  kept: Readonly<Record<string, string>>;
+}) {
+  return (
+    <Tabs
+      label="State"
+      tabs={["open", "closed", "all"].map((word) => ({
+        key: word,
+        text: word,
+        href: `?${new URLSearchParams({ state: word, ...kept })}`,
+      }))}
+      current={current}
+    />
   );
 }

@@ -3,8 +3,8 @@ import { issueDependencyEndpoints } from "../../contract/forge/issues/dependenci
 import { issueStateEndpoints } from "../../contract/forge/issues/issue-states.ts";
 import { issueEndpoints, type WireIssue } from "../../contract/forge/issues/issues.ts";
 import { reactionEndpoints } from "../../contract/forge/issues/reactions.ts";
-import { Label, UserLink } from "./elements.tsx";
-import { EmptyState, Facts, Pager, Rendered, State, Tabs, Time } from "../../pages/elements.tsx";
+import { Label, StateTabs, UserLink } from "./elements.tsx";
+import { EmptyState, Facts, Pager, Rendered, State, Time } from "../../pages/elements.tsx";
 import { SearchForm } from "../../pages/form.tsx";
 import { get, post, toPageNumber, toPath } from "../../pages/page.ts";
 import {
@@ -55,15 +55,7 @@ async function showIssues(context: ForgePageContext, params: RepositoryParams) {
       <>
         <RepositoryHead repository={head} current="issues" />
         <SearchForm label="Search issues" query={q} kept={{ state }} />
-        <Tabs
-          label="State"
-          tabs={["open", "closed", "all"].map((word) => ({
-            key: word,
-            text: word,
-            href: `?${new URLSearchParams({ state: word, q })}`,
-          }))}
-          current={state}
-        />
+        <StateTabs current={state} kept={{ q }} />
         <IssueList issues={issues} />
         <Pager page={page} limit={LIMIT} total={total} query={request.query} />
       </>

@@ -1,12 +1,11 @@
-import type { WireCommit } from "../../contract/forge/code/shapes.ts";
 import { commitEndpoints } from "../../contract/forge/code/commits.ts";
 import { pullChangeEndpoints } from "../../contract/forge/pulls/pull-changes.ts";
 import { pullEndpoints } from "../../contract/forge/pulls/pulls.ts";
-import { EmptyState, Pager, Time } from "../../pages/elements.tsx";
+import { EmptyState, Pager } from "../../pages/elements.tsx";
 import { declareForm } from "../../pages/form.tsx";
 import { readText } from "../../pages/operations.ts";
 import { get, post, toPageNumber, toPath } from "../../pages/page.ts";
-import { Diff, DIFF_BYTES_MAX, firstLine } from "./commit-pages.tsx";
+import { CommitList, Diff, DIFF_BYTES_MAX, firstLine } from "./commit-pages.tsx";
 import {
   findRefusal,
   type ForgePageAnswer,
@@ -78,29 +77,6 @@ async function showFiles(context: ForgePageContext, params: PullParams) {
       </>
     ),
   } as const;
-}
-
-function CommitList({
-  commits,
-  params: { owner, repo },
-}: {
-  commits: readonly WireCommit[];
-  params: RepositoryParams;
-}) {
-  return (
-    <ul className="list">
-      {commits.map(({ sha, commit }) => (
-        <li key={sha}>
-          <a href={toPath(owner, repo, "commit", sha)}>
-            {firstLine(commit.message) || sha.slice(0, 10)}
-          </a>
-          <p className="quiet">
-            <code>{sha.slice(0, 10)}</code> {commit.author.name} <Time at={commit.author.date} />
-          </p>
-        </li>
-      ))}
-    </ul>
-  );
 }
 
 type ComparisonParams = RepositoryParams & { readonly basehead: string };

@@ -8,20 +8,11 @@ import {
   type WireReviewLine,
 } from "../../contract/forge/pulls/reviews.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
-import {
-  Alert,
-  EmptyState,
-  Facts,
-  Pager,
-  Rendered,
-  State,
-  Tabs,
-  Time,
-} from "../../pages/elements.tsx";
+import { Alert, EmptyState, Facts, Pager, Rendered, State, Time } from "../../pages/elements.tsx";
 import { Form } from "../../pages/form.tsx";
 import { get, post, toPageNumber, toPath } from "../../pages/page.ts";
 import { Hunks } from "./commit-pages.tsx";
-import { Label, UserLink } from "./elements.tsx";
+import { Label, StateTabs, UserLink } from "./elements.tsx";
 import {
   findRefusal,
   type ForgePageAnswer,
@@ -69,15 +60,7 @@ async function showPulls(context: ForgePageContext, params: RepositoryParams) {
     body: (
       <>
         <RepositoryHead repository={head} current="pulls" />
-        <Tabs
-          label="State"
-          tabs={["open", "closed", "all"].map((word) => ({
-            key: word,
-            text: word,
-            href: `?${new URLSearchParams({ state: word })}`,
-          }))}
-          current={state}
-        />
+        <StateTabs current={state} kept={{}} />
         {pulls.length === 0 ? <EmptyState>No pull requests.</EmptyState> : null}
         <ul className="list">
           {pulls.map((pull) => (

@@ -10,7 +10,7 @@ import {
 } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
-import type { ForgeCaller } from "../caller.ts";
+import type { ActingUser, ForgeCaller } from "../caller.ts";
 import type { OwnedRepository } from "../events.ts";
 import { notFound } from "../refusals.ts";
 import { findAccess, isPublic, reaches } from "../repositories/access.ts";
@@ -86,13 +86,21 @@ export async function assertMayOpen(
   { user }: ForgeCaller,
 ): Promise<void> {
   if (reaches(await findAccess(db, head, user), "write")) return;
-  const { repository, owner } = base;
-  if (reaches(await findAccess(db, base, user, "any"), "write")) return;
-  if ((await getCollaboratorAccess(db, repository.id, user.id)) > 0) return;
-  const team = { orgId: owner.id, repositoryId: repository.id };
-  if (owner.kind === "organization") {
-    if (await isMember(db, owner.id, user.id)) return;
-    if ((await getTeamAccess(db, team, user.id, "any")) > 0) return;
-  }
+  if (await isContributor(db, base, user)) return;
   throw new AppError("forbidden", "user should be a collaborator or able to write to the head");
+}
+
+/** Returns whether a user works on a repository: its owner, a collaborator of any level, a member of its organization. */
+export async function isContributor(
+  db: Queries,
+  owned: OwnedRepository,
+  user: ActingUser,
+): Promise<boolean> {
+  const { repository, owner } = owned;
+  if (reaches(await findAccess(db, owned, user, "any"), "write")) return true;
+  if ((await getCollaboratorAccess(db, repository.id, user.id)) > 0) return true;
+  if (owner.kind !== "organization") return false;
+  if (await isMember(db, owner.id, user.id)) return true;
+  const team = { orgId: owner.id, repositoryId: repository.id };
+  return (await getTeamAccess(db, team, user.id, "any")) > 0;
 }

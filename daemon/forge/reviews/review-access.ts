@@ -1,9 +1,6 @@
 import type { Queries, Transaction } from "../../../storage/engine/database.ts";
 import { toReviewId, type UserId } from "../../../storage/tables/forge/ids.ts";
 import { type ForgeReview, findReview } from "../../../storage/tables/forge/pulls/reviews.ts";
-import { isMember } from "../../../storage/tables/forge/accounts/orgs.ts";
-import { getTeamAccess } from "../../../storage/tables/forge/accounts/team-access.ts";
-import { getCollaboratorAccess } from "../../../storage/tables/forge/repositories/collaborators.ts";
 import { listBranchProtections } from "../../../storage/tables/forge/repositories/branch-protections.ts";
 import { type ActingUser, type ForgeCaller, isSelf } from "../caller.ts";
 import type { Compute } from "../compute.ts";
@@ -74,21 +71,6 @@ export function createIsOfficial(compute: Compute): IsOfficial {
     }
     return reaches(await findAccess(tx, owned, user), "write");
   };
-}
-
-/** Returns whether a user works on a repository: its owner, a collaborator of any level, a member of its organization. */
-export async function isContributor(
-  db: Queries,
-  owned: OwnedRepository,
-  user: ActingUser,
-): Promise<boolean> {
-  const { repository, owner } = owned;
-  if (reaches(await findAccess(db, owned, user, "any"), "write")) return true;
-  if ((await getCollaboratorAccess(db, repository.id, user.id)) > 0) return true;
-  if (owner.kind !== "organization") return false;
-  if (await isMember(db, owner.id, user.id)) return true;
-  const team = { orgId: owner.id, repositoryId: repository.id };
-  return (await getTeamAccess(db, team, user.id, "any")) > 0;
 }
 
 /** Returns whether a person has given an official verdict about a pull request. */

@@ -24,9 +24,10 @@ import { type ForgeCaller, isSelf } from "../caller.ts";
 import type { Emit, OwnedRepository } from "../events.ts";
 import type { GrantedRepository } from "../opened.ts";
 import { type OpenedPull, openPull } from "../pulls/open-pull.ts";
+import { isContributor } from "../pulls/pull-ends.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import { reopenRepository } from "../repositories/open-repository.ts";
-import { isContributor, type IsOfficial } from "./review-access.ts";
+import type { IsOfficial } from "./review-access.ts";
 import { loadReview, type ReviewDetails } from "./reviews.service.ts";
 
 /** Whom a request names: people by login or e-mail address, teams of the repository's organization by name. */
