@@ -1,9 +1,11 @@
-import type { Transaction } from "../../../storage/engine/database.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { Queries, Transaction } from "../../../storage/engine/database.ts";
+import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { UserId } from "../../../storage/tables/forge/ids.ts";
 import { hasOpenBlocker } from "../../../storage/tables/forge/issues/dependencies.ts";
 import { type ForgeIssue, updateIssue } from "../../../storage/tables/forge/issues/issues.ts";
 import { hasCommitEvent, insertEvents } from "../../../storage/tables/forge/issues/timeline.ts";
 import type { Emit, OwnedRepository } from "../events.ts";
+import { findAccess, reaches } from "../repositories/access.ts";
 import { hasDependencies } from "../repositories/repository-settings.view.ts";
 import { finishStopwatch } from "./tracked-times.service.ts";
 
@@ -34,4 +36,17 @@ export async function changeStateByCommit(
   if (isClosed) await finishStopwatch(tx, actor.id, issue.id);
   const change = { owned: target, issue: current, actor };
   await emit(tx, "issue", { ...change, action: isClosed ? "closed" : "reopened" });
+}
+
+/** Returns whether a user could close or reopen an issue by hand. */
+export async function mayChangeState(
+  db: Queries,
+  { target, issue }: Pick<ReferencedIssue, "target" | "issue">,
+  userId: UserId | undefined,
+): Promise<boolean> {
+  const user = userId === undefined ? undefined : await findUserById(db, userId);
+  if (user === undefined) return false;
+  const access = await findAccess(db, target, user, "repo.issues");
+  if (reaches(access, "read") && user.id === issue.authorId) return true;
+  return reaches(access, "write") || reaches(await findAccess(db, target, user), "write");
 }

@@ -60,7 +60,7 @@ export function createCommitReferences({ db, emit, urls }: CommitReferencesDeps)
   }
 
   async function follow(
-    { owner, repo, number, action }: CommitReference,
+    { owner, repo, number, isPullOnly, action }: CommitReference,
     push: PushedCommit,
   ): Promise<void> {
     const { source, pusher } = push;
@@ -72,6 +72,7 @@ export function createCommitReferences({ db, emit, urls }: CommitReferencesDeps)
       const repository = await findRepositoryById(tx, named.repository.id);
       const issue = repository && (await findIssue(tx, repository.id, number));
       if (repository === undefined || issue === undefined) return;
+      if (isPullOnly && !issue.isPull) return;
       const target = { repository, owner: named.owner };
       const keeps = issue.isPull ? keepsPulls : keepsIssues;
       if (!keeps(repository.settings) || repository.archivedAt !== undefined) return;

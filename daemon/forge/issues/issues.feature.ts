@@ -18,6 +18,7 @@ import { issueRoutes } from "./issues.routes.ts";
 import { createIssues } from "./issues.service.ts";
 import { issueStateRoutes } from "./issue-states.routes.ts";
 import { createIssueStates } from "./issue-states.service.ts";
+import { createReferenceSubscribers } from "./references.ts";
 import { createReactions } from "./reactions.service.ts";
 import { createTrackedTimes } from "./tracked-times.service.ts";
 import { createTimelines } from "./timeline.service.ts";
@@ -47,6 +48,7 @@ export function createForgeIssues({ db, clock, urls, emit, ...attachmentDeps }: 
   const attachments = createAttachments({ db, ...attachmentDeps });
   return {
     services: { issues, changes, edits, attachments },
+    subscribers: [createReferenceSubscribers({ urls })],
     // Records pushed commits in the timelines of the issues that they name.
     pushSubscribers: [createCommitReferences({ db, emit, urls })],
     routes: [

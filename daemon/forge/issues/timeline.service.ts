@@ -1,12 +1,15 @@
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Queries } from "../../../storage/engine/database.ts";
 import { listAttachmentsOfComments } from "../../../storage/tables/forge/issues/attachments.ts";
 import {
   deleteComment,
   findComment,
   listCommentsOfRepository,
+  listTextsByIds,
 } from "../../../storage/tables/forge/issues/comments.ts";
 import { findIssueById, type ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
 import {
+  type CommentId,
+  type TeamId,
   type UserId,
   type IssueId,
   type MilestoneId,
@@ -20,7 +23,9 @@ import {
 } from "../../../storage/tables/forge/issues/milestones.ts";
 import { listTimeline, type TimelineEntry } from "../../../storage/tables/forge/issues/timeline.ts";
 import { findTrackedTime } from "../../../storage/tables/forge/issues/tracked-times.ts";
+import { findTeam, type ForgeTeam } from "../../../storage/tables/forge/accounts/teams.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toQueryRange } from "../notifications/query-time.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
@@ -32,7 +37,7 @@ import { findPeople, type IssueDetails } from "./issue-details.ts";
 import type { CommentDetails } from "../events.ts";
 import type { Emit } from "../events.ts";
 import type { CommentPath, IssuePath } from "./issue-requests.ts";
-import { createIssueReader } from "./readable-issues.ts";
+import { createIssueReader, type ReadIssue } from "./readable-issues.ts";
 import type { TimeDetails } from "./tracked-times.service.ts";
 
 /** A page of a timeline with the records that its view shows. */
@@ -42,7 +47,11 @@ export interface TimelineDetails {
   readonly entries: readonly TimelineEntry[];
   readonly people: ReadonlyMap<UserId, ForgeUser>;
   readonly milestones: ReadonlyMap<MilestoneId, ForgeMilestone>;
-  /** The other issues of dependencies, if the caller may read them. */
+  /** Teams that were asked for a review. */
+  readonly teams: ReadonlyMap<TeamId, ForgeTeam>;
+  /** The comments that name the issue. */
+  readonly refComments: ReadonlyMap<CommentId, CommentDetails>;
+  /** The other issues of dependencies and references, if the caller may read them. */
   readonly dependents: ReadonlyMap<IssueId, IssueDetails>;
   /** Tracked times that still exist. */
   readonly times: ReadonlyMap<TrackedTimeId, TimeDetails>;
@@ -70,7 +79,16 @@ export function createTimelines({ db, emit }: { readonly db: Database; readonly 
       const owned = await openIssues(db, path, caller, `/issues/${path.index}/timeline`);
       const issue = await openIssue(db, owned, path.index);
       const filter = { issueId: issue.id, ...toQueryRange(query) };
-      const { entries, total } = await listTimeline(db, filter, toRows(query));
+      const reads = { reader: caller?.user, isPublicOnly: isPublicOnly(caller) };
+      const { entries: all, total } = await listTimeline(
+        db,
+        { ...filter, ...reads },
+        toRows(query),
+      );
+      const read = createIssueReader(db, caller);
+      const dependents = await readOthers(read, all);
+      // Parts of a repository may be switched off, which the list does not know.
+      const entries = all.filter(({ refIssueId: id }) => id === undefined || dependents.has(id));
       const people = await findPeople(
         db,
         entries.flatMap(({ authorId, details }) => [authorId, details.assigneeId]),
@@ -79,20 +97,31 @@ export function createTimelines({ db, emit }: { readonly db: Database; readonly 
         .flatMap(({ details }) => [details.milestoneId, details.oldMilestoneId])
         .filter((id) => id !== undefined);
       const milestones = await listMilestonesByIds(db, [...new Set(milestoneIds)]);
-      const read = createIssueReader(db, caller);
-      const dependents = new Map<IssueId, IssueDetails>();
       const times = new Map<TrackedTimeId, TimeDetails>();
       for (const { details } of entries) {
-        const dependent =
-          details.dependentIssueId === undefined ? undefined : await read(details.dependentIssueId);
-        if (dependent !== undefined) dependents.set(dependent.issue.id, dependent);
         const { trackedTimeId: timeId } = details;
         const time = timeId === undefined ? undefined : await findTrackedTime(db, issue.id, timeId);
         const own = time && (await read(issue));
         if (time !== undefined && own !== undefined)
           times.set(time.id, { time, user: people.get(time.userId ?? toUserId(-1)), issue: own });
       }
-      return { owned, issue, entries, people, milestones, dependents, times, total };
+      const refComments = await readReferring(db, entries, dependents);
+      const teams = await findTeams(
+        db,
+        entries.map(({ details }) => details.teamId),
+      );
+      return {
+        owned,
+        issue,
+        entries,
+        people,
+        teams,
+        milestones,
+        dependents,
+        refComments,
+        times,
+        total,
+      };
     },
 
     /** Lists comments on all issues of a repository, oldest first. */
@@ -141,4 +170,54 @@ export function createTimelines({ db, emit }: { readonly db: Database; readonly 
       });
     },
   };
+}
+
+/** Loads the other issues that entries name, if the caller may read them. */
+async function readOthers(
+  read: ReadIssue,
+  entries: readonly TimelineEntry[],
+): Promise<ReadonlyMap<IssueId, IssueDetails>> {
+  const found = new Map<IssueId, IssueDetails>();
+  for (const { details, refIssueId } of entries)
+    for (const id of [details.dependentIssueId, refIssueId]) {
+      const other = id === undefined ? undefined : await read(id);
+      if (other !== undefined) found.set(other.issue.id, other);
+    }
+  return found;
+}
+
+/** Loads the comments that name the issue of these entries. */
+async function readReferring(
+  db: Queries,
+  entries: readonly TimelineEntry[],
+  issues: ReadonlyMap<IssueId, IssueDetails>,
+): Promise<ReadonlyMap<CommentId, CommentDetails>> {
+  const ids = entries.map(({ refCommentId }) => refCommentId).filter((id) => id !== undefined);
+  const comments = await listTextsByIds(db, ids);
+  const people = await findPeople(
+    db,
+    comments.map(({ authorId }) => authorId),
+  );
+  const found = new Map<CommentId, CommentDetails>();
+  for (const comment of comments) {
+    const place = issues.get(comment.issueId);
+    if (place === undefined) continue;
+    const author = people.get(comment.authorId ?? toUserId(-1));
+    const { owned, issue } = place;
+    found.set(comment.id, { owned, issue, comment, author, attachments: [] });
+  }
+  return found;
+}
+
+/** Returns the existing teams of these ids. */
+async function findTeams(
+  db: Queries,
+  ids: readonly (TeamId | undefined)[],
+): Promise<ReadonlyMap<TeamId, ForgeTeam>> {
+  const found = new Map<TeamId, ForgeTeam>();
+  for (const id of new Set(ids)) {
+    const team = id === undefined ? undefined : await findTeam(db, id);
+    if (team !== undefined) found.set(team.id, team);
+  }
+  return found;
 }

@@ -3,6 +3,9 @@ import {
   type IssueId,
   type MilestoneId,
   type TrackedTimeId,
+  type CommentId,
+  type TeamId,
+  toCommentId,
   toUserId,
   toIssueId,
   toTrackedTimeId,
@@ -10,9 +13,10 @@ import {
 import type { EventDetails, TimelineKind } from "../../../storage/tables/forge/issues/timeline.ts";
 import type { WireTimelineEntry } from "../../contract/forge/issues/issue-states.ts";
 import type { WireReaction } from "../../contract/forge/issues/reactions.ts";
+import { toTeamView } from "../accounts/organization.view.ts";
 import { toEmbeddedUserView, toGhostView } from "../accounts/user.view.ts";
 import { type ForgeUrls, toWireTime } from "../urls.ts";
-import { toIssueUrl, toIssueView } from "./issue.view.ts";
+import { toCommentView, toIssueUrl, toIssueView } from "./issue.view.ts";
 import { toLabelView, toMilestoneView } from "./planning.view.ts";
 import type { ReactionDetails } from "./reactions.service.ts";
 import { toDuration, toTrackedTimeView } from "./tracked-time.view.ts";
@@ -23,7 +27,17 @@ const textKinds = new Set<TimelineKind>(["comment", "review", "dismiss_review"])
 
 /** Converts the entries of a timeline. */
 export function toTimelineView(
-  { owned, issue, entries, people, milestones, dependents, times }: TimelineDetails,
+  {
+    owned,
+    issue,
+    entries,
+    people,
+    teams,
+    milestones,
+    dependents,
+    refComments,
+    times,
+  }: TimelineDetails,
   urls: ForgeUrls,
 ): WireTimelineEntry[] {
   const issueUrl = toIssueUrl(owned, issue, urls);
@@ -53,7 +67,15 @@ export function toTimelineView(
           },
           urls,
         );
-  return entries.map(({ id, kind, authorId, body, details, createdAt, updatedAt }) => ({
+  const toComment = (id: CommentId | undefined) => {
+    const details = refComments.get(id ?? toCommentId(-1));
+    return details === undefined ? null : toCommentView(details, urls);
+  };
+  const toTeam = (id: TeamId | undefined) => {
+    const team = id === undefined ? undefined : teams.get(id);
+    return team === undefined ? null : toTeamView(team, owned.owner, urls);
+  };
+  return entries.map(({ id, kind, authorId, body, details, createdAt, updatedAt, ...entry }) => ({
     id,
     type: kind,
     html_url: `${issueUrl}#issuecomment-${id}`,
@@ -72,15 +94,16 @@ export function toTimelineView(
     new_title: details.newTitle ?? "",
     old_ref: kind === "pull_push" ? "" : (details.oldRef ?? ""),
     new_ref: kind === "pull_push" ? "" : (details.newRef ?? ""),
-    ref_issue: null,
-    ref_comment: null,
-    ref_action: "none",
+    ref_issue: toIssue(entry.refIssueId),
+    ref_comment: toComment(entry.refCommentId),
+    ref_action: details.refAction ?? "none",
     ref_commit_sha: details.commitId ?? "",
     review_id: details.reviewId ?? 0,
     label: toLabel(details),
     assignee: details.assigneeId === undefined ? null : toUser(details.assigneeId),
-    assignee_team: null,
-    removed_assignee: details.assigneeId !== undefined && details.removed === true,
+    assignee_team: toTeam(details.teamId),
+    removed_assignee:
+      (details.assigneeId ?? details.teamId) !== undefined && details.removed === true,
     resolve_doer: null,
     dependent_issue: toIssue(details.dependentIssueId),
   }));

@@ -1,8 +1,32 @@
+import { toPath } from "../../pages/page.ts";
 import type { WireIssue } from "../../contract/forge/issues/issues.ts";
 import type { WireTimelineEntry } from "../../contract/forge/issues/issue-states.ts";
 
+/** A link to the issue, pull request, comment or commit that names this one. */
+export function CauseLink({
+  entry,
+  home,
+}: {
+  readonly entry: WireTimelineEntry;
+  readonly home: string;
+}) {
+  const { ref_issue: issue, ref_comment: comment, ref_action: action } = entry;
+  if (issue === null) return <CommitLink entry={entry} />;
+  const { owner, name } = issue.repository;
+  const noun = issue.pull_request === null ? "issues" : "pulls";
+  const path = toPath(owner, name, noun, String(issue.number));
+  return (
+    <>
+      <a href={comment === null ? path : `${path}#issuecomment-${comment.id}`}>
+        <bdi>{issue.title}</bdi> {toReference(issue, home)}
+      </a>
+      {action === "none" ? null : `, whose merge ${action} this`}
+    </>
+  );
+}
+
 /** A link to the commit that names an issue. The body of the event has the path, in the reference's HTML. */
-export function CommitLink({ entry }: { readonly entry: WireTimelineEntry }) {
+function CommitLink({ entry }: { readonly entry: WireTimelineEntry }) {
   const path = /^<a href="(\/[\w./-]+)">/.exec(entry.body)?.[1];
   if (entry.type !== "commit_ref" || path === undefined) return null;
   return <a href={path}>{entry.ref_commit_sha.slice(0, 10)}</a>;
@@ -10,6 +34,9 @@ export function CommitLink({ entry }: { readonly entry: WireTimelineEntry }) {
 
 const toCause = ({ ref_commit_sha: sha }: WireTimelineEntry) =>
   sha === "" ? "" : ` by commit ${sha.slice(0, 10)}`;
+
+const toTeamName = ({ assignee_team: team }: WireTimelineEntry) =>
+  team === null ? "a team" : `the team ${team.name}`;
 
 /** Returns the text of an event, to be shown after the name of its user. */
 export function toEventText(entry: WireTimelineEntry, home: string): string {
@@ -21,6 +48,11 @@ export function toEventText(entry: WireTimelineEntry, home: string): string {
       return `closed this${toCause(entry)}`;
     case "reopen":
       return `reopened this${toCause(entry)}`;
+    case "issue_ref":
+    case "pull_ref":
+      return "named this in";
+    case "comment_ref":
+      return "named this in a comment on";
     case "commit_ref":
       return "named this in commit";
     case "label":
@@ -58,7 +90,7 @@ export function toEventText(entry: WireTimelineEntry, home: string): string {
     case "delete_branch":
       return `deleted the branch ${entry.old_ref}`;
     case "review_request":
-      return `${entry.removed_assignee ? "took back a request for a review by" : "asked for a review by"} ${assignee?.login ?? "a team"}`;
+      return `${entry.removed_assignee ? "took back a request for a review by" : "asked for a review by"} ${assignee?.login ?? toTeamName(entry)}`;
     case "dismiss_review":
       return entry.body === "" ? "dismissed a review" : `dismissed a review: ${entry.body}`;
     default:

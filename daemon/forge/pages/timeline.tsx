@@ -10,7 +10,7 @@ import { declareForm } from "../../pages/form.tsx";
 import { toPageNumber } from "../../pages/page.ts";
 import { UserLink } from "./elements.tsx";
 import type { ForgePageContext, RepositoryParams } from "./forge-page.ts";
-import { CommitLink, toEventText } from "./issue-event.tsx";
+import { CauseLink, toEventText } from "./issue-event.tsx";
 
 /** Number of entries on one page. */
 export const ENTRIES_SHOWN = 30;
@@ -92,8 +92,8 @@ export function Timeline({
           </article>
         ) : (
           <p className="event" key={entry.id} id={`issuecomment-${entry.id}`}>
-            <UserLink user={entry.user} /> {toEventText(entry, home)} <CommitLink entry={entry} />{" "}
-            <Time at={entry.created_at} />
+            <UserLink user={entry.user} /> {toEventText(entry, home)}{" "}
+            <CauseLink entry={entry} home={home} /> <Time at={entry.created_at} />
           </p>
         ),
       )}

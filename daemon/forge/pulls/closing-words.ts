@@ -1,13 +1,12 @@
 import type { Queries, Transaction } from "../../../storage/engine/database.ts";
-import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
-import type { IssueId, UserId } from "../../../storage/tables/forge/ids.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { IssueId } from "../../../storage/tables/forge/ids.ts";
 import { listComments } from "../../../storage/tables/forge/issues/comments.ts";
 import { findIssue, type ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
 import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { Emit, OwnedRepository } from "../events.ts";
-import { changeStateByCommit } from "../issues/close-by-reference.ts";
+import { changeStateByCommit, mayChangeState } from "../issues/close-by-reference.ts";
 import { type CommitReference, findReferences } from "../issues/commit-message.ts";
-import { findAccess, reaches } from "../repositories/access.ts";
 import { findOwned } from "../repositories/repositories.service.ts";
 import { keepsIssues } from "../repositories/repository-settings.view.ts";
 
@@ -55,7 +54,7 @@ export async function findClosedIssues(
       if (named === undefined || action === undefined || named.issue.id === issue.id) continue;
       const isOwn = named.target.repository.id === place.repository.id;
       const decider = isOwn && !isComment ? merger.id : authorId;
-      if (found.size === CHANGED_MAX || !(await mayChange(db, named, decider))) continue;
+      if (found.size === CHANGED_MAX || !(await mayChangeState(db, named, decider))) continue;
       found.set(named.issue.id, { ...named, action });
     }
   return [...found.values()];
@@ -79,9 +78,9 @@ export async function followClosingWords(
 async function findNamed(
   db: Queries,
   place: OwnedRepository,
-  { owner, repo, number, action }: CommitReference,
+  { owner, repo, number, isPullOnly, action }: CommitReference,
 ): Promise<Omit<ClosedIssue, "action"> | undefined> {
-  if (action === undefined) return undefined;
+  if (action === undefined || isPullOnly) return undefined;
   const named =
     owner === undefined || repo === undefined ? place : await findOwned(db, { owner, repo });
   const repository = named && (await findRepositoryById(db, named.repository.id));
@@ -91,17 +90,4 @@ async function findNamed(
   // The state of a pull request follows its branches.
   if (issue === undefined || issue.isPull) return undefined;
   return { target: { repository, owner: named.owner }, issue };
-}
-
-/** Returns whether a user could close or reopen an issue by hand. */
-async function mayChange(
-  db: Queries,
-  { target, issue }: Omit<ClosedIssue, "action">,
-  userId: UserId | undefined,
-): Promise<boolean> {
-  const user = userId === undefined ? undefined : await findUserById(db, userId);
-  if (user === undefined) return false;
-  const access = await findAccess(db, target, user, "repo.issues");
-  if (reaches(access, "read") && user.id === issue.authorId) return true;
-  return reaches(access, "write") || reaches(await findAccess(db, target, user), "write");
 }

@@ -367,7 +367,10 @@ describe("after the merge", () => {
     expect(await stateOf(other, foreign)).toBe("open");
     const [tip] = await headCommit(path);
     const timeline = await get(`${path}/issues/${text}/timeline`);
-    expect(timeline).toMatchObject([{ type: "close", ref_commit_sha: tip.sha }]);
+    expect(timeline).toMatchObject([
+      { type: "pull_ref", ref_action: "closes", ref_issue: { number } },
+      { type: "close", ref_commit_sha: tip.sha },
+    ]);
   });
 });
 

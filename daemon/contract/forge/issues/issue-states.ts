@@ -15,6 +15,7 @@ import {
   wireTime,
 } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
+import { teamShape } from "../accounts/orgs.ts";
 import { userShape } from "../accounts/users.ts";
 import { commentBody, commentShape, issueShape } from "./issues.ts";
 import { labelShape } from "./labels.ts";
@@ -45,14 +46,15 @@ const timelineShape = z.object({
   new_title: z.string(),
   old_ref: z.string(),
   new_ref: z.string(),
-  ref_issue: z.null(),
-  ref_comment: z.null(),
-  ref_action: z.string(),
+  /** The issue or the comment that names this one, and what its merge does to it. */
+  ref_issue: issueShape.nullable(),
+  ref_comment: commentShape.nullable(),
+  ref_action: z.enum(["none", "closes", "reopens"]),
   ref_commit_sha: z.string(),
   review_id: wireId,
   label: labelShape.nullable(),
   assignee: userShape.nullable(),
-  assignee_team: z.null(),
+  assignee_team: teamShape.nullable(),
   removed_assignee: z.boolean(),
   resolve_doer: z.null(),
   dependent_issue: issueShape.nullable(),

@@ -91,6 +91,14 @@ export async function listCommentsByIds(
   return comments.list(db, sql`kind = 'comment' AND id IN (${ids})`);
 }
 
+/** Returns the existing comments of these ids, also texts of reviews and comments on lines. */
+export async function listTextsByIds(
+  db: Queries,
+  ids: readonly CommentId[],
+): Promise<ForgeComment[]> {
+  return ids.length === 0 ? [] : comments.list(db, sql`id IN (${ids})`);
+}
+
 /** Range of the last change of comments in epoch milliseconds, both ends included. */
 export interface CommentFilter {
   readonly issueId: IssueId;

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import { sql } from "../../condition.ts";
+import { type Reader, toReadable } from "../repositories/readable.ts";
 import type { UserId, IssueId, CommentId, ReviewId } from "../ids.ts";
 import { issues } from "./issues.ts";
 
@@ -84,9 +85,13 @@ const eventDetails = z.object({
   /** The new commits of a push, the oldest first. Its commits before and after are `oldRef` and `newRef`. */
   commitIds: z.array(z.string()).optional(),
   isForcePush: z.boolean().optional(),
+  /** What a merge of the pull request that names the issue does to it. */
+  refAction: z.enum(["none", "closes", "reopens"]).optional(),
 });
 /** The facts of an event; each kind has its own. */
 export type EventDetails = z.output<typeof eventDetails>;
+
+export type ReferenceAction = NonNullable<EventDetails["refAction"]>;
 
 /** An event to be recorded. */
 export interface NewEvent {
@@ -103,6 +108,9 @@ export interface TimelineEntry {
   /** The text of a comment or review; empty for other events. */
   readonly body: string;
   readonly details: EventDetails;
+  /** The issue, and the comment on it, that names this one. */
+  readonly refIssueId: IssueId | undefined;
+  readonly refCommentId: CommentId | undefined;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
@@ -125,6 +133,36 @@ export async function insertEvents(
       tx.now,
       tx.now,
     );
+}
+
+/** Records once that a text names an issue; if it is recorded already, it gets the action. */
+export async function insertReference(
+  tx: Transaction,
+  reference: {
+    readonly issueId: IssueId;
+    readonly authorId: UserId;
+    readonly kind: "issue_ref" | "pull_ref" | "comment_ref";
+    readonly refIssueId: IssueId;
+    /** Undefined for a title or a description. */
+    readonly refCommentId: CommentId | undefined;
+    readonly action: ReferenceAction;
+  },
+): Promise<void> {
+  await tx.run(
+    `INSERT INTO forge_issue_comments
+       (issue_id, author_id, body, kind, details, ref_issue_id, ref_comment_id, created_at, updated_at)
+     VALUES (?, ?, '', ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (issue_id, ref_issue_id, COALESCE(ref_comment_id, 0)) WHERE ref_issue_id IS NOT NULL
+     DO UPDATE SET details = excluded.details`,
+    reference.issueId,
+    reference.authorId,
+    reference.kind,
+    JSON.stringify({ refAction: reference.action } satisfies EventDetails),
+    reference.refIssueId,
+    reference.refCommentId ?? null,
+    tx.now,
+    tx.now,
+  );
 }
 
 /** Records that a review was submitted or dismissed, with its text. Returns the id of the entry. */
@@ -191,12 +229,14 @@ export interface TimelineFilter {
   readonly issueId: IssueId;
   readonly since?: number | undefined;
   readonly before?: number | undefined;
+  readonly reader: Reader;
+  readonly isPublicOnly: boolean;
 }
 
-/** Returns a page of the comments and events of an issue, oldest first, and the total count. */
+/** Returns a page of the comments and events of an issue, oldest first, and the total count, without references of repositories that the reader may not read. */
 export async function listTimeline(
   db: Queries,
-  { issueId, since, before }: TimelineFilter,
+  { issueId, since, before, reader, isPublicOnly }: TimelineFilter,
   window: { readonly limit: number; readonly offset: number },
 ): Promise<{ readonly entries: readonly TimelineEntry[]; readonly total: number }> {
   // Comments on lines are shown with their review.
@@ -210,14 +250,21 @@ export async function listTimeline(
     conditions.push("updated_at <= ?");
     values.push(before);
   }
+  const issuesReadable = toReadable(reader, isPublicOnly, "repo.issues");
+  const pullsReadable = toReadable(reader, isPublicOnly, "repo.pulls");
+  conditions.push(`(ref_issue_id IS NULL OR EXISTS (
+    SELECT 1 FROM forge_issues i JOIN forge_repositories r ON r.id = i.repository_id
+    JOIN forge_users u ON u.id = r.owner_id
+    WHERE i.id = ref_issue_id AND ((i.is_pull = 0 AND ${issuesReadable.sql}) OR (i.is_pull = 1 AND ${pullsReadable.sql}))))`);
+  values.push(...issuesReadable.values, ...pullsReadable.values);
   const where = conditions.join(" AND ");
   const counted = await db.get<{ total: number }>(
     `SELECT COUNT(*) AS total FROM forge_issue_comments WHERE ${where}`,
     ...values,
   );
   const rows = await db.all<TimelineRow>(
-    `SELECT id, author_id, body, kind, details, created_at, updated_at FROM forge_issue_comments
-     WHERE ${where} ORDER BY id LIMIT ? OFFSET ?`,
+    `SELECT id, author_id, body, kind, details, ref_issue_id, ref_comment_id, created_at, updated_at
+     FROM forge_issue_comments WHERE ${where} ORDER BY id LIMIT ? OFFSET ?`,
     ...values,
     window.limit,
     window.offset,
@@ -231,6 +278,8 @@ interface TimelineRow {
   body: string;
   kind: string;
   details: string;
+  ref_issue_id: IssueId | null;
+  ref_comment_id: CommentId | null;
   created_at: number;
   updated_at: number;
 }
@@ -244,6 +293,8 @@ function toEntry(row: TimelineRow): TimelineEntry {
     authorId: row.author_id ?? undefined,
     body: row.body,
     details: row.details === "" ? {} : eventDetails.parse(JSON.parse(row.details)),
+    refIssueId: row.ref_issue_id ?? undefined,
+    refCommentId: row.ref_comment_id ?? undefined,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

@@ -34,6 +34,8 @@ test.each([
   ["discloses #1", ["#1"]],
   ["verschließt fix#1 a#2 #3a #0x", []],
   ["closes: https://forge.example.org/base/mira/notes/issues/4", ["mira/notes#4 close"]],
+  ["https://forge.example.org/base/mira/notes/pulls/4#issuecomment-7, see", ["mira/notes#4"]],
+  ["!1 and mira/notes!2", ["#1", "mira/notes#2"]],
   ["https://other.example.org/mira/notes/issues/4", []],
   ["`closes #1` is code, #2 is not", ["#2"]],
   ["```\ncloses #1\n```\ncloses #2", ["#2 close"]],
