@@ -10,6 +10,7 @@ import {
   writeCommit,
 } from "../../../storage/git/write-commit.ts";
 import { createLocks } from "../../../storage/locks.ts";
+import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { BLOB_BYTES_MAX } from "../../contract/forge/code/objects.ts";
 import { AppError } from "../../errors.ts";
@@ -86,10 +87,14 @@ export function createFileChanges({
       operations: readonly FileOperation[],
       wish: CommitWish,
     ): Promise<FilesChanged> {
-      return access.write(request, async (code) => {
+      const toBranch = ({ defaultBranch }: ForgeRepository) =>
+        wish.branch === "" ? defaultBranch : wish.branch;
+      const toTarget = (repository: ForgeRepository) =>
+        wish.newBranch === "" ? toBranch(repository) : wish.newBranch;
+      const work = async (code: OpenedCode): Promise<FilesChanged> => {
         const { repository } = code.owned;
-        const branch = wish.branch === "" ? repository.defaultBranch : wish.branch;
-        const target = wish.newBranch === "" ? branch : wish.newBranch;
+        const branch = toBranch(repository);
+        const target = toTarget(repository);
         return withLocks([`${repository.id} ${target}`], async () => {
           for (let attempt = 1; ; attempt += 1) {
             const changed = await tryChange(code, request.caller, operations, wish, {
@@ -101,7 +106,8 @@ export function createFileChanges({
               throw new AppError("conflict", "the branch was changed in the meantime, try again");
           }
         });
-      });
+      };
+      return access.write(request, work, toTarget);
     },
   };
 

@@ -7,6 +7,7 @@ import type { StreamLimiter, StreamSlot } from "../repositories/transfer-limiter
 import { assertNotArchived, openRepository } from "../repositories/open-repository.ts";
 import { type OpenedRepository } from "../opened.ts";
 import { notFound } from "../refusals.ts";
+import { mayEditHead } from "../repositories/maintainer-edit.ts";
 import { reaches } from "../repositories/access.ts";
 import { refusing } from "../repositories/git-refusals.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
@@ -70,13 +71,19 @@ export function createCodeAccess({ db, git, locate, limiter }: CodeDeps) {
     /**
      * Runs `work` for a caller who may push; refuses with `forbidden` without that right, with `archived` an archived
      * repository.
+     * @param toBranch returns the only branch that `work` changes, which may be the head of a pull request that the caller
+     * may edit
      */
-    async write<T>(request: CodeRequest, work: (code: OpenedCode) => Promise<T>): Promise<T> {
-      await findWritable(request);
+    async write<T>(
+      request: CodeRequest,
+      work: (code: OpenedCode) => Promise<T>,
+      toBranch?: (repository: ForgeRepository) => string,
+    ): Promise<T> {
+      await findWritable(request, toBranch);
       const release = await limiter.acquire(request, request.signal);
       try {
         // The right may have ended while the request waited.
-        const opened = await locateCode(await findWritable(request), request);
+        const opened = await locateCode(await findWritable(request, toBranch), request);
         return await refusing(() => work(opened));
       } finally {
         release();
@@ -111,9 +118,21 @@ export function createCodeAccess({ db, git, locate, limiter }: CodeDeps) {
     },
   };
 
-  async function findWritable(request: CodeRequest): Promise<OpenedRepository> {
+  async function findWritable(
+    request: CodeRequest,
+    toBranch: ((repository: ForgeRepository) => string) | undefined,
+  ): Promise<OpenedRepository> {
     const owned = await findCode(request);
-    if (!reaches(owned.access, "write"))
+    const mayWrite =
+      reaches(owned.access, "write") ||
+      (toBranch !== undefined &&
+        (await mayEditHead(
+          db,
+          request.caller?.user,
+          owned.repository,
+          toBranch(owned.repository),
+        )));
+    if (!mayWrite)
       throw new AppError("forbidden", "user should have a permission to write to a repo");
     assertNotArchived(owned);
     return owned;

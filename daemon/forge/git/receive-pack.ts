@@ -55,6 +55,15 @@ interface AcceptedPush {
   readonly observed: Promise<ObservedRefs | undefined>;
 }
 
+/**
+ * Returns why the pusher may not, or no longer, push. Called when the commands have arrived, and again before git moves the
+ * refs: both may be long after the connection began.
+ */
+export type PushRefusal = (
+  level: "write" | "propose",
+  changes: readonly RefChange[],
+) => Promise<string | undefined>;
+
 interface PushBody {
   readonly body: Readable;
   readonly contentEncoding: string | undefined;
@@ -97,11 +106,7 @@ export function createReceivePack(deps: ReceivePackDeps) {
       owned: OwnedRepository & {
         readonly pusher: ActingUser;
         readonly caller: ForgeCaller;
-        /**
-         * Returns why the pusher may no longer push. Called when the commands have arrived, and again before git moves the
-         * refs: both may be long after the connection began.
-         */
-        readonly findRefusal: (level: "write" | "propose") => Promise<string | undefined>;
+        readonly findRefusal: PushRefusal;
       },
     ): Readable {
       const { repository, owner, pusher, caller } = owned;
@@ -139,7 +144,10 @@ export function createReceivePack(deps: ReceivePackDeps) {
       }
       async function findRefusal(commands: readonly PushCommand[]): Promise<string | undefined> {
         const isReview = commands.some(({ ref }) => isReviewRef(ref));
-        const refusal = await owned.findRefusal(isReview ? "propose" : "write");
+        const refusal = await owned.findRefusal(
+          isReview ? "propose" : "write",
+          toChanges(commands),
+        );
         if (refusal !== undefined) return refusal;
         if (isReview && commands.length > 1)
           return "push one ref to refs/for/ at a time, and no other ref with it";

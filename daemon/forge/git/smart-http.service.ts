@@ -11,7 +11,7 @@ import { pipeBody } from "./request-body.ts";
 import type { PushRecorder } from "./record-push.ts";
 import { FLUSH, toPktLine } from "./push-commands.ts";
 import type { CheckPush } from "../repositories/protected-refs.ts";
-import { createReceivePack } from "./receive-pack.ts";
+import { createReceivePack, type PushRefusal } from "./receive-pack.ts";
 import { hookConfig, type PrepareHook } from "./push-hook.ts";
 import type { DescribePush } from "./push-notice.ts";
 import type { PushJournal } from "./push-journal.ts";
@@ -184,8 +184,8 @@ export function createSmartHttp(deps: SmartHttpDeps) {
         );
         slot.watch(toWatched(child, transfer));
         const timer = setTimeout(child.stop, limits.transferMs);
-        const findRefusal = (level: "write" | "propose") =>
-          access.findPushRefusal(owned.repository.id, caller, level);
+        const findRefusal: PushRefusal = (level, changes) =>
+          access.findPushRefusal(owned.repository.id, caller, level, changes);
         const stream = pushes.run(child, transfer, { ...owned, pusher, caller, findRefusal });
         child.ended
           .then(() => {

@@ -5,11 +5,17 @@ import { findRepositoryById } from "../../../storage/tables/forge/repositories/r
 import { AppError } from "../../errors.ts";
 import { isStillSignedIn } from "../accounts/authentication.ts";
 import type { ForgeCaller } from "../caller.ts";
+import type { RefChange } from "../events.ts";
 import type { OpenedRepository } from "../opened.ts";
 import { notFound } from "../refusals.ts";
 import { assertScope, findAccess, isPublic, reaches } from "../repositories/access.ts";
+import { mayEditHead } from "../repositories/maintainer-edit.ts";
 import { findOwned, getOwned } from "../repositories/repositories.service.ts";
 import { keepsCode, keepsPulls } from "../repositories/repository-settings.view.ts";
+
+const HEADS = "refs/heads/";
+/** Branches that one push changes without the right to write. */
+const EDITED_MAX = 20;
 
 /** The repository that a git client names, and who asks. */
 export interface TransferRequest {
@@ -19,7 +25,10 @@ export interface TransferRequest {
   readonly caller: ForgeCaller | undefined;
 }
 
-/** What a transfer does: a clone reads, a push writes, and a push for review proposes. Who may write may also propose. */
+/**
+ * What a transfer does: a clone reads, a push writes, and a push for review proposes. Who may write may also propose. A push
+ * is opened as a proposal, because its refs are not known yet.
+ */
 export type TransferLevel = "read" | "write" | "propose";
 
 /**
@@ -44,26 +53,32 @@ export function createTransferAccess(db: Queries) {
         // An anonymous caller must not learn whether the repository exists.
         throw caller === undefined ? needsCredentials() : notFound();
       }
-      assertAllowed(found, level, caller);
+      const mayEdit =
+        level === "propose" && (await mayEditHead(db, caller?.user, found.repository));
+      assertAllowed(found, mayEdit ? "edit" : level, caller);
       return found;
     },
 
     /**
      * Checks again whether a running push is allowed and returns the reason for a refusal; a rename of the repository
      * does not matter.
+     * @param changes the refs that a push without the right to write may move if they are heads of pull requests
      */
     async findPushRefusal(
       id: RepositoryId,
       caller: ForgeCaller,
       level: "write" | "propose",
+      changes: readonly RefChange[],
     ): Promise<string | undefined> {
       if (!(await isStillSignedIn(db, caller))) return "the credentials were revoked";
       const repository = await findRepositoryById(db, id);
       const owner = repository && (await findUserById(db, repository.ownerId));
       if (repository === undefined || owner === undefined) return "repository not found";
       const access = await findAccess(db, { repository, owner }, caller.user);
+      const isEdit =
+        level === "write" && !reaches(access, "write") && (await editsHeads(id, caller, changes));
       try {
-        assertAllowed({ repository, owner, access }, level, caller);
+        assertAllowed({ repository, owner, access }, isEdit ? "edit" : level, caller);
         return undefined;
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
@@ -71,6 +86,23 @@ export function createTransferAccess(db: Queries) {
       }
     },
   };
+
+  /** Returns whether a person may make changes to branches as the maintainer of their bases. They delete none. */
+  async function editsHeads(
+    id: RepositoryId,
+    { user }: ForgeCaller,
+    changes: readonly RefChange[],
+  ): Promise<boolean> {
+    if (changes.length > EDITED_MAX) return false;
+    for (const { ref, after } of changes)
+      if (
+        after === undefined ||
+        !ref.startsWith(HEADS) ||
+        !(await mayEditHead(db, user, { id }, ref.slice(HEADS.length)))
+      )
+        return false;
+    return changes.length > 0;
+  }
 
   async function findVisible(
     { ownerName, name, caller }: TransferRequest,
@@ -94,7 +126,7 @@ export function createTransferAccess(db: Queries) {
 
 function assertAllowed(
   found: OpenedRepository,
-  level: TransferLevel,
+  level: TransferLevel | "edit",
   caller: ForgeCaller | undefined,
 ): void {
   // A repository without code takes no pushes, and only a public one is served to fetches.
@@ -103,8 +135,8 @@ function assertAllowed(
     throw caller === undefined ? needsCredentials() : notFound();
   if (isPush && caller === undefined) throw needsCredentials();
   assertScope(caller?.scope, isPush ? "write" : "read", found);
-  const needed =
-    level === "propose" && mayPropose(found, caller) ? "read" : isPush ? "write" : "read";
+  const isOpenToReaders = level === "edit" || (level === "propose" && mayPropose(found, caller));
+  const needed = isPush && !isOpenToReaders ? "write" : "read";
   if (!reaches(found.access, needed))
     throw new AppError("forbidden", "you may not push to this repository");
   if (isPush && found.repository.archivedAt !== undefined)

@@ -18,6 +18,7 @@ import type { WriteRefs } from "../git/write-refs.ts";
 import type { GrantedRepository } from "../opened.ts";
 import { notFound } from "../refusals.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
+import { mayEditHead } from "../repositories/maintainer-edit.ts";
 import { assertNotArchived } from "../repositories/open-repository.ts";
 import { toSettings } from "../repositories/repository-settings.view.ts";
 import { createTransferLimiter } from "../repositories/transfer-limiter.ts";
@@ -73,7 +74,7 @@ export function createPullUpdate(deps: PullUpdateDeps): UpdatePull {
       throw new AppError("unprocessable", "pull request is already merged");
     if (issue.isClosed) throw new AppError("unprocessable", "pull request is closed");
     const style = toAllowedStyle(opened, requested);
-    const head = await openHead(opened, pull, caller);
+    const head = await openHead(pull, caller);
     const release = await limiter.acquire({ caller, address: "" }, signal);
     try {
       await update(opened, head, pull, { style, user: caller.user, signal });
@@ -86,21 +87,17 @@ export function createPullUpdate(deps: PullUpdateDeps): UpdatePull {
    * Finds the repository of the head, if the caller may push to its branch: also those who may write to the base, where the
    * author allows it.
    */
-  async function openHead(
-    base: OwnedRepository,
-    pull: ForgePull,
-    { user }: ForgeCaller,
-  ): Promise<OwnedRepository> {
+  async function openHead(pull: ForgePull, { user }: ForgeCaller): Promise<OwnedRepository> {
     const { headRepositoryId: id, headBranch, isHeadGone } = pull;
     const repository = id === undefined ? undefined : await findRepositoryById(db, id);
     const owner = repository && (await findUserById(db, repository.ownerId));
     if (repository === undefined || owner === undefined || headBranch === "" || isHeadGone)
       throw noPush();
     const head = { repository, owner };
-    const mayWrite = async (owned: OwnedRepository) =>
-      reaches(await findAccess(db, owned, user), "write");
-    if (!(await mayWrite(head)) && !(pull.allowsMaintainerEdit && (await mayWrite(base))))
-      throw noPush();
+    const mayPush =
+      reaches(await findAccess(db, head, user), "write") ||
+      (await mayEditHead(db, user, repository, headBranch));
+    if (!mayPush) throw noPush();
     assertNotArchived(head);
     return head;
   }

@@ -61,6 +61,9 @@ describe("a push for review", () => {
     const timeline = await by("otto", "GET", `${path}/issues/1/timeline`);
     const pushed = timeline.json.find(({ type }: { type: string }) => type === "pull_push");
     expect(JSON.parse(pushed.body)).toEqual({ is_force_push: false, commit_ids: [second] });
+    // It has no branch that an update could move, for nobody.
+    for (const who of ["mira", "otto"])
+      expect((await by(who, "POST", `${path}/pulls/1/update`)).status).toBe(403);
     // Rewritten history needs the option.
     await git.in(name, "commit", "-q", "--amend", "--allow-empty", "-m", "Rewritten");
     const refused = await push("otto", "HEAD:refs/for/main/chapter");

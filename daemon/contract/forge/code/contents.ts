@@ -191,7 +191,8 @@ export const contentsEndpoints = {
       params: repositoryParams,
       shape: filesShape,
       gate: forgeUser("repository"),
-      on: repository("code", "write"),
+      // The branch may be the head of a pull request that the caller may edit.
+      on: repository("code", "write", { checkedBy: "service" }),
       limit: writeLimit,
       refuses: [409, 423, 503],
     },
