@@ -4,14 +4,25 @@ import { build } from "rolldown";
 import { escapeNonAscii, locateFiles, omitDevtools, takeBuiltins } from "./bundle-plugins.ts";
 import { collectLicenses } from "./licenses.ts";
 
-/** Packages that stay packages at run time, because they load native addons or data that lie beside their code. */
-const unbundledPackages = [
-  "better-sqlite3",
-  "argon2",
-  "keytar",
-  "tesseract.js-core/tesseract-core-simd-lstm.js",
-  "@tesseract.js-data/eng",
-];
+/**
+ * Packages that stay packages at run time, because they load native addons for this platform: npm installs them with croft,
+ * and they are the only `dependencies` of its package.
+ */
+const installedPackages = ["better-sqlite3", "argon2", "keytar"];
+
+/**
+ * Packages that load data beside their code, and the files of them that are used: they travel with the bundle in a
+ * `node_modules` of its own, because the whole packages are ten times as large.
+ */
+const carriedPackages = {
+  "tesseract.js-core": [
+    "package.json",
+    "LICENSE",
+    "tesseract-core-simd-lstm.js",
+    "tesseract-core-simd-lstm.wasm",
+  ],
+  "@tesseract.js-data/eng": ["package.json", "index.js", "4.0.0_best_int/eng.traineddata.gz"],
+};
 
 /** Optional native halves of `pg` and `ssh2`, which these ask for by name and do without. */
 const absentPackages = ["pg-native", "cpu-features", /\/sshcrypto\.node$/];
@@ -36,7 +47,11 @@ export async function bundle(root: string, output: string): Promise<void> {
     cwd: root,
     input: { entry: join(root, "bin", "entry.ts") },
     platform: "node",
-    external: [...unbundledPackages, ...absentPackages],
+    external: [
+      ...installedPackages,
+      ...Object.keys(carriedPackages).map((name) => new RegExp(`^${name}(/|$)`)),
+      ...absentPackages,
+    ],
     transform: {
       define: {
         "process.env.NODE_ENV": '"production"',
@@ -73,10 +88,21 @@ export async function bundle(root: string, output: string): Promise<void> {
     },
   });
   const modules = result.output.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
-  await writeFile(join(output, "third-party-licenses.txt"), `${await collectLicenses(modules)}\n`);
+  await writeFile(
+    join(output, "third-party-licenses.txt"),
+    `${await collectLicenses([...modules, ...carriedFolders(root)])}\n`,
+  );
   await writeFile(join(output, "package.json"), `${JSON.stringify({ type: "module" })}\n`);
-  for (const path of dataFiles) {
+  const carried = Object.entries(carriedPackages).flatMap(([name, paths]) =>
+    paths.map((path) => `node_modules/${name}/${path}`),
+  );
+  for (const path of [...dataFiles, ...carried]) {
     await mkdir(dirname(join(output, path)), { recursive: true });
     await cp(join(root, path), join(output, path), { recursive: true });
   }
+}
+
+/** Paths within the packages that are carried, as their licenses are collected by path. */
+function carriedFolders(root: string): string[] {
+  return Object.keys(carriedPackages).map((name) => join(root, "node_modules", name, "index.js"));
 }

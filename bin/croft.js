@@ -134,8 +134,8 @@ function forward(child, signal) {
 }
 
 /**
- * The Node of npm's package for this platform: in croft's own node_modules, or beside croft when it is itself installed;
- * never further up.
+ * The Node of npm's package for this platform: in croft's own node_modules, where install-node.js puts it, or beside croft
+ * when it is itself installed; never further up.
  */
 async function findBundledNode(root) {
   const { existsSync } = await import("node:fs");
@@ -147,6 +147,7 @@ async function findBundledNode(root) {
   const beside = dirname(root);
   const folders = [
     join(root, "node_modules"),
+    join(root, "bin", "node", "node_modules"),
     ...(basename(beside) === "node_modules" ? [beside] : []),
   ];
   return folders
@@ -159,7 +160,7 @@ async function describeInstall(root) {
   const { existsSync } = await import("node:fs");
   const { join } = await import("node:path");
   if (existsSync(join(root, "package-lock.json"))) return `run "npm ci" in ${root}`;
-  return "install croft again without --omit=optional";
+  return `run "npm install --no-workspaces --prefix ${join(root, "bin", "node")}"`;
 }
 
 function fail(message) {

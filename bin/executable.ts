@@ -10,19 +10,14 @@ import { listFiles } from "./paths.ts";
 const target = `${process.platform}-${process.arch}`;
 
 /**
- * The files that the executable takes from node_modules: those that it uses of packages that are not bundled, and their
- * dependencies.
+ * The files that the executable takes from node_modules: those that it uses of packages that npm installs with croft, and
+ * their dependencies.
  */
 const packagedFiles = [
   ["better-sqlite3", ["package.json", "LICENSE", "lib", `prebuilds/${target}.node`]],
   ["argon2", ["package.json", "LICENSE", "argon2.cjs", `prebuilds/${target}`]],
   ["@phc/format", ["package.json", "license", "index.js"]],
   ["node-gyp-build", ["package.json", "LICENSE", "index.js", "node-gyp-build.js"]],
-  [
-    "tesseract.js-core",
-    ["package.json", "LICENSE", "tesseract-core-simd-lstm.js", "tesseract-core-simd-lstm.wasm"],
-  ],
-  ["@tesseract.js-data/eng", ["package.json", "index.js", "4.0.0_best_int/eng.traineddata.gz"]],
   ["keytar", ["package.json", "LICENSE.md", "lib", `prebuilds/${target}`]],
 ] as const;
 

