@@ -87,22 +87,22 @@ export async function bundle(root: string, output: string): Promise<void> {
       },
     },
   });
-  const modules = result.output.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
+  const chunks = result.output.filter((file) => file.type === "chunk");
+  const modules = chunks.flatMap((chunk) => chunk.moduleIds);
+  const imports = chunks.flatMap((chunk) => [...chunk.imports, ...chunk.dynamicImports]);
+  const carried = Object.entries(carriedPackages).filter(([name]) =>
+    imports.some((path) => path === name || path.startsWith(`${name}/`)),
+  );
   await writeFile(
     join(output, "third-party-licenses.txt"),
-    `${await collectLicenses([...modules, ...carriedFolders(root)])}\n`,
+    `${await collectLicenses([...modules, ...carried.map(([name]) => join(root, "node_modules", name, "index.js"))])}\n`,
   );
   await writeFile(join(output, "package.json"), `${JSON.stringify({ type: "module" })}\n`);
-  const carried = Object.entries(carriedPackages).flatMap(([name, paths]) =>
+  const carriedFiles = carried.flatMap(([name, paths]) =>
     paths.map((path) => `node_modules/${name}/${path}`),
   );
-  for (const path of [...dataFiles, ...carried]) {
+  for (const path of [...dataFiles, ...carriedFiles]) {
     await mkdir(dirname(join(output, path)), { recursive: true });
     await cp(join(root, path), join(output, path), { recursive: true });
   }
-}
-
-/** Paths within the packages that are carried, as their licenses are collected by path. */
-function carriedFolders(root: string): string[] {
-  return Object.keys(carriedPackages).map((name) => join(root, "node_modules", name, "index.js"));
 }

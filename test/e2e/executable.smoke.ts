@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import {
   chmod,
   copyFile,
@@ -18,6 +19,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { runCroft, type CroftCommand } from "../support/croft.ts";
 import { mainJob } from "./main-job.ts";
 
+const path = process.env["PATH"] ?? "";
 const built = join(import.meta.dirname, "..", "..", "dist", "croft");
 const twoMinutesMs = 120_000;
 
@@ -135,3 +137,39 @@ test("Node's own flags are arguments like any other", async () => {
   const { stdout, code } = await runCroft(command, ["--eval", "console.log('node')"], { home });
   expect({ stdout, code }).toEqual({ stdout: "", code: 2 });
 });
+
+test("a release consists of packages, the list of its parts and sums that are right", async () => {
+  const root = join(import.meta.dirname, "..", "..");
+  const env = { ...process.env, PATH: path };
+  const { status, stderr } = spawnSync(process.execPath, ["bin/release.ts", "--draft"], {
+    cwd: root,
+    env,
+    encoding: "utf8",
+  });
+  expect({ status, stderr: stderr.replace(/^dpkg-deb is not installed.*\n/, "") }).toEqual({
+    status: 0,
+    stderr: "",
+  });
+  const release = join(root, "dist", "release");
+  const files = (await readdir(release)).toSorted();
+  const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+  expect(files).toEqual(
+    expect.arrayContaining([
+      "SHA256SUMS",
+      `croft-${version}.tgz`,
+      `croft-${version}-${process.platform}-${process.arch}`,
+    ]),
+  );
+  const sums = (await readFile(join(release, "SHA256SUMS"), "utf8")).trimEnd().split("\n");
+  expect(sums.map((line) => line.slice(66))).toEqual(files.filter((name) => name !== "SHA256SUMS"));
+  for (const line of sums) {
+    const hash = createHash("sha256").update(await readFile(join(release, line.slice(66))));
+    expect(hash.digest("hex")).toBe(line.slice(0, 64));
+  }
+  const parts: { components: { name: string }[] } = JSON.parse(
+    await readFile(join(release, `croft-${version}-parts.cdx.json`), "utf8"),
+  );
+  const names = parts.components.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(["better-sqlite3", "argon2", "h3", "undici"]));
+  expect(names).not.toContain("vitest");
+}, 120_000);

@@ -1,7 +1,10 @@
+import { readFileSync } from "node:fs";
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import { commands } from "../../../cli/program.ts";
+import { listSettings, toVariable } from "../../../daemon/settings/settings.ts";
 import { findCommand } from "../../../cli/tree/command-tree.ts";
 
 const root = join(import.meta.dirname, "../../..");
@@ -97,5 +100,44 @@ describe("the container file", () => {
       for (const path of value.split(" ").slice(0, -1)) await access(join(root, path));
     const ignored = (await readFile(join(root, ".dockerignore"), "utf8")).split("\n");
     expect(ignored).toEqual(expect.arrayContaining([".git", "node_modules", "dist"]));
+  });
+});
+
+describe.each(["croft.yaml", "postgres-and-bucket.yaml"])("compose/%s", (name) => {
+  interface Service {
+    readonly environment?: Readonly<Record<string, string>>;
+    readonly volumes?: readonly string[];
+    readonly ports?: readonly string[];
+    readonly depends_on?: object;
+  }
+  const file: { services: Record<string, Service>; volumes: object } = parse(
+    readFileSync(join(root, "docs/compose", name), "utf8"),
+  );
+
+  test("sets only variables that croft reads", () => {
+    const known = new Set(listSettings().map(([name]) => toVariable(name)));
+    const names = Object.keys(file.services["croft"]?.environment ?? {});
+    expect(names.filter((one) => !known.has(one))).toEqual([]);
+    expect(names).toContain("CROFT_PUBLIC_URL");
+  });
+
+  test("publishes on loopback, and keeps data in volumes that it names", () => {
+    const services = Object.values(file.services);
+    const ports = services.flatMap((service) => service.ports ?? []);
+    expect(ports.filter((port) => !port.startsWith("127.0.0.1:"))).toEqual([]);
+    const volumes = services
+      .flatMap((service) => service.volumes ?? [])
+      .map((at) => at.split(":")[0]);
+    expect(volumes.toSorted()).toEqual(Object.keys(file.volumes).toSorted());
+    const needed = services.flatMap(({ depends_on: on = [] }) =>
+      Array.isArray(on) ? on : Object.keys(on),
+    );
+    expect(needed.filter((one) => !(one in file.services))).toEqual([]);
+  });
+
+  test("holds no secret", () => {
+    for (const service of Object.values(file.services))
+      for (const [key, value] of Object.entries(service.environment ?? {}))
+        if (/PASSWORD|SECRET|DATABASE_URL|MC_HOST/.test(key)) expect(value).toMatch(/\$\{\w+:\?/);
   });
 });
