@@ -9,6 +9,7 @@ import { secretEndpoints } from "./forge/actions/secrets.ts";
 import { workflowEndpoints } from "./forge/actions/workflows.ts";
 import { variableEndpoints } from "./forge/actions/variables.ts";
 import { adminBadgeEndpoints } from "./forge/accounts/badges.ts";
+import { browsingEndpoints } from "./forge/code/browsing.ts";
 import { branchEndpoints } from "./forge/code/branches.ts";
 import { commitEndpoints } from "./forge/code/commits.ts";
 import { contentsEndpoints } from "./forge/code/contents.ts";
@@ -160,6 +161,7 @@ export const forge = {
   ...tagEndpoints,
   ...commitEndpoints,
   ...severalFilesEndpoints,
+  ...browsingEndpoints,
   ...issueTemplateEndpoints,
   ...objectEndpoints,
   ...contentsEndpoints,

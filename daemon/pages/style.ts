@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { CODE_STYLE } from "./code-style.ts";
 
 /** The style sheet of all pages. Colours have a contrast of at least 4.5:1 in both schemes. */
 export const STYLE = `:root {
@@ -36,7 +37,6 @@ form.inline + .list { margin-top: .5rem; }
 .card { border: 1px solid var(--line); border-radius: .4rem; margin: 1rem 0; }
 .card > .head { margin: 0; background: var(--raised); border-bottom: 1px solid var(--line); padding: .4rem .8rem; border-radius: .4rem .4rem 0 0; }
 h3.head { font-size: 1rem; }
-.card > .diff { margin: 0; background: none; }
 .card > .markup, .card > .plain, .card > .content { padding: .8rem; margin: 0; }
 .event { color: var(--quiet); margin: .5rem .8rem; }
 .label, .state { display: inline-flex; gap: .35rem; align-items: center; border: 1px solid var(--line); border-radius: 1rem; padding: 0 .6rem; font-size: .85rem; color: var(--text); }
@@ -56,9 +56,6 @@ main img, .markup svg { max-width: 100%; }
 .markup li:has(> input[type=checkbox]) { list-style: none; }
 .markup li > input[type=checkbox] { margin: 0 .4rem 0 -1.3rem; }
 .markup a { text-decoration: underline; }
-.diff .add { color: var(--good); }
-.diff .del { color: var(--bad); }
-.diff .hunk { color: var(--quiet); }
 pre code :is(.c1, .cm, .cs, .gp) { color: var(--quiet); }
 pre code :is(.k, .kc, .kd, .kn, .kt, .cp, .nd) { color: light-dark(#8a1c7c, #e7a0dd); }
 pre code :is(.s, .s1, .s2, .sb, .se, .sr, .ss, .gi) { color: var(--good); }
@@ -145,7 +142,7 @@ mark { background: light-dark(#ffe58a, #6b5600); color: var(--text); border-radi
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; }
 dt { color: var(--quiet); }
 dd { margin: 0; }
-`;
+${CODE_STYLE}`;
 
 /** The favicon: a roof over a field. */
 export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#136c33"/><path d="M5 17 16 7l11 10M9 15v10h14V15" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"/></svg>`;

@@ -36,6 +36,10 @@ const spaceFlags: Readonly<Record<IgnoredSpace, string>> = {
   eol: "--ignore-space-at-eol",
 };
 
+/** Returns the arguments with which git treats lines that differ only in such white space as equal. */
+export const toSpaceFlags = (ignored: IgnoredSpace | undefined): readonly string[] =>
+  ignored === undefined ? [] : [spaceFlags[ignored]];
+
 export interface DiffOptions extends ReadOptions {
   /** Maximum number of files that are returned. */
   readonly filesMax: number;
@@ -49,7 +53,7 @@ export async function readDiff(
   { before, after }: CommitPair,
   { filesMax, ignoredSpace, ...options }: DiffOptions,
 ): Promise<DiffSummary> {
-  const space = ignoredSpace === undefined ? [] : [spaceFlags[ignoredSpace]];
+  const space = toSpaceFlags(ignoredSpace);
   const args = ["diff-tree", "-r", "-z", "-M", "--raw", "--numstat", ...space, before, after, "--"];
   const listed = new Map<string, RawFile>();
   const files: DiffFile[] = [];

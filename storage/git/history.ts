@@ -138,3 +138,31 @@ export async function isAncestor(
   });
   return text.toString("latin1").trim() === "0";
 }
+
+/** Returns how many commits each of two commits has that the other lacks. @throws GitError */
+export async function countDivergence(
+  git: Git,
+  { base, head, ...options }: ReadOptions & { readonly base: string; readonly head: string },
+): Promise<{ readonly ahead: number; readonly behind: number }> {
+  const args = ["rev-list", "--left-right", "--count", `${base}...${head}`, "--"];
+  const text = (await git.run(args, options)).toString("latin1");
+  const [behind = 0, ahead = 0] = text.trim().split("\t").map(Number);
+  return { ahead, behind };
+}
+
+/** Authors of commits with their number of commits, the most active first. @throws GitError `too_long` */
+export async function listContributors(
+  git: Git,
+  {
+    tip,
+    timeoutMs,
+    ...options
+  }: ReadOptions & { readonly tip: string; readonly timeoutMs: number },
+): Promise<{ readonly name: string; readonly email: string; readonly commits: number }[]> {
+  const args = ["shortlog", "--summary", "--numbered", "--email", tip, "--"];
+  const text = (await git.run(args, { ...options, timeoutMs })).toString("utf8");
+  return text.split("\n").flatMap((line) => {
+    const [, count, name = "", email = ""] = /^\s*(\d+)\t(.*?) ?<([^>]*)>$/.exec(line) ?? [];
+    return count === undefined ? [] : [{ name, email, commits: Number(count) }];
+  });
+}

@@ -12,6 +12,8 @@ export interface LastCommit {
   readonly id: string;
   readonly authoredAt: string;
   readonly committedAt: string;
+  /** The first line of its message, at most `TITLE_LENGTH_MAX` characters. */
+  readonly title: string;
 }
 
 /** Entries of one folder of a commit. */
@@ -73,9 +75,9 @@ export async function readLastCommits(
   if (searched !== undefined) known?.keep(isComplete ? { found: ids, rest: new Map() } : searched);
   const commits = await readCommitsIn(objects, [...new Set(ids.values())]);
   const byId = new Map(
-    commits.map(({ id, author, committer }) => [
+    commits.map(({ id, author, committer, message }) => [
       id,
-      { id, authoredAt: author.at, committedAt: committer.at },
+      { id, authoredAt: author.at, committedAt: committer.at, title: toTitle(message) },
     ]),
   );
   const found = new Map<string, LastCommit>();
@@ -118,6 +120,14 @@ export async function findLastCommitId(
     env: { GIT_LITERAL_PATHSPECS: "1" },
   });
   return /^[0-9a-f]+/.exec(text.toString("latin1"))?.[0];
+}
+
+/** Characters of a title that lists of files show; thousands of them are cached. */
+const TITLE_LENGTH_MAX = 200;
+
+/** Returns the first line of a message, cut to `TITLE_LENGTH_MAX`. */
+export function toTitle(message: string): string {
+  return message.trimStart().slice(0, TITLE_LENGTH_MAX).split("\n", 1).join("").toWellFormed();
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { allEnded } from "../../../storage/git/git.ts";
 import { type CommitObject, readCommitObjects } from "../../../storage/git/commit-objects.ts";
-import type { LastCommit } from "../../../storage/git/last-commits.ts";
+import { type LastCommit, toTitle } from "../../../storage/git/last-commits.ts";
 import { findFault } from "../../../storage/git/check-commit.ts";
 import { openQuarantine } from "../../../storage/git/object-quarantine.ts";
 import { findEntries, type TreeEntry } from "../../../storage/git/trees.ts";
@@ -212,7 +212,11 @@ async function toChanged(
     findEntries(git, id, paths, options),
   ]);
   if (commit === undefined) throw new Error("a commit that was written is missing");
-  const last = { id, authoredAt: commit.author.at, committedAt: commit.committer.at };
+  const { author, committer, message } = commit;
+  const last = {
+    ...{ id, authoredAt: author.at, committedAt: committer.at },
+    title: toTitle(message),
+  };
   const written = new Map(
     changes.map((change) => [change.path, change.kind === "write" ? change.content : undefined]),
   );

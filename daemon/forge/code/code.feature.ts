@@ -14,6 +14,8 @@ import type { LargeFiles } from "../large-files/large-files.service.ts";
 import type { Repositories } from "../repositories/repositories.service.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { createBranches } from "./branches.service.ts";
+import { browsingRoutes } from "./browsing.routes.ts";
+import { createBrowsing } from "./browsing.service.ts";
 import { createFileChanges } from "./change-files.service.ts";
 import { commitRoutes } from "./commits.routes.ts";
 import { createCommits } from "./commits.service.ts";
@@ -93,6 +95,7 @@ export function createCode(deps: CodeServicesDeps) {
     }),
     ...refRoutes({ branches, tags, syncFork, urls }),
     ...commitRoutes({ commits, objects, urls }),
+    ...browsingRoutes({ browsing: createBrowsing({ db, access }), urls }),
     ...severalFilesRoutes({ severalFiles, commits, objects, issueTemplates, urls }),
   ];
   return {

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { CommitObject, TagObject } from "../../../storage/git/commit-objects.ts";
+import type { IgnoredSpace } from "../../../storage/git/diff-files.ts";
 import type { CommitSignature } from "../../../storage/git/signatures.ts";
 import type { CommitChanges } from "../../../storage/git/history.ts";
 import type {
@@ -146,3 +147,14 @@ function toStatsView(changes: CommitChanges | undefined): WireCommit["stats"] {
   const { additions = 0, deletions = 0 } = changes ?? {};
   return { total: additions + deletions, additions, deletions };
 }
+
+/** Returns what a word of a request ignores; undefined for any other word. */
+export function toIgnoredSpace(word: string): IgnoredSpace | undefined {
+  return ignoredSpaces.get(word);
+}
+
+const ignoredSpaces = new Map<string, IgnoredSpace>([
+  ["ignore-all", "all"],
+  ["ignore-change", "change"],
+  ["ignore-eol", "eol"],
+]);

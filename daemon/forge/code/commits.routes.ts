@@ -7,7 +7,7 @@ import type { ForgeUrls } from "../urls.ts";
 import { getFirst, toCodeAddresses, toSegments } from "./code-addresses.ts";
 import { toCodeRequest } from "./code-request.ts";
 import type { CodeStream } from "./code-stream.ts";
-import { toCommitView } from "./commit.view.ts";
+import { toCommitView, toIgnoredSpace } from "./commit.view.ts";
 import type { CommitList, CommitParts, Commits } from "./commits.service.ts";
 import type { GitObjects } from "./objects.service.ts";
 import { toBlobView, toReferenceView, toRefsView, toTreeView } from "./objects.view.ts";
@@ -46,7 +46,8 @@ export function commitRoutes({
     handle(commitEndpoints.getCommitDiff, async (input) => {
       const { sha } = input.params;
       const request = toCodeRequest(input, `/git/commits/${toSegments(sha)}.diff`);
-      return toText(await commits.diff(request, sha, "diff"));
+      const ignored = toIgnoredSpace(input.query.whitespace);
+      return toText(await commits.diff(request, sha, "diff", ignored));
     }),
     handle(commitEndpoints.getCommitPatch, async (input) => {
       const { sha } = input.params;
@@ -55,10 +56,10 @@ export function commitRoutes({
     }),
     handle(commitEndpoints.compare, async (input) => {
       const { basehead } = input.params;
-      const { output } = input.query;
+      const { output, whitespace } = input.query;
       const request = toCodeRequest(input, `/compare/${toSegments(basehead)}`);
       return output === "diff" || output === "patch"
-        ? toText(await commits.compareText(request, basehead, output))
+        ? toText(await commits.compareText(request, basehead, output, toIgnoredSpace(whitespace)))
         : toComparison(await commits.compare(request, basehead, toParts(input.query)));
     }),
     handle(objectEndpoints.listGitRefs, async (input) => {

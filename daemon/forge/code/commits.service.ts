@@ -1,6 +1,7 @@
 import { allEnded } from "../../../storage/git/git.ts";
 import type { Database } from "../../../storage/engine/database.ts";
 import { type CommitObject, readCommitsIn } from "../../../storage/git/commit-objects.ts";
+import { type IgnoredSpace, toSpaceFlags } from "../../../storage/git/diff-files.ts";
 import {
   type CommitChanges,
   countHistory,
@@ -115,7 +116,12 @@ export function createCommits({
     },
 
     /** Streams a commit as a diff or as a patch for `git am`. */
-    async diff(request: CodeRequest, name: string, format: "diff" | "patch"): Promise<CodeStream> {
+    async diff(
+      request: CodeRequest,
+      name: string,
+      format: "diff" | "patch",
+      ignoredSpace?: IgnoredSpace,
+    ): Promise<CodeStream> {
       return streamGit(access, request, async (code) => {
         const { commitId } = await getCommit(code, name);
         return format === "diff"
@@ -126,6 +132,7 @@ export function createCommits({
               "--root",
               "--diff-merges=first-parent",
               "--no-commit-id",
+              ...toSpaceFlags(ignoredSpace),
               commitId,
             ]
           : ["format-patch", "--stdout", "--no-signature", "-1", commitId];
@@ -150,12 +157,16 @@ export function createCommits({
       request: CodeRequest,
       range: string,
       format: "diff" | "patch",
+      ignoredSpace?: IgnoredSpace,
     ): Promise<CodeStream> {
       const comparison = toComparison(range);
       return streamGit(access, request, async (code) => {
         const [base, head] = await getEnds(code, comparison);
         return format === "diff"
-          ? ["diff", "-p", `${base}${comparison.separator}${head}`, "--"]
+          ? [
+              ...["diff", "-p", "-M", ...toSpaceFlags(ignoredSpace)],
+              ...[`${base}${comparison.separator}${head}`, "--"],
+            ]
           : ["format-patch", "--stdout", "--no-signature", `${base}..${head}`];
       });
     },

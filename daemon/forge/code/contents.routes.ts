@@ -51,14 +51,16 @@ export function contentsRoutes({
       const request = toCodeRequest(input, "/contents-ext");
       const { ref, includes } = input.query;
       const found = await contents.get(request, "", ref, toParts(includes));
-      return { status: 200, body: toContentsExtView(found, urls), total: found.total };
+      const body = toContentsExtView(found, urls, hasMessages(includes));
+      return { status: 200, body, total: found.total };
     }),
     handle(contentsEndpoints.getContentsExt, async (input) => {
       const { filepath } = input.params;
       const request = toCodeRequest(input, `/contents-ext/${toSegments(filepath)}`);
       const { ref, includes } = input.query;
       const found = await contents.get(request, filepath, ref, toParts(includes));
-      return { status: 200, body: toContentsExtView(found, urls), total: found.total };
+      const body = toContentsExtView(found, urls, hasMessages(includes));
+      return { status: 200, body, total: found.total };
     }),
     handle(contentsEndpoints.createFile, async (input) => {
       const { body, params } = input;
@@ -127,11 +129,13 @@ export function contentsRoutes({
   }
 }
 
+const hasMessages = (includes: string) => includes.split(",").includes(CONTENT_PARTS.message);
+
 function toParts(includes: string): ContentParts {
   const words = includes.split(",");
   return {
     withContent: words.includes(CONTENT_PARTS.content),
-    withLast: words.includes(CONTENT_PARTS.lastCommit),
+    withLast: words.includes(CONTENT_PARTS.lastCommit) || hasMessages(includes),
   };
 }
 

@@ -20,8 +20,15 @@ export function toContentsView(list: ContentsList, urls: ForgeUrls): WireContent
 }
 
 /** Returns a file or a folder, each under its own member. */
-export function toContentsExtView(list: ContentsList, urls: ForgeUrls): WireContentsExt {
-  const views = toContentsViews(list, urls);
+export function toContentsExtView(
+  list: ContentsList,
+  urls: ForgeUrls,
+  hasMessages: boolean,
+): WireContentsExt {
+  const views = toContentsViews(list, urls).map((view, index) => {
+    const title = list.entries[index]?.last?.title;
+    return hasMessages && title !== undefined ? { ...view, last_commit_message: title } : view;
+  });
   const [only] = views;
   return only !== undefined && !list.isFolder ? { file_contents: only } : { dir_contents: views };
 }

@@ -2,17 +2,15 @@ import type { WireCommit } from "../../contract/forge/code/shapes.ts";
 import { branchEndpoints } from "../../contract/forge/code/branches.ts";
 import { commitEndpoints } from "../../contract/forge/code/commits.ts";
 import { notFound } from "../refusals.ts";
+import { Diff, loadDiff } from "./diff.tsx";
 import { Crumbs, findPlace, toRef, toSourcePath, type PlaceParams } from "./place.tsx";
 import { Facts, Pager, Time } from "../../pages/elements.tsx";
 import { get, toPageNumber, toPath } from "../../pages/page.ts";
 import { type ForgePageContext, type ForgePageRoute, type RepositoryParams } from "./forge-page.ts";
-import { readText } from "../../pages/operations.ts";
 import { loadHead, RepositoryHead } from "./repository-head.tsx";
 
 /** Commits and branches on one page. */
 const LIMIT = 30;
-/** The longest diff that a page shows, in bytes. */
-export const DIFF_BYTES_MAX = 512 * 1024;
 
 /** Branches and commits of repositories. */
 export function commitPages(): ForgePageRoute[] {
@@ -121,7 +119,7 @@ async function showCommit(context: ForgePageContext, params: RepositoryParams) {
     query: { verification: "false" },
   });
   const id = { owner, repo, sha: shown.sha };
-  const diff = await readText(call, commitEndpoints.getCommitDiff, { params: id }, DIFF_BYTES_MAX);
+  const diff = await loadDiff(context, commitEndpoints.getCommitDiff, { params: id });
   const { commit, parents, stats } = shown;
   const details = commit.message.slice(firstLine(commit.message).length).trim();
   return {
@@ -158,92 +156,8 @@ async function showCommit(context: ForgePageContext, params: RepositoryParams) {
             ],
           ]}
         />
-        <Diff text={diff.text} />
-        {diff.isWhole ? null : <p>The diff is longer: use git show.</p>}
+        <Diff diff={diff} request={context.request} />
       </>
     ),
   } as const;
-}
-
-/** The files of a diff. */
-export function Diff({ text }: { text: string }) {
-  return splitDiff(text).map((file, at) => (
-    <div key={at} className="card">
-      <h3 className="head">
-        <bdi>{file.name}</bdi>
-        {file.notes.map((note) => (
-          <span key={note} className="quiet">{` ${note}`}</span>
-        ))}
-      </h3>
-      {file.hunks.length === 0 ? null : <Hunks lines={file.hunks} />}
-    </div>
-  ));
-}
-
-interface FileDiff {
-  /** The path; git quotes it when it has unusual characters. */
-  readonly name: string;
-  /** Further changes of the file: `new file mode 100644`, `rename from …`. */
-  readonly notes: readonly string[];
-  readonly hunks: readonly string[];
-}
-
-/** Splits a diff into its files. Every line of a file's content begins with another character than that of a header. */
-function splitDiff(text: string): readonly FileDiff[] {
-  return text
-    .split(/^(?=diff )/m)
-    .filter((part) => part.trim() !== "")
-    .map((part) => {
-      const lines = part.replace(/\n$/, "").split("\n");
-      const found = lines.findIndex((line) => line.startsWith("@@"));
-      const header = lines.slice(0, found === -1 ? lines.length : found);
-      return {
-        name: toFileName(header),
-        notes: header.filter((line) =>
-          /^(?:new|deleted|old) (?:file )?mode |^rename from |^Binary files /.test(line),
-        ),
-        hunks: found === -1 ? [] : lines.slice(found),
-      };
-    });
-}
-
-function toFileName(header: readonly string[]): string {
-  const names = ["+++ ", "--- "].map((mark) =>
-    header
-      .find((line) => line.startsWith(mark))
-      ?.slice(mark.length)
-      .replace(/\t$/, ""),
-  );
-  const name = names.find((each) => each !== undefined && each !== "/dev/null");
-  if (name !== undefined) return name.replace(/^("?)[ab]\//, "$1");
-  const renamed = header.find((line) => line.startsWith("rename to "));
-  if (renamed !== undefined) return renamed.slice("rename to ".length);
-  // The name of a file without lines occurs only here, twice: "diff --git a/name b/name".
-  const [first = ""] = header;
-  const both = first.replace(/^diff --git /, "");
-  return both.slice((both.length + 1) / 2).replace(/^("?)b\//, "$1");
-}
-
-/** The hunks of a file, or one of them; neighbouring lines of one kind are one element, so that long diffs stay small. */
-export function Hunks({ lines }: { lines: readonly string[] }) {
-  const parts: { kind: string; lines: string[] }[] = [];
-  for (const line of lines) {
-    const kind = toLineKind(line);
-    const last = parts.at(-1);
-    if (last?.kind === kind) last.lines.push(line);
-    else parts.push({ kind, lines: [line] });
-  }
-  return (
-    <pre className="diff" tabIndex={0}>
-      {parts.map(({ kind, lines: same }, at) => (
-        <span key={at} className={kind}>{`${same.join("\n")}\n`}</span>
-      ))}
-    </pre>
-  );
-}
-
-function toLineKind(line: string): string {
-  if (line.startsWith("+")) return "add";
-  if (line.startsWith("-")) return "del";
-  return line.startsWith("@@") ? "hunk" : "same";
 }

@@ -1,8 +1,9 @@
+import { commitEndpoints } from "../../contract/forge/code/commits.ts";
 import { contentsEndpoints } from "../../contract/forge/code/contents.ts";
 import { pullChangeEndpoints } from "../../contract/forge/pulls/pull-changes.ts";
 import type { BytesAnswer } from "../../http/handle.ts";
 import { notFound } from "../refusals.ts";
-import { findPlace, type PlaceParams, toRef } from "./place.tsx";
+import { findPlace, isMissing, type PlaceParams, toRef } from "./place.tsx";
 import { get } from "../../pages/page.ts";
 import { type ForgePageContext, type ForgePageRoute, type RepositoryParams } from "./forge-page.ts";
 
@@ -15,6 +16,8 @@ export function filePages(): ForgePageRoute[] {
     get("/:owner/:repo/raw/:kind/**:rest", sendFile),
     get("/:owner/:repo/media/:kind/**:rest", sendFile),
     get("/:owner/:repo/archive/**:archive", sendArchive),
+    get("/:owner/:repo/commit/:sha.diff", sendCommit(commitEndpoints.getCommitDiff)),
+    get("/:owner/:repo/commit/:sha.patch", sendCommit(commitEndpoints.getCommitPatch)),
     get("/:owner/:repo/pulls/:index.diff", sendPull(pullChangeEndpoints.getPullDiff)),
     get("/:owner/:repo/pulls/:index.patch", sendPull(pullChangeEndpoints.getPullPatch)),
   ];
@@ -63,6 +66,32 @@ const sendPull =
   (endpoint: typeof pullChangeEndpoints.getPullDiff | typeof pullChangeEndpoints.getPullPatch) =>
   async ({ call }: ForgePageContext, params: RepositoryParams & { readonly index: string }) =>
     ({ kind: "file", answer: toBytes(await call(endpoint, { params })) }) as const;
+
+/** Serves a commit as a diff or a patch. */
+const sendCommit =
+  (endpoint: typeof commitEndpoints.getCommitDiff | typeof commitEndpoints.getCommitPatch) =>
+  async ({ call }: ForgePageContext, params: RepositoryParams & { readonly sha: string }) =>
+    ({ kind: "file", answer: toBytes(await call(endpoint, { params })) }) as const;
+
+/**
+ * Serves a comparison whose address ends with `.diff` or `.patch`. Returns undefined for any other address, and when no
+ * ref has the rest of it as its name.
+ */
+export async function sendComparison(
+  { call }: ForgePageContext,
+  { owner, repo, basehead }: RepositoryParams & { readonly basehead: string },
+) {
+  const [, range, output] = /^(.+)\.(diff|patch)$/s.exec(basehead) ?? [];
+  if (range === undefined || output === undefined) return undefined;
+  try {
+    const params = { owner, repo, basehead: range };
+    const answer = toBytes(await call(commitEndpoints.compare, { params, query: { output } }));
+    return { kind: "file", answer } as const;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
 
 function toBytes(answer: object): BytesAnswer {
   if (!("bytes" in answer)) throw new Error("an operation for bytes returned another body");

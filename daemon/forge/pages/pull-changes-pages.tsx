@@ -3,9 +3,9 @@ import { pullChangeEndpoints } from "../../contract/forge/pulls/pull-changes.ts"
 import { pullEndpoints } from "../../contract/forge/pulls/pulls.ts";
 import { EmptyState, Pager } from "../../pages/elements.tsx";
 import { declareForm } from "../../pages/form.tsx";
-import { readText } from "../../pages/operations.ts";
 import { get, post, toPageNumber, toPath } from "../../pages/page.ts";
-import { CommitList, Diff, DIFF_BYTES_MAX, firstLine } from "./commit-pages.tsx";
+import { CommitList, firstLine } from "./commit-pages.tsx";
+import { Diff, loadDiff, TextLinks } from "./diff.tsx";
 import {
   findRefusal,
   type ForgePageAnswer,
@@ -14,6 +14,7 @@ import {
   type RepositoryParams,
   toSignIn,
 } from "./forge-page.ts";
+import { sendComparison } from "./file-pages.ts";
 import { loadPull, PullHead, type PullParams, toPullPath } from "./pull-head.tsx";
 import { loadHead, RepositoryHead } from "./repository-head.tsx";
 
@@ -25,7 +26,11 @@ export function pullChangesPages(): ForgePageRoute[] {
   return [
     get("/:owner/:repo/pulls/:index/commits", showCommits),
     get("/:owner/:repo/pulls/:index/files", showFiles),
-    get("/:owner/:repo/compare/**:basehead", (context, params) => showComparison(context, params)),
+    get(
+      "/:owner/:repo/compare/**:basehead",
+      async (context, params) =>
+        (await sendComparison(context, params)) ?? (await showComparison(context, params)),
+    ),
     post("/:owner/:repo/compare/**:basehead", openPull),
   ];
 }
@@ -61,19 +66,15 @@ async function showFiles(context: ForgePageContext, params: PullParams) {
   const { pull, repository } = await loadPull(context, params);
   const { owner, repo, index } = params;
   const path = { params: { owner, repo, index } };
-  const diff = await readText(context.call, pullChangeEndpoints.getPullDiff, path, DIFF_BYTES_MAX);
+  const diff = await loadDiff(context, pullChangeEndpoints.getPullDiff, path);
+  const address = toPullPath(params, pull);
   return {
     kind: "page",
     title: `Changes of ${pull.title} #${pull.number}`,
     body: (
       <>
         <PullHead pull={pull} repository={repository} params={params} current="files" />
-        <p className="quiet">
-          <a href={`${toPullPath(params, pull)}.diff`}>diff</a>{" "}
-          <a href={`${toPullPath(params, pull)}.patch`}>patch</a>
-        </p>
-        <Diff text={diff.text} />
-        {diff.isWhole ? null : <p>The diff is longer: download it, or fetch the branch.</p>}
+        <Diff diff={diff} request={context.request} more={<TextLinks address={address} />} />
       </>
     ),
   } as const;
@@ -94,11 +95,15 @@ async function showComparison(
   params: ComparisonParams,
   failed?: string,
 ) {
-  const { call, form, session } = context;
+  const { call, form, request, session } = context;
   const { owner, repo, basehead } = params;
   const repository = await loadHead(context, params);
   const { body: comparison } = await call(commitEndpoints.compare, {
     params: { owner, repo, basehead },
+  });
+  const diff = await loadDiff(context, commitEndpoints.compare, {
+    params: { owner, repo, basehead },
+    query: { output: "diff" },
   });
   const commits = comparison.commits.toReversed();
   const [first] = commits;
@@ -122,6 +127,13 @@ async function showComparison(
             token={session.formToken}
             values={failed === undefined ? values : newPullForm.read(form)}
             failed={failed === undefined ? undefined : { text: failed }}
+          />
+        )}
+        {diff.files.length === 0 ? null : (
+          <Diff
+            diff={diff}
+            request={request}
+            more={<TextLinks address={toComparisonPath(params)} />}
           />
         )}
       </>

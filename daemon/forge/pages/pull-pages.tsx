@@ -11,7 +11,7 @@ import type { WireRepository } from "../../contract/forge/repositories/repositor
 import { Alert, EmptyState, Facts, Pager, Rendered, State, Time } from "../../pages/elements.tsx";
 import { Form } from "../../pages/form.tsx";
 import { get, post, toPageNumber, toPath } from "../../pages/page.ts";
-import { Hunks } from "./commit-pages.tsx";
+import { Hunks } from "./diff.tsx";
 import { Label, StateTabs, UserLink } from "./elements.tsx";
 import {
   findRefusal,

@@ -4,14 +4,14 @@ import { answer } from "../../http/serve.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toCodeAddresses } from "../code/code-addresses.ts";
 import { toCodeRequest } from "../code/code-request.ts";
-import { toCommitView } from "../code/commit.view.ts";
+import { toCommitView, toIgnoredSpace } from "../code/commit.view.ts";
 import { toPageHeaders, toParts, toText } from "../code/commits.routes.ts";
 import { serve } from "../handle.ts";
 import type { GrantedRepository } from "../opened.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { PullChanges } from "./pull-changes.service.ts";
 import type { UpdatePull } from "./pull-update.service.ts";
-import { toChangedFileView, toIgnoredSpace, toUpdateStyle } from "./pull.view.ts";
+import { toChangedFileView, toUpdateStyle } from "./pull.view.ts";
 
 /** Routes of the commits, files and diffs of pull requests. */
 export function pullChangeRoutes({
@@ -39,7 +39,12 @@ export function pullChangeRoutes({
       return answer(body, { total: found.total, headers: toPageHeaders(query, found.total) });
     },
     getPullDiff: async (input) =>
-      toText(await changes.diff(of(input), { isBinary: input.query.binary })),
+      toText(
+        await changes.diff(of(input), {
+          isBinary: input.query.binary,
+          ignoredSpace: toIgnoredSpace(input.query.whitespace),
+        }),
+      ),
     updatePull: async ({ opened, caller, params, query, request: { signal } }) => {
       const style = toUpdateStyle(query.style);
       await update(opened, caller, { number: params.index, style, signal });

@@ -1,6 +1,6 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import { findMergeBase } from "../../../storage/git/changed-paths.ts";
-import type { DiffFile, IgnoredSpace } from "../../../storage/git/diff-files.ts";
+import { type DiffFile, type IgnoredSpace, toSpaceFlags } from "../../../storage/git/diff-files.ts";
 import type { ForgePull } from "../../../storage/tables/forge/pulls/pulls.ts";
 import { type CodeStream, streamGit } from "../code/code-stream.ts";
 import type { CommitList, CommitParts, Commits } from "../code/commits.service.ts";
@@ -71,7 +71,7 @@ export function createPullChanges({
     /** Streams the changes as one diff; with `isBinary` it has the contents of binary files. */
     async diff(
       { opened, number, request }: PullRequestOfCode,
-      { isBinary }: { readonly isBinary: boolean },
+      { isBinary, ignoredSpace }: DiffDetails,
     ): Promise<CodeStream> {
       const { pull } = await openPull(db, opened, number);
       return streamGit(access, request, async (code) => [
@@ -79,6 +79,7 @@ export function createPullChanges({
         "-p",
         "-M",
         ...(isBinary ? ["--binary"] : []),
+        ...toSpaceFlags(ignoredSpace),
         await findBase(code, pull),
         pull.headCommit,
         "--",
@@ -96,6 +97,11 @@ export function createPullChanges({
       ]);
     },
   };
+}
+
+interface DiffDetails {
+  readonly isBinary: boolean;
+  readonly ignoredSpace: IgnoredSpace | undefined;
 }
 
 /** A request for the changes of a pull request that the caller may read. */

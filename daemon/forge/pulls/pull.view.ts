@@ -1,5 +1,5 @@
 import type { BodyOf } from "../../contract/endpoint.ts";
-import type { DiffFile, IgnoredSpace } from "../../../storage/git/diff-files.ts";
+import type { DiffFile } from "../../../storage/git/diff-files.ts";
 import type { WireChangedFile } from "../../contract/forge/pulls/pull-changes.ts";
 import { toCodeAddresses, toSegments } from "../code/code-addresses.ts";
 import type { OwnedRepository } from "../events.ts";
@@ -165,17 +165,6 @@ export function toChangedFileView(
     raw_url: `${html}/raw/commit/${headCommit}/${place}`,
   };
 }
-
-/** Returns what a word of a request ignores; undefined for any other word. */
-export function toIgnoredSpace(word: string): IgnoredSpace | undefined {
-  return ignoredSpaces.get(word);
-}
-
-const ignoredSpaces = new Map<string, IgnoredSpace>([
-  ["ignore-all", "all"],
-  ["ignore-change", "change"],
-  ["ignore-eol", "eol"],
-]);
 
 /** Returns the style that a request names; undefined for any other word. */
 export function toUpdateStyle(word: string): UpdateStyle | undefined {

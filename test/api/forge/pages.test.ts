@@ -313,18 +313,15 @@ describe("a page", () => {
     expect(await git.in("work", "push", "-q", address, "main")).toMatchObject({ exitCode: 0 });
     const { output: commit } = await git.in("work", "rev-parse", "HEAD");
     const page = await open(`${path}/commit/${commit.trim()}`);
-    const heads = [...page.text.matchAll(/<h3 class="head">(.*?)<\/h3>/g)].map(([, head = ""]) =>
-      head.replace(/<[^>]+>/g, ""),
+    const heads = [...page.text.matchAll(/<summary class="head">(.*?)<\/summary>/g)].map(
+      ([, head = ""]) => head.replace(/<[^>]+>/g, ""),
     );
     expect(heads.sort()).toEqual([
-      '"\\303\\244.bin" new file mode 100644 Binary files /dev/null and "b/\\303\\244.bin" differ'.replaceAll(
-        '"',
-        "&quot;",
-      ),
-      "added &lt;b&gt; new file mode 100644",
-      "empty new file mode 100644",
-      "new name.txt rename from old name.txt",
-      "script old mode 100644 new mode 100755",
+      "added &lt;b&gt; +2 −0 (2 added, 0 removed lines) new file",
+      "empty +0 −0 (0 added, 0 removed lines) new file",
+      "new name.txt +0 −0 (0 added, 0 removed lines) renamed from old name.txt",
+      "script +0 −0 (0 added, 0 removed lines) mode 100644 → 100755",
+      "ä.bin +0 −0 (0 added, 0 removed lines) new file binary",
     ]);
     expect(page.text).toContain('<pre class="plain">The reason.</pre>');
   });

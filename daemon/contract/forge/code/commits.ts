@@ -4,7 +4,7 @@ import { repository } from "../../permission.ts";
 import { anyoneWithin, bytesOf, jsonOrBytes } from "../../endpoint.ts";
 import { optionalQueryFlag, queryText, queryWord } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
-import { commitShape, readLimit, shaParams } from "./shapes.ts";
+import { commitShape, readLimit, shaParams, whitespace } from "./shapes.ts";
 
 /** Parts of a commit that a request may leave out; each is included by default. */
 const parts = {
@@ -72,6 +72,7 @@ export const commitEndpoints = {
         method: "GET",
         at: ":sha.diff",
         summary: "The changes of a commit as a diff",
+        query: z.object({ whitespace }),
         replies: { 200: bytesOf(plainText) },
       }),
       getCommitPatch: operation({
@@ -100,6 +101,7 @@ export const commitEndpoints = {
           "The commits of the second of two branches, tags or commits that the first lacks, or their diff",
         query: z.object({
           output: queryWord(["diff", "patch"]),
+          whitespace,
           files: optionalQueryFlag,
           verification: optionalQueryFlag,
         }),

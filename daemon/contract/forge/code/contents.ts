@@ -31,6 +31,8 @@ export const contentsShape = z.object({
   last_commit_sha: z.string().optional(),
   last_committer_date: wireTime.optional(),
   last_author_date: wireTime.optional(),
+  /** The first line of the message of that commit, when `includes` names it. */
+  last_commit_message: z.string().optional(),
   type: z.enum(["file", "dir", "symlink", "submodule"]),
   size: z.int(),
   /** With the content of a single file, up to `BLOB_BYTES_MAX`; null otherwise. */
@@ -66,7 +68,11 @@ const contentsExtShape = z.object({
 export type WireContentsExt = z.output<typeof contentsExtShape>;
 
 /** Words of `includes`, separated by commas; others are ignored. */
-export const CONTENT_PARTS = { content: "file_content", lastCommit: "commit_metadata" } as const;
+export const CONTENT_PARTS = {
+  content: "file_content",
+  lastCommit: "commit_metadata",
+  message: "commit_message",
+} as const;
 
 const BRANCH_MAX = 100;
 const MESSAGE_MAX = 65_536;

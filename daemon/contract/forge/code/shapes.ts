@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { perAccount } from "../../endpoint.ts";
-import { wireTime } from "../common.ts";
+import { queryWord, wireTime } from "../common.ts";
 import { userShape } from "../accounts/users.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
 
@@ -9,6 +9,9 @@ import { repositoryParams } from "../repositories/repositories.ts";
 /** Each request runs git. */
 export const readLimit = perAccount(1_200, 60);
 export const writeLimit = perAccount(300, 60);
+
+/** White space that a diff ignores; `show-all`, the default, ignores none. */
+export const whitespace = queryWord(["ignore-all", "ignore-change", "ignore-eol", "show-all"]);
 
 export const shaParams = repositoryParams.extend({ sha: z.string() });
 

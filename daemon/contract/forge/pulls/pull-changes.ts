@@ -2,7 +2,7 @@ import { z } from "zod";
 import { anyoneWithin, bytesOf, empty, forgeUser } from "../../endpoint.ts";
 import { repository } from "../../permission.ts";
 import { optionalQueryFlag, pathInteger, queryFlag, queryWord } from "../common.ts";
-import { commitShape, readLimit, writeLimit } from "../code/shapes.ts";
+import { commitShape, readLimit, whitespace, writeLimit } from "../code/shapes.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
 import { resource } from "../resource.ts";
 
@@ -50,9 +50,7 @@ export const pullChangeEndpoints = {
       /** Besides the usual headers: `X-Page`, `X-PerPage`, `X-Total`, `X-PageCount` and `X-HasMore`. */
       listPullFiles: list("The files that a pull request changes, by path", {
         as: "files",
-        filters: {
-          whitespace: queryWord(["ignore-all", "ignore-change", "ignore-eol", "show-all"]),
-        },
+        filters: { whitespace },
       }),
     }),
   ),
@@ -62,7 +60,7 @@ export const pullChangeEndpoints = {
       method: "GET",
       at: ":index.diff",
       summary: "The changes of a pull request as a diff",
-      query: z.object({ binary: queryFlag }),
+      query: z.object({ binary: queryFlag, whitespace }),
       replies: { 200: bytesOf(plainText) },
     }),
     updatePull: operation({

@@ -1,0 +1,246 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import { type Blame, readBlame } from "../../../storage/git/blame.ts";
+import { searchCode } from "../../../storage/git/code-search.ts";
+import { type Git, GitError } from "../../../storage/git/git.ts";
+import { countDivergence, listContributors } from "../../../storage/git/history.ts";
+import type { ReadOptions } from "../../../storage/git/objects.ts";
+import { readRecords } from "../../../storage/git/records.ts";
+import { listRefs } from "../../../storage/git/ref-lists.ts";
+import { findEntries } from "../../../storage/git/trees.ts";
+import { CODE_MATCHES_MAX, FOUND_FILES_MAX } from "../../contract/forge/code/browsing.ts";
+import { AppError } from "../../errors.ts";
+import { createLruCache } from "../../utilities/lru-cache.ts";
+import type { OpenedRepository } from "../opened.ts";
+import { type PageWindow, toRows } from "../page-window.ts";
+import { cleanFilePath } from "../repositories/paths.ts";
+import { findAuthors } from "./authors.ts";
+import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
+import { findRevision, getRevision } from "./revisions.ts";
+
+/** Time for one blame, one search, one list of contributors, and the branches of one page. */
+const BLAME_MS = 15_000;
+const SEARCH_MS = 5_000;
+const CONTRIBUTORS_MS = 30_000;
+const DIVERGENCE_MS = 5_000;
+/** The largest blamed file, in bytes. */
+const BLAMED_BYTES_MAX = 2 * 1024 * 1024;
+/** Lines of all cached parts of files. */
+const BLAME_PARTS_CACHED = 200_000;
+/** Files of one revision that are searched, and the characters of their paths in all cached lists. */
+const FILES_MAX = 200_000;
+const PATHS_CACHED = 48 * 1024 * 1024;
+const CONTRIBUTORS_CACHED = 50_000;
+const DIVERGENCES_CACHED = 10_000;
+const HEADS = "refs/heads/";
+
+/** The client of a request to an opened repository. */
+type Client = Pick<CodeRequest, "caller" | "address" | "signal">;
+
+/** Lines of code by author, text and file name; contributors; diverged branches. */
+export type Browsing = ReturnType<typeof createBrowsing>;
+
+/**
+ * Creates the service. Results are cached by commit, whose history never changes. Every function refuses with
+ * `not_found` a missing revision or file, with `unavailable` what takes too long.
+ */
+export function createBrowsing({
+  db,
+  access,
+}: {
+  readonly db: Database;
+  readonly access: CodeAccess;
+}) {
+  const blames = cacheOf<Blame>(BLAME_PARTS_CACHED);
+  const fileLists = cacheOf<FileNames>(PATHS_CACHED);
+  const contributors = cacheOf<Awaited<ReturnType<typeof listContributors>>>(CONTRIBUTORS_CACHED);
+  const divergences = cacheOf<Divergence>(DIVERGENCES_CACHED);
+  return {
+    /** Refuses with `too_large` a file above `BLAMED_BYTES_MAX`, with `unprocessable` a malformed path. */
+    async blame(
+      opened: OpenedRepository,
+      client: Client,
+      { path: requestedPath, ref }: { readonly path: string; readonly ref: string },
+    ): Promise<Blame> {
+      const path = cleanFilePath(requestedPath);
+      return access.within(opened, client, async (code) => {
+        const { commitId } = await getRevision(code, ref);
+        return remember(blames, toKey(code, commitId, path), async () => {
+          await assertBlamed(code, commitId, path);
+          const blame = await readBlame(code.git, {
+            ...toOptions(code),
+            ...{ commitId, path, timeoutMs: BLAME_MS },
+          });
+          return { value: blame, length: blame.parts.length + 1 };
+        });
+      });
+    },
+
+    async search(
+      opened: OpenedRepository,
+      client: Client,
+      { text, ref }: { readonly text: string; readonly ref: string },
+    ) {
+      return access.within(opened, client, async (code) => {
+        const { commitId } = await getRevision(code, ref);
+        return searchCode(code.git, {
+          ...toOptions(code),
+          ...{ commitId, text, filesMax: CODE_MATCHES_MAX, timeoutMs: SEARCH_MS },
+        });
+      });
+    },
+
+    /** Returns the paths with every word of `text`: those with a matching name first, then the shorter ones. */
+    async findFiles(
+      opened: OpenedRepository,
+      client: Client,
+      { text, ref }: { readonly text: string; readonly ref: string },
+    ) {
+      const { paths, isWhole } = await access.within(opened, client, async (code) => {
+        const { commitId } = await getRevision(code, ref);
+        return remember(fileLists, toKey(code, commitId), () => listFileNames(code, commitId));
+      });
+      const found = matchPaths(paths, text);
+      return { files: found.slice(0, FOUND_FILES_MAX), total: found.length, isWhole };
+    },
+
+    async contributors(opened: OpenedRepository, client: Client, ref: string, window: PageWindow) {
+      const all = await access.within(opened, client, async (code) => {
+        const { commitId: tip } = await getRevision(code, ref);
+        return remember(contributors, toKey(code, tip), async () => {
+          const value = await listContributors(code.git, {
+            ...toOptions(code),
+            ...{ tip, timeoutMs: CONTRIBUTORS_MS },
+          });
+          return { value, length: value.length + 1 };
+        });
+      });
+      const { offset, limit } = toRows(window);
+      const page = all.slice(offset, offset + limit);
+      const people = page.map((person) => ({ ...person, at: "" }));
+      const authors = await findAuthors(
+        db,
+        people.map((person) => ({ author: person, committer: person })),
+        client.caller?.user,
+      );
+      return { contributors: page, authors, total: all.length };
+    },
+
+    /** Compares the branches of a page of the list of branches with the default branch. */
+    async divergence(opened: OpenedRepository, client: Client, text: string, window: PageWindow) {
+      return access.within(opened, client, async (code) => {
+        const query = { ...toOptions(code), under: HEADS, order: "newest", text } as const;
+        const { refs, total } = await listRefs(code.git, query, toRows(window));
+        const base = await findRevision(code, "");
+        // One budget for all: a branch is left out when the ones before it were slow.
+        const budget = AbortSignal.any([code.signal, AbortSignal.timeout(DIVERGENCE_MS)]);
+        const branches: ({ readonly name: string } & Divergence)[] = [];
+        for (const { name, id } of refs)
+          branches.push({
+            name: name.slice(HEADS.length),
+            ...(base === undefined ? UNKNOWN : await diverge(code, budget, base.commitId, id)),
+          });
+        return { branches, total };
+      });
+    },
+  };
+
+  async function diverge(
+    code: OpenedCode,
+    budget: AbortSignal,
+    base: string,
+    head: string,
+  ): Promise<Divergence> {
+    try {
+      return await remember(divergences, toKey(code, base, head), async () => {
+        const options = { directory: code.directory, signal: budget, base, head };
+        return { value: await countDivergence(code.git, options), length: 1 };
+      });
+    } catch (error) {
+      code.signal.throwIfAborted();
+      const isLate = budget.aborted || (error instanceof GitError && error.code === "too_long");
+      if (!isLate) throw error;
+      return UNKNOWN;
+    }
+  }
+}
+
+/** Commits that only the branch has, and that only the default branch has; null where counting took too long. */
+interface Divergence {
+  readonly ahead: number | null;
+  readonly behind: number | null;
+}
+const UNKNOWN: Divergence = { ahead: null, behind: null };
+
+interface FileNames {
+  readonly paths: readonly string[];
+  readonly isWhole: boolean;
+}
+
+/** A cache whose values may take all of it, because a repository may be as large. */
+const cacheOf = <T>(lengthMax: number) =>
+  createLruCache<T>({ valueLengthMax: lengthMax, lengthMax });
+
+async function remember<T>(
+  cache: ReturnType<typeof createLruCache<T>>,
+  key: string,
+  make: () => Promise<{ readonly value: T; readonly length: number }>,
+): Promise<T> {
+  const known = cache.get(key);
+  if (known !== undefined) return known;
+  const { value, length } = await make();
+  cache.set(key, value, length);
+  return value;
+}
+
+const toKey = ({ owned }: OpenedCode, ...parts: readonly string[]) =>
+  [owned.repository.id, ...parts].join(" ");
+
+const toOptions = ({ directory, signal }: OpenedCode): ReadOptions => ({ directory, signal });
+
+async function assertBlamed(code: OpenedCode, commitId: string, path: string): Promise<void> {
+  const [entry] = await findBlob(code.git, commitId, path, toOptions(code));
+  if (entry === undefined)
+    throw new AppError("not_found", `object does not exist [id: , rel_path: ${path}]`);
+  if (entry.size > BLAMED_BYTES_MAX)
+    throw new AppError("unprocessable", `files above ${BLAMED_BYTES_MAX} bytes have no blame`);
+}
+
+async function findBlob(git: Git, commitId: string, path: string, options: ReadOptions) {
+  const entries = await findEntries(git, commitId, [path], options);
+  return [...entries.values()].filter(({ type }) => type === "blob");
+}
+
+/** Lists the files of a commit, at most `FILES_MAX`. */
+async function listFileNames(
+  code: OpenedCode,
+  commitId: string,
+): Promise<{ readonly value: FileNames; readonly length: number }> {
+  const paths: string[] = [];
+  let length = 0;
+  const args = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", commitId];
+  for await (const path of readRecords(code.git, args, toOptions(code))) {
+    if (paths.length === FILES_MAX) return { value: { paths, isWhole: false }, length };
+    paths.push(path);
+    length += path.length;
+  }
+  return { value: { paths, isWhole: true }, length };
+}
+
+/** Returns the paths that contain every word in any letter case. */
+export function matchPaths(paths: readonly string[], text: string): readonly string[] {
+  const words = text
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  if (words.length === 0) return paths;
+  const [first = ""] = words;
+  const found: { path: string; isNamed: boolean }[] = [];
+  for (const path of paths) {
+    const lower = path.toLowerCase();
+    if (!words.every((word) => lower.includes(word))) continue;
+    found.push({ path, isNamed: lower.slice(lower.lastIndexOf("/") + 1).includes(first) });
+  }
+  return found
+    .toSorted((a, b) => Number(b.isNamed) - Number(a.isNamed) || a.path.length - b.path.length)
+    .map(({ path }) => path);
+}
