@@ -66,7 +66,8 @@ export async function makeExecutable(
 async function assembleRuntime(root: string, bundleFolder: string, runtime: string): Promise<void> {
   await mkdir(runtime);
   for (const path of await listFiles(bundleFolder)) {
-    if (path !== "croft") await cp(join(bundleFolder, path), join(runtime, path));
+    if (path !== "croft" && !path.startsWith("release/"))
+      await cp(join(bundleFolder, path), join(runtime, path));
   }
   for (const [name, paths] of packagedFiles) {
     const source = join(root, "node_modules", name);
