@@ -105,6 +105,7 @@ const checks: readonly (readonly [string, Check])[] = [
   ["git", async (cli) => (await machineChecks()).checkGit(cli)],
   ["disk", async (cli) => (await machineChecks()).checkSpace(cli)],
   ["certificate", async (cli) => (await machineChecks()).checkCertificate(cli)],
+  ["service", async (cli) => (await machineChecks()).checkService(cli)],
   ["daemon", checkDaemon],
   ["backups", checkBackups],
   ["names", checkNames],

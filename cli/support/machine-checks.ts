@@ -2,10 +2,12 @@
 import { X509Certificate } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readFile, statfs } from "node:fs/promises";
+import { join } from "node:path";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { readAllSettings } from "../profile/settings.ts";
 import { readGit } from "./git.ts";
+import { findInstalledService, runServiceManager } from "./service-control.ts";
 
 /** A check that found a problem which does not break anything yet. */
 export interface Warning {
@@ -65,4 +67,40 @@ export async function checkCertificate(cli: CliContext): Promise<string | Warnin
   const left = end.getTime() - cli.system.clock();
   if (left <= 0) throw new CliError("storage_unusable", `${text}, which has passed`, { hint });
   return left < CERTIFICATE_WARNING_DAYS * DAY_MS ? { warning: text, hint } : text;
+}
+
+/** Where systemd notes the users whose services run without a session. */
+const LINGERING_USERS = "/var/lib/systemd/linger";
+
+/** Reports whether the daemon of this home, or of the machine, is a service, and when that starts. */
+export async function checkService(cli: CliContext): Promise<string | Warning> {
+  const ofUser = await findInstalledService(cli);
+  const service = ofUser ?? (await findInstalledService(cli, "system"));
+  if (service === undefined)
+    return 'the daemon is not a service; "croft daemon install" makes it one';
+  const isEnabled = await isAnswered(cli, service.isEnabled);
+  if (!isEnabled)
+    return {
+      warning: `${service.path} is installed, but does not start by itself`,
+      hint: 'run "croft daemon install" again',
+    };
+  if (ofUser === undefined) return `${service.path} starts with the machine`;
+  const { USER, LOGNAME } = cli.system.env;
+  const name = USER ?? LOGNAME;
+  if (service.startAtBoot === undefined) return `${service.path} starts when you sign in`;
+  if (name !== undefined && existsSync(join(LINGERING_USERS, name)))
+    return `${service.path} starts with the machine`;
+  return {
+    warning: `${service.path} starts when you sign in, and ends with your last session`,
+    hint: `"sudo loginctl enable-linger ${name ?? "YOUR-NAME"}" lets it start with the machine`,
+  };
+}
+
+/** Whether a program of the service manager succeeds; true where there is none to ask. */
+async function isAnswered(cli: CliContext, words?: readonly string[]): Promise<boolean> {
+  if (words === undefined) return true;
+  return runServiceManager(cli, words).then(
+    () => true,
+    () => false,
+  );
 }

@@ -6,7 +6,13 @@ import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { toShellWord } from "../output/shell-word.ts";
 import { findLastingProgram } from "./lasting-program.ts";
-import { fromFileBytes, type ServiceFile, toServiceFile } from "./service-files.ts";
+import {
+  fromFileBytes,
+  type ServiceFile,
+  SYSTEM_HOME,
+  toServiceFile,
+  toSystemService,
+} from "./service-files.ts";
 
 /** The service of this home: its settings come from the configuration file, not from the environment of this shell. */
 export interface HomeService {
@@ -20,12 +26,24 @@ export interface HomeService {
   readonly unseen: readonly string[];
 }
 
+/** Whose service: that of this user, or one of the whole machine. */
+export type ServiceScope = "user" | "system";
+
 /**
  * Returns the service of this home. The first home of a user that is installed has the plain name; others have names with
- * the hash of their home. @throws CliError `unsupported` on a system without a known service manager
+ * the hash of their home. A service of the whole machine
+ * serves the home that `--home` names, else `/var/lib/croft`. @throws CliError `unsupported` on a system without a known
+ * service manager
  */
-export async function readService(cli: CliContext): Promise<HomeService> {
-  const { system, flags } = cli;
+export async function readService(
+  cli: CliContext,
+  scope: ServiceScope = "user",
+): Promise<HomeService> {
+  const { system } = cli;
+  const flags =
+    scope === "system" && cli.flags.home === undefined
+      ? { ...cli.flags, home: SYSTEM_HOME }
+      : cli.flags;
   const { readAllSettings } = await import("../profile/settings.ts");
   const { paths, values } = readAllSettings(system, flags, {});
   const hasConfig = (flags.config ?? system.env["CROFT_CONFIG"] ?? "") !== "";
@@ -41,13 +59,20 @@ export async function readService(cli: CliContext): Promise<HomeService> {
     env: path === undefined ? {} : { PATH: path },
     errorLog: join(paths.stateDirectory, "daemon.err"),
   };
-  const first = toServiceFile(system, program);
+  const toFile = (suffix?: string): ServiceFile | undefined => {
+    if (scope === "user") return toServiceFile(system, { ...program, suffix });
+    const home = paths.home ?? SYSTEM_HOME;
+    return system.platform === "linux" ? toSystemService(home, { ...program, suffix }) : undefined;
+  };
+  const first = toFile();
   const hash = createHash("sha256").update(homeWords.join("\0")).digest("hex");
-  const other = toServiceFile(system, { ...program, suffix: hash.slice(0, 8) });
+  const other = toFile(hash.slice(0, 8));
   if (first === undefined || other === undefined)
     throw new CliError(
       "unsupported",
-      `croft does not support the service manager of ${system.platform}`,
+      scope === "user"
+        ? `croft does not support the service manager of ${system.platform}`
+        : "a service of the whole machine needs systemd on Linux",
       { hint: '"croft daemon start" runs it in the background' },
     );
   const unseen = values
@@ -85,8 +110,11 @@ function isOfHome(
 }
 
 /** Returns the service of this home; undefined when it is not installed. */
-export async function findInstalledService(cli: CliContext): Promise<ServiceFile | undefined> {
-  const found = await readService(cli).catch((error: unknown) => {
+export async function findInstalledService(
+  cli: CliContext,
+  scope: ServiceScope = "user",
+): Promise<ServiceFile | undefined> {
+  const found = await readService(cli, scope).catch((error: unknown) => {
     if (error instanceof CliError && error.code === "unsupported") return undefined;
     throw error;
   });

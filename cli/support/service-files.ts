@@ -24,6 +24,12 @@ export interface ServiceFile {
   readonly command: string;
   /** Returns one argument of the program as the text has it. */
   readonly toArgument: (word: string) => string;
+  /** Succeeds when the service manager can be reached; it changes nothing. */
+  readonly probe?: readonly string[];
+  /** Succeeds when the service starts by itself. */
+  readonly isEnabled?: readonly string[];
+  /** Makes a service of one user start with the machine, instead of when that user signs in. */
+  readonly startAtBoot?: readonly string[];
   /** Registers the service and starts it. */
   readonly start: readonly (readonly string[])[];
   /** Starts the registered service, which does not run. */
@@ -77,8 +83,76 @@ function toSystemdUnit({ homeDirectory, env }: ServiceUser, program: ServiceProg
     path: join(config, "systemd", "user", unitName),
     encoding: "utf8",
     command,
-    toArgument: (word) => toUnitWord(word.replaceAll("$", "$$$$")),
-    text: `[Unit]
+    toArgument: toUnitArgument,
+    text: toUnitText(command, variables.join(""), "default.target"),
+    probe: systemctl("show", "--property=Version"),
+    isEnabled: systemctl("is-enabled", "--quiet", unitName),
+    startAtBoot: ["loginctl", "enable-linger"],
+    start: [systemctl("daemon-reload"), systemctl("enable", "--now", unitName)],
+    resume: systemctl("start", unitName),
+    stop: [systemctl("disable", "--now", unitName)],
+    forget: [systemctl("daemon-reload")],
+  };
+}
+
+/** The account of a service for the whole machine. */
+export const SYSTEM_ACCOUNT = "croft";
+
+/** The home of a service for the whole machine. */
+export const SYSTEM_HOME = "/var/lib/croft";
+
+/**
+ * A systemd unit for the whole machine, which starts with it and runs as an account of its own. That account can write only
+ * `home`, and read neither the homes of people nor the devices of the machine.
+ */
+export function toSystemService(
+  home: string,
+  program: Pick<ServiceProgram, "words" | "suffix">,
+): ServiceFile {
+  const unitName = `${named("croft", "-", { errorLog: "", env: {}, ...program })}.service`;
+  const systemctl = (...words: readonly string[]) => ["systemctl", ...words];
+  const command = `ExecStart=${toUnitCommand(program.words)}\n`;
+  const folder =
+    home === SYSTEM_HOME
+      ? "StateDirectory=croft\nStateDirectoryMode=0700\n"
+      : `ReadWritePaths=${toUnitWord(home)}\n`;
+  const confinement = `User=${SYSTEM_ACCOUNT}
+Group=${SYSTEM_ACCOUNT}
+${folder}ProtectSystem=strict
+ProtectHome=yes
+PrivateTmp=yes
+PrivateDevices=yes
+ProtectClock=yes
+ProtectHostname=yes
+ProtectControlGroups=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectProc=invisible
+CapabilityBoundingSet=
+AmbientCapabilities=
+`;
+  return {
+    path: join("/etc/systemd/system", unitName),
+    encoding: "utf8",
+    command,
+    toArgument: toUnitArgument,
+    text: toUnitText(command, confinement, "multi-user.target"),
+    probe: systemctl("show", "--property=Version"),
+    isEnabled: systemctl("is-enabled", "--quiet", unitName),
+    start: [
+      ["systemd-sysusers", "--inline", `u ${SYSTEM_ACCOUNT} - "croft" ${SYSTEM_HOME}`],
+      systemctl("daemon-reload"),
+      systemctl("enable", "--now", unitName),
+    ],
+    resume: systemctl("start", unitName),
+    stop: [systemctl("disable", "--now", unitName)],
+    forget: [systemctl("daemon-reload")],
+  };
+}
+
+function toUnitText(command: string, more: string, target: string): string {
+  return `[Unit]
 Description=croft, a self-hosted forge and document vault
 After=network.target
 # A keyring that is locked until the user signs in makes the start fail: it is tried again.
@@ -87,7 +161,7 @@ StartLimitIntervalSec=0
 [Service]
 Type=notify
 NotifyAccess=all
-${command}${variables.join("")}Restart=on-failure
+${command}${more}Restart=on-failure
 RestartSec=10
 # Wrong settings do not change by themselves.
 RestartPreventExitStatus=2
@@ -108,13 +182,12 @@ SystemCallFilter=@system-service
 SystemCallErrorNumber=EPERM
 
 [Install]
-WantedBy=default.target
-`,
-    start: [systemctl("daemon-reload"), systemctl("enable", "--now", unitName)],
-    resume: systemctl("start", unitName),
-    stop: [systemctl("disable", "--now", unitName)],
-    forget: [systemctl("daemon-reload")],
-  };
+WantedBy=${target}
+`;
+}
+
+function toUnitArgument(word: string): string {
+  return toUnitWord(word.replaceAll("$", "$$$$"));
 }
 
 /** The name of the first service of a user, or that of another one. */

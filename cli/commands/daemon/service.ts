@@ -4,16 +4,28 @@ import type { CliContext } from "../../context.ts";
 import { CliError, DryRun, toCliError } from "../../errors.ts";
 import { shape } from "../../output/spec.ts";
 import { toShellWord } from "../../output/shell-word.ts";
-import { warnUnlessLasting } from "../../support/lasting-program.ts";
-import { readService, runServiceManager } from "../../support/service-control.ts";
+import { findLastingProgram, warnUnlessLasting } from "../../support/lasting-program.ts";
+import {
+  readService,
+  runServiceManager,
+  type ServiceScope,
+} from "../../support/service-control.ts";
 import { type ServiceFile, toFileBytes } from "../../support/service-files.ts";
 import { commandDetails } from "../../tree/command.ts";
 
-const serviceOutput = { file: "string", started: "boolean", key: "string?" } as const;
+const systemFlag = {
+  "--system": "the service of the whole machine, with an account of its own (systemd, as root)",
+} as const;
 
 export const installService = commandDetails({
-  flags: { "--no-start": "write the service file only" },
-  output: shape({ installed: "boolean", ...serviceOutput }),
+  flags: { "--no-start": "write the service file only", ...systemFlag },
+  output: shape({
+    installed: "boolean",
+    file: "string",
+    started: "boolean",
+    starts_at_boot: { type: ["boolean", "null"] },
+    key: "string?",
+  }),
   writes: true,
   destructive: true,
   examples: [
@@ -22,15 +34,19 @@ export const installService = commandDetails({
       "Write the service file, and start the daemon yourself",
       "croft daemon install --no-start --yes",
     ],
+    ["Show the unit for the whole machine", "croft daemon install --system --dry-run"],
   ],
   /**
-   * Installs the daemon as a service of this user: a systemd user unit, a launchd agent or a Windows task. Shows the file
-   * before it is written. @throws CliError `unsupported` on other systems, `unexpected` when the service manager refuses
+   * Installs the daemon as a service of this user: a systemd user unit, a launchd agent or a Windows task; with `system` as
+   * a unit of the whole machine. Shows the file before it is written. @throws CliError `unsupported` on other systems and
+   * where the service manager cannot be reached, `unexpected` when it refuses
    */
-  async run(cli, { start }) {
-    const { service, installed, keys, state, unseen } = await readService(cli);
+  async run(cli, { start, system = false }) {
+    const { service, installed, keys, state, unseen } = await readService(cli, scopeOf(system));
     if (cli.flags.dryRun)
       throw new DryRun({ write: { file: service.path, text: service.text }, run: service.start });
+    if (system) assertForMachine(cli);
+    if (start) await assertReachable(cli, service);
     if (await cli.prompts.canAsk()) cli.io.note(`${service.path}:\n\n${service.text}`);
     warnUnlessLasting(cli);
     await cli.prompts.confirm(`Write ${service.path}?`);
@@ -46,17 +62,76 @@ export const installService = commandDetails({
     const added = (await readFolder(state)).filter((name) => !before.includes(name));
     const passwordFile = added.find((name) => name.startsWith("first-password"));
     const key = await describeKey(keys);
+    const startsAtBoot = start ? await startAtBoot(cli, service, system) : null;
     const advice = start
       ? "Started it."
       : `To start it: ${service.start.map((words) => words.map(toShellWord).join(" ")).join(" && ")}`;
     await cli.output.done(
-      { installed: true, file: service.path, started: start, key },
+      { installed: true, file: service.path, started: start, starts_at_boot: startsAtBoot, key },
       [`Installed ${service.path}.`, advice, key].filter((text) => text !== null).join(" "),
     );
     if (passwordFile !== undefined)
       cli.io.note(`The password of both administrators is in ${join(state, passwordFile)}.`);
   },
 });
+
+function scopeOf(system: boolean): ServiceScope {
+  return system ? "system" : "user";
+}
+
+/** @throws CliError when this user may not install it, or its account could not run this croft */
+function assertForMachine(cli: CliContext): void {
+  if (cli.system.userId !== 0)
+    throw new CliError("usage", "only root installs a service of the whole machine", {
+      hint: "run it with sudo; without --system it is a service of your user",
+    });
+  const hidden = findLastingProgram(cli.system).program.find((word) =>
+    /^\/(?:home|root|run\/user)\//.test(word),
+  );
+  if (hidden !== undefined)
+    throw new CliError(
+      "usage",
+      `${hidden} is in the home of a user, which the service cannot read`,
+      {
+        hint: "copy the executable dist/croft to /usr/local/bin, and run this with that one",
+      },
+    );
+}
+
+/** Asks before anything is written. @throws CliError `unsupported` with the reason */
+async function assertReachable(cli: CliContext, { probe }: ServiceFile): Promise<void> {
+  if (probe === undefined) return;
+  try {
+    await runServiceManager(cli, probe);
+  } catch (error) {
+    const { message } = toCliError(error);
+    throw new CliError("unsupported", `there is no service manager to talk to (${message})`, {
+      hint:
+        "sign in as this user, not by su or sudo; --system installs a service of the whole machine; " +
+        '"croft daemon start" runs the daemon without a service',
+    });
+  }
+}
+
+/** Lets the service of a user run before that user signs in. Says how, where that takes an administrator. */
+async function startAtBoot(
+  cli: CliContext,
+  service: ServiceFile,
+  system: boolean,
+): Promise<boolean | null> {
+  if (system) return true;
+  if (service.startAtBoot === undefined) return null;
+  try {
+    await runServiceManager(cli, service.startAtBoot);
+    return true;
+  } catch {
+    cli.io.warn(
+      "the daemon starts when you sign in, and ends with your last session; an administrator changes that: " +
+        `"sudo loginctl enable-linger ${cli.system.env["USER"] ?? "YOUR-NAME"}"`,
+    );
+    return false;
+  }
+}
 
 /** Registers and starts a service. When the service manager refuses, the file is as it was before. */
 async function startOrUndo(
@@ -95,6 +170,7 @@ async function readFolder(path: string): Promise<string[]> {
 }
 
 export const uninstallService = commandDetails({
+  flags: systemFlag,
   output: shape({ uninstalled: "boolean", file: "string" }),
   writes: true,
   destructive: true,
@@ -102,9 +178,9 @@ export const uninstallService = commandDetails({
     ["Show what would be removed", "croft daemon uninstall --dry-run"],
     ["Remove the service", "croft daemon uninstall --yes"],
   ],
-  /** Stops the service of this user and removes its file; the home stays. */
-  async run(cli) {
-    const { service, installed } = await readService(cli);
+  /** Stops the service of this user, or of the machine, and removes its file; the home and its account stay. */
+  async run(cli, { system = false }) {
+    const { service, installed } = await readService(cli, scopeOf(system));
     const { path, stop, forget } = service;
     if (installed === undefined)
       throw new CliError("not_found", `this home has no service: there is no ${path}`, {

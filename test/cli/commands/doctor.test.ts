@@ -54,6 +54,7 @@ test("a healthy home is all in order", async () => {
   });
   const findings = ran.json() as { check: string; status: string }[];
   expect(Object.fromEntries(findings.map(({ check, status }) => [check, status]))).toEqual({
+    service: "ok",
     settings: "ok",
     profile: "ok",
     keyring: "ok",

@@ -34,6 +34,8 @@ export interface FakeSystemOptions {
   /** The system does not say when absent. */
   readonly processMark?: (pid: number) => string | undefined;
   readonly platform?: NodeJS.Platform;
+  /** That of this process when absent. */
+  readonly userId?: number;
   /** The program that `daemon start` runs. */
   readonly program?: readonly [string, ...string[]];
   /** False: no pager starts. */
@@ -78,7 +80,7 @@ export function fakeSystem(options: FakeSystemOptions): FakeSystem {
     platform: options.platform ?? "linux",
     pid: process.pid,
     program: options.program ?? [process.execPath],
-    userId: process.getuid?.(),
+    userId: options.userId ?? process.getuid?.(),
     nodeVersion: "v26.0.0",
     stdin: Object.assign(stdin, { isTTY: is.in === true }),
     stdout:

@@ -1,12 +1,13 @@
 import { execFileSync } from "node:child_process";
 import { access, chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   createServiceNotifier,
   fromFileBytes,
   toFileBytes,
   toServiceFile,
+  toSystemService,
 } from "../../../../cli/support/service-files.ts";
 import { skipUnless } from "../../../support/skip.ts";
 import { fakeDaemon } from "../../support/fake-daemon.ts";
@@ -24,15 +25,21 @@ afterEach(() => home[Symbol.asyncDispose]());
 /** Runs a line with a systemctl that records its words. */
 async function run(
   words: readonly string[],
-  options: { readonly platform?: NodeJS.Platform; readonly script?: string } = {},
+  options: {
+    readonly platform?: NodeJS.Platform;
+    readonly script?: string;
+    readonly loginctl?: string;
+    readonly userId?: number;
+    readonly program?: readonly [string, ...string[]];
+  } = {},
 ) {
   const bin = join(home.path, "bin");
   await mkdir(bin, { recursive: true });
-  await writeFile(
-    join(bin, "systemctl"),
-    `#!/bin/sh\necho "$@" >> "$0.log"\n${options.script ?? ""}`,
-  );
-  await chmod(join(bin, "systemctl"), 0o755);
+  const scripts = { systemctl: options.script ?? "", loginctl: options.loginctl ?? "" };
+  for (const [name, script] of Object.entries(scripts)) {
+    await writeFile(join(bin, name), `#!/bin/sh\necho "$@" >> "$0.log"\n${script}`);
+    await chmod(join(bin, name), 0o755);
+  }
   return runCli(["daemon", ...words, "--json"], {
     home: home.path,
     program: ["/opt/a croft"],
@@ -47,18 +54,22 @@ const systemctlLog = () => readFile(join(home.path, "bin", "systemctl.log"), "ut
 test("flags become options", async () => {
   expect(await optionsOf("daemon install", [])).toEqual({ start: true });
   expect(await optionsOf("daemon install", ["--no-start"])).toEqual({ start: false });
+  expect(await optionsOf("daemon uninstall", ["--system"])).toEqual({ system: true });
 });
 
 test("writes a systemd unit for this home, starts it, and removes it again", async () => {
   const ran = await run(["install", "--yes"]);
   expect({ code: ran.code, value: ran.json() }).toEqual({
     code: 0,
-    value: { installed: true, file: unitPath(), started: true, key: null },
+    value: { installed: true, file: unitPath(), started: true, starts_at_boot: true, key: null },
   });
   const unit = await readFile(unitPath(), "utf8");
   expect(unit).toContain(`ExecStart="/opt/a croft" serve --background --home=${home.path}\n`);
   expect(unit).toContain("Type=notify\n");
-  expect(await systemctlLog()).toBe("--user daemon-reload\n--user enable --now croft.service\n");
+  expect(await systemctlLog()).toBe(
+    "--user show --property=Version\n--user daemon-reload\n--user enable --now croft.service\n",
+  );
+  expect(await readFile(join(home.path, "bin", "loginctl.log"), "utf8")).toBe("enable-linger\n");
 
   expect((await run(["uninstall", "--yes"])).code).toBe(0);
   await expect(access(unitPath())).rejects.toThrow("ENOENT");
@@ -140,6 +151,8 @@ hasAnalyze.test(
     );
     await writeFile(path, service?.text ?? "");
     expect(verify(path)).toBe("");
+    await writeFile(path, toSystemService("/srv/my croft", { words: [program] }).text);
+    expect(verify(path)).toBe("");
   },
 );
 
@@ -212,15 +225,82 @@ test("each home of a user has a service of its own, which the others leave alone
   expect(again.json()).toMatchObject({ file: unitPath() });
 });
 
-test("an install that the service manager refuses leaves no unit, and a former one as it was", async () => {
+test("without a service manager to talk to, an install leaves nothing behind", async () => {
   const script = "echo 'Failed to connect to bus: No medium found' >&2; exit 1";
   const refused = await run(["install", "--yes"], { script });
-  expect(refused.code).toBe(1);
+  expect(refused.code).toBe(15);
   expect(refused.err).toContain("Failed to connect to bus");
+  expect(refused.err).toContain("--system");
+  await expect(access(join(home.path, ".config", "systemd"))).rejects.toThrow("ENOENT");
+});
+
+test("an install that the service manager refuses leaves no unit, and a former one as it was", async () => {
+  const script = '[ "$2" = show ] || { echo "the unit is masked" >&2; exit 1; }';
+  const refused = await run(["install", "--yes"], { script });
+  expect(refused.code).toBe(1);
+  expect(refused.err).toContain("the unit is masked");
   expect(refused.err).toContain("daemon start");
   await expect(access(unitPath())).rejects.toThrow("ENOENT");
   await run(["install", "--yes", "--no-start"]);
   await writeFile(unitPath(), `${await readFile(unitPath(), "utf8")}# mine\n`);
   expect((await run(["install", "--yes"], { script })).code).toBe(1);
   expect(await readFile(unitPath(), "utf8")).toContain("# mine\n");
+});
+
+test("where lingering takes an administrator, the install says when the daemon starts", async () => {
+  const ran = await run(["install", "--yes"], { loginctl: "exit 1" });
+  expect(ran.json()).toMatchObject({ started: true, starts_at_boot: false });
+  expect(ran.err).toContain("loginctl enable-linger");
+});
+
+test("doctor tells whether the service starts by itself", async () => {
+  const finding = async (script: string) => {
+    const ran = await run(["install", "--yes", "--no-start"]);
+    expect(ran.code).toBe(0);
+    await writeFile(join(home.path, "bin", "systemctl"), `#!/bin/sh\n${script}`);
+    const report = await runCli(["doctor", "--json"], {
+      home: home.path,
+      program: ["/opt/a croft"],
+      env: { PATH: `${join(home.path, "bin")}:/usr/bin:/bin`, USER: "no-such-user" },
+    });
+    const findings = report.json() as { check: string; status: string; hint: string | null }[];
+    return findings.find(({ check }) => check === "service");
+  };
+  expect(await finding("exit 1")).toMatchObject({
+    status: "warning",
+    hint: expect.stringContaining("daemon install"),
+  });
+  expect(await finding("exit 0")).toMatchObject({
+    status: "warning",
+    hint: expect.stringContaining("enable-linger no-such-user"),
+  });
+});
+
+describe("a service of the whole machine", () => {
+  const install = ["install", "--system", "--dry-run"];
+  test("is a unit with an account and a home of its own", async () => {
+    const dry = await runCli(["daemon", ...install, "--json"], {
+      home: home.path,
+      program: ["/usr/local/bin/croft"],
+    });
+    expect(dry.json()).toMatchObject({
+      write: { file: "/etc/systemd/system/croft.service" },
+      run: [
+        ["systemd-sysusers", "--inline", 'u croft - "croft" /var/lib/croft'],
+        ["systemctl", "daemon-reload"],
+        ["systemctl", "enable", "--now", "croft.service"],
+      ],
+    });
+    expect(dry.out).toContain("--home=/var/lib/croft");
+    expect(dry.out).toContain("StateDirectory=croft");
+  });
+
+  test("is refused to others than root, and for a program in the home of a user", async () => {
+    const words = ["install", "--system", "--yes"];
+    const other = await run(words, { userId: 1_000, program: ["/usr/local/bin/croft"] });
+    expect(other.err).toContain("only root");
+    const hidden = await run(words, { userId: 0, program: ["/home/mira/.local/bin/croft"] });
+    expect(hidden.err).toContain("/usr/local/bin");
+    expect([other.code, hidden.code]).toEqual([2, 2]);
+  });
 });
