@@ -153,6 +153,22 @@ export const entries: readonly Entry[] = [
       await cli.output.done({ run: id, conclusion }, `Run ${id} ended as ${conclusion}.`);
     },
   }),
+  command("approve", "Let a run begin that waits for approval", {
+    args: { "<run>": { help: "the run as OWNER/NAME/ID", parse: toRunName } },
+    calls: [forge.approveRun],
+    output: resourceOf(forge.approveRun),
+    examples: [
+      ["Let the run of a fork begin", "croft run approve keeper/notes/17"],
+      ["Print its state", "croft run approve keeper/notes/17 --jq .status"],
+    ],
+    /** Approves the run of a fork: its jobs have no secrets, and their token may only read. */
+    async run(cli, { run: { owner, repo, id } }) {
+      const { body } = await cli.client.call(forge.approveRun, {
+        params: { owner, repo, run: id },
+      });
+      await cli.output.resource(body, runColumns);
+    },
+  }),
   command("rerun", "Run the jobs of a run again", {
     args: { "<run>": { help: "the run as OWNER/NAME/ID", parse: toRunName } },
     flags: {
@@ -232,11 +248,21 @@ export const runColumns: readonly Column<WireRun>[] = [
   { header: "id", cell: ({ id }) => id },
   { header: "title", cell: ({ display_title: title }) => title },
   { header: "workflow", cell: ({ path }) => path.split("@", 1).join() },
-  { header: "branch", cell: ({ head_branch: branch = "" }) => branch },
+  { header: "branch", cell: toPlaceText },
   { header: "event", cell: ({ event }) => event },
-  { header: "status", cell: ({ status, conclusion }) => conclusion ?? status },
+  { header: "status", cell: toStateText },
   { header: "started", cell: ({ started_at: startedAt }) => time(startedAt) },
 ];
+
+/** The state of a run for people. */
+function toStateText({ status, conclusion, needs_approval: needsApproval }: WireRun): string {
+  return needsApproval === true ? "needs approval" : (conclusion ?? status);
+}
+
+/** The branch of a run; the number of the pull request for that of its head. */
+function toPlaceText({ head_branch: branch, pull_requests: [pull] }: WireRun): string {
+  return branch ?? (pull === undefined ? "" : `#${pull.number}`);
+}
 
 function toRunSource(
   {

@@ -5,6 +5,7 @@ import { compactNpmDocument } from "../forge/packages/npm/compact-document.ts";
 import { matchNames } from "../forge/repositories/name-patterns.ts";
 import { serveThread } from "../jobs/serve-thread.ts";
 import { evaluateInThread } from "../workflows/evaluation.ts";
+import { matchPull } from "../workflows/pull-triggers.ts";
 import { matchActivity, matchPush } from "../workflows/triggers.ts";
 
 // Entry of a worker thread that runs functions over values from users. A feature adds its functions here.
@@ -15,6 +16,7 @@ const functions: readonly ComputeFunction<never, unknown>[] = [
   createMaskRows(),
   matchActivity,
   matchNames,
+  matchPull,
   matchPush,
 ];
 

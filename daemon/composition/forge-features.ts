@@ -18,6 +18,7 @@ import { createMiscellaneous } from "../forge/instance/miscellaneous.feature.ts"
 import { createForgeIssues } from "../forge/issues/issues.feature.ts";
 import { createPullMerging } from "../forge/pulls/merging.feature.ts";
 import type { ReviewPushes } from "../forge/git/review-ref.ts";
+import { createPullRefs } from "../forge/pulls/pull-refs.ts";
 import { createForgePulls } from "../forge/pulls/pulls.feature.ts";
 import { createForgeLargeFiles } from "../forge/large-files/large-files.feature.ts";
 import { createForgeNotifications } from "../forge/notifications/notifications.feature.ts";
@@ -83,6 +84,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
   const actions = createForgeActions({
     ...core,
     publisher: hooks.services.publisher,
+    serveHead: createPullRefs(core).writeHead,
     queueMail,
     limits: {
       artifactBytesMax: settings.maxUploadBytes,

@@ -18,6 +18,7 @@ import type { ReviewLine } from "../../storage/tables/forge/pulls/review-lines.t
 import type { ForgeReview } from "../../storage/tables/forge/pulls/reviews.ts";
 import type { ReleaseAsset } from "../../storage/tables/forge/releases/assets.ts";
 import type { ForgeRelease } from "../../storage/tables/forge/releases/releases.ts";
+import type { ForgeLabel } from "../../storage/tables/forge/repositories/labels.ts";
 import type { ForgeRepository } from "../../storage/tables/forge/repositories/repositories.ts";
 import type { CommitStatus } from "../../storage/tables/forge/repositories/statuses.ts";
 
@@ -65,7 +66,13 @@ export type IssueAction =
 /** `retargeted`: it has another base. `synchronized`: its head has moved. */
 export type PullAction =
   | { readonly action: "retargeted" }
-  | { readonly action: "synchronized"; readonly before: string; readonly after: string };
+  | {
+      readonly action: "synchronized";
+      readonly before: string;
+      readonly after: string;
+      /** Whether the job of a workflow pushed. */
+      readonly isByJob?: boolean;
+    };
 
 /** A comment with the records that its view shows; the author is undefined once the account is deleted. */
 export interface CommentDetails {
@@ -104,6 +111,8 @@ export interface ForgeEvents {
   "repository.created": ByActor & { readonly isAdopted: boolean };
   /** A repository was edited; `former` is the row before the edit. */
   "repository.edited": ByActor & { readonly former: ForgeRepository };
+  /** A rule of branches was added, changed or deleted. */
+  "repository.protected": OwnedRepository;
   /** A repository was offered to another owner, who may now read and accept it. */
   "repository.offered": ByActor & { readonly recipient: ForgeUser };
   /** An offer was rejected or withdrawn; its recipient may no longer read the repository. */
@@ -129,7 +138,14 @@ export interface ForgeEvents {
     readonly text?: string;
     /** The new assignees. */
     readonly assigned?: readonly UserId[];
+    /** Of a change of labels. */
+    readonly labels?: {
+      readonly added: readonly ForgeLabel[];
+      readonly removed: readonly ForgeLabel[];
+    };
   };
+  /** An issue or a pull request no longer depends on another one. */
+  "issue.unblocked": IssueChange;
   /** Something that only pull requests have. `retargeted` gives `changes.ref` the former base. */
   pull: IssueChange & { readonly pull: ForgePull } & PullAction;
   /** A review was submitted, or a comment of a submitted one answered. */
@@ -137,6 +153,12 @@ export interface ForgeEvents {
     readonly pull: ForgePull;
     readonly review: ForgeReview;
     readonly reply?: ReviewLine;
+  };
+  /** A verdict was dismissed, counts again, or is deleted. */
+  review_change: IssueChange & {
+    readonly pull: ForgePull;
+    readonly review: ForgeReview;
+    readonly action: "dismissed" | "undismissed" | "deleted";
   };
   /** A person or a team was asked for a review, or the request was taken back. */
   review_request: IssueChange & {

@@ -8,6 +8,8 @@ import type { ForgeEvents, RefChange } from "./events.ts";
 export interface PublishedPush {
   readonly repositoryId: RepositoryId;
   readonly pusherId: UserId;
+  /** Whether the job of a workflow pushed, in the name of the pusher. */
+  readonly isByJob: boolean;
   /** When git moved the refs, in epoch milliseconds. */
   readonly pushedAt: number;
 }

@@ -163,7 +163,7 @@ const sumLengths = (texts: readonly string[]): number =>
   texts.reduce((sum, { length }) => sum + length + 1, 0);
 
 /** Returns an upper bound of the steps in which the patterns of filters match texts. */
-function toCost(filters: EventFilters, texts: readonly string[]): number {
+export function toCost(filters: EventFilters, texts: readonly string[]): number {
   const { branches, branchesIgnore, tags, tagsIgnore, paths, pathsIgnore } = filters;
   const patterns = [branches, branchesIgnore, tags, tagsIgnore, paths, pathsIgnore].flatMap(
     (each) => each ?? [],
@@ -221,7 +221,8 @@ function toReleaseTypes(action: string, isPrerelease: boolean): readonly string[
   return action === "edited" ? ["updated"] : [];
 }
 
-function matchesPaths(
+/** Returns whether the filters of paths accept changed files. */
+export function matchesPaths(
   { paths, pathsIgnore }: EventFilters,
   changed: readonly string[] | undefined,
 ): boolean {
@@ -232,7 +233,8 @@ function matchesPaths(
   return changed.some((path) => !isIgnored(path));
 }
 
-function accepts(
+/** Returns whether a filter and its opposite accept a name. */
+export function accepts(
   name: string,
   included: readonly string[] | undefined,
   ignored: readonly string[] | undefined,

@@ -95,6 +95,7 @@ const rows: Readonly<Record<string, readonly [Unit, Level]>> = {
   "forge.repos.actions.workflows.get": ["actions", "read"],
   "forge.repos.actions.workflows.runs": ["actions", "read"],
   "forge.repos.actions.runs.delete": ["actions", "write"],
+  "forge.repos.actions.runs.approve": ["actions", "write"],
   "forge.repos.actions.runs.cancel": ["actions", "write"],
   "forge.repos.actions.runs.rerun": ["actions", "write"],
   "forge.repos.actions.runs.rerun_failed": ["actions", "write"],

@@ -38,6 +38,7 @@ import { createReruns } from "./runs/rerun.ts";
 import { createEvaluator } from "./runs/evaluator.ts";
 import { createStartWorkflows } from "./runs/start-workflows.ts";
 import { createEventWorkflows } from "./runs/event-workflows.ts";
+import { createPullWorkflows } from "./runs/pull-workflows.ts";
 import { createWorkflowSchedules } from "./runs/schedules.ts";
 import { createTriggerRefresh } from "./runs/trigger-refresh.ts";
 import { createRunMails } from "./runs/run-mails.ts";
@@ -53,7 +54,7 @@ import { createSecrets } from "./secrets/secrets.service.ts";
 import { variableRoutes } from "./secrets/variables.routes.ts";
 import { createVariables } from "./secrets/variables.service.ts";
 import { createRunStarter } from "./runs/start-run.ts";
-import type { RunId } from "../../../storage/tables/forge/ids.ts";
+import type { IssueId, RunId } from "../../../storage/tables/forge/ids.ts";
 
 export interface ForgeActionsDeps {
   readonly db: Database;
@@ -65,6 +66,8 @@ export interface ForgeActionsDeps {
   readonly keyring: Keyring;
   readonly git: Git;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
+  /** Brings the head of a pull request into the repository of its base. */
+  readonly serveHead: (issueId: IssueId) => Promise<void>;
   readonly compute: Compute;
   readonly enqueue: Enqueue;
   readonly urls: ForgeUrls;
@@ -100,9 +103,10 @@ export function createForgeActions(deps: ForgeActionsDeps) {
   const stop = new AbortController();
   const evaluator = createEvaluator({ db, enqueue, compute: deps.compute });
   const reportStatus = createJobStatusReports(deps);
+  const open = (tx: Transaction, runId: RunId) => openRun(tx, urls, runId);
   const engine = createRunEngine({
     evaluator,
-    open: (tx, runId) => openRun(tx, urls, runId),
+    open,
     reports: {
       run: (tx, run) => emit(tx, "run", { run }),
       async job(tx, run, job) {
@@ -111,7 +115,7 @@ export function createForgeActions(deps: ForgeActionsDeps) {
       },
     },
   });
-  const starter = createRunStarter({ engine, urls });
+  const starter = createRunStarter({ engine, urls, open });
   const registration = createRegistration({ ...deps, sealer });
   const levels = createActionLevels({ db });
   const secrets = createSecrets({ db, sealer });
@@ -130,7 +134,6 @@ export function createForgeActions(deps: ForgeActionsDeps) {
     runBytesMax: deps.limits.runArtifactBytesMax,
     retentionMs: deps.limits.artifactDays * DAY_MS,
   });
-  const open = (tx: Transaction, runId: RunId) => openRun(tx, urls, runId);
   const reruns = createReruns({ engine, open });
   const findCommit = createCommitFinder(deps);
   const parser = createWorkflowParser();
@@ -138,6 +141,7 @@ export function createForgeActions(deps: ForgeActionsDeps) {
   const resolveCalls = createCallResolver(files);
   const schedules = createWorkflowSchedules({ ...files, starter, resolveCalls });
   const events = createEventWorkflows({ ...files, starter, resolveCalls });
+  const pullWorkflows = createPullWorkflows({ ...files, starter, resolveCalls, engine });
   const triggers = createTriggerRefresh({ ...files, schedules, starter });
   const pushes = createPushedWorkflows({
     ...files,
@@ -152,6 +156,7 @@ export function createForgeActions(deps: ForgeActionsDeps) {
     services: {
       triggers,
       startWorkflows: createStartWorkflows(deps),
+      pullWorkflows,
       notifyOfRun: createRunNotifications(
         deps.queueMail && createRunMails({ ...deps, queueMail: deps.queueMail }),
       ),
@@ -175,13 +180,14 @@ export function createForgeActions(deps: ForgeActionsDeps) {
     jobs: [
       evaluator.createJob(engine.advance),
       events.job,
+      pullWorkflows.job,
       ...triggers.jobs,
       createStatusJob({ ...deps, findCommit }),
     ],
     pushSubscribers: [pushes],
     routes: [
       ...actionRoutes({
-        actions: createActions({ db, logs, engine, reruns }),
+        actions: createActions({ db, logs, engine, reruns, starter }),
         levels,
         urls,
       }),

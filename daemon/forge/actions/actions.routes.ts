@@ -85,6 +85,10 @@ export function actionRoutes({
       await actions.cancelRun(params, caller);
       return { status: 204, body: undefined };
     }),
+    handle(repositoryActionEndpoints.approveRun, async ({ caller, params }) => {
+      await actions.approveRun(params, caller);
+      return { status: 200, body: toRunView(await actions.getRun(params, caller), urls) };
+    }),
     handle(repositoryActionEndpoints.rerunRun, async ({ caller, params }) => {
       await actions.rerun(params, caller, "all");
       return { status: 201, body: toRunView(await actions.getRun(params, caller), urls) };

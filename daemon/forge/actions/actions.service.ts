@@ -42,6 +42,7 @@ import type { RepositoryDetails } from "../repositories/repository.view.ts";
 import type { LogRange, Logs } from "./runners/logs.service.ts";
 import type { RunEngine } from "./runs/advance-run.ts";
 import type { Reruns } from "./runs/rerun.ts";
+import type { StartRun } from "./runs/start-run.ts";
 import { openForActions } from "./runs/workflow-files.ts";
 import { loadRepositories, toFormerAttempt } from "./runs/run-records.ts";
 import { toStatuses } from "./runs/status-filters.ts";
@@ -58,6 +59,7 @@ export interface ActionsDeps {
   readonly logs: Logs;
   readonly engine: RunEngine;
   readonly reruns: Reruns;
+  readonly starter: Pick<StartRun, "approve">;
 }
 
 /** A run with the related rows that its view shows; the actor is undefined once the account is deleted. */
@@ -105,7 +107,7 @@ export type Actions = ReturnType<typeof createActions>;
  * `forbidden` for changes without write access.
  */
 export function createActions(deps: ActionsDeps) {
-  const { db, logs, engine, reruns } = deps;
+  const { db, logs, engine, reruns, starter } = deps;
   return {
     async listAllRuns(caller: ForgeCaller, query: RunQuery) {
       return findRuns(caller, query, {});
@@ -149,6 +151,16 @@ export function createActions(deps: ActionsDeps) {
       await db.transaction(async (tx) => {
         const { run } = await openForChange(tx, path, caller, "/cancel");
         if (!isFinal(run.status)) await engine.cancel(tx, run, { cancelsAll: true });
+      });
+    },
+
+    /** Lets a run begin that waits for approval. Idempotent. Throws `conflict` for a run that never waited for it. */
+    async approveRun(path: RunPath, caller: ForgeCaller): Promise<void> {
+      await db.transaction(async (tx) => {
+        const { run } = await openForChange(tx, path, caller, "/approve");
+        if (run.needsApproval) await starter.approve(tx, run.id, caller.user.id);
+        else if (run.approvedBy === undefined)
+          throw new AppError("conflict", "run is not waiting for approval");
       });
     },
 

@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import { z } from "zod";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { ActionRun } from "../../../storage/tables/forge/actions/runs.ts";
 import { type ActionStatus } from "../../../storage/tables/forge/actions/statuses.ts";
@@ -72,7 +73,8 @@ export function toRunView(
     actor: toUser(actor),
     trigger_actor: toUser(triggerActor),
     repository: toRepositoryView(repository, urls),
-    pull_requests: [],
+    pull_requests: toPullsOfRun(run),
+    ...(run.needsApproval ? { needs_approval: true } : {}),
     started_at: toTime(run.startedAt),
     completed_at: toTime(run.completedAt),
   };
@@ -177,9 +179,30 @@ const toHome = ({ owner, repository }: OwnedRepository) => `${owner.name}/${repo
 
 const toTime = (at: number | undefined) => (at === undefined ? neverTime : toWireTime(at));
 
+/** A run of the head of a pull request has no branch. */
 function toBranch({ ref }: ActionRun): { readonly head_branch?: string } {
-  const branch = ref.replace(/^refs\/(?:heads|tags)\//, "");
+  const branch = ref.startsWith("refs/pull/") ? "" : ref.replace(/^refs\/(?:heads|tags)\//, "");
   return branch === "" ? {} : { head_branch: branch };
+}
+
+const repositoryOfPull = z.object({ id: z.int(), url: z.string(), name: z.string() }).nullable();
+const endOfPull = z.object({ ref: z.string(), sha: z.string(), repo: repositoryOfPull });
+const pullOfPayload = z.object({
+  pull_request: z.object({
+    id: z.int(),
+    number: z.int(),
+    head: endOfPull,
+    base: endOfPull.extend({ repo: repositoryOfPull.unwrap() }),
+  }),
+});
+
+/** The pull request of a run, as it was when its event happened. */
+function toPullsOfRun({ event, eventPayload }: ActionRun): WireRun["pull_requests"] {
+  if (!event.startsWith("pull_request")) return [];
+  const { data } = pullOfPayload.safeParse(JSON.parse(eventPayload));
+  if (data === undefined) return [];
+  const { id, number, head, base } = data.pull_request;
+  return [{ id, number, url: `${base.repo.url}/pulls/${number}`, head, base }];
 }
 
 /** Status and conclusion on the wire. */

@@ -6,6 +6,7 @@ import { findRepositoryById } from "../../../storage/tables/forge/repositories/r
 import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { Log } from "../../utilities/logging.ts";
+import type { ActingUser } from "../caller.ts";
 import type { ForgeEvents, RefChange, Subscribers } from "../events.ts";
 import type { ReadPush } from "./commit-readers.ts";
 import type { PublishedPush, PushSubscriber } from "../push-subscriber.ts";
@@ -34,6 +35,7 @@ const pushShape = {
   pusherId: z.int().brand<"UserId">(),
   // Absent in payloads of version 0.1.0.
   at: z.int().default(0),
+  isByJob: z.boolean().default(false),
 };
 const payloadSchema = z.object({
   ...pushShape,
@@ -86,7 +88,13 @@ export function createPushes({ db, enqueue, readPush, log, subscribers }: Pushes
       .filter((change) => kinds.has(change))
       .map((change) => ({ ...change, kinds: kinds.get(change) ?? [] }));
     const account = String(owner.id);
-    const common = { repositoryId: repository.id, pusherId: pusher.id, at: tx.now };
+    const user: ActingUser = pusher;
+    const common = {
+      repositoryId: repository.id,
+      pusherId: pusher.id,
+      at: tx.now,
+      isByJob: user.task !== undefined,
+    };
     for (let start = 0; start < changes.length; start += REFS_PER_JOB) {
       const payload: z.input<typeof payloadSchema> = {
         ...common,
@@ -163,8 +171,9 @@ type StoredChange = z.output<typeof changeSchema>;
 
 const toRefChange = ({ ref, before, after }: StoredChange): RefChange => ({ ref, before, after });
 
-const toPublished = ({ repositoryId, pusherId, at }: StoredPush): PublishedPush => ({
+const toPublished = ({ repositoryId, pusherId, at, isByJob }: StoredPush): PublishedPush => ({
   repositoryId,
   pusherId,
+  isByJob,
   pushedAt: at,
 });

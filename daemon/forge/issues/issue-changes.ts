@@ -54,7 +54,7 @@ export function createIssueChanges({ emit }: { readonly emit: Emit }) {
     ]);
     const current = (await updateIssue(tx, issue.id, {})) ?? issue;
     const action = labels.length === 0 ? "label_cleared" : "label_updated";
-    await emit(tx, "issue", { action, ...change, issue: current });
+    await emit(tx, "issue", { action, ...change, issue: current, labels: { added, removed } });
   }
 
   /** Moves an issue to a milestone, or out of its milestone. Returns the updated issue. */

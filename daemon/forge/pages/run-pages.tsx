@@ -5,6 +5,7 @@ import type { WireRun } from "../../contract/forge/actions/shapes.ts";
 import { notFound } from "../refusals.ts";
 import { UserLink } from "./elements.tsx";
 import {
+  Alert,
   EmptyState,
   Facts,
   Pager,
@@ -14,8 +15,16 @@ import {
   toBytesText,
 } from "../../pages/elements.tsx";
 import { toBasePath } from "../../pages/document.tsx";
-import { get, toPageNumber, toPath } from "../../pages/page.ts";
-import { type ForgePageContext, type ForgePageRoute, type RepositoryParams } from "./forge-page.ts";
+import { Form } from "../../pages/form.tsx";
+import { get, post, toPageNumber, toPath } from "../../pages/page.ts";
+import {
+  findRefusal,
+  type ForgePageAnswer,
+  type ForgePageContext,
+  type ForgePageRoute,
+  type RepositoryParams,
+  toSignIn,
+} from "./forge-page.ts";
 import { readText } from "../../pages/operations.ts";
 import { loadHead, RepositoryHead } from "./repository-head.tsx";
 
@@ -31,7 +40,8 @@ const RUNS_LIMIT = 30;
 export function runPages(): ForgePageRoute[] {
   return [
     get("/:owner/:repo/actions", showRuns),
-    get("/:owner/:repo/actions/runs/:run", showRun),
+    get("/:owner/:repo/actions/runs/:run", (context, params) => showRun(context, params)),
+    post("/:owner/:repo/actions/runs/:run/approve", approve),
     get("/:owner/:repo/actions/runs/:run/jobs/:job", showJob),
     get("/:owner/:repo/actions/runs/:run/artifacts/:artifact_id", sendArtifact),
   ];
@@ -59,10 +69,10 @@ async function showRuns(context: ForgePageContext, params: RepositoryParams) {
             {body.workflow_runs.map((run) => (
               <li key={run.id}>
                 <a href={`${home}/actions/runs/${run.id}`}>{run.display_title}</a>{" "}
-                <State word={run.conclusion ?? run.status} />
+                <State word={toStateWord(run)} />
                 <p className="quiet">
                   {`#${run.run_number} of ${run.path.replace(/@.*/, "")}, ${run.event}`}
-                  {run.head_branch === undefined ? " by " : ` on ${run.head_branch} by `}
+                  {` on ${toPlaceWord(run)} by `}
                   <UserLink user={run.actor} />{" "}
                   {hasStarted(run) ? <Time at={run.started_at} /> : null}
                 </p>
@@ -76,11 +86,25 @@ async function showRuns(context: ForgePageContext, params: RepositoryParams) {
   } as const;
 }
 
+const toStateWord = (run: WireRun) =>
+  run.needs_approval === true ? "needs approval" : (run.conclusion ?? run.status);
+
+/** The branch or tag of a run, or the pull request of its head. */
+function toPlaceWord({ head_branch: branch, pull_requests: [pull] }: WireRun): string {
+  return branch ?? (pull === undefined ? "a deleted branch" : `#${pull.number}`);
+}
+
 /** On the wire, a run that has not started has the year 1970. */
 const hasStarted = ({ started_at: at }: WireRun) => !at.startsWith("1970-");
 
-async function showRun(context: ForgePageContext, params: RepositoryParams) {
-  const { call, render } = context;
+type RunParams = RepositoryParams & { readonly run: string };
+
+async function showRun(
+  context: ForgePageContext,
+  params: RunParams,
+  failure?: string,
+): Promise<ForgePageAnswer> {
+  const { call, render, session } = context;
   const repository = await loadHead(context, params);
   const { body: run } = await call(repositoryActionEndpoints.getRun, { params });
   const { body: jobs } = await call(repositoryActionEndpoints.listRunJobs, {
@@ -111,7 +135,7 @@ async function showRun(context: ForgePageContext, params: RepositoryParams) {
         <h2>{run.display_title}</h2>
         <Facts
           rows={[
-            ["State", <State key="state" word={run.conclusion ?? run.status} />],
+            ["State", <State key="state" word={toStateWord(run)} />],
             ["Error", run.error],
             ["Workflow", run.path],
             ["Event", run.event],
@@ -124,6 +148,20 @@ async function showRun(context: ForgePageContext, params: RepositoryParams) {
             ["Started by", <UserLink key="actor" user={run.actor} />],
           ]}
         />
+        <Alert text={failure} />
+        {run.needs_approval === true ? (
+          <section>
+            <p>
+              The workflow is that of a fork, by a person whose runs nobody has approved here. Read
+              the changes before the jobs run.
+            </p>
+            {session === undefined || repository.permissions?.push !== true ? null : (
+              <Form action={`${home}/actions/runs/${run.id}/approve`} token={session.formToken}>
+                <button type="submit">Approve and run</button>
+              </Form>
+            )}
+          </section>
+        ) : null}
         <h2>Jobs</h2>
         <ul className="list">
           {jobs.jobs.map((job) => (
@@ -144,6 +182,17 @@ async function showRun(context: ForgePageContext, params: RepositoryParams) {
       </>
     ),
   } as const;
+}
+
+/** Lets a run begin that waits for approval. */
+async function approve(context: ForgePageContext, params: RunParams): Promise<ForgePageAnswer> {
+  const home = toPath(params.owner, params.repo, "actions", "runs", params.run);
+  if (context.session === undefined) return toSignIn(home);
+  const refusal = await findRefusal(["forbidden", "archived", "conflict"], () =>
+    context.call(repositoryActionEndpoints.approveRun, { params }),
+  );
+  if (refusal !== undefined) return showRun(context, params, refusal.message);
+  return { kind: "redirect", to: home };
 }
 
 function ArtifactList({

@@ -119,7 +119,8 @@ export function createPullPushes({ db, git, runInFolder, emit, state }: PullPush
         await insertEvents(tx, pull.issueId, pusher.id, [{ kind: "pull_push", details }]);
         const issue = (await updateIssue(tx, pull.issueId, {})) ?? found.issue;
         const change = { owned: found.place, issue, pull, actor: pusher };
-        await emit(tx, "pull", { ...change, action: "synchronized", before, after });
+        const { isByJob } = push;
+        await emit(tx, "pull", { ...change, action: "synchronized", before, after, isByJob });
       }
     });
   }

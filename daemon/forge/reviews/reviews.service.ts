@@ -149,15 +149,14 @@ export function createReviews({
     async remove(opened: GrantedRepository, caller: ForgeCaller, path: ReviewPath): Promise<void> {
       await db.transaction(async (tx) => {
         const owned = await reopenRepository(tx, opened);
-        const { issue, review } = await openReview(tx, owned, caller, path);
+        const { issue, pull, review } = await openReview(tx, owned, caller, path);
         if (!caller.user.isAdmin && !isSelf(caller.user, review.reviewerId))
           throw new AppError("forbidden", "no permission to delete comment");
         await deleteReview(tx, review);
-        const { reviewerId } = review;
-        if (!review.isOfficial || reviewerId === undefined) return;
-        // The verdict before counts again, unless it was dismissed.
-        const last = (await listVerdicts(tx, issue.id, reviewerId)).at(-1);
-        if (last !== undefined) await updateReview(tx, last.id, { isOfficial: true });
+        await restoreVerdict(tx, issue, review);
+        if (review.state === "pending") return;
+        const change = { owned, issue, pull, review, actor: caller.user };
+        await emit(tx, "review_change", { ...change, action: "deleted" });
       });
     },
 
@@ -190,6 +189,17 @@ export function createReviews({
     undismiss: (opened: GrantedRepository, caller: ForgeCaller, path: ReviewPath) =>
       changeDismissal(opened, caller, path, async () => false),
   };
+
+  /** Lets the verdict before a deleted one count again, unless it was dismissed. */
+  async function restoreVerdict(
+    tx: Transaction,
+    issue: ForgeIssue,
+    { isOfficial: wasOfficial, reviewerId }: ForgeReview,
+  ): Promise<void> {
+    if (!wasOfficial || reviewerId === undefined) return;
+    const last = (await listVerdicts(tx, issue.id, reviewerId)).at(-1);
+    if (last !== undefined) await updateReview(tx, last.id, { isOfficial: true });
+  }
 
   async function findOrAdd(
     tx: Transaction,
@@ -281,8 +291,16 @@ export function createReviews({
       if (review.state !== "approved" && review.state !== "changes_requested")
         throw new AppError("forbidden", "not need to dismiss this type review");
       const isDismissed = await decide(tx, found);
-      const changed = await updateReview(tx, review.id, { isDismissed });
-      return loadReview(tx, { owned, issue, review: changed ?? review });
+      const changed = (await updateReview(tx, review.id, { isDismissed })) ?? review;
+      await emit(tx, "review_change", {
+        owned,
+        issue,
+        pull: found.pull,
+        review: changed,
+        actor: caller.user,
+        action: isDismissed ? "dismissed" : "undismissed",
+      });
+      return loadReview(tx, { owned, issue, review: changed });
     });
   }
 }

@@ -4,17 +4,24 @@ import type { Subscribers } from "../events.ts";
 import { toForkPayload } from "../hooks/payloads.view.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toCommentPayload, toIssuePayload } from "./issue-payloads.ts";
+import { createPullWorkflowSubscribers } from "./pull-workflows.ts";
 import { loadPackagePayload } from "./package-payload.ts";
 import { toReleasePayload } from "./release-payload.ts";
 import { loadRunPayload } from "./run-payloads.ts";
 
 /** Starts the workflows that an event triggers, and reads changed triggers again. */
 export function createWorkflowSubscribers(
-  { startWorkflows, triggers }: Pick<ForgeActions["services"], "startWorkflows" | "triggers">,
+  {
+    startWorkflows,
+    triggers,
+    pullWorkflows,
+  }: Pick<ForgeActions["services"], "startWorkflows" | "triggers" | "pullWorkflows">,
   urls: ForgeUrls,
 ): Subscribers {
+  const pulls = createPullWorkflowSubscribers(pullWorkflows, urls);
   return {
     ...triggers.subscribers,
+    ...pulls,
     async push(tx, { repository, pusher, changes }) {
       // The push of a job starts no workflow, but may change them.
       const user: ActingUser = pusher;
@@ -28,15 +35,21 @@ export function createWorkflowSubscribers(
         actor: change.actor,
       })),
     issue: (tx, change) =>
-      startWorkflows(tx, change.owned.repository.id, "issues", async () => ({
-        payload: await toIssuePayload(tx, change, urls),
-        actor: change.actor,
-      })),
-    comment: (tx, change) =>
-      startWorkflows(tx, change.owned.repository.id, "issue_comment", async () => ({
+      change.issue.isPull
+        ? pulls.issue(tx, change)
+        : startWorkflows(tx, change.owned.repository.id, "issues", async () => ({
+            payload: await toIssuePayload(tx, change, urls),
+            actor: change.actor,
+          })),
+    async comment(tx, change) {
+      const load = async () => ({
         payload: await toCommentPayload(tx, change, urls),
         actor: change.actor,
-      })),
+      });
+      const { id } = change.owned.repository;
+      await startWorkflows(tx, id, "issue_comment", load);
+      if (change.issue.isPull) await startWorkflows(tx, id, "pull_request_comment", load);
+    },
     release: (tx, change) =>
       startWorkflows(tx, change.owned.repository.id, "release", async () => ({
         payload: await toReleasePayload(tx, change, change.action, urls),

@@ -84,6 +84,13 @@ export const repositoryActionEndpoints = {
         summary: "Cancel all jobs of a run",
         replies: { 204: empty },
       }),
+      approveRun: operation({
+        method: "POST",
+        at: "approve",
+        summary: "Let a run begin that waits for approval",
+        replies: { 200: runShape },
+        refuses: [409],
+      }),
       rerunRun: operation({
         method: "POST",
         at: "rerun",

@@ -97,6 +97,22 @@ export const taskShape = z.object({
 });
 export type WireTask = z.output<typeof taskShape>;
 
+const endOfRunShape = z.object({
+  ref: z.string(),
+  sha: z.string(),
+  /** Null when the repository was deleted, or when not everybody may read it. */
+  repo: z.object({ id: wireId, url: z.string(), name: z.string() }).nullable(),
+});
+
+/** The pull request whose event started a run. */
+const pullOfRunShape = z.object({
+  id: wireId,
+  number: z.int(),
+  url: z.string(),
+  head: endOfRunShape,
+  base: endOfRunShape,
+});
+
 /** A run, and why it failed before it had a job. */
 export const runShape = z.object({
   id: wireId,
@@ -117,7 +133,9 @@ export const runShape = z.object({
   actor: userShape,
   trigger_actor: userShape,
   repository: repositoryShape,
-  pull_requests: z.array(z.never()),
+  pull_requests: z.array(pullOfRunShape),
+  /** Whether no job runs before a person with write access approves the run. */
+  needs_approval: z.boolean().optional(),
   started_at: wireTime,
   completed_at: wireTime,
 });

@@ -245,9 +245,10 @@ export function createTasks({
       runId: run.id,
       jobId: job.id,
     });
-    const values = await secrets.openAll(tx, owned.repository);
+    // The code of a fork is that of a stranger.
+    const values = run.isFork ? {} : await secrets.openAll(tx, owned.repository);
     const tokens = { GITHUB_TOKEN: token, GITEA_TOKEN: token };
-    const permissions = toScopedPermissions(scope);
+    const permissions = toScopedPermissions(run, scope);
     await updateTask(tx, task.id, {
       tokenHash: hashTaskToken(token),
       tokenPermissions: JSON.stringify(permissions),

@@ -28,7 +28,7 @@ import { RUN_JOBS_MAX, toJobName } from "./new-jobs.ts";
 import type { Evaluator } from "./evaluator.ts";
 import { readNeeds, toConditionState } from "./run-contexts.ts";
 import type { OpenRun } from "./open-run.ts";
-import { isActive, toPhase, toRunStatus } from "./run-records.ts";
+import { isActive, toGroup, toPhase, toRunStatus } from "./run-records.ts";
 import type { RunId, JobId } from "../../../../storage/tables/forge/ids.ts";
 
 export interface AdvanceDeps {
@@ -77,12 +77,13 @@ export function createRunEngine({ open, reports, evaluator }: AdvanceDeps) {
     const { run } = opened;
     let jobs = await listRunJobs(tx, run.id, run.attempt);
     const reported = alreadyReported ?? new Set(jobs.map(({ id }) => id));
-    if (!run.isHeld)
+    const waits = run.isHeld || run.needsApproval;
+    if (!waits)
       while ((await decide(tx, opened, jobs)) || (await calls.settle(tx, opened, jobs)))
         jobs = await listRunJobs(tx, run.id, run.attempt);
     for (const job of jobs)
       if (job.status === "blocked" && !reported.has(job.id)) await reports.job(tx, run, job);
-    if (!run.isHeld) await settle(tx, run.id);
+    if (!waits) await settle(tx, run.id);
   }
 
   /** Decides every blocked job whose needs have ended in these rows. Returns false when no job was decided. */
@@ -164,7 +165,7 @@ export function createRunEngine({ open, reports, evaluator }: AdvanceDeps) {
     else if (count + result.jobs.length - 1 > RUN_JOBS_MAX)
       await fail(tx, run, job, `a run has at most ${RUN_JOBS_MAX} jobs`);
     else {
-      await insertExpanded(tx, job, result.jobs, caller?.job);
+      await insertExpanded(tx, run, job, result.jobs, caller?.job);
       return result.jobs.length - 1;
     }
     return 0;
@@ -173,6 +174,7 @@ export function createRunEngine({ open, reports, evaluator }: AdvanceDeps) {
   /** Writes the first job of a matrix to the row of the job that is expanded, and adds the others. */
   async function insertExpanded(
     tx: Transaction,
+    run: ActionRun,
     job: ActionJob,
     expanded: readonly ExpandedJob[],
     caller: ActionJob | undefined,
@@ -180,6 +182,7 @@ export function createRunEngine({ open, reports, evaluator }: AdvanceDeps) {
     const [first, ...others] = expanded.map((each) => ({
       ...each,
       name: toJobName(each.name, caller),
+      concurrencyGroup: toGroup(run, each.concurrencyGroup),
     }));
     if (first !== undefined) await updateJob(tx, job.id, { ...first, isExpanded: true });
     for (const { concurrencyGroup, cancelsGroup, call, ...other } of others) {
@@ -284,13 +287,14 @@ export function createRunEngine({ open, reports, evaluator }: AdvanceDeps) {
     const calling = new Set(jobs.map(({ parentJobId }) => parentJobId));
     const unfinished = jobs.filter(({ id, status }) => !isFinal(status) && !calling.has(id));
     const kept = new Set<JobId>();
-    // A run that waits for its group has not begun: none of its jobs has anything to clean up.
-    if (opened !== undefined && !run.isHeld)
+    // A run that waits for its group or for approval has not begun: none of its jobs has anything to clean up.
+    const waits = run.isHeld || run.needsApproval;
+    if (opened !== undefined && !waits)
       for (const job of unfinished) if (await goesOn(tx, opened, jobs, job)) kept.add(job.id);
     const isLast =
       cancelsAll && unfinished.every(({ id, status }) => kept.has(id) || status === "cancelling");
     for (const job of unfinished) if (isLast || !kept.has(job.id)) await cancelJob(tx, run, job);
-    if (run.isHeld) await updateRun(tx, run.id, { isHeld: false });
+    if (waits) await updateRun(tx, run.id, { isHeld: false, needsApproval: false });
     await advance(tx, run.id);
   }
 

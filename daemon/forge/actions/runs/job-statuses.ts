@@ -20,6 +20,7 @@ import type { Emit } from "../../events.ts";
 import { type ForgeUrls, toUrl } from "../../urls.ts";
 import { isMapping } from "../../../workflows/mapping.ts";
 import type { RunReports } from "./advance-run.ts";
+import { toStatusCommit } from "./run-contexts.ts";
 import { loadRepositories } from "./run-records.ts";
 
 /** The commit status of a job status; undefined for `cancelling`, which keeps the present one. */
@@ -62,7 +63,7 @@ export function createJobStatusReports({
     const path = `/${owner.name}/${repository.name}/actions/runs/${run.id}/jobs/${job.id}`;
     const status = await insertCommitStatus(tx, {
       repositoryId: repository.id,
-      commitId: run.headSha,
+      commitId: toStatusCommit(run),
       context: `${toWorkflowName(run)} / ${job.name} (${run.event})`.slice(0, CONTEXT_MAX),
       state,
       targetUrl: toUrl(urls, path),

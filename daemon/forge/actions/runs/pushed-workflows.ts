@@ -27,6 +27,10 @@ import type { RunTrigger, StartRun } from "./start-run.ts";
 import type { TriggerRefresh } from "./trigger-refresh.ts";
 import type { PublishedPush, PushCommits, PushSubscriber } from "../../push-subscriber.ts";
 
+/** Returns whether one of these texts, such as the message of the head commit, asks for no runs. */
+export const skipsRuns = (...texts: readonly string[]): boolean =>
+  texts.some((text) => SKIP.test(text));
+
 /** Maximum number of refs of one push that start runs; more are ignored (docs/workflows.md). */
 const REFS_MAX = 200;
 /** Maximum number of commits of a new history whose paths are compared; with more, filters of paths count as matched. */
@@ -106,7 +110,7 @@ export function createPushedWorkflows(deps: PushedWorkflowsDeps): PushSubscriber
     const { head } = pushed;
     const { repository } = owned;
     if (head === undefined) return;
-    if (files.length === 0 || SKIP.test(head.message)) return;
+    if (files.length === 0 || skipsRuns(head.message)) return;
     const disabled = await listDisabledWorkflows(db, repository.id);
     const shown = { ...pushed, commits: pushed.commits.slice(0, COMMITS_SHOWN) };
     const details = toPushDetails(owned, change, await toPushedCommits(db, shown, actor), urls);

@@ -33,8 +33,10 @@ export interface RunOrigin {
 /** Returns the `github` context of a run; numbers are texts. */
 export function toGithubContext({ run, owned, actorName, workflowName, urls }: RunOrigin): Mapping {
   const { repository, owner } = owned;
-  const [, kind, refName = run.ref] = /^refs\/(heads|tags)\/(.*)$/s.exec(run.ref) ?? [];
+  // As on GitHub, the name of the ref of a pull request is `7/head`, and its type is that of a branch.
+  const [, kind, refName = run.ref] = /^refs\/(heads|tags|pull)\/(.*)$/s.exec(run.ref) ?? [];
   const event: unknown = JSON.parse(run.eventPayload);
+  const pull = isMapping(event) ? findPullOfRun(run.event, event) : undefined;
   return {
     action: "",
     action_path: "",
@@ -43,7 +45,7 @@ export function toGithubContext({ run, owned, actorName, workflowName, urls }: R
     action_status: "",
     actor: actorName,
     api_url: toUrl(urls, "/api/v1"),
-    base_ref: "",
+    base_ref: toEndText(pull, "base", "ref"),
     env: "",
     event: isMapping(event) ? event : {},
     event_name: run.event,
@@ -51,13 +53,13 @@ export function toGithubContext({ run, owned, actorName, workflowName, urls }: R
     gitea_default_actions_url: "https://github.com",
     gitea_runtime_token: "",
     graphql_url: "",
-    head_ref: "",
+    head_ref: toEndText(pull, "head", "ref"),
     job: "",
     path: "",
     ref: run.ref,
     ref_name: refName,
     ref_protected: false,
-    ref_type: kind === "tags" ? "tag" : kind === "heads" ? "branch" : "",
+    ref_type: kind === "tags" ? "tag" : kind === undefined ? "" : "branch",
     repository: `${owner.name}/${repository.name}`,
     repositoryUrl: toUrl(urls, `/${owner.name}/${repository.name}.git`),
     repository_owner: owner.name,
@@ -73,6 +75,27 @@ export function toGithubContext({ run, owned, actorName, workflowName, urls }: R
     workflow: workflowName || run.workflowFile,
     workspace: "",
   };
+}
+
+/** Returns the pull request of an event of pull requests, as its payload shows it; undefined for any other event. */
+function findPullOfRun(event: string, payload: Mapping): Mapping | undefined {
+  const pull = event.startsWith("pull_request") ? payload["pull_request"] : undefined;
+  return isMapping(pull) && isMapping(pull["head"]) ? pull : undefined;
+}
+
+/** Returns the branch or the commit of an end of a pull request; empty without one. */
+function toEndText(pull: Mapping | undefined, end: "base" | "head", member: "ref" | "sha"): string {
+  const found = pull?.[end];
+  const text = isMapping(found) ? found[member] : undefined;
+  return typeof text === "string" ? text : "";
+}
+
+/** Returns the commit that shows how a run goes: of a pull request its head, also for a run on its base. */
+export function toStatusCommit({ event, eventPayload, headSha }: ActionRun): string {
+  if (!event.startsWith("pull_request")) return headSha;
+  const payload: unknown = JSON.parse(eventPayload);
+  const pull = isMapping(payload) ? findPullOfRun(event, payload) : undefined;
+  return toEndText(pull, "head", "sha") || headSha;
 }
 
 /** The parts of a need. */

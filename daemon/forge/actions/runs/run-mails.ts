@@ -40,7 +40,7 @@ export function createRunMails({ queueMail, instanceName, urls }: RunMailsDeps):
     const { owner, repository } = owned;
     const home = `${owner.name}/${repository.name}`;
     const workflow = toShortLine(toWorkflowName(run));
-    const branch = toShortLine(run.ref.replace(/^refs\/(?:heads|tags)\//, ""));
+    const [kind, branch] = toPlace(run.ref);
     const name = toShortLine(recipient.fullName) || recipient.name;
     await queueMail(tx, {
       to: recipient.email,
@@ -51,7 +51,7 @@ export function createRunMails({ queueMail, instanceName, urls }: RunMailsDeps):
         "",
         `run ${run.number} of the workflow ${workflow} in ${home} on ${instanceName} ${ENDINGS[news]}.`,
         "",
-        `${run.ref.startsWith("refs/tags/") ? "Tag" : "Branch"}: ${branch}`,
+        `${kind}: ${branch}`,
         `Commit: ${run.headSha}`,
         `Event: ${run.event}`,
         ...(news === "failed" ? await listFailures(tx, run) : []),
@@ -66,6 +66,13 @@ export function createRunMails({ queueMail, instanceName, urls }: RunMailsDeps):
       ].join("\n"),
     });
   };
+}
+
+/** Returns what a ref is, and its name. */
+function toPlace(ref: string): readonly [kind: string, name: string] {
+  const [, kind = "heads", name = ref] = /^refs\/(heads|tags|pull)\/(.*)$/s.exec(ref) ?? [];
+  if (kind === "pull") return ["Pull request", `#${name.replace(/\/head$/, "")}`];
+  return [kind === "tags" ? "Tag" : "Branch", toShortLine(name)];
 }
 
 const ENDINGS: Readonly<Record<RunNews, string>> = {

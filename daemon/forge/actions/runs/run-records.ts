@@ -48,6 +48,11 @@ export function toPhase(status: ActionStatus): RunPhase {
   return status === "running" || status === "cancelling" ? "in_progress" : "requested";
 }
 
+/** Returns the concurrency group of a run or a job. Those of a fork share theirs with no other pull request. */
+export function toGroup({ isFork, ref }: Pick<ActionRun, "isFork" | "ref">, group: string): string {
+  return group === "" || !isFork ? group : `${ref} ${group}`;
+}
+
 /** Returns whether a job runs or waits for a runner. */
 export const isActive = (status: ActionStatus): boolean =>
   ["waiting", "running", "cancelling"].includes(status);

@@ -3,6 +3,7 @@ import {
   type ActionRun,
   insertRun,
   listGroup,
+  listUnapprovedRuns,
   updateRun,
 } from "../../../../storage/tables/forge/actions/runs.ts";
 import { listDisabledWorkflows } from "../../../../storage/tables/forge/actions/workflows.ts";
@@ -22,9 +23,13 @@ import { toInputsContext } from "../../../workflows/dispatch-inputs.ts";
 import { evaluateDeep, type Mapping, toJsonMapping } from "../../../workflows/mapping.ts";
 import type { Workflow } from "../../../workflows/workflow.ts";
 import type { RunEngine } from "./advance-run.ts";
+import { needsApproval } from "./approvals.ts";
 import { insertBlockedJob } from "./new-jobs.ts";
+import type { OpenRun } from "./open-run.ts";
 import { toGithubContext } from "./run-contexts.ts";
+import { toGroup } from "./run-records.ts";
 import { hasActions } from "./workflow-files.ts";
+import type { RunId, UserId } from "../../../../storage/tables/forge/ids.ts";
 
 /** The trigger of a run. */
 export interface RunTrigger {
@@ -41,6 +46,8 @@ export interface RunTrigger {
   readonly folder: string;
   /** A trigger with a known key creates no second run. */
   readonly key: string;
+  /** The author of the pull request when the workflow is that of its fork. */
+  readonly fork?: { readonly authorId: UserId | undefined } | undefined;
 }
 
 const TITLE_CHARACTERS_MAX = 255;
@@ -53,15 +60,18 @@ export type StartRun = ReturnType<typeof createRunStarter>;
 export function createRunStarter({
   engine,
   urls,
+  open,
 }: {
   readonly engine: RunEngine;
   readonly urls: ForgeUrls;
+  readonly open: (tx: Transaction, runId: RunId) => Promise<OpenRun | undefined>;
 }) {
   return {
     /**
      * Creates a run with its jobs and decides those that need no other; undefined when the trigger has created it
      * before, and when the workflow was disabled or the repository archived or deleted in the meantime. A concurrency group allows one active run: others are cancelled, or the new run waits in place of one
-     * that waited.
+     * that waited. The run of a fork waits for approval if `needsApproval` says so, in place of one of the same workflow and
+     * pull request.
      */
     async start(
       tx: Transaction,
@@ -70,7 +80,10 @@ export function createRunStarter({
     ): Promise<ActionRun | undefined> {
       const trigger = await complete(tx, requestedTrigger);
       if (trigger === undefined) return undefined;
-      const vars = await readVariables(tx, trigger.owned.repository);
+      const { owned, actor, fork } = trigger;
+      const waits =
+        fork !== undefined && (await needsApproval(tx, owned, [actor?.id, fork.authorId]));
+      if (waits) await cancelUnapproved(tx, trigger);
       const run = await insertRun(tx, {
         ...toRow(trigger),
         title: trigger.title,
@@ -79,24 +92,33 @@ export function createRunStarter({
         error: "",
         concurrencyGroup: "",
         isHeld: false,
+        needsApproval: waits,
       });
       if (run === undefined) return undefined;
       // The id and the number of the run may be part of its name and of its group.
-      const settings = evaluateSettings(trigger, run, workflow, vars);
+      const actorName = actor?.name ?? "Ghost";
+      const github = toGithubContext({ run, owned, actorName, workflowName: workflow.name, urls });
+      const inputs = toInputsContext(workflow, trigger.payload);
+      const vars = await readVariables(tx, owned.repository);
+      const settings = evaluateSettings(run, workflow, { github, inputs, vars });
       if (typeof settings === "string") return endFailed(tx, run, settings);
-      const { group, cancelsOthers, title } = settings;
-      const others = group === "" ? [] : await listGroup(tx, run.repositoryId, group);
       for (const definition of workflow.jobs) await insertBlockedJob(tx, run, definition);
-      // This run is in no group yet: the end of a cancelled run must not start this one beside another.
-      // Held ones first, which would begin when the others end.
-      for (const other of others.toSorted((left, right) => +right.isHeld - +left.isHeld))
-        if (cancelsOthers || other.isHeld) await engine.cancel(tx, other);
-      // A cancelled run may still clean up.
-      const left = group === "" ? [] : await listGroup(tx, run.repositoryId, group);
-      const changes = { title, concurrencyGroup: group, isHeld: left.length > 0 };
-      await updateRun(tx, run.id, changes);
+      if (waits) await updateRun(tx, run.id, { title: settings.title });
+      else await enterGroup(tx, run, settings);
       await engine.begin(tx, run.id);
-      return { ...run, ...changes };
+      return run;
+    },
+
+    /** Lets a run begin that waits for approval, in the group that it names. Has no effect on any other run. */
+    async approve(tx: Transaction, runId: RunId, userId: UserId): Promise<void> {
+      const opened = await open(tx, runId);
+      if (opened?.run.needsApproval !== true) return;
+      const { run, workflow } = opened;
+      await updateRun(tx, runId, { needsApproval: false, approvedBy: userId });
+      const settings = evaluateSettings(run, workflow, opened);
+      if (typeof settings === "string") throw new Error(`run ${runId}: ${settings}`);
+      await enterGroup(tx, run, settings);
+      await engine.advance(tx, runId);
     },
 
     /** Creates a run that failed before it had jobs, such as the run of an invalid file; undefined as `start` does. */
@@ -109,6 +131,31 @@ export function createRunStarter({
       return trigger && insertFailed(tx, trigger, error);
     },
   };
+
+  /** Cancels the runs of the same workflow and pull request that still wait for approval: their commits are not the head. */
+  async function cancelUnapproved(
+    tx: Transaction,
+    { owned, ref, file, event }: RunTrigger,
+  ): Promise<void> {
+    for (const other of await listUnapprovedRuns(tx, owned.repository.id, ref))
+      if (other.workflowFile === file && other.event === event) await engine.cancel(tx, other);
+  }
+
+  /** Gives a run its title and its group: others of the group are cancelled, or the run waits for them. */
+  async function enterGroup(
+    tx: Transaction,
+    run: ActionRun,
+    { group, cancelsOthers, title }: RunSettings,
+  ): Promise<void> {
+    const others = group === "" ? [] : await listGroup(tx, run.repositoryId, group);
+    // This run is in no group yet: the end of a cancelled run must not start this one beside another.
+    // Held ones first, which would begin when the others end.
+    for (const other of others.toSorted((left, right) => +right.isHeld - +left.isHeld))
+      if (cancelsOthers || other.isHeld) await engine.cancel(tx, other);
+    // A cancelled run may still clean up.
+    const left = group === "" ? [] : await listGroup(tx, run.repositoryId, group);
+    await updateRun(tx, run.id, { title, concurrencyGroup: group, isHeld: left.length > 0 });
+  }
 
   async function insertFailed(
     tx: Transaction,
@@ -132,6 +179,7 @@ export function createRunStarter({
       definition: undefined,
       status: "failure",
       error,
+      needsApproval: false,
       completedAt: tx.now,
     } as const;
     await updateRun(tx, run.id, changes);
@@ -170,38 +218,45 @@ export function createRunStarter({
       payload: { ...payload, ...toJsonMapping(subjects) },
     };
   }
+}
 
-  function evaluateSettings(
-    { owned, actor, payload, title: usualTitle, file }: RunTrigger,
-    run: ActionRun,
-    workflow: Workflow,
-    vars: Mapping,
-  ) {
-    const actorName = actor?.name ?? "Ghost";
-    const github = toGithubContext({ run, owned, actorName, workflowName: workflow.name, urls });
-    const inputs = toInputsContext(workflow, payload);
-    const scope = { contexts: { github, inputs, vars }, work: createWork(STEPS_MAX) };
-    try {
-      const named = toText(evaluateTemplate(workflow.runName, scope)).replaceAll(/\s+/g, " ");
-      const title = [...(named.trim() || usualTitle)].slice(0, TITLE_CHARACTERS_MAX).join("");
-      if (workflow.concurrency === undefined) return { group: "", cancelsOthers: false, title };
-      const { group, cancelInProgress } = workflow.concurrency;
-      const cancels = evaluateDeep(cancelInProgress, scope);
-      return {
-        group: toText(evaluateTemplate(group, scope)),
-        cancelsOthers: isTruthy(cancels) && cancels !== "false",
-        title,
-      };
-    } catch (error) {
-      if (error instanceof ExpressionError) return `${file}: ${error.message}`;
-      if (error instanceof WorkExceeded)
-        return `${file}: evaluating run-name and concurrency takes too much time`;
-      throw error;
-    }
+/** The settings of a run that its file has as expressions. */
+interface RunSettings {
+  readonly title: string;
+  /** Empty outside of groups. */
+  readonly group: string;
+  readonly cancelsOthers: boolean;
+}
+
+/** Evaluates the name and the group of a run; returns the reason when that fails. */
+function evaluateSettings(
+  run: ActionRun,
+  workflow: Workflow,
+  { github, inputs, vars }: Pick<OpenRun, "github" | "inputs" | "vars">,
+): RunSettings | string {
+  const file = run.workflowFile;
+  const scope = { contexts: { github, inputs, vars }, work: createWork(STEPS_MAX) };
+  try {
+    const named = toText(evaluateTemplate(workflow.runName, scope)).replaceAll(/\s+/g, " ");
+    const title = [...(named.trim() || run.title)].slice(0, TITLE_CHARACTERS_MAX).join("");
+    if (workflow.concurrency === undefined) return { group: "", cancelsOthers: false, title };
+    const { group, cancelInProgress } = workflow.concurrency;
+    const cancels = evaluateDeep(cancelInProgress, scope);
+    return {
+      group: toGroup(run, toText(evaluateTemplate(group, scope))),
+      cancelsOthers: isTruthy(cancels) && cancels !== "false",
+      title,
+    };
+  } catch (error) {
+    if (error instanceof ExpressionError) return `${file}: ${error.message}`;
+    if (error instanceof WorkExceeded)
+      return `${file}: evaluating run-name and concurrency takes too much time`;
+    throw error;
   }
 }
 
-function toRow({ owned, actor, event, payload, ref, headSha, file, folder, key }: RunTrigger) {
+function toRow(trigger: RunTrigger) {
+  const { owned, actor, event, payload, ref, headSha, file, folder, key, fork } = trigger;
   return {
     repositoryId: owned.repository.id,
     actorId: actor?.id,
@@ -212,5 +267,6 @@ function toRow({ owned, actor, event, payload, ref, headSha, file, folder, key }
     headSha,
     eventPayload: JSON.stringify(payload),
     triggerKey: key,
+    isFork: fork !== undefined,
   };
 }

@@ -64,14 +64,14 @@ export function createStartWorkflows({
       ...(actor === undefined ? {} : { actorId: actor.id }),
       key: newUuid(),
       ...(ref === undefined ? {} : { ref }),
-      payload: toBounded(payload),
+      payload: toBoundedPayload(payload),
     };
     await enqueue(tx, { kind: EVENT_JOB, payload: job });
   };
 }
 
 /** Returns a payload as JSON would serialize it, with long texts cut. */
-function toBounded(payload: object): Mapping {
+export function toBoundedPayload(payload: object): Mapping {
   return toJsonMapping(payload, (_key, value) =>
     typeof value === "string" && value.length > TEXT_CHARACTERS_MAX
       ? value.slice(0, TEXT_CHARACTERS_MAX)

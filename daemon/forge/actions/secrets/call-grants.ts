@@ -1,7 +1,9 @@
 import type { JobScope } from "../runs/job-scopes.ts";
 import { passSecrets } from "../../../workflows/workflow-call.ts";
+import type { ActionRun } from "../../../../storage/tables/forge/actions/runs.ts";
 import {
   limitPermissions,
+  ofForks,
   type TokenPermissions,
   toTokenPermissions,
 } from "./token-permissions.ts";
@@ -24,8 +26,19 @@ export function toScopedSecrets(
     : { ...passSecrets(call, toScopedSecrets(caller.scope, all)), ...tokens };
 }
 
-/** Returns the permissions of a job's token: those of the job in its workflow, bounded by those of the calling job. */
-export function toScopedPermissions({ definition, workflow, caller }: JobScope): TokenPermissions {
+/**
+ * Returns the permissions of a job's token: those of the job in its workflow, bounded by those of the calling job, and in a run
+ * of a fork by those of forks.
+ */
+export function toScopedPermissions(
+  { isFork }: Pick<ActionRun, "isFork">,
+  scope: JobScope,
+): TokenPermissions {
+  const granted = toGranted(scope);
+  return isFork ? limitPermissions(granted, ofForks) : granted;
+}
+
+function toGranted({ definition, workflow, caller }: JobScope): TokenPermissions {
   const own = toTokenPermissions(workflow.permissions, definition.source["permissions"]);
-  return caller === undefined ? own : limitPermissions(own, toScopedPermissions(caller.scope));
+  return caller === undefined ? own : limitPermissions(own, toGranted(caller.scope));
 }

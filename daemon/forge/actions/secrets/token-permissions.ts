@@ -58,6 +58,11 @@ export function limitPermissions(
 const all = (level: TokenLevel): TokenPermissions =>
   Object.fromEntries(tokenUnits.map((unit) => [unit, level]));
 
+/** What a job with the workflow of a fork may do. The packages belong to the owner, not to the repository. */
+export const ofForks: TokenPermissions = Object.fromEntries(
+  tokenUnits.filter((unit) => unit !== "packages").map((unit) => [unit, "read"]),
+);
+
 /** The scope that a token of these permissions has. */
 export function toTokenScope(permissions: TokenPermissions): string {
   const level = (...units: readonly TokenUnit[]) =>

@@ -2,7 +2,18 @@ import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts
 import type { UserId, RunId, RepositoryId } from "../ids.ts";
 import { type OwnedBy, toOwned } from "./owned.ts";
 import { type ActionStatus, actionStatuses } from "./statuses.ts";
-import { oneOf, flag, generated, id, integer, now, optional, text, unread } from "../../columns.ts";
+import {
+  oneOf,
+  flag,
+  generated,
+  id,
+  initial,
+  integer,
+  now,
+  optional,
+  text,
+  unread,
+} from "../../columns.ts";
 import { defineTable, type RecordOf } from "../../table.ts";
 import { sql } from "../../condition.ts";
 
@@ -37,6 +48,12 @@ const runs = defineTable("forge_action_runs", {
   concurrencyGroup: text(),
   /** Whether it waits for another run of its group. */
   isHeld: flag(),
+  /** Whether its workflow is that of a fork: it gets no secrets, and its token may only read. */
+  isFork: initial(false, flag()),
+  /** Whether none of its jobs runs before a person with write access approves it. */
+  needsApproval: initial(false, flag()),
+  /** Undefined for a run that nobody had to approve, and once the account is deleted. */
+  approvedBy: optional(id<UserId>()),
   createdAt: now(),
   startedAt: optional(integer()),
   completedAt: optional(integer()),
@@ -47,11 +64,21 @@ export type ActionRun = RecordOf<typeof runs>;
 
 export type NewActionRun = Omit<
   ActionRun,
-  "id" | "number" | "attempt" | "triggerActorId" | "createdAt" | "startedAt" | "completedAt"
-> & {
-  /** Identifies the event that created the run; no second run with the same key is created. */
-  readonly triggerKey: string;
-};
+  | "id"
+  | "number"
+  | "attempt"
+  | "triggerActorId"
+  | "approvedBy"
+  | "createdAt"
+  | "startedAt"
+  | "completedAt"
+  | "isFork"
+  | "needsApproval"
+> &
+  Partial<Pick<ActionRun, "isFork" | "needsApproval">> & {
+    /** Identifies the event that created the run; no second run with the same key is created. */
+    readonly triggerKey: string;
+  };
 
 /** Adds a run with the next number of its repository. Returns undefined when the trigger has already created one. */
 export async function insertRun(
@@ -105,6 +132,8 @@ export async function updateRun(
       | "triggerActorId"
       | "concurrencyGroup"
       | "isHeld"
+      | "needsApproval"
+      | "approvedBy"
       | "startedAt"
       | "completedAt"
     >
@@ -129,6 +158,28 @@ export async function listGroup(
     { repositoryId, concurrencyGroup: group, completedAt: undefined },
     { order: "id" },
   );
+}
+
+/** Lists the runs of a ref that wait for approval, the oldest first. */
+export function listUnapprovedRuns(
+  db: Queries,
+  repositoryId: RepositoryId,
+  ref: string,
+): Promise<ActionRun[]> {
+  return runs.list(db, { repositoryId, ref, needsApproval: true }, { order: "id" });
+}
+
+/** Returns whether a run of a person was approved in a repository. */
+export async function hasApprovedRun(
+  db: Queries,
+  repositoryId: RepositoryId,
+  actorId: UserId,
+): Promise<boolean> {
+  const found = await runs.find(
+    db,
+    sql`repository_id = ${repositoryId} AND actor_id = ${actorId} AND approved_by IS NOT NULL`,
+  );
+  return found !== undefined;
 }
 
 /** Conditions of a list of runs; an absent one matches every run. */

@@ -98,6 +98,7 @@ test("a collaborator who is removed meanwhile neither deletes, cancels nor repea
       logs: unused(),
       engine,
       reruns: { rerun: refuse },
+      starter: { approve: refuse },
     });
     return choose(actions);
   };
@@ -106,6 +107,7 @@ test("a collaborator who is removed meanwhile neither deletes, cancels nor repea
   for (const choose of [
     (actions: ReturnType<typeof createActions>) => actions.deleteRun(at, caller),
     (actions: ReturnType<typeof createActions>) => actions.cancelRun(at, caller),
+    (actions: ReturnType<typeof createActions>) => actions.approveRun(at, caller),
     (actions: ReturnType<typeof createActions>) => actions.rerun(at, caller, "all"),
     (actions: ReturnType<typeof createActions>) => actions.rerunJob({ ...at, job_id: 1 }, caller),
   ]) {

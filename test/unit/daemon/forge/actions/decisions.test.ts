@@ -99,6 +99,7 @@ function startersOn(database: Database) {
   const starter = createRunStarter({
     engine: engine as unknown as Parameters<typeof createRunStarter>[0]["engine"],
     urls: { publicUrl: () => "http://forge.example" },
+    open: async () => undefined,
   });
   const deps = {
     db: database,
