@@ -10,6 +10,7 @@ import type { ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts"
 import { insertEvents } from "../../../storage/tables/forge/issues/timeline.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
+import type { Emit } from "../events.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { hasDependencies } from "../repositories/repository-settings.view.ts";
@@ -42,7 +43,7 @@ export interface IssuePair {
 export type Dependencies = ReturnType<typeof createDependencies>;
 
 /** Creates the service. Every function throws `not_found` when the caller may not read the issue. */
-export function createDependencies({ db }: { readonly db: Database }) {
+export function createDependencies({ db, emit }: { readonly db: Database; readonly emit: Emit }) {
   return {
     /** Lists the issues that block an issue, or with `blocked` those that it blocks, without those that the caller may not read. */
     async list(
@@ -128,6 +129,9 @@ export function createDependencies({ db }: { readonly db: Database }) {
         const details = { dependentIssueId: dependent.issue.id };
         await insertEvents(tx, at.issue.id, caller.user.id, [{ kind, details }]);
       }
+      const { issue } = blocked;
+      if (kind === "remove_dependency")
+        await emit(tx, "issue.unblocked", { owned: blocked.opened, issue, actor: caller.user });
       return loadIssueDetails(tx, opened, own.issue, caller.user);
     });
   }

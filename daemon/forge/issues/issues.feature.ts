@@ -68,7 +68,7 @@ export function createForgeIssues({ db, clock, urls, emit, ...attachmentDeps }: 
         assignees: createAssignees({ db, changes }),
         urls,
       }),
-      ...dependencyRoutes({ dependencies: createDependencies({ db }), urls }),
+      ...dependencyRoutes({ dependencies: createDependencies({ db, emit }), urls }),
       ...trackedTimeRoutes({ trackedTimes: createTrackedTimes({ db, clock }), urls }),
     ],
   } satisfies ForgeFeature;

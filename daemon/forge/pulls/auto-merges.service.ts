@@ -10,6 +10,7 @@ import {
   findAutoMerge,
   insertAutoMerge,
   listAutoMergesBlockedBy,
+  listAutoMergesInto,
   listAutoMergesOfHead,
 } from "../../../storage/tables/forge/pulls/merges.ts";
 import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
@@ -18,6 +19,7 @@ import { AppError, type ErrorCode } from "../../errors.ts";
 import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import { type ForgeCaller, isSelf } from "../caller.ts";
+import { toStatusCommit } from "../actions/runs/run-contexts.ts";
 import type { Subscribers } from "../events.ts";
 import type { GrantedRepository } from "../opened.ts";
 import { notFound } from "../refusals.ts";
@@ -107,20 +109,38 @@ export function createAutoMerges({
     } satisfies JobKind,
 
     subscribers: {
-      async status(tx, { owned, status }) {
-        const of = { repositoryId: owned.repository.id, headCommit: status.commitId };
-        for (const { issueId } of await listAutoMergesOfHead(tx, of)) await retry(tx, issueId);
-      },
+      status: (tx, { owned, status }) =>
+        retryHead(tx, { repositoryId: owned.repository.id, headCommit: status.commitId }),
+      // The status of a job is published for hooks only.
+      run_job: (tx, { run }) =>
+        retryHead(tx, { repositoryId: run.repositoryId, headCommit: toStatusCommit(run) }),
       review: (tx, { issue }) => retry(tx, issue.id),
+      review_change: (tx, { issue }) => retry(tx, issue.id),
+      review_request: (tx, { issue }) => retry(tx, issue.id),
+      "issue.unblocked": (tx, { issue }) => retry(tx, issue.id),
+      "repository.protected": (tx, { repository }) => retryInto(tx, repository.id),
+      // Another style of merges may be allowed.
+      "repository.edited": (tx, { repository }) => retryInto(tx, repository.id),
       async issue(tx, { issue, action }) {
         if (issue.isPull) return followPull(tx, issue);
-        if (action !== "closed") return undefined;
+        if (action !== "closed" && action !== "deleted") return undefined;
         for (const { issueId } of await listAutoMergesBlockedBy(tx, issue.id))
           await retry(tx, issueId);
         return undefined;
       },
     } satisfies Subscribers,
   };
+
+  async function retryHead(
+    tx: Transaction,
+    head: Parameters<typeof listAutoMergesOfHead>[1],
+  ): Promise<void> {
+    for (const { issueId } of await listAutoMergesOfHead(tx, head)) await retry(tx, issueId);
+  }
+
+  async function retryInto(tx: Transaction, id: RepositoryId): Promise<void> {
+    for (const { issueId } of await listAutoMergesInto(tx, id)) await retry(tx, issueId);
+  }
 
   /** A closed pull request is not merged when it is opened again. */
   async function followPull(tx: Transaction, { id, isClosed }: ForgeIssue): Promise<void> {

@@ -17,6 +17,7 @@ import {
 } from "../../contract/forge/repositories/branch-protections.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
+import type { Emit } from "../events.ts";
 import { reopenRepository } from "./open-repository.ts";
 import type { GrantedRepository, OpenedRepository } from "../opened.ts";
 import { notFound } from "../refusals.ts";
@@ -51,7 +52,13 @@ const noSettings: BranchProtectionSettings = {
 export type BranchProtections = ReturnType<typeof createBranchProtections>;
 
 /** Creates the service. Every function that names a rule throws `not_found` when there is none. */
-export function createBranchProtections({ db }: { readonly db: Database }) {
+export function createBranchProtections({
+  db,
+  emit,
+}: {
+  readonly db: Database;
+  readonly emit: Emit;
+}) {
   return {
     async list({ repository }: GrantedRepository): Promise<ProtectionDetails[]> {
       return addNames(db, await listBranchProtections(db, repository.id));
@@ -87,6 +94,7 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
         const last = Math.max(0, ...rules.map(({ priority }) => priority));
         const priority = edit.priority ?? last + 1;
         await insertBranchProtection(tx, id, { ruleName, priority, settings });
+        await emit(tx, "repository.protected", place);
         return getRule(tx, id, ruleName);
       });
     },
@@ -105,14 +113,16 @@ export function createBranchProtections({ db }: { readonly db: Database }) {
         const settings = await applyEdit(tx, place, caller, former.settings, edit);
         const priority = edit.priority ?? former.priority;
         await updateBranchProtection(tx, id, { ruleName: name, priority, settings });
+        await emit(tx, "repository.protected", place);
         return getRule(tx, id, name);
       });
     },
 
     async remove(opened: GrantedRepository, name: string): Promise<void> {
       await db.transaction(async (tx) => {
-        const { repository } = await reopenRepository(tx, opened);
-        if (!(await deleteBranchProtection(tx, repository.id, name))) throw notFound();
+        const place = await reopenRepository(tx, opened);
+        if (!(await deleteBranchProtection(tx, place.repository.id, name))) throw notFound();
+        await emit(tx, "repository.protected", place);
       });
     },
   };

@@ -85,6 +85,14 @@ export function listAutoMergesOfHead(
   );
 }
 
+/** Returns the scheduled merges of pull requests into a repository. */
+export function listAutoMergesInto(db: Queries, repositoryId: RepositoryId): Promise<AutoMerge[]> {
+  return autoMerges.list(
+    db,
+    sql`issue_id IN (SELECT p.issue_id FROM forge_pulls p WHERE p.repository_id = ${repositoryId})`,
+  );
+}
+
 /** Returns the scheduled merges of pull requests that depend on an issue. */
 export function listAutoMergesBlockedBy(db: Queries, issueId: IssueId): Promise<AutoMerge[]> {
   return autoMerges.list(
