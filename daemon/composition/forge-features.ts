@@ -124,6 +124,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
     ...issues.services,
     ...reviews.services,
     async onComputed(issueId) {
+      await reviews.services.followLines(issueId);
       await reviews.services.markStale(issueId);
       await reviews.services.requestOwners(issueId);
       await merging.services.onComputed(issueId);

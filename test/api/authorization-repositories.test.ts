@@ -298,6 +298,8 @@ const others: Readonly<Record<string, string>> = {
   "forge.pulls.reviews.undismiss": "only for administrators; reviews.test.ts has its refusals",
   "forge.pulls.requested_reviewers.add": "readers who are collaborators may ask",
   "forge.pulls.requested_reviewers.remove": "readers who are collaborators may ask",
+  "forge.pulls.suggestions.apply":
+    "needs the permission on the head; review-lines.test.ts has its refusals",
   "forge.pulls.review_lines.reply": "every reader answers",
   "forge.pulls.review_lines.resolve": "only for those in the conversation",
   "forge.pulls.review_lines.unresolve": "only for those in the conversation",

@@ -1,5 +1,5 @@
 import type { WireChangedFile } from "../../../daemon/contract/forge/pulls/pull-changes.ts";
-import type { WireReview } from "../../../daemon/contract/forge/pulls/reviews.ts";
+import type { WireReview, WireReviewLine } from "../../../daemon/contract/forge/pulls/reviews.ts";
 import { forge } from "../../client/operations.ts";
 import { forgePages } from "../../client/paging.ts";
 import { CliError, usageError } from "../../errors.ts";
@@ -113,10 +113,17 @@ export const entries: readonly Entry[] = [
       "-c, --comments": "with its comments and reviews",
       "-w, --web": "open its page in the browser",
     },
-    calls: [forge.listPulls, forge.getPull, forge.listIssueComments, forge.listReviews],
+    calls: [
+      forge.listPulls,
+      forge.getPull,
+      forge.listIssueComments,
+      forge.listReviews,
+      forge.listReviewLines,
+    ],
     output: resourceOf(forge.getPull, 200, {
       comment_list: { type: "array", items: { type: "object" } },
       review_list: { type: "array", items: { type: "object" } },
+      line_list: { type: "array", items: { type: "object" } },
     }),
     examples: [
       ["Show a pull request", "croft pr view keeper/notes#7"],
@@ -129,6 +136,12 @@ export const entries: readonly Entry[] = [
       if (!comments) return cli.output.resource(pull, pullLines);
       const { body: list } = await cli.client.call(forge.listIssueComments, { params });
       const { body: reviews } = await cli.client.call(forge.listReviews, { params });
+      const onLines: WireReviewLine[] = [];
+      for (const { id, comments_count: count } of reviews) {
+        if (count === 0) continue;
+        const path = { ...params, id: String(id) };
+        onLines.push(...(await cli.client.call(forge.listReviewLines, { params: path })).body);
+      }
       const lines = [
         ...list.map(({ user, body }, at) => ({
           header: `comment ${at + 1}`,
@@ -138,8 +151,12 @@ export const entries: readonly Entry[] = [
           header: `review ${at + 1}`,
           cell: () => describeReview(review),
         })),
+        ...onLines.map((line) => ({
+          header: `comment on line ${line.id}`,
+          cell: () => describeLine(line),
+        })),
       ];
-      const whole = { ...pull, comment_list: list, review_list: reviews };
+      const whole = { ...pull, comment_list: list, review_list: reviews, line_list: onLines };
       await cli.output.resource(whole, [...pullLines, ...lines]);
     },
   }),
@@ -241,6 +258,11 @@ export const entries: readonly Entry[] = [
   command("close", "Close a pull request", async () => (await import("./edit.ts")).closePull),
   command("reopen", "Reopen a pull request", async () => (await import("./edit.ts")).reopenPull),
   command("review", "Review a pull request", async () => (await import("./review.ts")).reviewPull),
+  command(
+    "apply",
+    "Apply suggestions of a review",
+    async () => (await import("./review.ts")).applySuggestions,
+  ),
   command("comment", "Comment on a pull request", {
     args: pullArgument,
     flags: {
@@ -299,4 +321,10 @@ function describeReview({ user, team, state, body }: WireReview): string {
   const who = user?.login ?? team?.name ?? "a deleted account";
   const text = body === "" ? "" : `: ${body}`;
   return `${who}, ${state.toLowerCase().replaceAll("_", " ")}${text}`;
+}
+
+function describeLine({ user, path, line, outdated, resolver, body }: WireReviewLine): string {
+  const place = outdated ? `${path}, outdated` : `${path}:${line}`;
+  const state = resolver === null ? "" : ", resolved";
+  return `${user?.login ?? "a deleted account"}, ${place}${state}: ${body}`;
 }

@@ -4,6 +4,7 @@ import { time } from "../../output/cells.ts";
 import { resourceOf } from "../../output/spec.ts";
 import { readTextFlags } from "../../support/input.ts";
 import { findPullName, pullArgument } from "../../support/pulls.ts";
+import { toIssueName } from "../../support/repository.ts";
 import { commandDetails } from "../../tree/command.ts";
 
 export const reviewPull = commandDetails({
@@ -51,3 +52,36 @@ export const reviewPull = commandDetails({
     ]);
   },
 });
+
+export const applySuggestions = commandDetails({
+  args: {
+    "<pull>": {
+      help: "the pull request as OWNER/NAME#NUMBER or number",
+      parse: toIssueName,
+    },
+    "<comments...>": { help: "the ids of the comments: croft pr view --comments", parse: toId },
+  },
+  flags: { "-m, --message <text>": "the message of the commit" },
+  calls: [forge.applySuggestions],
+  output: resourceOf(forge.applySuggestions, 201),
+  examples: [
+    ["Apply a suggestion", "croft pr apply keeper/notes#7 31"],
+    [
+      "Apply two in one commit",
+      'croft pr apply keeper/notes#7 31 32 --message "Mend what the review found"',
+    ],
+  ],
+  async run(cli, { pull: params, comments, message }) {
+    const { body: commit } = await cli.client.call(forge.applySuggestions, {
+      params,
+      body: { comments: [...comments], ...(message === undefined ? {} : { message }) },
+    });
+    await cli.output.resource(commit, [{ header: "commit", cell: ({ sha }) => sha }]);
+  },
+});
+
+function toId(text: string): number {
+  const id = Number(text);
+  if (!Number.isSafeInteger(id) || id < 1) throw usageError(`${text} is not the id of a comment`);
+  return id;
+}

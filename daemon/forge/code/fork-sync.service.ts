@@ -19,7 +19,7 @@ import type { WriteRefs } from "../git/write-refs.ts";
 import type { GrantedRepository } from "../opened.ts";
 import { notFound } from "../refusals.ts";
 import { grantRepository } from "../repositories/open-repository.ts";
-import { createTransferLimiter } from "../repositories/transfer-limiter.ts";
+import { createChangeLimiter } from "../repositories/transfer-limiter.ts";
 
 /** How a branch of a fork got the commits of its parent's. */
 export type SyncOutcome = "up-to-date" | "fast-forward" | "merge";
@@ -55,14 +55,6 @@ export interface ForkSyncDeps {
   readonly toCommitPerson: (user: ForgeUser) => CommitPerson;
 }
 
-/** Maximum number of concurrent updates, in total and of one user; others wait. */
-const limits = {
-  atOnce: 4,
-  perClient: 1,
-  anonymous: 0,
-  waiting: 64,
-  waitingPerClient: 16,
-} as const;
 type WriteOptions = ReadOptions & { readonly env: Readonly<Record<string, string>> };
 
 /** Conflicting paths that a refusal names. */
@@ -77,7 +69,7 @@ export function createForkSync({
   writeRefs,
   toCommitPerson,
 }: ForkSyncDeps): SyncFork {
-  const limiter = createTransferLimiter(limits);
+  const limiter = createChangeLimiter();
 
   return async (opened, options, caller, signal) => {
     const parent = await openParent(opened, caller);

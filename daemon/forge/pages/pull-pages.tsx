@@ -2,16 +2,11 @@ import { statusEndpoints } from "../../contract/forge/repositories/statuses.ts";
 import { issueEndpoints } from "../../contract/forge/issues/issues.ts";
 import { mergeEndpoints } from "../../contract/forge/pulls/merges.ts";
 import { pullEndpoints, type WirePull } from "../../contract/forge/pulls/pulls.ts";
-import {
-  reviewEndpoints,
-  type WireReview,
-  type WireReviewLine,
-} from "../../contract/forge/pulls/reviews.ts";
+import { reviewEndpoints } from "../../contract/forge/pulls/reviews.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
 import { Alert, EmptyState, Facts, Pager, Rendered, State, Time } from "../../pages/elements.tsx";
 import { Form } from "../../pages/form.tsx";
 import { get, post, toPageNumber, toPath } from "../../pages/page.ts";
-import { Hunks } from "./diff.tsx";
 import { Label, StateTabs, UserLink } from "./elements.tsx";
 import {
   findRefusal,
@@ -30,6 +25,7 @@ import {
   toState,
 } from "./pull-head.tsx";
 import { loadHead, RepositoryHead } from "./repository-head.tsx";
+import { ReviewLines, replyForm, type ShownReview } from "./review-lines.tsx";
 import { CommentForm, loadTimeline, Timeline } from "./timeline.tsx";
 
 /** Number of pull requests on one page. */
@@ -44,6 +40,9 @@ export function pullPages(): ForgePageRoute[] {
     post("/:owner/:repo/pulls/:index/reviews", addReview),
     post("/:owner/:repo/pulls/:index/merge", merge),
     post("/:owner/:repo/pulls/:index/state", changeState),
+    post("/:owner/:repo/pulls/:index/suggestions", applySuggestions),
+    post("/:owner/:repo/pulls/:index/lines/:id/replies", reply),
+    post("/:owner/:repo/pulls/:index/lines/:id/resolution", resolve),
   ];
 }
 
@@ -102,6 +101,13 @@ async function showPull(context: ForgePageContext, params: PullParams, failed?: 
     context: `/${repository.full_name}`,
   });
   const isOpen = pull.state === "open";
+  const mayPush = repository.permissions?.push === true;
+  const forms = session && {
+    home,
+    token: session.formToken,
+    isOpen,
+    mayChange: mayPush || pull.user?.id === session.caller.user.id,
+  };
   return {
     kind: "page",
     title: `${pull.title} #${pull.number} in ${repository.full_name}`,
@@ -120,13 +126,13 @@ async function showPull(context: ForgePageContext, params: PullParams, failed?: 
           timeline={timeline}
           home={repository.full_name}
           query={request.query}
-          more={({ review_id: id }) => <ReviewLines review={reviews.get(id)} />}
+          more={({ review_id: id }) => <ReviewLines shown={reviews.get(id)} forms={forms} />}
         />
         <Alert text={failed?.of === "comment" ? undefined : failed?.text} />
         {session === undefined || !isOpen ? null : (
           <ReviewForm action={`${home}/reviews`} token={session.formToken} />
         )}
-        {session === undefined || repository.permissions?.push !== true ? null : (
+        {session === undefined || !mayPush ? null : (
           <MergeForm pull={pull} repository={repository} home={home} token={session.formToken} />
         )}
         <CommentForm
@@ -204,12 +210,6 @@ function toMergeText(pull: WirePull): string {
   return pull.mergeable ? "no conflict" : "conflicts with the base, or not computed yet";
 }
 
-/** A review with its comments on lines. */
-interface ShownReview {
-  readonly review: WireReview;
-  readonly lines: readonly WireReviewLine[];
-}
-
 async function loadReviews({ call }: ForgePageContext, { owner, repo, index }: PullParams) {
   const params = { owner, repo, index };
   const { body } = await call(reviewEndpoints.listReviews, { params, query: { limit: "50" } });
@@ -223,32 +223,6 @@ async function loadReviews({ call }: ForgePageContext, { owner, repo, index }: P
     shown.set(review.id, { review, lines });
   }
   return shown;
-}
-
-function ReviewLines({ review: shown }: { review: ShownReview | undefined }) {
-  if (shown === undefined) return null;
-  const { state, dismissed, stale } = shown.review;
-  return (
-    <>
-      <p>
-        <State word={state.toLowerCase().replaceAll("_", " ")} />
-        {dismissed ? " dismissed" : null}
-        {stale ? " of an earlier state" : null}
-      </p>
-      {shown.lines.map((line) => (
-        <div key={line.id} id={`issuecomment-${line.id}`}>
-          <p className="quiet">
-            <bdi>{line.path}</bdi>
-            {line.resolver === null ? null : `, resolved by ${line.resolver.login}`}
-          </p>
-          <Hunks lines={line.diff_hunk.split("\n")} />
-          <p>
-            <UserLink user={line.user} />: <bdi>{line.body}</bdi>
-          </p>
-        </div>
-      ))}
-    </>
-  );
 }
 
 function ReviewForm({ action, token }: { action: string; token: string }) {
@@ -325,6 +299,7 @@ const refusals = [
   "conflict",
   "not_mergeable",
   "precondition_failed",
+  "not_found",
 ] as const;
 
 /** Runs the work of a form, and shows the pull request again. */
@@ -374,5 +349,32 @@ function changeState(context: ForgePageContext, params: PullParams): Promise<For
   const body = { state: context.form.get("state") ?? "" };
   return submit(context, params, "other", () =>
     context.call(pullEndpoints.editPull, { params, body }),
+  );
+}
+
+function applySuggestions(context: ForgePageContext, params: PullParams): Promise<ForgePageAnswer> {
+  const comments = (context.form.get("comments") ?? "").split(" ").map(Number);
+  return submit(context, params, "other", () =>
+    context.call(reviewEndpoints.applySuggestions, { params, body: { comments } }),
+  );
+}
+
+type LineParams = PullParams & { readonly id: string };
+
+function reply(context: ForgePageContext, params: LineParams): Promise<ForgePageAnswer> {
+  const body = { body: replyForm.read(context.form).body.replaceAll("\r\n", "\n") };
+  return submit(context, params, "other", () =>
+    context.call(reviewEndpoints.replyToReviewLine, { params, body }),
+  );
+}
+
+function resolve(context: ForgePageContext, params: LineParams): Promise<ForgePageAnswer> {
+  const { owner, repo, id } = params;
+  const { resolveReviewLine, unresolveReviewLine } = reviewEndpoints;
+  const isResolved = context.form.get("resolved") !== "no";
+  return submit(context, params, "other", () =>
+    context.call(isResolved ? resolveReviewLine : unresolveReviewLine, {
+      params: { owner, repo, id },
+    }),
   );
 }

@@ -9,6 +9,7 @@ import type { OwnedRepository } from "../events.ts";
 import type { GrantedRepository } from "../opened.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { openPull } from "./open-pull.ts";
+import type { PullRefs } from "./pull-refs.ts";
 import type { PullFiles } from "./pull-files.ts";
 
 /** A page of the files of a pull request. */
@@ -29,11 +30,13 @@ export function createPullChanges({
   access,
   commits,
   files,
+  refs,
 }: {
   readonly db: Database;
   readonly access: CodeAccess;
   readonly commits: Commits;
   readonly files: PullFiles;
+  readonly refs: Pick<PullRefs, "bringHead">;
 }) {
   return {
     async listCommits(
@@ -41,7 +44,7 @@ export function createPullChanges({
       window: PageWindow,
       parts: CommitParts,
     ): Promise<CommitList> {
-      const { pull } = await openPull(db, opened, number);
+      const pull = await openChanged(opened, number);
       const { headCommit: sha, mergeBase, baseCommit } = pull;
       const not = mergeBase === "" ? baseCommit : mergeBase;
       return commits.list(request, { sha, not, path: "", since: "", until: "" }, window, parts);
@@ -52,7 +55,7 @@ export function createPullChanges({
       window: PageWindow,
       ignoredSpace: IgnoredSpace | undefined,
     ): Promise<PullFileList> {
-      const { pull } = await openPull(db, opened, number);
+      const pull = await openChanged(opened, number);
       return access.read(request, async (code) => {
         const pair = { before: await findBase(code, pull), after: pull.headCommit };
         const { directory, signal } = code;
@@ -73,7 +76,7 @@ export function createPullChanges({
       { opened, number, request }: PullRequestOfCode,
       { isBinary, ignoredSpace }: DiffDetails,
     ): Promise<CodeStream> {
-      const { pull } = await openPull(db, opened, number);
+      const pull = await openChanged(opened, number);
       return streamGit(access, request, async (code) => [
         "diff",
         "-p",
@@ -88,7 +91,7 @@ export function createPullChanges({
 
     /** Streams the commits as mails, the oldest first. */
     async patch({ opened, number, request }: PullRequestOfCode): Promise<CodeStream> {
-      const { pull } = await openPull(db, opened, number);
+      const pull = await openChanged(opened, number);
       return streamGit(access, request, async (code) => [
         "format-patch",
         "--stdout",
@@ -97,6 +100,13 @@ export function createPullChanges({
       ]);
     },
   };
+
+  /** Finds a pull request whose commits the base has. */
+  async function openChanged(opened: GrantedRepository, number: number): Promise<ForgePull> {
+    const { pull } = await openPull(db, opened, number);
+    await refs.bringHead(opened, pull);
+    return pull;
+  }
 }
 
 interface DiffDetails {

@@ -4,12 +4,13 @@ import type { Git } from "../../../storage/git/git.ts";
 import { fetchCommit } from "../../../storage/git/share-objects.ts";
 import type { IssueId } from "../../../storage/tables/forge/ids.ts";
 import { findIssueById } from "../../../storage/tables/forge/issues/issues.ts";
-import { findPull } from "../../../storage/tables/forge/pulls/pulls.ts";
+import { findPull, type ForgePull } from "../../../storage/tables/forge/pulls/pulls.ts";
 import {
   findRepositoryById,
   type ForgeRepository,
 } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { isRefName } from "../../contract/forge/repositories/rules.ts";
+import type { OwnedRepository } from "../events.ts";
 import type { RunInFolder } from "../git/run-in-folder.ts";
 
 const HEADS = "refs/heads/";
@@ -37,6 +38,15 @@ export function createPullRefs({
   readonly runInFolder: RunInFolder;
 }) {
   return {
+    /** Brings the commits of a head that was pushed to a fork into the base, before the job does. Has no effect on others. */
+    async bringHead({ repository: base }: OwnedRepository, pull: ForgePull): Promise<void> {
+      if (pull.state !== "checking" || pull.headRepositoryId === base.id) return;
+      const found = await runInFolder(base, (directory) =>
+        findCommitId(git, directory, pull.headCommit),
+      );
+      if (found === undefined) await writeHead(pull.issueId);
+    },
+
     /** Finds a branch by name. A tag and the id of a commit are `other`. */
     findBranch: (repository: ForgeRepository, name: string): Promise<FoundBranch> =>
       runInFolder(repository, async (directory) => {
@@ -49,28 +59,30 @@ export function createPullRefs({
         return { kind: "missing" };
       }),
 
-    /**
-     * Points `refs/pull/N/head` to the head that the row has, with its objects. Idempotent. Of two daemons that write it at
-     * once the later one reads the row again, so the ref is that of the row in the end.
-     */
-    async writeHead(issueId: IssueId): Promise<void> {
-      let written = "";
-      for (let attempt = 1; attempt <= WRITES_MAX; attempt++) {
-        const issue = await findIssueById(db, issueId);
-        const pull = issue && (await findPull(db, issueId));
-        const base = pull && (await findRepositoryById(db, pull.repositoryId));
-        if (issue === undefined || pull === undefined || base === undefined) return;
-        if (pull.headCommit === written) return;
-        const { headRepositoryId } = pull;
-        const head =
-          headRepositoryId === undefined || headRepositoryId === base.id
-            ? base
-            : ((await findRepositoryById(db, headRepositoryId)) ?? base);
-        await write(base, head, toPullRef(issue.number), pull.headCommit);
-        written = pull.headCommit;
-      }
-    },
+    writeHead,
   };
+
+  /**
+   * Points `refs/pull/N/head` to the head that the row has, with its objects. Idempotent. Of two daemons that write it at
+   * once the later one reads the row again, so the ref is that of the row in the end.
+   */
+  async function writeHead(issueId: IssueId): Promise<void> {
+    let written = "";
+    for (let attempt = 1; attempt <= WRITES_MAX; attempt++) {
+      const issue = await findIssueById(db, issueId);
+      const pull = issue && (await findPull(db, issueId));
+      const base = pull && (await findRepositoryById(db, pull.repositoryId));
+      if (issue === undefined || pull === undefined || base === undefined) return;
+      if (pull.headCommit === written) return;
+      const { headRepositoryId } = pull;
+      const head =
+        headRepositoryId === undefined || headRepositoryId === base.id
+          ? base
+          : ((await findRepositoryById(db, headRepositoryId)) ?? base);
+      await write(base, head, toPullRef(issue.number), pull.headCommit);
+      written = pull.headCommit;
+    }
+  }
 
   async function write(
     base: ForgeRepository,

@@ -7,9 +7,8 @@ import { commitTree, mergeTrees, rebase } from "../../../storage/git/merge.ts";
 import { openQuarantine } from "../../../storage/git/object-quarantine.ts";
 import type { ReadOptions } from "../../../storage/git/objects.ts";
 import { fetchCommit } from "../../../storage/git/share-objects.ts";
-import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { ForgePull } from "../../../storage/tables/forge/pulls/pulls.ts";
-import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { OwnedRepository } from "../events.ts";
@@ -17,21 +16,9 @@ import type { RunInFolder } from "../git/run-in-folder.ts";
 import type { WriteRefs } from "../git/write-refs.ts";
 import type { GrantedRepository } from "../opened.ts";
 import { notFound } from "../refusals.ts";
-import { findAccess, reaches } from "../repositories/access.ts";
-import { mayEditHead } from "../repositories/maintainer-edit.ts";
-import { assertNotArchived } from "../repositories/open-repository.ts";
 import { toSettings } from "../repositories/repository-settings.view.ts";
-import { createTransferLimiter } from "../repositories/transfer-limiter.ts";
-import { openPull } from "./open-pull.ts";
-
-/** Maximum number of concurrent updates, in total and of one user; others wait. */
-const limits = {
-  atOnce: 4,
-  perClient: 1,
-  anonymous: 0,
-  waiting: 64,
-  waitingPerClient: 16,
-} as const;
+import { createChangeLimiter } from "../repositories/transfer-limiter.ts";
+import { openHead, openPull } from "./open-pull.ts";
 
 export type UpdateStyle = "merge" | "rebase";
 
@@ -66,7 +53,7 @@ export interface PullUpdateDeps {
 
 export function createPullUpdate(deps: PullUpdateDeps): UpdatePull {
   const { db, git, clock, newUuid, runInFolder, writeRefs, toCommitPerson } = deps;
-  const limiter = createTransferLimiter(limits);
+  const limiter = createChangeLimiter();
 
   return async (opened, caller, { number, style: requested, signal }) => {
     const { issue, pull } = await openPull(db, opened, number);
@@ -74,7 +61,7 @@ export function createPullUpdate(deps: PullUpdateDeps): UpdatePull {
       throw new AppError("unprocessable", "pull request is already merged");
     if (issue.isClosed) throw new AppError("unprocessable", "pull request is closed");
     const style = toAllowedStyle(opened, requested);
-    const head = await openHead(pull, caller);
+    const head = await openHead(db, pull, caller.user);
     const release = await limiter.acquire({ caller, address: "" }, signal);
     try {
       await update(opened, head, pull, { style, user: caller.user, signal });
@@ -82,25 +69,6 @@ export function createPullUpdate(deps: PullUpdateDeps): UpdatePull {
       release();
     }
   };
-
-  /**
-   * Finds the repository of the head, if the caller may push to its branch: also those who may write to the base, where the
-   * author allows it.
-   */
-  async function openHead(pull: ForgePull, { user }: ForgeCaller): Promise<OwnedRepository> {
-    const { headRepositoryId: id, headBranch, isHeadGone } = pull;
-    const repository = id === undefined ? undefined : await findRepositoryById(db, id);
-    const owner = repository && (await findUserById(db, repository.ownerId));
-    if (repository === undefined || owner === undefined || headBranch === "" || isHeadGone)
-      throw noPush();
-    const head = { repository, owner };
-    const mayPush =
-      reaches(await findAccess(db, head, user), "write") ||
-      (await mayEditHead(db, user, repository, headBranch));
-    if (!mayPush) throw noPush();
-    assertNotArchived(head);
-    return head;
-  }
 
   async function update(
     base: OwnedRepository,
@@ -176,6 +144,5 @@ function toAllowedStyle(
   throw new AppError("forbidden", `the repository does not allow updates by ${style}`);
 }
 
-const noPush = () => new AppError("forbidden", "user should be able to push to the head");
 const conflict = (style: UpdateStyle) =>
   new AppError("conflict", `${style} failed because of conflict`);

@@ -69,7 +69,13 @@ export function createForgePulls(deps: ForgePullsDeps) {
         urls,
       }),
       ...pullChangeRoutes({
-        changes: createPullChanges({ db, access: deps.access, commits: deps.commits, files }),
+        changes: createPullChanges({
+          db,
+          access: deps.access,
+          commits: deps.commits,
+          files,
+          refs,
+        }),
         update: createPullUpdate(deps),
         urls,
       }),

@@ -77,6 +77,18 @@ const PACKING_STALLS_MAX = 1_200;
 /** Checks without output after which a git that talks to its client waits for it: one that works sends a byte every 5 s. */
 const SILENT_CHECKS = 20;
 
+/**
+ * Limits changes that git makes while a request waits, such as a merge: 4 at the same time, and one of a user; others wait.
+ */
+export const createChangeLimiter = (): TransferLimiter =>
+  createTransferLimiter({
+    atOnce: 4,
+    perClient: 1,
+    anonymous: 0,
+    waiting: 64,
+    waitingPerClient: 16,
+  });
+
 /** A semaphore with limits per client and a bounded queue. Some slots are reserved for accounts. */
 export function createTransferLimiter(limits: TransferLimits) {
   const acquire = createSlots(limits);

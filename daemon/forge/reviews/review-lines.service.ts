@@ -32,6 +32,7 @@ import { findPeople } from "../issues/issue-details.ts";
 import { findMentionedIds } from "../issues/issue-edits.ts";
 import type { GrantedRepository } from "../opened.ts";
 import { openPull } from "../pulls/open-pull.ts";
+import type { PullRefs } from "../pulls/pull-refs.ts";
 import { notFound } from "../refusals.ts";
 import { reopenRepository } from "../repositories/open-repository.ts";
 import { cleanFilePath } from "../repositories/paths.ts";
@@ -71,11 +72,13 @@ export function createReviewLines({
   db,
   git,
   emit,
+  refs,
   runInFolder,
 }: {
   readonly db: Database;
   readonly git: Git;
   readonly emit: Emit;
+  readonly refs: Pick<PullRefs, "bringHead">;
   readonly runInFolder: RunInFolder;
 }) {
   return {
@@ -83,15 +86,16 @@ export function createReviewLines({
      * Finds the lines of comments in the diff of a commit, the head unless another one is named. Refuses with `not_found` an
      * unknown commit, with `unprocessable` a line that its diff does not have.
      */
-    prepare: (
-      { repository }: OwnedRepository,
+    async prepare(
+      owned: OwnedRepository,
       pull: ForgePull,
       {
         commitId: wanted,
         lines,
       }: { readonly commitId: string; readonly lines: readonly NewLine[] },
-    ): Promise<PreparedLines> =>
-      runInFolder(repository, async (directory) => {
+    ): Promise<PreparedLines> {
+      await refs.bringHead(owned, pull);
+      return runInFolder(owned.repository, async (directory) => {
         const commitId = wanted === "" ? pull.headCommit : await getCommit(directory, wanted);
         const found: PreparedLines["lines"][number][] = [];
         if (lines.length === 0) return { commitId, lines: found };
@@ -110,7 +114,8 @@ export function createReviewLines({
           }
         }
         return { commitId, lines: found };
-      }),
+      });
+    },
 
     async insert(
       tx: Transaction,

@@ -9,6 +9,7 @@ import { toTeamView } from "../accounts/organization.view.ts";
 import { toEmbeddedUserView, toGhostView } from "../accounts/user.view.ts";
 import { toIssueUrl } from "../issues/issue.view.ts";
 import { type ForgeUrls, toWireTime } from "../urls.ts";
+import { findSuggestion } from "./suggestions.ts";
 import type { ReviewLineDetails } from "./review-lines.service.ts";
 import type { Reviewers } from "./review-requests.service.ts";
 import type { NewReviewRequest, ReviewDetails, Verdict } from "./reviews.service.ts";
@@ -63,6 +64,9 @@ export function toReviewLineView(
     diff_hunk: line.hunk,
     position: line.side === "new" ? line.line : 0,
     original_position: line.side === "old" ? line.line : 0,
+    line: line.isOutdated ? 0 : (line.currentLine ?? line.line),
+    outdated: line.isOutdated,
+    suggestion: findSuggestion(line.body)?.slice() ?? null,
     html_url: `${url}#issuecomment-${line.commentId}`,
     pull_request_url: url,
   };

@@ -1,15 +1,21 @@
 import { z } from "zod";
 import type { Database } from "../../../storage/engine/database.ts";
+import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { Git } from "../../../storage/git/git.ts";
 import { parsePayload } from "../../jobs/job-kind.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
+import { toPerson } from "../code/code.feature.ts";
 import type { Compute } from "../compute.ts";
 import type { Emit } from "../events.ts";
 import type { ForgeFeature } from "../feature.ts";
 import type { RunInFolder } from "../git/run-in-folder.ts";
+import type { WriteRefs } from "../git/write-refs.ts";
 import { isDraft } from "../issues/issue.view.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { createRequestOwners } from "./code-owners.ts";
+import { createApplySuggestions } from "./apply-suggestions.ts";
+import { createPullRefs } from "../pulls/pull-refs.ts";
+import { createFollowLines } from "./followed-lines.ts";
 import { createIsOfficial } from "./review-access.ts";
 import { createReviewLines } from "./review-lines.service.ts";
 import { createReviewRequests } from "./review-requests.service.ts";
@@ -25,6 +31,10 @@ export interface ForgeReviewsDeps {
   readonly emit: Emit;
   readonly urls: ForgeUrls;
   readonly enqueue: Enqueue;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly newUuid: () => string;
+  readonly writeRefs: WriteRefs;
 }
 
 const OWNERS_JOB = "forge.pulls.owners";
@@ -33,8 +43,10 @@ const ownersPayload = z.object({ issueId: z.int().brand<"IssueId">() });
 /** Wires up the reviews of pull requests. */
 export function createForgeReviews(deps: ForgeReviewsDeps) {
   const isOfficial = createIsOfficial(deps.compute);
-  const lines = createReviewLines(deps);
+  const refs = createPullRefs(deps);
+  const lines = createReviewLines({ ...deps, refs });
   const requests = createReviewRequests({ ...deps, isOfficial });
+  const toCommitPerson = (user: ForgeUser) => toPerson(user, deps.urls);
   const reviews = createReviews({ ...deps, lines, isOfficial });
   const requestOwners = createRequestOwners({ ...deps, addRequests: requests.addRequests });
   return {
@@ -58,9 +70,16 @@ export function createForgeReviews(deps: ForgeReviewsDeps) {
     ],
     services: {
       requestReviews: requests.request,
+      followLines: createFollowLines(deps),
       markStale: createMarkStale(deps),
       requestOwners,
     },
-    routes: reviewRoutes({ reviews, requests, lines, urls: deps.urls }),
+    routes: reviewRoutes({
+      reviews,
+      requests,
+      lines,
+      applySuggestions: createApplySuggestions({ ...deps, refs, toCommitPerson }),
+      urls: deps.urls,
+    }),
   } satisfies ForgeFeature;
 }

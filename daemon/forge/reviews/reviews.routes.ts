@@ -3,6 +3,7 @@ import type { Route } from "../../http/handle.ts";
 import { page } from "../../http/serve.ts";
 import { serve } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
+import type { ApplySuggestions } from "./apply-suggestions.ts";
 import {
   toNewReview,
   toReviewers,
@@ -18,10 +19,12 @@ export interface ReviewRoutesDeps {
   readonly reviews: Reviews;
   readonly requests: ReviewRequests;
   readonly lines: ReviewLines;
+  readonly applySuggestions: ApplySuggestions;
   readonly urls: ForgeUrls;
 }
 
-export function reviewRoutes({ reviews, requests, lines, urls }: ReviewRoutesDeps): Route[] {
+export function reviewRoutes(deps: ReviewRoutesDeps): Route[] {
+  const { reviews, requests, lines, applySuggestions, urls } = deps;
   const show = (details: ReviewDetails) => toReviewView(details, urls);
   return serve(reviewEndpoints, {
     listReviews: async ({ opened, params, query }) => {
@@ -46,6 +49,11 @@ export function reviewRoutes({ reviews, requests, lines, urls }: ReviewRoutesDep
       (await requests.add(opened, caller, params.index, toReviewers(body))).map(show),
     cancelReviewRequests: ({ opened, caller, params, body }) =>
       requests.remove(opened, caller, params.index, toReviewers(body)),
+    applySuggestions: async ({ opened, caller, params, body, request: { signal } }) => {
+      const { comments: commentIds, message } = body;
+      const wish = { number: params.index, commentIds, message: message ?? "", signal };
+      return { sha: await applySuggestions(opened, caller, wish) };
+    },
     replyToReviewLine: async ({ opened, caller, params, body }) =>
       toReviewLineView(await lines.reply(opened, caller, params, body.body), urls),
     resolveReviewLine: ({ opened, caller, params }) =>

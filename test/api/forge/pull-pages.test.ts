@@ -12,6 +12,11 @@ beforeAll(async () => {
 });
 afterAll(() => daemon[Symbol.asyncDispose]());
 
+const suggestion = {
+  path: "tea.txt",
+  body: "```suggestion\ngreen tea\n```",
+  new_position: 1,
+};
 const toContent = (text: string) => Buffer.from(text).toString("base64");
 
 /** Signs in at the page, and returns how its forms are sent: with the cookie and the token of the session. */
@@ -109,6 +114,30 @@ test("a pull request is read, reviewed, commented and merged in a browser", asyn
     expect(conversation).toContain(text);
 
   const mira = await signIn("mira");
+  const suggested = { event: "COMMENT", body: "Or:", comments: [suggestion] };
+  const { id } = (await by("otto", "POST", `${path}/pulls/1/reviews`, suggested)).json;
+  const [line] = (await by("otto", "GET", `${path}/pulls/1/reviews/${id}/comments`)).json;
+  expect((await mira.get(home)).text).toContain("+green tea");
+  const lines = `${home}/lines/${line.id}`;
+  expect((await mira.send(`${lines}/replies`, home, { body: "Right" })).status).toBe(303);
+  expect((await mira.send(`${lines}/resolution`, home, { resolved: "yes" })).status).toBe(303);
+  expect((await mira.get(home)).text).toContain("resolved by mira");
+  expect((await mira.send(`${lines}/resolution`, home, { resolved: "no" })).status).toBe(303);
+  const apply = { comments: String(line.id) };
+  expect((await mira.send(`${home}/suggestions`, home, apply)).status).toBe(303);
+  const green = (await by("mira", "GET", `${path}/raw/tea.txt?ref=topic`)).text;
+  expect(green).toBe("green tea\n");
+  await expect
+    .poll(async () => (await mira.get(home)).text, { interval: 50 })
+    .toContain("Outdated, resolved by mira");
+  const late = await mira.send(`${home}/suggestions`, home, apply);
+  expect([late.status, late.text.includes("was changed after the suggestion")]).toEqual([
+    422,
+    true,
+  ]);
+  await expect
+    .poll(async () => (await by("mira", "GET", `${path}/pulls/1`)).json.mergeable)
+    .toBe(true);
   const own = await mira.send(`${home}/reviews`, home, { event: "APPROVED" });
   expect([own.status, own.text.includes("approve your own pull is not allowed")]).toEqual([
     422,

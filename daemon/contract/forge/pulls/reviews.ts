@@ -41,7 +41,10 @@ const reviewShape = z.object({
 });
 export type WireReview = z.output<typeof reviewShape>;
 
-/** A comment on a line: `position` counts lines of the new file, `original_position` those of the old one; the other is 0. */
+/**
+ * A comment on a line: `position` counts lines of the new file, `original_position` those of the old one; the other is 0.
+ * Both are about `commit_id`. `line` is where later pushes have moved it, 0 once they changed it: then it is `outdated`.
+ */
 const lineShape = z.object({
   id: wireId,
   body: z.string(),
@@ -56,6 +59,10 @@ const lineShape = z.object({
   diff_hunk: z.string(),
   position: z.int(),
   original_position: z.int(),
+  line: z.int(),
+  outdated: z.boolean(),
+  /** The lines of a block of code whose language is `suggestion`, which may replace the line. */
+  suggestion: z.array(z.string()).nullable(),
   html_url: z.string(),
   pull_request_url: z.string(),
 });
@@ -132,7 +139,6 @@ export const reviewEndpoints = {
         at: "comments",
         summary: "The comments on lines of a review, oldest first",
         replies: { 200: z.array(lineShape) },
-        apiOnly: "croft pr view shows them",
       }),
       dismissReview: operation({
         as: "dismiss",
@@ -182,6 +188,29 @@ export const reviewEndpoints = {
         body: names,
         replies: { 204: empty },
         refuses: [423],
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.pulls.suggestions",
+      path: "/api/v1/repos/:owner/:repo/pulls/:index/suggestions",
+      params: pullParams,
+      gate,
+      on,
+    },
+    ({ operation }) => ({
+      applySuggestions: operation({
+        as: "apply",
+        method: "POST",
+        summary: "Apply the suggestions of comments on lines in one commit on the head",
+        body: z.object({
+          comments: z.array(wireId).min(1).max(LIST_MAX),
+          message: optionalText({ max: TEXT_MAX }),
+        }),
+        replies: { 201: z.object({ sha: z.string() }) },
+        limit: writeLimit,
+        refuses: [409, 423, 503],
       }),
     }),
   ),

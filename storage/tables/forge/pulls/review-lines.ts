@@ -1,5 +1,5 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
-import { id, integer, joined, oneOf, optional, text } from "../../columns.ts";
+import { flag, id, initial, integer, joined, oneOf, optional, text } from "../../columns.ts";
 import { sql } from "../../condition.ts";
 import { defineTable, type RecordOf } from "../../table.ts";
 import type { CommentId, IssueId, RepositoryId, ReviewId, UserId } from "../ids.ts";
@@ -20,6 +20,12 @@ const reviewLines = defineTable(
     hunk: text(),
     /** Undefined while the conversation is open. */
     resolvedBy: optional(id<UserId>()),
+    /** Where later pushes have moved the line to; undefined while they left it, and once it is outdated. */
+    currentLine: optional(integer()),
+    /** Whether a push has changed or removed the line. */
+    isOutdated: initial(false, flag()),
+    /** The commit that the two members before are about: of the head, or of the base for a line of the old file. */
+    followedTo: initial("", text()),
     issueId: joined("comment.issue_id", id<IssueId>()),
     /** Undefined once the account is deleted. */
     authorId: joined("comment.author_id", optional(id<UserId>())),
@@ -35,7 +41,8 @@ export type ReviewLine = RecordOf<typeof reviewLines>;
 export type NewReviewLine = Pick<
   ReviewLine,
   "reviewId" | "issueId" | "authorId" | "body" | "path" | "side" | "line" | "commitId" | "hunk"
->;
+> &
+  Partial<Pick<ReviewLine, "currentLine" | "isOutdated" | "followedTo">>;
 
 /** Adds a comment on a line. It is not counted among the comments of the conversation. */
 export async function insertReviewLine(
@@ -69,6 +76,28 @@ export function listReviewLines(db: Queries, reviewId: ReviewId): Promise<Review
 
 export async function countReviewLines(db: Queries, reviewId: ReviewId): Promise<number> {
   return reviewLines.count(db, sql`line.review_id = ${reviewId}`);
+}
+
+/** Returns comments on lines of a pull request that are not followed to its head or base, the newest first. */
+export function listUnfollowedLines(
+  db: Queries,
+  issueId: IssueId,
+  { head, base, limit }: { readonly head: string; readonly base: string; readonly limit: number },
+): Promise<ReviewLine[]> {
+  const ofPull = sql`comment.issue_id = ${issueId} AND comment.kind = 'code'`;
+  const isNew = sql`line.side = 'new' AND line.followed_to <> ${head}`;
+  const isOld = sql`line.side = 'old' AND line.followed_to <> ${base}`;
+  const where = sql`${ofPull} AND ((${isNew}) OR (${isOld}))`;
+  return reviewLines.list(db, where, { order: "line.comment_id DESC", limit });
+}
+
+/** Records where a push has left the line of a comment. */
+export async function moveReviewLine(
+  tx: Transaction,
+  commentId: CommentId,
+  place: Pick<ReviewLine, "currentLine" | "isOutdated" | "followedTo">,
+): Promise<void> {
+  await reviewLines.update(tx, { commentId }, place);
 }
 
 /** Records who resolved the conversation of a comment; undefined opens it again. */

@@ -111,10 +111,25 @@ test("a pull request goes its way from inside a clone", { timeout: 120_000 }, as
   expect(approved.json()).toMatchObject({ state: "APPROVED", official: true });
   expect((await reviewer.croft("pr", "comment", "--body", "Good")).code).toBe(0);
 
+  const suggestion = {
+    event: "COMMENT",
+    body: "Or:",
+    comments: [{ path: "tea.txt", new_position: 1, body: "```suggestion\ngreen tea\n```" }],
+  };
+  await people.by("otto", "POST", "/repos/mira/notes/pulls/1/reviews", suggestion);
+  const { line_list: onLines } = (await croft("pr", "view", "--comments")).json() as {
+    line_list: { id: number; suggestion: string[] }[];
+  };
+  expect(onLines).toMatchObject([{ path: "tea.txt", suggestion: ["green tea"], line: 1 }]);
+  const id = String(onLines[0]?.id);
+  expect((await croft("pr", "apply", "1", "tea")).error()).toMatchObject({ code: "usage" });
+  const applied = await croft("pr", "apply", "1", id, "--message", "Green tea");
+  expect(applied.json()).toMatchObject({ sha: expect.stringMatching(/^[0-9a-f]{40}$/) });
+
   const viewed = await croft("pr", "view", "--comments");
   expect(viewed.json()).toMatchObject({
     comment_list: [{ body: "Good" }],
-    review_list: [{ state: "APPROVED" }],
+    review_list: [{ state: "APPROVED" }, { state: "COMMENT" }],
   });
   const sha = (viewed.json() as { head: { sha: string } }).head.sha;
   const status = { context: "build", state: "success" };
@@ -128,12 +143,12 @@ test("a pull request goes its way from inside a clone", { timeout: 120_000 }, as
   expect((await croft("pr", "edit", "1")).error()).toMatchObject({ code: "missing_input" });
   expect((await croft("pr", "close", "1", "--comment", "Later")).json()).toMatchObject({
     state: "closed",
-    comments: 3,
+    comments: 4,
   });
   expect((await croft("pr", "reopen", "1")).json()).toMatchObject({ state: "open" });
 
   const diff = await runCli(["pr", "diff", "mira/notes#1"], { home: home.path });
-  expect(diff.out).toContain("+tea");
+  expect(diff.out).toContain("+green tea");
   const files = await croft("pr", "diff", "--name-only");
   expect(files.json()).toMatchObject([{ filename: "tea.txt", status: "added" }]);
   expect(await refusalOf("pr merge", ["mira/notes#1", "--squash", "--rebase"])).toContain(
