@@ -92,12 +92,14 @@ function Conversation({
 
 /** The suggested lines as a diff. */
 function Suggestion({ comment, forms }: { comment: WireReviewLine; forms: LineForms | undefined }) {
-  const { suggestion, diff_hunk: hunk } = comment;
+  const { suggestion, diff_hunk: hunk, position, line } = comment;
   if (suggestion === null) return null;
+  const at = line > 0 ? line : position;
   const before = `-${hunk.slice(hunk.lastIndexOf("\n") + 2)}`;
+  const lines = [`@@ -${at},1 +${at},${suggestion.length} @@`, before];
   return (
     <>
-      <Hunks lines={[before, ...suggestion.map((line) => `+${line}`)]} />
+      <Hunks lines={[...lines, ...suggestion.map((text) => `+${text}`)]} />
       {isApplicable(comment) && forms?.mayChange === true && forms.isOpen ? (
         <ApplyForm forms={forms} ids={[comment.id]} text="Apply suggestion" />
       ) : null}
