@@ -73,8 +73,9 @@ async function places(pull: string): Promise<string[]> {
   );
 }
 
-const expectPlaces = (pull: string, expected: readonly string[]) =>
-  expect.poll(() => places(pull), { interval: 20 }).toEqual(expected);
+async function expectPlaces(pull: string, expected: readonly string[]): Promise<void> {
+  await expect.poll(() => places(pull), { interval: 20 }).toEqual(expected);
+}
 
 /** The page of a pull request, as rita sees it, and what its forms do. */
 const show = async (home: string, cookie = "") =>
