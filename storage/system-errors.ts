@@ -10,6 +10,12 @@ export function isOutOfFiles(error: unknown): boolean {
   return code === "EMFILE" || code === "ENFILE";
 }
 
+/** Returns whether a path does not exist. */
+export function isMissing(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === "ENOENT" || code === "ENOTDIR";
+}
+
 function codeOf(error: unknown): unknown {
   return error instanceof Error && "code" in error ? error.code : undefined;
 }

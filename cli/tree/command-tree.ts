@@ -268,10 +268,6 @@ const triedWords: ReadonlyMap<string, string> = new Map([
   ["pull-request", pulls],
   ["mr", pulls],
   ["releases", '"croft release" manages releases'],
-  [
-    "wiki",
-    'croft has no wikis; files of a repository are shown by "croft repo browse" and "croft repo cat"',
-  ],
   ["project", 'croft has no projects; "croft milestone" and "croft label" group issues'],
   ["gist", 'croft has no snippets; "croft repo create" makes a repository'],
   ["auth", '"croft login" signs in, "croft logout" signs out, "croft whoami" shows who you are'],

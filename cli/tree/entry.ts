@@ -69,6 +69,7 @@ export type ForgeValueKind =
   | "branches"
   | "tags"
   | "releases"
+  | "wiki_pages"
   | "workflows"
   | "tokens"
   | "ssh_keys"

@@ -12,7 +12,8 @@ import { gitRoutes } from "../forge/git/git.routes.ts";
 import { createPushHook } from "../forge/git/push-hook.ts";
 import { createPullSuggestion, createPushNotice, joinNotices } from "../forge/git/push-notice.ts";
 import { createPushes } from "../forge/git/pushes.ts";
-import { createSmartHttp } from "../forge/git/smart-http.service.ts";
+import { createSmartHttp, transferLimits } from "../forge/git/smart-http.service.ts";
+import { createTransferAccess } from "../forge/git/transfer-access.ts";
 import { createForgeHooks } from "../forge/hooks/hooks.feature.ts";
 import { createMiscellaneous } from "../forge/instance/miscellaneous.feature.ts";
 import { createForgeIssues } from "../forge/issues/issues.feature.ts";
@@ -48,6 +49,9 @@ import { createActivitySubscribers } from "../forge/subscribers/activities.ts";
 import { createHookSubscribers } from "../forge/subscribers/hooks.ts";
 import { createNotificationSubscribers } from "../forge/subscribers/notifications.ts";
 import { createWorkflowSubscribers } from "../forge/subscribers/workflows.ts";
+import { createForgeWiki } from "../forge/wiki/wiki.feature.ts";
+import { toTransfersByName, type WikiTransferDeps } from "../forge/wiki/wiki-transfers.ts";
+import { createStreamLimiter } from "../forge/repositories/transfer-limiter.ts";
 import { collect } from "../feature.ts";
 import { createGuardedRequest } from "../outbound/guarded-request.ts";
 import type { ForgeCore, ForgeDeps } from "./forge-core.ts";
@@ -130,6 +134,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
       await merging.services.onComputed(issueId);
     },
   });
+  const wiki = createForgeWiki({ ...core, ...code.services });
   const features: readonly ForgeFeature[] = [
     { close: () => core.compute.close() },
     { close: () => dispatcher.destroy() },
@@ -171,6 +176,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
       queueMail,
     }),
     { pages: releasePages() },
+    wiki,
     createForgeOrganizations({
       ...core,
       ...repositories.services,
@@ -187,7 +193,10 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
     },
     miscellaneous,
   ];
-  const transfers = createTransfers(core, deps, features, pulls.services.reviewPushes);
+  const transfers = createTransfers(core, deps, features, {
+    reviewPushes: pulls.services.reviewPushes,
+    wiki: wiki.services.transferDeps,
+  });
   return {
     people,
     actions: actions.services,
@@ -212,17 +221,24 @@ function createTransfers(
   core: ForgeCore,
   { stores }: ForgeDeps,
   features: readonly ForgeFeature[],
-  reviewPushes: ReviewPushes,
+  { reviewPushes, wiki }: { readonly reviewPushes: ReviewPushes; readonly wiki: WikiTransferDeps },
 ) {
   const effects = collect(features, "pushSubscribers").map(({ effect }) => effect);
-  return createSmartHttp({
+  const common = {
     ...core,
+    limiter: createStreamLimiter(transferLimits),
+    prepareHook: createPushHook(join(stores.directory.tmp, "git-hooks")),
+    pushBytesMax: core.uploadBytesMax,
+  };
+  const ofCode = createSmartHttp({
+    ...common,
+    access: createTransferAccess(core.db),
+    ending: ".git",
     describePush: joinNotices([
       createPushNotice(effects.filter((effect) => effect !== undefined)),
       createPullSuggestion(core.urls),
     ]),
     reviewPushes,
-    prepareHook: createPushHook(join(stores.directory.tmp, "git-hooks")),
-    pushBytesMax: core.uploadBytesMax,
   });
+  return toTransfersByName(ofCode, createSmartHttp({ ...common, ...wiki }));
 }

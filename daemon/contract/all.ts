@@ -40,6 +40,7 @@ import { fileLockEndpoints, largeFileEndpoints } from "./forge/repositories/larg
 import { attachmentEndpoints } from "./forge/issues/attachments.ts";
 import { issueEndpoints } from "./forge/issues/issues.ts";
 import { assigneeEndpoints } from "./forge/issues/assignees.ts";
+import { wikiEndpoints } from "./forge/repositories/wiki.ts";
 import { issueDependencyEndpoints } from "./forge/issues/dependencies.ts";
 import { trackedTimeEndpoints } from "./forge/issues/tracked-times.ts";
 import { issueStateEndpoints } from "./forge/issues/issue-states.ts";
@@ -152,6 +153,7 @@ export const forge = {
   ...issueDependencyEndpoints,
   ...trackedTimeEndpoints,
   ...reactionEndpoints,
+  ...wikiEndpoints,
   ...releaseEndpoints,
   ...releaseAssetEndpoints,
   ...labelEndpoints,

@@ -219,6 +219,12 @@ export interface Endpoint<
   readonly apiOnly?: string;
 }
 
+/**
+ * A value in a path that its handler gets percent-encoded, as the client sent it: for names in which `+` and `%2B` differ.
+ * The binder knows it by identity.
+ */
+export const encodedText = z.string();
+
 /** An endpoint of any shape. */
 // oxlint-disable-next-line typescript/no-explicit-any -- existential: every endpoint is assignable to it
 export type AnyEndpoint = Endpoint<string, any, any, any, any, any, any>;

@@ -8,6 +8,7 @@ export type RepositoryPart =
   | "pulls"
   | "issues_or_pulls"
   | "releases"
+  | "wiki"
   | "actions"
   | "any";
 

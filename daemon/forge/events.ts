@@ -180,6 +180,14 @@ export interface ForgeEvents {
     readonly actor: ForgeUser;
     readonly action: "published" | "unpublished" | "edited" | "deleted";
   };
+  /** A page of a wiki was changed by the API or the pages. A push by git to a wiki is no event, as in Gitea. */
+  wiki: ByActor & {
+    readonly action: "created" | "edited" | "deleted";
+    /** The name in addresses, such as `Home-page`. */
+    readonly page: string;
+    /** The message of the commit; empty for a deleted page. */
+    readonly comment: string;
+  };
   status: StatusDetails & {
     readonly commit: CommitWithFiles;
     readonly author: ForgeUser | undefined;

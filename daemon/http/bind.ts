@@ -228,7 +228,7 @@ export function bindRoutes<Caller>(
     let opened = authorizing === undefined ? undefined : await authorizing;
     const account = api.accountKey(caller);
     const readBody = toReader(exchange, account);
-    const params = input.params(declared, rawParams);
+    const params = input.params(declared, rawParams, request);
     const query = declared.query && (await input.query(declared, request, readBody));
     const isHeldBack = caller !== undefined && !message.complete;
     const formLimit = await route.admit?.({ caller, opened, params, query, request });

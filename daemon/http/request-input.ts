@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";
-import type { BodySpec, Endpoint } from "../contract/endpoint.ts";
+import { type BodySpec, encodedText, type Endpoint } from "../contract/endpoint.ts";
+import { collapseSlashes } from "../contract/api-of.ts";
 import { describeIssue } from "../contract/issue-text.ts";
 import type { BodyMemory } from "./body-memory.ts";
 import { toMediaType } from "../contract/media-type.ts";
@@ -74,8 +75,13 @@ export function createInputReader(
   }
 
   return {
-    params: (declared: Endpoint, raw: Readonly<Record<string, string>>): unknown =>
-      declared.params && parse(declared, declared.params, decodeParams(raw), "path"),
+    params: (
+      declared: Endpoint,
+      raw: Readonly<Record<string, string>>,
+      { target }: ServerRequest,
+    ): unknown =>
+      declared.params &&
+      parse(declared, declared.params, decodeParams(declared, raw, target), "path"),
     async query(declared: Endpoint, request: ServerRequest, readBody: ReadBody): Promise<unknown> {
       if (declared.query === undefined) return undefined;
       const values = (await api.readQuery?.(declared, request, readBody)) ?? request.query;
@@ -115,13 +121,26 @@ function toFile(message: IncomingMessage): FilePart {
 }
 
 /** Decodes path values once per segment; in a value of several segments an encoded slash stays distinct from a separator. */
-function decodeParams(raw: Readonly<Record<string, string>>): Record<string, string> {
+function decodeParams(
+  { path, params }: Endpoint,
+  raw: Readonly<Record<string, string>>,
+  target: string,
+): Record<string, string> {
   const decoded: Record<string, string> = {};
-  for (const [name, value] of Object.entries(raw))
-    decoded[name] = value.includes("%")
-      ? value.split("/").map(decodeURIComponent).join("/")
-      : value;
+  for (const [name, value] of Object.entries(raw)) {
+    if (params?.shape[name] === encodedText) decoded[name] = findSegment(path, name, target);
+    else
+      decoded[name] = value.includes("%")
+        ? value.split("/").map(decodeURIComponent).join("/")
+        : value;
+  }
   return decoded;
+}
+
+/** Returns a value as the client sent it: the router decodes some characters. */
+function findSegment(path: string, name: string, target: string): string {
+  const [sent = ""] = target.split("?", 1);
+  return collapseSlashes(sent).split("/")[path.split("/").indexOf(`:${name}`)] ?? "";
 }
 
 /** Returns a query as the schemas take it: a single value as text, repeated ones as an array. */

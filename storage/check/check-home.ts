@@ -7,7 +7,7 @@ import type { Queries } from "../engine/database.ts";
 import { openSqlite } from "../engine/sqlite.ts";
 import { openSqliteReader } from "../engine/sqlite-reader.ts";
 import { type Git, GitError, type GitProcess } from "../git/git.ts";
-import { readBranches } from "../git/refs.ts";
+import { readBranches, WIKI_FOLDER } from "../git/refs.ts";
 import { listKeys } from "../objects/file-objects.ts";
 import { isObjectReferenced, listObjectReferences } from "../tables/common/object-references.ts";
 import type { RepositoryId } from "../tables/forge/ids.ts";
@@ -143,11 +143,24 @@ async function* checkRepositories(
     const folder = join(repositories, path);
     const problem =
       (await findRepositoryProblem(git, folder, signal)) ??
-      (await findLostBranches(db, id, git, folder));
+      (await findLostBranches(db, id, git, folder)) ??
+      (await findWikiProblem(git, folder, signal));
     // The repository may have been renamed or deleted meanwhile.
     if (problem === undefined || (await findRepositoryById(db, id))?.path !== path) continue;
     yield { part: "repository", name: path, problem, isRepaired: false };
   }
+}
+
+/** A repository has a wiki when a page was written. */
+async function findWikiProblem(
+  git: Git,
+  folder: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const wiki = join(folder, WIKI_FOLDER);
+  if ((await stat(wiki).catch(ifMissing)) === undefined) return undefined;
+  const problem = await findRepositoryProblem(git, wiki, signal);
+  return problem && `its wiki: ${problem}`;
 }
 
 /** Finds a repository without branches that should have some, which git does not count as damage. */

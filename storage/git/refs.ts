@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { existsSync } from "node:fs";
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { findCommitId } from "./commits.ts";
@@ -113,8 +114,20 @@ export async function writeHead(git: Git, directory: string, branch: string): Pr
   await git.run(["symbolic-ref", "HEAD", `${BRANCHES}${branch}`], { directory });
 }
 
-/** Returns the size of a repository's objects on disk, in KiB. @throws GitError */
+/** The folder of a repository's wiki in that of the repository. No ref can have this name. */
+export const WIKI_FOLDER = ".wiki";
+
+/** Returns the size of a repository's objects on disk, with those of its wiki, in KiB. @throws GitError */
 export async function readSizeKib(git: Git, directory: string): Promise<number> {
+  const wiki = join(directory, WIKI_FOLDER);
+  const [ofRepository, ofWiki] = await allEnded([
+    readObjectsKib(git, directory),
+    existsSync(wiki) ? readObjectsKib(git, wiki) : 0,
+  ]);
+  return ofRepository + ofWiki;
+}
+
+async function readObjectsKib(git: Git, directory: string): Promise<number> {
   const text = (await git.run(["count-objects", "-v"], { directory })).toString("utf8");
   const of = (name: string) => Number(new RegExp(`^${name}: (\\d+)$`, "m").exec(text)?.[1] ?? 0);
   return of("size") + of("size-pack");

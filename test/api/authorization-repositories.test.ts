@@ -12,7 +12,15 @@ import { DEPLOY_KEYS, QUERIES, toBody } from "../support/forge/route-requests.ts
 const levels = ["none", "read", "write", "admin", "owner"] as const;
 type Level = (typeof levels)[number];
 /** The part of a repository whose permission counts. `any`: one on any part will do. */
-type Unit = "code" | "issues" | "pulls" | "issues_or_pulls" | "releases" | "actions" | "any";
+type Unit =
+  | "code"
+  | "issues"
+  | "pulls"
+  | "issues_or_pulls"
+  | "releases"
+  | "wiki"
+  | "actions"
+  | "any";
 const reaches = (level: Level, needed: Level) => levels.indexOf(level) >= levels.indexOf(needed);
 
 /** Rows: the part and the level that a route needs. The objects of the paths are the owner's. */
@@ -245,6 +253,13 @@ const rows: Readonly<Record<string, readonly [Unit, Level]>> = {
   "forge.repos.releases.assets.edit": ["releases", "write"],
   "forge.repos.releases.assets.delete": ["releases", "write"],
   "forge.releases.download": ["releases", "read"],
+  "forge.repos.wiki.list": ["wiki", "read"],
+  "forge.repos.wiki.get": ["wiki", "read"],
+  "forge.repos.wiki.revisions": ["wiki", "read"],
+  "forge.repos.wiki.raw": ["wiki", "read"],
+  "forge.repos.wiki.create": ["wiki", "write"],
+  "forge.repos.wiki.edit": ["wiki", "write"],
+  "forge.repos.wiki.delete": ["wiki", "write"],
   "forge.repos.git.notes.get": ["code", "read"],
   "forge.repos.actions.artifacts.get": ["actions", "read"],
   "forge.repos.actions.artifacts.delete": ["actions", "write"],
@@ -349,6 +364,7 @@ function everywhere(level: Level): Readonly<Record<Unit, Level>> {
     pulls: level,
     issues_or_pulls: level,
     releases: level,
+    wiki: level,
     actions: level,
     any: level,
   };
@@ -450,6 +466,7 @@ async function makeObjects(): Promise<Record<string, string>> {
   const release = await made("POST", `${path}/releases`, { tag_name: "r1" });
   await made("POST", `${path}/releases`, { tag_name: "r2" });
   const releaseFile = (await attach(`${path}/releases/${release.id}`)).json;
+  await made("POST", `${path}/wiki/new`, { title: "Home", content_base64: "" });
   const commentFile = (await attach(`${path}/issues/comments/${comment.id}`)).json;
   let run: { readonly id: number } | undefined;
   while (run === undefined) {
@@ -471,6 +488,8 @@ async function makeObjects(): Promise<Record<string, string>> {
     releaseTag: "r2",
     releaseFile: String(releaseFile.id),
     file: "r1/text.txt",
+    name: "Home",
+    wikiFile: "Home.md",
     label: String(label.id),
     milestone: String(milestone.id),
     time: String(time.id),
@@ -517,6 +536,7 @@ function toParameter(at: string, name: string): string {
   if (name === "attachment" && at.includes("/comments/")) return "commentAttachment";
   if (name === "attachment" && at.includes("/releases/")) return "releaseFile";
   if (name === "tag" && at.includes("/releases/")) return "releaseTag";
+  if (name === "file" && at.includes("/wiki/")) return "wikiFile";
   if (name === "sha" && at.includes("/git/blobs/")) return "blob";
   if (name === "ref" && at.includes("/git/refs/")) return "fullRef";
   if (name === "index" && at.includes("/pulls/")) return "pull";

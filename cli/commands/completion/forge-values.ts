@@ -125,6 +125,13 @@ export const forgeValues: Readonly<Record<ForgeValueKind, ValueFinder>> = {
     });
     return body.map(({ tag_name: tag, name }) => toCandidate(tag, name));
   },
+  async wiki_pages({ client }, question) {
+    const { body } = await client.call(forge.listWikiPages, {
+      params: getRepository(question),
+      query: PAGE,
+    });
+    return body.map(({ title, sub_url: name }) => toCandidate(title, name));
+  },
   async workflows({ client }, question) {
     const { body } = await client.call(forge.listWorkflows, { params: getRepository(question) });
     return body.workflows.map(({ id, name }) => toCandidate(id, name));

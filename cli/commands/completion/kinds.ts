@@ -74,6 +74,8 @@ const byArgument: Readonly<Record<string, Completion | null>> = {
   "org create name": null,
   "org avatar name": "organizations",
   "org name": "organizations",
+  "wiki create title": null,
+  "wiki page": "wiki_pages",
   "release create tag": null,
   "release tag": "releases",
   "repo branch create branch": null,

@@ -175,7 +175,8 @@ function toWish(body: CommitBody): CommitWish {
   };
 }
 
-function toBytes({
+/** Returns the response with the bytes of a file. */
+export function toBytes({
   name,
   id,
   size,

@@ -161,8 +161,15 @@ function isOperation(word: string): word is keyof typeof kinds {
 }
 
 function decode(text: string): Buffer {
-  const plain = text.replace(/[\r\n]/g, "");
-  if (plain.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(plain))
+  const bytes = decodeBase64(text);
+  if (bytes === undefined)
     throw new AppError("unprocessable", "illegal base64 data in the content");
-  return Buffer.from(plain, "base64");
+  return bytes;
+}
+
+/** Decodes base64, which may have line breaks; undefined for any other text. */
+export function decodeBase64(text: string): Buffer | undefined {
+  const plain = text.replace(/[\r\n]/g, "");
+  const isBase64 = plain.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(plain);
+  return isBase64 ? Buffer.from(plain, "base64") : undefined;
 }

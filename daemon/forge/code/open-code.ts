@@ -107,16 +107,25 @@ export function createCodeAccess({ db, git, locate, limiter }: CodeDeps) {
 
     /** Opens a repository for a stream: the caller releases the slot when git has ended. */
     async open(request: CodeRequest): Promise<StreamedCode> {
-      const owned = await findCode(request);
-      const slot = await limiter.acquireStream(request, request.signal);
-      try {
-        return { ...(await locateCode(owned, request)), slot };
-      } catch (error) {
-        slot.release();
-        throw error;
-      }
+      return streamWithin(await findCode(request), request);
     },
+
+    streamWithin,
   };
+
+  /** Opens a repository that the operation has opened for a stream, as `open` does. */
+  async function streamWithin(
+    owned: OpenedRepository,
+    request: Pick<CodeRequest, "caller" | "address" | "signal">,
+  ): Promise<StreamedCode> {
+    const slot = await limiter.acquireStream(request, request.signal);
+    try {
+      return { ...(await locateCode(owned, request)), slot };
+    } catch (error) {
+      slot.release();
+      throw error;
+    }
+  }
 
   async function findWritable(
     request: CodeRequest,

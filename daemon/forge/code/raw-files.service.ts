@@ -1,4 +1,5 @@
 import { PassThrough, Readable, Transform } from "node:stream";
+import type { TreeEntry } from "../../../storage/git/trees.ts";
 import { AppError } from "../../errors.ts";
 import { notFound } from "../refusals.ts";
 import type { LargeFiles } from "../large-files/large-files.service.ts";
@@ -6,7 +7,7 @@ import { parsePointer, POINTER_BYTES_MAX } from "../large-files/pointer.ts";
 import { findShownType, type ShownType, SNIFFED_BYTES } from "../shown-type.ts";
 import { startStream } from "./code-stream.ts";
 import type { Contents } from "./contents.service.ts";
-import type { CodeAccess, CodeRequest, OpenedCode } from "./open-code.ts";
+import type { CodeAccess, CodeRequest, OpenedCode, StreamedCode } from "./open-code.ts";
 import { cleanFilePath } from "../repositories/paths.ts";
 import { findRevision, findRevisionInPath, getRevision } from "./revisions.ts";
 
@@ -116,20 +117,8 @@ export function createRawFiles({
       const { entry, last } = await findFile(code, path, ref.trim());
       // Of a symbolic link, the text is sent: it is never followed.
       if (entry.type !== "blob") throw notFound();
-      const { stream, giveUp } = startStream(code, ["cat-file", "blob", entry.id]);
-      const shown = await findShown(stream, entry.size).catch((error: unknown) => {
-        giveUp();
-        throw error;
-      });
-      const file: RawFile = {
-        name: entry.path.slice(entry.path.lastIndexOf("/") + 1),
-        id: entry.id,
-        size: entry.size,
-        ...shown,
-        changedAt: last === undefined ? undefined : new Date(last.committedAt),
-        open: async (range) => (range === undefined ? stream : cut(stream, range)),
-        giveUp,
-      };
+      const changedAt = last === undefined ? undefined : new Date(last.committedAt);
+      const file = await toRawFile(code, entry, changedAt);
       return { file, repositoryId: code.owned.repository.id };
     } catch (error) {
       code.slot.release();
@@ -149,6 +138,28 @@ export function createRawFiles({
       return contents.findEntry(code, found.revision.commitId, found.path);
     }
   }
+}
+
+/** Starts git for the bytes of a file. The slot of `code` is released when git has ended. */
+export async function toRawFile(
+  code: StreamedCode,
+  entry: TreeEntry,
+  changedAt?: Date,
+): Promise<RawFile> {
+  const { stream, giveUp } = startStream(code, ["cat-file", "blob", entry.id]);
+  const shown = await findShown(stream, entry.size).catch((error: unknown) => {
+    giveUp();
+    throw error;
+  });
+  return {
+    name: entry.path.slice(entry.path.lastIndexOf("/") + 1),
+    id: entry.id,
+    size: entry.size,
+    ...shown,
+    changedAt,
+    open: async (range) => (range === undefined ? stream : cut(stream, range)),
+    giveUp,
+  };
 }
 
 const headOf = (size: number) => ({ start: 0, end: Math.min(SNIFFED_BYTES, size) - 1 });

@@ -35,7 +35,7 @@ import type { RunInFolder } from "./run-in-folder.ts";
 export interface ReceivePackDeps extends PushRecorder {
   readonly git: Git;
   readonly runInFolder: RunInFolder;
-  readonly journal: PushJournal;
+  readonly journal: Pick<PushJournal, "begin">;
   /** Evaluates the rules before the objects arrive. */
   readonly checkPush: CheckPush;
   /** Evaluates them again, with the objects, before git moves the refs. */

@@ -17,9 +17,9 @@ import type { DescribePush } from "./push-notice.ts";
 import type { PushJournal } from "./push-journal.ts";
 import type { CheckRefs } from "./ref-check.ts";
 import { createRunInFolder } from "./run-in-folder.ts";
-import { createStreamLimiter, toWatched } from "../repositories/transfer-limiter.ts";
+import { type StreamLimiter, toWatched } from "../repositories/transfer-limiter.ts";
 import type { ReviewPushes } from "./review-ref.ts";
-import { createTransferAccess, needsCredentials, type TransferRequest } from "./transfer-access.ts";
+import { needsCredentials, type TransferAccess, type TransferRequest } from "./transfer-access.ts";
 
 /** The services of the smart protocol: `git-upload-pack` serves fetches, `git-receive-pack` serves pushes. */
 export type GitService = "git-upload-pack" | "git-receive-pack";
@@ -67,7 +67,11 @@ export interface SmartHttpDeps extends PushRecorder {
   readonly db: Database;
   readonly git: Git;
   readonly locate: (repository: ForgeRepository) => Promise<string>;
-  readonly journal: PushJournal;
+  readonly access: TransferAccess;
+  /** Ends the name of a repository in addresses: `.git` or `.wiki.git`. */
+  readonly ending: string;
+  readonly limiter: StreamLimiter;
+  readonly journal: Pick<PushJournal, "begin">;
   /** Evaluates the protection of branches before the objects of a push arrive. */
   readonly checkPush: CheckPush;
   /** Evaluates it again, with the objects, before git moves the refs. */
@@ -80,11 +84,15 @@ export interface SmartHttpDeps extends PushRecorder {
   readonly pushBytesMax: number;
 }
 
-const limits = {
+/** The limits of all transfers. */
+export const transferLimits = {
   /** Git processes that work at the same time, and the length of the queue. */
   work: { atOnce: 32, perClient: 12, anonymous: 20, waiting: 128, waitingPerClient: 64 },
   /** Open clones and fetches, some of which wait for their clients. */
   open: { atOnce: 64, perClient: 12, anonymous: 44, waiting: 128, waitingPerClient: 64 },
+} as const;
+
+const limits = {
   /** Maximum duration of a transfer; the idle timeout of the connection closes a stalled client much earlier. */
   transferMs: 6 * 3_600_000,
   /**
@@ -101,10 +109,8 @@ const limits = {
  * content type or content encoding, and with `unavailable` when too many transfers run.
  */
 export function createSmartHttp(deps: SmartHttpDeps) {
-  const { db, git, log, prepareHook, pushBytesMax } = deps;
-  const access = createTransferAccess(db);
+  const { git, access, ending, limiter, log, prepareHook, pushBytesMax } = deps;
   const runInFolder = createRunInFolder(deps);
-  const limiter = createStreamLimiter(limits);
   const pushes = createReceivePack({ ...deps, runInFolder });
 
   return {
@@ -119,7 +125,7 @@ export function createSmartHttp(deps: SmartHttpDeps) {
           "unknown service: only git's smart protocol is served",
         );
       const level = service === "git-upload-pack" ? "read" : "propose";
-      const { repository } = await access.open(request, level, toRefsAddress(service));
+      const { repository } = await access.open(request, level, toRefsAddress(ending, service));
       const release = await limiter.acquire(request, request.signal);
       try {
         const body = await runInFolder(repository, (directory) =>
@@ -205,7 +211,7 @@ export function createSmartHttp(deps: SmartHttpDeps) {
     transfer: GitConversation,
     command: readonly string[],
   ): Promise<GitConversationAnswer> {
-    const child = await startReading(transfer, command, toRefsAddress("git-upload-pack"));
+    const child = await startReading(transfer, command, toRefsAddress(ending, "git-upload-pack"));
     return {
       stream: child.stdout,
       exitCode: async () => (await child.ended).exitCode ?? 1,
@@ -253,8 +259,8 @@ type ToAddress = (current: RepositoryPath) => string;
  * Returns the redirect of a former name. Git follows a redirect of its first request only, so a rename before the second one
  * would end the transfer: there, the former name is followed.
  */
-function toRefsAddress(service: GitService): ToAddress {
-  return ({ owner, repo }) => `/${owner}/${repo}.git/info/refs?service=${service}`;
+function toRefsAddress(ending: string, service: GitService): ToAddress {
+  return ({ owner, repo }) => `/${owner}/${repo}${ending}/info/refs?service=${service}`;
 }
 
 function isGitService(word: string): word is GitService {

@@ -1,7 +1,10 @@
 import type { Queries } from "../../../storage/engine/database.ts";
 import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
 import type { RepositoryId } from "../../../storage/tables/forge/ids.ts";
-import { findRepositoryById } from "../../../storage/tables/forge/repositories/repositories.ts";
+import {
+  findRepositoryById,
+  type RepositorySettings,
+} from "../../../storage/tables/forge/repositories/repositories.ts";
 import { AppError } from "../../errors.ts";
 import { isStillSignedIn } from "../accounts/authentication.ts";
 import type { ForgeCaller } from "../caller.ts";
@@ -11,7 +14,7 @@ import { notFound } from "../refusals.ts";
 import { assertScope, findAccess, isPublic, reaches } from "../repositories/access.ts";
 import { mayEditHead } from "../repositories/maintainer-edit.ts";
 import { findOwned, getOwned } from "../repositories/repositories.service.ts";
-import { keepsCode, keepsPulls } from "../repositories/repository-settings.view.ts";
+import { keepsCode, keepsPulls, keepsWiki } from "../repositories/repository-settings.view.ts";
 
 const HEADS = "refs/heads/";
 /** Branches that one push changes without the right to write. */
@@ -25,18 +28,36 @@ export interface TransferRequest {
   readonly caller: ForgeCaller | undefined;
 }
 
+/** What of a repository is transferred. */
+export interface TransferPart {
+  readonly unit: "repo.code" | "repo.wiki";
+  /** Ends the name of the repository, without regard to case. */
+  readonly ending: RegExp;
+  readonly keeps: (settings: RepositorySettings) => boolean;
+}
+
+const CODE: TransferPart = { unit: "repo.code", ending: /\.git$/i, keeps: keepsCode };
+/** The wiki of a repository, which git reaches as `NAME.wiki.git`. No repository can have such a name. */
+export const WIKI: TransferPart = {
+  unit: "repo.wiki",
+  ending: /\.wiki(?:\.git)?$/i,
+  keeps: keepsWiki,
+};
+
 /**
  * What a transfer does: a clone reads, a push writes, and a push for review proposes. Who may write may also propose. A push
  * is opened as a proposal, because its refs are not known yet.
  */
 export type TransferLevel = "read" | "write" | "propose";
 
+export type TransferAccess = ReturnType<typeof createTransferAccess>;
+
 /**
  * Who may transfer the code of a repository with git or Git LFS. Refuses with `unauthenticated` an anonymous caller who might
  * get access with credentials, with `not_found` a repository that the caller may not read, and with `forbidden` a transfer
  * that the permission or the scope of the token does not allow.
  */
-export function createTransferAccess(db: Queries) {
+export function createTransferAccess(db: Queries, part: TransferPart = CODE) {
   return {
     /**
      * Returns the repository if the caller may transfer its code; a former name is followed.
@@ -54,8 +75,10 @@ export function createTransferAccess(db: Queries) {
         throw caller === undefined ? needsCredentials() : notFound();
       }
       const mayEdit =
-        level === "propose" && (await mayEditHead(db, caller?.user, found.repository));
-      assertAllowed(found, mayEdit ? "edit" : level, caller);
+        part === CODE &&
+        level === "propose" &&
+        (await mayEditHead(db, caller?.user, found.repository));
+      assertAllowed(found, { part, level: mayEdit ? "edit" : level, caller });
       return found;
     },
 
@@ -74,11 +97,17 @@ export function createTransferAccess(db: Queries) {
       const repository = await findRepositoryById(db, id);
       const owner = repository && (await findUserById(db, repository.ownerId));
       if (repository === undefined || owner === undefined) return "repository not found";
-      const access = await findAccess(db, { repository, owner }, caller.user);
+      const access = await findAccess(db, { repository, owner }, caller.user, part.unit);
       const isEdit =
-        level === "write" && !reaches(access, "write") && (await editsHeads(id, caller, changes));
+        part === CODE &&
+        level === "write" &&
+        !reaches(access, "write") &&
+        (await editsHeads(id, caller, changes));
       try {
-        assertAllowed({ repository, owner, access }, isEdit ? "edit" : level, caller);
+        assertAllowed(
+          { repository, owner, access },
+          { part, level: isEdit ? "edit" : level, caller },
+        );
         return undefined;
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
@@ -109,13 +138,13 @@ export function createTransferAccess(db: Queries) {
     toAddress: Parameters<typeof getOwned>[3] | undefined,
   ): Promise<OpenedRepository | undefined> {
     try {
-      const path = { owner: ownerName, repo: name.replace(/\.git$/i, "") };
+      const path = { owner: ownerName, repo: name.replace(part.ending, "") };
       const owned =
         toAddress === undefined
           ? await findOwned(db, path)
           : await getOwned(db, path, caller?.user, toAddress);
       if (owned === undefined) return undefined;
-      const access = await findAccess(db, owned, caller?.user);
+      const access = await findAccess(db, owned, caller?.user, part.unit);
       return reaches(access, "read") ? { ...owned, access } : undefined;
     } catch (error) {
       if (error instanceof AppError && error.code === "not_found") return undefined;
@@ -126,16 +155,25 @@ export function createTransferAccess(db: Queries) {
 
 function assertAllowed(
   found: OpenedRepository,
-  level: TransferLevel | "edit",
-  caller: ForgeCaller | undefined,
+  {
+    part,
+    level,
+    caller,
+  }: {
+    readonly part: TransferPart;
+    readonly level: TransferLevel | "edit";
+    readonly caller: ForgeCaller | undefined;
+  },
 ): void {
-  // A repository without code takes no pushes, and only a public one is served to fetches.
   const isPush = level !== "read";
-  if (!keepsCode(found.repository.settings) && (isPush || !isPublic(found)))
+  // A repository without code takes no pushes, and only a public one is served to fetches.
+  const isServed = part === CODE && !isPush && isPublic(found);
+  if (!part.keeps(found.repository.settings) && !isServed)
     throw caller === undefined ? needsCredentials() : notFound();
   if (isPush && caller === undefined) throw needsCredentials();
   assertScope(caller?.scope, isPush ? "write" : "read", found);
-  const isOpenToReaders = level === "edit" || (level === "propose" && mayPropose(found, caller));
+  const isOpenToReaders =
+    part === CODE && (level === "edit" || (level === "propose" && mayPropose(found, caller)));
   const needed = isPush && !isOpenToReaders ? "write" : "read";
   if (!reaches(found.access, needed))
     throw new AppError("forbidden", "you may not push to this repository");

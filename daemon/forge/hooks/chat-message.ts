@@ -62,7 +62,9 @@ const payloadSchema = z.object({
     .extend({ number: z.int(), title: z.string(), merged: z.boolean() })
     .optional(),
   is_pull: z.boolean().optional(),
-  comment: linked.optional(),
+  /** Of an event of the wiki, the message of its commit. */
+  comment: z.union([linked, z.string()]).optional(),
+  page: z.string().optional(),
   release: linked.extend({ tag_name: z.string(), name: z.string() }).optional(),
   commit: z.object({ url: z.string() }).optional(),
   context: z.string().optional(),
@@ -134,7 +136,7 @@ function describe(event: string, payload: Payload, sender: string): Described | 
     case "pull_request_comment":
       return {
         title: `[${name}] Comment ${payload.action} on ${payload.is_pull === true ? "pull request" : "issue"} ${toIssueTitle(payload)} by ${sender}`,
-        url: payload.comment?.html_url ?? home,
+        url: typeof payload.comment === "object" ? payload.comment.html_url : home,
         color: YELLOW,
       };
     case "release": {
@@ -145,6 +147,8 @@ function describe(event: string, payload: Payload, sender: string): Described | 
         color: payload.action === "published" ? GREEN : colorOf(payload.action),
       };
     }
+    case "wiki":
+      return describeWiki(payload, sender);
     case "status":
       return {
         title: `[${name}] ${cut(payload.context ?? "")} of ${payload.sha?.slice(0, 7) ?? ""}: ${payload.state ?? ""}`,
@@ -176,6 +180,20 @@ function describe(event: string, payload: Payload, sender: string): Described | 
     default:
       return undefined;
   }
+}
+
+function describeWiki(
+  { action, page = "", comment, repository }: Payload,
+  sender: string,
+): Described {
+  const words =
+    action === "created" ? `New wiki page '${cut(page)}'` : `Wiki page '${cut(page)}' ${action}`;
+  const note = typeof comment === "string" && comment !== "" ? ` (${cut(comment)})` : "";
+  return {
+    title: `[${repository?.full_name ?? ""}] ${words}${note} by ${sender}`,
+    url: `${repository?.html_url ?? ""}/wiki${action === "deleted" ? "" : `/${page}`}`,
+    color: colorOf(action),
+  };
 }
 
 /** What happened to a pull request by the end of its event; otherwise its action says it. */

@@ -46,6 +46,20 @@ export async function toRepositoryPayload(
   };
 }
 
+export async function toWikiPayload(
+  db: Queries,
+  { actor, action, page, comment, ...owned }: ForgeEvents["wiki"],
+  urls: ForgeUrls,
+) {
+  return {
+    action,
+    repository: await toEmbeddedRepository(db, owned, "owner", urls),
+    sender: toAnonymousView(actor, urls),
+    page,
+    comment,
+  };
+}
+
 /** `forkee` is the parent and `repository` the fork, as in Gitea. */
 export async function toForkPayload(
   db: Queries,

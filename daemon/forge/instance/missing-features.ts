@@ -59,7 +59,6 @@ const REPOSITORY = "repos/[^/?]+/[^/?]+";
 /** Unsupported features of the reference, and their addresses. */
 const MISSING_FEATURES = (
   [
-    ["wikis", `${REPOSITORY}/wiki`],
     ["patches as changes", `${REPOSITORY}/diffpatch`],
     ["licenses of repositories", `${REPOSITORY}/licenses`],
     ["pictures of repositories", `${REPOSITORY}/avatar`],

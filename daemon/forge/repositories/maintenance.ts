@@ -1,6 +1,8 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
-import { readBranches, readSizeKib } from "../../../storage/git/refs.ts";
+import { readBranches, readSizeKib, WIKI_FOLDER } from "../../../storage/git/refs.ts";
 import {
   findRepositoryById,
   type ForgeRepository,
@@ -39,9 +41,10 @@ function createMaintenance({ db, git, locate }: RepositoryTasksDeps) {
   return {
     /** Runs `git fsck`. @throws Error with the ids of damaged repositories */
     checkAll: (signal: AbortSignal): Promise<void> =>
-      forEach(signal, "git found damage in", (directory) =>
-        runGit(directory, ["fsck", "--full", "--no-dangling", "--no-progress"], signal),
-      ),
+      forEach(signal, "git found damage in", async (directory) => {
+        for (const each of withWiki(directory))
+          await runGit(each, ["fsck", "--full", "--no-dangling", "--no-progress"], signal);
+      }),
 
     /**
      * Runs `git gc`: packs loose objects and prunes those unreachable for two weeks; then writes the commit-graph with
@@ -49,16 +52,20 @@ function createMaintenance({ db, git, locate }: RepositoryTasksDeps) {
      */
     collectAll: (signal: AbortSignal): Promise<void> =>
       forEach(signal, "git could not pack", async (directory, repository) => {
-        await runGit(directory, ["gc", "--quiet", "--prune=2.weeks.ago"], signal);
-        // The changed paths of each commit let git find the last commit of a file without reading every tree.
-        const graph = ["commit-graph", "write", "--reachable", "--changed-paths", "--no-progress"];
-        await runGit(directory, graph, signal);
+        for (const each of withWiki(directory)) await collect(each, signal);
         await count(directory, repository);
       }),
 
     /** Updates the recorded sizes and branch counts. @throws Error as above */
     countAll: (signal: AbortSignal): Promise<void> => forEach(signal, "git could not count", count),
   };
+
+  async function collect(directory: string, signal: AbortSignal): Promise<void> {
+    await runGit(directory, ["gc", "--quiet", "--prune=2.weeks.ago"], signal);
+    // The changed paths of each commit let git find the last commit of a file without reading every tree.
+    const graph = ["commit-graph", "write", "--reachable", "--changed-paths", "--no-progress"];
+    await runGit(directory, graph, signal);
+  }
 
   async function forEach(
     signal: AbortSignal,
@@ -119,4 +126,10 @@ function createMaintenance({ db, git, locate }: RepositoryTasksDeps) {
     signal.throwIfAborted();
     if (exitCode !== 0) throw new Error(`git ${args[0]} ended with ${exitCode}: ${stderr}`);
   }
+}
+
+/** Returns the folder of a repository, and that of its wiki if it has one. */
+function withWiki(directory: string): string[] {
+  const wiki = join(directory, WIKI_FOLDER);
+  return existsSync(wiki) ? [directory, wiki] : [directory];
 }

@@ -23,7 +23,13 @@ import {
   noWriter,
   type RepositoryPath,
 } from "./repositories.service.ts";
-import { keepsCode, keepsIssues, keepsPulls, keepsReleases } from "./repository-settings.view.ts";
+import {
+  keepsCode,
+  keepsIssues,
+  keepsPulls,
+  keepsReleases,
+  keepsWiki,
+} from "./repository-settings.view.ts";
 
 type SinglePart = Exclude<RepositoryPart, "issues_or_pulls">;
 
@@ -32,6 +38,7 @@ const UNITS: Readonly<Record<SinglePart, UnitOrAny>> = {
   issues: "repo.issues",
   pulls: "repo.pulls",
   releases: "repo.releases",
+  wiki: "repo.wiki",
   actions: "repo.actions",
   any: "any",
 };
@@ -42,6 +49,7 @@ const KEEPS: Partial<Record<RepositoryPart, (settings: RepositorySettings) => bo
   issues: keepsIssues,
   pulls: keepsPulls,
   releases: keepsReleases,
+  wiki: keepsWiki,
 };
 
 /**

@@ -89,6 +89,11 @@ export function keepsCode(stored: RepositorySettings): boolean {
   return stored["has_code"] !== false;
 }
 
+/** Returns whether the repository has a wiki on this server: neither disabled nor elsewhere. */
+export function keepsWiki(stored: RepositorySettings): boolean {
+  return stored["has_wiki"] !== false && stored["external_wiki"] === undefined;
+}
+
 /** Returns whether releases are enabled. */
 export function keepsReleases(stored: RepositorySettings): boolean {
   return stored["has_releases"] !== false;

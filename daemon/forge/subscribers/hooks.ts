@@ -7,6 +7,7 @@ import {
   toForkPayload,
   toOrganizationPayload,
   toRepositoryPayload,
+  toWikiPayload,
 } from "../hooks/payloads.view.ts";
 import type { HookPublisher } from "../hooks/publisher.ts";
 import type { ForgeUrls } from "../urls.ts";
@@ -108,6 +109,8 @@ export function createHookSubscribers({
         toReleasePayload(tx, change, action, urls),
       );
     },
+    wiki: (tx, change) =>
+      publish(tx, "wiki", change.repository.id, () => toWikiPayload(tx, change, urls)),
     status: (tx, status) =>
       publish(tx, "status", status.owned.repository.id, () => loadStatusPayload(tx, status, urls)),
     run: (tx, { run }) =>

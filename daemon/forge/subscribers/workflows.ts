@@ -1,7 +1,7 @@
 import type { ForgeActions } from "../actions/actions.feature.ts";
 import type { ActingUser } from "../caller.ts";
 import type { Subscribers } from "../events.ts";
-import { toForkPayload } from "../hooks/payloads.view.ts";
+import { toForkPayload, toWikiPayload } from "../hooks/payloads.view.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toCommentPayload, toIssuePayload } from "./issue-payloads.ts";
 import { createPullWorkflowSubscribers } from "./pull-workflows.ts";
@@ -55,6 +55,11 @@ export function createWorkflowSubscribers(
         payload: await toReleasePayload(tx, change, change.action, urls),
         actor: change.actor,
         ref: `refs/tags/${change.release.tagName}`,
+      })),
+    wiki: (tx, change) =>
+      startWorkflows(tx, change.repository.id, "gollum", async () => ({
+        payload: await toWikiPayload(tx, change, urls),
+        actor: change.actor,
       })),
     async package(tx, change) {
       const { repositoryId } = change.package;

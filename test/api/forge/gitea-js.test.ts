@@ -675,6 +675,20 @@ describe("gitea-js", () => {
     await api.repos.repoDeleteReleaseByTag(...repo, "v2");
   });
 
+  test("gitea-js reads and writes pages of a wiki", async () => {
+    const repo = await newRepository("told");
+    const page = { title: "First page", content_base64: base64("# First"), message: "Begin" };
+    const made = await api.repos.repoCreateWikiPage(...repo, page);
+    const name = made.data.sub_url ?? "";
+    expect((await api.repos.repoGetWikiPages(...repo)).data).toHaveLength(1);
+    expect((await api.repos.repoGetWikiPage(...repo, name)).data.content_base64).toBe(
+      page.content_base64,
+    );
+    await api.repos.repoEditWikiPage(...repo, name, { content_base64: base64("# Second") });
+    expect((await api.repos.repoGetWikiPageRevisions(...repo, name)).data.count).toBe(2);
+    await api.repos.repoDeleteWikiPage(...repo, name);
+  });
+
   test("gitea-js lists and reads notifications", async () => {
     const repo = await newRepository("noisy");
     await people.by("nora", "PUT", "/notifications");

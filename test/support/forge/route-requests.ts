@@ -52,6 +52,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   "forge.repos.branches.update": { new_commit_id: "main" },
   "forge.repos.branches.rename": { name: "changed" },
   "forge.repos.tags.create": { tag_name: "changed" },
+  "forge.repos.wiki.create": { title: "changed" },
   "forge.repos.releases.create": { tag_name: "released" },
   "forge.repos.releases.generate_notes": { tag_name: "released" },
   "forge.repos.releases.edit": { body: "changed" },

@@ -1,12 +1,10 @@
-import { createHash } from "node:crypto";
-import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startProcess } from "../../../../storage/start-process.ts";
 import { vault } from "../../../client/operations.ts";
-import type { CliContext } from "../../../context.ts";
 import { CliError, toCliError, usageError } from "../../../errors.ts";
 import { resourceOf } from "../../../output/spec.ts";
+import { editorFlag, findEditor, hashOf, runEditor } from "../../../support/editor.ts";
 import { toItemAddress, createItemFinder } from "../../../support/items.ts";
 import { ifMatchFlag } from "../../../support/if-match.ts";
 import { createLocalFiles } from "./local-files.ts";
@@ -20,7 +18,7 @@ export const edit = commandDetails({
   args: { "<item>": "CONNECTION:/path/to/file, or an item's id" },
   flags: {
     ...ifMatchFlag("only if the file has this etag"),
-    "--editor <command>": "the editor; VISUAL or EDITOR when it is left out",
+    ...editorFlag,
   },
   calls: [
     vault.listConnections,
@@ -44,17 +42,14 @@ export const edit = commandDetails({
    * Otherwise, and when the editor fails, an edited file is kept, and the error says where.
    */
   async run(cli, { item: word, editor, ifMatch: etag }) {
-    const { env, platform } = cli.system;
-    const program = editor ?? env["VISUAL"] ?? env["EDITOR"];
-    if (program === undefined || program.trim() === "")
-      throw usageError("no editor is set", "set EDITOR, or give --editor");
+    const program = findEditor(cli, editor);
     const found = await findSource(cli, createItemFinder(cli), toItemAddress(word));
     if (isFolder(found)) throw usageError(`${word} is a folder`, "only files have bytes");
     const { connection, id } = found;
     const item = etag === undefined ? found.item : await assertVersion(cli, word, found, etag);
     if (item === undefined) throw new CliError("not_found", `${word} does not exist`);
     const folder = await mkdtemp(join(tmpdir(), "croft-edit-"));
-    const path = join(folder, toFileName(item.name, platform));
+    const path = join(folder, toFileName(item.name, cli.system.platform));
     let original: string | undefined;
     // The editor may have saved before it failed. A file that cannot be read may contain changes too.
     const isUnedited = async () => original === undefined || (await hashOf(path)) === original;
@@ -97,27 +92,3 @@ export const edit = commandDetails({
     }
   },
 });
-
-/** Runs the editor on the terminal until it ends. The command may have arguments; the path is passed as one word. */
-async function runEditor(cli: CliContext, program: string, path: string): Promise<void> {
-  const { env, platform } = cli.system;
-  const stdio = ["inherit", cli.io.isOutputTerminal ? "inherit" : 2, "inherit"] as const;
-  // Ctrl-C belongs to the editor.
-  cli.holdStops();
-  const editor =
-    platform === "win32"
-      ? startProcess(`${program} "${path}"`, [], { stdio, shell: true, env: { ...env } })
-      : startProcess("/bin/sh", ["-c", `${program} "$1"`, "sh", path], { stdio, env: { ...env } });
-  const { exitCode, error } = await editor.exited;
-  if (error !== undefined) throw error;
-  if (exitCode !== 0)
-    throw new CliError("cancelled", `the editor ended with ${exitCode ?? "a signal"}`, {
-      hint: "nothing was replaced",
-    });
-}
-
-async function hashOf(path: string): Promise<string> {
-  return createHash("sha256")
-    .update(await readFile(path))
-    .digest("hex");
-}

@@ -10,7 +10,10 @@ import {
   createSmartHttp,
   type GitRequest,
   type SmartHttp,
+  transferLimits,
 } from "../../../../../daemon/forge/git/smart-http.service.ts";
+import { createTransferAccess } from "../../../../../daemon/forge/git/transfer-access.ts";
+import { createStreamLimiter } from "../../../../../daemon/forge/repositories/transfer-limiter.ts";
 import { createPushHook } from "../../../../../daemon/forge/git/push-hook.ts";
 import type { Log } from "../../../../../daemon/utilities/logging.ts";
 import type { Database } from "../../../../../storage/engine/database.ts";
@@ -80,12 +83,10 @@ async function open(renames: number): Promise<void> {
       await updateRepository(db, repository.id, { path: target });
       return found;
     },
-    journal: {
-      begin: async () => ({ id: 1 as PushId, end: () => undefined }),
-      recover: async () => undefined,
-      recoverRepository: async () => undefined,
-      job: { kind: "none", run: async () => undefined },
-    },
+    access: createTransferAccess(db),
+    ending: ".git",
+    limiter: createStreamLimiter(transferLimits),
+    journal: { begin: async () => ({ id: 1 as PushId, end: () => undefined }) },
     observeRefs: async () => undefined,
     recordPush: async ({ changes }) => void pushed.push(...changes.map(({ ref }) => ref)),
     checkPush: async () => ({ refused: undefined, forwardOnly: [] }),
