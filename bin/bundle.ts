@@ -21,6 +21,15 @@ const carriedPackages = {
     "tesseract-core-simd-lstm.js",
     "tesseract-core-simd-lstm.wasm",
   ],
+  "swagger-ui-dist": [
+    "package.json",
+    "LICENSE",
+    "NOTICE",
+    "absolute-path.js",
+    "swagger-ui-bundle.js",
+    "swagger-ui-bundle.js.LICENSE.txt",
+    "swagger-ui.css",
+  ],
   "@tesseract.js-data/eng": ["package.json", "index.js", "4.0.0_best_int/eng.traineddata.gz"],
 };
 

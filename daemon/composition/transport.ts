@@ -95,7 +95,7 @@ function openServicePages(
     ...(isReachable === undefined ? {} : { isBucketReachable: isReachable }),
     documents,
     // The address in the `url` of every forge error.
-    redirects: new Map([["/api/swagger", documents[0].paths[0]]]),
+    redirects: new Map([["/api/swagger", "/docs/forge"]]),
   });
 }
 
@@ -107,6 +107,7 @@ function toDocuments(version: string): readonly [ApiDocument, ApiDocument] {
   return [
     {
       // The others are where tools for Gitea look for the description.
+      name: "forge",
       paths: ["/openapi/forge.json", "/swagger.v1.json", "/openapi3.v1.json"],
       info: {
         title: "croft forge API",
@@ -117,6 +118,7 @@ function toDocuments(version: string): readonly [ApiDocument, ApiDocument] {
       endpoints: endpointsOf("forge"),
     },
     {
+      name: "vault",
       paths: ["/openapi/vault.json"],
       info: {
         title: "croft vault API",

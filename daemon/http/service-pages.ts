@@ -21,6 +21,8 @@ const PROBE_MS = 3_000;
 export interface ApiDocument {
   /** The addresses of the document; the first one is its own. */
   readonly paths: readonly [string, ...string[]];
+  /** The last segment of the page that shows it: `/docs/forge`. */
+  readonly name: string;
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   /** Loads the operations: the first reader of the document builds their schemas. */
   readonly endpoints: () => Promise<readonly AnyEndpoint[]>;
@@ -52,7 +54,7 @@ export interface ServicePagesDeps {
 export function createServicePages(deps: ServicePagesDeps): Map<string, PlainRoute> {
   const { metrics, version, accepts, hasSpace, isBucketReachable, backupState } = deps;
   const addresses = deps.documents.map(({ paths }) => paths[0]).join(" and ");
-  const start = `croft ${version}\n\nThis daemon is used by its command line: croft --help\nIts APIs are described at ${addresses}.\n`;
+  const start = `croft ${version}\n\nThis daemon is used by its command line: croft --help\nIts APIs are described at ${addresses}, and shown in a browser at /docs.\n`;
   const canServe = async () => {
     const answer = deps.probe().then(
       () => true,
@@ -108,6 +110,7 @@ export function createServicePages(deps: ServicePagesDeps): Map<string, PlainRou
     const route = createDocumentRoute(document);
     for (const path of document.paths) pages.set(path, route);
   }
+  for (const [path, route] of toViewerRoutes(deps.documents)) pages.set(path, route);
   for (const [path, target] of deps.redirects)
     pages.set(path, (_request, response) =>
       writeAnswer(response, 302, { ...NO_STORE, Location: target }, undefined, ""),
@@ -115,12 +118,27 @@ export function createServicePages(deps: ServicePagesDeps): Map<string, PlainRou
   return pages;
 }
 
+/** The files of the reference in a browser, besides a page for each document. */
+const VIEWER_FILES = ["swagger-ui.css", "swagger-ui-bundle.js", "viewer.css", "viewer.js"];
+
+/** The reference of the APIs at `/docs`, whose code is loaded by its first reader. */
+function toViewerRoutes(documents: readonly ApiDocument[]): [string, PlainRoute][] {
+  const apis = documents.map(({ name, paths, info }) => ({ name, document: paths[0], ...info }));
+  return ["", ...documents.map(({ name }) => name), ...VIEWER_FILES].map((rest) => [
+    rest === "" ? "/docs" : `/docs/${rest}`,
+    async (_request, response) => {
+      const { answerViewer } = await import("./api-viewer.ts");
+      await answerViewer(rest, apis, response);
+    },
+  ]);
+}
+
 /** Creates the document on first use, because most daemons never get a request for it. */
 function createDocumentRoute({ info, endpoints }: ApiDocument): PlainRoute {
   const make = async () => {
-    const { writeOpenApi } = await import("./openapi.ts");
-    // Kept as text: it has two megabytes, and anonymous clients may send many requests for it at once.
-    return writeOpenApi(info, await endpoints());
+    const { toOpenApi } = await import("./openapi.ts");
+    // Kept as text: anonymous clients may send many requests for it at once.
+    return JSON.stringify(await toOpenApi(info, await endpoints()));
   };
   let text: Promise<string> | undefined;
   return async (_request, response) =>

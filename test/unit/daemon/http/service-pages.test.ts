@@ -111,3 +111,33 @@ describe("/metrics are for this machine", () => {
     expect(await statusFor(peer, address)).toBe(403);
   });
 });
+
+test("the reference is a page for each document, with a policy that lets nothing leave the server", async () => {
+  const info = { title: "croft API", version: "1", description: "All of it." };
+  const endpoints = async () => [];
+  const pages = createServicePages({
+    metrics: createMetrics("1", () => 0),
+    version: "1",
+    accepts: () => true,
+    probe: async () => undefined,
+    jobsStalledMs: () => 0,
+    hasSpace: async () => true,
+    backupState: async () => undefined,
+    documents: [{ name: "forge", paths: ["/openapi/forge.json"], info, endpoints }],
+    redirects: new Map(),
+  });
+  const list = await answerOf(pages, "/docs", "::1", "::1");
+  expect(list).toMatchObject({ status: 200, body: expect.stringContaining('href="docs/forge"') });
+  const page = await answerOf(pages, "/docs/forge", "::1", "::1");
+  expect(page.body).toContain('data-document="../openapi/forge.json"');
+  const script = await answerOf(pages, "/docs/swagger-ui-bundle.js", "::1", "::1");
+  expect(script.body).toContain("SwaggerUIBundle");
+  expect([...pages.keys()].filter((path) => path.startsWith("/docs"))).toEqual([
+    "/docs",
+    "/docs/forge",
+    "/docs/swagger-ui.css",
+    "/docs/swagger-ui-bundle.js",
+    "/docs/viewer.css",
+    "/docs/viewer.js",
+  ]);
+});
