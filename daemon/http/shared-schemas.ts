@@ -72,7 +72,7 @@ function toText(node: object): string | undefined {
   return text.length < SHARED_LENGTH_MIN ? undefined : text;
 }
 
-/** `LabelOption` for `label_option` and for `labels/options`; a list has the name of one of its items. */
+/** A member or subject as the name of a type; a list has the name of one of its items. */
 export function toTypeName(name: string): string {
   return name
     .split(/[^A-Za-z0-9]+/)
