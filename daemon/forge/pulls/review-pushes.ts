@@ -94,6 +94,9 @@ export function createReviewPushes({
     ...owned
   }: ReviewPush): Promise<Target> {
     if (commit === undefined) throw refuse("a pull request is closed, not deleted");
+    const { task } = caller.user;
+    if (task !== undefined && task.permissions["pull-requests"] !== "write")
+      throw refuse("the token of this job needs the permission pull-requests: write");
     const permission = { kind: "repository", part: "pulls", level: "read" } as const;
     const opened = await grantRepository(db, owned, { caller, permission, isChange: true });
     const base = await findBase(opened, target);

@@ -46,7 +46,7 @@ export function isVisible(
 
 /**
  * Returns whether the verdict of a person counts for the rule of the base branch: those on its list for approvals if it has
- * one, else those who may write.
+ * one, else those who may write. That of a job never counts: whoever may push could write a workflow that approves.
  */
 export type IsOfficial = (
   tx: Transaction,
@@ -57,6 +57,7 @@ export type IsOfficial = (
 
 export function createIsOfficial(compute: Compute): IsOfficial {
   return async (tx, owned, pull, user) => {
+    if (!isSelf(user, user.id)) return false;
     const { repository } = owned;
     const rules = await listBranchProtections(tx, repository.id);
     const rule = (await findRules(compute, repository, rules, [pull.baseBranch]))(pull.baseBranch);

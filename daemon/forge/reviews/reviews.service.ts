@@ -205,15 +205,19 @@ export function createReviews({
     tx: Transaction,
     { issue, pull }: OpenedPull,
     { user }: ForgeCaller,
-    { body }: Verdict,
+    { body, event }: Verdict,
     { commitId }: PreparedLines,
   ): Promise<ForgeReview> {
-    const pending = await findPendingReview(tx, issue.id, user.id);
+    // The pending review of a person is not that of a job in their name, which submits its own at once.
+    const isPerson = isSelf(user, user.id);
+    const state = isPerson ? "pending" : toState(event);
+    if (!isPerson && state === "pending") throw unprocessable("a job submits its review at once");
+    const pending = isPerson ? await findPendingReview(tx, issue.id, user.id) : undefined;
     if (pending !== undefined) return (await updateReview(tx, pending.id, { commitId })) ?? pending;
     return insertReview(tx, {
       issueId: issue.id,
       reviewerId: user.id,
-      state: "pending",
+      state,
       body,
       commitId,
       isOfficial: false,
@@ -234,10 +238,12 @@ export function createReviews({
     const { owned, issue, pull, review, caller } = change;
     const { user } = caller;
     const isVerdict = state !== "comment";
-    if (isVerdict)
+    // A job speaks in the name of a person, but neither replaces their verdict nor answers for them.
+    const isPerson = isSelf(user, user.id);
+    if (isVerdict && isPerson)
       for (const { id } of await listVerdicts(tx, issue.id, user.id))
         await updateReview(tx, id, { isOfficial: false, isDismissed: true });
-    await endRequests(tx, change, isVerdict);
+    if (isPerson) await endRequests(tx, change, isVerdict);
     const commentId = await insertReviewEntry(tx, {
       issueId: issue.id,
       authorId: user.id,
@@ -323,7 +329,8 @@ function assertVerdict(
 ): void {
   const state = toState(event);
   const isVerdict = state === "approved" || state === "changes_requested";
-  if (isVerdict && isSelf(user, issue.authorId))
+  // Neither by the job of a workflow.
+  if (isVerdict && user.id === issue.authorId)
     throw unprocessable(
       `${state === "approved" ? "approve" : "reject"} your own pull is not allowed`,
     );
