@@ -27,6 +27,7 @@ import { createVaultAnalysis } from "../vault/analysis/analysis.feature.ts";
 import { createProcessingRequest } from "../vault/analysis/document-processing.ts";
 import { createVaultApi } from "../vault/api.ts";
 import { createCloudFeature } from "../vault/cloud/cloud.feature.ts";
+import { createVaultDav } from "../vault/dav/dav.feature.ts";
 import { createVaultDocuments } from "../vault/documents/documents.feature.ts";
 import type { VaultFeature } from "../vault/feature.ts";
 import { createVaultLinks } from "../vault/links/links.feature.ts";
@@ -48,11 +49,15 @@ const VENDOR_KEEP_ALIVE_MS = 30_000;
 /** The limit of most routes as they are declared, which the setting replaces. */
 const REQUESTS_PER_MINUTE = 100;
 
+/** Requests of WebDAV for one of the API: a client lists, locks and looks around each file. */
+const DAV_REQUESTS = 60;
+
 /** The vault: accounts, connected storage and administration. */
 export interface OpenedVault extends TaskRunner {
   /** The API, and the same for the scripts of the vault's pages. */
   readonly surfaces: Readonly<Record<"vault" | "vault_pages", MountedApi>>;
   readonly servePage: PartHandler;
+  readonly serveDav: PartHandler;
   /** Starts background work: reconciles index and files of the byte cache. */
   start(): void;
   close(): Promise<void>;
@@ -68,7 +73,7 @@ export interface VaultDeps extends ServiceDeps {
 export async function openVault(deps: VaultDeps): Promise<OpenedVault> {
   const { input, queue } = deps;
   const accounts = createVaultPeople(deps, deps.mailer);
-  const { features, recovered } = await createVaultFeatures(deps, accounts);
+  const { features, recovered, serveDav } = await createVaultFeatures(deps, accounts);
   for (const service of recovered) await service.recover();
   for (const job of collect(features, "jobs")) queue.register(job);
   const routes = scaleAccountLimits(
@@ -83,6 +88,7 @@ export async function openVault(deps: VaultDeps): Promise<OpenedVault> {
       vault_pages: pages.surface,
     },
     servePage: pages.servePage,
+    serveDav,
     runTask: createTaskRunner(Object.values(vaultTasks), collect(features, "tasks")),
     start() {
       for (const feature of features) feature.start?.();
@@ -157,6 +163,18 @@ async function createVaultFeatures(
     instanceName: settings.instanceName,
     isEnabled: settings.links,
   });
+  const dav = createVaultDav({
+    ...core,
+    ...cloud.services,
+    ...documents.services,
+    uploads: cloud.services.uploads,
+    documentUploads: documents.services.uploads,
+    newId: deps.newId,
+    authentication: accounts.authentication,
+    transport: deps.tools.binder,
+    limiter: deps.limiter,
+    requestsPerMinute: settings.cloudRequestsPerMinute * DAV_REQUESTS,
+  });
   const administration = createVaultAdministration({
     ...core,
     settings,
@@ -176,6 +194,7 @@ async function createVaultFeatures(
     cloud,
     documents,
     links,
+    dav,
     search,
     ai,
     createVaultAnalysis({
@@ -191,7 +210,11 @@ async function createVaultFeatures(
       },
     }),
   ];
-  return { features, recovered: [documents.services.uploads, links.services.visits] };
+  return {
+    features,
+    recovered: [documents.services.uploads, links.services.visits],
+    serveDav: dav.services.serveDav,
+  };
 }
 
 function openByteCache(

@@ -1,4 +1,4 @@
-import { apiOf, isRunnerProtocol, type Surface, surfaceOf } from "../contract/api-of.ts";
+import { apiOf, isDav, isRunnerProtocol, type Surface, surfaceOf } from "../contract/api-of.ts";
 import { isInitialised } from "../home/administrators.ts";
 import { withCors } from "../http/cors.ts";
 import { createNodeHandler, type MountedApi, type NodeHandler } from "../http/server.ts";
@@ -51,6 +51,8 @@ export function createTransport(
     handlerOf: (path, message) => {
       if (isRunnerProtocol(path))
         return async (...exchange) => (await forge.get()).serveRunner(...exchange);
+      if (isDav(path, message))
+        return async (...exchange) => (await vault.get()).serveDav(...exchange);
       if (!isPage(path, message, servicePages)) return undefined;
       const part = isVaultPage(path) ? vault : forge;
       return async (...exchange) => (await part.get()).servePage(...exchange);

@@ -51,6 +51,30 @@ export function isLink(path: string): boolean {
   return /^\/(?:s|r)\/(?::secret|[\w-]{32})(?:\/(?:download|preview|unlock))?$/.test(path);
 }
 
+/**
+ * Returns whether a request is one to the WebDAV server of the vault, `/dav`. Git and pages of browsers are not: an older
+ * account of the forge that is called `dav` keeps them.
+ */
+export function isDav(
+  path: string,
+  {
+    method = "",
+    url = "",
+    headers,
+  }: {
+    readonly method?: string | undefined;
+    readonly url?: string | undefined;
+    readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  },
+): boolean {
+  if (path !== "/dav" && !path.startsWith("/dav/")) return false;
+  if (method === "POST") return false;
+  if (method !== "GET" && method !== "HEAD") return true;
+  const accept = String(headers["accept"] ?? "");
+  if (headers["authorization"] === undefined && accept.includes("text/html")) return false;
+  return !/\/info\/refs\?service=git-/.test(url) && !accept.includes("git-lfs");
+}
+
 /** Returns whether a path belongs to the protocol of runners, which is the forge's and declares no endpoints. */
 export function isRunnerProtocol(path: string): boolean {
   return /^\/api\/actions(?:\/|$)/.test(collapseSlashes(path));

@@ -53,7 +53,7 @@ export function createVaultDocuments(deps: VaultDocumentsDeps) {
       ...shareRoutes(createShares(deps)),
       ...topicRoutes(topics),
     ],
-    services: { documents, uploads, trash, versions },
+    services: { documents, uploads, trash, versions, topics },
     tasks: [
       {
         ...vaultTasks.purge_document_trash,

@@ -51,6 +51,8 @@ export async function createFile(
       const published = await publishAnywhere(path, { folder, name }, newName());
       if (published.kind !== "ok") return published;
       await folder.sync();
+      // Removing the second name changes the file's change time, which is part of the version.
+      await unless(["ENOENT"], unlink(path));
       const stats = await lstat(folder.at(name), { bigint: true });
       if (!(await isStillAt(parent, folder))) {
         await unlink(folder.at(name));
@@ -117,6 +119,7 @@ export async function replaceFile(
         }
         await folder.sync();
         await unlink(waiting.folder.at(waiting.name));
+        await unless(["ENOENT"], unlink(path));
         if (!(await isStillAt(parent, folder)))
           return { kind: "unknown_outcome", note: "parent_moved" };
         const stats = await lstat(folder.at(name), { bigint: true });

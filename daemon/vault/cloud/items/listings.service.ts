@@ -7,6 +7,7 @@ import {
   type FolderState,
 } from "../../../../storage/tables/vault/folders.ts";
 import {
+  findItemByName,
   listItems,
   listItemsByName,
   replaceFolderItems,
@@ -129,10 +130,20 @@ export function createListings(deps: ListingsDeps, adapters: Adapters) {
   }
 
   function isDue(state: FolderState): boolean {
-    if (state.refreshState !== "fresh" || state.listedAt === undefined) return true;
-    const age = clock() - state.listedAt;
+    return state.refreshState !== "fresh" || isOld(state);
+  }
+
+  function isOld({ listedAt }: FolderState): boolean {
+    if (listedAt === undefined) return true;
+    const age = clock() - listedAt;
     // If the clock was set back, a listing must not stay current for ever.
     return age > deps.listingMaxAgeMs || age < 0;
+  }
+
+  /** Returns whether a listing is current, or only older than changes that croft has recorded. */
+  function holdsAllChanges(state: FolderState): boolean {
+    const isRecorded = state.refreshState === "warning" && state.errorCode !== "stale_listing";
+    return (state.refreshState === "fresh" || isRecorded) && !isOld(state);
   }
 
   return {
@@ -171,6 +182,29 @@ export function createListings(deps: ListingsDeps, adapters: Adapters) {
         items,
         next: found.length > limit && last !== undefined ? last.cursor : undefined,
       };
+    },
+
+    /**
+     * Returns the item of a name. Lists the folder at the provider only where the records may lack changes that were made
+     * elsewhere: unlike `browse`, not after each change that croft has recorded itself. Refuses with `unavailable` when
+     * the folder cannot be listed and the item is not recorded.
+     */
+    async find(
+      caller: Pick<VaultCaller, "userId">,
+      connectionId: ConnectionId,
+      { parentRef, name }: { readonly parentRef: string; readonly name: string },
+    ): Promise<CloudItem | undefined> {
+      const connection = await adapters.own(caller.userId, connectionId);
+      const state = await getFolderState(db, connectionId, parentRef);
+      if (holdsAllChanges(state) && !stale.has(keyOf(connectionId, parentRef)))
+        return findItemByName(db, connectionId, parentRef, name);
+      await adapters.open(connection);
+      const { kind } = await unlessDeleted(db, connection, () => listOnce(connection, parentRef));
+      if (kind === "unknown_folder" || kind === "gone") return undefined;
+      const item = await findItemByName(db, connectionId, parentRef, name);
+      if (item === undefined && kind === "failed")
+        throw new AppError("unavailable", "The storage could not list this folder. Try again.");
+      return item;
     },
 
     /** Lists a folder at the provider now, for the owner of the connection. False when that failed. */

@@ -289,7 +289,7 @@ export const documentColumns = `document.id, document.user_id, document.filename
   document.version, document.content_at, document.trashed_at, document.created_at, document.updated_at`;
 
 /** The key by which file names are sorted: without case, so that `b` follows `A`. */
-function toNameKey(filename: string): string {
+export function toNameKey(filename: string): string {
   return filename.normalize("NFKC").toLowerCase();
 }
 

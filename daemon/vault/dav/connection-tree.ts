@@ -1,0 +1,263 @@
+import { Transform, type Readable } from "node:stream";
+import type { Failure } from "../../../storage/cloud/outcomes.ts";
+import type { Database } from "../../../storage/engine/database.ts";
+import type { Connection } from "../../../storage/tables/vault/connections.ts";
+import { type CloudItem, findLiveItem } from "../../../storage/tables/vault/items.ts";
+import { AppError } from "../../errors.ts";
+import { pipeBody } from "../../utilities/receive-body.ts";
+import type { VaultCaller } from "../caller.ts";
+import { createDownloadAnswers } from "../cloud/bytes/bytes.view.ts";
+import { createVersionNames } from "../cloud/bytes/version-key.ts";
+import type { RecordingFailed } from "../cloud/changes/change-recorder.ts";
+import type { Cloud } from "../cloud/cloud.feature.ts";
+import { DavRefusal, exists, fromFailure, noParent, notFound } from "./refusals.ts";
+import type { DavPath } from "./target.ts";
+import type { DavFile, DavFolder, DavResource } from "./tree.ts";
+
+export interface ConnectionTreeDeps extends Pick<
+  Cloud,
+  "listings" | "changes" | "uploads" | "replacements" | "bytes"
+> {
+  readonly db: Database;
+  readonly newId: () => string;
+  /** Largest upload. */
+  readonly uploadBytesMax: number;
+}
+
+/** Items of one page of a listing. */
+const PAGE = 1_000;
+
+type Changed<T> = T | Failure | RecordingFailed;
+
+/** Opens the items of a connection as files and folders. Every change is the API's, with its record and audit. */
+export function createConnectionTree(deps: ConnectionTreeDeps) {
+  const { db, listings, changes, uploads, replacements, bytes, uploadBytesMax } = deps;
+  const toNames = createVersionNames();
+  const toAnswer = createDownloadAnswers();
+
+  return (caller: VaultCaller, connection: Connection): DavFolder => {
+    const { id: connectionId, quotaUsedBytes: used, quotaTotalBytes: total } = connection;
+    const toPlace = (id: string) => ({ connection_id: connectionId, item_id: id });
+
+    const toResource = (item: CloudItem): DavResource =>
+      item.kind === "file" ? toFile(item) : toFolder(item.providerItemId, item);
+
+    function toFile(item: CloudItem): DavFile {
+      const place = toPlace(item.providerItemId);
+      return {
+        ...toCommon(item),
+        kind: "file",
+        size: item.size,
+        contentType: item.contentType,
+        etag: toNames({ userId: caller.userId, connectionId }, item).entityTag,
+        async open() {
+          const result = await bytes.download(caller, place);
+          if (result.kind !== "bytes") throw fromFailure(result);
+          return toAnswer(result);
+        },
+        async replace({ content, size, contentType }, onlyThis) {
+          // An etag that is unknown cannot be compared at the provider; the caller has compared the record.
+          const ifMatch = (onlyThis ? item.etag : undefined) ?? "*";
+          const replaced = await replacements.replace(caller, place, {
+            ifMatch,
+            content,
+            size,
+            contentType,
+          });
+          if (replaced.kind === "uploaded") return getFile(replaced.item.id);
+          if (replaced.kind === "precondition_required") throw new Error("a condition was sent");
+          throw fromFailure(replaced);
+        },
+      };
+    }
+
+    /** @param item undefined for the root */
+    function toFolder(parentRef: string, item: CloudItem | undefined): DavFolder {
+      return {
+        ...(item === undefined ? root : toCommon(item)),
+        kind: "folder",
+        async find(name) {
+          const found =
+            (await listings.find(caller, connectionId, { parentRef, name })) ??
+            (await findDecomposed(parentRef, name));
+          return found && toResource(found);
+        },
+        list: () => list(parentRef),
+        async createFile(name, upload) {
+          const uploaded = await uploads.upload(caller, connectionId, {
+            parentRef: parentRef === "" ? undefined : parentRef,
+            name,
+            contentType: upload.contentType,
+            content: limitBytes(upload.content, uploadBytesMax),
+            size: upload.size,
+          });
+          if (uploaded.kind === "uploaded") return getFile(uploaded.item.id);
+          if (uploaded.kind === "conflict") throw await toOutdated(parentRef);
+          throw fromFailure(uploaded);
+        },
+        async createFolder(name) {
+          const created = await changes.ensureFolder(caller, connectionId, {
+            parent_ref: parentRef === "" ? null : parentRef,
+            name,
+          });
+          if (created.kind === "folder") return;
+          throw created.kind === "existing" || created.kind === "conflict"
+            ? exists()
+            : fromFailure(created);
+        },
+        ...(used === undefined || total === undefined
+          ? {}
+          : { quota: async () => ({ used, free: Math.max(0, total - used) }) }),
+      };
+    }
+
+    const root = {
+      name: connection.displayName,
+      createdAt: connection.createdAt,
+      holder: undefined,
+      remove: () => Promise.reject(new DavRefusal(403, CONNECTION_STAYS)),
+      move: () => Promise.reject(new DavRefusal(403, CONNECTION_STAYS)),
+    };
+
+    function toCommon(item: CloudItem) {
+      return {
+        name: item.name,
+        modifiedAt: item.modifiedAt,
+        holder: { itemId: item.id },
+        async remove() {
+          await onCurrent(item, ({ providerItemId }) =>
+            changes.delete(caller, toPlace(providerItemId)),
+          );
+        },
+        move: (to: DavPath) => move(item, to),
+      };
+    }
+
+    async function* list(parentRef: string): AsyncGenerator<readonly DavResource[]> {
+      let after;
+      do {
+        const request = { parentRef, after, limit: PAGE, refresh: false, name: undefined };
+        const page = await listings.browse(caller, connectionId, request);
+        // Files that are missing in an old list would look deleted.
+        if (page.state.refreshState === "failed")
+          throw fromFailure({ kind: "offline", sent: true });
+        yield page.items.map(toResource);
+        after = page.next;
+      } while (after !== undefined);
+    }
+
+    /** A storage may hold a name in the other form of Unicode than clients send. */
+    async function findDecomposed(parentRef: string, name: string): Promise<CloudItem | undefined> {
+      const decomposed = name.normalize("NFD");
+      if (decomposed === name) return undefined;
+      return listings.find(caller, connectionId, { parentRef, name: decomposed });
+    }
+
+    async function getFile(id: string): Promise<DavFile> {
+      const item = await findLiveItem(db, connectionId, id);
+      if (item === undefined) throw notFound();
+      return toFile(item);
+    }
+
+    /** Something unknown has the name: the next attempt knows it. */
+    async function toOutdated(parentRef: string): Promise<DavRefusal> {
+      await listings.relist(connection, parentRef);
+      return new DavRefusal(503, "The folder has changed in the storage. Send the file again.", {
+        headers: { "Retry-After": "1" },
+      });
+    }
+
+    /** Makes a change; once more with the item as it is now when it has changed in the storage. */
+    async function onCurrent<T extends { readonly kind: string }>(
+      item: CloudItem,
+      change: (item: CloudItem) => Promise<Changed<T>>,
+    ): Promise<T> {
+      const first = await change(item);
+      if (first.kind !== "stale") return orThrow(first);
+      await listings.relist(connection, item.parentRef);
+      const { parentRef, name } = item;
+      const current = await listings.find(caller, connectionId, { parentRef, name });
+      if (current?.kind !== item.kind) throw notFound();
+      return orThrow(await change(current));
+    }
+
+    async function move(item: CloudItem, to: DavPath): Promise<void> {
+      const target = await findFolderRef(to.slice(0, -1));
+      const name = to.at(-1) ?? "";
+      const rename = (id: string, newName: string) =>
+        changes.rename(caller, toPlace(id), { new_name: newName });
+      if (target === item.parentRef) {
+        await onCurrent(item, ({ providerItemId }) => rename(providerItemId, name));
+        return;
+      }
+      // A storage moves and renames in two steps. The name between them must be free in both folders.
+      const between = await findNameBetween(item, target, name);
+      const renamed = await onCurrent(item, async ({ providerItemId }) =>
+        between === item.name
+          ? ({ kind: "renamed", item: { id: providerItemId } } as const)
+          : rename(providerItemId, between),
+      );
+      const moved = await changes.move(caller, toPlace(renamed.item.id), {
+        destination_parent_ref: target,
+      });
+      if (moved.kind !== "moved") {
+        if (between !== item.name) await rename(renamed.item.id, item.name);
+        throw fromFailure(moved);
+      }
+      if (between !== name) orThrow(await rename(moved.itemId, name));
+    }
+
+    async function findNameBetween(item: CloudItem, target: string, name: string): Promise<string> {
+      if (name === item.name) return name;
+      const isTaken = async (parentRef: string, other: string) =>
+        (await listings.find(caller, connectionId, { parentRef, name: other })) !== undefined;
+      if (!(await isTaken(item.parentRef, name))) return name;
+      return (await isTaken(target, item.name)) ? `.croft-move-${deps.newId()}` : item.name;
+    }
+
+    async function findFolderRef(path: DavPath): Promise<string> {
+      let parentRef = "";
+      for (const name of path) {
+        const found =
+          (await listings.find(caller, connectionId, { parentRef, name })) ??
+          (await findDecomposed(parentRef, name));
+        if (found?.kind !== "folder") throw noParent();
+        parentRef = found.providerItemId;
+      }
+      return parentRef;
+    }
+
+    return toFolder("", undefined);
+  };
+}
+
+const CONNECTION_STAYS =
+  'This is a whole connection. "croft vault connection" renames and deletes connections.';
+
+function orThrow<T extends { readonly kind: string }>(result: Changed<T>): T {
+  if (isFailure(result)) throw fromFailure(result);
+  return result;
+}
+
+const DONE: ReadonlySet<string> = new Set(["renamed", "moved", "deleted"]);
+
+function isFailure<T extends { readonly kind: string }>(
+  result: Changed<T>,
+): result is Failure | RecordingFailed {
+  return !DONE.has(result.kind);
+}
+
+/** Passes a body on; the stream fails with `too_large` beyond the limit. */
+function limitBytes(content: Readable, bytesMax: number): Readable {
+  let bytes = 0;
+  const stream = new Transform({
+    transform(chunk: Uint8Array, _encoding, done) {
+      bytes += chunk.byteLength;
+      if (bytes > bytesMax)
+        done(new AppError("too_large", `The file is larger than ${bytesMax} bytes.`));
+      else done(null, chunk);
+    },
+  });
+  pipeBody(content, stream);
+  return stream;
+}

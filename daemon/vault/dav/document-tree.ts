@@ -1,0 +1,272 @@
+import type { Database } from "../../../storage/engine/database.ts";
+import type { VaultDocument } from "../../../storage/tables/vault/documents/documents.ts";
+import {
+  findDocumentByName,
+  listDocumentsByName,
+  type NameCursor,
+} from "../../../storage/tables/vault/documents/names.ts";
+import {
+  setDocumentTopics,
+  type VaultTopic,
+} from "../../../storage/tables/vault/documents/topics.ts";
+import { findQuota } from "../../../storage/tables/vault/quotas.ts";
+import { UNKNOWN_MEDIA_TYPE } from "../../contract/media-type.ts";
+import { filename as filenameSchema } from "../../contract/vault/documents.ts";
+import type { VaultCaller } from "../caller.ts";
+import { toEssence } from "../cloud/bytes/previewable.ts";
+import { type Documents, isInternal } from "../documents/documents.service.ts";
+import { toContentAnswer } from "../documents/documents.view.ts";
+import type { Topics } from "../documents/topics.service.ts";
+import type { DocumentTrash } from "../documents/trash.service.ts";
+import type { DocumentUploads } from "../documents/uploads.service.ts";
+import type { DocumentVersions } from "../documents/versions.service.ts";
+import { DavRefusal, noParent } from "./refusals.ts";
+import type { DavPath } from "./target.ts";
+import { type DavFile, type DavFolder, type DavResource, toSegments } from "./tree.ts";
+
+export interface DocumentTreeDeps {
+  readonly db: Database;
+  readonly documents: Pick<Documents, "content" | "find" | "update">;
+  readonly uploads: Pick<DocumentUploads, "upload">;
+  readonly trash: Pick<DocumentTrash, "remove">;
+  readonly versions: Pick<DocumentVersions, "replace">;
+  readonly topics: Pick<Topics, "list" | "create" | "update" | "remove">;
+}
+
+const ALL = "all";
+const TOPICS = "topics";
+/** Documents of one page of a listing. */
+const PAGE = 500;
+/** How many characters of a document's id are in its name where an older document has the same. */
+const ID_END = 8;
+const ETAG_LENGTH = 32;
+
+/**
+ * Opens the documents of an account: all of them in `all`, and those of each topic in `topics/TOPIC`. A file is a document
+ * wherever it is: to move it into the folder of a topic gives it the topic, to delete it puts it into the trash.
+ */
+export function createDocumentTree(deps: DocumentTreeDeps) {
+  const { db, documents, uploads, trash, versions, topics } = deps;
+
+  return (caller: VaultCaller): DavFolder => {
+    const { userId } = caller;
+    const quota = async () => {
+      const found = await findQuota(db, userId);
+      return (
+        found && {
+          used: found.usedBytes,
+          free: Math.max(0, found.limitBytes - found.usedBytes),
+        }
+      );
+    };
+
+    const listTopics = async (): Promise<ReadonlyMap<string, VaultTopic>> => {
+      const visible = await topics.list(caller);
+      // Of two topics of one name the API takes the user's own.
+      const ownFirst = [
+        ...visible.filter((topic) => topic.userId !== undefined),
+        ...visible.filter((topic) => topic.userId === undefined),
+      ];
+      return toSegments(ownFirst, ({ name }) => name);
+    };
+
+    function toFolder(name: string, topic: VaultTopic | undefined): DavFolder {
+      const of = { userId, topicId: topic?.id };
+      return {
+        kind: "folder",
+        name,
+        createdAt: topic?.createdAt,
+        modifiedAt: topic?.updatedAt,
+        holder: undefined,
+        quota,
+        async find(sought) {
+          const exact = await findDocumentByName(db, of, { filename: sought });
+          if (exact !== undefined) return toFile(exact, sought, topic);
+          const told = splitName(sought);
+          const found = told && (await findDocumentByName(db, of, told));
+          return found && toFile(found, sought, topic);
+        },
+        list: () => list(of, topic),
+        async createFile(sought, { content, size, contentType }) {
+          const stored = await uploads.upload(caller, {
+            filename: toFilename(sought),
+            contentType: toEssence(contentType) || UNKNOWN_MEDIA_TYPE,
+            content,
+            size,
+            terms: {
+              admit: async () => undefined,
+              record: async (tx, document) => {
+                if (topic !== undefined) await setDocumentTopics(tx, document.id, [topic.id]);
+              },
+            },
+          });
+          return toFile(stored.document, sought, topic);
+        },
+        createFolder: () => Promise.reject(new DavRefusal(403, FLAT)),
+        async remove() {
+          if (topic === undefined) throw new DavRefusal(403, FIXED);
+          if (topic.userId === undefined) throw new DavRefusal(403, SYSTEM_TOPIC);
+          for await (const page of list(of, topic)) for (const file of page) await file.remove();
+          await topics.remove(caller, topic.id);
+        },
+        async move(to) {
+          if (topic === undefined) throw new DavRefusal(403, FIXED);
+          const [folder, next, ...more] = to;
+          if (folder !== TOPICS || next === undefined || more.length > 0)
+            throw new DavRefusal(403, FLAT);
+          if (topic.userId === undefined) throw new DavRefusal(403, SYSTEM_TOPIC);
+          await topics.update(caller, topic.id, { name: next });
+        },
+      };
+    }
+
+    function toFile(document: VaultDocument, name: string, topic: VaultTopic | undefined): DavFile {
+      const { id } = document;
+      // Somebody may have changed a file in connected storage since its hash was taken. Some clients have little room for
+      // an entity tag in a header.
+      const etag = isInternal(document) ? document.sha256.slice(0, ETAG_LENGTH) : undefined;
+      return {
+        kind: "file",
+        name,
+        size: document.sizeBytes,
+        contentType: document.contentType,
+        etag,
+        createdAt: document.createdAt,
+        modifiedAt: document.contentAt,
+        holder: { documentId: id },
+        async open() {
+          const content = await documents.content(caller, id, "attachment");
+          const answer = toContentAnswer(content, "attachment");
+          return etag === undefined ? answer : { ...answer, bytes: { ...answer.bytes, etag } };
+        },
+        async replace({ content, size, contentType }, onlyThis) {
+          const replaced = await versions.replace(caller, id, {
+            ifMatch: onlyThis ? `"${document.sha256}"` : "*",
+            contentType: toEssence(contentType) || undefined,
+            content,
+            size,
+          });
+          return toFile(replaced.document, name, topic);
+        },
+        async remove() {
+          if (!(await trash.remove(caller, id, {})))
+            throw new DavRefusal(503, "The connected storage did not delete the file. Try again.");
+        },
+        move: (to) => move(document, { name, topic }, to),
+      };
+    }
+
+    async function* list(
+      of: { readonly userId: typeof userId; readonly topicId: string | undefined },
+      topic: VaultTopic | undefined,
+    ): AsyncGenerator<readonly DavResource[]> {
+      let after: NameCursor | undefined;
+      // The names of the documents before whose names are equal but for the case.
+      let key = "";
+      let seen = new Set<string>();
+      for (;;) {
+        const page = await listDocumentsByName(db, of, { after, limit: PAGE });
+        yield page.map((document) => {
+          const { filename } = document;
+          const own = filename.normalize("NFKC").toLowerCase();
+          if (own !== key) [key, seen] = [own, new Set()];
+          const isFirst = !seen.has(filename);
+          seen.add(filename);
+          return toFile(document, isFirst ? filename : toOtherName(document), topic);
+        });
+        if (page.length < PAGE) return;
+        after = page.at(-1);
+      }
+    }
+
+    /** Renames a document, and changes its topics by the folders that it leaves and enters. */
+    async function move(
+      { id, filename }: VaultDocument,
+      from: { readonly name: string; readonly topic: VaultTopic | undefined },
+      to: DavPath,
+    ): Promise<void> {
+      const target = await findFolder(to.slice(0, -1));
+      const name = to.at(-1) ?? "";
+      const { topics: had } = await documents.find(caller, id);
+      const left = had.filter((each) => each !== from.topic?.name);
+      const next = target.topic === undefined ? left : [...left, target.topic.name];
+      await documents.update(caller, id, {
+        // A name with the end of an id stands for the document's own.
+        filename: name === from.name ? filename : toFilename(name),
+        topics: [...new Set(next)],
+      });
+    }
+
+    async function findFolder(path: DavPath): Promise<{ readonly topic: VaultTopic | undefined }> {
+      const [folder, name, ...more] = path;
+      if (folder === ALL && name === undefined) return { topic: undefined };
+      const topic = name === undefined ? undefined : (await listTopics()).get(name);
+      if (folder !== TOPICS || topic === undefined || more.length > 0) throw noParent();
+      return { topic };
+    }
+
+    const fixed = { kind: "folder", holder: undefined, quota } as const;
+    const refuse = (text: string) => () => Promise.reject(new DavRefusal(403, text));
+    const topicsFolder: DavFolder = {
+      ...fixed,
+      name: TOPICS,
+      async find(name) {
+        const topic = (await listTopics()).get(name);
+        return topic && toFolder(name, topic);
+      },
+      async *list() {
+        yield [...(await listTopics())].map(([name, topic]) => toFolder(name, topic));
+      },
+      createFile: refuse("Documents are stored in all, or in the folder of a topic."),
+      async createFolder(name) {
+        await topics.create(caller, { name, description: "" }, "caller");
+      },
+      remove: refuse(FIXED),
+      move: refuse(FIXED),
+    };
+    const folders = [toFolder(ALL, undefined), topicsFolder];
+    return {
+      ...fixed,
+      name: "documents",
+      find: async (name) => folders.find((folder) => folder.name === name),
+      async *list() {
+        yield folders;
+      },
+      createFile: refuse("Documents are stored in all, or in the folder of a topic."),
+      createFolder: refuse("Folders are created in topics only: each is a topic."),
+      remove: refuse(FIXED),
+      move: refuse(FIXED),
+    };
+  };
+}
+
+const FIXED = "This folder is always there.";
+const FLAT = "Documents have topics and no folders. Create folders in topics only.";
+const SYSTEM_TOPIC = "Only an administrator changes this topic.";
+
+/** The name of a document where an older one has the same: `scan ~1a2b3c4d.pdf`. */
+function toOtherName({ filename, id }: Pick<VaultDocument, "filename" | "id">): string {
+  const { stem, extension } = splitExtension(filename);
+  return `${stem} ~${id.slice(-ID_END)}${extension}`;
+}
+
+/** Reads such a name. */
+function splitName(name: string): { filename: string; idEnd: string } | undefined {
+  const [, stem, idEnd, extension = ""] = /^(.*) ~([0-9a-f]{8})(\.[^.]*)?$/s.exec(name) ?? [];
+  if (stem === undefined || idEnd === undefined) return undefined;
+  return { filename: stem + extension, idEnd };
+}
+
+function splitExtension(filename: string): { stem: string; extension: string } {
+  const dot = filename.lastIndexOf(".");
+  return dot <= 0
+    ? { stem: filename, extension: "" }
+    : { stem: filename.slice(0, dot), extension: filename.slice(dot) };
+}
+
+/** Returns a name that a document can have. */
+function toFilename(name: string): string {
+  const parsed = filenameSchema.safeParse(name);
+  if (!parsed.success) throw new DavRefusal(403, "No document can have this name.");
+  return parsed.data;
+}

@@ -1,0 +1,164 @@
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { DavLock } from "../../../storage/tables/vault/dav-locks.ts";
+import {
+  type DavProperty,
+  listDavProperties,
+} from "../../../storage/tables/vault/dav-properties.ts";
+import { cutUnreadResponse } from "../../http/bytes.ts";
+import { type DavContext, type DavMethod, depthOf } from "./context.ts";
+import { covers } from "./locks.service.ts";
+import {
+  asksForQuota,
+  type PropertyRequest,
+  readPropertyRequest,
+  type ShownLock,
+  writeResponse,
+} from "./properties.ts";
+import { DavRefusal, notFound } from "./refusals.ts";
+import type { DavPath } from "./target.ts";
+import type { DavResource } from "./tree.ts";
+import { DAV, XML_DECLARATION, XML_TYPE } from "./xml.ts";
+
+/** GET and HEAD, with ranges and conditions. */
+export const read: DavMethod = async ({ found, request, response, sendBytes }) => {
+  const { resource } = found;
+  if (resource === undefined) throw notFound();
+  if (resource.kind === "folder")
+    throw new DavRefusal(
+      405,
+      "This is a folder. A WebDAV client lists it; a browser shows /vault.",
+    );
+  return sendBytes(request, response, await resource.open());
+};
+
+/** PROPFIND: the properties of a resource, and of everything in a folder. A response is sent as it is made. */
+export const propfind: DavMethod = async (context) => {
+  const { found, response } = context;
+  const depth = depthOf(context);
+  if (depth === "infinity")
+    throw new DavRefusal(403, "Folders are listed one by one (Depth: 1).", {
+      condition: { element: "propfind-finite-depth" },
+    });
+  const request = readPropertyRequest(await context.readXml());
+  const { resource } = found;
+  if (resource === undefined) throw notFound();
+  const texts = writeAll(context, resource, request, depth === "1");
+  // The first part is made before the head is sent: what fails there has a status of its own.
+  const first = await texts.next();
+  cutUnreadResponse(response);
+  response.writeHead(207, {
+    "Content-Type": XML_TYPE,
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+  });
+  const rest = async function* () {
+    if (first.done !== true) yield first.value;
+    yield* texts;
+  };
+  try {
+    await pipeline(Readable.from(rest()), response);
+  } catch {
+    // The client has left, or a later part failed: it sees a response that is cut short.
+    response.destroy();
+  }
+  return 207;
+};
+
+async function* writeAll(
+  context: DavContext,
+  resource: DavResource,
+  request: PropertyRequest,
+  isDeep: boolean,
+): AsyncGenerator<string> {
+  const { found } = context;
+  const write = await createWriter(context, request);
+  const own = await write([{ resource, path: found.path, place: found.place }]);
+  yield `${XML_DECLARATION}<D:multistatus xmlns:D="DAV:">\n${own}`;
+  if (isDeep && resource.kind === "folder") {
+    for await (const page of resource.list()) {
+      const shown = page.map((each) => ({
+        resource: each,
+        path: [...found.path, each.name],
+        place: `${found.place}/${each.name}`,
+      }));
+      // Small parts, so that no page holds the event loop.
+      for (let at = 0; at < shown.length; at += PART) yield write(shown.slice(at, at + PART));
+    }
+  }
+  yield "</D:multistatus>\n";
+}
+
+const PART = 100;
+
+interface Placed {
+  readonly resource: DavResource;
+  readonly path: DavPath;
+  readonly place: string;
+}
+
+async function createWriter(context: DavContext, request: PropertyRequest) {
+  const { db, clock, locks, caller, addresses, found, tree } = context;
+  const live = asksFor(request, "lockdiscovery") ? await locks.list(caller.userId) : [];
+  const shownLocks = await toShownLocks();
+  const byPlace = Map.groupBy(shownLocks, ({ lock }) => lock.place);
+  // Those of folders above cover everything that is listed.
+  const above = shownLocks.filter(({ lock }) => lock.isDeep && covers(lock, found.place));
+  const asksForOthers = request.kind !== "some" || request.names.some(({ uri }) => uri !== DAV);
+
+  return async (placed: readonly Placed[]): Promise<string> => {
+    const properties = asksForOthers
+      ? await listProperties(placed)
+      : new Map<string, DavProperty[]>();
+    let text = "";
+    for (const { resource, path, place } of placed) {
+      const { holder } = resource;
+      text += writeResponse(
+        {
+          resource,
+          href: addresses.toHref(path, resource.kind === "folder"),
+          locks: [...new Set([...above, ...(byPlace.get(place) ?? [])])],
+          properties: properties.get(holder?.itemId ?? holder?.documentId ?? "") ?? [],
+          quota:
+            resource.kind === "folder" && asksForQuota(request)
+              ? await resource.quota?.()
+              : undefined,
+          now: clock(),
+        },
+        request,
+      );
+    }
+    return text;
+  };
+
+  async function toShownLocks(): Promise<ShownLock[]> {
+    const relevant = live.filter(
+      (lock) => covers(lock, found.place) || lock.place.startsWith(`${found.place}/`),
+    );
+    return Promise.all(
+      relevant.map(async (lock) => ({
+        lock,
+        root: addresses.toHref(await tree.toPath(lock.place), false),
+      })),
+    );
+  }
+
+  async function listProperties(placed: readonly Placed[]) {
+    const holders = placed.flatMap(({ resource }) => resource.holder ?? []);
+    return Map.groupBy(
+      await listDavProperties(db, holders),
+      ({ itemId, documentId }) => itemId ?? documentId ?? "",
+    );
+  }
+}
+
+function asksFor(request: PropertyRequest, name: string): boolean {
+  return (
+    request.kind !== "some" || request.names.some(({ uri, local }) => uri === DAV && local === name)
+  );
+}
+
+/** Returns the locks that cover a place, as responses show them. */
+export async function showLock({ tree, addresses }: DavContext, lock: DavLock): Promise<ShownLock> {
+  return { lock, root: addresses.toHref(await tree.toPath(lock.place), false) };
+}

@@ -1,0 +1,153 @@
+import { Readable } from "node:stream";
+import { createOwner } from "../../../storage/owner.ts";
+import {
+  deleteDavProperties,
+  listDavProperties,
+  putDavProperty,
+} from "../../../storage/tables/vault/dav-properties.ts";
+import { assertUnlocked, type DavContext, type DavMethod, depthOf, headerOf } from "./context.ts";
+import { isJunk } from "./junk-files.ts";
+import { DavRefusal, noParent, notFound, preconditionFailed } from "./refusals.ts";
+import { type Found, toWholeChange } from "./spaces.ts";
+import { isBelow, isSamePath, toNewName } from "./target.ts";
+import type { DavFile, DavFolder, DavResource, DavUpload } from "./tree.ts";
+
+/** Most files and folders of one copy. */
+const COPIED_MAX = 10_000;
+
+/** COPY: writes the bytes and properties again, in the same space or another. */
+export const copy: DavMethod = async (context) => {
+  const isWhole = depthOf(context) === "infinity";
+  if (!isWhole && depthOf(context) === "1")
+    throw new DavRefusal(400, "A copy has the depth 0 or infinity.");
+  const { source, target } = await openTransfer(context);
+  await assertUnlocked(context, toWholeChange(target, target.resource === undefined));
+  await copyOver(context, source, target, isWhole);
+  return { status: target.resource === undefined ? 201 : 204 };
+};
+
+/** MOVE: in its space as the storage moves it; into another space by a copy, which is complete before the deletion. */
+export const move: DavMethod = async (context) => {
+  const { found, locks, caller } = context;
+  if (depthOf(context) !== "infinity")
+    throw new DavRefusal(400, "A folder is moved with everything in it.");
+  const { source, target } = await openTransfer(context);
+  await assertUnlocked(
+    context,
+    toWholeChange(found),
+    toWholeChange(target, target.resource === undefined),
+  );
+  if (source.move !== undefined && found.path[0] === target.path[0]) {
+    await target.resource?.remove();
+    await source.move(target.path.slice(1));
+  } else {
+    await copyOver(context, source, target, true);
+    await source.remove();
+  }
+  await locks.removeBelow(caller.userId, found.place);
+  return { status: target.resource === undefined ? 201 : 204 };
+};
+
+/** Finds both ends of a copy or a move, and refuses what cannot be. */
+async function openTransfer(
+  context: DavContext,
+): Promise<{ readonly source: DavResource; readonly target: Found & { folder: DavFolder } }> {
+  const { found, tree, addresses } = context;
+  const destination = headerOf(context, "destination");
+  if (destination === undefined) throw new DavRefusal(400, "The header Destination is missing.");
+  const overwrite = headerOf(context, "overwrite")?.trim().toUpperCase() ?? "T";
+  if (overwrite !== "T" && overwrite !== "F")
+    throw new DavRefusal(400, "The header Overwrite is T or F.");
+  const path = addresses.parse(destination);
+  const source = found.resource;
+  if (source === undefined) throw notFound();
+  if (isSamePath(path, found.path) || isBelow(path, found.path) || isBelow(found.path, path))
+    throw new DavRefusal(403, "The destination is the source, or one lies in the other.");
+  const target = await tree.find(path);
+  const { folder } = target;
+  if (folder === undefined)
+    throw path.length === 0 ? new DavRefusal(403, "This is the root.") : noParent();
+  if (target.resource === undefined) toNewName(path);
+  else if (overwrite === "F") throw preconditionFailed();
+  return { source, target: { ...target, folder } };
+}
+
+/** Copies over what is at the destination. */
+async function copyOver(
+  context: DavContext,
+  source: DavResource,
+  target: Found & { readonly folder: DavFolder },
+  isWhole: boolean,
+): Promise<void> {
+  const { resource: before, folder } = target;
+  const name = target.path.at(-1) ?? "";
+  if (source.kind === "file" && before?.kind === "file") {
+    const replaced = await withBytes(source, (upload) => before.replace(upload, false));
+    await copyProperties(context, source, replaced);
+    return;
+  }
+  if (source.kind === "file" && before === undefined && isJunk(name)) {
+    const { junk, caller } = context;
+    await withBytes(source, (upload) => junk.store(caller.userId, target.place, upload));
+    return;
+  }
+  await before?.remove();
+  const budget = { left: COPIED_MAX };
+  await copyInto(context, source, folder, name, isWhole, budget);
+}
+
+async function copyInto(
+  context: DavContext,
+  source: DavResource,
+  folder: DavFolder,
+  name: string,
+  isWhole: boolean,
+  budget: { left: number },
+): Promise<void> {
+  budget.left -= 1;
+  if (budget.left < 0)
+    throw new DavRefusal(
+      507,
+      `A copy has at most ${COPIED_MAX} files and folders. The rest was not copied.`,
+    );
+  if (source.kind === "file") {
+    const created = await withBytes(source, (upload) => folder.createFile(name, upload));
+    await copyProperties(context, source, created);
+    return;
+  }
+  await folder.createFolder(name);
+  const created = await folder.find(name);
+  if (created?.kind !== "folder") throw noParent();
+  await copyProperties(context, source, created);
+  if (!isWhole) return;
+  for await (const page of source.list())
+    for (const each of page) await copyInto(context, each, created, each.name, true, budget);
+}
+
+/** Opens the bytes of a file for an upload, and closes them after it. */
+async function withBytes<T>(file: DavFile, work: (upload: DavUpload) => Promise<T>): Promise<T> {
+  const { bytes } = await file.open();
+  try {
+    await using owner = createOwner();
+    const content = owner.own(
+      bytes.buffer === undefined ? await bytes.open() : Readable.from([Buffer.from(bytes.buffer)]),
+    );
+    return await work({ content, size: bytes.size, contentType: file.contentType });
+  } finally {
+    bytes.release?.();
+  }
+}
+
+async function copyProperties(
+  { db, newId }: DavContext,
+  { holder: from }: DavResource,
+  { holder: to }: DavResource,
+): Promise<void> {
+  if (to === undefined) return;
+  const properties = from === undefined ? [] : await listDavProperties(db, [from]);
+  await db.transaction(async (tx) => {
+    await deleteDavProperties(tx, to);
+    for (const { namespace, name, value } of properties)
+      await putDavProperty(tx, to, { id: newId(), namespace, name, value });
+  });
+}

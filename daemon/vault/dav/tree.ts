@@ -1,0 +1,92 @@
+// daemon/vault/dav: the WebDAV server (RFC 4918). Start here (what all folders have in common), then dav-handler.ts (a request).
+// connection-tree.ts and document-tree.ts are thin: the services of the API do the work.
+import type { Readable } from "node:stream";
+import type { PropertyHolder } from "../../../storage/tables/vault/dav-properties.ts";
+import type { BytesAnswer } from "../../http/handle.ts";
+import type { DavPath } from "./target.ts";
+
+/** New bytes for a file. */
+export interface DavUpload {
+  readonly content: Readable;
+  /** Undefined when it is only known at the end. */
+  readonly size: number | undefined;
+  /** Undefined when the client did not say. */
+  readonly contentType: string | undefined;
+}
+
+interface Common {
+  readonly name: string;
+  /** Epoch milliseconds. */
+  readonly createdAt?: number | undefined;
+  readonly modifiedAt?: number | undefined;
+  /** The row that has the properties of clients; undefined where none can be set. */
+  readonly holder: PropertyHolder | undefined;
+  /** Deletes it, with everything below it: to the trash where there is one. */
+  remove(): Promise<void>;
+  /**
+   * Gives it another path in its own space, at which there is nothing. Undefined if it stays where it is; of files, a copy
+   * and a deletion then do the same.
+   */
+  readonly move?: ((to: DavPath) => Promise<void>) | undefined;
+}
+
+export interface DavFile extends Common {
+  readonly kind: "file";
+  readonly size: number | undefined;
+  readonly contentType: string | undefined;
+  /** A strong entity tag without quotes; undefined if other bytes could get the same. */
+  readonly etag: string | undefined;
+  open(): Promise<BytesAnswer>;
+  /** Replaces the bytes in one step. `onlyThis` refuses with 412 when they are no longer those of `etag`. */
+  replace(upload: DavUpload, onlyThis: boolean): Promise<DavFile>;
+}
+
+export interface DavFolder extends Common {
+  readonly kind: "folder";
+  /** Returns what has this name in the folder. */
+  find(name: string): Promise<DavResource | undefined>;
+  /** Returns everything in the folder, by pages. */
+  list(): AsyncIterable<readonly DavResource[]>;
+  /** Creates a file at a name that is free. */
+  createFile(name: string, upload: DavUpload): Promise<DavFile>;
+  /** Creates a folder at a name that is free. */
+  createFolder(name: string): Promise<void>;
+  /** The bytes that are used and free in its space; undefined if unknown. */
+  quota?(): Promise<{ readonly used: number; readonly free: number } | undefined>;
+}
+
+export type DavResource = DavFile | DavFolder;
+
+/** The mounted spaces by their names: the folders of the root. */
+export interface DavSpace {
+  /** What places of locks begin with. It stays when the name changes. */
+  readonly id: string;
+  readonly name: string;
+  open(): DavFolder;
+}
+
+/** Returns a name that can be a segment of an address. */
+export function toSegment(name: string): string {
+  const plain = name
+    .toWellFormed()
+    .normalize("NFC")
+    .replaceAll(/[/\\\p{Cc}]/gu, "-");
+  return plain === "" || plain === "." || plain === ".." ? "-" : plain;
+}
+
+/** Names things by segments that differ: the first of a name keeps it, the others get a number. */
+export function toSegments<T>(
+  things: readonly T[],
+  nameOf: (thing: T) => string,
+  taken: readonly string[] = [],
+): ReadonlyMap<string, T> {
+  const named = new Map<string, T>();
+  for (const thing of things) {
+    const name = toSegment(nameOf(thing));
+    let free = name;
+    for (let count = 2; named.has(free) || taken.includes(free); count += 1)
+      free = `${name} ${count}`;
+    named.set(free, thing);
+  }
+  return named;
+}
