@@ -77,8 +77,14 @@ for (const engine of engines)
     });
 
     test("are at most a thousand for an account", async () => {
-      const { locks } = await openScene(engine);
-      for (let at = 0; at < 1_000; at += 1) await locks.create(mira, wanted(`c/${at}`));
+      const { db, clock, locks } = await openScene(engine);
+      const expiresAt = clock.now + 60_000;
+      await db.transaction(async (tx) => {
+        for (let at = 0; at < 1_000; at += 1) {
+          const lock = { ...wanted(`c/${at}`), token: `t${at}`, userId: mira, expiresAt };
+          await insertDavLock(tx, lock);
+        }
+      });
       await expect(locks.create(mira, wanted("c/more"))).rejects.toMatchObject({
         code: "rate_limited",
       });
