@@ -67,6 +67,26 @@ export const entries: readonly Entry[] = [
     async () => (await import("./repo-create.ts")).createRepo,
   ),
   command("clone", "Clone a repository", async () => (await import("./repo-clone.ts")).cloneRepo),
+  command(
+    "import",
+    "Import a repository from another server",
+    async () => (await import("./repo-import.ts")).importRepo,
+  ),
+  command(
+    "import-status",
+    "Show the progress of an import",
+    async () => (await import("./repo-import.ts")).importStatus,
+  ),
+  command(
+    "import-cancel",
+    "End an import",
+    async () => (await import("./repo-import.ts")).cancelImport,
+  ),
+  command(
+    "import-resume",
+    "Resume an import that failed or was cancelled",
+    async () => (await import("./repo-import.ts")).resumeImport,
+  ),
   command("fork", "Fork a repository", async () => (await import("./repo-fork.ts")).forkRepo),
   command(
     "forks",
@@ -187,6 +207,7 @@ export const entries: readonly Entry[] = [
     "Show the languages of a repository",
     async () => (await import("./repo-topic.ts")).showLanguages,
   ),
+  noun("mirror", "Manage mirrors of a repository", () => import("./repo-mirror.ts")),
   noun("branch", "Manage branches of a repository", () => import("./repo-branch.ts")),
   noun("tag", "Manage tags of a repository", () => import("./repo-tag.ts")),
   noun("protection", "Manage rules that protect branches", () => import("./repo-protection.ts")),

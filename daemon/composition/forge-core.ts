@@ -56,6 +56,10 @@ export function createForgeCore(deps: ForgeDeps) {
     publicUrl: addresses.publicUrl,
     urls: { publicUrl: addresses.publicUrl, sshAddress: addresses.ssh },
     uploadBytesMax: settings.maxUploadBytes,
+    intervals: {
+      usualSeconds: settings.mirrorIntervalSeconds,
+      minSeconds: settings.minMirrorIntervalSeconds,
+    },
     instanceName: settings.instanceName,
     // Time and chance.
     clock,

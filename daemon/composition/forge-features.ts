@@ -21,6 +21,7 @@ import { createPullMerging } from "../forge/pulls/merging.feature.ts";
 import type { ReviewPushes } from "../forge/git/review-ref.ts";
 import { createPullRefs } from "../forge/pulls/pull-refs.ts";
 import { createForgePulls } from "../forge/pulls/pulls.feature.ts";
+import { createForgeImports } from "../forge/imports/imports.feature.ts";
 import { createForgeLargeFiles } from "../forge/large-files/large-files.feature.ts";
 import { createForgeNotifications } from "../forge/notifications/notifications.feature.ts";
 import { createForgeOrganizations } from "../forge/organizations/organizations.feature.ts";
@@ -177,6 +178,14 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
     }),
     { pages: releasePages() },
     wiki,
+    createForgeImports({
+      ...core,
+      ...repositories.services,
+      dispatcher,
+      templates: miscellaneous.services.templates,
+      workFolder: deps.stores.directory.tmp,
+      computePulls: pulls.services.computeSoon,
+    }),
     createForgeOrganizations({
       ...core,
       ...repositories.services,

@@ -5,6 +5,7 @@ import { sealMasksAgain } from "../forge/actions/secrets/masks.service.ts";
 import { sealActionSecretAgain } from "../forge/actions/secrets/secrets.service.ts";
 import { sealHostKeyAgain } from "../forge/git/ssh/host-keys.ts";
 import { sealTargetAgain } from "../forge/hooks/targets.ts";
+import { sealImportAgain, sealMirrorAgain } from "../forge/imports/remote-address.ts";
 import { sealMailAgain } from "../outbound/mail/mailer.ts";
 import { sealTotpSecretAgain } from "../vault/accounts/totp-secrets.ts";
 import { sealApiKeyAgain } from "../vault/ai/api-keys.ts";
@@ -20,6 +21,8 @@ export const sealAgainIn: SealAgainIn = {
   forgeRegistrationTokens: sealTokenAgain,
   forgeActionSecrets: sealActionSecretAgain,
   forgeTaskMasks: sealMasksAgain,
+  forgeMirrorCredentials: sealMirrorAgain,
+  forgeImportCredentials: sealImportAgain,
   forgeSshHostKeys: sealHostKeyAgain,
   vaultTotpSecrets: sealTotpSecretAgain("totp_secret"),
   vaultPendingTotpSecrets: sealTotpSecretAgain("totp_pending_secret"),

@@ -62,6 +62,7 @@ import { collaboratorEndpoints } from "./forge/repositories/collaborators.ts";
 import { deployKeyEndpoints } from "./forge/repositories/deploy-keys.ts";
 import { tagProtectionEndpoints } from "./forge/repositories/tag-protections.ts";
 import { forkEndpoints, forkSyncEndpoints } from "./forge/repositories/forks.ts";
+import { mirrorEndpoints } from "./forge/repositories/mirrors.ts";
 import { repositoryTopicEndpoints } from "./forge/repositories/topics.ts";
 import { languageEndpoints } from "./forge/repositories/languages.ts";
 import { repositoryListEndpoints } from "./forge/repositories/lists.ts";
@@ -127,6 +128,7 @@ export const forge = {
   ...deployKeyEndpoints,
   ...forkEndpoints,
   ...forkSyncEndpoints,
+  ...mirrorEndpoints,
   ...repositoryTopicEndpoints,
   ...languageEndpoints,
   ...transferEndpoints,

@@ -4,6 +4,7 @@ import {
   hasWaitingActionJobs,
 } from "../../storage/tables/forge/actions/pending-work.ts";
 import { hasLargeFiles } from "../../storage/tables/forge/repositories/large-files.ts";
+import { hasScheduledMirrors } from "../../storage/tables/forge/repositories/mirrors.ts";
 import { declareTasks } from "../jobs/cron-task.ts";
 
 /** Time limit of the tasks that run git in one repository after the other. */
@@ -11,6 +12,7 @@ const timeoutMs = 12 * 3_600_000;
 
 /** The scheduled tasks of the forge. Their code is loaded when they have something to do. */
 export const forgeTasks = declareTasks({
+  update_mirrors: { schedule: "@every 10m", isNeeded: hasScheduledMirrors },
   repo_health_check: { schedule: "@midnight", timeoutMs },
   check_repo_stats: { schedule: "@midnight", timeoutMs },
   archive_cleanup: { schedule: "@midnight" },

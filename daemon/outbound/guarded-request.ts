@@ -1,6 +1,7 @@
 import { lookup as systemLookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import type { LookupFunction, Socket } from "node:net";
+import type { Readable } from "node:stream";
 import { Agent, buildConnector, type Dispatcher, request } from "undici";
 import type { AddressCheck } from "./address-policy.ts";
 
@@ -127,22 +128,71 @@ export function createGuardedRequest(dispatcher: Dispatcher): GuardedRequest {
     const signal =
       outbound.signal === undefined ? timeout : AbortSignal.any([timeout, outbound.signal]);
     try {
-      return await follow(outbound, dispatcher, signal);
+      const answer = await follow(outbound, dispatcher, signal);
+      return "kind" in answer ? answer : await readAnswer(answer, outbound.responseBytesMax);
     } catch (error) {
-      if (error instanceof RefusedAddressError)
-        return { kind: "refused", reason: `the address is not permitted: ${error.message}` };
-      if (timeout.aborted)
+      if (timeout.aborted && !(error instanceof RefusedAddressError))
         return { kind: "failed", reason: `no answer within ${outbound.timeoutMs / 1000} s` };
-      return { kind: "failed", reason: toReason(error) };
+      return toFailedRequest(error);
+    }
+  };
+}
+
+/** Describes why a request through a guarded dispatcher failed. */
+export function toFailedRequest(
+  error: unknown,
+): Exclude<OutboundOutcome, { readonly kind: "answered" }> {
+  if (error instanceof RefusedAddressError)
+    return { kind: "refused", reason: `the address is not permitted: ${error.message}` };
+  return { kind: "failed", reason: toReason(error) };
+}
+
+/** What following a request needs of it. */
+type Followed = Pick<
+  OutboundRequest,
+  "url" | "method" | "headers" | "body" | "privateHeaders" | "followsRedirects"
+>;
+type Unanswered = Exclude<OutboundOutcome, { readonly kind: "answered" }>;
+
+/** The outcome of a download: as `OutboundOutcome`, with a body that the caller reads to its end or destroys. */
+export type OutboundStream =
+  | {
+      readonly kind: "answered";
+      readonly status: number;
+      readonly body: Readable;
+      /** As the server declares it. */
+      readonly size: number | undefined;
+    }
+  | Unanswered;
+
+/** Downloads a file within the address policy. Never throws; an aborted signal is `failed`. */
+export type GuardedDownload = (
+  outbound: Pick<OutboundRequest, "url" | "headers" | "privateHeaders"> & {
+    readonly signal: AbortSignal;
+  },
+) => Promise<OutboundStream>;
+
+/** Creates a function that downloads files through a guarded dispatcher, as `createGuardedRequest` sends requests. */
+export function createGuardedDownload(dispatcher: Dispatcher): GuardedDownload {
+  return async ({ signal, ...outbound }) => {
+    try {
+      const answer = await follow({ ...outbound, method: "GET", body: "" }, dispatcher, signal);
+      if ("kind" in answer) return answer;
+      const { statusCode: status, headers, body } = answer;
+      const length = Number(headers["content-length"] ?? Number.NaN);
+      const size = Number.isSafeInteger(length) ? length : undefined;
+      return { kind: "answered", status, body: body.on("error", ignore), size };
+    } catch (error) {
+      return toFailedRequest(error);
     }
   };
 }
 
 async function follow(
-  outbound: OutboundRequest,
+  outbound: Followed,
   dispatcher: Dispatcher,
   signal: AbortSignal,
-): Promise<OutboundOutcome> {
+): Promise<Dispatcher.ResponseData | Unanswered> {
   let next: Pick<OutboundRequest, "url" | "method" | "headers"> & { readonly body: string | null } =
     outbound;
   for (let redirects = 0; ; redirects += 1) {
@@ -161,8 +211,7 @@ async function follow(
     const isAnswer =
       outbound.followsRedirects === false ||
       (outbound.followsRedirects === "with_body" && dropsBody);
-    if (!isRedirect || typeof location !== "string" || isAnswer)
-      return readAnswer(answer, outbound.responseBytesMax);
+    if (!isRedirect || typeof location !== "string" || isAnswer) return answer;
     answer.body.on("error", ignore).destroy();
     if (redirects === REDIRECTS_MAX) return { kind: "failed", reason: "too many redirects" };
     const redirected = redirect(outbound, next, answer.statusCode, location);
@@ -174,7 +223,7 @@ async function follow(
 
 /** Returns the request to the target of a redirect; undefined when it must not be sent. */
 function redirect(
-  { privateHeaders }: OutboundRequest,
+  { privateHeaders }: Followed,
   from: Pick<OutboundRequest, "url" | "method" | "headers"> & { readonly body: string | null },
   status: number,
   location: string,
@@ -245,6 +294,8 @@ const reasons: Readonly<Record<string, string>> = {
   EHOSTUNREACH: "the host cannot be reached (EHOSTUNREACH)",
   ENETUNREACH: "the network cannot be reached (ENETUNREACH)",
   UND_ERR_CONNECT_TIMEOUT: "the connection was not made in time",
+  UND_ERR_HEADERS_TIMEOUT: "no answer arrived in time",
+  UND_ERR_BODY_TIMEOUT: "the answer stopped in the middle",
   CERT_HAS_EXPIRED: "the certificate has expired",
   DEPTH_ZERO_SELF_SIGNED_CERT: "the certificate is self-signed",
 };

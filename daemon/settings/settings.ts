@@ -224,6 +224,15 @@ export const settingDeclarations = {
   maxRepositoryLfsBytes: setting("Limits", byteSize(0), 0, {
     help: "Git LFS files of one repository in all; 0 is no limit",
   }),
+  maxImportBytes: setting("Limits", byteSize(0), 10 * gibibyte, {
+    help: "Most bytes of a repository on another server that an import or one update of a mirror reads",
+  }),
+  mirrorIntervalSeconds: setting("Limits", integer(60, 366 * day, "seconds"), 8 * 3600, {
+    help: "How often a mirror that names no interval is compared with its source",
+  }),
+  minMirrorIntervalSeconds: setting("Limits", integer(1, 366 * day, "seconds"), 600, {
+    help: "Shortest interval that a mirror may name",
+  }),
   defaultQuotaBytes: setting("Limits", byteSize(0), 100 * mebibyte, {
     help: "Storage of a newly registered vault user",
   }),

@@ -100,6 +100,11 @@ const harmlessFaults = [
 
 /** The configuration that has `git fsck` find the faults for which a push is refused. */
 export const fsckConfig = ignoring("fsck");
+/** The configuration that has `git fetch` refuse what a push may not have. */
+export const checkedFetchConfig: Readonly<Record<string, string>> = {
+  "fetch.fsckObjects": "true",
+  ...ignoring("fetch.fsck"),
+};
 
 function ignoring(section: string): Readonly<Record<string, string>> {
   return Object.fromEntries(harmlessFaults.map((fault) => [`${section}.${fault}`, "ignore"]));

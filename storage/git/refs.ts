@@ -151,6 +151,22 @@ export async function readRefs(
   return new Map(found.filter(([name]) => requested.has(name)));
 }
 
+/** Returns the ids of all branches and tags by their full names. @throws GitError */
+export async function readBranchAndTagIds(
+  git: Git,
+  directory: string,
+): Promise<ReadonlyMap<string, string>> {
+  const text = await git.run(
+    ["for-each-ref", "--format=%(objectname) %(refname)", BRANCHES, "refs/tags/"],
+    { directory, outputBytesMax: REFS_BYTES_MAX },
+  );
+  const found = toLines(text).map((line) => {
+    const space = line.indexOf(" ");
+    return [line.slice(space + 1), line.slice(0, space)] as const;
+  });
+  return new Map(found);
+}
+
 /**
  * Returns the first of these refs that points to another ref. Only a file of its own can be such a ref, and git makes
  * none in a push. Names that git refuses are skipped.

@@ -140,16 +140,25 @@ export async function copyBranchesAndTags(
       const space = line.indexOf(" ");
       return { name: line.slice(space + 1), id: line.slice(0, space) };
     });
-  if (refs.length === 0) return 0;
+  await createRefs(git, target, refs);
+  return refs.filter(({ name }) => name.startsWith("refs/heads/")).length;
+}
+
+/** Creates refs in a new repository. Their names are read as `latin1`. They are not synced. @throws GitError */
+export async function createRefs(
+  git: Git,
+  directory: string,
+  refs: readonly { readonly name: string; readonly id: string }[],
+): Promise<void> {
+  if (refs.length === 0) return;
   const commands = refs.map(({ name, id }) => `create ${name}\0${id}\0`);
   await git.run(["update-ref", "--stdin", "-z"], {
-    directory: target,
+    directory,
     input: Buffer.from(commands.join(""), "latin1"),
     // One file of all refs is synced instead of one for each.
     config: { "core.fsync": "none" },
   });
-  await git.run(["pack-refs", "--all"], { directory: target });
-  return refs.filter(({ name }) => name.startsWith("refs/heads/")).length;
+  await git.run(["pack-refs", "--all"], { directory });
 }
 
 /**

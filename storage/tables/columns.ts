@@ -161,6 +161,9 @@ export const now = (): Column<number, "generated", true> => ({
   initial: "now",
 });
 
+/** The same, unless the caller gives another time: of a row that comes from another server. */
+export const nowUnlessGiven = (): Column<number, "may", true> => ({ ...now(), given: "may" });
+
 /** A column that records do not have: it is written and searched. */
 export function unread<T, G extends Given>(column: Column<T, G>): Column<T, G, false> {
   return { ...column, isRead: false };

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { resource } from "./resource.ts";
-import { anyone, anyoneWithin, forgeUser, text } from "../endpoint.ts";
-import { apiError, requiredText } from "./common.ts";
+import { anyone, anyoneWithin, text } from "../endpoint.ts";
+import { apiError } from "./common.ts";
 import { repositoryParams } from "./repositories/repositories.ts";
 
 // Settings of the instance that clients read before they offer a feature. The values are those of this forge, in the
@@ -151,25 +151,6 @@ export const instanceSettingsEndpoints = {
         refusesOnly: [],
         apiOnly: noKey,
       }),
-    }),
-  ),
-  ...resource(
-    {
-      name: "forge.repos",
-      path: "/api/v1/repos/migrate",
-      shape: z.never(),
-      gate: forgeUser("repository"),
-    },
-    ({ create }) => ({
-      /** Answers as the reference does where migrations are turned off. */
-      migrateRepository: create(
-        "Import a repository from another server; not supported: clone and push",
-        z.object({ clone_addr: requiredText(), repo_name: requiredText() }),
-        {
-          as: "migrate",
-          apiOnly: "git clone --mirror and croft repo create with a push import a repository",
-        },
-      ),
     }),
   ),
 };

@@ -14,6 +14,7 @@ import { findRelease } from "../../../storage/tables/forge/releases/releases.ts"
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
+import { MIRROR_READ_ONLY } from "../git/ref-check.ts";
 import type { WriteRefs } from "../git/write-refs.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
@@ -186,12 +187,13 @@ export function createTags({ db, access, writeRefs, clock, newId, toCommitPerson
 
 const tagExists = (name: string) => new AppError("conflict", `tag already exists [name: ${name}]`);
 
-/** Refuses a protected tag with `unprocessable`; the writer of refs refuses it with `forbidden`. */
+/** Refuses a protected tag with `unprocessable`; the writer of refs refuses it, and tags of mirrors, with `forbidden`. */
 async function refusingProtected(write: () => Promise<void>): Promise<void> {
   try {
     await write();
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "forbidden") throw error;
+    if (error.message === MIRROR_READ_ONLY) throw error;
     throw new AppError("unprocessable", error.message, { cause: error });
   }
 }

@@ -9,7 +9,8 @@ import type { RunInFolder } from "./run-in-folder.ts";
 
 /**
  * Checks changes of refs whose objects exist, right before git makes them. Returns the first that is refused: by a
- * branch protection, or because its ref is symbolic, which would change a ref of another name.
+ * branch protection, because the repository is a mirror, or because its ref is symbolic, which would change a ref of another
+ * name.
  */
 export type CheckRefs = (
   repository: ForgeRepository,
@@ -20,6 +21,8 @@ export type CheckRefs = (
     readonly quarantine?: string | undefined;
     /** A merge of a pull request, which rules about pushes do not bind. */
     readonly isMerge?: boolean;
+    /** The only changes that a mirror takes. */
+    readonly isMirrorSync?: boolean;
   },
 ) => Promise<RefusedChange | undefined>;
 
@@ -32,10 +35,15 @@ export function createRefCheck({
   readonly runInFolder: RunInFolder;
   readonly checkPush: CheckPush;
 }): CheckRefs {
-  return async (repository, pusher, changes, { quarantine, isMerge = false } = {}) => {
-    const { refused, forwardOnly } = isMerge
-      ? { refused: undefined, forwardOnly: [] }
-      : await checkPush(repository, pusher, changes);
+  return async (repository, pusher, changes, options = {}) => {
+    const { quarantine, isMerge = false, isMirrorSync = false } = options;
+    const [first] = changes;
+    if (repository.isMirror && !isMirrorSync && first !== undefined)
+      return refuse(first.ref, MIRROR_READ_ONLY);
+    const { refused, forwardOnly } =
+      isMerge || isMirrorSync
+        ? { refused: undefined, forwardOnly: [] }
+        : await checkPush(repository, pusher, changes);
     if (refused !== undefined) return refused;
     const inFolder = <T>(work: (directory: string) => Promise<T>) => runInFolder(repository, work);
     const names = changes.map(({ ref }) => ref);
@@ -50,5 +58,8 @@ export function createRefCheck({
     return undefined;
   };
 }
+
+/** The refusal of changes of a mirror, in Gitea's words. */
+export const MIRROR_READ_ONLY = "Git Repository is a mirror.";
 
 const refuse = (ref: string, reason: string): RefusedChange => ({ ref, reason, gitReason: reason });

@@ -177,6 +177,11 @@ function assertAllowed(
   const needed = isPush && !isOpenToReaders ? "write" : "read";
   if (!reaches(found.access, needed))
     throw new AppError("forbidden", "you may not push to this repository");
+  if (isPush && found.repository.isMirror)
+    throw new AppError(
+      "forbidden",
+      "the repository is a mirror: it can be cloned, but not pushed to",
+    );
   if (isPush && found.repository.archivedAt !== undefined)
     throw new AppError(
       "forbidden",

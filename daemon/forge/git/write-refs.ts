@@ -40,6 +40,8 @@ export interface WriteRefsOptions {
    * push. What it throws refuses the merge.
    */
   readonly prepareMerge?: (tx: Transaction, pushId: PushId) => Promise<void>;
+  /** The refs of a mirror follow its remote: rules about pushes do not bind them, and no other change is allowed. */
+  readonly isMirrorSync?: boolean;
 }
 
 export function createRefWriter({
@@ -55,10 +57,12 @@ export function createRefWriter({
   readonly journal: PushJournal;
   readonly checkRefs: CheckRefs;
 }): WriteRefs {
-  return async ({ repository }, pusher, changes, { quarantine, prepareMerge } = {}) => {
+  return async ({ repository }, pusher, changes, options = {}) => {
+    const { quarantine, prepareMerge, isMirrorSync = false } = options;
     const refused = await checkRefs(repository, pusher, changes, {
       quarantine: quarantine?.folder,
       isMerge: prepareMerge !== undefined,
+      isMirrorSync,
     });
     if (refused !== undefined) throw new AppError("forbidden", refused.reason);
     const nothing = "0".repeat(repository.objectFormat === "sha256" ? 64 : 40);

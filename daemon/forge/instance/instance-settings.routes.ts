@@ -8,9 +8,9 @@ import { handle } from "../handle.ts";
 import type { MissingFeatures } from "./missing-features.ts";
 
 const repositoryFeatures = {
-  mirrors_disabled: true,
+  mirrors_disabled: false,
   http_git_disabled: false,
-  migrations_disabled: true,
+  migrations_disabled: false,
   stars_disabled: false,
   time_tracking_disabled: false,
   lfs_disabled: false,
@@ -53,6 +53,5 @@ export function instanceSettingsRoutes(features: MissingFeatures): Route[] {
     handle(instanceSettingsEndpoints.getRepositorySshSigningKey, async ({ caller, params }) =>
       features.refuseSigningKeyOf(params, caller, "/signing-key.pub"),
     ),
-    handle(instanceSettingsEndpoints.migrateRepository, async () => features.refuseMigration()),
   ];
 }

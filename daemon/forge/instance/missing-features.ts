@@ -39,14 +39,6 @@ export function createMissingFeatures({
       await openRepository(db, path, caller, rest);
       return refuseSigningKey();
     },
-
-    /** Refuses with `forbidden`, as the reference does when migrations are disabled. */
-    refuseMigration(): never {
-      throw new AppError(
-        "forbidden",
-        "the site administrator has disabled migrations: clone the repository and push it here",
-      );
-    },
   };
 }
 
@@ -62,7 +54,6 @@ const MISSING_FEATURES = (
     ["patches as changes", `${REPOSITORY}/diffpatch`],
     ["licenses of repositories", `${REPOSITORY}/licenses`],
     ["pictures of repositories", `${REPOSITORY}/avatar`],
-    ["mirrors", `${REPOSITORY}/(?:mirror-sync|push_mirrors(?:-sync)?)`],
     ["hooks in git", `${REPOSITORY}/hooks/git`],
     ["blocked users", "(?:user|orgs/[^/?]+)/blocks"],
     ["OAuth2 applications", "user/applications/oauth2"],

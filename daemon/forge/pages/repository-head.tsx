@@ -71,6 +71,7 @@ export function RepositoryHead({
       <h1>
         <a href={toPath(owner.login)}>{owner.login}</a> / <a href={home}>{name}</a>{" "}
         {repository.private ? <span className="state plain-state">private</span> : null}
+        {repository.mirror ? <span className="state plain-state">mirror</span> : null}
         {repository.archived ? <span className="state plain-state">archived</span> : null}
       </h1>
       {repository.parent === undefined ? null : (
@@ -78,6 +79,14 @@ export function RepositoryHead({
           forked from{" "}
           <a href={toPath(repository.parent.owner.login, repository.parent.name)}>
             {repository.parent.full_name}
+          </a>
+        </p>
+      )}
+      {repository.original_url === "" ? null : (
+        <p className="quiet">
+          {repository.mirror ? "mirror of" : "imported from"}{" "}
+          <a href={repository.original_url} rel="nofollow noreferrer">
+            {repository.original_url}
           </a>
         </p>
       )}

@@ -60,6 +60,7 @@ export function createForgePulls(deps: ForgePullsDeps) {
   const pulls = createPulls({ ...deps, refs });
   return {
     services: {
+      computeSoon: state.computeSoon,
       reviewPushes: createReviewPushes({ db, git, runInFolder, urls, emit, pulls, refs, state }),
     },
     routes: [

@@ -23,6 +23,7 @@ import type { OwnedRepository, Emit } from "../events.ts";
 import { refusing } from "./git-refusals.ts";
 import { assertRepositoryName, toRepositoryPath } from "./names.ts";
 import { enqueueCleanup, type FolderMoves, toHeadPath } from "./folder-moves.ts";
+import { type MirrorIntervals, readMirrorInterval, setMirrorInterval } from "./mirror-interval.ts";
 import { endPublic, isOfPrivateParent } from "./parents.ts";
 import { changeSettings } from "./repository-settings.view.ts";
 
@@ -35,6 +36,7 @@ export interface RepositoryEdits {
   readonly isTemplate: boolean | undefined;
   readonly defaultBranch: string | undefined;
   readonly isArchived: boolean | undefined;
+  readonly mirrorInterval?: string | undefined;
   readonly settings: SettingsEdit;
 }
 
@@ -46,6 +48,7 @@ export interface EditRepositoryDeps {
   readonly moves: FolderMoves;
   readonly emit: Emit;
   readonly enqueue: Enqueue;
+  readonly intervals: MirrorIntervals;
 }
 
 /**
@@ -107,10 +110,17 @@ async function assertBranch(
 }
 
 async function writeEdits(
-  { enqueue, emit }: EditRepositoryDeps,
+  { enqueue, emit, intervals }: EditRepositoryDeps,
   tx: Transaction,
   { repository, actor }: { readonly repository: ForgeRepository; readonly actor: ForgeUser },
-  { name, defaultBranch, isArchived, settings: settingEdits, ...edits }: RepositoryEdits,
+  {
+    name,
+    defaultBranch,
+    isArchived,
+    mirrorInterval,
+    settings: settingEdits,
+    ...edits
+  }: RepositoryEdits,
 ): Promise<{ readonly hasMoved: boolean; readonly hasHead: boolean }> {
   // The repository, its owner and the rights in it may have changed during the checks of names and branches.
   const former = await findRepositoryById(tx, repository.id);
@@ -120,6 +130,8 @@ async function writeEdits(
   assertReaches({ access }, "admin");
   if (edits.isPrivate === false && former.isPrivate && (await isOfPrivateParent(tx, former)))
     throw new AppError("unprocessable", "the fork of a private repository stays private");
+  if (mirrorInterval !== undefined)
+    await setMirrorInterval(tx, former, readMirrorInterval(mirrorInterval, intervals));
   const hasMoved = name !== undefined && name.toLowerCase() !== former.lowerName;
   const hasHead = defaultBranch !== undefined && defaultBranch !== former.defaultBranch;
   const settings = changeSettings(former.settings, settingEdits);

@@ -24,6 +24,7 @@ import { forkRoutes } from "./forks.routes.ts";
 import { createForks } from "./forks.service.ts";
 import { createLanguages } from "./languages/languages.service.ts";
 import { createRepositoryTasks } from "./maintenance.ts";
+import type { MirrorIntervals } from "./mirror-interval.ts";
 import { repositoryRoutes } from "./repositories.routes.ts";
 import { createRepositoriesService } from "./repositories.service.ts";
 import { createRepositoryLists } from "./repository-lists.service.ts";
@@ -50,6 +51,7 @@ export interface ForgeRepositoriesDeps {
   readonly urls: ForgeUrls;
   readonly log: Log;
   readonly folders: RepositoryFolders;
+  readonly intervals: MirrorIntervals;
   /** Copies the hooks of a repository, with their secrets, to another one. */
   readonly copyHooks: (tx: Transaction, from: RepositoryId, to: RepositoryId) => Promise<void>;
   /** Searches the last commits of a top folder ahead of the first request. */

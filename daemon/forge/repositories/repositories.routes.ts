@@ -196,6 +196,7 @@ function toRepositoryEdits(
     isTemplate: body.template ?? undefined,
     defaultBranch: body.default_branch || undefined,
     isArchived: body.archived ?? undefined,
+    mirrorInterval: body.mirror_interval || undefined,
     settings: body,
   };
 }

@@ -25,7 +25,8 @@ const sorts: Readonly<Record<string, RepositorySort>> = {
 };
 
 /**
- * Converts the query of a search. Returns undefined for a search for mirrors, which this server does not support. Throws `unprocessable` for an unknown mode, sort or order.
+ * Converts the query of a search. Returns undefined for a search that finds nothing. Throws `unprocessable` for an unknown mode,
+ * sort or order.
  */
 export function toRepositorySearch(
   query: QueryOf<typeof repositoryListEndpoints.searchRepositories>,
@@ -37,7 +38,6 @@ export function toRepositorySearch(
   if (query.sort !== "" && !["", "asc", "desc"].includes(order))
     throw new AppError("unprocessable", `Invalid sort order: "${order}"`);
   if (sort === undefined) throw new AppError("unprocessable", `Invalid sort mode: "${query.sort}"`);
-  if (mode === "mirror") return undefined;
   if (q.includes("\0")) return undefined;
   const ofUser = uid > 0 ? toUserId(uid) : undefined;
   return {
@@ -52,6 +52,7 @@ export function toRepositorySearch(
     isPrivate: query.is_private,
     isTemplate: query.template,
     isArchived: query.archived,
+    isMirror: mode === "mirror" ? true : mode === "source" ? false : undefined,
     isFork: mode === "fork" ? true : mode === "source" ? false : undefined,
     sort,
     descending: query.sort !== "" && order === "desc",

@@ -3,6 +3,7 @@ import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts"
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
 import { toTeamView } from "../accounts/organization.view.ts";
 import { toEmbeddedUserView } from "../accounts/user.view.ts";
+import { toDuration } from "../../utilities/duration.ts";
 import {
   type ForgeUrls,
   neverTime,
@@ -53,7 +54,7 @@ export function toRepositoryView(details: RepositoryDetails, urls: ForgeUrls): W
     private: repository.isPrivate,
     fork: repository.forkOf !== undefined,
     template: repository.isTemplate,
-    mirror: false,
+    mirror: repository.isMirror,
     size: repository.sizeKib,
     language: repository.language,
     languages_url: `${url}/languages`,
@@ -62,7 +63,7 @@ export function toRepositoryView(details: RepositoryDetails, urls: ForgeUrls): W
     link: "",
     ssh_url: toSshUrl(urls, fullName),
     clone_url: toUrl(urls, `/${fullName}.git`),
-    original_url: "",
+    original_url: repository.originalUrl,
     website: repository.website,
     stars_count: repository.starCount,
     forks_count: repository.forkCount,
@@ -85,10 +86,10 @@ export function toRepositoryView(details: RepositoryDetails, urls: ForgeUrls): W
     ...toSettings(repository.settings),
     avatar_url: "",
     internal: !repository.isPrivate && owner.visibility === "private",
-    mirror_interval: "",
+    mirror_interval: repository.isMirror ? toDuration(repository.mirrorIntervalSeconds) : "",
     object_format_name: repository.objectFormat,
-    mirror_updated: unfilledTime,
-    mirror_last_sync_at: unfilledTime,
+    mirror_updated: toTimeOrUnfilled(repository.mirrorUpdatedAt),
+    mirror_last_sync_at: toTimeOrUnfilled(repository.mirrorSyncedAt),
     ...(transfer === undefined
       ? {}
       : {
@@ -103,3 +104,6 @@ export function toRepositoryView(details: RepositoryDetails, urls: ForgeUrls): W
     licenses: [...repository.licenses],
   };
 }
+
+const toTimeOrUnfilled = (time: number | undefined) =>
+  time === undefined ? unfilledTime : toWireTime(time);

@@ -67,6 +67,8 @@ async function findReady(db: Queries, issueId: IssueId) {
   const owner = repository && (await findUserById(db, repository.ownerId));
   if (issue === undefined || pull === undefined || repository === undefined || owner === undefined)
     return undefined;
+  // An import asks nobody.
+  if (issue.originalAuthor !== "") return undefined;
   if (issue.isClosed || isDraft(issue.title) || repository.forkOf !== undefined) return undefined;
   const owned: OwnedRepository = { repository, owner };
   return { owned, issue, pull };

@@ -20,6 +20,12 @@ export const sealedColumns = {
   },
   forgeActionSecrets: { table: "forge_action_secrets", key: "id", column: "sealed_value" },
   forgeTaskMasks: { table: "forge_action_tasks", key: "id", column: "sealed_masks" },
+  forgeMirrorCredentials: { table: "forge_mirrors", key: "id", column: "sealed_credentials" },
+  forgeImportCredentials: {
+    table: "forge_imports",
+    key: "repository_id",
+    column: "sealed_credentials",
+  },
   forgeSshHostKeys: { table: "forge_ssh_host_keys", key: "type", column: "sealed_key" },
   vaultTotpSecrets: { table: "vault_users", key: "id", column: "totp_secret" },
   vaultPendingTotpSecrets: { table: "vault_users", key: "id", column: "totp_pending_secret" },

@@ -44,6 +44,8 @@ export type BadgeId = number & z.$brand<"BadgeId">;
 export type TopicId = number & z.$brand<"TopicId">;
 /** A reported status of a commit; a commit is named by its object id. */
 export type StatusId = number & z.$brand<"StatusId">;
+/** A mirror of a repository, in one of both directions. */
+export type MirrorId = number & z.$brand<"MirrorId">;
 /** An entry of the journal of pushes. */
 export type PushId = number & z.$brand<"PushId">;
 /** Pending work on the files of repositories. */
@@ -95,6 +97,7 @@ export const toCommentId = (value: SqlValue | undefined): CommentId => Number(va
 export const toReviewId = (value: SqlValue | undefined): ReviewId => Number(value) as ReviewId;
 export const toAttachmentId = (value: SqlValue | undefined): AttachmentId =>
   Number(value) as AttachmentId;
+export const toMirrorId = (value: SqlValue | undefined): MirrorId => Number(value) as MirrorId;
 export const toReleaseId = (value: SqlValue | undefined): ReleaseId => Number(value) as ReleaseId;
 export const toReleaseAssetId = (value: SqlValue | undefined): ReleaseAssetId =>
   Number(value) as ReleaseAssetId;

@@ -49,11 +49,12 @@ test("unsupported tasks of Gitea are listed as disabled, and a run by hand is re
   expect(scheduleOf("repo_health_check")).toBe("@midnight");
   expect(scheduleOf("stop_endless_tasks")).toBe("@every 30m");
   const disabled = { schedule: "-", next: "0001-01-01T00:00:00Z", exec_times: 0 };
-  expect(await taskOf("update_mirrors")).toMatchObject(disabled);
+  expect(scheduleOf("update_mirrors")).toBe("@every 10m");
+  expect(await taskOf("sync_external_users")).toMatchObject(disabled);
   for (const count of [1, 2]) {
-    expect((await api("POST", "/admin/cron/update_mirrors")).status).toBe(204);
+    expect((await api("POST", "/admin/cron/sync_external_users")).status).toBe(204);
     const ran = { ...disabled, exec_times: count, prev: expect.stringMatching("^2026-11-20T") };
-    expect(await taskOf("update_mirrors")).toMatchObject(ran);
+    expect(await taskOf("sync_external_users")).toMatchObject(ran);
   }
   const archives = { schedule: "@midnight", next: expect.stringMatching("^2026-11-21T") };
   expect(await taskOf("archive_cleanup")).toMatchObject({ ...archives, exec_times: 0 });

@@ -485,8 +485,16 @@ describe("gitea-js", () => {
     await expectRefused(404, "repos.repoGetNote", noNote);
     const noKey = api.repos.repoSigningKey(...repo, asText);
     await expectRefused(404, "repos.repoSigningKey", noKey);
-    const migration = { clone_addr: "https://example.org/a.git", repo_name: "imported" };
-    await expectRefused(403, "repos.repoMigrate", api.repos.repoMigrate(migration));
+    // The daemon does not import from itself; mirrors.test.ts has two of them.
+    const migration = { clone_addr: `${daemon.url}/mira/a.git`, repo_name: "imported" };
+    await expectRefused(422, "repos.repoMigrate", api.repos.repoMigrate(migration));
+    await expectRefused(400, "repos.repoMirrorSync", api.repos.repoMirrorSync(...repo));
+    const target = { remote_address: `${daemon.url}/mira/a.git`, interval: "0" };
+    const mirror = (await api.repos.repoAddPushMirror(...repo, target)).data.remote_name ?? "";
+    expect((await api.repos.repoListPushMirrors(...repo)).data).toHaveLength(1);
+    await api.repos.repoGetPushMirrorByRemoteName(...repo, mirror);
+    await api.repos.repoPushMirrorSync(...repo, asText);
+    await api.repos.repoDeletePushMirror(...repo, mirror);
   });
 
   test("gitea-js tracks issues with labels, milestones, comments, reactions and pins", async () => {

@@ -82,7 +82,6 @@ test("lists of OpenPGP keys are empty, and missing features of Gitea are reporte
     ["PUT", "/user/blocks/mira"],
     ["GET", "/orgs/club/blocks"],
     ["GET", "/user/applications/oauth2"],
-    ["GET", "/repos/mira/open/push_mirrors"],
     ["POST", "/repos/mira/open/avatar"],
     ["GET", "/nodeinfo"],
   ] as const)

@@ -158,6 +158,8 @@ export const repositoryEndpoints = {
           template: optionalFlag,
           default_branch: optionalText({ max: 100, rules: [["GitRefName", isNewRefName]] }),
           archived: optionalFlag,
+          /** Of a mirror, such as `8h0m0s`. */
+          mirror_interval: optionalText({ max: 40 }),
           ...settingMembers,
         }),
         replies: { 200: repositoryShape },

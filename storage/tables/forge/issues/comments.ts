@@ -1,6 +1,6 @@
 import type { Queries, SqlValue, Transaction } from "../../../engine/database.ts";
 import type { UserId, IssueId, CommentId, RepositoryId } from "../ids.ts";
-import { generated, id, now, optional, text } from "../../columns.ts";
+import { generated, id, initial, nowUnlessGiven, optional, text } from "../../columns.ts";
 import { defineTable, type RecordOf } from "../../table.ts";
 import { sql } from "../../condition.ts";
 import { issues } from "./issues.ts";
@@ -11,8 +11,10 @@ const comments = defineTable("forge_issue_comments", {
   /** Undefined once the account is deleted. */
   authorId: optional(id<UserId>()),
   body: text(),
-  createdAt: now(),
-  updatedAt: now(),
+  /** The author's name at the place from which the comment was imported; empty for one that was written here. */
+  originalAuthor: initial("", text()),
+  createdAt: nowUnlessGiven(),
+  updatedAt: nowUnlessGiven(),
 });
 /** A comment on an issue. Times are epoch milliseconds. */
 export type ForgeComment = RecordOf<typeof comments>;
@@ -29,6 +31,15 @@ export async function insertComment(
     { commentCount: sql`comment_count + 1`, updatedAt: tx.now },
   );
   return row;
+}
+
+/** Adds a comment of another server with its times. */
+export async function insertImportedComment(
+  tx: Transaction,
+  comment: Omit<ForgeComment, "id">,
+): Promise<void> {
+  await comments.insert(tx, comment);
+  await issues.update(tx, { id: comment.issueId }, { commentCount: sql`comment_count + 1` });
 }
 
 /** Updates the text of a comment. Returns undefined when it does not exist. */

@@ -5,7 +5,16 @@ import { type Window, defineTable, type RecordOf } from "../../table.ts";
 import type { UserPage } from "../accounts/user-lists.ts";
 import type { UserId, CommentId, IssueId, RepositoryId, MilestoneId } from "../ids.ts";
 import type { Reader } from "../repositories/readable.ts";
-import { flag, generated, id, initial, integer, now, optional, text } from "../../columns.ts";
+import {
+  flag,
+  generated,
+  id,
+  initial,
+  integer,
+  nowUnlessGiven,
+  optional,
+  text,
+} from "../../columns.ts";
 import { sql } from "../../condition.ts";
 
 export const issues = defineTable("forge_issues", {
@@ -30,8 +39,10 @@ export const issues = defineTable("forge_issues", {
   /** From 1 among the pinned issues of a repository; 0 for an issue that is not pinned. */
   pinOrder: generated(integer()),
   closedAt: optional(integer()),
-  createdAt: now(),
-  updatedAt: now(),
+  /** The author's name at the place from which the issue was imported; empty for one that was written here. */
+  originalAuthor: initial("", text()),
+  createdAt: nowUnlessGiven(),
+  updatedAt: nowUnlessGiven(),
 });
 /** An issue or a pull request of a repository. Times are epoch milliseconds. */
 export type ForgeIssue = RecordOf<typeof issues>;
@@ -68,6 +79,52 @@ export async function insertIssue(
     closedAt: issue.isClosed ? tx.now : undefined,
   });
   if (!row.isClosed) await countOpen(tx, row, 1);
+  return row;
+}
+
+/** Lets new issues of a repository have numbers above `number`. */
+export async function reserveNumbers(
+  tx: Transaction,
+  repositoryId: RepositoryId,
+  number: number,
+): Promise<void> {
+  await tx.run(
+    `INSERT INTO forge_issue_numbers (repository_id, last_number) VALUES (?, ?)
+     ON CONFLICT (repository_id) DO UPDATE SET last_number = excluded.last_number
+     WHERE forge_issue_numbers.last_number < excluded.last_number`,
+    repositoryId,
+    number,
+  );
+}
+
+/** Adds an issue of another server under its number and with its times. Returns undefined when the number is taken. */
+export async function insertImportedIssue(
+  tx: Transaction,
+  issue: Pick<
+    ForgeIssue,
+    | "repositoryId"
+    | "number"
+    | "isPull"
+    | "authorId"
+    | "originalAuthor"
+    | "title"
+    | "body"
+    | "isClosed"
+    | "dueAt"
+    | "milestoneId"
+    | "lockedAt"
+    | "closedAt"
+    | "createdAt"
+    | "updatedAt"
+  >,
+): Promise<ForgeIssue | undefined> {
+  await reserveNumbers(tx, issue.repositoryId, issue.number);
+  const row = await issues.upsert(
+    tx,
+    { ...issue, ref: "", commentCount: 0, contentVersion: 0 },
+    "ON CONFLICT (repository_id, number) DO NOTHING",
+  );
+  if (row !== undefined && !row.isClosed) await countOpen(tx, row, 1);
   return row;
 }
 

@@ -69,6 +69,15 @@ export function insertPull(tx: Transaction, pull: NewPull): Promise<ForgePull> {
   return pulls.insert(tx, pull);
 }
 
+/** Adds a pull request of another server. */
+export function insertImportedPull(
+  tx: Transaction,
+  pull: NewPull &
+    Pick<ForgePull, "isHeadGone" | "state" | "mergeBase" | "mergedAt" | "mergedBy" | "mergeCommit">,
+): Promise<ForgePull> {
+  return pulls.insert(tx, pull);
+}
+
 export function findPull(db: Queries, issueId: IssueId): Promise<ForgePull | undefined> {
   return pulls.find(db, { issueId });
 }

@@ -1,5 +1,5 @@
 import type { Queries, Transaction } from "../../../engine/database.ts";
-import { flag, generated, id, integer, now, optional, text } from "../../columns.ts";
+import { flag, generated, id, integer, nowUnlessGiven, optional, text } from "../../columns.ts";
 import { all, type Condition, sql } from "../../condition.ts";
 import { defineTable, type Page, type RecordOf, type Window } from "../../table.ts";
 import type { ReleaseId, RepositoryId, UserId } from "../ids.ts";
@@ -18,7 +18,7 @@ const releases = defineTable("forge_releases", {
   isPrerelease: flag(),
   /** Undefined once the account is deleted. */
   authorId: optional(id<UserId>()),
-  createdAt: now(),
+  createdAt: nowUnlessGiven(),
   /** Of a draft: when it was created. */
   publishedAt: integer(),
 });
@@ -45,6 +45,17 @@ const NEWEST_FIRST = "published_at DESC, id DESC";
 export async function insertRelease(tx: Transaction, release: NewRelease): Promise<ForgeRelease> {
   await lockRow(tx, "forge_repositories", release.repositoryId);
   const made = await releases.insert(tx, { ...release, publishedAt: tx.now });
+  await countReleases(tx, release.repositoryId);
+  return made;
+}
+
+/** Adds a release of another server with its times. Throws `conflict` when its tag has a release. */
+export async function insertImportedRelease(
+  tx: Transaction,
+  release: Omit<ForgeRelease, "id">,
+): Promise<ForgeRelease> {
+  await lockRow(tx, "forge_repositories", release.repositoryId);
+  const made = await releases.insert(tx, release);
   await countReleases(tx, release.repositoryId);
   return made;
 }

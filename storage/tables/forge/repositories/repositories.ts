@@ -60,6 +60,16 @@ const repositories = defineTable("forge_repositories", {
   forkCount: initial(0, integer()),
   /** Without drafts. Maintained by the functions of the releases table. */
   releaseCount: initial(0, integer()),
+  /** The address, without credentials, from which it was imported; empty for one that began here. */
+  originalUrl: initial("", text()),
+  /** Whether it follows the repository at `originalUrl` and takes no pushes. */
+  isMirror: initial(false, flag()),
+  /** How often it follows; 0 only on request. */
+  mirrorIntervalSeconds: initial(0, integer()),
+  /** When branches or tags of a mirror last changed. */
+  mirrorUpdatedAt: optional(integer()),
+  /** When a mirror was last compared with success. */
+  mirrorSyncedAt: optional(integer()),
   createdAt: now(),
   updatedAt: now(),
 });
@@ -78,12 +88,17 @@ export type NewForgeRepository = Omit<
   | "forkOf"
   | "forkCount"
   | "releaseCount"
+  | "originalUrl"
+  | "isMirror"
+  | "mirrorIntervalSeconds"
+  | "mirrorUpdatedAt"
+  | "mirrorSyncedAt"
   | "topics"
   | "language"
   | "createdAt"
   | "updatedAt"
 > &
-  Partial<Pick<ForgeRepository, "forkOf">>;
+  Partial<Pick<ForgeRepository, "forkOf" | "originalUrl" | "isMirror" | "mirrorIntervalSeconds">>;
 
 /** The members of a repository that can change. */
 export type ForgeRepositoryChanges = Partial<
@@ -102,6 +117,11 @@ export type ForgeRepositoryChanges = Partial<
     | "sizeKib"
     | "path"
     | "needsMove"
+    | "originalUrl"
+    | "isMirror"
+    | "mirrorIntervalSeconds"
+    | "mirrorUpdatedAt"
+    | "mirrorSyncedAt"
     | "updatedAt"
   >
 > & { readonly archivedAt?: number | null };

@@ -36,6 +36,7 @@ export interface RepositorySearch {
   /** The forks of this repository. */
   readonly forkOf?: RepositoryId | undefined;
   readonly isFork?: boolean | undefined;
+  readonly isMirror?: boolean | undefined;
   readonly sort: RepositorySort;
   readonly descending: boolean;
   /** The owner whose repositories come first. */
@@ -93,6 +94,7 @@ function toCondition(dialect: Database["dialect"], search: RepositorySearch): Co
   if (isArchived !== undefined) add(`r.archived_at IS ${isArchived ? "NOT " : ""}NULL`);
   if (search.forkOf !== undefined) add("r.fork_of = ?", search.forkOf);
   if (search.isFork !== undefined) add(`r.fork_of IS ${search.isFork ? "NOT " : ""}NULL`);
+  if (search.isMirror !== undefined) add("r.is_mirror = ?", Number(search.isMirror));
   const words = toWords(search.term);
   if (words.length > 0) {
     // Not LIKE: it takes quadratic time for a text of one repeated letter.

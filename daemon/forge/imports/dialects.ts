@@ -1,0 +1,287 @@
+import { z } from "zod";
+import { isWebUrl } from "../../contract/forge/rules.ts";
+import type { Credentials } from "./remote-address.ts";
+import type { Dialect, SourceComment, SourceIssue, SourceRelease } from "./source.ts";
+
+// The lists of Gitea's and GitHub's APIs have nearly the same items. Texts are made storable and cut to the limits of croft's
+// own API, so what another server sends is bounded like what a person sends.
+
+const TITLE_MAX = 255;
+const BODY_MAX = 262_144;
+const NAME_MAX = 50;
+const DESCRIPTION_MAX = 200;
+const MILESTONE_DESCRIPTION_MAX = 65_536;
+/** Of an issue: more are left out. */
+const LABELS_MAX = 100;
+
+/** PostgreSQL stores no NUL, and neither engine half a surrogate pair. */
+const toStorable = (text: string, max: number): string =>
+  Array.from(text.replaceAll("\u0000", "").slice(0, 2 * max))
+    .slice(0, max)
+    .join("")
+    .toWellFormed();
+
+const text = (max: number) =>
+  z
+    .string()
+    .nullish()
+    .transform((value) => toStorable(value ?? "", max));
+const title = z.string().transform((value) => toStorable(value.trim(), TITLE_MAX) || "(no title)");
+
+/** The earliest and the latest moment that is taken, so that views can write them. */
+const TIMES = { min: 0, max: Date.parse("9999-12-31T00:00:00Z") };
+const moment = z
+  .string()
+  .transform((value) => Date.parse(value))
+  .pipe(z.int().min(TIMES.min).max(TIMES.max));
+/** Clients in Go write a time that is not set as the year 1. */
+const optionalMoment = z
+  .string()
+  .nullish()
+  .transform((value) => {
+    const at = Date.parse(value ?? "");
+    return Number.isInteger(at) && at > TIMES.min && at < TIMES.max ? at : undefined;
+  });
+
+const user = z
+  .object({ login: text(100) })
+  .nullish()
+  .transform((value) => value?.login || "ghost");
+/** An imported item of a server that was imported itself names its first author. */
+const originalAuthor = text(100);
+
+const label = z
+  .object({
+    name: text(NAME_MAX).pipe(z.string().min(1)),
+    color: text(20),
+    description: text(DESCRIPTION_MAX),
+    exclusive: z.boolean().nullish(),
+  })
+  .transform(({ name, color, description, exclusive }) => ({
+    name,
+    color: /^#?[0-9a-f]{6}$/i.test(color) ? color.replace("#", "").toLowerCase() : "ededed",
+    description,
+    isExclusive: exclusive === true,
+  }));
+
+const state = z.string().transform((value) => value === "closed");
+
+const milestone = z
+  .object({
+    title,
+    description: text(MILESTONE_DESCRIPTION_MAX),
+    state,
+    due_on: optionalMoment,
+  })
+  .transform((found) => ({
+    title: found.title,
+    description: found.description,
+    isClosed: found.state,
+    dueAt: found.due_on,
+  }));
+
+const number = z.int().min(1).max(2_000_000_000);
+const named = z.object({ name: text(NAME_MAX) });
+
+const issue = z.object({
+  number,
+  title,
+  body: text(BODY_MAX),
+  user,
+  original_author: originalAuthor,
+  state,
+  is_locked: z.boolean().nullish(),
+  locked: z.boolean().nullish(),
+  labels: z.array(named).nullish(),
+  milestone: z.object({ title }).nullish(),
+  due_date: optionalMoment,
+  created_at: moment,
+  updated_at: moment,
+  closed_at: optionalMoment,
+  pull_request: z.unknown().optional(),
+});
+
+function toIssue(found: z.output<typeof issue>, pull: SourceIssue["pull"]): SourceIssue {
+  return {
+    number: found.number,
+    title: found.title,
+    body: found.body,
+    author: found.original_author || found.user,
+    isClosed: found.state,
+    isLocked: found.is_locked === true || found.locked === true,
+    labels: (found.labels ?? []).slice(0, LABELS_MAX).map(({ name }) => name),
+    milestone: found.milestone?.title,
+    dueAt: found.due_date,
+    createdAt: found.created_at,
+    updatedAt: Math.max(found.updated_at, found.created_at),
+    closedAt: found.state ? (found.closed_at ?? found.updated_at) : undefined,
+    pull,
+  };
+}
+
+const commit = text(64);
+const end = z.object({
+  ref: text(255),
+  sha: commit,
+  repo: z.object({ id: z.number() }).nullish(),
+});
+const pull = issue.extend({
+  base: end,
+  head: end,
+  merged_at: optionalMoment,
+  merge_commit_sha: z.string().nullish(),
+});
+
+function toPull(found: z.output<typeof pull>): SourceIssue {
+  const { base, head, merge_commit_sha: merge } = found;
+  return toIssue(found, {
+    baseBranch: base.ref,
+    baseCommit: base.sha,
+    headBranch: head.ref,
+    isOwnHead: head.repo != null && head.repo.id === base.repo?.id,
+    mergedAt: found.merged_at,
+    mergeCommit: found.merged_at !== undefined && isCommit(merge) ? merge : undefined,
+  });
+}
+
+const isCommit = (id: string | null | undefined): id is string =>
+  id != null && /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(id);
+
+const comment = z
+  .object({
+    issue_url: z.string().nullish(),
+    pull_request_url: z.string().nullish(),
+    body: text(BODY_MAX),
+    user,
+    original_author: originalAuthor,
+    created_at: moment,
+    updated_at: moment,
+  })
+  .transform((found, context): SourceComment => {
+    const url = found.issue_url || found.pull_request_url || "";
+    const of = Number(/\/(\d{1,10})\/?$/.exec(url)?.[1] ?? 0);
+    if (of < 1) context.addIssue({ code: "custom", message: "of no issue" });
+    return {
+      number: of,
+      body: found.body,
+      author: found.original_author || found.user,
+      createdAt: found.created_at,
+      updatedAt: Math.max(found.updated_at, found.created_at),
+    };
+  });
+
+const asset = z.object({
+  name: text(255),
+  browser_download_url: z.string().max(4096).refine(isWebUrl),
+  url: z.string().max(4096).nullish(),
+});
+
+const release = z
+  .object({
+    tag_name: text(255).pipe(z.string().min(1)),
+    target_commitish: text(255),
+    name: text(TITLE_MAX),
+    body: text(BODY_MAX),
+    draft: z.boolean(),
+    prerelease: z.boolean(),
+    author: user,
+    created_at: moment,
+    published_at: optionalMoment,
+    assets: z.array(asset).nullish(),
+  })
+  .transform((found): SourceRelease => ({
+    tagName: found.tag_name,
+    target: found.target_commitish,
+    title: found.name || found.tag_name,
+    body: found.body,
+    isDraft: found.draft,
+    isPrerelease: found.prerelease,
+    author: found.author,
+    createdAt: found.created_at,
+    publishedAt: found.published_at ?? found.created_at,
+    assets: (found.assets ?? []).map((each) => ({
+      name: each.name,
+      url: each.browser_download_url,
+    })),
+  }));
+
+/** In GitHub's list of issues, and in Gitea's without a filter, pull requests are issues, too. */
+function readIssue(item: unknown): SourceIssue | undefined {
+  const found = issue.parse(item);
+  return found.pull_request == null ? toIssue(found, undefined) : undefined;
+}
+
+const readers = {
+  readLabel: (item: unknown) => label.parse(item),
+  readMilestone: (item: unknown) => milestone.parse(item),
+  readPull: (item: unknown) => toPull(pull.parse(item)),
+  readComment: (item: unknown) => comment.parse(item),
+  readRelease: (item: unknown) => release.parse(item),
+};
+
+/** Splits an address into the server, with the path below which it is served, and `owner/name`. */
+function split(address: string): { readonly server: string; readonly name: string } {
+  const url = new URL(address.replace(/\.git$/, ""));
+  const segments = url.pathname.split("/").filter((segment) => segment !== "");
+  const prefix = segments.slice(0, -2).map((segment) => `/${segment}`);
+  return { server: url.origin + prefix.join(""), name: segments.slice(-2).join("/") };
+}
+
+function toBasic({ username, password }: Credentials): Readonly<Record<string, string>> {
+  if (username === "" && password === "") return {};
+  const pair = Buffer.from(`${username}:${password}`).toString("base64");
+  return { Authorization: `Basic ${pair}` };
+}
+
+/** Gitea, Forgejo and croft. */
+export const gitea: Dialect = {
+  toApi: (address) => {
+    const { server, name } = split(address);
+    return `${server}/api/v1/repos/${name}`;
+  },
+  toHeaders: (credentials) =>
+    credentials.token === ""
+      ? toBasic(credentials)
+      : { Authorization: `token ${credentials.token}` },
+  pageSize: 50,
+  pageSizeName: "limit",
+  newest: "/issues?state=all",
+  parts: {
+    labels: { path: "/labels", read: readers.readLabel },
+    milestones: { path: "/milestones?state=all", read: readers.readMilestone },
+    releases: { path: "/releases", read: readers.readRelease },
+    issues: { path: "/issues?state=all&type=issues", read: readIssue },
+    pulls: { path: "/pulls?state=all&sort=oldest", read: readers.readPull },
+    comments: { path: "/issues/comments", read: readers.readComment },
+  },
+};
+
+/** GitHub, and GitHub Enterprise below `/api/v3` of any other server. */
+export const github: Dialect = {
+  toApi: (address) => {
+    const { server, name } = split(address);
+    const { hostname } = new URL(server);
+    const isPublic = hostname === "github.com" || hostname === "www.github.com";
+    return `${isPublic ? "https://api.github.com" : `${server}/api/v3`}/repos/${name}`;
+  },
+  toHeaders: (credentials) => ({
+    "X-GitHub-Api-Version": "2022-11-28",
+    ...(credentials.token === ""
+      ? toBasic(credentials)
+      : { Authorization: `Bearer ${credentials.token}` }),
+  }),
+  pageSize: 100,
+  pageSizeName: "per_page",
+  newest: "/issues?state=all&sort=created&direction=desc",
+  parts: {
+    labels: { path: "/labels", read: readers.readLabel },
+    milestones: { path: "/milestones?state=all&sort=due_on", read: readers.readMilestone },
+    releases: { path: "/releases", read: readers.readRelease },
+    issues: { path: "/issues?state=all&sort=created&direction=asc", read: readIssue },
+    pulls: { path: "/pulls?state=all&sort=created&direction=asc", read: readers.readPull },
+    comments: {
+      path: "/issues/comments?sort=created&direction=asc",
+      read: readers.readComment,
+    },
+  },
+};

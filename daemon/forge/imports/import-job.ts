@@ -1,0 +1,264 @@
+import { z } from "zod";
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
+import {
+  type ForgeImport,
+  type ImportProgress,
+  updateImport,
+} from "../../../storage/tables/forge/repositories/imports.ts";
+import {
+  findRepositoryById,
+  type ForgeRepository,
+} from "../../../storage/tables/forge/repositories/repositories.ts";
+import type { GuardedRequest } from "../../outbound/guarded-request.ts";
+import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
+import type { Log } from "../../utilities/logging.ts";
+import { gitea, github } from "./dialects.ts";
+import { IMPORT_KIND, importParts, type ImportPart } from "./import-parts.ts";
+import type { createReleaseImport } from "./import-releases.ts";
+import {
+  type createPullPreparation,
+  type ImportTarget,
+  writeComments,
+  writeIssues,
+  writeLabels,
+  writeMilestones,
+  type Written,
+} from "./import-writer.ts";
+import { enqueueImport } from "./imports.service.ts";
+import type { Credentials, CredentialSeals } from "./remote-address.ts";
+import { RemoteUnusable } from "./remotes.ts";
+import { createSource, type ImportSource, SourceAway, SourceBusy } from "./source.ts";
+
+export interface ImportJobDeps {
+  readonly db: Database;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly enqueue: Enqueue;
+  readonly log: Log;
+  readonly seals: CredentialSeals;
+  readonly request: GuardedRequest;
+  readonly preparePulls: ReturnType<typeof createPullPreparation>;
+  readonly importReleases: ReturnType<typeof createReleaseImport>;
+  /** Computes the open pull requests of a repository by a job. */
+  readonly computePulls: (
+    tx: Transaction,
+    repository: Pick<ForgeRepository, "id" | "ownerId">,
+  ) => Promise<void>;
+}
+
+const payloadSchema = z.object({ repositoryId: z.int().brand<"RepositoryId">() });
+/** Pages of one part: a source may list without end. */
+const PAGES_MAX = 20_000;
+/** The job ends after this many pages and enqueues itself, so that the imports of others are served in between. */
+const PAGES_PER_JOB = 200;
+const TIMEOUT_MS = 4 * 3_600_000;
+
+/** Thrown in the transaction of a page when the import was cancelled or deleted meanwhile. */
+class ImportEnded extends Error {}
+
+/** Opens the source of an import. */
+export function openSource(
+  {
+    service,
+    address,
+    credentials,
+  }: Pick<ForgeImport, "service" | "address"> & { readonly credentials: Credentials },
+  deps: Pick<ImportJobDeps, "request" | "clock">,
+): ImportSource {
+  const dialect = service === "github" ? github : gitea;
+  return createSource({ dialect, address, credentials, ...deps });
+}
+
+/**
+ * The job that imports issues, pull requests and releases, page by page. The items of a page and the mark of the next page
+ * are written in one transaction, so an attempt that is interrupted at any moment repeats nothing and leaves nothing out. It
+ * emits no events: imported items cause no hooks, mails, notifications and activities.
+ */
+export function createImportJob(deps: ImportJobDeps): JobKind {
+  const { db, clock, enqueue, log, seals } = deps;
+  return {
+    kind: IMPORT_KIND,
+    concurrency: 2,
+    inTurns: true,
+    timeoutMs: TIMEOUT_MS,
+    retryFirstMs: 10_000,
+    async run(payload, { signal }) {
+      const { repositoryId } = parsePayload(payloadSchema, payload);
+      const begun = await db.transaction((tx) =>
+        updateImport(tx, repositoryId, ["waiting", "running"], { state: "running" }),
+      );
+      if (begun === undefined) return;
+      try {
+        await work(begun, signal);
+      } catch (error) {
+        if (error instanceof ImportEnded) return;
+        if (signal.aborted) throw error;
+        await recordFailure(begun, error);
+      }
+    },
+    async onAbandoned(tx, payload) {
+      const { repositoryId } = parsePayload(payloadSchema, payload);
+      await updateImport(tx, repositoryId, ["waiting", "running"], { state: "failed" });
+    },
+  };
+
+  async function work(begun: ForgeImport, signal: AbortSignal): Promise<void> {
+    const { repositoryId, actorId, sealedCredentials } = begun;
+    const repository = await findRepositoryById(db, repositoryId);
+    const actor = actorId === undefined ? undefined : await findUserById(db, actorId);
+    if (repository === undefined) return;
+    if (actor === undefined)
+      throw new RemoteUnusable("the account of the importing person was deleted");
+    const credentials =
+      sealedCredentials === undefined
+        ? { username: "", password: "", token: "" }
+        : seals.openOfImport(repositoryId, sealedCredentials);
+    const source = openSource({ ...begun, credentials }, deps);
+    let current = begun;
+    for (let pages = 0; current.progress.part !== ""; pages += 1) {
+      if (pages === PAGES_PER_JOB) return resumeLater(current, clock());
+      signal.throwIfAborted();
+      current = await importPage(current, { repository, actor }, source, signal);
+    }
+    await db.transaction(async (tx) => {
+      await updateImport(tx, repositoryId, ["running"], {
+        state: "done",
+        error: "",
+        sealedCredentials: undefined,
+      });
+      await deps.computePulls(tx, repository);
+    });
+  }
+
+  async function importPage(
+    current: ForgeImport,
+    target: ImportTarget,
+    source: ImportSource,
+    signal: AbortSignal,
+  ): Promise<ForgeImport> {
+    const { progress, repositoryId } = current;
+    const part = importParts.find((each) => each === progress.part) ?? "labels";
+    const { page, write } = await prepare(part, progress.page, { current, target, source, signal });
+    return db.transaction(async (tx) => {
+      const written = await write(tx);
+      const next = toNext(current, part, {
+        ...page,
+        imported: written.imported,
+        skipped: written.skipped + page.malformed,
+      });
+      const changed = await updateImport(tx, repositoryId, ["running"], {
+        progress: next,
+        error: "",
+      });
+      if (changed === undefined) throw new ImportEnded("the import has ended");
+      return changed;
+    });
+  }
+
+  /** Reads a page and does what takes long, before the transaction. */
+  async function prepare(
+    part: ImportPart,
+    page: number,
+    {
+      current,
+      target,
+      source,
+      signal,
+    }: {
+      readonly current: ForgeImport;
+      readonly target: ImportTarget;
+      readonly source: ImportSource;
+      readonly signal: AbortSignal;
+    },
+  ) {
+    if (part === "labels") {
+      const read = await source.read(part, page, signal);
+      return { page: read, write: (tx: Transaction) => writeLabels(tx, target, read.items) };
+    }
+    if (part === "milestones") {
+      const read = await source.read(part, page, signal);
+      return { page: read, write: (tx: Transaction) => writeMilestones(tx, target, read.items) };
+    }
+    if (part === "comments") {
+      const read = await source.read(part, page, signal);
+      return { page: read, write: (tx: Transaction) => writeComments(tx, target, read.items) };
+    }
+    if (part === "releases") {
+      const read = await source.read(part, page, signal);
+      const { origin } = new URL(current.address);
+      const options = { origin, headers: source.headers, signal };
+      const written = await deps.importReleases(target, read.items, options);
+      return { page: read, write: async (): Promise<Written> => written };
+    }
+    const read = await source.read(part, page, signal);
+    const prepared = await deps.preparePulls(target.repository, read.items, signal);
+    return { page: read, write: (tx: Transaction) => writeIssues(tx, target, prepared) };
+  }
+
+  async function resumeLater(
+    { repositoryId, actorId }: ForgeImport,
+    runAt: number,
+    error = "",
+  ): Promise<void> {
+    await db.transaction(async (tx) => {
+      const changes = { state: "waiting", error } as const;
+      if ((await updateImport(tx, repositoryId, ["running"], changes)) !== undefined)
+        await enqueueImport(enqueue, tx, { repositoryId, actorId }, runAt);
+    });
+  }
+
+  /** Records why an attempt failed. Throws what another attempt may pass. */
+  async function recordFailure(begun: ForgeImport, error: unknown): Promise<void> {
+    const { repositoryId } = begun;
+    if (error instanceof SourceBusy)
+      return resumeLater(
+        begun,
+        clock() + error.waitMs,
+        "the source limits requests; it goes on later",
+      );
+    const isFinal = error instanceof RemoteUnusable;
+    const words =
+      isFinal || error instanceof SourceAway ? error.message : "it failed on this server";
+    await db.transaction((tx) =>
+      updateImport(tx, repositoryId, ["running"], {
+        state: isFinal ? "failed" : "waiting",
+        error: words,
+      }),
+    );
+    if (!isFinal) throw error;
+    log.warn({ err: error, repository_id: repositoryId }, "failed to import a repository");
+  }
+}
+
+/** Returns the progress after a page. */
+function toNext(
+  { progress, parts }: Pick<ForgeImport, "progress" | "parts">,
+  part: ImportPart,
+  {
+    imported,
+    skipped,
+    hasMore,
+    total,
+  }: {
+    readonly imported: number;
+    readonly skipped: number;
+    readonly hasMore: boolean;
+    readonly total: number | undefined;
+  },
+): ImportProgress {
+  const isLast = !hasMore || progress.page >= PAGES_MAX;
+  const following = parts[parts.indexOf(part) + 1] ?? "";
+  const add = (counts: Readonly<Record<string, number>>, count: number) => ({
+    ...counts,
+    [part]: (counts[part] ?? 0) + count,
+  });
+  return {
+    part: isLast ? following : part,
+    page: isLast ? 1 : progress.page + 1,
+    imported: add(progress.imported, imported),
+    skipped: add(progress.skipped, skipped),
+    totals: total === undefined ? progress.totals : { ...progress.totals, [part]: total },
+  };
+}

@@ -1,0 +1,20 @@
+import type { ImportProgress } from "../../../storage/tables/forge/repositories/imports.ts";
+
+/** What an import brings besides branches and tags, in the order in which it does. */
+export const importParts = [
+  "labels",
+  "milestones",
+  "releases",
+  "issues",
+  "pulls",
+  "comments",
+] as const;
+export type ImportPart = (typeof importParts)[number];
+
+/** The kind of the jobs of imports. */
+export const IMPORT_KIND = "forge.imports";
+
+/** Returns the progress of an import that has not begun. */
+export function newProgress(parts: readonly ImportPart[]): ImportProgress {
+  return { part: parts[0] ?? "", page: 1, imported: {}, totals: {}, skipped: {} };
+}

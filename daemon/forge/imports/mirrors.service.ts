@@ -1,0 +1,220 @@
+import { z } from "zod";
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import type { Git } from "../../../storage/git/git.ts";
+import { openQuarantine } from "../../../storage/git/object-quarantine.ts";
+import { readBranchAndTagIds } from "../../../storage/git/refs.ts";
+import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
+import { toMirrorId } from "../../../storage/tables/forge/ids.ts";
+import {
+  findMirror,
+  type ForgeMirror,
+  listDueMirrors,
+  listMirrorsOnCommit,
+  updateMirror,
+} from "../../../storage/tables/forge/repositories/mirrors.ts";
+import {
+  findRepositoryById,
+  type ForgeRepository,
+  updateRepository,
+} from "../../../storage/tables/forge/repositories/repositories.ts";
+import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
+import type { Enqueue } from "../../jobs/queue.ts";
+import type { Log } from "../../utilities/logging.ts";
+import type { ForgeEvents, RefChange } from "../events.ts";
+import type { WriteRefs } from "../git/write-refs.ts";
+import type { FolderMoves } from "../repositories/folder-moves.ts";
+import { toNextSync } from "../repositories/mirror-interval.ts";
+import { workInFolder } from "../repositories/work-in-folder.ts";
+import { type CredentialSeals, toGitRemote } from "./remote-address.ts";
+import { type Remotes, RemoteUnusable } from "./remotes.ts";
+
+export interface MirrorJobsDeps {
+  readonly db: Database;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly newId: () => string;
+  readonly git: Git;
+  readonly locate: (repository: ForgeRepository) => Promise<string>;
+  readonly moves: FolderMoves;
+  readonly writeRefs: WriteRefs;
+  readonly enqueue: Enqueue;
+  readonly remotes: Remotes;
+  readonly seals: CredentialSeals;
+  readonly log: Log;
+}
+
+const KIND = "forge.mirrors";
+const payloadSchema = z.object({ mirrorId: z.number().int().transform(toMirrorId) });
+/** Mirrors whose jobs one run of the task enqueues; the rest is due at the next one. */
+const DUE_MAX = 500;
+/** Refs that one entry of the push journal moves: it holds no more. */
+const REFS_AT_ONCE = 500;
+const TIMEOUT_MS = 3 * 3_600_000;
+
+export type MirrorJobs = ReturnType<typeof createMirrorJobs>;
+
+/** The jobs that compare mirrors with their remotes, in both directions. */
+export function createMirrorJobs(deps: MirrorJobsDeps) {
+  const { db, clock, enqueue, log, remotes, seals } = deps;
+  const folders = {
+    find: (id: ForgeRepository["id"]) => findRepositoryById(db, id),
+    complete: deps.moves.complete,
+    locate: deps.locate,
+  };
+
+  return {
+    syncSoon,
+
+    subscribers: {
+      /** Passes a push on to the mirrors that want each of them. */
+      async push(tx: Transaction, { repository }: ForgeEvents["push"]): Promise<void> {
+        for (const mirror of await listMirrorsOnCommit(tx, repository.id))
+          await syncSoon(tx, mirror);
+      },
+    },
+
+    /** Enqueues the mirrors that are due. */
+    async enqueueDue(): Promise<void> {
+      await db.transaction(async (tx) => {
+        for (const mirror of await listDueMirrors(tx, tx.now, DUE_MAX)) {
+          await syncSoon(tx, mirror);
+          // A run of the task while the job waits does not enqueue it again.
+          await updateMirror(tx, mirror.id, { nextAt: toNextSync(mirror, tx.now) });
+        }
+      });
+    },
+
+    job: {
+      kind: KIND,
+      concurrency: 2,
+      inTurns: true,
+      attemptsMax: 3,
+      retryFirstMs: 60_000,
+      timeoutMs: TIMEOUT_MS,
+      async run(payload, { signal }) {
+        const { mirrorId } = parsePayload(payloadSchema, payload);
+        const mirror = await findMirror(db, mirrorId);
+        if (mirror === undefined) return;
+        try {
+          const hasChanged =
+            mirror.direction === "pull" ? await pull(mirror, signal) : await push(mirror, signal);
+          await recordSuccess(mirror, hasChanged);
+        } catch (error) {
+          if (signal.aborted) throw error;
+          const isRemote = error instanceof RemoteUnusable;
+          await recordFailure(mirror, isRemote ? error.message : "it failed on this server");
+          // The schedule of the mirror repeats what its remote has caused.
+          if (!isRemote) throw error;
+          log.warn({ err: error, mirror_id: mirror.id }, "failed to synchronize a mirror");
+        }
+      },
+    } satisfies JobKind,
+  };
+
+  async function syncSoon(tx: Transaction, mirror: ForgeMirror): Promise<void> {
+    const { id: mirrorId, repositoryId } = mirror;
+    const repository = await findRepositoryById(tx, repositoryId);
+    await enqueue(tx, {
+      kind: KIND,
+      payload: { mirrorId },
+      key: String(mirrorId),
+      account: String(repository?.ownerId ?? 0),
+    });
+  }
+
+  /** Makes branches and tags those of the remote, as pushes of the repository's owner. Returns whether one has changed. */
+  async function pull(mirror: ForgeMirror, signal: AbortSignal): Promise<boolean> {
+    const remote = toGitRemote(mirror.address, seals.openOfMirror(mirror));
+    const taken = await remotes.list(remote, { hasPulls: false }, signal);
+    let hasChanged = false;
+    await workInFolder(folders, mirror.repositoryId, async (directory, repository) => {
+      if (taken.refs.size > 0 && taken.objectFormat !== repository.objectFormat)
+        throw new RemoteUnusable("its objects have another format than those here");
+      const own = await readBranchAndTagIds(deps.git, directory);
+      const { removed, moved } = compare(own, taken.refs);
+      if (removed.length + moved.length === 0) return;
+      await using quarantine = await openQuarantine(directory, deps.newId());
+      const wanted = moved.flatMap(({ after }) => after ?? []);
+      await remotes.fetch(remote, wanted, { directory, signal, quarantine: quarantine.env });
+      // The objects come with the first change of a ref that may need them.
+      await write(repository, removed);
+      await write(repository, moved, quarantine);
+      hasChanged = true;
+    });
+    return hasChanged;
+  }
+
+  async function write(
+    repository: ForgeRepository,
+    changes: readonly RefChange[],
+    quarantine?: Awaited<ReturnType<typeof openQuarantine>>,
+  ): Promise<void> {
+    const owner = await findUserById(db, repository.ownerId);
+    if (owner === undefined) return;
+    for (let at = 0; at < changes.length; at += REFS_AT_ONCE) {
+      const outcome = await deps.writeRefs(
+        { repository, owner },
+        owner,
+        changes.slice(at, at + REFS_AT_ONCE),
+        { isMirrorSync: true, quarantine: at === 0 ? quarantine : undefined },
+      );
+      if (outcome !== "written")
+        throw new RemoteUnusable("one of its branches or tags cannot be stored here");
+    }
+  }
+
+  async function push(mirror: ForgeMirror, signal: AbortSignal): Promise<boolean> {
+    const remote = toGitRemote(mirror.address, seals.openOfMirror(mirror));
+    await workInFolder(folders, mirror.repositoryId, (directory, { isEmpty, defaultBranch }) => {
+      const isFirst = mirror.syncedAt === undefined && !isEmpty;
+      return remotes.push(remote, {
+        directory,
+        signal,
+        first: isFirst ? defaultBranch : undefined,
+      });
+    });
+    return true;
+  }
+
+  async function recordSuccess(mirror: ForgeMirror, hasChanged: boolean): Promise<void> {
+    await db.transaction(async (tx) => {
+      // The interval may have changed meanwhile.
+      const current = await findMirror(tx, mirror.id);
+      if (current === undefined) return;
+      await updateMirror(tx, mirror.id, {
+        failures: 0,
+        lastError: "",
+        syncedAt: tx.now,
+        nextAt: toNextSync(current, tx.now),
+      });
+      if (mirror.direction === "push") return;
+      await updateRepository(tx, mirror.repositoryId, {
+        mirrorSyncedAt: tx.now,
+        ...(hasChanged ? { mirrorUpdatedAt: tx.now } : {}),
+      });
+    });
+  }
+
+  async function recordFailure({ id }: ForgeMirror, lastError: string): Promise<void> {
+    await db.transaction(async (tx) => {
+      const current = await findMirror(tx, id);
+      if (current === undefined) return;
+      const failures = current.failures + 1;
+      await updateMirror(tx, id, {
+        failures,
+        lastError,
+        nextAt: toNextSync(current, clock(), failures),
+      });
+    });
+  }
+}
+
+function compare(own: ReadonlyMap<string, string>, theirs: ReadonlyMap<string, string>) {
+  const removed: RefChange[] = [...own]
+    .filter(([ref]) => !theirs.has(ref))
+    .map(([ref, before]) => ({ ref, before, after: undefined }));
+  const moved: RefChange[] = [...theirs]
+    .filter(([ref, after]) => own.get(ref) !== after)
+    .map(([ref, after]) => ({ ref, before: own.get(ref), after }));
+  return { removed, moved };
+}

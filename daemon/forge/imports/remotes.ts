@@ -1,0 +1,185 @@
+import { isUtf8 } from "node:buffer";
+import { type Git, GitError } from "../../../storage/git/git.ts";
+import {
+  fetchObjects,
+  listRemoteRefs,
+  pushAll,
+  type RemoteAccess,
+  type RemoteRefs,
+  type RemoteRun,
+} from "../../../storage/git/remotes.ts";
+import type { GitGateway, GitRemote, RemoteFailure } from "../../outbound/git-gateway.ts";
+import { isRefName } from "../../contract/forge/repositories/rules.ts";
+import { isDiskFull } from "../../../storage/system-errors.ts";
+
+/** A remote could not be read or written. The message is for people: it holds no address and no secret. */
+export class RemoteUnusable extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = "RemoteUnusable";
+  }
+}
+
+export interface RemotesDeps {
+  readonly git: Git;
+  readonly gateway: GitGateway;
+  /** A folder that is no repository. */
+  readonly workFolder: string;
+  /** Maximum bytes that a remote may send at once. */
+  readonly bytesMax: number;
+}
+
+/** The refs of a remote that a repository takes: valid names of branches, tags and heads of pull requests. */
+export interface TakenRefs {
+  /** The branch that HEAD names, if it is among them. */
+  readonly head: string | undefined;
+  readonly objectFormat: "sha1" | "sha256";
+  readonly refs: ReadonlyMap<string, string>;
+  /** How many refs have names that are not taken. */
+  readonly skipped: number;
+}
+
+/** Time limits of one run of git with a remote. */
+const LIST_MS = 120_000;
+const TRANSFER_MS = 3_600_000;
+const LISTING_BYTES_MAX = 64 * 1024 * 1024;
+/** Maximum number of refs of a repository that is imported. */
+const REFS_MAX = 100_000;
+
+export type Remotes = ReturnType<typeof createRemotes>;
+
+/** Runs of git with repositories on other servers. Every function throws `RemoteUnusable` when the remote fails. */
+export function createRemotes({ git, gateway, workFolder, bytesMax }: RemotesDeps) {
+  return {
+    /** Lists the refs of a remote that a repository takes; `hasPulls` with the heads of pull requests. */
+    async list(
+      remote: GitRemote,
+      { hasPulls }: { readonly hasPulls: boolean },
+      signal: AbortSignal,
+    ): Promise<TakenRefs> {
+      const patterns = ["refs/heads/*", "refs/tags/*", ...(hasPulls ? ["refs/pull/*/head"] : [])];
+      const run = { directory: workFolder, timeoutMs: LIST_MS, signal };
+      const options = { service: "git-upload-pack", receivedBytesMax: LISTING_BYTES_MAX } as const;
+      const listed = await use(remote, options, signal, (access) =>
+        listRemoteRefs(git, access, patterns, run),
+      );
+      return toTaken(listed);
+    },
+
+    /** Fetches objects into a folder, or into a quarantine of it. */
+    fetch(
+      remote: GitRemote,
+      ids: Iterable<string>,
+      options: Pick<RemoteRun, "directory" | "signal"> & {
+        readonly quarantine?: Readonly<Record<string, string>>;
+      },
+    ): Promise<void> {
+      const session = { service: "git-upload-pack", receivedBytesMax: bytesMax } as const;
+      return use(remote, session, options.signal, (access) =>
+        fetchObjects(git, access, ids, { ...options, timeoutMs: TRANSFER_MS }),
+      );
+    },
+
+    /** Makes the branches and tags of a remote those of a folder; a branch `first` is pushed before the others. */
+    push(
+      remote: GitRemote,
+      {
+        first,
+        ...options
+      }: Pick<RemoteRun, "directory" | "signal"> & { readonly first: string | undefined },
+    ): Promise<void> {
+      const session = { service: "git-receive-pack", receivedBytesMax: LISTING_BYTES_MAX } as const;
+      return use(remote, session, options.signal, (access) =>
+        pushAll(git, access, first, { ...options, timeoutMs: TRANSFER_MS }),
+      );
+    },
+  };
+
+  async function use<T>(
+    remote: GitRemote,
+    options: {
+      readonly service: "git-upload-pack" | "git-receive-pack";
+      readonly receivedBytesMax: number;
+    },
+    signal: AbortSignal,
+    work: (access: RemoteAccess) => Promise<T>,
+  ): Promise<T> {
+    await using session = await gateway.open(remote, { ...options, signal });
+    try {
+      return await work(session);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof GitError)) throw error;
+      const failure = session.failure();
+      if (failure !== undefined)
+        throw new RemoteUnusable(describe(failure, remote.password !== ""), error);
+      throw toUnusable(error) ?? error;
+    }
+  }
+}
+
+function describe(failure: RemoteFailure, hasCredentials: boolean): string {
+  if (failure.kind !== "status") return failure.reason;
+  const { status } = failure;
+  if (status === 401 || status === 403)
+    return hasCredentials
+      ? `the server refuses the credentials (status ${status})`
+      : `the server wants credentials (status ${status})`;
+  if (status === 404) return "there is no repository, or it needs credentials (status 404)";
+  return `the server answered with status ${status}`;
+}
+
+/** Converts failures of git that the remote causes; undefined for those of this server. */
+function toUnusable(error: GitError): RemoteUnusable | undefined {
+  if (error.code === "too_long") return new RemoteUnusable("it takes too much time", error);
+  if (error.code !== "failed" || /No space left on device/.test(error.message) || isDiskFull(error))
+    return undefined;
+  const fault = /error: object [0-9a-f]+: (\w+)/.exec(error.message)?.[1];
+  if (fault !== undefined)
+    return new RemoteUnusable(`its history has an object that is refused (${fault})`, error);
+  if (/protected branch|pre-receive hook declined|\[remote rejected\]/.test(error.message))
+    return new RemoteUnusable("the server refuses the change of a branch or a tag", error);
+  return new RemoteUnusable("git could not read what the server sent", error);
+}
+
+/** Selects the refs with names that croft accepts in a push. The names become UTF-8. */
+function toTaken({ head, refs }: RemoteRefs): TakenRefs {
+  const taken = new Map<string, string>();
+  let isSha256 = false;
+  let skipped = 0;
+  for (const [latin, id] of refs) {
+    if (latin === "HEAD" || latin.endsWith("^{}")) continue;
+    const bytes = Buffer.from(latin, "latin1");
+    const name = bytes.toString("utf8");
+    if (!isUtf8(bytes) || !isTakenName(name)) {
+      skipped += 1;
+      continue;
+    }
+    isSha256 ||= id.length === 64;
+    taken.set(name, id);
+  }
+  for (const name of taken.keys())
+    if (isBelowAnother(name, taken)) {
+      taken.delete(name);
+      skipped += 1;
+    }
+  if (taken.size > REFS_MAX)
+    throw new RemoteUnusable(`it has more than ${REFS_MAX} branches and tags`);
+  const branch = head?.startsWith("refs/heads/") && taken.has(head) ? head.slice(11) : undefined;
+  return { head: branch, objectFormat: isSha256 ? "sha256" : "sha1", refs: taken, skipped };
+}
+
+/** Git cannot store `a/b` beside `a`, although a remote can list both. */
+function isBelowAnother(name: string, names: ReadonlyMap<string, string>): boolean {
+  const parts = name.split("/");
+  return parts.some((_, index) => index > 2 && names.has(parts.slice(0, index).join("/")));
+}
+
+/** Git and file systems limit names of refs to about this length. */
+const NAME_BYTES_MAX = 200;
+
+function isTakenName(ref: string): boolean {
+  const [, kind, name = ""] = /^refs\/(heads|tags|pull)\/(.+)$/.exec(ref) ?? [];
+  if (kind === "pull") return /^[1-9]\d{0,8}\/head$/.test(name);
+  return kind !== undefined && isRefName(name) && Buffer.byteLength(ref) <= NAME_BYTES_MAX;
+}

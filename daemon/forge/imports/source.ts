@@ -1,0 +1,274 @@
+import { z } from "zod";
+import type { GuardedRequest, OutboundOutcome } from "../../outbound/guarded-request.ts";
+import type { ImportPart } from "./import-parts.ts";
+import { type Credentials } from "./remote-address.ts";
+import { RemoteUnusable } from "./remotes.ts";
+
+export interface SourceLabel {
+  readonly name: string;
+  readonly color: string;
+  readonly description: string;
+  readonly isExclusive: boolean;
+}
+
+export interface SourceMilestone {
+  readonly title: string;
+  readonly description: string;
+  readonly isClosed: boolean;
+  readonly dueAt: number | undefined;
+}
+
+/** An issue or a pull request. Times are epoch milliseconds. */
+export interface SourceIssue {
+  readonly number: number;
+  readonly title: string;
+  readonly body: string;
+  readonly author: string;
+  readonly isClosed: boolean;
+  readonly isLocked: boolean;
+  /** Names of labels. */
+  readonly labels: readonly string[];
+  /** The title of the milestone. */
+  readonly milestone: string | undefined;
+  readonly dueAt: number | undefined;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly closedAt: number | undefined;
+  /** Undefined for an issue. */
+  readonly pull: SourcePull | undefined;
+}
+
+export interface SourcePull {
+  readonly baseBranch: string;
+  readonly baseCommit: string;
+  readonly headBranch: string;
+  /** Whether the head is a branch of the same repository. */
+  readonly isOwnHead: boolean;
+  readonly mergedAt: number | undefined;
+  readonly mergeCommit: string | undefined;
+}
+
+export interface SourceComment {
+  /** Of the issue or the pull request. */
+  readonly number: number;
+  readonly body: string;
+  readonly author: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export interface SourceRelease {
+  readonly tagName: string;
+  readonly target: string;
+  readonly title: string;
+  readonly body: string;
+  readonly isDraft: boolean;
+  readonly isPrerelease: boolean;
+  readonly author: string;
+  readonly createdAt: number;
+  readonly publishedAt: number;
+  readonly assets: readonly SourceAsset[];
+}
+
+export interface SourceAsset {
+  readonly name: string;
+  readonly url: string;
+}
+
+interface ItemTypes {
+  readonly labels: SourceLabel;
+  readonly milestones: SourceMilestone;
+  readonly releases: SourceRelease;
+  readonly issues: SourceIssue;
+  readonly pulls: SourceIssue;
+  readonly comments: SourceComment;
+}
+
+/** One page of a list of the source. */
+export interface SourcePage<T> {
+  readonly items: readonly T[];
+  /** Items that the source lists and that do not have its documented form. */
+  readonly malformed: number;
+  readonly hasMore: boolean;
+  /** As far as the source says it. */
+  readonly total: number | undefined;
+}
+
+/** Where a part is listed, and how an item is read; undefined for one that does not belong to it. */
+export interface PartReader<T> {
+  readonly path: string;
+  /** @throws ZodError for an item that does not have the documented form */
+  readonly read: (item: unknown) => T | undefined;
+}
+
+/** The dialect of an API. */
+export interface Dialect {
+  /** Of a repository at an address without credentials. */
+  readonly toApi: (address: string) => string;
+  readonly toHeaders: (credentials: Credentials) => Readonly<Record<string, string>>;
+  readonly pageSize: number;
+  readonly pageSizeName: string;
+  readonly parts: { readonly [P in ImportPart]: PartReader<ItemTypes[P]> };
+  /** Lists the newest issue or pull request first. */
+  readonly newest: string;
+}
+
+/** The source takes no requests for a while. */
+export class SourceBusy extends Error {
+  readonly waitMs: number;
+
+  constructor(waitMs: number) {
+    super("the source limits requests");
+    this.name = "SourceBusy";
+    this.waitMs = waitMs;
+  }
+}
+
+/** The source did not answer; it may later. */
+export class SourceAway extends Error {}
+
+/** Most bytes of one page: it is parsed on the event loop. */
+const PAGE_BYTES_MAX = 8 * 1024 * 1024;
+const TIMEOUT_MS = 60_000;
+/** An hour is the window of GitHub's limit. */
+const WAIT_MS = { usual: 60_000, max: 3_700_000 };
+
+export type ImportSource = ReturnType<typeof createSource>;
+
+/** Reads a repository's issues and releases by the API of its server. */
+export function createSource({
+  dialect,
+  address,
+  credentials,
+  request,
+  clock,
+}: {
+  readonly dialect: Dialect;
+  readonly address: string;
+  readonly credentials: Credentials;
+  readonly request: GuardedRequest;
+  readonly clock: () => number;
+}) {
+  const api = dialect.toApi(address);
+  const headers = dialect.toHeaders(credentials);
+  return {
+    /** For the download of files. */
+    headers,
+
+    /**
+     * Returns the number of the newest issue or pull request; 0 without any. Throws as `read` does, so it also says whether
+     * the source accepts the credentials.
+     */
+    async findNewest(signal: AbortSignal): Promise<number> {
+      const answer = await ask(`${dialect.newest}&${dialect.pageSizeName}=1`, signal);
+      if (answer.status === 404) assertServed(await ask("", signal), clock());
+      const { items } = answer.status === 404 ? nothing : toList(answer);
+      const first = numbered.safeParse(items[0]);
+      return first.success ? first.data.number : 0;
+    },
+
+    /**
+     * Returns a page of a part, from 1. Throws `RemoteUnusable` when the source refuses or answers something else, `SourceBusy`
+     * when it limits requests, and `SourceAway` when it does not answer.
+     */
+    async read<P extends ImportPart>(
+      part: P,
+      page: number,
+      signal: AbortSignal,
+    ): Promise<SourcePage<ItemTypes[P]>> {
+      const { path, read } = dialect.parts[part] as PartReader<ItemTypes[P]>;
+      const mark = path.includes("?") ? "&" : "?";
+      const window = `page=${page}&${dialect.pageSizeName}=${dialect.pageSize}`;
+      const answer = await ask(`${path}${mark}${window}`, signal);
+      // A part that is turned off there is missing, while the repository is not.
+      if (answer.status === 404) assertServed(await ask("", signal), clock());
+      const { items, ...rest } = answer.status === 404 ? nothing : toList(answer);
+      const found: ItemTypes[P][] = [];
+      let malformed = 0;
+      for (const item of items) {
+        try {
+          const one = read(item);
+          if (one !== undefined) found.push(one);
+        } catch (error) {
+          if (!(error instanceof z.ZodError)) throw error;
+          malformed += 1;
+        }
+      }
+      return { items: found, malformed, ...rest };
+    },
+  };
+
+  async function ask(path: string, signal: AbortSignal): Promise<SourceAnswer> {
+    const outcome = await request({
+      url: api + path,
+      method: "GET",
+      headers: { Accept: "application/json", "User-Agent": "croft", ...headers },
+      body: "",
+      privateHeaders: ["authorization"],
+      timeoutMs: TIMEOUT_MS,
+      responseBytesMax: PAGE_BYTES_MAX,
+      signal,
+    });
+    signal.throwIfAborted();
+    if (outcome.kind === "refused") throw new RemoteUnusable(outcome.reason);
+    if (outcome.kind === "failed") throw new SourceAway(outcome.reason);
+    if (outcome.status !== 404) assertServed(outcome, clock());
+    return outcome;
+  }
+}
+
+type SourceAnswer = Extract<OutboundOutcome, { readonly kind: "answered" }>;
+
+const nothing = { items: [], hasMore: false, total: 0 };
+
+function toList({ headers, body, isCut }: SourceAnswer) {
+  if (isCut) throw new RemoteUnusable("the source answers with too much at once");
+  const items = parseList(body);
+  const link = headers["link"];
+  const total = Number(headers["x-total-count"] ?? Number.NaN);
+  return {
+    items,
+    hasMore: items.length > 0 && (link === undefined || /rel="?next/.test(link)),
+    total: Number.isSafeInteger(total) && total >= 0 ? total : undefined,
+  };
+}
+
+const numbered = z.object({ number: z.int().min(1) });
+
+function parseList(body: Buffer): unknown[] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body.toString("utf8"));
+  } catch (error) {
+    throw new RemoteUnusable("the source does not answer with JSON", error);
+  }
+  if (!Array.isArray(parsed)) throw new RemoteUnusable("the source does not answer with a list");
+  return parsed;
+}
+
+function assertServed(
+  {
+    status,
+    headers,
+  }: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
+  now: number,
+): void {
+  if (status === 200) return;
+  const isLimited = status === 429 || (status === 403 && headers["x-ratelimit-remaining"] === "0");
+  if (isLimited) throw new SourceBusy(toWait(headers, now));
+  if (status === 401 || status === 403)
+    throw new RemoteUnusable(`the source refuses the credentials (status ${status})`);
+  if (status === 404)
+    throw new RemoteUnusable(
+      "the source has no such repository, or wants credentials (status 404)",
+    );
+  if (status >= 500) throw new SourceAway(`the source answered with status ${status}`);
+  throw new RemoteUnusable(`the source answered with status ${status}`);
+}
+
+function toWait(headers: Readonly<Record<string, string>>, now: number): number {
+  const after = Number(headers["retry-after"] ?? Number.NaN) * 1000;
+  const reset = Number(headers["x-ratelimit-reset"] ?? Number.NaN) * 1000 - now;
+  const wait = [after, reset].find((each) => Number.isFinite(each) && each > 0) ?? WAIT_MS.usual;
+  return Math.min(Math.max(wait, 1_000), WAIT_MS.max);
+}
