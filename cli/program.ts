@@ -25,7 +25,7 @@ import {
   lineOf,
   findCommand,
 } from "./tree/command-tree.ts";
-import type { CommandDefinition, Entry, Noun, Verb } from "./tree/entry.ts";
+import type { CommandDefinition, Noun, Verb } from "./tree/entry.ts";
 import { addFolderRepository, takesFolder } from "./tree/folder-repository.ts";
 import { version } from "./version.ts";
 
@@ -152,8 +152,7 @@ async function addExamples(
   const line = [...path, verb].map(({ name }) => name).join(" ");
   const found = examplesOf(module, line);
   if (found.length === 0) return;
-  const width = leaf.configureOutput().getOutHelpWidth?.() ?? 80;
-  leaf.description(`${leaf.description()}\n\n${toExamplesText(found, width)}`);
+  leaf.description(`${leaf.description()}\n\n${toExamplesText(found, helpWidthOf(leaf))}`);
 }
 
 function asksForHelp(words: readonly string[]): boolean {
@@ -169,16 +168,14 @@ async function runGroup(
 ): Promise<void> {
   if (path.length === 0 && rest[0] === "--version") return cli.io.write(`croft ${version}\n`);
   const group = attachGroups(path, cli);
-  if (asksForHelp(rest) || (path.length === 0 && rest.length === 0)) {
-    const entries = (await path.at(-1)?.load())?.entries ?? commands;
-    for (const entry of path.length === 0 ? inGroups(entries) : entries)
-      if (entry.kind === "noun" || !entry.hidden)
-        attach(
-          group,
-          path.length === 0 ? createGroup(entry).helpGroup(headingOf(entry)) : createGroup(entry),
-        );
-    const after = path.length === 0 ? helpEnd : "";
-    return cli.writeLong(group.helpInformation() + after);
+  if (path.length === 0 && (asksForHelp(rest) || rest.length === 0)) {
+    const { toTopHelp } = await import("./tree/top-help.ts");
+    return cli.writeLong(await toTopHelp(commands, commandGroups, helpWidthOf(group)));
+  }
+  if (asksForHelp(rest)) {
+    for (const entry of (await path.at(-1)?.load())?.entries ?? [])
+      if (entry.kind === "noun" || !entry.hidden) attach(group, createGroup(entry));
+    return cli.writeLong(group.helpInformation());
   }
   const flag = rest.find((word) => word.startsWith("-") && !isCommonFlag(word));
   if (flag !== undefined)
@@ -189,20 +186,9 @@ async function runGroup(
   throw usageError(`"${lineOf(group)}" takes a command`, `"${lineOf(group)} --help" lists them`);
 }
 
-const helpEnd =
-  '\n"croft COMMAND --help" explains a command, "croft help topics" lists further topics.\n';
-
-/** The commands of the top in the order of their groups, in which commander shows the headings. */
-function inGroups(entries: readonly Entry[]): readonly Entry[] {
-  const headings = [...commandGroups.map(([heading]) => heading), lastHeading];
-  return headings.flatMap((heading) => entries.filter((entry) => headingOf(entry) === heading));
+function helpWidthOf(command: Command): number {
+  return command.configureOutput().getOutHelpWidth?.() ?? 80;
 }
-
-function headingOf({ name }: Entry): string {
-  return commandGroups.find(([, names]) => names.includes(name))?.[0] ?? lastHeading;
-}
-
-const lastHeading = "More:";
 
 /** The groups on the way to a command, so that its help names them. */
 function attachGroups(path: readonly Noun[], cli: CliRun): Command {

@@ -181,10 +181,10 @@ export function createCommands(runLine: RunLine): readonly Entry[] {
 
 /** The groups in which `croft --help` shows the commands; one without a group comes last. */
 export const commandGroups: readonly (readonly [heading: string, names: readonly string[]])[] = [
-  ["Start:", ["init", "serve", "daemon", "install", "doctor", "dashboard"]],
-  ["Sign in:", ["login", "logout", "whoami", "account", "profile"]],
+  ["Start", ["init", "serve", "daemon", "install", "doctor", "dashboard"]],
+  ["Sign in", ["login", "logout", "whoami", "account", "profile"]],
   [
-    "Forge:",
+    "Forge: repositories, issues, pull requests, workflows, packages and its people",
     [
       "repo",
       "issue",
@@ -214,7 +214,7 @@ export const commandGroups: readonly (readonly [heading: string, names: readonly
       "admin",
     ],
   ],
-  ["Vault:", ["vault"]],
-  ["Home:", ["config", "export", "apply", "key", "job", "mail"]],
-  ["Scripts:", ["api", "completion", "commands", "schema", "help", "version"]],
+  ["Vault (croft vault COMMAND): documents, links, connected storages and its people", ["vault"]],
+  ["Home", ["config", "export", "apply", "key", "job", "mail"]],
+  ["Scripts", ["api", "completion", "commands", "schema", "help", "version"]],
 ];
