@@ -122,7 +122,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
   });
   const issues = createForgeIssues(core);
   const reviews = createForgeReviews(core);
-  const merging = createPullMerging(core);
+  const merging = createPullMerging({ ...core, ...largeFiles.services });
   const pulls = createForgePulls({
     ...core,
     ...code.services,

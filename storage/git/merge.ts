@@ -1,7 +1,6 @@
 // Merging in a bare repository: no working tree, no index, no ref is moved. Every function writes objects only; the caller
 // points a branch to the result.
 import { type Git, GitError } from "./git.ts";
-import { isAncestor } from "./history.ts";
 import { type ReadOptions, readWholeObjects } from "./objects.ts";
 import type { DatedPerson } from "./write-commit.ts";
 
@@ -106,7 +105,9 @@ async function listToRebase(
   head: string,
   options: ReadOptions,
 ): Promise<string[] | undefined> {
-  if (await isAncestor(git, options.directory, onto, head)) {
+  // With the options, because the commits may lie in a quarantine.
+  const lacking = ["rev-list", "--count", "--max-count=1", onto, `^${head}`];
+  if ((await git.run(lacking, options)).toString("latin1").trim() === "0") {
     const merges = await git.run(
       ["rev-list", "--merges", "--max-count=1", `${onto}..${head}`],
       options,

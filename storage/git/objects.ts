@@ -13,6 +13,8 @@ export interface ReadOptions {
   readonly directory: string;
   /** Stops git when it is aborted. */
   readonly signal?: AbortSignal | undefined;
+  /** That of a quarantine whose objects are read as well. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Maximum bytes that are read of one commit, tag or link. People write less, and a list has 50 of them. */
@@ -86,11 +88,11 @@ async function readUpTo(
   git: Git,
   ids: readonly string[],
   bytesMax: number,
-  { directory, signal }: ReadOptions,
+  { directory, signal, env = {} }: ReadOptions,
 ): Promise<ObjectBeginning[]> {
   if (ids.length === 0) return [];
   signal?.throwIfAborted();
-  const child = git.start(["cat-file", "--batch"], { directory });
+  const child = git.start(["cat-file", "--batch"], { directory, env });
   signal?.addEventListener("abort", child.stop, { once: true });
   let isLate = false;
   const timer = setTimeout(() => {

@@ -8,6 +8,7 @@ const BLOBS_AT_ONCE = 500;
 /**
  * Yields the contents of all files of at most `bytesMax` bytes that the refs of a repository reach, each blob once, in no
  * order. Runs until `signal` is aborted. @throws GitError
+ * @param options.commits the ids of commits that are read instead of the refs; one after `^` with its history is left out
  */
 export async function* readSmallBlobs(
   git: Git,
@@ -15,10 +16,16 @@ export async function* readSmallBlobs(
     directory,
     bytesMax,
     signal,
-  }: { readonly directory: string; readonly bytesMax: number; readonly signal: AbortSignal },
+    commits = ["--all"],
+  }: {
+    readonly directory: string;
+    readonly bytesMax: number;
+    readonly signal: AbortSignal;
+    readonly commits?: readonly string[];
+  },
 ): AsyncGenerator<Buffer, void, undefined> {
   const limit = `--filter=blob:limit=${bytesMax + 1}`;
-  const lister = git.start(["rev-list", "--objects", "--no-object-names", limit, "--all"], {
+  const lister = git.start(["rev-list", "--objects", "--no-object-names", limit, ...commits], {
     directory,
   });
   const checker = git.start(["cat-file", "--batch-check", "--buffer"], { directory });

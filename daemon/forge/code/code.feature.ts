@@ -30,6 +30,7 @@ import { createRawFiles } from "./raw-files.service.ts";
 import { refRoutes } from "./refs.routes.ts";
 import { createRunInFolder } from "../git/run-in-folder.ts";
 import { createForkSync } from "./fork-sync.service.ts";
+import { createTakeUpstream } from "../git/take-upstream.ts";
 import { severalFilesRoutes } from "./several-files.routes.ts";
 import { createSeveralFiles } from "./several-files.service.ts";
 import { createTags } from "./tags.service.ts";
@@ -72,15 +73,16 @@ export function createCode(deps: CodeServicesDeps) {
   });
   const toCommitPerson = (user: ForgeUser) => toPerson(user, urls);
   const tags = createTags({ db, access, writeRefs, clock, newId, toCommitPerson });
-  const syncFork = createForkSync({
+  const takeUpstream = createTakeUpstream({
     db,
     git,
     clock,
-    newId,
+    newUuid: newId,
     runInFolder: createRunInFolder({ db, locate }),
     writeRefs,
     toCommitPerson,
   });
+  const syncFork = createForkSync({ db, git, takeUpstream });
   const contents = createContents({ access, listings });
   const severalFiles = createSeveralFiles({ access, compute, contents });
   const issueTemplates = createIssueTemplates({ access });
@@ -104,6 +106,7 @@ export function createCode(deps: CodeServicesDeps) {
       commits,
       tags,
       toCommitPerson,
+      takeUpstream,
       findFileLanguage: createFileLanguages({ access }),
     },
     routes,

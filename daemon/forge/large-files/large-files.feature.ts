@@ -19,6 +19,7 @@ import {
   type LargeFilesDeps,
 } from "./large-files.service.ts";
 import { createFileLocks } from "./locks.service.ts";
+import { createCopyNamedFiles } from "./copy-named.ts";
 import { createTransferTokens } from "./transfer-tokens.ts";
 
 export interface ForgeLargeFilesDeps {
@@ -53,6 +54,7 @@ export function createForgeLargeFiles(deps: ForgeLargeFilesDeps) {
       /** Below `/:owner/:repo.git/info/lfs`. */
       transferRoutes: largeFileRoutes({ largeFiles, locks: createFileLocks({ db }), urls }),
       authorize,
+      copyNamedFiles: createCopyNamedFiles(deps),
     },
     tasks: [createLargeFileCleanup(deps)],
     subscribers: [

@@ -11,6 +11,7 @@ import type { ForgeCaller } from "../caller.ts";
 import type { RunInFolder } from "../git/run-in-folder.ts";
 import type { WriteRefs } from "../git/write-refs.ts";
 import type { GrantedRepository } from "../opened.ts";
+import type { CopyNamedFiles } from "../large-files/copy-named.ts";
 import { notFound } from "../refusals.ts";
 import { reopenRepository } from "../repositories/open-repository.ts";
 import type { Log } from "../../utilities/logging.ts";
@@ -49,6 +50,7 @@ export interface MergesDeps {
   readonly decisions: MergeDecisions;
   readonly readTexts: ReadMergeTexts;
   readonly markMerged: MarkMerged;
+  readonly copyNamedFiles: CopyNamedFiles;
   readonly deleteHead: DeleteHead;
   readonly log: Pick<Log, "warn">;
 }
@@ -162,6 +164,7 @@ export function createMerges(deps: MergesDeps) {
     const decision = await decisions.decide(db, view, { rule, caller, wish, base, directory });
     const texts = await readTexts(directory, view, caller.user, wish);
     const commit = await writeCommits(directory, view, base, wish, texts);
+    await copyLargeFiles(directory, view, base);
     const known = new Set(pending.map(({ pushId }) => pushId));
     const check = (tx: Transaction, own?: PushId) =>
       assertUnchanged(tx, opened, caller, { view, decision, known, own });
@@ -187,6 +190,18 @@ export function createMerges(deps: MergesDeps) {
       if (error instanceof Overtaken) return false;
       throw error;
     }
+  }
+
+  /** A fork's clients have uploaded the large files of its commits to the fork only. */
+  async function copyLargeFiles(
+    directory: string,
+    { pull, place }: MergeView,
+    base: string,
+  ): Promise<void> {
+    const { headRepositoryId: from, headCommit: head } = pull;
+    const to = place.repository.id;
+    if (from === undefined || from === to) return;
+    await deps.copyNamedFiles(directory, { from, to }, { head, base });
   }
 
   async function writeCommits(

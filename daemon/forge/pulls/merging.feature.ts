@@ -11,6 +11,7 @@ import type { ForgeFeature } from "../feature.ts";
 import type { PushJournal } from "../git/push-journal.ts";
 import type { RunInFolder } from "../git/run-in-folder.ts";
 import type { WriteRefs } from "../git/write-refs.ts";
+import type { CopyNamedFiles } from "../large-files/copy-named.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { createAutoMerges } from "./auto-merges.service.ts";
 import { createDeleteHead } from "./delete-head.ts";
@@ -33,6 +34,7 @@ export interface PullMergingDeps {
   readonly emit: Emit;
   readonly enqueue: Enqueue;
   readonly writeRefs: WriteRefs;
+  readonly copyNamedFiles: CopyNamedFiles;
   readonly journal: Pick<PushJournal, "recoverRepository">;
 }
 

@@ -29,6 +29,13 @@ export async function openPull(
   return { issue, pull };
 }
 
+/** Refuses with `unprocessable` a merged and a closed pull request. */
+export function assertOpen({ issue, pull }: OpenedPull): void {
+  if (pull.mergedAt !== undefined)
+    throw new AppError("unprocessable", "pull request is already merged");
+  if (issue.isClosed) throw new AppError("unprocessable", "pull request is closed");
+}
+
 /**
  * Finds the repository of the head, if the user may push to its branch: also those who may write to the base, where the
  * author allows it. Refuses with `forbidden`, also a pull request without a branch, and with `archived`.

@@ -1,24 +1,14 @@
 import type { Database } from "../../../storage/engine/database.ts";
-import { findCommitId } from "../../../storage/git/commits.ts";
 import type { Git } from "../../../storage/git/git.ts";
-import { isAncestor } from "../../../storage/git/history.ts";
-import type { CommitPerson } from "../../../storage/git/initial-commit.ts";
-import { commitTree, mergeTrees, rebase } from "../../../storage/git/merge.ts";
-import { openQuarantine } from "../../../storage/git/object-quarantine.ts";
-import type { ReadOptions } from "../../../storage/git/objects.ts";
-import { fetchCommit } from "../../../storage/git/share-objects.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
+import { rebase } from "../../../storage/git/merge.ts";
 import type { ForgePull } from "../../../storage/tables/forge/pulls/pulls.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { OwnedRepository } from "../events.ts";
-import type { RunInFolder } from "../git/run-in-folder.ts";
-import type { WriteRefs } from "../git/write-refs.ts";
+import { type Combination, mergeUpstream, type TakeUpstream } from "../git/take-upstream.ts";
 import type { GrantedRepository } from "../opened.ts";
-import { notFound } from "../refusals.ts";
 import { toSettings } from "../repositories/repository-settings.view.ts";
-import { createChangeLimiter } from "../repositories/transfer-limiter.ts";
-import { openHead, openPull } from "./open-pull.ts";
+import { assertOpen, openHead, openPull } from "./open-pull.ts";
 
 export type UpdateStyle = "merge" | "rebase";
 
@@ -39,97 +29,45 @@ export type UpdatePull = (
   },
 ) => Promise<void>;
 
-export interface PullUpdateDeps {
+export function createPullUpdate({
+  db,
+  git,
+  takeUpstream,
+}: {
   readonly db: Database;
   readonly git: Git;
-  /** Epoch milliseconds. */
-  readonly clock: () => number;
-  /** A name that no other running call uses. */
-  readonly newUuid: () => string;
-  readonly runInFolder: RunInFolder;
-  readonly writeRefs: WriteRefs;
-  readonly toCommitPerson: (user: ForgeUser) => CommitPerson;
-}
-
-export function createPullUpdate(deps: PullUpdateDeps): UpdatePull {
-  const { db, git, clock, newUuid, runInFolder, writeRefs, toCommitPerson } = deps;
-  const limiter = createChangeLimiter();
-
+  readonly takeUpstream: TakeUpstream;
+}): UpdatePull {
   return async (opened, caller, { number, style: requested, signal }) => {
-    const { issue, pull } = await openPull(db, opened, number);
-    if (pull.mergedAt !== undefined)
-      throw new AppError("unprocessable", "pull request is already merged");
-    if (issue.isClosed) throw new AppError("unprocessable", "pull request is closed");
+    const found = await openPull(db, opened, number);
+    assertOpen(found);
+    const { pull } = found;
     const style = toAllowedStyle(opened, requested);
     const head = await openHead(db, pull, caller.user);
-    const release = await limiter.acquire({ caller, address: "" }, signal);
-    try {
-      await update(opened, head, pull, { style, user: caller.user, signal });
-    } finally {
-      release();
-    }
-  };
-
-  async function update(
-    base: OwnedRepository,
-    head: OwnedRepository,
-    pull: ForgePull,
-    change: Change,
-  ): Promise<void> {
-    const { user, signal } = change;
-    const ref = `refs/heads/${pull.headBranch}`;
-    const upstream = await runInFolder(base.repository, (directory) =>
-      findCommitId(git, directory, `refs/heads/${pull.baseBranch}`),
+    const target = { owned: head, branch: pull.headBranch };
+    const source = { owned: opened, branch: pull.baseBranch };
+    await takeUpstream({ target, source, caller, signal }, (combination) =>
+      combine(pull, style, combination),
     );
-    await runInFolder(head.repository, async (directory) => {
-      const before = await findCommitId(git, directory, ref);
-      if (before === undefined || upstream === undefined) throw notFound();
-      if (head.repository.id !== base.repository.id)
-        await runInFolder(base.repository, (source) =>
-          fetchCommit(git, { source, commit: upstream }, { directory, signal }),
-        );
-      if (await isAncestor(git, directory, upstream, before)) return;
-      await using quarantine = await openQuarantine(directory, newUuid());
-      const options = { directory, signal, env: quarantine.env };
-      const after = await combine(pull, { before, upstream }, change, options);
-      const outcome = await writeRefs(head, user, [{ ref, before, after }], { quarantine });
-      if (outcome !== "written")
-        throw new AppError("conflict", "the branch was changed in the meantime, try again");
-    });
-  }
+  };
 
   /** Writes the commits of the update and returns the last one. */
   async function combine(
     { headBranch, baseBranch }: ForgePull,
-    { before, upstream }: { readonly before: string; readonly upstream: string },
-    { style, user }: Change,
-    options: ReadOptions & { readonly env: Readonly<Record<string, string>> },
+    style: UpdateStyle,
+    combination: Combination,
   ): Promise<string> {
-    const seconds = Math.floor(clock() / 1000);
-    const person = { ...toCommitPerson(user), seconds, zone: "+0000" };
+    const { before, upstream, committer, options } = combination;
     if (style === "rebase") {
-      const ends = { onto: upstream, head: before, committer: person };
-      const rebased = await rebase(git, ends, options);
+      const rebased = await rebase(git, { onto: upstream, head: before, committer }, options);
       if (rebased.kind === "conflict") throw conflict(style);
       return rebased.tip;
     }
-    const merged = await mergeTrees(git, before, upstream, options);
+    const message = `Merge branch '${baseBranch}' into ${headBranch}\n`;
+    const merged = await mergeUpstream(git, combination, message);
     if (merged.kind === "conflict") throw conflict(style);
-    const commit = {
-      tree: merged.tree,
-      parents: [before, upstream],
-      author: person,
-      committer: person,
-      message: `Merge branch '${baseBranch}' into ${headBranch}\n`,
-    };
-    return commitTree(git, commit, options);
+    return merged.commit;
   }
-}
-
-interface Change {
-  readonly style: UpdateStyle;
-  readonly user: ForgeUser;
-  readonly signal: AbortSignal;
 }
 
 /** Refuses with `forbidden` a style that the repository does not allow. */

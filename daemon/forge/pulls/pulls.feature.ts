@@ -2,8 +2,6 @@
 // folder. pulls.service.ts has the rules, pull-refs.ts the refs that git serves, pull-pushes.ts what a push changes, and
 // pull-state.ts the job that computes conflicts and counts.
 import type { Database } from "../../../storage/engine/database.ts";
-import type { CommitPerson } from "../../../storage/git/initial-commit.ts";
-import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { Git } from "../../../storage/git/git.ts";
 import type { IssueId } from "../../../storage/tables/forge/ids.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
@@ -11,7 +9,7 @@ import type { CodeAccess } from "../code/open-code.ts";
 import type { Commits } from "../code/commits.service.ts";
 import type { Emit } from "../events.ts";
 import type { ForgeFeature } from "../feature.ts";
-import type { WriteRefs } from "../git/write-refs.ts";
+import type { TakeUpstream } from "../git/take-upstream.ts";
 import type { RunInFolder } from "../git/run-in-folder.ts";
 import type { IssueChanges } from "../issues/issue-changes.ts";
 import type { IssueEdits } from "../issues/issue-edits.ts";
@@ -41,10 +39,7 @@ export interface ForgePullsDeps {
   readonly edits: IssueEdits;
   readonly requestReviews: RequestReviews;
   readonly access: CodeAccess;
-  /** Epoch milliseconds. */
-  readonly clock: () => number;
-  readonly writeRefs: WriteRefs;
-  readonly toCommitPerson: (user: ForgeUser) => CommitPerson;
+  readonly takeUpstream: TakeUpstream;
   readonly commits: Commits;
   /** Called after the job has computed a pull request. */
   readonly onComputed: (issueId: IssueId) => Promise<void>;

@@ -22,7 +22,7 @@ import type { OwnedRepository } from "../events.ts";
 import type { RunInFolder } from "../git/run-in-folder.ts";
 import type { WriteRefs } from "../git/write-refs.ts";
 import type { GrantedRepository } from "../opened.ts";
-import { openHead, openPull, type OpenedPull } from "../pulls/open-pull.ts";
+import { assertOpen, openHead, openPull, type OpenedPull } from "../pulls/open-pull.ts";
 import type { PullRefs } from "../pulls/pull-refs.ts";
 import { notFound } from "../refusals.ts";
 import { createChangeLimiter } from "../repositories/transfer-limiter.ts";
@@ -218,12 +218,6 @@ async function findSuggestions(
     found.push({ line, lines });
   }
   return found;
-}
-
-function assertOpen({ issue, pull }: OpenedPull): void {
-  if (pull.mergedAt !== undefined)
-    throw new AppError("unprocessable", "pull request is already merged");
-  if (issue.isClosed) throw new AppError("unprocessable", "pull request is closed");
 }
 
 function toMessage(

@@ -45,6 +45,10 @@ export async function copyLargeFiles(
   );
 }
 
+/** Returns whether a repository has any large file. */
+export const ownsLargeFiles = (db: Queries, repositoryId: RepositoryId): Promise<boolean> =>
+  largeFiles.exists(db, { repositoryId });
+
 export async function findLargeFile(
   db: Queries,
   repositoryId: RepositoryId,
