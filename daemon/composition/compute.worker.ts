@@ -1,4 +1,5 @@
 import { createMaskRows } from "../forge/actions/secrets/masker.ts";
+import { matchFieldPattern } from "../forge/pages/field-pattern.ts";
 import { editorConfigOf } from "../forge/code/editor-config.ts";
 import type { ComputeFunction, ComputeRequest } from "../forge/compute.ts";
 import { compactNpmDocument } from "../forge/packages/npm/compact-document.ts";
@@ -15,6 +16,7 @@ const functions: readonly ComputeFunction<never, unknown>[] = [
   evaluateInThread,
   createMaskRows(),
   matchActivity,
+  matchFieldPattern,
   matchNames,
   matchPull,
   matchPush,

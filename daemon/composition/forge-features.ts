@@ -33,7 +33,10 @@ import { codePages } from "../forge/pages/code-pages.tsx";
 import { commitPages } from "../forge/pages/commit-pages.tsx";
 import { filePages } from "../forge/pages/file-pages.ts";
 import { forkPages } from "../forge/pages/fork-pages.tsx";
+import { issueActionPages } from "../forge/pages/issue-actions.ts";
 import { issuePages } from "../forge/pages/issue-pages.tsx";
+import { newIssuePages } from "../forge/pages/new-issue-pages.tsx";
+import { ownPages } from "../forge/pages/own-pages.tsx";
 import { packagePages } from "../forge/pages/package-pages.tsx";
 import { peoplePages } from "../forge/pages/people-pages.tsx";
 import { releasePages } from "../forge/pages/release-pages.tsx";
@@ -169,7 +172,16 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
     merging,
     pulls,
     reviews,
-    { pages: [...issuePages(), ...pullPages(), ...pullChangesPages()] },
+    {
+      pages: [
+        ...issuePages(),
+        ...issueActionPages(),
+        ...newIssuePages(core.compute),
+        ...ownPages(),
+        ...pullPages(),
+        ...pullChangesPages(),
+      ],
+    },
     createForgeReleases({
       ...core,
       ...code.services,

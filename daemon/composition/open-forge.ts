@@ -118,6 +118,7 @@ function createForgePages(
       publicUrl,
       instanceName: input.settings.instanceName,
       limiter,
+      clock: input.clock,
       reportBug: tools.reportBug,
     }),
     toServerRequest,

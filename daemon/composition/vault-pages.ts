@@ -67,6 +67,7 @@ export function createVaultPages(
         publicUrl,
         instanceName: settings.instanceName,
         limiter,
+        clock,
         reportBug: tools.reportBug,
       }),
       toServerRequest,

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { Now } from "./elements.tsx";
 import { ICON_PATH, STYLE_PATH } from "./style.ts";
 
 /** The parts of a page of a site. */
@@ -13,6 +14,8 @@ export interface DocumentParts {
   readonly homePath?: string | undefined;
   /** Further elements of the head. */
   readonly head?: ReactNode;
+  /** Epoch milliseconds; times of the page are shown in relation to it. */
+  readonly now: number;
 }
 
 /** Returns the HTML of a page. Its addresses begin with the path of the public URL. */
@@ -24,6 +27,7 @@ export async function renderDocument({
   publicUrl,
   homePath = "/",
   head,
+  now,
 }: DocumentParts): Promise<string> {
   const markup = await renderMarkup(
     <html lang="en">
@@ -42,7 +46,9 @@ export async function renderDocument({
           </a>
           <nav aria-label="Account">{header}</nav>
         </header>
-        <main id="content">{body}</main>
+        <main id="content">
+          <Now value={now}>{body}</Now>
+        </main>
       </body>
     </html>,
   );
@@ -78,7 +84,7 @@ export function toBasePath(publicUrl: () => string): string {
 /** Prepends the path to all addresses of this server. Text cannot match, because its quotation marks are escaped. */
 function withBasePath(markup: string, basePath: string): string {
   if (basePath === "") return markup;
-  return markup.replace(/( (?:href|src|action)=")(?=\/(?!\/))/g, `$1${basePath}`);
+  return markup.replace(/( (?:href|src|(?:form)?action)=")(?=\/(?!\/))/g, `$1${basePath}`);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { Fragment, type ReactNode } from "react";
+import { createContext, Fragment, type ReactNode, useContext } from "react";
 
 /** Sanitized HTML of the rendering service, or the plain text when it could not be rendered. */
 export function Rendered({ html, text }: { html: string | undefined; text: string }) {
@@ -13,9 +13,41 @@ export function Rendered({ html, text }: { html: string | undefined; text: strin
   return <div className="markup" dangerouslySetInnerHTML={{ __html: focusable }} />;
 }
 
-/** A time of the wire, to the minute and in UTC. */
+/** The time of the response in epoch milliseconds; undefined where times are shown exactly. */
+export const Now = createContext<number | undefined>(undefined);
+
+/** A time of the wire: how long ago it was, with the exact time in UTC as its title. */
 export function Time({ at }: { at: string }) {
-  return <time dateTime={at}>{`${at.slice(0, 10)} ${at.slice(11, 16)} UTC`}</time>;
+  const now = useContext(Now);
+  const exact = `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
+  return (
+    <time dateTime={at} title={exact}>
+      {now === undefined ? exact : toRelativeTime(at, now)}
+    </time>
+  );
+}
+
+const units = [
+  ["minute", 60_000],
+  ["hour", 3_600_000],
+  ["day", 86_400_000],
+] as const;
+/** A time farther away is shown as its date. */
+const RELATIVE_DAYS_MAX = 30;
+
+/**
+ * Returns a time in relation to `now`: `just now`, `5 minutes ago`, `in 2 days`, or the date when it is more than 30 days
+ * away.
+ */
+export function toRelativeTime(at: string, now: number): string {
+  const difference = Date.parse(at) - now;
+  const distance = Math.abs(difference);
+  if (!(distance <= RELATIVE_DAYS_MAX * 86_400_000)) return at.slice(0, 10);
+  const [unit, length] = units.findLast(([, each]) => distance >= each) ?? [];
+  if (unit === undefined) return "just now";
+  const count = Math.floor(distance / length);
+  const text = `${count} ${unit}${count === 1 ? "" : "s"}`;
+  return difference < 0 ? `${text} ago` : `in ${text}`;
 }
 
 /** `13,285 bytes` */
@@ -25,7 +57,7 @@ export function toBytesText(bytes: number): string {
 
 /** Shows a state (open, closed, success, failure) as a word; the colour repeats it. */
 export function State({ word }: { word: string }) {
-  return <span className={`state ${toTone(word)}`}>{word}</span>;
+  return <span className={`state ${toTone(word)}`}>{word.replaceAll("_", " ")}</span>;
 }
 
 /** Links to the previous and the next page; empty for a list of one page. */
@@ -80,16 +112,27 @@ export function Alert({ text }: { text: string | undefined }) {
   );
 }
 
-/** The sentence in the place of a list without entries. */
-export function EmptyState({ children }: { children: ReactNode }) {
-  return <p className="quiet">{children}</p>;
+/** The sentence in the place of a list without entries, and the command that adds one. */
+export function EmptyState({ children, command }: { children: ReactNode; command?: string }) {
+  return (
+    <div className="empty">
+      <p>{children}</p>
+      {command === undefined ? null : (
+        <p>
+          <code data-copy="">{command}</code>
+        </p>
+      )}
+    </div>
+  );
 }
 
 /** One of several views of the same thing. */
 export interface Tab {
   readonly key: string;
-  readonly text: string;
+  readonly text: ReactNode;
   readonly href: string;
+  /** The keys that open it, for the script of the site. */
+  readonly keys?: string;
 }
 
 /** Links to views, of which one is shown. `label` names the choice for screen readers. */
@@ -104,8 +147,13 @@ export function Tabs({
 }) {
   return (
     <nav className="tabs" aria-label={label}>
-      {tabs.map(({ key, text, href }) => (
-        <a key={key} href={href} aria-current={key === current ? "page" : undefined}>
+      {tabs.map(({ key, text, href, keys }) => (
+        <a
+          key={key}
+          href={href}
+          aria-current={key === current ? "page" : undefined}
+          data-keys={keys}
+        >
           {text}
         </a>
       ))}
@@ -164,9 +212,19 @@ export function Table({
 }
 
 /** Content that opens below its name, without a script. */
-export function Menu({ name, children }: { name: string; children: ReactNode }) {
+export function Menu({
+  name,
+  className,
+  isOpen,
+  children,
+}: {
+  name: ReactNode;
+  className?: string;
+  isOpen?: boolean;
+  children: ReactNode;
+}) {
   return (
-    <details>
+    <details className={className} open={isOpen}>
       <summary>{name}</summary>
       {children}
     </details>

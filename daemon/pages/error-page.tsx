@@ -28,7 +28,7 @@ export function toErrorPage(
     body: (
       <>
         <h1>{title}</h1>
-        <p>
+        <p role="alert">
           {isMissing
             ? "There is no such page, or you may not see it."
             : (message ?? "The server failed. Its log has the details.")}

@@ -1,9 +1,9 @@
 import { AppError } from "../errors.ts";
 import type { FilePart } from "../http/handle.ts";
 
-/** Bounds on the fields of a form, which are buffered in memory. */
-const FIELDS_MAX = 32;
-const FIELD_BYTES_MAX = 16 * 1024;
+/** Bounds on the fields of a form, which are buffered in memory: as many bytes as a form without files has. */
+const FIELDS_MAX = 200;
+const FIELDS_BYTES_MAX = 256 * 1024;
 
 /** Returns the files of a form without any. */
 export async function* noFiles(): AsyncGenerator<FilePart> {
@@ -19,13 +19,16 @@ export async function readFileForm(
 ): Promise<{ readonly form: URLSearchParams; readonly files: AsyncIterable<FilePart> }> {
   const form = new URLSearchParams();
   const iterator = parts[Symbol.asyncIterator]();
+  let bytes = 0;
   for (let count = 0; ; count += 1) {
     const next = await iterator.next();
     if (next.done === true) return { form, files: noFiles() };
     const part = next.value;
     if (isFile(part)) return { form, files: listFiles(part, iterator) };
     if (count === FIELDS_MAX) throw new AppError("too_large", "The form has too many fields.");
-    form.append(part.field, (await readField(part)).replaceAll("\0", ""));
+    const value = await readField(part, FIELDS_BYTES_MAX - bytes);
+    bytes += value.byteLength + part.field.length;
+    form.append(part.field, value.toString("utf8").replaceAll("\0", ""));
   }
 }
 
@@ -45,13 +48,13 @@ async function* listFiles(
 const isFile = ({ filename, contentType }: FilePart) =>
   filename !== undefined || contentType === "application/octet-stream";
 
-async function readField({ stream }: FilePart): Promise<string> {
+async function readField({ stream }: FilePart, bytesMax: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     size += chunk.byteLength;
-    if (size > FIELD_BYTES_MAX) throw new AppError("too_large", "A field of the form is too long.");
+    if (size > bytesMax) throw new AppError("too_large", "The texts of the form are too long.");
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString("utf8");
+  return Buffer.concat(chunks);
 }

@@ -134,6 +134,7 @@ function FieldInput({
 
 /** A form of this session, with the token against cross-site requests. */
 export function Form({
+  id,
   action,
   token,
   className,
@@ -141,6 +142,8 @@ export function Form({
   data,
   children,
 }: {
+  /** For fields that stand outside of the form. */
+  id?: string;
   /** The page itself when absent. */
   action: string | undefined;
   token: string | undefined;
@@ -152,7 +155,7 @@ export function Form({
   children: ReactNode;
 }) {
   return (
-    <form method="post" action={action} className={className} encType={encType} {...data}>
+    <form id={id} method="post" action={action} className={className} encType={encType} {...data}>
       {token === undefined ? null : <input type="hidden" name="form_token" value={token} />}
       {children}
     </form>
@@ -164,17 +167,26 @@ export function SearchForm({
   label,
   query,
   kept = {},
+  placeholder,
 }: {
   label: string;
   query: string;
+  placeholder?: string;
   kept?: Readonly<Record<string, string>>;
 }) {
   return (
-    <form method="get" className="row" role="search">
+    <form method="get" className="row list-search" role="search">
       {Object.entries(kept).map(([name, value]) => (
         <input key={name} type="hidden" name={name} value={value} />
       ))}
-      <input name="q" defaultValue={query} maxLength={200} aria-label={label} />
+      <input
+        type="search"
+        name="q"
+        defaultValue={query}
+        maxLength={200}
+        aria-label={label}
+        placeholder={placeholder}
+      />
       <button type="submit">Search</button>
     </form>
   );

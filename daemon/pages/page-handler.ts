@@ -1,6 +1,8 @@
+import { hash } from "node:crypto";
 import { addRoute, createRouter, findRoute } from "rou3";
 import { AppError, assertNever } from "../errors.ts";
 import type { RateLimiter } from "../http/bind.ts";
+import { isNotModified } from "../http/conditional.ts";
 import type { BytesAnswer, FilePart, ServerRequest } from "../http/handle.ts";
 import { statusOfCode, toRefusal } from "../http/replies.ts";
 import { renderDocument, toBasePath } from "./document.tsx";
@@ -24,6 +26,8 @@ export interface PageHandlerDeps<Caller> {
   readonly publicUrl: () => string;
   readonly instanceName: string;
   readonly limiter: Pick<RateLimiter, "consume" | "addressKey">;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
   readonly reportBug: (error: unknown, request: ServerRequest) => void;
 }
 
@@ -227,12 +231,15 @@ export function createPageHandler<Caller>(deps: PageHandlerDeps<Caller>): Answer
           body: answered.text,
         };
       case "page": {
-        const { title, body, status = 200 } = answered;
+        const { title, body, status = 200, hasSecret = false } = answered;
         const header = site.header(request, session);
         const { homePath, head } = site;
-        const parts = { title, body, header, instanceName, publicUrl, homePath };
+        const parts = { title, body, header, instanceName, publicUrl, homePath, now: deps.clock() };
         const document = await renderDocument({ ...parts, head: head?.(session) });
-        return { status, headers: pageHeaders, body: document };
+        const isCached = site.hasCachedPages === true && status === 200 && !hasSecret;
+        return isCached && request.method !== "POST"
+          ? toCachedPage(request, pageHeaders, document)
+          : { status, headers: pageHeaders, body: document };
       }
       default:
         return assertNever(answered);
@@ -242,7 +249,10 @@ export function createPageHandler<Caller>(deps: PageHandlerDeps<Caller>): Answer
   function toRedirectHeaders({ to, session }: Extract<PageAnswer<Caller>, { kind: "redirect" }>) {
     const headers = { ...pageHeaders, Location: toBasePath(publicUrl) + to };
     if (session === undefined) return headers;
-    return { ...headers, "Set-Cookie": toSetCookie(session, site.cookie, publicUrl()) };
+    const cookie = { "Set-Cookie": toSetCookie(session, site.cookie, publicUrl()) };
+    // Pages of the ended session leave the browser's cache with it.
+    const cleared = session === null ? { "Clear-Site-Data": '"cache"' } : {};
+    return { ...headers, ...cookie, ...cleared };
   }
 
   /** A renamed resource: the same page under its current names. */
@@ -250,6 +260,25 @@ export function createPageHandler<Caller>(deps: PageHandlerDeps<Caller>): Answer
     const Location = toBasePath(publicUrl) + (site.toMovedPage?.(refusal, target) ?? "/");
     return { status: 307, headers: { ...pageHeaders, Location }, body: undefined };
   }
+}
+
+/** A page that the browser may keep, and shows again once the server confirms that it is current. */
+function toCachedPage(
+  request: ServerRequest,
+  pageHeaders: Readonly<Record<string, string>>,
+  document: string,
+): SentPage {
+  // Weak: the bytes depend on the compression.
+  const etag = `W/"${hash("sha256", document, "base64url").slice(0, 22)}"`;
+  const headers = {
+    ...pageHeaders,
+    "Cache-Control": "private, no-cache",
+    Vary: "Cookie",
+    ETag: etag,
+  };
+  return isNotModified(request, { etag })
+    ? { status: 304, headers, body: undefined }
+    : { status: 200, headers, body: document };
 }
 
 /** The logged status when the client has disconnected; nginx introduced it. */

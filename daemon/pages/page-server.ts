@@ -13,6 +13,7 @@ import {
 } from "../http/request-body.ts";
 import type { PartHandler } from "../http/server.ts";
 import { wantsHtml } from "./is-page.ts";
+import { compressBody } from "./compression.ts";
 import { AppError } from "../errors.ts";
 import type { AnswerPage, FormBody } from "./page-handler.ts";
 
@@ -63,7 +64,9 @@ export function createPageServer({
     const isPlain = page.status === 404 && !wantsHtml(message.headers.accept);
     const body = isPlain ? "404 page not found\n" : page.body;
     const headers = { ...page.headers, "X-Request-Id": request.id, ...(isPlain ? PLAIN : {}) };
-    writeAnswer(response, page.status, headers, body, "");
+    const compressed = isPlain ? undefined : await compressBody(page, message.headers);
+    if (compressed === undefined) writeAnswer(response, page.status, headers, body, "");
+    else writeBytes(response, page.status, { ...headers, ...compressed.headers }, compressed.bytes);
     report({ request, route: siteName, status: page.status, error: undefined });
   }
 
@@ -93,6 +96,18 @@ export function createPageServer({
       report({ request, route: siteName, status: 500, error });
     }
   }
+}
+
+function writeBytes(
+  response: ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  bytes: Buffer,
+): void {
+  // The client may have disconnected during the compression.
+  if (response.destroyed) return;
+  response.writeHead(status, { ...headers, "Content-Length": bytes.byteLength });
+  response.end(response.req.method === "HEAD" ? undefined : bytes);
 }
 
 const PLAIN = { "Content-Type": "text/plain; charset=utf-8" } as const;

@@ -40,6 +40,8 @@ export type PageAnswer<Caller> =
       readonly title: string;
       readonly body: ReactNode;
       readonly status?: number;
+      /** Whether the page shows a secret, which no cache may keep. */
+      readonly hasSecret?: boolean;
     }
   | {
       readonly kind: "redirect";

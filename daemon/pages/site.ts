@@ -45,6 +45,8 @@ export interface Site<Caller> {
   readonly policy?: readonly string[];
   /** Returns the page that the caller must visit before any other, such as the change of a password. */
   readonly requiredPage?: (caller: Caller) => string | undefined;
+  /** Whether browsers may keep pages and ask whether they are current; otherwise no cache keeps any. */
+  readonly hasCachedPages?: true;
   /** Answers a request before its page is looked up. */
   readonly answerFirst?: (request: ServerRequest, path: string) => PageAnswer<Caller> | undefined;
   /** Returns the address of a page whose resource was renamed. */

@@ -1,8 +1,9 @@
 import { hash } from "node:crypto";
 import { CODE_STYLE } from "./code-style.ts";
+import { WORK_STYLE } from "./work-style.ts";
 
-/** The style sheet of all pages. Colours have a contrast of at least 4.5:1 in both schemes. */
-export const STYLE = `:root {
+/** The style of texts, lists and forms. */
+const BASE = `:root {
   color-scheme: light dark;
   --text: light-dark(#1f2328, #e6e8eb);
   --quiet: light-dark(#575e66, #a4abb3);
@@ -142,7 +143,10 @@ mark { background: light-dark(#ffe58a, #6b5600); color: var(--text); border-radi
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; }
 dt { color: var(--quiet); }
 dd { margin: 0; }
-${CODE_STYLE}`;
+`;
+
+/** The style sheet of all pages. Colours have a contrast of at least 4.5:1 in both schemes. */
+export const STYLE = BASE + CODE_STYLE + WORK_STYLE;
 
 /** The favicon: a roof over a field. */
 export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#136c33"/><path d="M5 17 16 7l11 10M9 15v10h14V15" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"/></svg>`;

@@ -93,7 +93,7 @@ export function issueStateRoutes({
     }),
     handle(contract.issueStateEndpoints.editCommentOfIssue, async ({ caller, params, body }) => ({
       status: 200,
-      body: toCommentView(await issues.editComment(params, caller, body.body), urls),
+      body: toCommentView(await issues.editComment(params, caller, body), urls),
     })),
     ...assigneeRoutes(issues, assignees, urls),
     ...reactionRoutes(reactions, urls),

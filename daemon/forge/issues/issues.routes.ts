@@ -45,10 +45,11 @@ export function issueRoutes({
       status: 200,
       body: toCommentView(await issues.getComment(params, caller), urls),
     })),
-    handle(issueEndpoints.editIssueComment, async ({ caller, params, body }) => ({
-      status: 200,
-      body: toCommentView(await issues.editComment(params, caller, body.body), urls),
-    })),
+    handle(issueEndpoints.editIssueComment, async ({ caller, params, body, request }) => {
+      const ifMatch = request.headers["if-match"];
+      const edited = await issues.editComment(params, caller, { body: body.body, ifMatch });
+      return { status: 200, body: toCommentView(edited, urls) };
+    }),
     handle(issueEndpoints.listIssueSubscriptions, async ({ caller, params, query }) => {
       const { users, total } = await watching.listSubscribers(params, caller, query);
       const isSignedIn = caller !== undefined;

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { Database, Queries } from "../../../storage/engine/database.ts";
 import { toUserId, toCommentId } from "../../../storage/tables/forge/ids.ts";
 import { listAttachmentsOfComments } from "../../../storage/tables/forge/issues/attachments.ts";
@@ -15,6 +16,7 @@ import {
 import { listUsableLabels } from "../../../storage/tables/forge/repositories/labels.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { toQueryRange } from "../notifications/query-time.ts";
+import { AppError } from "../../errors.ts";
 import { notFound } from "../refusals.ts";
 import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import { type IssueChanges } from "./issue-changes.ts";
@@ -175,16 +177,20 @@ export function createIssues({
     getComment: (path: CommentPath, caller: ForgeCaller | undefined): Promise<CommentDetails> =>
       getComment(db, path, caller),
 
+    /**
+     * Replaces the text of a comment. Refuses with `precondition_failed` when `ifMatch` names another text than it has.
+     */
     async editComment(
       path: CommentPath,
       caller: ForgeCaller,
-      body: string,
+      { body, ifMatch }: { readonly body: string; readonly ifMatch?: string | undefined },
     ): Promise<CommentDetails> {
       return db.transaction(async (tx) => {
         const details = await getComment(tx, path, caller);
         assertNotArchived(details.owned);
         const { authorId, body: formerBody } = details.comment;
         assertMayChange(details.owned, authorId, caller.user);
+        assertSameText(formerBody, ifMatch);
         const comment = await updateComment(tx, details.comment.id, body);
         if (comment === undefined) throw notFound();
         await insertMentions(tx, comment.issueId, await findMentionedIds(tx, body));
@@ -218,6 +224,14 @@ export function createIssues({
       return loadIssueDetails(tx, opened, issue, user);
     });
   }
+}
+
+/** Refuses with `precondition_failed` a text whose SHA-256 is not that of the header `If-Match`. */
+function assertSameText(text: string, ifMatch: string | undefined): void {
+  if (ifMatch === undefined || ifMatch.trim() === "*") return;
+  const current = `"${hash("sha256", text, "hex")}"`;
+  if (ifMatch.split(",").some((tag) => tag.trim() === current)) return;
+  throw new AppError("precondition_failed", "the text of the comment has changed");
 }
 
 async function getComment(

@@ -1,6 +1,8 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import {
   type IssueFilter,
+  isIssueOrder,
+  type IssueOrder,
   listIssues,
   listLabelIds,
 } from "../../../storage/tables/forge/issues/lists.ts";
@@ -37,6 +39,7 @@ export interface IssueListOptions extends PageWindow {
   readonly created_by: string;
   readonly assigned_by: string;
   readonly mentioned_by: string;
+  readonly sort: string;
 }
 
 /** Maximum number of labels in a filter: each costs a query. */
@@ -74,7 +77,8 @@ export async function listRepositoryIssues(
     mentionedId: await findNamed(query.mentioned_by),
     ...toQueryRange(query),
   };
-  const found = await listIssues(db, filter, toRows(query));
+  const order = toOrder(query.sort);
+  const found = await listIssues(db, filter, { ...toRows(query), order });
   const issues: IssueDetails[] = [];
   for (const issue of found.issues)
     issues.push(await loadIssueDetails(db, opened, issue, caller?.user));
@@ -101,6 +105,9 @@ export async function listRepositoryIssues(
     return user.id;
   }
 }
+
+/** Returns the order that a word names, as in the reference: newest first for an unknown word. */
+export const toOrder = (word: string): IssueOrder => (isIssueOrder(word) ? word : "newest");
 
 /** Splits names that are separated by commas. */
 export function toNames(text: string): string[] {

@@ -14,7 +14,7 @@ import { findVisibleTeamId } from "../organizations/organization-access.ts";
 import { toQueryRange } from "../notifications/query-time.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { type IssueDetails, loadIssueDetails } from "./issue-details.ts";
-import { toNames } from "./list-issues.ts";
+import { toNames, toOrder } from "./list-issues.ts";
 import { type TeamId, toRepositoryId } from "../../../storage/tables/forge/ids.ts";
 
 /** The filters of a search, as in the query; an empty text does not filter. */
@@ -28,7 +28,7 @@ export interface IssueSearchOptions extends PageWindow {
   readonly priority_repo_id: number;
   readonly since: string;
   readonly before: string;
-  /** Whether to select only issues that the caller is assigned to, opened, or is mentioned in. */
+  /** Whether to select only issues that the caller is assigned to, opened, is mentioned in, is to review or reviewed. */
   readonly assigned: boolean;
   readonly created: boolean;
   readonly mentioned: boolean;
@@ -36,6 +36,7 @@ export interface IssueSearchOptions extends PageWindow {
   readonly reviewed: boolean;
   readonly owner: string;
   readonly team: string;
+  readonly sort: string;
 }
 
 /**
@@ -55,10 +56,9 @@ export async function searchIssues(
   const owner = query.owner === "" ? undefined : await findOwner(query.owner);
   const teamId =
     owner === undefined || query.team === "" ? undefined : await findTeamId(owner, query.team);
-  const isAboutCaller = query.assigned || query.created || query.mentioned;
-  // There are no reviews.
   const isAboutReviews = query.review_requested || query.reviewed;
-  if (isAboutReviews || (isAboutCaller && viewer === undefined)) return { issues: [], total: 0 };
+  const isAboutCaller = query.assigned || query.created || query.mentioned || isAboutReviews;
+  if (isAboutCaller && viewer === undefined) return { issues: [], total: 0 };
   const state = query.state.toLowerCase();
   const filter: IssueFilter = {
     within: {
@@ -76,10 +76,13 @@ export async function searchIssues(
     ...(query.assigned ? { assigneeId: viewer?.id } : {}),
     ...(query.created ? { authorId: viewer?.id } : {}),
     ...(query.mentioned ? { mentionedId: viewer?.id } : {}),
+    ...(query.review_requested ? { requestedReviewerId: viewer?.id } : {}),
+    ...(query.reviewed ? { reviewerId: viewer?.id } : {}),
     ...range,
   };
   const first = toRepositoryId(query.priority_repo_id);
-  const window = { ...toRows(query), ...(first > 0 ? { firstRepositoryId: first } : {}) };
+  const order = toOrder(query.sort);
+  const window = { ...toRows(query), order, ...(first > 0 ? { firstRepositoryId: first } : {}) };
   const found = await listIssues(db, filter, window);
   const issues: IssueDetails[] = [];
   for (const issue of found.issues) {

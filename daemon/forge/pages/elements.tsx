@@ -10,14 +10,48 @@ export function UserLink({ user }: { user: Pick<WireUser, "id" | "login"> | null
 }
 
 /** A label. Its colour is a shape beside the name, so that every name has the contrast of the page. */
-export function Label({ label }: { label: Pick<WireLabel, "name" | "color"> }) {
-  return (
-    <span className="label">
+export function Label({
+  label,
+  href,
+}: {
+  label: Pick<WireLabel, "name" | "color">;
+  /** The list of what has the label. */
+  href?: string;
+}) {
+  const content = (
+    <>
       <svg width="10" height="10" viewBox="0 0 10 10" aria-hidden="true">
         <circle cx="5" cy="5" r="5" fill={`#${label.color}`} />
       </svg>
-      {label.name}
-    </span>
+      <bdi>{label.name}</bdi>
+    </>
+  );
+  return href === undefined ? (
+    <span className="label">{content}</span>
+  ) : (
+    <a className="label" href={href}>
+      {content}
+    </a>
+  );
+}
+
+/** The views of an account. */
+export function OwnerTabs({
+  owner,
+  current,
+}: {
+  owner: string;
+  current: "repositories" | "packages";
+}) {
+  return (
+    <Tabs
+      label="Owner"
+      tabs={[
+        { key: "repositories", text: "Repositories", href: toPath(owner) },
+        { key: "packages", text: "Packages", href: toPath(owner, "-", "packages") },
+      ]}
+      current={current}
+    />
   );
 }
 

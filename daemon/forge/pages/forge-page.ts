@@ -20,6 +20,33 @@ export function toSignIn(back: string): ForgePageAnswer {
   return { kind: "redirect", to: `${SIGN_IN}?redirect_to=${encodeURIComponent(back)}` };
 }
 
+/** Returns the reason of a refusal for a person: the API names a field as Gitea does, `[Title]: Required`. */
+export function toSentence({ message }: AppError): string {
+  const [, field, rule] = /^\[(\w+)\]: (\w+)$/.exec(message) ?? [];
+  if (field === undefined) return message;
+  const rules: Readonly<Record<string, string>> = {
+    Required: "is missing",
+    MaxSize: "is too long",
+    In: "has a value that is not allowed",
+  };
+  return `${field} ${rules[rule ?? ""] ?? "is not valid"}.`;
+}
+
+/** The refusals that the form of a page shows. Any other is a page of its own. */
+export const formRefusals: readonly AppError["code"][] = [
+  "forbidden",
+  "unprocessable",
+  "invalid_argument",
+  "archived",
+  "not_found",
+  "conflict",
+  "precondition_failed",
+  "not_mergeable",
+  "too_large",
+  "rate_limited",
+  "unavailable",
+];
+
 /**
  * Runs the work of a form. Returns the refusal that the form shows, which is one of `codes`; undefined when it succeeded.
  * Throws any other error.

@@ -1,5 +1,5 @@
 import { packageEndpoints } from "../../contract/forge/packages/admin-packages.ts";
-import { UserLink } from "./elements.tsx";
+import { OwnerTabs, UserLink } from "./elements.tsx";
 import { EmptyState, Facts, Pager, Table, Time, toBytesText } from "../../pages/elements.tsx";
 import { get, type PathParams, toPageNumber, toPath } from "../../pages/page.ts";
 import { type ForgePageContext, type ForgePageRoute } from "./forge-page.ts";
@@ -26,9 +26,8 @@ async function showPackages({ call, request }: ForgePageContext, params: PathPar
     title: `Packages of ${owner}`,
     body: (
       <>
-        <h1>
-          Packages of <a href={toPath(owner)}>{owner}</a>
-        </h1>
+        <h1>{owner}</h1>
+        <OwnerTabs owner={owner} current="packages" />
         {versions.length === 0 ? (
           <EmptyState>No packages.</EmptyState>
         ) : (
@@ -62,7 +61,11 @@ async function showVersion({ call }: ForgePageContext, params: PathParams<typeof
     title: `${version.name} ${version.version}`,
     body: (
       <>
-        <h1>{`${version.name} ${version.version}`}</h1>
+        <h1>
+          <a href={toPath(params.owner)}>{params.owner}</a> /{" "}
+          <bdi>{`${version.name} ${version.version}`}</bdi>
+        </h1>
+        <OwnerTabs owner={params.owner} current="packages" />
         <Facts
           rows={[
             ["Type", version.type],

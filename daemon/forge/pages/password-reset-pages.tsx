@@ -130,6 +130,7 @@ function showChoice(
   return {
     kind: "page",
     title: "Choose a password",
+    hasSecret: true,
     ...(failed === undefined ? {} : { status: failed.status }),
     body: (
       <>

@@ -7,6 +7,7 @@ import { EmptyState, Facts, Pager, Tabs, Time } from "../../pages/elements.tsx";
 import { Form, SearchForm } from "../../pages/form.tsx";
 import { get, post, toPageNumber, toPath } from "../../pages/page.ts";
 import { type ForgePageContext, type ForgePageRoute, toSignIn } from "./forge-page.ts";
+import { OwnerTabs } from "./elements.tsx";
 import { loadAccountActivity, RecentActivity } from "./recent-activity.tsx";
 import { TopicList } from "./repository-head.tsx";
 
@@ -98,14 +99,7 @@ async function showAccount(context: ForgePageContext, { username }: { readonly u
             ],
           ]}
         />
-        <Tabs
-          label="Owner"
-          tabs={[
-            { key: "repositories", text: "Repositories", href: toPath(account.name) },
-            { key: "packages", text: "Packages", href: toPath(account.name, "-", "packages") },
-          ]}
-          current="repositories"
-        />
+        <OwnerTabs owner={account.name} current="repositories" />
         <RepositoryList repositories={repositories} />
         <Pager page={page} limit={LIMIT} total={total} query={request.query} />
         <RecentActivity activities={activities} isOfOneRepository={false} />

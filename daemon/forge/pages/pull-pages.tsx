@@ -1,15 +1,16 @@
 import { statusEndpoints } from "../../contract/forge/repositories/statuses.ts";
-import { issueEndpoints } from "../../contract/forge/issues/issues.ts";
 import { mergeEndpoints } from "../../contract/forge/pulls/merges.ts";
 import { pullEndpoints, type WirePull } from "../../contract/forge/pulls/pulls.ts";
 import { reviewEndpoints } from "../../contract/forge/pulls/reviews.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
-import { Alert, EmptyState, Facts, Pager, Rendered, State, Time } from "../../pages/elements.tsx";
+import { Alert, EmptyState, Facts, Pager, State, Time } from "../../pages/elements.tsx";
 import { Form } from "../../pages/form.tsx";
 import { get, post, toPageNumber, toPath } from "../../pages/page.ts";
 import { Label, StateTabs, UserLink } from "./elements.tsx";
 import {
   findRefusal,
+  formRefusals,
+  toSentence,
   type ForgePageAnswer,
   type ForgePageContext,
   type ForgePageRoute,
@@ -25,7 +26,11 @@ import {
   toState,
 } from "./pull-head.tsx";
 import { loadHead, RepositoryHead } from "./repository-head.tsx";
+import { IssueText } from "./issue-page.tsx";
+import { IssueSidebar } from "./issue-sidebar.tsx";
+import { loadIssueBoxes, loadIssueWork } from "./issue-work.ts";
 import { ReviewLines, replyForm, type ShownReview } from "./review-lines.tsx";
+import { readText, type ShownForm } from "./texts.tsx";
 import { CommentForm, loadTimeline, Timeline } from "./timeline.tsx";
 
 /** Number of pull requests on one page. */
@@ -36,7 +41,6 @@ export function pullPages(): ForgePageRoute[] {
   return [
     get("/:owner/:repo/pulls", showPulls),
     get("/:owner/:repo/pulls/:index", (context, params) => showPull(context, params)),
-    post("/:owner/:repo/pulls/:index/comments", addComment),
     post("/:owner/:repo/pulls/:index/reviews", addReview),
     post("/:owner/:repo/pulls/:index/merge", merge),
     post("/:owner/:repo/pulls/:index/state", changeState),
@@ -85,9 +89,12 @@ async function showPulls(context: ForgePageContext, params: RepositoryParams) {
   } as const;
 }
 
-async function showPull(context: ForgePageContext, params: PullParams, failed?: Failure) {
-  const { call, render, request, session } = context;
+/** Shows the conversation of a pull request, with the result of a form. */
+export async function showPull(context: ForgePageContext, params: PullParams, shown?: ShownForm) {
+  const { call, request, session } = context;
   const { pull, repository } = await loadPull(context, params);
+  const work = await loadIssueWork(context, params, repository, shown);
+  const boxes = await loadIssueBoxes(work, params);
   const timeline = await loadTimeline(context, params, repository.full_name);
   const reviews = await loadReviews(context, params);
   const { owner, repo } = params;
@@ -95,11 +102,6 @@ async function showPull(context: ForgePageContext, params: PullParams, failed?: 
     params: { owner, repo, ref: pull.head.sha },
   });
   const home = toPullPath(params, pull);
-  const html = await render({
-    text: pull.body,
-    mode: "comment",
-    context: `/${repository.full_name}`,
-  });
   const isOpen = pull.state === "open";
   const mayPush = repository.permissions?.push === true;
   const forms = session && {
@@ -111,44 +113,40 @@ async function showPull(context: ForgePageContext, params: PullParams, failed?: 
   return {
     kind: "page",
     title: `${pull.title} #${pull.number} in ${repository.full_name}`,
-    ...(failed === undefined ? {} : { status: 422 }),
+    ...(shown?.failed === undefined ? {} : { status: 422 }),
     body: (
       <>
         <PullHead pull={pull} repository={repository} params={params} current="conversation" />
         <PullFacts pull={pull} checks={combined.statuses ?? []} />
-        <article className="card">
-          <p className="head">
-            <UserLink user={pull.user} /> opened this <Time at={pull.created_at} />
-          </p>
-          <Rendered html={html} text={pull.body} />
-        </article>
-        <Timeline
-          timeline={timeline}
-          home={repository.full_name}
-          query={request.query}
-          more={({ review_id: id }) => <ReviewLines shown={reviews.get(id)} forms={forms} />}
-        />
-        <Alert text={failed?.of === "comment" ? undefined : failed?.text} />
-        {session === undefined || !isOpen ? null : (
-          <ReviewForm action={`${home}/reviews`} token={session.formToken} />
-        )}
-        {session === undefined || !mayPush ? null : (
-          <MergeForm pull={pull} repository={repository} home={home} token={session.formToken} />
-        )}
-        <CommentForm
-          context={context}
-          action={`${home}/comments`}
-          failed={failed?.of === "comment" ? failed.text : undefined}
-        />
+        <div className="beside">
+          <div>
+            {await IssueText(work, params)}
+            <Timeline
+              timeline={timeline}
+              home={repository.full_name}
+              query={request.query}
+              work={work}
+              more={({ review_id: id }) => <ReviewLines shown={reviews.get(id)} forms={forms} />}
+            />
+            <Alert text={shown?.of === "box" ? shown.failed : undefined} />
+            {session === undefined || !isOpen ? null : (
+              <ReviewForm action={`${home}/reviews`} token={session.formToken} />
+            )}
+            {session === undefined || !mayPush ? null : (
+              <MergeForm
+                pull={pull}
+                repository={repository}
+                home={home}
+                token={session.formToken}
+              />
+            )}
+            <CommentForm work={work} />
+          </div>
+          <IssueSidebar work={work} boxes={boxes} />
+        </div>
       </>
     ),
   } as const;
-}
-
-/** Why a form of a pull request is shown again. */
-interface Failure {
-  readonly of: "comment" | "other";
-  readonly text: string;
 }
 
 interface Check {
@@ -158,7 +156,6 @@ interface Check {
 
 function PullFacts({ pull, checks }: { pull: WirePull; checks: readonly Check[] }) {
   const reviewers = pull.requested_reviewers ?? [];
-  const assignees = pull.assignees ?? [];
   return (
     <Facts
       rows={[
@@ -183,19 +180,6 @@ function PullFacts({ pull, checks }: { pull: WirePull; checks: readonly Check[] 
             ? undefined
             : reviewers.map((user) => <UserLink key={user.id} user={user} />),
         ],
-        [
-          "Labels",
-          pull.labels.length === 0
-            ? undefined
-            : pull.labels.map((label) => <Label key={label.id} label={label} />),
-        ],
-        [
-          "Assignees",
-          assignees.length === 0
-            ? undefined
-            : assignees.map((user) => <UserLink key={user.id} user={user} />),
-        ],
-        ["Milestone", pull.milestone?.title],
       ]}
     />
   );
@@ -292,42 +276,23 @@ function MergeForm({
   );
 }
 
-const refusals = [
-  "forbidden",
-  "unprocessable",
-  "archived",
-  "conflict",
-  "not_mergeable",
-  "precondition_failed",
-  "not_found",
-] as const;
-
 /** Runs the work of a form, and shows the pull request again. */
 async function submit(
   context: ForgePageContext,
   params: PullParams,
-  of: Failure["of"],
   work: () => Promise<unknown>,
 ): Promise<ForgePageAnswer> {
   const home = toPath(params.owner, params.repo, "pulls", params.index);
   if (context.session === undefined) return toSignIn(home);
-  const refusal = await findRefusal(refusals, work);
-  if (refusal !== undefined) return showPull(context, params, { of, text: refusal.message });
+  const refusal = await findRefusal(formRefusals, work);
+  if (refusal !== undefined)
+    return showPull(context, params, { of: "box", failed: toSentence(refusal) });
   return { kind: "redirect", to: home };
 }
 
-const readBody = ({ form }: ForgePageContext) => (form.get("body") ?? "").replaceAll("\r\n", "\n");
-
-function addComment(context: ForgePageContext, params: PullParams): Promise<ForgePageAnswer> {
-  const body = { body: readBody(context) };
-  return submit(context, params, "comment", () =>
-    context.call(issueEndpoints.createIssueComment, { params, body }),
-  );
-}
-
 function addReview(context: ForgePageContext, params: PullParams): Promise<ForgePageAnswer> {
-  const body = { event: context.form.get("event") ?? "", body: readBody(context) };
-  return submit(context, params, "other", () =>
+  const body = { event: context.form.get("event") ?? "", body: readText(context) };
+  return submit(context, params, () =>
     context.call(reviewEndpoints.createReview, { params, body }),
   );
 }
@@ -340,21 +305,17 @@ function merge(context: ForgePageContext, params: PullParams): Promise<ForgePage
     head_commit_id: form.get("head") ?? "",
     delete_branch_after_merge: form.get("delete") === "yes",
   };
-  return submit(context, params, "other", () =>
-    context.call(mergeEndpoints.createMerge, { params, body }),
-  );
+  return submit(context, params, () => context.call(mergeEndpoints.createMerge, { params, body }));
 }
 
 function changeState(context: ForgePageContext, params: PullParams): Promise<ForgePageAnswer> {
   const body = { state: context.form.get("state") ?? "" };
-  return submit(context, params, "other", () =>
-    context.call(pullEndpoints.editPull, { params, body }),
-  );
+  return submit(context, params, () => context.call(pullEndpoints.editPull, { params, body }));
 }
 
 function applySuggestions(context: ForgePageContext, params: PullParams): Promise<ForgePageAnswer> {
   const comments = (context.form.get("comments") ?? "").split(" ").map(Number);
-  return submit(context, params, "other", () =>
+  return submit(context, params, () =>
     context.call(reviewEndpoints.applySuggestions, { params, body: { comments } }),
   );
 }
@@ -363,7 +324,7 @@ type LineParams = PullParams & { readonly id: string };
 
 function reply(context: ForgePageContext, params: LineParams): Promise<ForgePageAnswer> {
   const body = { body: replyForm.read(context.form).body.replaceAll("\r\n", "\n") };
-  return submit(context, params, "other", () =>
+  return submit(context, params, () =>
     context.call(reviewEndpoints.replyToReviewLine, { params, body }),
   );
 }
@@ -372,7 +333,7 @@ function resolve(context: ForgePageContext, params: LineParams): Promise<ForgePa
   const { owner, repo, id } = params;
   const { resolveReviewLine, unresolveReviewLine } = reviewEndpoints;
   const isResolved = context.form.get("resolved") !== "no";
-  return submit(context, params, "other", () =>
+  return submit(context, params, () =>
     context.call(isResolved ? resolveReviewLine : unresolveReviewLine, {
       params: { owner, repo, id },
     }),

@@ -2,6 +2,7 @@ import { activityEndpoints, type WireActivity } from "../../contract/forge/activ
 import { describeActivity } from "../../contract/forge/activity-text.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
 import { UserLink } from "./elements.tsx";
+import { toPlainText } from "./plain-text.ts";
 import { Time } from "../../pages/elements.tsx";
 import { toPath } from "../../pages/page.ts";
 import { type ForgePageContext } from "./forge-page.ts";
@@ -13,31 +14,57 @@ const COMMITS_MAX = 3;
 /** Number of shown characters of a commit's id. */
 const ID_CHARACTERS = 10;
 
+/** An activity with the text of its comment, without the marks of Markdown. */
+export interface ShownActivity {
+  readonly activity: WireActivity;
+  readonly quote: string;
+}
+
 /** Loads the activities of an account, or for an organization those in its repositories. */
 export async function loadAccountActivity(
-  { call }: ForgePageContext,
+  context: ForgePageContext,
   { name, kind }: { readonly name: string; readonly kind: string },
-): Promise<readonly WireActivity[]> {
-  if (kind === "organization")
-    return (
-      await call(activityEndpoints.listOrganizationActivities, { params: { org: name }, query })
-    ).body;
+): Promise<readonly ShownActivity[]> {
+  const { call } = context;
+  if (kind === "organization") {
+    const params = { org: name };
+    const { body } = await call(activityEndpoints.listOrganizationActivities, { params, query });
+    return toShown(context, body);
+  }
   const performed = { ...query, "only-performed-by": "true" };
-  return (
-    await call(activityEndpoints.listUserActivities, {
-      params: { username: name },
-      query: performed,
-    })
-  ).body;
+  const { body } = await call(activityEndpoints.listUserActivities, {
+    params: { username: name },
+    query: performed,
+  });
+  return toShown(context, body);
+}
+
+function toShown(
+  { render }: ForgePageContext,
+  activities: readonly WireActivity[],
+): Promise<readonly ShownActivity[]> {
+  return Promise.all(
+    activities.map(async (activity) => {
+      const { quote: text } = describeActivity(activity);
+      if (text === "") return { activity, quote: "" };
+      const context = `/${activity.repo.full_name}`;
+      const html = await render({ text, mode: "comment", context });
+      return { activity, quote: html === undefined ? text : toPlainText(html) };
+    }),
+  );
 }
 
 /** Loads the activities in a repository. */
 export async function loadRepositoryActivity(
-  { call }: ForgePageContext,
+  context: ForgePageContext,
   { owner, name }: WireRepository,
-): Promise<readonly WireActivity[]> {
+): Promise<readonly ShownActivity[]> {
   const params = { owner: owner.login, repo: name };
-  return (await call(activityEndpoints.listRepositoryActivities, { params, query })).body;
+  const { body } = await context.call(activityEndpoints.listRepositoryActivities, {
+    params,
+    query,
+  });
+  return toShown(context, body);
 }
 
 /** The section of recent activity; empty without activities. */
@@ -45,7 +72,7 @@ export function RecentActivity({
   activities,
   isOfOneRepository,
 }: {
-  activities: readonly WireActivity[];
+  activities: readonly ShownActivity[];
   /** Whether the page belongs to the repository, so that its name is not repeated. */
   isOfOneRepository: boolean;
 }) {
@@ -54,10 +81,11 @@ export function RecentActivity({
     <section aria-labelledby="recent-activity">
       <h2 id="recent-activity">Recent activity</h2>
       <ul className="list">
-        {activities.map((activity) => (
+        {activities.map(({ activity, quote }) => (
           <ActivityItem
             key={activity.id}
             activity={activity}
+            quote={quote}
             isOfOneRepository={isOfOneRepository}
           />
         ))}
@@ -68,13 +96,15 @@ export function RecentActivity({
 
 function ActivityItem({
   activity,
+  quote,
   isOfOneRepository,
 }: {
   activity: WireActivity;
+  quote: string;
   isOfOneRepository: boolean;
 }) {
   const { repo, created, act_user: actor } = activity;
-  const { action, subject, path, isOfRepository, quote, commits } = describeActivity(activity);
+  const { action, subject, path, isOfRepository, commits } = describeActivity(activity);
   const home = toPath(repo.owner.login, repo.name);
   return (
     <li>

@@ -10,7 +10,9 @@ import type { PublicKeys } from "../accounts/keys.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { accountPages, SIGN_OUT } from "./account-pages.tsx";
+import { ASSETS, HEAD, POLICY } from "./script/script.tsx";
 import { CHANGE_PASSWORD, type ForgeSession, SIGN_IN } from "./forge-page.ts";
+import { OWN_ISSUES, OWN_PULLS } from "./own-pages.tsx";
 import { passwordResetPages } from "./password-reset-pages.tsx";
 import { NOTIFICATIONS } from "./people-pages.tsx";
 import { SESSION_MS, type Sessions } from "./sessions.ts";
@@ -45,6 +47,10 @@ export function createForgeSite(deps: ForgeSiteDeps): Site<ForgeCaller> {
     rendering,
     header: (request, session) => <AccountLinks request={request} session={session} />,
     signInPath: SIGN_IN,
+    assets: ASSETS,
+    head: () => HEAD,
+    policy: POLICY,
+    hasCachedPages: true,
     requiredPage: ({ user }) => (user.mustChangePassword ? CHANGE_PASSWORD : undefined),
     answerFirst: (request, path) => answerGoCommand(request, path, deps.urls),
     toMovedPage: ({ data }: AppError, target) => toMovedPage(data.location ?? "/", target),
@@ -65,7 +71,15 @@ function AccountLinks({
   const { name } = session.caller.user;
   return (
     <>
-      <a href={NOTIFICATIONS}>Notifications</a>
+      <a href={OWN_ISSUES} data-keys="g i">
+        Issues
+      </a>
+      <a href={OWN_PULLS} data-keys="g p">
+        Pull requests
+      </a>
+      <a href={NOTIFICATIONS} data-keys="g n">
+        Notifications
+      </a>
       <a href={toPath(name)}>{name}</a>
       <a href={CHANGE_PASSWORD}>Password</a>
       <Form action={SIGN_OUT} token={session.formToken} className="inline">

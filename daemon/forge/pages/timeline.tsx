@@ -5,12 +5,16 @@ import {
   type WireTimelineEntry,
 } from "../../contract/forge/issues/issue-states.ts";
 import type { WireIssue } from "../../contract/forge/issues/issues.ts";
-import { FileList, Pager, Rendered, Time } from "../../pages/elements.tsx";
-import { declareForm } from "../../pages/form.tsx";
+import { reactionEndpoints, type WireReaction } from "../../contract/forge/issues/reactions.ts";
+import { Pager, Rendered, Time } from "../../pages/elements.tsx";
+import { Form } from "../../pages/form.tsx";
 import { toPageNumber } from "../../pages/page.ts";
+import { TextCard } from "./comment-card.tsx";
 import { UserLink } from "./elements.tsx";
 import type { ForgePageContext, RepositoryParams } from "./forge-page.ts";
 import { CauseLink, toEventText } from "./issue-event.tsx";
+import type { IssueWork } from "./issue-work.ts";
+import { FilePicker, readText, renderComment, TextButtons, TextField } from "./texts.tsx";
 
 /** Number of entries on one page. */
 export const ENTRIES_SHOWN = 30;
@@ -21,6 +25,7 @@ export interface TimelineItem {
   /** The text of a comment or a review as HTML; undefined if it is shown as it is. */
   readonly html: string | undefined;
   readonly files: WireIssue["assets"];
+  readonly reactions: readonly WireReaction[];
 }
 
 /** A page of a timeline. */
@@ -32,11 +37,12 @@ export interface LoadedTimeline {
 
 /** Loads the page of a timeline that the address names, of an issue or a pull request. */
 export async function loadTimeline(
-  { call, render, request }: ForgePageContext,
+  context: ForgePageContext,
   params: RepositoryParams & { readonly index: string },
   home: string,
 ): Promise<LoadedTimeline> {
-  const page = toPageNumber(request);
+  const { call } = context;
+  const page = toPageNumber(context.request);
   const query = { page: String(page), limit: String(ENTRIES_SHOWN) };
   const { owner, repo, index } = params;
   const path = { owner, repo, index };
@@ -47,19 +53,17 @@ export async function loadTimeline(
   const items = await Promise.all(
     body.map(async (entry) => {
       const isComment = entry.type === "comment";
-      if (!isComment && entry.type !== "review") return { entry, html: undefined, files: [] };
-      const id = String(entry.id);
-      return {
-        entry,
-        html: await render({ text: entry.body, mode: "comment", context: `/${home}` }),
-        files: isComment
-          ? (
-              await call(attachmentEndpoints.listCommentAttachments, {
-                params: { owner, repo, id },
-              })
-            ).body
-          : [],
-      };
+      if (!isComment && entry.type !== "review")
+        return { entry, html: undefined, files: [], reactions: [] };
+      const html = await renderComment(context, home, entry.body);
+      if (!isComment) return { entry, html, files: [], reactions: [] };
+      const of = { params: { owner, repo, id: String(entry.id) } };
+      const { body: files } = await call(attachmentEndpoints.listCommentAttachments, of);
+      const { body: reactions } = await call(reactionEndpoints.listCommentReactions, {
+        ...of,
+        query: { limit: "50" },
+      });
+      return { entry, html, files, reactions };
     }),
   );
   return { items, page, total };
@@ -70,24 +74,46 @@ export function Timeline({
   timeline: { items, page, total },
   home,
   query,
+  work,
   more,
 }: {
   timeline: LoadedTimeline;
   home: string;
   query: URLSearchParams;
+  work: IssueWork;
   more?: (entry: WireTimelineEntry) => ReactNode;
 }) {
   return (
     <>
-      {items.map(({ entry, html, files }) =>
-        entry.type === "comment" || entry.type === "review" ? (
+      {items.map(({ entry, html, files, reactions }) =>
+        entry.type === "comment" ? (
+          <TextCard
+            key={entry.id}
+            id={`issuecomment-${entry.id}`}
+            work={work}
+            text={{
+              key: `comment-${entry.id}`,
+              path: `/comments/${entry.id}`,
+              author: entry.user,
+              verb: "commented",
+              createdAt: entry.created_at,
+              isEdited: entry.updated_at > entry.created_at,
+              text: entry.body,
+              html,
+              files,
+              reactions,
+            }}
+          >
+            {more?.(entry)}
+          </TextCard>
+        ) : entry.type === "review" ? (
           <article className="card" key={entry.id} id={`issuecomment-${entry.id}`}>
             <p className="head">
-              <UserLink user={entry.user} /> {entry.type === "review" ? "reviewed" : "commented"}{" "}
-              <Time at={entry.created_at} />
+              <span>
+                <UserLink user={entry.user} /> reviewed <Time at={entry.created_at} />
+              </span>
             </p>
             {entry.body === "" ? null : <Rendered html={html} text={entry.body} />}
-            <Files files={files} />
             {more?.(entry)}
           </article>
         ) : (
@@ -102,49 +128,55 @@ export function Timeline({
   );
 }
 
-/** The form for a comment, or a link to the sign-in. */
-export function CommentForm({
-  context: { form, request, session },
-  action,
-  failed,
-}: {
-  context: ForgePageContext;
-  action: string;
-  failed: string | undefined;
-}) {
-  if (session === undefined)
+/** The form for a comment, with the button that closes or reopens; or the reason why there is none. */
+export function CommentForm({ work }: { work: IssueWork }) {
+  const { context, issue, repository, actions, query, token, mayComment } = work;
+  const shown = work.shown?.of === "comment" ? work.shown : undefined;
+  const { request } = context;
+  if (token === undefined)
     return (
-      <p>
-        <a href={`/user/login?redirect_to=${encodeURIComponent(request.target)}`}>Sign in</a> to
-        comment.
+      <>
+        {shown === undefined ? null : (
+          <TextField label="Your comment" value={readText(context)} shown={shown} />
+        )}
+        <p className="notice">
+          <a href={`/user/login?redirect_to=${encodeURIComponent(request.target)}`}>Sign in</a> to
+          comment.
+        </p>
+      </>
+    );
+  if (!mayComment)
+    return (
+      <p className="notice">
+        {repository.archived
+          ? "This repository is archived: its issues can be read only."
+          : "This conversation is locked: only people with write access may comment."}
       </p>
     );
+  const path = `${actions}/comments`;
   return (
-    <commentForm.Form
-      action={action}
-      token={session.formToken}
-      values={failed === undefined ? undefined : commentForm.read(form)}
-      failed={failed === undefined ? undefined : { text: failed }}
-    />
+    <Form action={`${path}${query}`} token={token} className="wide" encType="multipart/form-data">
+      <TextField
+        label="Comment, in Markdown"
+        value={shown === undefined || shown.isSent === true ? "" : readText(context)}
+        shown={shown}
+      />
+      <TextButtons submit="Comment" preview={`${path}/preview${query}`}>
+        {mayChangeState(work) ? (
+          <button
+            type="submit"
+            formAction={`${path}/${issue.state === "open" ? "close" : "reopen"}${query}`}
+          >
+            {issue.state === "open" ? "Close" : "Reopen"}
+          </button>
+        ) : null}
+      </TextButtons>
+      <FilePicker />
+    </Form>
   );
 }
 
-/** The files of an issue. Their addresses accept the session of this page. */
-export function Files({ files }: { files: WireIssue["assets"] }) {
-  if (files.length === 0) return null;
-  return (
-    <FileList
-      label="Files"
-      entries={files.map(({ uuid, name, size }) => ({
-        name,
-        href: `/attachments/${uuid}`,
-        note: `${size} bytes`,
-      }))}
-    />
-  );
+/** Authors and people with write access close and reopen; a merged pull request stays as it is. */
+function mayChangeState({ issue, me, mayWrite }: IssueWork): boolean {
+  return issue.pull_request?.merged !== true && (mayWrite || issue.user?.login === me);
 }
-
-export const commentForm = declareForm({
-  submit: "Comment",
-  fields: { body: { label: "Comment, in Markdown", type: "multiline", lengthMax: 65_536 } },
-});

@@ -1,5 +1,8 @@
 import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { hash } from "node:crypto";
+import { get } from "node:http";
 import { join } from "node:path";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { generateSync } from "otplib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
@@ -47,6 +50,26 @@ async function submit(
     body: new URLSearchParams(fields),
   });
   return { status: response.status, text: await response.text(), headers: response.headers };
+}
+
+/** The bytes of a page as they are sent: `fetch` decompresses them. */
+function sendRaw(path: string, accepted: string) {
+  return new Promise<{ readonly encoding: string | undefined; readonly bytes: Buffer }>(
+    (resolve, reject) => {
+      const headers = { Accept: "text/html", "Accept-Encoding": accepted };
+      get(`${daemon.url}${path}`, { headers }, (response) => {
+        response
+          .toArray()
+          .then((chunks) =>
+            resolve({
+              encoding: response.headers["content-encoding"],
+              bytes: Buffer.concat(chunks),
+            }),
+          )
+          .catch(reject);
+      }).on("error", reject);
+    },
+  );
 }
 
 const cookieOf = ({ headers }: Page) => (headers.get("set-cookie") ?? "").split(";", 1).join();
@@ -215,18 +238,57 @@ describe("a page", () => {
     expect((await open("/office/plan")).status).toBe(404);
   });
 
-  test("a page has a strict content security policy, and is not cached", async () => {
+  test("a page has a strict content security policy that names the one script", async () => {
     const mira = await newUser();
     const { headers, text } = await open(`/${mira}`);
+    const [, script = "", integrity = ""] =
+      /<script type="module" src="([^"]+)" integrity="([^"]+)"><\/script>/.exec(text) ?? [];
     expect(headers.get("content-security-policy")).toBe(
-      "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+      `default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; script-src '${integrity}'; require-trusted-types-for 'script'`,
     );
-    expect(headers.get("cache-control")).toBe("no-store");
+    const { text: source } = await open(script);
+    expect(`sha256-${hash("sha256", source, "base64")}`).toBe(integrity);
     expect(headers.get("x-content-type-options")).toBe("nosniff");
-    expect(text).not.toMatch(/<script|style="/);
+    expect(text.match(/<script|style="/g)).toEqual(["<script"]);
     const sheet = /href="(\/assets\/croft-[0-9a-f]+\.css)"/.exec(text)?.[1] ?? "";
     const style = await open(sheet);
     expect(style.headers.get("content-type")).toBe("text/css; charset=utf-8");
+  });
+
+  test("a browser keeps a page until it changes or the session ends, but not a page with a secret", async () => {
+    const mira = await newUser();
+    const cookie = await signIn(mira);
+    const ask = (headers: Readonly<Record<string, string>>) =>
+      fetch(`${daemon.url}/${mira}`, { headers: { Accept: "text/html", ...headers } });
+    const first = await ask({ Cookie: cookie });
+    const tag = first.headers.get("etag") ?? "";
+    expect(first.headers.get("cache-control")).toBe("private, no-cache");
+    expect(first.headers.get("vary")).toContain("Cookie");
+    const kept = await ask({ Cookie: cookie, "If-None-Match": tag });
+    expect([kept.status, await kept.text()]).toEqual([304, ""]);
+    const other = await ask({ "If-None-Match": tag });
+    expect(other.status).toBe(200);
+    const out = { form_token: tokenIn(await open(`/${mira}`, cookie)) };
+    const end = await submit("/user/logout", out, { Cookie: cookie });
+    expect(end.headers.get("clear-site-data")).toBe('"cache"');
+    const secret = await open("/user/recover_account?code=x");
+    expect(secret.headers.get("cache-control")).toBe("no-store");
+  });
+
+  test("a page is compressed as the browser accepts it, with the same text", async () => {
+    const mira = await newUser();
+    const path = `/${mira}/${await people.newRepository(mira, { auto_init: true })}`;
+    const plain = await sendRaw(path, "identity");
+    expect(plain.encoding).toBeUndefined();
+    for (const [accepted, decode] of [
+      ["br, gzip", brotliDecompressSync],
+      ["gzip", gunzipSync],
+    ] as const) {
+      const found = await sendRaw(path, accepted);
+      expect(accepted).toContain(found.encoding ?? "none");
+      expect(found.bytes.length).toBeLessThan(plain.bytes.length / 2);
+      expect(decode(found.bytes).toString()).toBe(plain.bytes.toString());
+    }
   });
 
   test("a page shows a file in the encoding that its bytes suggest, and a table in UTF-16", async () => {

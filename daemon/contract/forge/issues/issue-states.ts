@@ -17,7 +17,7 @@ import {
 import { repositoryParams } from "../repositories/repositories.ts";
 import { teamShape } from "../accounts/orgs.ts";
 import { userShape } from "../accounts/users.ts";
-import { commentBody, commentShape, issueShape } from "./issues.ts";
+import { commentBody, commentShape, issueOrder, issueShape } from "./issues.ts";
 import { labelShape } from "./labels.ts";
 import { milestoneShape } from "./milestones.ts";
 import { trackedTimeShape } from "./tracked-times.ts";
@@ -90,6 +90,7 @@ export const issueStateEndpoints = {
           reviewed: queryFlag,
           owner: queryText,
           team: queryText,
+          sort: issueOrder,
         },
         refuses: [400, 404, 422],
       }),

@@ -104,6 +104,16 @@ const watchShape = z.object({
 });
 export type WireWatch = z.output<typeof watchShape>;
 
+/** The order of a list; newest first when absent. */
+export const issueOrder = queryWord([
+  "oldest",
+  "recentupdate",
+  "leastupdate",
+  "recentclose",
+  "mostcomment",
+  "leastcomment",
+]);
+
 const issueParams = repositoryParams.extend({ index: pathInteger });
 const commentParams = repositoryParams.extend({ id: pathInteger });
 export const commentBody = z.object({ body: requiredText({ max: TEXT_MAX }) });
@@ -141,6 +151,7 @@ export const issueEndpoints = {
           milestones: queryText,
           assigned_by: queryText,
           mentioned_by: queryText,
+          sort: issueOrder,
         },
         refuses: [422],
       }),
@@ -221,7 +232,7 @@ export const issueEndpoints = {
         body: commentBody,
         replies: { 200: commentShape },
         on: repository("issues_or_pulls", "write", { checkedBy: "service" }),
-        refuses: [423],
+        refuses: [412, 423],
         apiOnly:
           "a mistake in a comment is mended by another one; tools that mirror issues need it",
       }),

@@ -30,6 +30,10 @@ export interface IssueFilter {
   readonly assigneeId?: UserId | undefined;
   /** A user whom the issue or a comment mentions. */
   readonly mentionedId?: UserId | undefined;
+  /** A user who is asked for a review, or a member of a team that is. */
+  readonly requestedReviewerId?: UserId | undefined;
+  /** A user who submitted a review. */
+  readonly reviewerId?: UserId | undefined;
   /** An issue must have a label of each of these lists, which are not empty. */
   readonly labelIds: readonly (readonly LabelId[])[];
   /** An issue must have a label of one of these names; absent or empty matches every issue. */
@@ -149,6 +153,19 @@ function toCondition(
     add("id IN (SELECT t.issue_id FROM forge_pulls t WHERE t.base_branch = ?)", filter.baseBranch);
   isIn("forge_issue_assignees", "user_id", filter.assigneeId);
   isIn("forge_issue_mentions", "user_id", filter.mentionedId);
+  if (filter.requestedReviewerId !== undefined)
+    add(
+      `id IN (SELECT t.issue_id FROM forge_reviews t WHERE t.state = 'requested' AND
+        (t.reviewer_id = ? OR t.team_id IN (SELECT m.team_id FROM forge_team_members m WHERE m.user_id = ?)))`,
+      filter.requestedReviewerId,
+      filter.requestedReviewerId,
+    );
+  if (filter.reviewerId !== undefined)
+    add(
+      `id IN (SELECT t.issue_id FROM forge_reviews t
+        WHERE t.reviewer_id = ? AND t.state IN ('approved', 'changes_requested', 'comment'))`,
+      filter.reviewerId,
+    );
   for (const ids of filter.labelIds)
     add(
       `id IN (SELECT t.issue_id FROM forge_issue_labels t WHERE t.label_id IN (${toMarks(ids)}))`,
