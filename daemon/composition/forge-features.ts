@@ -35,6 +35,9 @@ import { filePages } from "../forge/pages/file-pages.ts";
 import { forkPages } from "../forge/pages/fork-pages.tsx";
 import { issueActionPages } from "../forge/pages/issue-actions.ts";
 import { issuePages } from "../forge/pages/issue-pages.tsx";
+import { labelPages } from "../forge/pages/label-pages.tsx";
+import { milestonePages } from "../forge/pages/milestone-pages.tsx";
+import { notificationPages } from "../forge/pages/notification-pages.tsx";
 import { newIssuePages } from "../forge/pages/new-issue-pages.tsx";
 import { ownPages } from "../forge/pages/own-pages.tsx";
 import { packagePages } from "../forge/pages/package-pages.tsx";
@@ -177,6 +180,9 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
         ...issuePages(),
         ...issueActionPages(),
         ...newIssuePages(core.compute),
+        ...labelPages(),
+        ...milestonePages(),
+        ...notificationPages(),
         ...ownPages(),
         ...pullPages(),
         ...pullChangesPages(),

@@ -6,7 +6,7 @@ export interface Field {
   /** Undefined for a hidden field. */
   readonly label?: string;
   /** `check` is a box; its value is `yes`, or empty. */
-  readonly type: "text" | "email" | "password" | "hidden" | "multiline" | "check";
+  readonly type: "text" | "email" | "password" | "date" | "hidden" | "multiline" | "check";
   readonly isOptional?: boolean;
   readonly lengthMax?: number;
   readonly autoComplete?: string;

@@ -9,7 +9,12 @@ export const WORK_STYLE = `.list-search { margin: .75rem 0; display: flex; }
 .box > .title { gap: .5rem; }
 .box h3 { font-size: .9rem; margin: 0; color: var(--quiet); }
 .box p { margin: .2rem 0 0; }
+.box { position: relative; }
 .box details { margin: .2rem 0 0; }
+.box > details.change { margin: 0; }
+.box > details.change > summary { position: absolute; inset-block-start: .6rem; inset-inline-end: 0; list-style: none; font-size: .85rem; }
+.box:first-child > details.change > summary { inset-block-start: 0; }
+.box > details.change > summary::-webkit-details-marker { display: none; }
 .box form { margin-top: .4rem; }
 .box .row input { min-width: 4rem; }
 .choices { list-style: none; margin: 0 0 .4rem; padding: 0; max-height: 16rem; overflow-y: auto; }
@@ -32,12 +37,35 @@ details.menu[open] > :not(summary) { position: absolute; z-index: 2; inset-inlin
 .list > li.at { outline: 2px solid var(--link); outline-offset: -2px; }
 .list > li > .number { float: inline-end; }
 .list .heading { font-weight: 600; }
+label input, label textarea, label select { font-weight: 400; }
+.tabs a, .list .heading, h1 a { text-decoration: none; }
+.tabs a:hover, .list .heading:hover, h1 a:hover { text-decoration: underline; }
+.tabs { padding-bottom: 0; }
+.tabs a { padding: .35rem .25rem; border-bottom: 2px solid transparent; margin-bottom: -1px; }
+.tabs a[aria-current] { border-bottom-color: var(--link); text-decoration: none; }
+.filters .tabs a { margin: 0; }
+.list .heading { color: var(--text); }
+.list .label { margin-inline-end: .25rem; }
+.toolbar { display: flex; flex-wrap: wrap; gap: .5rem 1.2rem; align-items: center; justify-content: space-between; margin: .75rem 0; }
+.toolbar .list-search { flex: 1 1 16rem; margin: 0; max-width: 32rem; }
+.toolbar .links { display: flex; gap: 1rem; align-items: center; }
+.picker { color: var(--quiet); font-weight: 400; font-size: .9rem; }
+.picker input { border: 0; padding: .2rem 0; background: none; }
+form.wide { margin-top: .5rem; }
+.card + form.wide, .event + form.wide { margin-top: 1.25rem; }
 .card > .head { display: flex; flex-wrap: wrap; gap: .2rem .5rem; align-items: baseline; justify-content: space-between; }
 .card > .head form { display: inline; }
 .card .foot { display: flex; flex-wrap: wrap; gap: .4rem; align-items: center; padding: 0 .8rem .8rem; }
 .card .foot:empty { display: none; }
 .card .foot details { margin: 0; }
-.card .foot form, .inline-form { display: inline; }
+.card .foot details[open] { flex-basis: 100%; }
+.card .foot .reactions details[open] { flex-basis: auto; display: flex; gap: .3rem; flex-wrap: wrap; align-items: center; }
+.card .foot summary { font-size: .9rem; list-style: none; color: var(--quiet); }
+.card .foot summary:hover { color: var(--link); }
+.card .foot summary::-webkit-details-marker { display: none; }
+.card .foot form { display: inline; }
+.card .foot form.reactions { display: flex; align-items: center; }
+.box form.inline { display: inline; margin: 0; }
 button.reaction { border-radius: 1rem; padding: 0 .6rem; min-height: 1.7rem; font-size: .85rem; }
 button.reaction[aria-pressed=true] { border-color: var(--link); background: var(--raised); color: var(--link); }
 .reactions { display: flex; flex-wrap: wrap; gap: .3rem; }

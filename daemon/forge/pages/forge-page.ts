@@ -20,16 +20,16 @@ export function toSignIn(back: string): ForgePageAnswer {
   return { kind: "redirect", to: `${SIGN_IN}?redirect_to=${encodeURIComponent(back)}` };
 }
 
-/** Returns the reason of a refusal for a person: the API names a field as Gitea does, `[Title]: Required`. */
+const rules: Readonly<Record<string, string>> = {
+  Required: "is missing",
+  MaxSize: "is too long",
+  In: "is not allowed",
+};
+
+/** Returns the reason of a refusal for a person: the API has words of Gitea, such as `[Title]: Required`. */
 export function toSentence({ message }: AppError): string {
-  const [, field, rule] = /^\[(\w+)\]: (\w+)$/.exec(message) ?? [];
-  if (field === undefined) return message;
-  const rules: Readonly<Record<string, string>> = {
-    Required: "is missing",
-    MaxSize: "is too long",
-    In: "has a value that is not allowed",
-  };
-  return `${field} ${rules[rule ?? ""] ?? "is not valid"}.`;
+  const [, field = "A value", rule = ""] = /^(?:\[(\w+)\]: )?(\w+)$/.exec(message) ?? [];
+  return Object.hasOwn(rules, rule) ? `${field} ${rules[rule]}.` : message;
 }
 
 /** The refusals that the form of a page shows. Any other is a page of its own. */

@@ -40,6 +40,7 @@ export function issueActionPages(): ForgePageRoute[] {
       to: toPath(owner, repo, "issues", index),
     })),
     post(`${ISSUE}/comments`, (context, params) => comment(context, params), takesFiles),
+    post("/:owner/:repo/pulls/:index/comments", (...at) => comment(...at), takesFiles),
     post(`${ISSUE}/comments/close`, (...at) => comment(...at, "closed"), takesFiles),
     post(`${ISSUE}/comments/reopen`, (...at) => comment(...at, "open"), takesFiles),
     post(`${ISSUE}/comments/preview`, (...at) => preview(...at, "comment"), takesFiles),
@@ -144,7 +145,9 @@ async function comment(
   const body = readText(context);
   let id: number | undefined;
   const refusal = await findRefusal(formRefusals, async () => {
-    if (body.trim() !== "" || state === undefined) {
+    if (body.trim() === "" && state === undefined)
+      throw new AppError("unprocessable", "The comment has no text.");
+    if (body.trim() !== "") {
       id = (await call(issueEndpoints.createIssueComment, { params, body: { body } })).body.id;
       const at = { owner: params.owner, repo: params.repo, id: String(id) };
       await attachFiles(context, attachmentEndpoints.createCommentAttachment, at);

@@ -65,6 +65,17 @@ export function toEventText(entry: WireTimelineEntry, home: string): string {
         : `added this to the milestone ${milestone.title}`;
     case "change_title":
       return `changed the title from ${entry.old_title} to ${entry.new_title}`;
+    case "added_deadline":
+    case "modified_deadline":
+      return `set the due date to ${entry.body.split("|", 1).join()}`;
+    case "removed_deadline":
+      return "removed the due date";
+    case "pin":
+      return "pinned this";
+    case "unpin":
+      return "unpinned this";
+    case "unlock":
+      return "unlocked this";
     case "lock":
       return entry.body === "" ? "locked this" : `locked this: ${entry.body}`;
     case "add_dependency":

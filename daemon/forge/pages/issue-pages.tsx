@@ -78,18 +78,18 @@ async function showIssues(context: ForgePageContext, params: RepositoryParams) {
     body: (
       <>
         <RepositoryHead repository={head} current="issues" />
-        <div className="title">
-          <nav className="tabs" aria-label="Planning">
+        <div className="toolbar">
+          <SearchForm label="Search issues" query={filters.q} kept={kept} />
+          <nav className="links" aria-label="Planning">
             <a href={`${home}/labels`}>Labels</a>
             <a href={`${home}/milestones`}>Milestones</a>
+            {head.archived ? null : (
+              <a className="button primary" href={`${home}/issues/new`}>
+                New issue
+              </a>
+            )}
           </nav>
-          {head.archived ? null : (
-            <a className="button primary" href={`${home}/issues/new`}>
-              New issue
-            </a>
-          )}
         </div>
-        <SearchForm label="Search issues" query={filters.q} kept={kept} />
         {pinned.length === 0 ? null : (
           <section aria-labelledby="pinned">
             <h2 id="pinned">Pinned</h2>

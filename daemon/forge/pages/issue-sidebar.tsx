@@ -55,7 +55,11 @@ function Box({
     <section className="box" aria-label={title}>
       <h3>{title}</h3>
       {children}
-      {edit === undefined ? null : <Menu name={editText}>{edit}</Menu>}
+      {edit === undefined ? null : (
+        <Menu name={editText} className="change">
+          {edit}
+        </Menu>
+      )}
     </section>
   );
 }

@@ -181,11 +181,10 @@ async function showForm(
   const { owner, name } = head;
   const fields = template?.body ?? undefined;
   const html = await Promise.all(
-    (fields ?? []).map(({ type, attributes }) =>
-      type === "markdown"
-        ? renderComment(context, head.full_name, String(attributes?.["value"] ?? ""))
-        : undefined,
-    ),
+    (fields ?? []).map(async ({ type, attributes }) => {
+      if (type !== "markdown") return undefined;
+      return renderComment(context, head.full_name, String(attributes?.["value"] ?? ""));
+    }),
   );
   const writers = await loadWriters(context, { owner: owner.login, repo: name });
   const mayWrite = mayWriteIssues(context, head, writers);
@@ -310,7 +309,10 @@ async function create(
     // A pattern without a bound is a fault of the template, not of the person.
     return outcome.kind === "exceeded" || outcome.value;
   };
-  const fault = await findFieldFault(template?.body ?? [], context, matches);
+  const fault =
+    (form.get("title") ?? "").trim() === ""
+      ? "The title is missing."
+      : await findFieldFault(template?.body ?? [], context, matches);
   if (fault !== undefined) return showForm(context, { head, found }, { of: "new", failed: fault });
   const names = new Set(form.getAll("label"));
   const writers = new Set((await loadWriters(context, params)).map(({ login }) => login));

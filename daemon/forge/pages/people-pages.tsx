@@ -1,27 +1,20 @@
 import { adminOrgEndpoints } from "../../contract/forge/accounts/orgs.ts";
 import { userEndpoints } from "../../contract/forge/accounts/users.ts";
-import { notificationEndpoints } from "../../contract/forge/notifications.ts";
 import { repositoryListEndpoints } from "../../contract/forge/repositories/lists.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
-import { EmptyState, Facts, Pager, Tabs, Time } from "../../pages/elements.tsx";
-import { Form, SearchForm } from "../../pages/form.tsx";
-import { get, post, toPageNumber, toPath } from "../../pages/page.ts";
-import { type ForgePageContext, type ForgePageRoute, toSignIn } from "./forge-page.ts";
+import { EmptyState, Facts, Pager, Time } from "../../pages/elements.tsx";
+import { SearchForm } from "../../pages/form.tsx";
+import { get, toPageNumber, toPath } from "../../pages/page.ts";
+import { type ForgePageContext, type ForgePageRoute } from "./forge-page.ts";
 import { OwnerTabs } from "./elements.tsx";
 import { loadAccountActivity, RecentActivity } from "./recent-activity.tsx";
 import { TopicList } from "./repository-head.tsx";
 
 const LIMIT = 30;
-export const NOTIFICATIONS = "/notifications";
 
-/** The start page, users and organizations, and the inbox. */
+/** The start page, users and organizations. */
 export function peoplePages(): ForgePageRoute[] {
-  return [
-    get("/", showStart),
-    get(NOTIFICATIONS, showInbox),
-    post(NOTIFICATIONS, markInbox),
-    get("/:username", showAccount),
-  ];
+  return [get("/", showStart), get("/:username", showAccount)];
 }
 
 async function showStart({ call, request, instanceName }: ForgePageContext) {
@@ -130,85 +123,3 @@ async function findAccount({ call }: ForgePageContext, username: string) {
 
 const isNotFound = (error: unknown) =>
   error instanceof Error && "code" in error && error.code === "not_found";
-
-async function showInbox({ call, request, session }: ForgePageContext) {
-  if (session === undefined) return toSignIn(NOTIFICATIONS);
-  const page = toPageNumber(request);
-  const all = request.query.get("all") === "true";
-  const query = { all: String(all), page: String(page), limit: String(LIMIT) };
-  const { body: threads, total = 0 } = await call(notificationEndpoints.listNotifications, {
-    query,
-  });
-  return {
-    kind: "page",
-    title: "Notifications",
-    body: (
-      <>
-        <h1>Notifications</h1>
-        <Tabs
-          label="Which"
-          tabs={[
-            { key: "unread", text: "Unread and pinned", href: "?" },
-            { key: "all", text: "All", href: "?all=true" },
-          ]}
-          current={all ? "all" : "unread"}
-        />
-        {threads.length === 0 ? (
-          <EmptyState>Nothing to read.</EmptyState>
-        ) : (
-          <>
-            <Form action={NOTIFICATIONS} token={session.formToken} className="inline">
-              <input type="hidden" name="last_read_at" value={threads[0]?.updated_at} />
-              <button type="submit">Mark all as read</button>
-            </Form>
-            <ul className="list">
-              {threads.map(({ id, subject, repository, unread, updated_at: at }) => (
-                <li key={id}>
-                  {subject === null ? (
-                    "No longer readable"
-                  ) : (
-                    <a href={toTarget(subject.latest_comment_html_url || subject.html_url)}>
-                      {subject.title}
-                    </a>
-                  )}
-                  <p className="quiet">
-                    {`${repository?.full_name ?? ""} ${unread ? "unread" : "read"} `}
-                    <Time at={at} />
-                  </p>
-                  {unread ? (
-                    <Form action={NOTIFICATIONS} token={session.formToken} className="inline">
-                      <input type="hidden" name="id" value={String(id)} />
-                      <button
-                        type="submit"
-                        aria-label={`Mark as read: ${subject?.title ?? "unknown"}`}
-                      >
-                        Mark as read
-                      </button>
-                    </Form>
-                  ) : null}
-                </li>
-              ))}
-            </ul>
-          </>
-        )}
-        <Pager page={page} limit={LIMIT} total={total} query={request.query} />
-      </>
-    ),
-  } as const;
-}
-
-/** Returns the path of an address of this server, so that the page works at every address of the server. */
-function toTarget(address: string): string {
-  const { pathname, hash } = new URL(address);
-  return `${pathname}${hash}`;
-}
-
-async function markInbox({ call, session, form }: ForgePageContext) {
-  if (session === undefined) return toSignIn(NOTIFICATIONS);
-  const id = form.get("id");
-  if (id === null) {
-    const lastReadAt = form.get("last_read_at") ?? "";
-    await call(notificationEndpoints.markNotifications, { query: { last_read_at: lastReadAt } });
-  } else await call(notificationEndpoints.markNotification, { params: { id }, query: {} });
-  return { kind: "redirect", to: NOTIFICATIONS } as const;
-}

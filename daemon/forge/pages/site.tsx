@@ -14,7 +14,7 @@ import { ASSETS, HEAD, POLICY } from "./script/script.tsx";
 import { CHANGE_PASSWORD, type ForgeSession, SIGN_IN } from "./forge-page.ts";
 import { OWN_ISSUES, OWN_PULLS } from "./own-pages.tsx";
 import { passwordResetPages } from "./password-reset-pages.tsx";
-import { NOTIFICATIONS } from "./people-pages.tsx";
+import { NOTIFICATIONS } from "./notification-pages.tsx";
 import { SESSION_MS, type Sessions } from "./sessions.ts";
 import { answerGoCommand, keyPages } from "./tool-pages.ts";
 

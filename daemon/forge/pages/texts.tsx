@@ -181,8 +181,8 @@ export function TextButtons({
 /** The picker of files, the last field of its form. */
 export function FilePicker() {
   return (
-    <label className="quiet">
-      Files; with JavaScript they can be pasted or dropped into the text
+    <label className="picker">
+      Attach files, up to 20; with JavaScript, paste or drop them into the text
       <input type="file" name="files" multiple />
     </label>
   );

@@ -133,12 +133,17 @@ export function CommentForm({ work }: { work: IssueWork }) {
   const { context, issue, repository, actions, query, token, mayComment } = work;
   const shown = work.shown?.of === "comment" ? work.shown : undefined;
   const { request } = context;
+  // The person wrote it while it was still allowed.
+  const kept =
+    shown === undefined ? null : (
+      <div className="wide">
+        <TextField label="Your comment" value={readText(context)} shown={shown} />
+      </div>
+    );
   if (token === undefined)
     return (
       <>
-        {shown === undefined ? null : (
-          <TextField label="Your comment" value={readText(context)} shown={shown} />
-        )}
+        {kept}
         <p className="notice">
           <a href={`/user/login?redirect_to=${encodeURIComponent(request.target)}`}>Sign in</a> to
           comment.
@@ -147,11 +152,14 @@ export function CommentForm({ work }: { work: IssueWork }) {
     );
   if (!mayComment)
     return (
-      <p className="notice">
-        {repository.archived
-          ? "This repository is archived: its issues can be read only."
-          : "This conversation is locked: only people with write access may comment."}
-      </p>
+      <>
+        {kept}
+        <p className="notice">
+          {repository.archived
+            ? "This repository is archived: its issues can be read only."
+            : "This conversation is locked: only people with write access may comment."}
+        </p>
+      </>
     );
   const path = `${actions}/comments`;
   return (

@@ -554,7 +554,11 @@ describe("a page", () => {
     const { json } = await by(mira, "GET", `/repos/${mira}/${name}/issues/1/comments`);
     expect(json).toMatchObject([{ body: "A <b>comment</b>\nof two lines" }]);
     const anonymous = await submit(`${path}/comments`, fields);
-    expect(anonymous.headers.get("location")).toContain("/user/login");
+    expect(anonymous.status).toBe(422);
+    expect(anonymous.text).toContain("Your session has ended.");
+    expect(anonymous.text).toContain("A &lt;b&gt;comment&lt;/b&gt;\nof two lines</textarea>");
+    const pin = await submit(`${path}/pin`, { pinned: "yes" });
+    expect(pin.headers.get("location")).toContain("/user/login");
     await by(mira, "PUT", `/repos/${mira}/${name}/issues/1/lock`, {});
     const nora = await newUser();
     const noras = await signIn(nora);
