@@ -8,7 +8,11 @@ export function Rendered({ html, text }: { html: string | undefined; text: strin
   const focusable = html
     .replace(/<pre(?=[\s>])/g, '<pre tabindex="0"')
     .replace(/<table(?=[\s>])/g, '<div class="scroll" tabindex="0"><table')
-    .replaceAll("</table>", "</table></div>");
+    .replaceAll("</table>", "</table></div>")
+    .replaceAll(
+      '<input type="checkbox" disabled=""',
+      '<input aria-label="Task" type="checkbox" disabled=""',
+    );
   // Only HTML of the rendering service, which sanitizes it, comes here
   return <div className="markup" dangerouslySetInnerHTML={{ __html: focusable }} />;
 }

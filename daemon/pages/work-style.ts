@@ -7,7 +7,7 @@ export const WORK_STYLE = `.list-search { margin: .75rem 0; display: flex; }
 .box { border-top: 1px solid var(--line); padding: .6rem 0; }
 .box:first-child { border-top: 0; padding-top: 0; }
 .box > .title { gap: .5rem; }
-.box h3 { font-size: .9rem; margin: 0; color: var(--quiet); }
+.box h2 { font-size: .9rem; margin: 0; color: var(--quiet); }
 .box p { margin: .2rem 0 0; }
 .box { position: relative; }
 .box details { margin: .2rem 0 0; }
@@ -38,8 +38,8 @@ details.menu[open] > :not(summary) { position: absolute; z-index: 2; inset-inlin
 .list > li > .number { float: inline-end; }
 .list .heading { font-weight: 600; }
 label input, label textarea, label select { font-weight: 400; }
-.tabs a, .list .heading, h1 a { text-decoration: none; }
-.tabs a:hover, .list .heading:hover, h1 a:hover { text-decoration: underline; }
+.tabs a, .list .heading, .place a { text-decoration: none; }
+.tabs a:hover, .list .heading:hover, .place a:hover { text-decoration: underline; }
 .tabs { padding-bottom: 0; }
 .tabs a { padding: .35rem .25rem; border-bottom: 2px solid transparent; margin-bottom: -1px; }
 .tabs a[aria-current] { border-bottom-color: var(--link); text-decoration: none; }

@@ -17,7 +17,7 @@ export function Box({
 }) {
   return (
     <section className="box" aria-label={title}>
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       {children}
       {edit === undefined ? null : (
         <Menu name={editText} className="change">

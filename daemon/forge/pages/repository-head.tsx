@@ -68,7 +68,7 @@ export function RepositoryHead({
   };
   return (
     <>
-      <h1>
+      <h1 className="place">
         <a href={toPath(owner.login)}>{owner.login}</a> / <a href={home}>{name}</a>{" "}
         {repository.private ? <span className="state plain-state">private</span> : null}
         {repository.mirror ? <span className="state plain-state">mirror</span> : null}
