@@ -199,7 +199,13 @@ withChromium.describe("working with issues in a real browser", () => {
     await page.getByRole("heading", { name: "Keys" }).waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("heading", { name: "Keys" }).waitFor({ state: "hidden" });
-    await page.keyboard.press("j");
+    // The dialog gives the focus back a moment after it has closed.
+    await expect
+      .poll(async () => {
+        await page.keyboard.press("j");
+        return page.evaluate("document.activeElement.closest('.list > li.at') !== null");
+      })
+      .toBe(true);
     await page.keyboard.press("Enter");
     await page.waitForURL(/\/issues\/\d+$/);
     await page.keyboard.press("g");
