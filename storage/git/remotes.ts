@@ -41,7 +41,9 @@ export async function listRemoteRefs(
   let head: string | undefined;
   const refs = new Map<string, string>();
   for (const line of listed.toString("latin1").split("\n")) {
-    const [left = "", name = ""] = line.split("\t");
+    // A name may have a tab, which no valid one has.
+    const tab = line.indexOf("\t");
+    const [left, name] = [line.slice(0, tab), line.slice(tab + 1)];
     if (name === "HEAD" && left.startsWith("ref: ")) head = left.slice("ref: ".length);
     else if (/^[0-9a-f]{40,64}$/.test(left)) refs.set(name, left);
   }

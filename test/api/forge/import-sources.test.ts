@@ -1,0 +1,307 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { createForgePeople } from "../../support/forge/forge-people.ts";
+import { type GitServer, startGitServer } from "../../support/forge/git-server.ts";
+
+// A stand-in for GitHub's REST API, and servers that answer anything else.
+let daemon: TestDaemon;
+let server: GitServer;
+const people = createForgePeople(() => daemon);
+const { by } = people;
+let names = 0;
+/** Answers of the API by path and page; the test sets them. */
+let answer: (
+  path: string,
+  page: number,
+  request: IncomingMessage,
+  response: ServerResponse,
+) => void;
+
+const at = (day: number) => `2024-03-${String(day).padStart(2, "0")}T10:00:00Z`;
+const user = (login: string) => ({ login, id: 1 });
+const issueOf = (number: number, more: object = {}) => ({
+  number,
+  title: `Issue ${number}`,
+  body: null,
+  user: user("octo"),
+  state: "open",
+  locked: false,
+  labels: [],
+  milestone: null,
+  created_at: at(number),
+  updated_at: at(number),
+  closed_at: null,
+  ...more,
+});
+const json = (response: ServerResponse, body: unknown, headers = {}) =>
+  response
+    .writeHead(200, { "content-type": "application/json", ...headers })
+    .end(JSON.stringify(body));
+const migrate = (fields: object = {}) =>
+  by("mira", "POST", "/repos/migrate", {
+    clone_addr: `${server.url}/octo/notes`,
+    service: "github",
+    auth_token: "gh-token",
+    repo_name: `copy${(names += 1)}`,
+    issues: true,
+    pull_requests: true,
+    releases: true,
+    ...fields,
+  });
+const importOf = async (copy: string) => (await by("mira", "GET", `/repos/${copy}/import`)).json;
+const until = (copy: string, state: string) =>
+  vi.waitFor(
+    async () => {
+      const found = await importOf(copy);
+      expect(found.state, JSON.stringify(found)).toBe(state);
+      return found;
+    },
+    { timeout: 30_000, interval: 100 },
+  );
+
+beforeAll(async () => {
+  daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
+  server = await startGitServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
+    if (!pathname.startsWith("/api/v3/repos/octo/notes") && !pathname.startsWith("/files/"))
+      return false;
+    const path = pathname.replace("/api/v3/repos/octo/notes", "");
+    answer(path, Number(searchParams.get("page") ?? 1), request, response);
+    return true;
+  });
+  await people.newUser("mira");
+  const tree = (await server.run(["mktree"])).trim();
+  const base = (await server.run(["commit-tree", tree, "-m", "base"])).trim();
+  const head = (await server.run(["commit-tree", tree, "-p", base, "-m", "head"])).trim();
+  for (const [ref, id] of [
+    ["refs/heads/main", base],
+    ["refs/tags/v1", base],
+    ["refs/pull/3/head", head],
+    ["refs/pull/99/head", head],
+  ] as const)
+    await server.run(["update-ref", ref, id]);
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await daemon[Symbol.asyncDispose]();
+});
+
+test("an import from GitHub reads pages, sends the token only to its server, and waits when requests are limited", async () => {
+  const base = (await server.run(["rev-parse", "main"])).trim();
+  const tokens = new Set<string>();
+  let isLimited = true;
+  answer = (path, page, request, response) => {
+    tokens.add(`${path.startsWith("/files") ? "file" : "api"} ${request.headers.authorization}`);
+    if (path === "/issues" && request.url?.includes("direction=desc"))
+      return json(response, [issueOf(5)]);
+    if (path === "/issues/comments" && isLimited) {
+      isLimited = false;
+      return response
+        .writeHead(403, { "x-ratelimit-remaining": "0", "retry-after": "1" })
+        .end("{}");
+    }
+    const link = page === 1 ? { link: '<x>; rel="next"' } : { link: '<x>; rel="first"' };
+    const lists: Record<string, readonly [readonly unknown[], readonly unknown[]]> = {
+      "/labels": [[{ name: "bug", color: "d73a4a", description: null, default: true }], []],
+      "/milestones": [[{ title: "1.0", description: null, state: "closed", due_on: at(9) }], []],
+      "/issues": [
+        [
+          issueOf(1, { labels: [{ name: "bug" }], milestone: { title: "1.0" }, locked: true }),
+          issueOf(3, { pull_request: { url: "x" } }),
+          { number: "not one" },
+          null,
+        ],
+        [
+          issueOf(5, { state: "closed", closed_at: at(6), user: null, body: "a\u0000b\ud800" }),
+          issueOf(7, { title: "x".repeat(5_000), created_at: "never" }),
+        ],
+      ],
+      "/pulls": [
+        [
+          issueOf(3, {
+            state: "closed",
+            merged_at: at(4),
+            closed_at: at(4),
+            merge_commit_sha: base,
+            base: { ref: "main", sha: base, repo: { id: 1 } },
+            head: { ref: "patch~1", sha: "x", repo: null },
+          }),
+          issueOf(4, {
+            base: { ref: "main", sha: base, repo: { id: 1 } },
+            head: { ref: "gone", sha: "x", repo: { id: 2 } },
+          }),
+        ],
+        [],
+      ],
+      "/issues/comments": [
+        [
+          {
+            issue_url: "https://api.github.com/repos/octo/notes/issues/1",
+            body: "Hello",
+            user: user("hubot"),
+            created_at: at(2),
+            updated_at: at(3),
+          },
+          {
+            issue_url: "https://api.github.com/repos/octo/notes/issues/6",
+            body: "Of nothing",
+            user: user("hubot"),
+            created_at: at(2),
+            updated_at: at(3),
+          },
+        ],
+        [],
+      ],
+      "/releases": [
+        [
+          {
+            tag_name: "v1",
+            target_commitish: "main",
+            name: "One",
+            body: "Notes",
+            draft: false,
+            prerelease: true,
+            author: user("octo"),
+            created_at: at(1),
+            published_at: at(2),
+            assets: [
+              { name: "a.txt", browser_download_url: `${server.url}/files/a.txt` },
+              { name: "gone.txt", browser_download_url: `${server.url}/files/gone.txt` },
+              { name: "../b.txt", browser_download_url: "javascript:alert(1)" },
+            ].slice(0, 2),
+          },
+          {
+            tag_name: "v9",
+            target_commitish: "main",
+            name: "",
+            body: null,
+            draft: false,
+            prerelease: false,
+            author: null,
+            created_at: at(1),
+            published_at: at(2),
+            assets: [],
+          },
+        ],
+        [],
+      ],
+    };
+    if (path === "/files/a.txt") return response.writeHead(200).end("text");
+    const pages = lists[path];
+    if (pages === undefined) return response.writeHead(404).end();
+    return json(response, pages[page - 1] ?? [], link);
+  };
+  const made = await migrate();
+  expect(made.status, made.text).toBe(201);
+  const copy = made.json.full_name;
+  const done = await until(copy, "done");
+  const counts = done.parts.map((part: { name: string; imported: number; skipped: number }) => [
+    part.name,
+    part.imported,
+    part.skipped,
+  ]);
+  expect(counts).toEqual([
+    ["labels", 1, 0],
+    ["milestones", 1, 0],
+    ["releases", 1, 1],
+    ["issues", 2, 3],
+    ["pulls", 2, 0],
+    ["comments", 1, 1],
+  ]);
+  const get = async (path: string) => (await by("mira", "GET", `/repos/${copy}${path}`)).json;
+  expect(await get("/issues/1")).toMatchObject({
+    original_author: "octo",
+    created_at: at(1),
+    is_locked: true,
+    labels: [{ name: "bug" }],
+    milestone: { title: "1.0", state: "closed" },
+    comments: 1,
+  });
+  expect(await get("/issues/5")).toMatchObject({
+    original_author: "ghost",
+    body: "ab\ufffd",
+    closed_at: at(6),
+  });
+  expect(await get("/issues/comments")).toMatchObject([
+    { body: "Hello", original_author: "hubot", created_at: at(2), updated_at: at(3) },
+  ]);
+  expect(await get("/pulls/3")).toMatchObject({ merged: true, merged_at: at(4) });
+  // Its commits are not there.
+  expect(await get("/issues/4")).toMatchObject({ pull_request: null, title: "Issue 4" });
+  expect(await get("/releases")).toMatchObject([
+    { tag_name: "v1", prerelease: true, published_at: at(2), assets: [{ name: "a.txt", size: 4 }] },
+  ]);
+  expect([...tokens].toSorted()).toEqual(["api Bearer gh-token", "file Bearer gh-token"]);
+  // The head of a later pull request would take its place.
+  const refs = await get("/git/refs");
+  expect(JSON.stringify(refs)).not.toContain("refs/pull/99");
+  expect((await by("mira", "POST", `/repos/${copy}/issues`, { title: "New" })).json.number).toBe(6);
+});
+
+test("an import from a source that answers anything else fails with a reason, and resumes when the source is mended", async () => {
+  let isMended = false;
+  let wrong: (response: ServerResponse) => void = () => undefined;
+  answer = (path, page, request, response) => {
+    if (path === "") return json(response, { id: 1 });
+    if (path === "/issues" && request.url?.includes("direction=desc"))
+      return json(response, [issueOf(2)]);
+    if (path !== "/issues") return response.writeHead(404).end();
+    if (page === 1) return json(response, [issueOf(1)], { link: '<x>; rel="next"' });
+    return isMended ? json(response, [issueOf(2)], { link: "" }) : wrong(response);
+  };
+  const cases: readonly (readonly [(response: ServerResponse) => void, string])[] = [
+    [(response) => void response.writeHead(200).end("<html>"), "does not answer with JSON"],
+    [(response) => json(response, { message: "no" }), "does not answer with a list"],
+    [(response) => void response.writeHead(401).end(), "refuses the credentials (status 401)"],
+    [
+      (response) => {
+        response.writeHead(200);
+        const chunk = Buffer.alloc(1 << 20, "[");
+        const more = () => {
+          while (response.write(chunk));
+        };
+        response.on("drain", more);
+        more();
+      },
+      "answers with too much at once",
+    ],
+    [
+      (response) => void response.writeHead(302, { location: "http://169.254.169.254/" }).end(),
+      "the address is not permitted",
+    ],
+  ];
+  const copies: string[] = [];
+  for (const [answered, words] of cases) {
+    wrong = answered;
+    const made = await migrate({ pull_requests: false, releases: false });
+    expect(made.status, made.text).toBe(201);
+    const copy = made.json.full_name;
+    expect((await until(copy, "failed")).error).toContain(words);
+    copies.push(copy);
+  }
+  isMended = true;
+  const copy = copies[0] ?? "";
+  expect((await by("mira", "POST", `/repos/${copy}/import`, {})).status).toBe(200);
+  const done = await until(copy, "done");
+  expect(done.parts).toContainEqual({ name: "issues", imported: 2, skipped: 0, total: null });
+  const listed = await by("mira", "GET", `/repos/${copy}/issues?state=all`);
+  expect(listed.json.map(({ number }: { number: number }) => number)).toEqual([2, 1]);
+});
+
+test("an import that never ends is cancelled", async () => {
+  let pages = 0;
+  answer = (path, page, request, response) => {
+    if (path === "/issues" && request.url?.includes("direction=desc"))
+      return json(response, [issueOf(2)]);
+    if (path !== "/labels") return response.writeHead(404).end();
+    pages = page;
+    // The same labels without end.
+    return json(response, [{ name: "bug", color: "x" }], { link: '<x>; rel="next"' });
+  };
+  const copy = (await migrate()).json.full_name;
+  await vi.waitFor(() => expect(pages).toBeGreaterThan(3), { timeout: 20_000, interval: 50 });
+  expect((await by("mira", "DELETE", `/repos/${copy}/import`)).status).toBe(200);
+  await until(copy, "cancelled");
+  expect((await importOf(copy)).parts[0]).toMatchObject({ name: "labels", imported: 1 });
+});
