@@ -45,6 +45,7 @@ import { peoplePages } from "../forge/pages/people-pages.tsx";
 import { releasePages } from "../forge/pages/release-pages.tsx";
 import { pullChangesPages } from "../forge/pages/pull-changes-pages.tsx";
 import { pullPages } from "../forge/pages/pull-pages.tsx";
+import { wikiPages } from "../forge/pages/wiki-pages.tsx";
 import { runPages } from "../forge/pages/run-pages.tsx";
 import { createForgeReleases } from "../forge/releases/releases.feature.ts";
 import { createRepositoryDependents } from "../forge/repositories/dependents.ts";
@@ -196,6 +197,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
     }),
     { pages: releasePages() },
     wiki,
+    { pages: wikiPages() },
     createForgeImports({
       ...core,
       ...repositories.services,

@@ -34,6 +34,8 @@ export interface FormState<Name extends string> {
   /** What the fields have at first. A password is never shown again. */
   readonly values?: Partial<Values<Name>> | undefined;
   readonly failed?: FormFailure<NoInfer<Name>> | undefined;
+  /** Further buttons, after that of the form. */
+  readonly children?: ReactNode;
 }
 
 /** A declared form: its page shows it with `Form`, and the target of its button reads it with `read`. */
@@ -66,7 +68,7 @@ export function declareForm<Name extends string>({
       });
       return Object.fromEntries(values) as Values<Name>;
     },
-    Form: ({ token, values = {}, failed, action: target = action }) => (
+    Form: ({ token, values = {}, failed, action: target = action, children }) => (
       <>
         <Alert text={failed?.text} />
         <Form action={target} token={token} className="stack">
@@ -80,7 +82,7 @@ export function declareForm<Name extends string>({
             />
           ))}
           <div>
-            <button type="submit">{submit}</button>
+            <button type="submit">{submit}</button> {children}
           </div>
         </Form>
       </>

@@ -9,7 +9,7 @@ import type { Session } from "./sessions.ts";
 /** The rendering mode of a text; see the rendering service. */
 export interface RenderText {
   readonly text: string;
-  readonly mode: "comment" | "file" | "markdown";
+  readonly mode: "comment" | "file" | "markdown" | "wiki";
   /** The path that relative links begin at: `/owner/name`, with `/src/branch/…` for files. */
   readonly context: string;
   readonly filePath?: string;

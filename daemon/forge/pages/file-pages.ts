@@ -41,7 +41,7 @@ async function sendFile(context: ForgePageContext, params: PlaceParams) {
 }
 
 /** Browsers show an SVG within another page, where it cannot run scripts; an SVG that is opened itself is saved. */
-function toVectorPicture({ bytes, headers, ...answer }: BytesAnswer): BytesAnswer {
+export function toVectorPicture({ bytes, headers, ...answer }: BytesAnswer): BytesAnswer {
   const disposition = String(headers?.["Content-Disposition"]).replace(/^inline/, "attachment");
   return {
     ...answer,
@@ -93,7 +93,8 @@ export async function sendComparison(
   }
 }
 
-function toBytes(answer: object): BytesAnswer {
+/** Returns the response of an operation for bytes. */
+export function toBytes(answer: object): BytesAnswer {
   if (!("bytes" in answer)) throw new Error("an operation for bytes returned another body");
   return answer as BytesAnswer;
 }

@@ -42,7 +42,16 @@ export function RepositoryHead({
   current,
 }: {
   repository: WireRepository;
-  current: "files" | "commits" | "branches" | "issues" | "pulls" | "releases" | "runs" | "forks";
+  current:
+    | "files"
+    | "commits"
+    | "branches"
+    | "issues"
+    | "pulls"
+    | "releases"
+    | "wiki"
+    | "runs"
+    | "forks";
 }) {
   const { owner, name, default_branch: branch } = repository;
   const home = toPath(owner.login, name);
@@ -53,6 +62,7 @@ export function RepositoryHead({
     { key: "issues", text: "Issues", href: `${home}/issues`, keys: "g i" },
     { key: "pulls", text: "Pull requests", href: `${home}/pulls`, keys: "g p" },
     { key: "releases", text: "Releases", href: `${home}/releases` },
+    { key: "wiki", text: "Wiki", href: `${home}/wiki` },
     { key: "runs", text: "Runs", href: `${home}/actions` },
     { key: "forks", text: `Forks (${repository.forks_count})`, href: `${home}/forks` },
   ] as const;
@@ -63,6 +73,7 @@ export function RepositoryHead({
     issues: repository.has_issues,
     pulls: repository.has_pull_requests && !repository.empty,
     releases: repository.has_releases && repository.release_counter > 0,
+    wiki: repository.has_wiki,
     runs: repository.has_actions && !repository.empty,
     forks: readsCode(repository) && repository.has_code,
   };

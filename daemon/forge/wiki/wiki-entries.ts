@@ -47,6 +47,14 @@ export async function getTip(wiki: OpenedWiki): Promise<string> {
   return commitId;
 }
 
+/** Returns a commit by its whole id. Refuses with `not_found`. */
+export async function getCommit({ git, directory, signal }: OpenedWiki, id: string) {
+  const isId = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/.test(id);
+  const [found] = isId ? await findObjects(git, [`${id}^{commit}`], { directory, signal }) : [];
+  if (found === undefined) throw new AppError("not_found", "the wiki has no such commit");
+  return found.id;
+}
+
 /** Returns the pages of a commit with their files, by the names of the files. */
 export async function listPages(
   { git, directory, signal }: OpenedWiki,

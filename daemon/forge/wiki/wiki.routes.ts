@@ -45,8 +45,8 @@ export function wikiRoutes({
       const { commits, total } = found;
       return answer({ commits: commits.map(toWikiCommitView), count: total }, { total });
     },
-    getWikiFile: async ({ opened, caller, params, request }) =>
-      toBytes(await wiki.openFile(opened, toRequest(caller, request), params.file)),
+    getWikiFile: async ({ opened, caller, params, query, request }) =>
+      toBytes(await wiki.openFile(opened, toRequest(caller, request), params.file, query.ref)),
   });
 }
 

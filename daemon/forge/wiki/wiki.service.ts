@@ -22,6 +22,7 @@ import {
   findPages,
   findTip,
   FOOTER,
+  getCommit,
   getPage,
   getTip,
   listPages,
@@ -130,17 +131,23 @@ export function createWiki({ access, folders, edits, clock, newId, toCommitPerso
       });
     },
 
-    /** Opens a file of a wiki by its path, or a page by its name. Refuses with `not_found`. */
+    /**
+     * Opens a file of a wiki by its path, or a page by its name.
+     * @param ref the id of a commit; the newest one when it is empty
+     */
     async openFile(
       opened: GrantedRepository,
       request: WikiRequest,
       path: string,
+      ref = "",
     ): Promise<RawFile> {
       const code = await access.streamWithin(opened, request);
       try {
-        const tip = await getTip(code);
-        const page = addressToName(path.replace(/\.md$/, ""));
-        const entry = await findFile(code, tip, [path, ...findCandidates(page)]);
+        const tip = ref === "" ? await getTip(code) : await getCommit(code, ref);
+        const page = path.replace(/\.md$/, "");
+        // The path is decoded: a `+` in it was a blank or itself.
+        const names = [encodeURIComponent(page.toWellFormed()), addressToName(page)];
+        const entry = await findFile(code, tip, [path, ...names.flatMap(findCandidates)]);
         if (entry === undefined) throw noPage();
         return await toRawFile(code, entry);
       } catch (error) {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { repository } from "../../permission.ts";
 import { anyoneWithin, bytes, encodedText } from "../../endpoint.ts";
 import { commitUserShape, readLimit, writeLimit } from "../code/shapes.ts";
-import { optionalText, paging } from "../common.ts";
+import { optionalText, paging, queryText } from "../common.ts";
 import { openTo, resource } from "../resource.ts";
 import { repositoryParams } from "./repositories.ts";
 
@@ -130,6 +130,8 @@ export const wikiEndpoints = {
         as: "raw",
         method: "GET",
         summary: "The bytes of a file of a wiki, such as a picture, or of a page",
+        /** The id of a commit of the wiki; the newest one when it is empty. */
+        query: z.object({ ref: queryText }),
         replies: { 200: bytes },
         apiOnly: "git clones the files of a wiki; its pages show its pictures",
       }),
