@@ -35,13 +35,13 @@ export const entries: readonly Entry[] = [
       "--hide-email <true|false>": "whether other users see your e-mail address",
       "--hide-activity <true|false>": "whether other users see your activity",
       "--email-notifications <which>":
-        "enabled, andyourown or disabled: mails about your runs that fail or recover, about all of them, or none",
+        "enabled, andyourown or disabled: mails about issues, pull requests, releases and your runs that fail or recover; also about all of your runs; or none",
     },
     calls: [forge.editUserSettings],
     output: resourceOf(forge.editUserSettings),
     examples: [
       ["Change your full name", 'croft account edit --full-name "Mira Lind"'],
-      ["Get no mails about your runs", "croft account edit --email-notifications disabled"],
+      ["Get no mails about others' work", "croft account edit --email-notifications disabled"],
       ["Show the request only", "croft account edit --location Bergen --dry-run"],
     ],
     /** Changes the caller's profile and prints it; absent fields keep their values. */

@@ -16,6 +16,7 @@ import { createSmartHttp, transferLimits } from "../forge/git/smart-http.service
 import { createTransferAccess } from "../forge/git/transfer-access.ts";
 import { createForgeHooks } from "../forge/hooks/hooks.feature.ts";
 import { createMiscellaneous } from "../forge/instance/miscellaneous.feature.ts";
+import { toIssueUrl } from "../forge/issues/issue.view.ts";
 import { createForgeIssues } from "../forge/issues/issues.feature.ts";
 import { createPullMerging } from "../forge/pulls/merging.feature.ts";
 import type { ReviewPushes } from "../forge/git/review-ref.ts";
@@ -91,6 +92,8 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
   const notifications = createForgeNotifications({
     ...core,
     idleTimeoutSeconds: settings.idleTimeoutSeconds,
+    queueMail,
+    toAddress: (owned, issue) => toIssueUrl(owned, issue, urls),
   });
   const activities = createForgeActivities({ ...core, retentionDays: settings.activityDays });
   const actions = createForgeActions({

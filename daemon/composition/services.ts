@@ -46,10 +46,10 @@ export function openMailer({ input: { settings }, stores, queue, db }: ServiceDe
     from: settings.mailFrom,
     outbox: stores.directory.outbox,
     tmp: stores.directory.tmp,
-    mayRead: async ({ userId, repositoryId }, address) => {
+    mayRead: async ({ userId, repositoryId, part: kind }, address) => {
       // Loaded by the job that sends the first mail about a repository.
       const { isReaderAt } = await import("../forge/notifications/notify.ts");
-      return isReaderAt(db, { userId: toUserId(userId), repositoryId, address });
+      return isReaderAt(db, { userId: toUserId(userId), repositoryId, address, kind });
     },
     randomBytes,
   });

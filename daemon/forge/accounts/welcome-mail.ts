@@ -10,8 +10,14 @@ export type QueueMail = (
     readonly to: string;
     readonly subject: string;
     readonly text: string;
-    /** Checked again when the mail is sent: the user must still be allowed to read the repository. */
-    readonly reader?: { readonly userId: UserId; readonly repositoryId: RepositoryId };
+    /** Checked again when the mail is sent: the user must still be allowed to read the repository, or the named part. */
+    readonly reader?: {
+      readonly userId: UserId;
+      readonly repositoryId: RepositoryId;
+      readonly part?: "issue" | "pull";
+    };
+    /** What mail programs show the mail with: the first mail of a thread, or a reply, and the list of its repository. */
+    readonly thread?: { readonly id: string; readonly isStart: boolean; readonly list: string };
   },
 ) => Promise<unknown>;
 

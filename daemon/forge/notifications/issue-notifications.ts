@@ -7,9 +7,17 @@ import {
   listAssignees,
   listSubscriptions,
 } from "../../../storage/tables/forge/issues/issues.ts";
+import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { listWatchers } from "../../../storage/tables/forge/repositories/watches.ts";
 import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
+import type { OwnedRepository } from "../events.ts";
+import {
+  type IssueNews,
+  issueNewsWords,
+  type MailIssue,
+  MAILED_CHARACTERS_MAX,
+} from "./issue-mails.ts";
 import { findMentioned, findMentionedNames, notifyInBatches } from "./notify.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
 
@@ -22,6 +30,14 @@ export interface IssueNotification {
   readonly text?: string;
   /** The only users to notify, such as new assignees. */
   readonly onlyTo?: readonly UserId[];
+  /** What is mailed; undefined for a change without a mail. */
+  readonly mail?: {
+    readonly news: IssueNews;
+    /** What the actor wrote. */
+    readonly text?: string;
+    /** The part of the address behind `#`. */
+    readonly anchor?: string;
+  };
 }
 
 /** Enqueues the notifications of a change in the transaction of the change. */
@@ -34,6 +50,7 @@ const payloadSchema = z.object({
   at: z.int(),
   names: z.array(z.string()),
   onlyTo: z.array(z.int().brand<"UserId">()).optional(),
+  mail: z.object({ news: z.enum(issueNewsWords), text: z.string(), anchor: z.string() }).optional(),
 });
 
 const KIND = "forge.notifications.issue";
@@ -45,18 +62,22 @@ const KIND = "forge.notifications.issue";
 export function createIssueNotifications({
   db,
   enqueue,
+  mailIssue,
 }: {
   readonly db: Database;
   readonly enqueue: Enqueue;
+  /** Undefined without a mail server. */
+  readonly mailIssue: MailIssue | undefined;
 }): { readonly notify: NotifyIssue; readonly job: JobKind } {
   return {
-    async notify(tx, { issue, actorId, text = "", onlyTo }) {
+    async notify(tx, { issue, actorId, text = "", onlyTo, mail }) {
       const payload: z.input<typeof payloadSchema> = {
         issueId: issue.id,
         actorId,
         at: tx.now,
         names: findMentionedNames(text),
         ...(onlyTo === undefined ? {} : { onlyTo: [...onlyTo] }),
+        ...(mail === undefined || mailIssue === undefined ? {} : { mail: toStoredMail(mail) }),
       };
       await enqueue(tx, { kind: KIND, payload });
     },
@@ -67,21 +88,50 @@ export function createIssueNotifications({
         const job = parsePayload(payloadSchema, payload);
         const issue = await findIssueById(db, job.issueId);
         if (issue === undefined) return;
-        const recipients = job.onlyTo ?? (await findRecipients(issue, job.names));
+        const named = job.onlyTo === undefined ? await findNamed(job.names) : new Set<UserId>();
+        const recipients = job.onlyTo ?? (await findRecipients(issue, named));
         await notifyInBatches(
           db,
           issue.repositoryId,
           recipients.filter((id) => id !== job.actorId),
           { kind: issue.isPull ? "pull" : "issue", issueId: issue.id, notifiedAt: job.at },
-          async (tx) => (await findIssueById(tx, issue.id)) === undefined,
+          {
+            isObsolete: async (tx) => (await findIssueById(tx, issue.id)) === undefined,
+            onNotified: (tx, owned, readers) => mailAll(tx, owned, readers, { job, issue, named }),
+          },
         );
       },
     },
   };
 
+  /** Queues the mails to users who were notified. A crash may send those of one batch twice. */
+  async function mailAll(
+    tx: Transaction,
+    owned: OwnedRepository,
+    readers: readonly ForgeUser[],
+    { job, issue, named }: IssueJob,
+  ): Promise<void> {
+    const { mail, actorId } = job;
+    if (mail === undefined || mailIssue === undefined) return;
+    const actor = await findUserById(tx, actorId);
+    for (const reader of readers)
+      await mailIssue(tx, reader, {
+        ...mail,
+        owned,
+        issue,
+        actor,
+        isMentioned: named.has(reader.id),
+      });
+  }
+
+  async function findNamed(names: readonly string[]): Promise<ReadonlySet<UserId>> {
+    const mentioned = await findMentioned(db, names.map((name) => `@${name}`).join(" "));
+    return new Set(mentioned.map(({ id }) => id));
+  }
+
   async function findRecipients(
     issue: ForgeIssue,
-    names: readonly string[],
+    named: ReadonlySet<UserId>,
   ): Promise<readonly UserId[]> {
     const subscriptions = await listSubscriptions(db, issue.id);
     const participants = [
@@ -91,12 +141,26 @@ export function createIssueNotifications({
       ...(await listAssignees(db, issue.id)),
       ...(await listCommenters(db, issue.id)),
     ];
-    const mentioned = await findMentioned(db, names.map((name) => `@${name}`).join(" "));
     return [
-      ...new Set([
-        ...participants.filter((id) => subscriptions.get(id) !== false),
-        ...mentioned.map(({ id }) => id),
-      ]),
+      ...new Set([...participants.filter((id) => subscriptions.get(id) !== false), ...named]),
     ];
   }
 }
+
+interface IssueJob {
+  readonly job: z.output<typeof payloadSchema>;
+  readonly issue: ForgeIssue;
+  /** Users whom the text mentions. */
+  readonly named: ReadonlySet<UserId>;
+}
+
+/** The text is cut, because the payload of a job is bounded. */
+const toStoredMail = ({
+  news,
+  text = "",
+  anchor = "",
+}: NonNullable<IssueNotification["mail"]>) => ({
+  news,
+  text: text.slice(0, MAILED_CHARACTERS_MAX + 1),
+  anchor,
+});

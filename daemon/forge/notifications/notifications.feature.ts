@@ -3,7 +3,11 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { Log } from "../../utilities/logging.ts";
+import type { ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
+import type { QueueMail } from "../accounts/welcome-mail.ts";
+import type { OwnedRepository } from "../events.ts";
 import type { ForgeFeature } from "../feature.ts";
+import { createIssueMails } from "./issue-mails.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { createIssueNotifications } from "./issue-notifications.ts";
 import { notificationRoutes } from "./notifications.routes.ts";
@@ -20,6 +24,11 @@ export interface ForgeNotificationsDeps {
   readonly log: Pick<Log, "warn">;
   /** The daemon closes connections that are silent for this long. */
   readonly idleTimeoutSeconds: number;
+  /** Undefined without a mail server. */
+  readonly queueMail: QueueMail | undefined;
+  readonly instanceName: string;
+  /** Returns the address of the page of an issue or a pull request. */
+  readonly toAddress: (owned: OwnedRepository, issue: ForgeIssue) => string;
 }
 
 /** Latency of notification streams: subscribers receive an event within half a second. */
@@ -30,7 +39,9 @@ const STREAM_HEARTBEAT_MS = 15_000;
 /** The forge's notifications. */
 export function createForgeNotifications(deps: ForgeNotificationsDeps) {
   const { db, clock, enqueue, urls, log } = deps;
-  const issues = createIssueNotifications({ db, enqueue });
+  const { queueMail, instanceName, toAddress } = deps;
+  const mailIssue = queueMail && createIssueMails({ queueMail, instanceName, toAddress });
+  const issues = createIssueNotifications({ db, enqueue, mailIssue });
   const streams = createThreadStreams({
     db,
     warn: (message, cause) => log.warn({ err: cause }, message),

@@ -47,29 +47,37 @@ export async function listReaders(
   return readers;
 }
 
-/** Returns whether a user has this address and may now read the code of a repository. */
+/** Returns whether a user has this address and may now read a part of a repository: its code when none is named. */
 export async function isReaderAt(
   db: Queries,
   {
     userId,
     repositoryId,
     address,
-  }: { readonly userId: UserId; readonly repositoryId: RepositoryId; readonly address: string },
+    kind = "commit",
+  }: {
+    readonly userId: UserId;
+    readonly repositoryId: RepositoryId;
+    readonly address: string;
+    readonly kind?: NewThread["kind"] | undefined;
+  },
 ): Promise<boolean> {
   const owned = await findOwned(db, repositoryId);
   if (owned === undefined) return false;
-  const [reader] = await listReaders(db, [userId], { owned, kind: "commit" });
+  const [reader] = await listReaders(db, [userId], { owned, kind });
   return reader?.email === address;
 }
 
-/** Notifies the users who may now read the repository. */
+/** Notifies the users who may now read the repository, and returns them. */
 export async function notifyUsers(
   tx: Transaction,
   userIds: readonly UserId[],
   { owned, ...subject }: Notification & { readonly owned: OwnedRepository },
-): Promise<void> {
-  for (const { id: userId } of await listReaders(tx, userIds, { owned, kind: subject.kind }))
+): Promise<readonly ForgeUser[]> {
+  const readers = await listReaders(tx, userIds, { owned, kind: subject.kind });
+  for (const { id: userId } of readers)
     await upsertThread(tx, { ...subject, userId, repositoryId: owned.repository.id });
+  return readers;
 }
 
 /**
@@ -81,13 +89,26 @@ export async function notifyInBatches(
   repositoryId: RepositoryId,
   userIds: readonly UserId[],
   subject: Notification,
-  isObsolete: (tx: Transaction) => Promise<boolean> = async () => false,
+  {
+    isObsolete = async () => false,
+    onNotified,
+  }: {
+    readonly isObsolete?: (tx: Transaction) => Promise<boolean>;
+    /** Called with the users of each batch, in its transaction. */
+    readonly onNotified?: (
+      tx: Transaction,
+      owned: OwnedRepository,
+      readers: readonly ForgeUser[],
+    ) => Promise<void>;
+  } = {},
 ): Promise<void> {
   for (let start = 0; start < userIds.length; start += BATCH)
     await db.transaction(async (tx) => {
       const owned = await findOwned(tx, repositoryId);
       if (owned === undefined || (await isObsolete(tx))) return;
-      await notifyUsers(tx, userIds.slice(start, start + BATCH), { owned, ...subject });
+      const batch = userIds.slice(start, start + BATCH);
+      const readers = await notifyUsers(tx, batch, { owned, ...subject });
+      await onNotified?.(tx, owned, readers);
     });
 }
 

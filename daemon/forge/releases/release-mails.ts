@@ -10,9 +10,9 @@ import { listWatchers } from "../../../storage/tables/forge/repositories/watches
 import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { QueueMail } from "../accounts/welcome-mail.ts";
-import { toShortLine } from "../actions/runs/run-mails.ts";
 import { toSegments } from "../code/code-addresses.ts";
 import type { ForgeEvents, OwnedRepository } from "../events.ts";
+import { toShortLine } from "../notifications/issue-mails.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
 import { keepsReleases } from "../repositories/repository-settings.view.ts";
 import { type ForgeUrls, toUrl } from "../urls.ts";

@@ -2,11 +2,16 @@ import type { Transaction } from "../../../storage/engine/database.ts";
 import { touchMailboxesOf } from "../../../storage/tables/forge/accounts/mailboxes.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { UserId } from "../../../storage/tables/forge/ids.ts";
+import type { ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts";
+import { findPull } from "../../../storage/tables/forge/pulls/pulls.ts";
+import { listReviewLines } from "../../../storage/tables/forge/pulls/review-lines.ts";
+import type { ForgeReview } from "../../../storage/tables/forge/pulls/reviews.ts";
 import { listOrganizationOwners } from "../../../storage/tables/forge/notifications.ts";
 import { listRepositoryMakers } from "../../../storage/tables/forge/repositories/transfers.ts";
 import type { RunNotifications } from "../actions/runs/run-notifications.ts";
 import type { IssueAction, OwnedRepository, Subscribers } from "../events.ts";
 import { isDraft } from "../issues/issue.view.ts";
+import type { IssueNews } from "../notifications/issue-mails.ts";
 import type { NotifyIssue } from "../notifications/issue-notifications.ts";
 import { notifyUsers } from "../notifications/notify.ts";
 
@@ -47,25 +52,63 @@ export function createNotificationSubscribers({
         actorId: actor.id,
         ...(text === undefined ? {} : { text }),
         ...(assigned === undefined ? {} : { onlyTo: assigned }),
+        mail: {
+          news: isReady ? "ready" : await toNews(tx, issue, action),
+          text: action === "opened" ? issue.body : "",
+        },
       });
     },
     async pull(tx, { issue, actor, action }) {
       if (action === "synchronized") await notifyIssue(tx, { issue, actorId: actor.id });
     },
     async comment(tx, { issue, actor, action, comment }) {
-      if (action === "created")
-        await notifyIssue(tx, { issue, actorId: actor.id, text: comment.body });
+      if (action !== "created") return;
+      const { body: text, id } = comment;
+      const mail = { news: "commented", text, anchor: `issuecomment-${id}` } as const;
+      await notifyIssue(tx, { issue, actorId: actor.id, text, mail });
     },
-    review: (tx, { issue, actor, review, reply }) =>
-      notifyIssue(tx, { issue, actorId: actor.id, text: reply?.body ?? review.body }),
+    async review(tx, { issue, actor, review, reply }) {
+      const lines = reply === undefined ? await listReviewLines(tx, review.id) : [reply];
+      const text = [reply === undefined ? review.body : "", ...lines.map(({ body }) => body)]
+        .filter((part) => part !== "")
+        .join("\n\n");
+      const news = reply === undefined ? newsOfReviews[review.state] : "commented";
+      const id = reply?.commentId ?? review.commentId;
+      const anchor = id === undefined ? "" : `issuecomment-${id}`;
+      await notifyIssue(tx, {
+        issue,
+        actorId: actor.id,
+        text,
+        ...(news === undefined ? {} : { mail: { news, text, anchor } }),
+      });
+    },
     async review_request(tx, { issue, actor, asked, isRemoved }) {
-      if (!isRemoved) await notifyIssue(tx, { issue, actorId: actor.id, onlyTo: asked });
+      if (isRemoved) return;
+      const mail = { news: "review_requested" } as const;
+      await notifyIssue(tx, { issue, actorId: actor.id, onlyTo: asked, mail });
     },
     run: (tx, { run }) => notifyOfRun(tx, run),
   };
 }
 
 const notifiedActions = new Set<IssueAction>(["opened", "closed", "reopened", "assigned"]);
+
+/** What a mail says of a notified action. */
+async function toNews(
+  tx: Transaction,
+  { id, isPull }: ForgeIssue,
+  action: IssueAction,
+): Promise<IssueNews> {
+  if (action === "opened" || action === "reopened" || action === "assigned") return action;
+  const isMerged = isPull && (await findPull(tx, id))?.mergedAt !== undefined;
+  return isMerged ? "merged" : "closed";
+}
+
+const newsOfReviews: Partial<Record<ForgeReview["state"], IssueNews>> = {
+  approved: "approved",
+  changes_requested: "changes_requested",
+  comment: "reviewed",
+};
 
 type WithActor = OwnedRepository & { readonly actor: ForgeUser };
 

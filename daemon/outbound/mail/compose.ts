@@ -7,13 +7,27 @@ export interface MailMessage {
   readonly subject: string;
   readonly text: string;
   /** The mail is sent only if this user may still read the repository, at this address. */
-  readonly reader?: MailReader;
+  readonly reader?: MailReader | undefined;
+  /** What the mail belongs to, for mail programs. */
+  readonly thread?: MailThread | undefined;
+}
+
+/** Mails of one subject, which mail programs show together, and the list that they sort them by. */
+export interface MailThread {
+  /** Letters, digits and `-`; the same for all mails of the subject. */
+  readonly id: string;
+  /** Whether the mail is the first one: any other is a reply. */
+  readonly isStart: boolean;
+  /** `owner/name` of the repository. */
+  readonly list: string;
 }
 
 /** The account that gets a mail about a repository. */
 export interface MailReader {
   readonly userId: number;
   readonly repositoryId: RepositoryId;
+  /** The part of the repository that the mail is about: its code when absent. */
+  readonly part?: "issue" | "pull" | undefined;
 }
 
 /** A mail ready to be sent: RFC 5322 source with CRLF line ends. */
@@ -45,14 +59,19 @@ export async function composeMail(
   const { default: MailComposer } = await import("nodemailer/lib/mail-composer");
   const text = withCrlf(message.text);
   const asItIs = isPlain(text);
+  const domain = domainOf(about.from);
   const node = new MailComposer({
     from: oneLine(about.from),
     to: { name: "", address: to },
     subject: oneLine(message.subject),
     date: about.date,
-    messageId: `<${about.id}@${domainOf(about.from)}>`,
-    // Out-of-office programs do not reply to it: those of RFC 3834, and Exchange.
-    headers: { "Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All" },
+    messageId: `<${about.id}@${domain}>`,
+    headers: {
+      // Out-of-office programs do not reply to it: those of RFC 3834, and Exchange.
+      "Auto-Submitted": "auto-generated",
+      "X-Auto-Response-Suppress": "All",
+      ...toThreadHeaders(message.thread, domain),
+    },
     text: asItIs ? "x" : text,
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -60,6 +79,21 @@ export async function composeMail(
   const source = asItIs ? Buffer.from(`${node.buildHeaders()}\r\n\r\n${text}`) : await node.build();
   const { from } = node.getEnvelope();
   return { id: about.id, date: about.date, envelope: { from: from || "", to }, source };
+}
+
+/**
+ * The mails of a thread refer to one that was never sent, because each recipient got another first one: mail programs show
+ * those together that refer to the same (RFC 5256). The list has an id as RFC 2919 asks for.
+ */
+function toThreadHeaders(thread: MailThread | undefined, domain: string): Record<string, string> {
+  if (thread === undefined) return {};
+  const root = `<${thread.id}@${domain}>`;
+  const list = thread.list.split("/").toReversed().join(".");
+  return {
+    ...(thread.isStart ? {} : { "In-Reply-To": root }),
+    References: root,
+    "List-Id": `${oneLine(thread.list)} <${oneLine(list)}.${domain}>`,
+  };
 }
 
 function withCrlf(text: string): string {

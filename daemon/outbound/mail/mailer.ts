@@ -48,7 +48,14 @@ const contentSchema = z.object({
   to: z.string(),
   subject: z.string(),
   text: z.string(),
-  reader: z.object({ userId: z.int(), repositoryId: z.int().brand<"RepositoryId">() }).optional(),
+  reader: z
+    .object({
+      userId: z.int(),
+      repositoryId: z.int().brand<"RepositoryId">(),
+      part: z.enum(["issue", "pull"]).optional(),
+    })
+    .optional(),
+  thread: z.object({ id: z.string(), isStart: z.boolean(), list: z.string() }).optional(),
   /** Epoch milliseconds. */
   queuedAt: z.number(),
 });

@@ -4,6 +4,7 @@ import { listRunJobs } from "../../../../storage/tables/forge/actions/jobs.ts";
 import type { ActionRun } from "../../../../storage/tables/forge/actions/runs.ts";
 import type { QueueMail } from "../../accounts/welcome-mail.ts";
 import type { OwnedRepository } from "../../events.ts";
+import { toShortLine } from "../../notifications/issue-mails.ts";
 import { type ForgeUrls, toUrl } from "../../urls.ts";
 import { toWorkflowName } from "./job-statuses.ts";
 
@@ -29,8 +30,6 @@ export interface RunMailsDeps {
   readonly urls: ForgeUrls;
 }
 
-/** Maximum characters of a name, which its author chose. */
-const NAME_CHARACTERS_MAX = 100;
 /** Maximum number of failed jobs in a mail. */
 const JOBS_MAX = 20;
 
@@ -89,13 +88,4 @@ async function listFailures(tx: Transaction, run: ActionRun): Promise<readonly s
   const names = failed.slice(0, JOBS_MAX).map(({ name }) => toShortLine(name));
   const more = failed.length > JOBS_MAX ? [`and ${failed.length - JOBS_MAX} more`] : [];
   return [`Failed jobs: ${[...names, ...more].join(", ")}`];
-}
-
-/** Returns a name on one line: a line break in it would let its author write lines of the mail. */
-export function toShortLine(text: string): string {
-  const line = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
-  const characters = [...line];
-  return characters.length <= NAME_CHARACTERS_MAX
-    ? line
-    : `${characters.slice(0, NAME_CHARACTERS_MAX - 1).join("")}…`;
 }
