@@ -31,6 +31,9 @@ import {
   createPackageDependents,
 } from "../forge/packages/packages.feature.ts";
 import { codePages } from "../forge/pages/code-pages.tsx";
+import { blamePage } from "../forge/pages/blame-page.tsx";
+import { findPages } from "../forge/pages/find-pages.tsx";
+import { refPages } from "../forge/pages/ref-pages.tsx";
 import { commitPages } from "../forge/pages/commit-pages.tsx";
 import { filePages } from "../forge/pages/file-pages.ts";
 import { forkPages } from "../forge/pages/fork-pages.tsx";
@@ -171,6 +174,9 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
       pages: [
         ...codePages(code.services.findFileLanguage),
         ...commitPages(),
+        ...refPages(),
+        blamePage,
+        ...findPages(),
         ...forkPages(),
         ...filePages(),
       ],

@@ -49,6 +49,7 @@ const POLICY = [
   "default-src 'none'",
   "style-src 'self'",
   "img-src 'self' data:",
+  "media-src 'self'",
   "form-action 'self'",
   "base-uri 'none'",
   "frame-ancestors 'none'",

@@ -18,6 +18,8 @@ export interface LastCommitQuery {
   /** Returns the result of an earlier search of the folder from a commit, where this search need not look again. */
   readonly findKnown?: ((commitId: string) => FoundCommits | undefined) | undefined;
   readonly readsMax?: number | undefined;
+  /** Maximum number of lookups in filters; default about two seconds of them. */
+  readonly lookupsMax?: number | undefined;
 }
 
 /** The result of a search. */
@@ -53,7 +55,16 @@ const BATCH_MAX = 64;
  */
 export async function searchLastCommits(
   objects: ObjectSession,
-  { tip, folder, names, shallow, graph, findKnown, readsMax }: LastCommitQuery,
+  {
+    tip,
+    folder,
+    names,
+    shallow,
+    graph,
+    findKnown,
+    readsMax,
+    lookupsMax = LOOKUPS_MAX,
+  }: LastCommitQuery,
 ): Promise<FoundCommits> {
   const found = new Map<string, string>();
   const history = openHistoryObjects(objects, folder, readsMax);
@@ -86,7 +97,7 @@ export async function searchLastCommits(
     const here = frontier.get(key) ?? [];
     frontier.delete(key);
     try {
-      if (lookups > LOOKUPS_MAX) throw new SearchLimit();
+      if (lookups > lookupsMax) throw new SearchLimit();
       if (lookups >= pauseAt) {
         pauseAt = lookups + LOOKUPS_PER_TURN;
         await setImmediate();

@@ -26,6 +26,8 @@ export interface LastCommitsQuery extends ReadOptions {
   readonly known?: KnownLastCommits | undefined;
   /** Maximum number of objects that the search reads. */
   readonly readsMax?: number;
+  /** Ends the search early, after some tenths of a second; a later one continues from what is known. */
+  readonly isQuick?: boolean | undefined;
 }
 
 /** Results of earlier searches of one folder. */
@@ -45,6 +47,8 @@ export interface LastCommits {
 
 /** Maximum number of entries for which git is started after the search: each run may read the whole history. */
 const LOGS_MAX = 3;
+/** Bounds of a quick search. */
+const QUICK = { readsMax: 4_000, lookupsMax: 1_000_000 } as const;
 
 /**
  * Returns the commits that `git log -1 -- path` prints for entries of a folder. In long histories, above all without a
@@ -60,14 +64,15 @@ export async function readLastCommits(
     readonly objects: ObjectSession;
     readonly graphs: CommitGraphReader;
   },
-  { tip, folder, names, known, readsMax, ...options }: LastCommitsQuery,
+  { tip, folder, names, known, readsMax, isQuick = false, ...options }: LastCommitsQuery,
 ): Promise<LastCommits> {
   const searched = await search();
   const ids = new Map(searched?.found);
   const prefix = folder === "" ? "" : `${folder}/`;
   const missing = names.filter((name) => !ids.has(name));
-  const isComplete = missing.length <= LOGS_MAX || searched?.rest.size === 0;
-  if (missing.length <= LOGS_MAX)
+  const mayLog = missing.length <= LOGS_MAX && !isQuick;
+  const isComplete = mayLog || searched?.rest.size === 0;
+  if (mayLog)
     for (const name of missing) {
       const id = await findLastCommitId(git, { ...options, tip, path: prefix + name });
       if (id !== undefined) ids.set(name, id);
@@ -105,6 +110,7 @@ export async function readLastCommits(
       graph,
       findKnown: known?.find,
       readsMax,
+      ...(isQuick ? QUICK : {}),
     });
   }
 }

@@ -12,6 +12,23 @@ export interface RefEntry {
   readonly peeledId: string | undefined;
 }
 
+/** Returns the names of the newest branches and tags, at most `limit` of each, without their prefixes. @throws GitError */
+export async function listNewestNames(
+  git: Git,
+  limit: number,
+  options: ReadOptions,
+): Promise<{ readonly branches: string[]; readonly tags: string[] }> {
+  const found = { branches: [] as string[], tags: [] as string[] };
+  const sorting = ["--sort=refname", "--sort=-creatordate"];
+  const args = ["for-each-ref", "--format=%(refname)%00", ...sorting, "refs/heads", "refs/tags"];
+  for await (const record of readRecords(git, args, options)) {
+    const [, kind, name = ""] = /^\n?refs\/(heads|tags)\/(.+)$/s.exec(record) ?? [];
+    const names = kind === "heads" ? found.branches : found.tags;
+    if (kind !== undefined && names.length < limit) names.push(name);
+  }
+  return found;
+}
+
 /** Which refs to list. */
 export interface RefQuery extends ReadOptions {
   /** The prefix of the refs, such as `refs/heads/`, or the full name of one ref. */

@@ -53,6 +53,7 @@ const rows: Readonly<Record<string, readonly [Unit, Level]>> = {
   "forge.repos.tags.get": ["code", "read"],
   "forge.repos.git.tags.get": ["code", "read"],
   "forge.repos.languages": ["code", "read"],
+  "forge.repos.git.refs.names": ["code", "read"],
   "forge.repos.blame": ["code", "read"],
   "forge.repos.code.search": ["code", "read"],
   "forge.repos.code.find": ["code", "read"],

@@ -62,6 +62,7 @@ export function browsingRoutes({
       });
       return page(shown, total);
     },
+    listRefNames: ({ opened, ...input }) => browsing.refNames(opened, toClient(input)),
     listDivergence: async ({ opened, query, ...input }) => {
       const found = await browsing.divergence(opened, toClient(input), query.q, query);
       return page(found.branches, found.total);

@@ -5,9 +5,13 @@ import { type Git, GitError } from "../../../storage/git/git.ts";
 import { countDivergence, listContributors } from "../../../storage/git/history.ts";
 import type { ReadOptions } from "../../../storage/git/objects.ts";
 import { readRecords } from "../../../storage/git/records.ts";
-import { listRefs } from "../../../storage/git/ref-lists.ts";
+import { listNewestNames, listRefs } from "../../../storage/git/ref-lists.ts";
 import { findEntries } from "../../../storage/git/trees.ts";
-import { CODE_MATCHES_MAX, FOUND_FILES_MAX } from "../../contract/forge/code/browsing.ts";
+import {
+  CODE_MATCHES_MAX,
+  FOUND_FILES_MAX,
+  REF_NAMES_MAX,
+} from "../../contract/forge/code/browsing.ts";
 import { AppError } from "../../errors.ts";
 import { createLruCache } from "../../utilities/lru-cache.ts";
 import type { OpenedRepository } from "../opened.ts";
@@ -123,6 +127,12 @@ export function createBrowsing({
         client.caller?.user,
       );
       return { contributors: page, authors, total: all.length };
+    },
+
+    async refNames(opened: OpenedRepository, client: Client) {
+      return access.within(opened, client, (code) =>
+        listNewestNames(code.git, REF_NAMES_MAX, toOptions(code)),
+      );
     },
 
     /** Compares the branches of a page of the list of branches with the default branch. */

@@ -11,6 +11,7 @@ import {
 } from "../../../storage/git/history.ts";
 import { type ObjectSession, withObjectSession } from "../../../storage/git/object-session.ts";
 import { COMPARED_COMMITS_MAX } from "../../contract/forge/code/commits.ts";
+import { MAX_PAGE_SIZE } from "../../contract/forge/common.ts";
 import { AppError } from "../../errors.ts";
 import { createLruCache } from "../../utilities/lru-cache.ts";
 import { notFound } from "../refusals.ts";
@@ -63,6 +64,8 @@ interface Comparison {
 const FILES_MAX = 3_000;
 /** Number of cached counts, at most a few kilobytes each for the paths in their keys. */
 const COUNTS_CACHED = 2_000;
+/** Ids in all cached pages of histories, about 100 bytes each. */
+const IDS_CACHED = 40_000;
 
 /** Commits, their diffs, and comparisons. */
 export type Commits = ReturnType<typeof createCommits>;
@@ -79,6 +82,10 @@ export function createCommits({
   readonly access: CodeAccess;
 }) {
   const counts = createLruCache<number>({ valueLengthMax: 1, lengthMax: COUNTS_CACHED });
+  const pages = createLruCache<readonly string[]>({
+    valueLengthMax: MAX_PAGE_SIZE + 1,
+    lengthMax: IDS_CACHED,
+  });
   return {
     /** Refuses with `conflict` an empty repository, with `unprocessable` a malformed time or path. */
     async list(
@@ -97,10 +104,7 @@ export function createCommits({
         const not =
           filter.not === "" ? undefined : await getCommitId(code, filter.not, objects.find);
         const query = { ...toReadOptions(code), tip, path, not, since, until };
-        const [ids, total] = await allEnded([
-          listHistory(code.git, query, toRows(window)),
-          count(code, query),
-        ]);
+        const [ids, total] = await allEnded([listIds(code, query, window), count(code, query)]);
         if (total === 0 && path !== undefined)
           await assertKnownPath(code, { ...query, not: undefined });
         return toList(code, objects, ids, total, parts);
@@ -181,6 +185,22 @@ export function createCommits({
     const total = await countHistory(code.git, query);
     counts.set(key, total, 1);
     return total;
+  }
+
+  /** Returns the ids of a page of history, and remembers them as `count` does. */
+  async function listIds(
+    code: OpenedCode,
+    query: HistoryQuery,
+    { page, limit }: PageWindow,
+  ): Promise<readonly string[]> {
+    const { tip, path, not, since, until } = query;
+    const place = [code.owned.repository.id, tip, path, not, since, until];
+    const key = JSON.stringify([...place, page, limit]);
+    const known = pages.get(key);
+    if (known !== undefined) return known;
+    const ids = await listHistory(code.git, query, toRows({ page, limit }));
+    pages.set(key, ids, ids.length + 1);
+    return ids;
   }
 
   /** Runs `work` with one git for all names and commits that it reads. */

@@ -136,6 +136,7 @@ function toParts(includes: string): ContentParts {
   return {
     withContent: words.includes(CONTENT_PARTS.content),
     withLast: words.includes(CONTENT_PARTS.lastCommit) || hasMessages(includes),
+    isQuick: hasMessages(includes),
   };
 }
 

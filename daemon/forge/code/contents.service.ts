@@ -25,6 +25,8 @@ export interface ContentParts {
   readonly withContent: boolean;
   /** The last commits of the entries, for which the history is read. */
   readonly withLast: boolean;
+  /** Whether last commits of a folder that are not found soon are left out; a later request finds more. */
+  readonly isQuick?: boolean;
 }
 
 const ALL_PARTS: ContentParts = { withContent: true, withLast: true };
@@ -175,9 +177,10 @@ export function createContents({
     objects: ObjectSession,
     { commitId }: Revision,
     { path, tree }: { readonly path: string; readonly tree: string },
-    { withLast }: ContentParts,
+    { withLast, isQuick = false }: ContentParts,
   ): Promise<Pick<ContentsList, "entries" | "total">> {
-    const query = { repositoryId: owned.repository.id, commitId, path, tree, directory, signal };
+    const place = { repositoryId: owned.repository.id, commitId, path, tree };
+    const query = { ...place, directory, signal, isQuick };
     const { entries, total } = await listings.list(objects, query, withLast);
     return { entries, total };
   }

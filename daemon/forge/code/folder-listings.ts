@@ -42,6 +42,8 @@ interface FolderQuery extends ReadOptions {
   readonly path: string;
   /** The id of the folder's tree, or of the commit for the top folder. */
   readonly tree: string;
+  /** Whether the search of last commits ends early, so that some are missing until a later request. */
+  readonly isQuick?: boolean;
 }
 
 /** Entries of all cached listings, about 500 bytes each. */
@@ -115,7 +117,7 @@ export function createFolderListings(git: Git) {
     query: FolderQuery,
     withLast: boolean,
   ): Promise<FolderListing & { readonly isComplete: boolean }> {
-    const { directory, signal, commitId, path: folder, tree } = query;
+    const { directory, signal, commitId, path: folder, tree, isQuick } = query;
     const key = toKey(query, commitId);
     const cached = listings.get(key);
     if (cached !== undefined && withLast) return { ...cached, isComplete: true };
@@ -130,7 +132,7 @@ export function createFolderListings(git: Git) {
     const { commits, isComplete } = withLast
       ? await readLastCommits(
           { git, objects, graphs },
-          { ...options, tip: commitId, folder, names, known: toKnown(query) },
+          { ...options, tip: commitId, folder, names, known: toKnown(query), isQuick },
         )
       : { commits: new Map<string, LastCommit>(), isComplete: false };
     const found = listed.map((entry) => ({

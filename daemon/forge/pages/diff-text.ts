@@ -21,6 +21,8 @@ export interface DiffHunk {
 /** A file that differs. */
 export interface FileDiff {
   readonly path: string;
+  /** The path before; undefined unless the file was renamed or copied. */
+  readonly formerPath: string | undefined;
   /** Further changes of the file: `new file`, `renamed from …`, `binary`. */
   readonly notes: readonly string[];
   readonly hunks: readonly DiffHunk[];
@@ -40,12 +42,18 @@ export function parseDiff(text: string): readonly FileDiff[] {
       const hunks = found === -1 ? [] : parseHunks(lines.slice(found));
       return {
         path: toPath(header),
+        formerPath: toFormerPath(header),
         notes: toNotes(header),
         hunks,
         additions: countOf(hunks, "add"),
         deletions: countOf(hunks, "del"),
       };
     });
+}
+
+function toFormerPath(header: readonly string[]): string | undefined {
+  const line = header.find((each) => /^(?:rename|copy) from /.test(each));
+  return line === undefined ? undefined : unquotePath(line.replace(/^\w+ from /, ""));
 }
 
 /** Describes what the header of a file says besides its name. */

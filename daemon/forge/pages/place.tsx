@@ -70,13 +70,14 @@ export const isMissing = (error: unknown) =>
   error instanceof AppError &&
   ["not_found", "invalid_argument", "unprocessable"].includes(error.code);
 
-/** Returns the file or folder at a place, without the content of files. */
+/** Returns the file or folder at a place, with the parts that `includes` names. */
 export async function readPlace(
   { call }: ForgePageContext,
   { owner, repo }: RepositoryParams,
   place: Place,
+  includes = "",
 ): Promise<WireContentsExt> {
-  const query = { ref: toRef(place) };
+  const query = { ref: toRef(place), includes };
   if (place.path === "")
     return (await call(contentsEndpoints.getRootContentsExt, { params: { owner, repo }, query }))
       .body;
@@ -88,27 +89,70 @@ export async function readPlace(
 export const toChildPath = ({ path }: Place, name: string) =>
   path === "" ? name : `${path}/${name}`;
 
+/** Pages about a place, and the bytes of its file. */
+export type PlaceForm = "src" | "raw" | "media" | "commits" | "blame" | "find" | "rss" | "atom";
+
 /** The address of a page about a place, or of the bytes of its file. */
 export function toSourcePath(
   { owner, name }: WireRepository,
   { kind, ref, path }: Place,
-  form: "src" | "raw" = "src",
+  form: PlaceForm = "src",
 ): string {
   const below = path === "" ? "" : `/${toFolderPath(path)}`;
   return `${toPath(owner.login, name)}/${form}/${kind}/${toFolderPath(ref)}${below}`;
 }
 
-export function Crumbs({ repository, place }: { repository: WireRepository; place: Place }) {
+/** Changes of a file of a branch. */
+export type FileForm = "_edit" | "_new" | "_upload" | "_delete";
+
+/** The address of a form that changes a file, or adds one to a folder, of a branch. */
+export function toFormPath(
+  { owner, name }: WireRepository,
+  { ref, path }: Pick<Place, "ref" | "path">,
+  form: FileForm,
+): string {
+  const below = path === "" ? "" : `/${toFolderPath(path)}`;
+  return `${toPath(owner.login, name)}/${form}/${toFolderPath(ref)}${below}`;
+}
+
+/** Finds the place of an address without its kind, which is on a branch. */
+export function findBranchPlace(
+  context: ForgePageContext,
+  params: RepositoryParams & { readonly rest: string },
+): Promise<Place> {
+  return findPlace(context, { ...params, kind: "branch" });
+}
+
+/** The name of a place for people: an id of a commit is shortened. */
+export const toRefName = ({ kind, ref }: Pick<Place, "kind" | "ref">) =>
+  kind === "commit" ? ref.slice(0, 10) : ref;
+
+/** The folders above a place as links, from the top one; the last segment is the place itself. */
+export function Crumbs({
+  repository,
+  place,
+  form = "src",
+}: {
+  repository: WireRepository;
+  place: Place;
+  form?: PlaceForm;
+}) {
   const segments = place.path.split("/").filter((segment) => segment !== "");
   return (
-    <p>
-      <a href={toSourcePath(repository, { ...place, path: "" })}>{`${place.kind} ${place.ref}`}</a>
+    <p className="crumbs">
+      <a href={toSourcePath(repository, { ...place, path: "" }, form)}>{repository.name}</a>
       {segments.map((segment, at) => {
         const path = segments.slice(0, at + 1).join("/");
         return (
           <span key={path}>
             {" / "}
-            <a href={toSourcePath(repository, { ...place, path })}>
+            <a
+              href={toSourcePath(
+                repository,
+                { ...place, path },
+                at === segments.length - 1 ? "src" : form,
+              )}
+            >
               <bdi>{segment}</bdi>
             </a>
           </span>

@@ -82,7 +82,6 @@ export function createVaultSite(deps: VaultSiteDeps): Site<VaultCaller> {
 const POLICY = [
   "script-src 'self'",
   "connect-src 'self'",
-  "media-src 'self'",
   "frame-src 'self'",
   "manifest-src 'self'",
   "require-trusted-types-for 'script'",

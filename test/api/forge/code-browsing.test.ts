@@ -103,6 +103,7 @@ describe("browsing code", () => {
       { name: "main", ahead: 0, behind: 0 },
       { name: "topic", ahead: 2, behind: 1 },
     ]);
+    expect((await get("/ref-names")).json).toEqual({ branches: ["topic", "main"], tags: [] });
     expect((await get("/branch-divergence?q=top&limit=1")).json).toHaveLength(1);
   });
 
@@ -134,6 +135,7 @@ describe("browsing code", () => {
       "/file-names",
       "/contributors",
       "/branch-divergence",
+      "/ref-names",
     ])
       expect((await by("nora", "GET", path + rest)).status).toBe(404);
   });

@@ -39,6 +39,8 @@ const codeMatchShape = z.object({
 export const CODE_MATCHES_MAX = 50;
 /** Longest text that code is searched for. */
 export const CODE_TEXT_MAX = 200;
+/** Branches, and tags, of one list of names. */
+export const REF_NAMES_MAX = 20;
 /** Paths that one search of files returns. */
 export const FOUND_FILES_MAX = 100;
 
@@ -127,6 +129,18 @@ export const browsingEndpoints = {
           ),
         },
         apiOnly: "git shortlog shows them in a clone",
+      }),
+    }),
+  ),
+  ...resource(
+    { ...base, name: "forge.repos.git.refs", path: "/api/v1/repos/:owner/:repo/ref-names" },
+    ({ operation }) => ({
+      listRefNames: operation({
+        as: "names",
+        method: "GET",
+        summary: `The ${REF_NAMES_MAX} newest branches and tags, by name`,
+        replies: { 200: z.object({ branches: z.array(z.string()), tags: z.array(z.string()) }) },
+        apiOnly: '"croft repo branch list" lists branches, "croft repo tag list" tags',
       }),
     }),
   ),
