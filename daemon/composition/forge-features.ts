@@ -32,6 +32,8 @@ import {
 } from "../forge/packages/packages.feature.ts";
 import { codePages } from "../forge/pages/code-pages.tsx";
 import { blamePage } from "../forge/pages/blame-page.tsx";
+import { editPages } from "../forge/pages/edit-pages.tsx";
+import { uploadPages } from "../forge/pages/upload-page.tsx";
 import { findPages } from "../forge/pages/find-pages.tsx";
 import { refPages } from "../forge/pages/ref-pages.tsx";
 import { commitPages } from "../forge/pages/commit-pages.tsx";
@@ -177,6 +179,8 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
         ...refPages(),
         blamePage,
         ...findPages(),
+        ...editPages(),
+        ...uploadPages(),
         ...forkPages(),
         ...filePages(),
       ],

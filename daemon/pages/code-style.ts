@@ -46,15 +46,20 @@ table.files tr:last-child td { border-bottom: 0; }
 table.files .time { text-align: end; color: var(--quiet); white-space: nowrap; font-size: .9rem; }
 table.files td:first-child { width: 40%; }
 table.files td.wide { max-width: 20rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-@media (max-width: 44rem) { table.files td:first-child { width: auto; } }
+@media (max-width: 44rem) {
+  table.files td:first-child { width: auto; }
+  table.files .time { white-space: normal; }
+}
+.entry { display: flex; gap: .5rem; align-items: baseline; }
+.entry > :last-child { min-width: 0; }
 .plain-link { color: var(--quiet); text-decoration: none; }
 .plain-link:hover, .plain-link:focus-visible { text-decoration: underline; }
-.icon { display: inline-block; width: .8rem; height: .65rem; margin-inline-end: .2rem; border: 1px solid var(--quiet); border-radius: .1rem; }
-.icon.file { width: .6rem; height: .8rem; vertical-align: -.1rem; margin-inline: .1rem .3rem; }
+.icon { flex: none; display: inline-block; width: .8rem; height: .65rem; border: 1px solid var(--quiet); border-radius: .1rem; }
+.icon.file { width: .6rem; height: .8rem; margin-inline: .1rem; align-self: center; }
 .icon.dir { background: var(--quiet); }
 .icon.symlink { border-style: dashed; }
 .languages { margin: .5rem 0; font-size: .9rem; }
-.languages svg:first-child { display: block; border-radius: .3rem; margin-bottom: .3rem; }
+.languages > svg { display: block; border-radius: .3rem; margin-bottom: .3rem; }
 .languages li svg { vertical-align: baseline; }
 .part-0 { fill: light-dark(#2b6cb0, #7db6ff); }
 .part-1 { fill: light-dark(#a8641a, #f0c27a); }
@@ -68,6 +73,11 @@ table.files td.wide { max-width: 20rem; overflow: hidden; text-overflow: ellipsi
 .commit > p { margin: 0; }
 .commit .tools { font-size: .9rem; }
 .commit meter { width: 8rem; }
+form.wide-form { max-width: none; }
+fieldset { border: 1px solid var(--line); border-radius: .4rem; padding: .6rem .8rem; margin: 0; display: grid; gap: .6rem; min-width: 0; }
+input[type=radio] { width: auto; }
+textarea.editor { font: .85rem/1.5 ui-monospace, monospace; min-height: 24rem; white-space: pre; overflow: auto; tab-size: 4; }
+textarea.short { min-height: 4rem; }
 ol.list { list-style: none; }
 table.blame { width: max-content; min-width: 100%; }
 table.blame td { padding: .1rem .6rem; border-bottom: 1px solid var(--line); }
@@ -79,4 +89,6 @@ table.blame .lines { color: var(--quiet); text-align: end; user-select: none; }
 .matches li { display: flex; gap: .8rem; padding: .1rem .8rem; white-space: pre; }
 .matches a { flex: none; min-width: 2.5rem; text-align: end; color: var(--quiet); font: .85rem/1.5 ui-monospace, monospace; }
 .card > .picture, .card > .player { margin: .8rem auto; }
+label > :is(input, textarea, select) { font-weight: 400; }
+@media (max-width: 44rem) { table.blame .who { width: 9rem; min-width: 9rem; } }
 `;

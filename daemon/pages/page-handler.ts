@@ -206,7 +206,9 @@ export function createPageHandler<Caller>(deps: PageHandlerDeps<Caller>): Answer
         return { form: new URLSearchParams(), files: noFiles() };
       throw new AppError("invalid_argument", "the form has another type than a page sends");
     }
-    const bytes = await formBody.whole(session === undefined ? SIGN_IN_BYTES_MAX : FORM_BYTES_MAX);
+    const bytesMax =
+      session === undefined ? SIGN_IN_BYTES_MAX : (page.formBytesMax ?? FORM_BYTES_MAX);
+    const bytes = await formBody.whole(bytesMax);
     const form = new URLSearchParams(bytes.toString("utf8").replaceAll("%00", ""));
     return { form, files: noFiles() };
   }

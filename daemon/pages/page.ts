@@ -90,6 +90,8 @@ export interface PageOptions {
   readonly skipsRequiredPage?: true;
   /** Whether the form may have files; its fields come before them. */
   readonly takesFiles?: true;
+  /** Maximum bytes of a form without files, where it is larger than a comment. */
+  readonly formBytesMax?: number;
   /** Whether the browser itself may send the form, for a file that another app shares. It has no token then. */
   readonly isShareTarget?: true;
 }

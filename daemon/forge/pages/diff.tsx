@@ -83,7 +83,7 @@ export function Diff({
     <>
       <div className="diff-tools">
         <FileSummary files={shown} />
-        <p>
+        <p className="tools">
           <StyleLinks style={style} query={request.query} /> {more}
         </p>
       </div>

@@ -78,28 +78,30 @@ function Name({
 }) {
   const href = toSourcePath(repository, { ...place, path: toChildPath(place, entry.name) });
   return (
-    <>
-      <span aria-hidden="true" className={`icon ${entry.type}`} />{" "}
-      <a href={href}>
-        <bdi>{entry.name}</bdi>
-      </a>
-      {entry.type === "dir" ? <span className="unseen"> folder</span> : null}
-      {entry.type === "symlink" ? (
-        <span className="quiet">
-          {" → "}
-          <bdi>{entry.target ?? "a target that is too long"}</bdi>
-        </span>
-      ) : null}
-      {entry.type === "submodule" ? (
-        <span className="quiet">
-          {" "}
-          <Submodule entry={entry} repository={repository} />
-        </span>
-      ) : null}
-      {entry.type === "file" ? (
-        <span className="unseen">{` ${toBytesText(entry.size)}`}</span>
-      ) : null}
-    </>
+    <div className="entry">
+      <span aria-hidden="true" className={`icon ${entry.type}`} />
+      <span>
+        <a href={href}>
+          <bdi>{entry.name}</bdi>
+        </a>
+        {entry.type === "dir" ? <span className="unseen"> folder</span> : null}
+        {entry.type === "symlink" ? (
+          <span className="quiet">
+            {" → "}
+            <bdi>{entry.target ?? "a target that is too long"}</bdi>
+          </span>
+        ) : null}
+        {entry.type === "submodule" ? (
+          <span className="quiet">
+            {" "}
+            <Submodule entry={entry} repository={repository} isShort />
+          </span>
+        ) : null}
+        {entry.type === "file" ? (
+          <span className="unseen">{` ${toBytesText(entry.size)}`}</span>
+        ) : null}
+      </span>
+    </div>
   );
 }
 
@@ -117,9 +119,12 @@ function LastCommit({ repository, entry }: { repository: WireRepository; entry: 
 export function Submodule({
   entry,
   repository,
+  isShort = false,
 }: {
   entry: WireContents;
   repository: WireRepository;
+  /** Whether the id of the commit is shortened. */
+  isShort?: boolean;
 }) {
   const { owner, name } = repository;
   const address = entry.submodule_git_url;
@@ -128,7 +133,7 @@ export function Submodule({
   const text = source && <bdi>{source.text}</bdi>;
   return (
     <>
-      submodule at commit <code>{entry.sha.slice(0, 10)}</code>
+      submodule at commit <code>{isShort ? entry.sha.slice(0, 10) : entry.sha}</code>
       {source === undefined ? null : " of "}
       {source?.href === undefined ? (
         text
