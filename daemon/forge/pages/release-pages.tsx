@@ -4,6 +4,7 @@ import { EmptyState, FileList, Pager, Rendered, Time, toBytesText } from "../../
 import { get, toFolderPath, toPageNumber, toPath } from "../../pages/page.ts";
 import { UserLink } from "./elements.tsx";
 import type { ForgePageContext, ForgePageRoute, RepositoryParams } from "./forge-page.ts";
+import { type FeedFormat, toFeed, toText } from "./feed.ts";
 import { loadHead, RepositoryHead } from "./repository-head.tsx";
 
 /** Releases of one page: the notes of each are rendered. */
@@ -19,7 +20,8 @@ export function releasePages(): ForgePageRoute[] {
     get("/:owner/:repo/releases", showReleases),
     get("/:owner/:repo/releases/latest", showLatest),
     get("/:owner/:repo/releases/tag/**:tag", showRelease),
-    get("/:owner/:repo/releases.atom", showFeed),
+    get("/:owner/:repo/releases.atom", sendFeed("atom")),
+    get("/:owner/:repo/releases.rss", sendFeed("rss")),
   ];
 }
 
@@ -140,60 +142,28 @@ const toTitle = ({ name, tag_name: tag }: WireRelease) => (name === "" ? tag : n
 const toReleasePath = ({ owner, repo }: RepositoryParams, { tag_name: tag }: WireRelease) =>
   `${toPath(owner, repo)}/releases/tag/${toFolderPath(tag)}`;
 
-/** The newest releases as an Atom feed (RFC 4287), without drafts. */
-async function showFeed(context: ForgePageContext, { owner, repo }: RepositoryParams) {
-  const { call } = context;
-  const repository = await loadHead(context, { owner, repo });
-  const { body: releases } = await call(releaseEndpoints.listReleases, {
-    params: { owner, repo },
-    query: { draft: "false", limit: String(FEED_LIMIT) },
-  });
-  const page = `${repository.html_url}/releases`;
-  const newest = releases[0]?.published_at ?? repository.updated_at;
-  const entries = await Promise.all(
-    releases.map(async (release) => {
-      const notes = await renderNotes(context, repository, release);
-      return toElement("entry", [
-        toElement("title", toText(toTitle(release))),
-        toElement("id", toText(release.html_url)),
-        `<link href="${toText(release.html_url)}"/>`,
-        toElement("updated", release.published_at),
-        toElement("author", toElement("name", toText(release.author.login))),
-        `<content type="html">${toText(notes ?? release.body)}</content>`,
-      ]);
-    }),
-  );
-  const text = `<?xml version="1.0" encoding="UTF-8"?>
-<feed xmlns="http://www.w3.org/2005/Atom">
-${[
-  toElement("title", toText(`Releases of ${repository.full_name}`)),
-  toElement("id", toText(page)),
-  `<link href="${toText(page)}"/>`,
-  toElement("updated", newest),
-  ...entries,
-].join("\n")}
-</feed>
-`;
-  return { kind: "text", contentType: "application/atom+xml; charset=utf-8", text } as const;
-}
-
-const toElement = (name: string, content: string | readonly string[]) =>
-  `<${name}>${typeof content === "string" ? content : content.join("\n")}</${name}>`;
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-};
-
-/** Returns a text for an element or an attribute, without the characters that XML does not allow. */
-function toText(text: string): string {
-  return (
-    text
-      .toWellFormed()
-      // oxlint-disable-next-line no-control-regex -- removes control characters
-      .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "")
-      .replace(/[&<>"]/g, (character) => ESCAPES[character] ?? "")
-  );
-}
+/** The newest releases as a feed, without drafts. */
+const sendFeed =
+  (format: FeedFormat) =>
+  async (context: ForgePageContext, { owner, repo }: RepositoryParams) => {
+    const repository = await loadHead(context, { owner, repo });
+    const { body: releases } = await context.call(releaseEndpoints.listReleases, {
+      params: { owner, repo },
+      query: { draft: "false", limit: String(FEED_LIMIT) },
+    });
+    const entries = await Promise.all(
+      releases.map(async (release) => ({
+        title: toTitle(release),
+        link: release.html_url,
+        updated: release.published_at,
+        author: release.author.login,
+        html: (await renderNotes(context, repository, release)) ?? toText(release.body),
+      })),
+    );
+    return toFeed(format, {
+      title: `Releases of ${repository.full_name}`,
+      link: `${repository.html_url}/releases`,
+      updated: releases[0]?.published_at ?? repository.updated_at,
+      entries,
+    });
+  };
