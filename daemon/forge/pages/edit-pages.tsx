@@ -33,7 +33,7 @@ import {
   toSourcePath,
 } from "./place.tsx";
 import { loadHead, RepositoryHead } from "./repository-head.tsx";
-import { FILE_BYTES_MAX, MARKUP, readBytes, renderFile } from "./source-text.ts";
+import { FILE_BYTES_MAX, readBytes, renderFile } from "./source-text.ts";
 
 /** A file of the largest size whose text is percent-encoded, and the other fields. */
 const FORM_BYTES_MAX = 3 * FILE_BYTES_MAX + 256 * 1024;

@@ -159,10 +159,8 @@ async function showContent(context: ForgePageContext, file: SourceFile): Promise
 function showMedia(path: string, raw: string): { readonly body: ReactNode } | undefined {
   const name = path.slice(path.lastIndexOf("/") + 1);
   if (PICTURE.test(path)) return { body: <img className="picture" src={raw} alt={name} /> };
-  // oxlint-disable-next-line jsx-a11y/media-has-caption -- no repository has captions of its sounds and films
   if (SOUND.test(path))
     return { body: <audio className="player" controls src={raw} preload="none" /> };
-  // oxlint-disable-next-line jsx-a11y/media-has-caption -- no repository has captions of its sounds and films
   if (FILM.test(path))
     return { body: <video className="player" controls src={raw} preload="none" /> };
   if (PDF.test(path))
