@@ -91,6 +91,11 @@ export function createCommands(runLine: RunLine): readonly Entry[] {
       "Show and manage accounts, storage, hooks, runs and jobs on one screen",
       async () => (await import("./dashboard/dashboard.ts")).dashboard,
     ),
+    command(
+      "search",
+      "Search repositories, issues, code, documents and files",
+      async () => (await import("./search.ts")).searchAll,
+    ),
     command("whoami", "Show who is signed in", async () => (await import("./whoami.ts")).whoami),
     noun("account", "Your forge account", () => import("./account.ts")),
     noun("admin", "Administer the forge", adminEntries),
@@ -181,8 +186,9 @@ export function createCommands(runLine: RunLine): readonly Entry[] {
 
 /** The groups in which `croft --help` shows the commands; one without a group comes last. */
 export const commandGroups: readonly (readonly [heading: string, names: readonly string[]])[] = [
-  ["Start", ["init", "serve", "daemon", "install", "doctor", "dashboard"]],
+  ["Start", ["init", "serve", "daemon", "install", "doctor"]],
   ["Sign in", ["login", "logout", "whoami", "account", "profile"]],
+  ["Both halves", ["search", "dashboard"]],
   [
     "Forge: repositories, issues, pull requests, workflows, packages and its people",
     [

@@ -62,7 +62,8 @@ const columns: readonly Column<Identities>[] = [
   { header: "vault", cell: ({ vault }) => (vault === null ? "not signed in" : vault.handle) },
 ];
 
-async function unlessSignedOut<T>(ask: () => Promise<T>): Promise<T | null> {
+/** Null where the caller is not signed in; other failures are thrown. */
+export async function unlessSignedOut<T>(ask: () => Promise<T>): Promise<T | null> {
   try {
     return await ask();
   } catch (error) {

@@ -89,7 +89,6 @@ export const browsingEndpoints = {
           ),
         }),
         replies: { 200: z.object({ matches: z.array(codeMatchShape), truncated: z.boolean() }) },
-        apiOnly: "git grep searches a clone",
       }),
     }),
   ),
