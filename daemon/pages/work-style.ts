@@ -55,7 +55,7 @@ form.wide { margin-top: .5rem; }
 .card + form.wide, .event + form.wide { margin-top: 1.25rem; }
 .card > .head { display: flex; flex-wrap: wrap; gap: .2rem .5rem; align-items: baseline; justify-content: space-between; }
 .card > .head form { display: inline; }
-.card .foot { display: flex; flex-wrap: wrap; gap: .4rem; align-items: center; padding: 0 .8rem .8rem; }
+.card .foot { display: flex; flex-wrap: wrap; gap: .3rem .9rem; align-items: center; padding: 0 .8rem .8rem; }
 .card .foot:empty { display: none; }
 .card .foot details { margin: 0; }
 .card .foot details[open] { flex-basis: 100%; }
@@ -82,7 +82,8 @@ form .buttons { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center;
 .copied { position: relative; }
 button.copy { font-size: .8rem; padding: 0 .5rem; min-height: 1.6rem; }
 .copied > button.copy { position: absolute; inset-block-start: .3rem; inset-inline-end: .3rem; opacity: .85; }
-.progress { display: block; width: 100%; height: .5rem; border: 0; border-radius: .3rem; background: var(--line); overflow: hidden; appearance: none; }
+.empty + form { margin-top: .75rem; }
+.progress { display: block; margin: .4rem 0; width: 100%; height: .5rem; border: 0; border-radius: .3rem; background: var(--line); overflow: hidden; appearance: none; }
 .progress::-webkit-progress-bar { background: var(--line); }
 .progress::-webkit-progress-value { background: var(--good); }
 .progress::-moz-progress-bar { background: var(--good); }

@@ -43,7 +43,6 @@ export function pullPages(): ForgePageRoute[] {
     get("/:owner/:repo/pulls/:index", (context, params) => showPull(context, params)),
     post("/:owner/:repo/pulls/:index/reviews", addReview),
     post("/:owner/:repo/pulls/:index/merge", merge),
-    post("/:owner/:repo/pulls/:index/state", changeState),
     post("/:owner/:repo/pulls/:index/suggestions", applySuggestions),
     post("/:owner/:repo/pulls/:index/lines/:id/replies", reply),
     post("/:owner/:repo/pulls/:index/lines/:id/resolution", resolve),
@@ -211,15 +210,15 @@ async function loadReviews({ call }: ForgePageContext, { owner, repo, index }: P
 
 function ReviewForm({ action, token }: { action: string; token: string }) {
   return (
-    <Form action={action} token={token} className="stack">
+    <Form action={action} token={token} className="wide">
       <label>
         Review, in Markdown
         <textarea name="body" maxLength={65_536} />
       </label>
-      <div>
+      <div className="buttons">
         <button type="submit" name="event" value="APPROVED">
           Approve
-        </button>{" "}
+        </button>
         <button type="submit" name="event" value="REQUEST_CHANGES">
           Request changes
         </button>
@@ -246,33 +245,25 @@ function MergeForm({
   home: string;
   token: string;
 }) {
-  if (pull.merged) return null;
-  const isOpen = pull.state === "open";
+  if (pull.merged || pull.state !== "open" || !pull.mergeable) return null;
   return (
-    <>
-      {isOpen && pull.mergeable ? (
-        <Form action={`${home}/merge`} token={token} className="stack">
-          <input type="hidden" name="head" value={pull.head.sha} />
-          <label className="check">
-            <input type="checkbox" name="delete" value="yes" /> Delete the branch afterwards
-          </label>
-          <div>
-            {styles
-              .filter(([, , setting]) => repository[setting])
-              .map(([style, text]) => (
-                <button key={style} type="submit" name="style" value={style}>
-                  {text}
-                </button>
-              ))}
-          </div>
-        </Form>
-      ) : null}
-      <Form action={`${home}/state`} token={token}>
-        <button type="submit" name="state" value={isOpen ? "closed" : "open"}>
-          {isOpen ? "Close" : "Reopen"}
-        </button>
+    <section className="card" aria-label="Merge">
+      <Form action={`${home}/merge`} token={token} className="content wide">
+        <input type="hidden" name="head" value={pull.head.sha} />
+        <label className="check">
+          <input type="checkbox" name="delete" value="yes" /> Delete the branch afterwards
+        </label>
+        <div className="buttons">
+          {styles
+            .filter(([, , setting]) => repository[setting])
+            .map(([style, text]) => (
+              <button key={style} type="submit" name="style" value={style}>
+                {text}
+              </button>
+            ))}
+        </div>
       </Form>
-    </>
+    </section>
   );
 }
 
@@ -306,11 +297,6 @@ function merge(context: ForgePageContext, params: PullParams): Promise<ForgePage
     delete_branch_after_merge: form.get("delete") === "yes",
   };
   return submit(context, params, () => context.call(mergeEndpoints.createMerge, { params, body }));
-}
-
-function changeState(context: ForgePageContext, params: PullParams): Promise<ForgePageAnswer> {
-  const body = { state: context.form.get("state") ?? "" };
-  return submit(context, params, () => context.call(pullEndpoints.editPull, { params, body }));
 }
 
 function applySuggestions(context: ForgePageContext, params: PullParams): Promise<ForgePageAnswer> {

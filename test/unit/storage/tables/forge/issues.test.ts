@@ -23,6 +23,10 @@ import {
   listIssues,
   listLabelIds,
 } from "../../../../../storage/tables/forge/issues/lists.ts";
+import {
+  insertReview,
+  insertReviewRequest,
+} from "../../../../../storage/tables/forge/pulls/reviews.ts";
 import { insertOwnersTeam } from "../../../../../storage/tables/forge/accounts/orgs.ts";
 import {
   deleteRepository,
@@ -138,6 +142,28 @@ describe.each(["sqlite", "postgres"] as const)(
         [String.raw`a\b`, [2]],
       ] as const)
         expect([term, await find({ term })]).toEqual([term, numbers]);
+    });
+
+    test("a list finds the pull requests that a person is asked to review, and those reviewed", async () => {
+      const repositoryId = await addRepository();
+      const asked = await open(repositoryId, "asked");
+      const reviewed = await open(repositoryId, "reviewed");
+      const pending = await open(repositoryId, "pending");
+      await db.transaction(async (tx) => {
+        const of = { reviewerId: nora, isOfficial: false };
+        await insertReviewRequest(tx, { ...of, issueId: asked.id });
+        await insertReview(tx, { ...of, issueId: reviewed.id, state: "approved" });
+        await insertReview(tx, { ...of, issueId: pending.id, state: "pending" });
+      });
+      const find = async (more: Partial<IssueFilter>) => {
+        const filter = { within: { repositoryId }, state: "all", term: "", labelIds: [] } as const;
+        const window = { limit: 9, offset: 0 };
+        const { issues } = await listIssues(db, { ...filter, ...more }, window);
+        return issues.map(({ title }) => title);
+      };
+      expect(await find({ requestedReviewerId: nora })).toEqual(["asked"]);
+      expect(await find({ requestedReviewerId: mira })).toEqual([]);
+      expect(await find({ reviewerId: nora })).toEqual(["reviewed"]);
     });
 
     test("a term that no text has costs little, however the texts are made", async () => {
