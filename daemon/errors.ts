@@ -46,6 +46,8 @@ export interface ErrorData {
   readonly names?: Readonly<Record<string, string>>;
   /** With `unprocessable`: the values that fail validation. */
   readonly failures?: readonly FieldFailure[];
+  /** In the registry of containers: the code of the distribution specification, such as `MANIFEST_UNKNOWN`. */
+  readonly registryCode?: string;
   /**
    * Distinguishes refusals of one code that an API renders differently: a former name whose owner was deleted, an
    * account that may not act at present, a text that cannot be rendered, an item that the storage does not have.

@@ -99,7 +99,7 @@ Examples:
   },
   {
     name: "packages",
-    summary: "Publishing and installing npm packages and files",
+    summary: "Publishing and installing npm packages, files and container images",
     text: () => `Each user and organization has an npm registry at /api/packages/OWNER/npm/ of the daemon, and a store of files at
 /api/packages/OWNER/generic/. Both take a token with the scope write:package, or read:package for reading. In .npmrc:
 
@@ -112,7 +112,12 @@ Examples:
   npm publish
   npm install @keeper/tools
 
-"croft admin package list" shows all packages of the server, and docs/packages.md describes what the registry keeps.
+Container images are OWNER/NAME:TAG at the daemon's address. docker takes the token as the password:
+
+  docker login 127.0.0.1:7420 --username keeper
+  docker push 127.0.0.1:7420/keeper/tools:1.0
+
+"croft package list" shows your packages, "croft admin package list" all of the server, and docs/packages.md describes what the registry keeps.
 `,
   },
   {

@@ -2,6 +2,7 @@ import { createMaskRows } from "../forge/actions/secrets/masker.ts";
 import { matchFieldPattern } from "../forge/pages/field-pattern.ts";
 import { editorConfigOf } from "../forge/code/editor-config.ts";
 import type { ComputeFunction, ComputeRequest } from "../forge/compute.ts";
+import { readImageConfig, readManifest } from "../forge/packages/containers/manifest.ts";
 import { compactNpmDocument } from "../forge/packages/npm/compact-document.ts";
 import { matchNames } from "../forge/repositories/name-patterns.ts";
 import { serveThread } from "../jobs/serve-thread.ts";
@@ -20,6 +21,8 @@ const functions: readonly ComputeFunction<never, unknown>[] = [
   matchNames,
   matchPull,
   matchPush,
+  readImageConfig,
+  readManifest,
 ];
 
 serveThread(async ({ name, input }: ComputeRequest): Promise<unknown> => {

@@ -151,6 +151,13 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
     },
   });
   const wiki = createForgeWiki({ ...core, ...code.services });
+  const packages = createForgePackages({
+    ...core,
+    containerLimits: {
+      blobBytesMax: settings.maxUploadBytes,
+      ownerBytesMax: settings.maxOwnerContainerBytes,
+    },
+  });
   const features: readonly ForgeFeature[] = [
     { close: () => core.compute.close() },
     { close: () => dispatcher.destroy() },
@@ -225,7 +232,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
       avatars,
       dependents: [createRepositoryDependents(core.enqueue), createPackageDependents()],
     }),
-    createForgePackages(core),
+    packages,
     { pages: packagePages() },
     {
       routes: statusRoutes({
@@ -244,6 +251,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
     actions: actions.services,
     rendering: miscellaneous.services.rendering,
     largeFiles: largeFiles.services,
+    containers: packages.services,
     /** Clones and pushes, over HTTP and SSH. */
     transfers: { ...transfers, authorizeLargeFiles: largeFiles.services.authorize },
     features: [...features, createPushFeature(core, features), { gitRoutes: gitRoutes(transfers) }],

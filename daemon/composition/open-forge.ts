@@ -42,10 +42,8 @@ export interface OpenedForge extends TaskRunner {
 export async function openForge(deps: ForgeDeps): Promise<OpenedForge> {
   const { db, input, queue, tools } = deps;
   const core = createForgeCore(deps);
-  const { features, people, actions, largeFiles, rendering, transfers } = createForgeFeatures(
-    core,
-    deps,
-  );
+  const { features, people, actions, largeFiles, containers, rendering, transfers } =
+    createForgeFeatures(core, deps);
   for (const subscribers of collect(features, "subscribers")) core.subscribe(subscribers);
   for (const job of collect(features, "jobs")) queue.register(job);
   // Publishes pushes that an earlier process did not complete.
@@ -68,6 +66,7 @@ export async function openForge(deps: ForgeDeps): Promise<OpenedForge> {
       forge: mount(api, routes),
       packages: mount(createPackagesApi(api), collect(features, "registryRoutes")),
       git: mount(createGitApi(api), collect(features, "gitRoutes")),
+      containers: mount(containers.api(api), containers.routes),
       large_files: mount(createLargeFilesApi(api, largeFiles.tokens), largeFiles.transferRoutes),
       artifacts: mount(artifactService.api, artifactService.routes),
     },

@@ -43,6 +43,7 @@ export function createTransport(
       packages: surfaceOfForge("packages"),
       git: surfaceOfForge("git"),
       large_files: surfaceOfForge("large_files"),
+      containers: surfaceOfForge("containers"),
       artifacts: surfaceOfForge("artifacts"),
       vault: surfaceOfVault("vault"),
       vault_pages: surfaceOfVault("vault_pages"),

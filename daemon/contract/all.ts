@@ -55,6 +55,12 @@ import { milestoneEndpoints } from "./forge/issues/milestones.ts";
 import { logoEndpoints } from "./forge/logos.ts";
 import { notificationEndpoints } from "./forge/notifications.ts";
 import { genericPackageEndpoints } from "./forge/packages/generic.ts";
+import {
+  containerEndpoints,
+  containerImageEndpoints,
+  containerRegistryEndpoints,
+  containerUploadEndpoints,
+} from "./forge/packages/containers.ts";
 import { npmPackageEndpoints } from "./forge/packages/npm.ts";
 import { renderingEndpoints } from "./forge/rendering.ts";
 import { branchProtectionEndpoints } from "./forge/repositories/branch-protections.ts";
@@ -179,6 +185,10 @@ export const forge = {
   ...workflowEndpoints,
   ...genericPackageEndpoints,
   ...npmPackageEndpoints,
+  ...containerRegistryEndpoints,
+  ...containerEndpoints,
+  ...containerUploadEndpoints,
+  ...containerImageEndpoints,
 };
 
 /** The operations of the vault, in the order of its document. */

@@ -1,5 +1,5 @@
 /**
- * The surfaces of the daemon: the two APIs, the four protocols of the forge that have their own addresses and
+ * The surfaces of the daemon: the two APIs, the five protocols of the forge that have their own addresses and
  * error bodies, and the vault's API for the scripts of its pages.
  */
 export type Surface =
@@ -7,6 +7,7 @@ export type Surface =
   | "packages"
   | "git"
   | "large_files"
+  | "containers"
   | "artifacts"
   | "vault"
   | "vault_pages";
@@ -27,6 +28,7 @@ export function surfaceOf(path: string): Surface | undefined {
   if (/^\/(?:api\/v1(?:\/|$)|avatars\/|attachments\/|assets\/img\/emoji\/)/.test(collapsed))
     return "forge";
   if (collapsed.startsWith("/api/packages/")) return "packages";
+  if (/^\/v2(?:\/|$)/.test(path)) return "containers";
   if (isRunnerProtocol(path)) return "forge";
   if (/^\/(?:twirp|api\/actions_pipeline)\//.test(path)) return "artifacts";
   if (path.startsWith("/api/") || path.startsWith("/oauth/start/") || isLink(path)) return "vault";
@@ -80,7 +82,7 @@ export function isRunnerProtocol(path: string): boolean {
   return /^\/api\/actions(?:\/|$)/.test(collapseSlashes(path));
 }
 
-/** Returns the API that documents an operation: packages, git and artifacts are part of the forge. */
+/** Returns the API that documents an operation: packages, containers, git and artifacts are part of the forge. */
 export function apiOf(declared: { readonly path: string }): "forge" | "vault" {
   return surfaceOf(declared.path) === "vault" ? "vault" : "forge";
 }

@@ -21,6 +21,7 @@ export const forgeTasks = declareTasks({
   // Disabled in Gitea by default.
   delete_old_actions: { schedule: "@every 168h" },
   gc_lfs: { schedule: "@midnight", timeoutMs, isNeeded: hasLargeFiles },
+  cleanup_containers: { schedule: "@midnight", timeoutMs },
   stop_zombie_tasks: { schedule: "@every 5m", atStart: true, isNeeded: hasOpenActionTasks },
   stop_endless_tasks: { schedule: "@every 30m", atStart: true, isNeeded: hasOpenActionTasks },
   // Limits of single jobs are minutes, so they are checked more often than by Gitea's task.

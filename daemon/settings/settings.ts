@@ -224,6 +224,9 @@ export const settingDeclarations = {
   maxRepositoryLfsBytes: setting("Limits", byteSize(0), 0, {
     help: "Git LFS files of one repository in all; 0 is no limit",
   }),
+  maxOwnerContainerBytes: setting("Limits", byteSize(0), 0, {
+    help: "Container images of one user or organization in all; 0 is no limit",
+  }),
   maxImportBytes: setting("Limits", byteSize(0), 10 * gibibyte, {
     help: "Most bytes of a repository on another server that an import or one update of a mirror reads",
   }),

@@ -7,9 +7,9 @@ import type { Entry } from "../../tree/entry.ts";
 import { command } from "../../tree/command.ts";
 
 /** The arguments that name a version. */
-const versionArguments = {
+export const versionArguments = {
   "<owner>": "the user or organization",
-  "<type>": "such as generic or npm",
+  "<type>": "such as container, generic or npm",
   "<name>": "the package, with its scope if it has one",
   "<version>": "the version",
 } as const;
@@ -183,7 +183,7 @@ export const entries: readonly Entry[] = [
 ];
 
 /** A version of a package in a table. */
-const packageColumns: readonly Column<WirePackage>[] = [
+export const packageColumns: readonly Column<WirePackage>[] = [
   { header: "id", cell: ({ id }) => id },
   { header: "type", cell: ({ type }) => type },
   { header: "owner", cell: ({ owner }) => owner.login },

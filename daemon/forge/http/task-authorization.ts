@@ -35,6 +35,7 @@ const ROUTES: readonly (readonly [path: RegExp, unit: string, alsoToChange?: str
   [/^\/:owner\/:repo\/(?:info\/refs|info\/lfs\/.+|git-upload-pack|git-receive-pack)$/, "contents"],
   [/^\/:owner\/:repo\/releases\/download\//, "contents"],
   [/^\/api\/packages\//, "packages"],
+  [/^\/v2(?:\/|$)/, "packages"],
 ];
 
 /**

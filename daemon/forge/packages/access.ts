@@ -56,6 +56,16 @@ export async function getReadableOwner(
   return (await getOwner(db, name, caller)).owner;
 }
 
+/** Returns whether the caller may read the packages of an owner. */
+export async function readsPackagesOf(
+  db: Queries,
+  owner: ForgeUser,
+  caller: ForgeCaller | undefined,
+): Promise<boolean> {
+  if (isPublicOnly(caller) && owner.visibility !== "public") return false;
+  return (await findPackageAccess(db, owner, caller?.user)) !== "none";
+}
+
 /** Returns the owner if the caller may change the packages. Refuses as `getReadableOwner`, and a reader with `forbidden`. */
 export async function getWritableOwner(
   db: Queries,

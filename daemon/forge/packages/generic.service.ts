@@ -121,7 +121,7 @@ async function findGenericVersion(
   { ownerId, name, version }: VersionKey,
 ): Promise<Pick<OwnedVersion, "package" | "version"> | undefined> {
   const found = await findPackage(db, { ownerId, type: GENERIC, name });
-  const foundVersion = found && (await findVersion(db, found.id, version));
+  const foundVersion = found && (await findVersion(db, found, version));
   return found && foundVersion && { package: found, version: foundVersion };
 }
 

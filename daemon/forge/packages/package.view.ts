@@ -1,4 +1,4 @@
-import type { ForgePackageFile } from "../../../storage/tables/forge/packages/packages.ts";
+import { toVersionKey } from "../../../storage/tables/forge/packages/packages.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { WirePackage, WirePackageFile } from "../../contract/forge/packages/admin-packages.ts";
 import { toGhostView, toUserView } from "../accounts/user.view.ts";
@@ -20,7 +20,8 @@ export function toPackageView(
   viewer: ForgeUser | undefined,
   urls: ForgeUrls,
 ): WirePackage {
-  const path = [type, name.toLowerCase(), version.version.toLowerCase()].map(encodeURIComponent);
+  const key = toVersionKey(type, version.version);
+  const path = [type, name.toLowerCase(), key].map(encodeURIComponent);
   return {
     id: version.id,
     owner: toUserView(owner, viewer, urls),
@@ -35,7 +36,7 @@ export function toPackageView(
 }
 
 /** Converts a file of a version. */
-export function toPackageFileView(file: ForgePackageFile): WirePackageFile {
+export function toPackageFileView(file: WirePackageFile): WirePackageFile {
   const { id, size, name, md5, sha1, sha256, sha512 } = file;
   return { id, size, name, md5, sha1, sha256, sha512 };
 }

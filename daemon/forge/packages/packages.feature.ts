@@ -1,13 +1,24 @@
-// Package registries: generic files, npm, and the administrators' list. Start here: one factory wires up the services of
+// Package registries: generic files, npm, containers, and the administrators' list. Start here: one factory wires up the services of
 // this folder. versions.ts records versions and their files.
 import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import type { Database } from "../../../storage/engine/database.ts";
 import type { ForgeUrls } from "../urls.ts";
+import type { Sealer } from "../../../storage/keys/keyring.ts";
+import type { Api } from "../../http/handle.ts";
+import type { ForgeCaller } from "../caller.ts";
 import type { Compute } from "../compute.ts";
 import type { Emit } from "../events.ts";
 import type { ForgeFeature } from "../feature.ts";
 import { genericPackageRoutes } from "./generic.routes.ts";
 import { createGenericPackages } from "./generic.service.ts";
+import { createContainerBlobs } from "./containers/blobs.service.ts";
+import { createContainerCatalog } from "./containers/catalog.service.ts";
+import { createContainerCleanup } from "./containers/cleanup.ts";
+import { createContainerApi } from "./containers/container-api.ts";
+import { createContainerTokens } from "./containers/container-tokens.ts";
+import { containerImageRoutes, containerRoutes } from "./containers/containers.routes.ts";
+import { createContainerManifests } from "./containers/manifests.service.ts";
+import { type ContainerLimits, createContainerUploads } from "./containers/uploads.service.ts";
 import { npmRoutes } from "./npm/npm.routes.ts";
 import { createNpmRegistry } from "./npm/npm.service.ts";
 import { packageRoutes } from "./packages.routes.ts";
@@ -26,13 +37,36 @@ export interface ForgePackagesDeps {
   readonly clock: () => number;
   /** Maximum size of a file. */
   readonly uploadBytesMax: number;
+  readonly sealer: Sealer;
+  readonly newUuid: () => string;
+  readonly containerLimits: ContainerLimits;
 }
 
 /** The forge's packages. */
 export function createForgePackages(deps: ForgePackagesDeps) {
   const { urls, clock } = deps;
+  const limits = deps.containerLimits;
+  const tokens = createContainerTokens(deps);
+  const blobs = createContainerBlobs(deps);
+  const manifests = createContainerManifests({ ...deps, limits });
   return {
-    routes: packageRoutes(createPackages(deps), urls),
+    services: {
+      /** The container registry, which has a surface of its own. */
+      api: (forge: Api<ForgeCaller>) => createContainerApi(forge, { tokens, urls }),
+      /** Below `/v2`. */
+      routes: containerRoutes({
+        tokens,
+        manifests,
+        catalog: createContainerCatalog(deps),
+        blobs,
+        uploads: createContainerUploads({ ...deps, blobs, limits }),
+      }),
+    },
+    tasks: [createContainerCleanup(deps)],
+    routes: [
+      ...packageRoutes(createPackages(deps), urls),
+      ...containerImageRoutes(manifests, urls),
+    ],
     registryRoutes: [
       ...genericPackageRoutes(createGenericPackages(deps)),
       ...npmRoutes({ npm: createNpmRegistry(deps), urls, clock }),

@@ -2,7 +2,6 @@ import type { Database, Queries } from "../../../storage/engine/database.ts";
 import {
   findPackage,
   findVersion,
-  type ForgePackageFile,
   linkPackage,
   listFiles,
   listVersions,
@@ -24,8 +23,11 @@ import { notFound } from "../refusals.ts";
 import { getReadableOwner, getWritableOwner } from "./access.ts";
 import type { OwnedVersion, Emit } from "../events.ts";
 import { findLinkable, loadRepositoryDetails } from "./repository-links.ts";
+import { listImageFiles } from "./containers/files.ts";
+import { CONTAINER } from "./containers/references.ts";
+import { removeContainerVersion } from "./containers/versions.ts";
 import { ensureLatest } from "./npm/tags.ts";
-import type { PackageVersionDetails } from "./package.view.ts";
+import type { PackageVersionDetails, toPackageFileView } from "./package.view.ts";
 import { removeVersion } from "./versions.ts";
 import { toUserId, toRepositoryId } from "../../../storage/tables/forge/ids.ts";
 
@@ -38,6 +40,9 @@ export interface VersionAt {
 }
 
 export type Packages = ReturnType<typeof createPackages>;
+
+/** A file of a version. */
+export type ListedFile = Parameters<typeof toPackageFileView>[0];
 
 /** A page of versions with the count of all. */
 export interface PackageVersionPage {
@@ -106,10 +111,13 @@ export function createPackages({ db, emit }: PackagesDeps) {
       return { ...found, creator, linked: linked.get(repositoryId ?? toRepositoryId(-1)) };
     },
 
-    async listFiles(at: VersionAt, caller: ForgeCaller | undefined): Promise<ForgePackageFile[]> {
+    /** Lists the files of a version; those of an image have no id of their own. */
+    async listFiles(at: VersionAt, caller: ForgeCaller | undefined): Promise<ListedFile[]> {
       const owner = await getReadableOwner(db, at.owner, caller);
-      const found = await getVersion(db, owner, at);
-      return listFiles(db, found.version.id);
+      const { version } = await getVersion(db, owner, at);
+      if (at.type !== CONTAINER) return listFiles(db, version.id);
+      const files = await listImageFiles(db, version.id);
+      return files.map((file, index) => ({ ...file, id: index + 1 }));
     },
 
     /** Deletes a version; deletes the package when it was the last version. Refuses a reader with `forbidden`. */
@@ -118,7 +126,8 @@ export function createPackages({ db, emit }: PackagesDeps) {
         const owner = await getWritableOwner(tx, at.owner, caller);
         const found = await getVersion(tx, owner, at);
         await touchPackage(tx, found.package.id);
-        await removeVersion(tx, emit, { ...found, actor: caller.user });
+        const remove = at.type === CONTAINER ? removeContainerVersion : removeVersion;
+        await remove(tx, emit, { ...found, actor: caller.user });
         if (at.type === "npm") await ensureLatest(tx, found.package);
       });
     },
@@ -193,7 +202,7 @@ export function createPackages({ db, emit }: PackagesDeps) {
 
 async function getVersion(db: Queries, owner: ForgeUser, at: VersionAt): Promise<OwnedVersion> {
   const found = await findPackage(db, { ownerId: owner.id, type: at.type, name: at.name });
-  const version = found && (await findVersion(db, found.id, at.version));
+  const version = found && (await findVersion(db, found, at.version));
   if (found === undefined || version === undefined) throw notFound();
   return { package: found, version, owner };
 }

@@ -51,7 +51,7 @@ export async function recordFile(
   const owner = await findUserById(tx, file.ownerId);
   if (owner === undefined) throw notFound();
   const opened = await linked(tx, await openPackage(tx, file), { owner, actor, linkTo });
-  const known = await findVersion(tx, opened.id, file.version);
+  const known = await findVersion(tx, opened, file.version);
   if (known !== undefined && mustBeNew) throw versionExists();
   const version =
     known ??

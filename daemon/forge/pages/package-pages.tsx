@@ -1,4 +1,8 @@
 import { packageEndpoints } from "../../contract/forge/packages/admin-packages.ts";
+import {
+  containerImageEndpoints,
+  type WireContainerImage,
+} from "../../contract/forge/packages/containers.ts";
 import { OwnerTabs, UserLink } from "./elements.tsx";
 import { EmptyState, Facts, Pager, Table, Time, toBytesText } from "../../pages/elements.tsx";
 import { get, type PathParams, toPageNumber, toPath } from "../../pages/page.ts";
@@ -56,6 +60,7 @@ async function showVersion({ call }: ForgePageContext, params: PathParams<typeof
   const { body: version } = await call(packageEndpoints.getPackageVersion, { params });
   const { body: files } = await call(packageEndpoints.listPackageFiles, { params });
   const { repository } = version;
+  const image = params.type === "container" ? await showImage(call, params) : undefined;
   return {
     kind: "page",
     title: `${version.name} ${version.version}`,
@@ -84,6 +89,7 @@ async function showVersion({ call }: ForgePageContext, params: PathParams<typeof
             ],
           ]}
         />
+        {image}
         <h2>Files</h2>
         <Table
           label="Files"
@@ -96,4 +102,79 @@ async function showVersion({ call }: ForgePageContext, params: PathParams<typeof
       </>
     ),
   } as const;
+}
+
+const TAGS_SHOWN = 50;
+
+/** What a page shows of an image: how to pull it, its platforms and labels, and the tags of the package. */
+async function showImage(
+  call: ForgePageContext["call"],
+  { owner, name, version }: PathParams<typeof VERSION>,
+) {
+  const params = { owner, name, version };
+  const { body: image } = await call(containerImageEndpoints.getContainerImage, { params });
+  const { body: versions } = await call(packageEndpoints.listPackageVersions, {
+    params: { owner, type: "container", name },
+    query: { page: "1", limit: String(TAGS_SHOWN) },
+  });
+  const tags = versions.filter((each) => !each.version.includes(":"));
+  return (
+    <>
+      <pre tabIndex={0}>{`docker pull ${image.reference}`}</pre>
+      <Facts
+        rows={[
+          ["Digest", <code key="digest">{image.digest}</code>],
+          ["Size", toBytesText(image.size)],
+          ["Platforms", image.platforms.length === 0 ? undefined : image.platforms.join(", ")],
+          ["Description", image.labels["org.opencontainers.image.description"]],
+          ["Documentation", toDocumentation(image)],
+        ]}
+      />
+      <h2>Tags</h2>
+      {tags.length === 0 ? (
+        <EmptyState>No tags.</EmptyState>
+      ) : (
+        <ul className="list">
+          {tags.map((each) => (
+            <li key={each.id}>
+              <a href={toPath(owner, "-", "packages", "container", name, each.version)}>
+                {each.version}
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
+      <LabelTable labels={image.labels} />
+    </>
+  );
+}
+
+function LabelTable({ labels }: { labels: WireContainerImage["labels"] }) {
+  const entries = Object.entries(labels);
+  if (entries.length === 0) return undefined;
+  return (
+    <>
+      <h2>Labels</h2>
+      <Table
+        label="Labels"
+        columns={["Name", "Value"]}
+        rows={entries.map(([key, value]) => ({
+          key,
+          cells: [<code key="name">{key}</code>, value],
+        }))}
+      />
+    </>
+  );
+}
+
+/** The README or the documentation that a label names, if it is on the web. */
+function toDocumentation({ labels }: WireContainerImage) {
+  const address =
+    labels["io.artifacthub.package.readme-url"] ?? labels["org.opencontainers.image.documentation"];
+  if (address === undefined || !/^https?:\/\/\S+$/.test(address)) return address;
+  return (
+    <a href={address} rel="nofollow noopener">
+      {address}
+    </a>
+  );
 }

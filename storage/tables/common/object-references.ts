@@ -16,6 +16,8 @@ export const objectColumns: readonly ObjectColumn[] = [
   { table: "forge_avatars", hash: "sha256", size: "size", where: "1 = 1" },
   { table: "forge_large_files", hash: "sha256", size: "size", where: "1 = 1" },
   { table: "forge_attachments", hash: "sha256", size: "size", where: "1 = 1" },
+  { table: "forge_container_blobs", hash: "sha256", size: "size", where: "1 = 1" },
+  { table: "forge_container_upload_parts", hash: "sha256", size: "size", where: "1 = 1" },
   { table: "forge_release_assets", hash: "sha256", size: "size", where: "sha256 IS NOT NULL" },
   {
     table: "vault_documents",

@@ -76,6 +76,8 @@ export type ArtifactId = number & z.$brand<"ArtifactId">;
 export type PackageId = number & z.$brand<"PackageId">;
 /** A version of a package. */
 export type PackageVersionId = number & z.$brand<"PackageVersionId">;
+/** A manifest of a container image. */
+export type ContainerManifestId = number & z.$brand<"ContainerManifestId">;
 /** A file of a version. */
 export type PackageFileId = number & z.$brand<"PackageFileId">;
 

@@ -190,7 +190,7 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
       await db.transaction(async (tx) => {
         const owner = await getWritableOwner(tx, at.owner, caller);
         const found = await getChangeable(tx, owner, name, undefined);
-        const record = await findVersion(tx, found.id, version);
+        const record = await findVersion(tx, found, version);
         if (record === undefined) throw notFound();
         await addTag(tx, found, at.tag, record);
       });
@@ -273,7 +273,7 @@ export function createNpmRegistry(deps: NpmRegistryDeps): NpmRegistry {
     const { digests } = received;
     const publication = toNpmVersionInput(document, name, { name: attachmentName, digests });
     const known = await findPackage(db, { ownerId: owner.id, type: NPM, name });
-    if (known !== undefined && (await findVersion(db, known.id, publication.version)) !== undefined)
+    if (known !== undefined && (await findVersion(db, known, publication.version)) !== undefined)
       throw versionExists();
     const stored = toStored(publication.metadata);
     await assertRoom(db, known, stored.forms.manifestLength);
@@ -382,7 +382,7 @@ async function findTarball(
   filename: string,
 ): Promise<{ readonly file: ForgePackageFile; readonly version: ForgePackageVersion } | undefined> {
   // The version is part of the name.
-  const version = await findVersion(db, found.id, toVersionOf(found.name, filename));
+  const version = await findVersion(db, found, toVersionOf(found.name, filename));
   const file = version && (await findFile(db, version.id, filename));
   return version && file && { version, file };
 }

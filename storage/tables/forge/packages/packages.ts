@@ -29,7 +29,7 @@ export interface ForgePackageVersion {
   readonly packageId: PackageId;
   /** Undefined once the account is deleted. */
   readonly creatorId: UserId | undefined;
-  /** As published; unique in its package when case is ignored. */
+  /** As published; unique in its package when case is ignored, which the tags of containers do not. */
   readonly version: string;
   /** JSON with the type's own metadata of a version. */
   readonly metadata: string;
@@ -148,25 +148,30 @@ export async function insertVersion(
     type,
     version.creatorId,
     version.version,
-    version.version.toLowerCase(),
+    toVersionKey(type, version.version),
     version.metadata,
     tx.now,
   );
   return row && toVersion(row);
 }
 
-/** Returns a version of a package, ignoring case. */
+/** Returns a version of a package, ignoring case unless it is a container. */
 export async function findVersion(
   db: Queries,
-  packageId: PackageId,
+  { id: packageId, type }: Pick<ForgePackage, "id" | "type">,
   version: string,
 ): Promise<ForgePackageVersion | undefined> {
   const row = await db.get<VersionRow>(
     `SELECT ${versionColumns} FROM forge_package_versions WHERE package_id = ? AND lower_version = ?`,
     packageId,
-    version.toLowerCase(),
+    toVersionKey(type, version),
   );
   return row && toVersion(row);
+}
+
+/** Returns what tells the versions of a package apart: the tags of containers by case too. */
+export function toVersionKey(type: string, version: string): string {
+  return type === "container" ? version : version.toLowerCase();
 }
 
 /** Returns a version of a package without its metadata, ignoring case. */

@@ -55,7 +55,7 @@ describe.each(["sqlite", "postgres"] as const)("packages on %s", (engine) => {
       await setTag(tx, first.id, "latest", version.id);
       return { package: first, version };
     });
-    expect(await findVersion(db, made.package.id, "1.0.0-rc")).toEqual(made.version);
+    expect(await findVersion(db, made.package, "1.0.0-rc")).toEqual(made.version);
     expect(await findFile(db, made.version.id, "a")).toMatchObject(digests);
     expect(await listTags(db, made.package.id)).toEqual(new Map([["latest", "1.0.0-RC"]]));
     expect(await isObjectReferenced(db, digests.sha256)).toBe(true);

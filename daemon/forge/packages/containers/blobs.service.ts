@@ -1,0 +1,116 @@
+import type { Readable } from "node:stream";
+import type { Database } from "../../../../storage/engine/database.ts";
+import type { ObjectStore } from "../../../../storage/objects/object-store.ts";
+import {
+  type ContainerBlob,
+  deleteContainerBlob,
+  findContainerBlob,
+  findContainerBlobOfOwner,
+  insertContainerBlob,
+  isContainerBlobNamed,
+  touchContainerBlob,
+} from "../../../../storage/tables/forge/packages/container-blobs.ts";
+import { AppError } from "../../../errors.ts";
+import { openObject } from "../../../utilities/open-object.ts";
+import type { ForgeCaller } from "../../caller.ts";
+import { getImageReader, getImageWriter } from "./image-access.ts";
+import { type ImageAt, parseDigest, refuse } from "./references.ts";
+
+/** A blob with its bytes. */
+export interface OpenedBlob {
+  readonly blob: ContainerBlob;
+  /** Opens the bytes from `start` to `end`, both included. Refuses with `unavailable` when they are missing or damaged. */
+  open(range?: { readonly start: number; readonly end: number }): Promise<Readable>;
+}
+
+export interface ContainerBlobsDeps {
+  readonly db: Database;
+  readonly store: ObjectStore;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+}
+
+/** A request to give an image a blob of another one. */
+export interface MountRequest {
+  readonly digest: string;
+  /** The other image as `OWNER/NAME`; empty: any image of the same owner. */
+  readonly from: string;
+  /** Whether the client's token reaches an image. */
+  readonly reaches: (at: ImageAt) => boolean;
+}
+
+export type ContainerBlobs = ReturnType<typeof createContainerBlobs>;
+
+/** A client that finds a blob does not upload it: the clean-up spares it again from then on. */
+const TOUCH_EVERY_MS = 3_600_000;
+
+/** Blobs of images. An image has only blobs that were uploaded to it or mounted, so nobody gets at bytes by their digest alone. */
+export function createContainerBlobs({ db, store, clock }: ContainerBlobsDeps) {
+  return {
+    /** Opens a blob of an image. */
+    async open(at: ImageAt, digest: string, caller: ForgeCaller | undefined): Promise<OpenedBlob> {
+      const owner = await getImageReader(db, at, caller);
+      parseDigest(digest);
+      const blob = await findContainerBlob(db, { ownerId: owner.id, image: at.name, digest });
+      // Bytes that are lost come back when a client uploads them again.
+      if (blob === undefined || !(await store.has(blob.sha256, blob.size))) throw blobUnknown();
+      if (caller !== undefined && blob.usedAt < clock() - TOUCH_EVERY_MS)
+        await db.transaction((tx) => touchContainerBlob(tx, blob));
+      return { blob, open: (range) => openObject(store, blob, "blob", range) };
+    },
+
+    /** Removes a blob from an image. Refuses with `conflict` one that a manifest names. */
+    async remove(at: ImageAt, digest: string, caller: ForgeCaller): Promise<void> {
+      await db.transaction(async (tx) => {
+        const owner = await getImageWriter(tx, at, caller);
+        parseDigest(digest);
+        const key = { ownerId: owner.id, image: at.name, digest };
+        if (await isContainerBlobNamed(tx, key))
+          throw refuse("conflict", "DENIED", "a manifest of the image names this blob");
+        if (!(await deleteContainerBlob(tx, key))) throw blobUnknown();
+      });
+    },
+
+    /**
+     * Gives an image a blob of another image, which the caller must be able to read. Returns whether it did: otherwise the client
+     * uploads the bytes.
+     */
+    async mount(at: ImageAt, request: MountRequest, caller: ForgeCaller): Promise<boolean> {
+      const { digest } = request;
+      const target = await getImageWriter(db, at, caller);
+      parseDigest(digest);
+      const source = await findSource(target.id, request, caller);
+      if (source === undefined || !(await store.has(source.sha256, source.size))) return false;
+      return db.transaction(async (tx) => {
+        const owner = await getImageWriter(tx, at, caller);
+        const current = await findContainerBlob(tx, source);
+        if (current === undefined) return false;
+        const { sha256, size } = current;
+        await insertContainerBlob(tx, { ownerId: owner.id, image: at.name, digest, sha256, size });
+        return true;
+      });
+    },
+  };
+
+  async function findSource(
+    ownerId: ContainerBlob["ownerId"],
+    { digest, from, reaches }: MountRequest,
+    caller: ForgeCaller,
+  ): Promise<ContainerBlob | undefined> {
+    if (from === "") return findContainerBlobOfOwner(db, ownerId, digest);
+    const slash = from.indexOf("/");
+    const at = { owner: from.slice(0, slash), name: from.slice(slash + 1) };
+    if (slash < 1 || !reaches(at)) return undefined;
+    try {
+      const owner = await getImageReader(db, at, caller);
+      return await findContainerBlob(db, { ownerId: owner.id, image: at.name, digest });
+    } catch (error) {
+      // What the caller may not read, and what is no image, is not told apart from an image without the blob.
+      if (error instanceof AppError) return undefined;
+      throw error;
+    }
+  }
+}
+
+const blobUnknown = () =>
+  refuse("not_found", "BLOB_UNKNOWN", "the image does not have a blob with this digest");

@@ -1,0 +1,134 @@
+import {
+  containerEndpoints,
+  containerImageEndpoints,
+  containerRegistryEndpoints,
+  containerUploadEndpoints,
+} from "../../../contract/forge/packages/containers.ts";
+import type { Route } from "../../../http/handle.ts";
+import { answer } from "../../../http/serve.ts";
+import { serve } from "../../handle.ts";
+import type { ForgeUrls } from "../../urls.ts";
+import type { ContainerBlobs } from "./blobs.service.ts";
+import type { ContainerCatalog } from "./catalog.service.ts";
+import { assertToken, handleContainer, serveContainers, toPart } from "./container-api.ts";
+import { type ContainerTokens, findSecret, reachesImage } from "./container-tokens.ts";
+import type { ContainerManifests } from "./manifests.service.ts";
+import type { ContainerUploads } from "./uploads.service.ts";
+import {
+  toAppendAnswer,
+  toBegunAnswer,
+  toBlobAnswer,
+  toCompleteAnswer,
+  toImagePath,
+  toImageView,
+  toLink,
+  toManifestAnswer,
+  toPublishedHeaders,
+  toReferrersAnswer,
+  toUploadHeaders,
+} from "./containers.view.ts";
+
+interface ContainerRoutesDeps {
+  readonly tokens: ContainerTokens;
+  readonly catalog: ContainerCatalog;
+  readonly manifests: ContainerManifests;
+  readonly blobs: ContainerBlobs;
+  readonly uploads: ContainerUploads;
+}
+
+/** Routes of the container registry, below `/v2`. */
+export function containerRoutes(deps: ContainerRoutesDeps): Route[] {
+  return [...registryRoutes(deps), ...imageRoutes(deps), ...uploadRoutes(deps)];
+}
+
+function registryRoutes({ tokens, catalog }: ContainerRoutesDeps): Route[] {
+  return serveContainers(containerRegistryEndpoints, {
+    pingContainers: async ({ hasToken }) => {
+      assertToken(hasToken);
+      return {};
+    },
+    getContainerToken: async ({ caller, query, request }) => {
+      const scopes = [query.scope ?? []].flat();
+      const secret = findSecret(request.headers.authorization);
+      const { token, expiresInSeconds, issuedAt } = tokens.issue(caller, secret, scopes);
+      return {
+        token,
+        access_token: token,
+        expires_in: expiresInSeconds,
+        issued_at: new Date(issuedAt).toISOString(),
+      };
+    },
+    listContainers: async ({ caller, query }) => {
+      const page = await catalog.list(query, caller);
+      const headers = toLink("/v2/_catalog", page, query.n);
+      return answer({ repositories: [...page.names] }, { headers });
+    },
+  });
+}
+
+function imageRoutes({ manifests, blobs }: ContainerRoutesDeps): Route[] {
+  return serveContainers(containerEndpoints, {
+    listContainerTags: async ({ caller, params, query }) => {
+      const page = await manifests.listTags(params, query, caller);
+      const headers = toLink(`${toImagePath(params)}/tags/list`, page, query.n);
+      const body = { name: `${params.owner}/${params.name}`, tags: [...page.names] };
+      return answer(body, { headers });
+    },
+    getContainerManifest: async ({ caller, params }) =>
+      toManifestAnswer(await manifests.get(params, params.reference, caller)),
+    putContainerManifest: async ({ caller, params, body, request }) => {
+      const [mediaType = ""] = (request.headers["content-type"] ?? "").split(";");
+      const pushed = { bytes: body, mediaType: mediaType.trim() };
+      const manifest = await manifests.put(params, params.reference, pushed, caller);
+      return answer(undefined, { headers: toPublishedHeaders(params, manifest) });
+    },
+    deleteContainerManifest: ({ caller, params }) =>
+      manifests.remove(params, params.reference, caller),
+    listContainerReferrers: async ({ caller, params, query }) =>
+      toReferrersAnswer(
+        await manifests.listReferrers(params, params.digest, query, caller),
+        params,
+        query.artifactType,
+      ),
+    getContainerBlob: async ({ caller, params }) =>
+      toBlobAnswer(await blobs.open(params, params.digest, caller)),
+    deleteContainerBlob: ({ caller, params }) => blobs.remove(params, params.digest, caller),
+  });
+}
+
+const { startContainerUpload, appendContainerUpload, completeContainerUpload, ...otherUploads } =
+  containerUploadEndpoints;
+
+function uploadRoutes({ uploads }: ContainerRoutesDeps): Route[] {
+  return [
+    handleContainer(startContainerUpload, async (input) => {
+      const { caller, params, query, body, request, scopes } = input;
+      const reaches = (at: typeof params) => reachesImage(scopes, at, "pull");
+      const wanted = { ...query, reaches, part: toPart(request, body) };
+      return toBegunAnswer(params, await uploads.begin(params, wanted, caller));
+    }),
+    handleContainer(appendContainerUpload, async ({ caller, params, body, request }) =>
+      toAppendAnswer(params, await uploads.append(params, toPart(request, body), caller)),
+    ),
+    handleContainer(completeContainerUpload, async ({ caller, params, query, body, request }) => {
+      const part = toPart(request, body);
+      const outcome = await uploads.complete(params, query.digest, part, caller);
+      return toCompleteAnswer(params, query.digest, outcome);
+    }),
+    ...serveContainers(otherUploads, {
+      getContainerUpload: async ({ caller, params }) =>
+        answer(undefined, { headers: toUploadHeaders(params, await uploads.get(params, caller)) }),
+      cancelContainerUpload: ({ caller, params }) => uploads.cancel(params, caller),
+    }),
+  ];
+}
+
+/** The route by which pages and the command line see an image. */
+export function containerImageRoutes(manifests: ContainerManifests, urls: ForgeUrls): Route[] {
+  return serve(containerImageEndpoints, {
+    getContainerImage: async ({ caller, params }) => {
+      const { version } = params;
+      return toImageView(await manifests.describe(params, version, caller), params, urls);
+    },
+  });
+}
