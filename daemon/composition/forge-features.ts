@@ -77,7 +77,7 @@ import { createForgePeople, openGuardedDispatcher } from "./people.ts";
  */
 export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
   const { db, settings, emit, urls, log } = core;
-  const people = createForgePeople(deps, deps.mailer);
+  const people = createForgePeople(deps, deps.mailer, emit);
   const avatars = createAvatars(core);
   const miscellaneous = createMiscellaneous({
     ...core,
@@ -230,7 +230,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
       ...core,
       ...repositories.services,
       avatars,
-      dependents: [createRepositoryDependents(core.enqueue), createPackageDependents()],
+      dependents: [createRepositoryDependents(core), createPackageDependents()],
     }),
     packages,
     { pages: packagePages() },

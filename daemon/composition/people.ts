@@ -9,6 +9,7 @@ import { createAddressCheck } from "../outbound/address-policy.ts";
 import { createBreachLookup, createCommonPasswords } from "../outbound/breach/lookup.ts";
 import { createGuardedDispatcher } from "../outbound/guarded-request.ts";
 import { machineAddresses } from "../outbound/machine-addresses.ts";
+import type { Emit } from "../forge/events.ts";
 import type { Mailer } from "../outbound/mail/mailer.ts";
 import { createVaultAccounts } from "../vault/accounts/accounts.ts";
 import { openMailer, type ServiceDeps } from "./services.ts";
@@ -35,8 +36,15 @@ function createBreaches(
   });
 }
 
-/** Creates the account services of the forge on a database: the daemon's own, or a transaction of it. */
-export function createForgePeople(deps: ServiceDeps, { queueMail }: Pick<Mailer, "queueMail">) {
+/**
+ * Creates the account services of the forge on a database: the daemon's own, or a transaction of it.
+ * @param emit publishes what the purge of an account does to repositories
+ */
+export function createForgePeople(
+  deps: ServiceDeps,
+  { queueMail }: Pick<Mailer, "queueMail">,
+  emit: Emit,
+) {
   const { input, stores, db, hasher, limiter, addresses, queue } = deps;
   const { settings, clock } = input;
   return createForgeAccounts({
@@ -55,10 +63,13 @@ export function createForgePeople(deps: ServiceDeps, { queueMail }: Pick<Mailer,
     instanceName: settings.instanceName,
     attempts: limiter,
     queueMail,
-    repositories: createRepositoryDependents(queue.enqueue),
+    repositories: createRepositoryDependents({ enqueue: queue.enqueue, emit }),
     packages: createPackageDependents(),
   });
 }
+
+/** The first administrators are created before there is anything that an event is about. */
+const withoutEvents: Emit = () => Promise.resolve();
 
 /** Creates the account services of the vault, as `createForgePeople` does. */
 export function createVaultPeople(deps: ServiceDeps, { queueMail }: Pick<Mailer, "queueMail">) {
@@ -97,7 +108,10 @@ export function toAdministratorsDeps(deps: ServiceDeps): AdministratorsDeps {
     createAccounts(tx, readyHasher) {
       const own = { ...deps, db: tx, hasher: readyHasher };
       const mailer = openMailer(deps);
-      return { forge: createForgePeople(own, mailer), vault: createVaultPeople(own, mailer) };
+      return {
+        forge: createForgePeople(own, mailer, withoutEvents),
+        vault: createVaultPeople(own, mailer),
+      };
     },
   };
 }

@@ -123,6 +123,8 @@ export interface ForgeEvents {
   fork: ByActor & { readonly parent: OwnedRepository };
   /** A repository is about to be deleted. Not emitted when an account is purged. */
   "repository.deleted": ByActor;
+  /** A repository is about to be deleted with its owner, whose account is purged. */
+  "repository.purged": OwnedRepository;
   /** A push has moved refs. Its commits are not read yet: see git/pushes.ts. */
   push: OwnedRepository & {
     readonly pusher: ForgeUser;

@@ -1,10 +1,15 @@
+import { readChangedPaths } from "../../../storage/git/changed-paths.ts";
 import type { Git } from "../../../storage/git/git.ts";
 import { isAncestor } from "../../../storage/git/history.ts";
 import { findSymbolicRef } from "../../../storage/git/refs.ts";
 import type { ForgeRepository } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { ActingUser } from "../caller.ts";
 import type { RefChange } from "../events.ts";
-import type { CheckPush, RefusedChange } from "../repositories/protected-refs.ts";
+import type {
+  CheckPush,
+  ProtectionVerdict,
+  RefusedChange,
+} from "../repositories/protected-refs.ts";
 import type { RunInFolder } from "./run-in-folder.ts";
 
 /**
@@ -26,6 +31,9 @@ export type CheckRefs = (
   },
 ) => Promise<RefusedChange | undefined>;
 
+/** Changed files of one ref that are compared with the patterns of a rule; a change of more is refused. */
+const PATHS_MAX = 20_000;
+
 export function createRefCheck({
   git,
   runInFolder,
@@ -40,10 +48,11 @@ export function createRefCheck({
     const [first] = changes;
     if (repository.isMirror && !isMirrorSync && first !== undefined)
       return refuse(first.ref, MIRROR_READ_ONLY);
-    const { refused, forwardOnly } =
+    const verdict: ProtectionVerdict =
       isMerge || isMirrorSync
         ? { refused: undefined, forwardOnly: [] }
         : await checkPush(repository, pusher, changes);
+    const { refused, forwardOnly, byFiles } = verdict;
     if (refused !== undefined) return refused;
     const inFolder = <T>(work: (directory: string) => Promise<T>) => runInFolder(repository, work);
     const names = changes.map(({ ref }) => ref);
@@ -54,6 +63,16 @@ export function createRefCheck({
       if (!limited.has(ref) || before === undefined || after === undefined) continue;
       if (!(await inFolder((directory) => isAncestor(git, directory, before, after, quarantine))))
         return refuse(ref, `branch ${ref.replace("refs/heads/", "")} is protected from force push`);
+    }
+    for (const { ref, before, after } of changes) {
+      const judge = byFiles?.get(ref);
+      if (judge === undefined || before === undefined || after === undefined) continue;
+      const env = quarantine === undefined ? {} : { GIT_ALTERNATE_OBJECT_DIRECTORIES: quarantine };
+      const paths = await inFolder((directory) =>
+        readChangedPaths(git, { before, after }, { directory, env, pathsMax: PATHS_MAX }),
+      );
+      const refusal = await judge(paths);
+      if (refusal !== undefined) return refusal;
     }
     return undefined;
   };

@@ -13,11 +13,10 @@ import { reaches } from "../repositories/access.ts";
 import {
   findRequiredChecks,
   judgeMerge,
-  matchesProtectedFiles,
   mayMerge,
   mayOverride,
-  toFilePatterns,
 } from "../repositories/protected-merges.ts";
+import { matchesProtectedFiles, toFilePatterns } from "../repositories/protected-files.ts";
 import { findRules } from "../repositories/protected-refs.ts";
 import { toSettings } from "../repositories/repository-settings.view.ts";
 import type { MergeView } from "./merge-view.ts";

@@ -71,11 +71,8 @@ export function createPullPushes({ db, git, runInFolder, emit, state }: PullPush
           }
         }
       },
-      async "repository.deleted"(tx, { repository, actor }) {
-        for (const pull of await listOpenPullsFrom(tx, repository.id))
-          if (pull.repositoryId !== repository.id)
-            await close(tx, pull, actor, [{ kind: "close" }]);
-      },
+      "repository.deleted": (tx, { repository, actor }) => closeFrom(tx, repository, actor),
+      "repository.purged": (tx, { repository, owner }) => closeFrom(tx, repository, owner),
     },
 
     pushSubscriber: {
@@ -140,6 +137,16 @@ export function createPullPushes({ db, git, runInFolder, emit, state }: PullPush
           : await findRepositoryById(tx, pull.repositoryId);
       if (base !== undefined) await state.computeSoon(tx, base);
     }
+  }
+
+  /** Closes the pull requests from a repository into others. */
+  async function closeFrom(
+    tx: Transaction,
+    { id }: ForgeRepository,
+    actor: ForgeUser,
+  ): Promise<void> {
+    for (const pull of await listOpenPullsFrom(tx, id))
+      if (pull.repositoryId !== id) await close(tx, pull, actor, [{ kind: "close" }]);
   }
 
   /** Closes the pull requests whose head is a deleted branch. */

@@ -63,7 +63,7 @@ export function toListedPullView(details: PullDetails, urls: ForgeUrls): WirePul
     html_url: url,
     diff_url: `${url}.diff`,
     patch_url: `${url}.patch`,
-    mergeable: pull.state === "mergeable" && !draft,
+    mergeable: pull.state === "mergeable" && !draft && pull.headRepositoryId !== undefined,
     merged: isMerged,
     merged_at: isMerged ? toWireTime(pull.mergedAt) : null,
     merge_commit_sha: pull.mergeCommit ?? null,

@@ -30,7 +30,7 @@ import {
   type ListedNames,
 } from "./protection-lists.ts";
 import { isPattern } from "./name-patterns.ts";
-import { toFilePatterns } from "./protected-merges.ts";
+import { toFilePatterns } from "./protected-files.ts";
 
 /** A rule with the names of the users and teams in its lists. */
 export interface ProtectionDetails extends BranchProtection, ListedNames {}

@@ -1,19 +1,28 @@
 import {
   deleteRepository,
+  findRepositoryById,
   listRepositoriesOf,
   ownsRepository,
 } from "../../../storage/tables/forge/repositories/repositories.ts";
+import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
 import { insertChore, markForMove } from "../../../storage/tables/forge/repositories/moves.ts";
 import { AppError } from "../../errors.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { AccountDependents } from "../accounts/remove-user.ts";
+import type { Emit } from "../events.ts";
 import { enqueueCleanup } from "./folder-moves.ts";
 
 /**
  * Updates the repositories of a renamed or deleted account: the rows at once, the folders by a job enqueued in the same
  * transaction.
  */
-export function createRepositoryDependents(enqueue: Enqueue): AccountDependents {
+export function createRepositoryDependents({
+  enqueue,
+  emit,
+}: {
+  readonly enqueue: Enqueue;
+  readonly emit: Emit;
+}): AccountDependents {
   return {
     async assertNoneOwned(tx, account) {
       if (await ownsRepository(tx, account.id))
@@ -26,6 +35,10 @@ export function createRepositoryDependents(enqueue: Enqueue): AccountDependents 
     async removeAll(tx, account) {
       const owned = await listRepositoriesOf(tx, account.id);
       for (const { id, path } of owned) {
+        const repository = await findRepositoryById(tx, id);
+        const owner = await findUserById(tx, account.id);
+        if (repository !== undefined && owner !== undefined)
+          await emit(tx, "repository.purged", { repository, owner });
         await deleteRepository(tx, id);
         await insertChore(tx, { kind: "remove", path, target: undefined });
       }

@@ -84,27 +84,6 @@ export async function findRequiredChecks(
   );
 }
 
-/** Returns whether one of the paths matches a pattern of the files that nobody may change. */
-export async function matchesProtectedFiles(
-  compute: Compute,
-  { texts }: BranchProtectionSettings,
-  paths: readonly string[],
-  account: string,
-): Promise<boolean> {
-  const patterns = toFilePatterns(texts["protected_file_patterns"]);
-  if (patterns.length === 0) return false;
-  const matches = await matchInBatches(compute, { kind: "files", patterns, names: paths }, account);
-  return matches.some(({ length }) => length > 0);
-}
-
-/** Splits the patterns of files, which semicolons separate. */
-export function toFilePatterns(text = ""): readonly string[] {
-  return text
-    .split(";")
-    .map((pattern) => pattern.trim())
-    .filter((pattern) => pattern !== "");
-}
-
 /**
  * Returns whether a user may merge pull requests into a branch: those on the list for merging when the rule has one, readers
  * too, else those who may write.

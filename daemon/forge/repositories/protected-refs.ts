@@ -8,6 +8,7 @@ import type { ForgeRepository } from "../../../storage/tables/forge/repositories
 import type { ActingUser } from "../caller.ts";
 import type { Compute } from "../compute.ts";
 import type { RefChange } from "../events.ts";
+import { areUnprotectedFiles, findProtectedFile, toFilePatterns } from "./protected-files.ts";
 import { matchInBatches } from "./name-patterns.ts";
 import { judgeTags } from "./protected-tags.ts";
 import type { UserId, TeamId } from "../../../storage/tables/forge/ids.ts";
@@ -27,7 +28,14 @@ export interface ProtectionVerdict {
   readonly refused: RefusedChange | undefined;
   /** Refs that may only be fast-forwarded. */
   readonly forwardOnly: readonly string[];
+  /** Refs for which the changed files decide, and how. */
+  readonly byFiles?: ReadonlyMap<string, JudgeFiles>;
 }
+
+/** Judges the files that a change of a branch changes; undefined are too many of them to be listed. */
+export type JudgeFiles = (
+  paths: readonly string[] | undefined,
+) => Promise<RefusedChange | undefined>;
 
 /** Checks the changes of a push by git or by the API. */
 export type CheckPush = (
@@ -53,6 +61,8 @@ export function createPushCheck(db: Database, compute: Compute): CheckPush {
     );
     const ruleOf = await findRules(compute, repository, rules, branches);
     const forwardOnly: string[] = [];
+    const byFiles = new Map<string, JudgeFiles>();
+    const account = String(repository.ownerId);
     for (const { ref, before, after } of rules.length === 0 ? [] : changes) {
       if (!ref.startsWith(HEADS)) continue;
       const name = ref.slice(HEADS.length);
@@ -64,15 +74,49 @@ export function createPushCheck(db: Database, compute: Compute): CheckPush {
       });
       if (after === undefined)
         return refuse("branch protected", `branch ${name} is protected from deletion`);
-      if (!(await mayPush(db, rule, pusher)))
-        return refuse(
-          `user cannot commit to repo [user: ${pusher.lowerName}]`,
-          `not allowed to push to protected branch ${name}`,
+      const denied = {
+        ref,
+        reason: `user cannot commit to repo [user: ${pusher.lowerName}]`,
+        gitReason: `not allowed to push to protected branch ${name}`,
+      };
+      const mayPushAll = await mayPush(db, rule, pusher);
+      const { texts } = rule.settings;
+      const hasUnprotected = toFilePatterns(texts["unprotected_file_patterns"]).length > 0;
+      if (!mayPushAll && (before === undefined || !hasUnprotected))
+        return { refused: denied, forwardOnly: [] };
+      const hasProtected = toFilePatterns(texts["protected_file_patterns"]).length > 0;
+      if (before !== undefined && (!mayPushAll || hasProtected))
+        byFiles.set(ref, (paths) =>
+          judgeFiles(paths, rule, mayPushAll ? undefined : denied, { ref, account }),
         );
       if (before !== undefined && !(await mayForce(db, rule, pusher))) forwardOnly.push(ref);
     }
-    return { refused: undefined, forwardOnly };
+    return { refused: undefined, forwardOnly, byFiles };
   };
+
+  /** @param denied what a push is refused with that changes any other than unprotected files */
+  async function judgeFiles(
+    paths: readonly string[] | undefined,
+    { settings }: BranchProtection,
+    denied: RefusedChange | undefined,
+    { ref, account }: { readonly ref: string; readonly account: string },
+  ): Promise<RefusedChange | undefined> {
+    const isOpen =
+      denied === undefined ||
+      (paths !== undefined && (await areUnprotectedFiles(compute, settings, paths, account)));
+    if (!isOpen) return denied;
+    const path =
+      paths === undefined
+        ? "too many files"
+        : await findProtectedFile(compute, settings, paths, account);
+    if (path === undefined) return undefined;
+    const shown = [...path].filter((character) => character >= " ").join("");
+    return {
+      ref,
+      reason: `path is protected and can not be changed [path: ${shown}]`,
+      gitReason: `branch ${ref.slice(HEADS.length)} is protected from changing file ${shown}`,
+    };
+  }
 }
 
 async function findProtectedTag(

@@ -47,6 +47,48 @@ const pktLine = (text: string) =>
   `${(Buffer.byteLength(text) + 4).toString(16).padStart(4, "0")}${text}`;
 const shallowLines = () => pktLine(`shallow ${"1".repeat(40)}`).repeat(350_000);
 
+test("patterns of files hold on pushes and on the API: protected ones for everybody, unprotected ones lift the rule", async () => {
+  const { path, name } = await newRepository();
+  await protect(path, {
+    rule_name: "main",
+    enable_push: true,
+    enable_push_whitelist: true,
+    push_whitelist_usernames: ["mira"],
+    protected_file_patterns: "*.lock",
+    unprotected_file_patterns: "docs/**;*.txt",
+  });
+  const write = async (who: string, file: string) =>
+    (await by(who, "POST", `${path}/contents/${file}`, { content: "", branch: "main" })).json
+      .message ?? "written";
+  expect(await write("mira", "a.md")).toBe("written");
+  expect(await write("mira", "a.lock")).toBe(
+    "path is protected and can not be changed [path: a.lock]",
+  );
+  expect(await write("otto", "docs/deep/a.md")).toBe("written");
+  expect(await write("otto", "b.md")).toBe("user cannot commit to repo [user: otto]");
+  const push = async (...files: readonly string[]) => {
+    await git.in(name, "fetch", "-q");
+    await git.in(name, "reset", "-q", "--hard", "origin/main");
+    for (const file of files) {
+      await writeFile(join(git.folder, name, file), "text");
+      await git.in(name, "add", file);
+    }
+    await git.in(name, "commit", "-q", "-m", "Push");
+    return (await git.in(name, "push", "origin", "HEAD:main")).errors;
+  };
+  expect(await push("one.txt", "two.txt")).not.toContain("rejected");
+  expect(await push("three.txt", "three.md")).toContain(
+    "not allowed to push to protected branch main",
+  );
+  await by("mira", "PATCH", `${path}/branch_protections/main`, {
+    push_whitelist_usernames: ["mira", "otto"],
+  });
+  expect(await push("three.md")).not.toContain("rejected");
+  expect(await push("four.md", "four.lock")).toContain(
+    "branch main is protected from changing file four.lock",
+  );
+});
+
 describe("rules", () => {
   test("a branch protection is created, shown, changed and removed", async () => {
     const { path } = await newRepository();

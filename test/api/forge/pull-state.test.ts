@@ -172,3 +172,22 @@ test("the head of a fork is followed, and its deletion closes the pull request",
     head: { label: "topic", ref: "refs/pull/1/head", sha, repo: null, repo_id: -1 },
   });
 });
+
+test("the purge of an account closes the pull requests from its forks", async () => {
+  const path = await create([]);
+  const who = await people.newUser("lena");
+  await by(who, "POST", `${path}/forks`, { name: "gone" });
+  await by(who, "POST", `/repos/${who}/gone/contents/a.txt`, { content: "", new_branch: "topic" });
+  await open(path, `${who}:topic`, {}, who);
+  await expectPull(path, 1, { mergeable: true });
+  expect((await people.api("DELETE", `/admin/users/${who}?purge=true`)).status).toBe(204);
+  expect((await by("mira", "GET", `${path}/pulls/1`)).json).toMatchObject({
+    state: "closed",
+    mergeable: false,
+    head: { repo: null, repo_id: -1, ref: "refs/pull/1/head" },
+  });
+  expect((await by("mira", "GET", path)).json).toMatchObject({ open_pr_counter: 0 });
+  expect((await timeline(path, 1)).at(-1)).toMatchObject({ type: "close" });
+  const reopened = await by("mira", "PATCH", `${path}/pulls/1`, { state: "open" });
+  expect(reopened.status).toBe(412);
+});

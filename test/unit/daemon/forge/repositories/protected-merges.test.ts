@@ -2,9 +2,9 @@ import { afterAll, expect, test } from "vitest";
 import {
   findRequiredChecks,
   judgeMerge,
-  matchesProtectedFiles,
   type MergeFacts,
 } from "../../../../../daemon/forge/repositories/protected-merges.ts";
+import { matchesProtectedFiles } from "../../../../../daemon/forge/repositories/protected-files.ts";
 import { toUserId } from "../../../../../storage/tables/forge/ids.ts";
 import type { BranchProtectionSettings } from "../../../../../storage/tables/forge/repositories/branch-protections.ts";
 import type { CommitState } from "../../../../../storage/tables/forge/repositories/statuses.ts";
