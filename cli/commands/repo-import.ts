@@ -43,6 +43,8 @@ export const importRepo = commandDetails({
     "--labels": "import labels",
     "--milestones": "import milestones",
     "--releases": "import releases with their files",
+    "--wiki": "import the wiki",
+    "--lfs": "import the files of Git LFS",
     "-a, --all": "import all of these",
     "-p, --private": "only you and those with access may see it",
     "-d, --description <text>": "its description",
@@ -73,6 +75,8 @@ export const importRepo = commandDetails({
       milestones: options.milestones ?? all,
       releases: options.releases ?? all,
     };
+    const lfs = options.lfs ?? (mirror === true ? undefined : all);
+    const wiki = options.wiki ?? all;
     const hasParts = Object.values(parts).some((each) => each === true);
     if (hasParts && service === "git")
       throw usageError("issues and releases need --service gitea, forgejo or github");
@@ -92,15 +96,18 @@ export const importRepo = commandDetails({
       private: options.private,
       description: options.description,
       ...parts,
+      lfs,
+      wiki,
       ...(await readCredentials(cli, options)),
     };
     const { body: made } = await cli.client.call(forge.migrateRepository, { body });
-    if (hasParts && wait === true)
+    const hasJob = hasParts || lfs === true;
+    if (hasJob && wait === true)
       await waitForImport(cli, toRepositoryName(made.full_name), timeout);
     await cli.output.resource(made, repositoryLines);
-    if (hasParts && wait !== true)
+    if (hasJob && wait !== true)
       cli.io.note(
-        `Issues and releases follow; "croft repo import-status ${made.full_name}" shows the progress.`,
+        `The rest follows; "croft repo import-status ${made.full_name}" shows the progress.`,
       );
   },
 });

@@ -16,6 +16,7 @@ import type { Enqueue } from "../../jobs/queue.ts";
 import type { Log } from "../../utilities/logging.ts";
 import { gitea, github } from "./dialects.ts";
 import { IMPORT_KIND, importParts, type ImportPart } from "./import-parts.ts";
+import type { createLargeFileImport } from "./import-large-files.ts";
 import type { createReleaseImport } from "./import-releases.ts";
 import {
   type createPullPreparation,
@@ -41,6 +42,7 @@ export interface ImportJobDeps {
   readonly request: GuardedRequest;
   readonly preparePulls: ReturnType<typeof createPullPreparation>;
   readonly importReleases: ReturnType<typeof createReleaseImport>;
+  readonly openLargeFiles: ReturnType<typeof createLargeFileImport>;
   /** Computes the open pull requests of a repository by a job. */
   readonly computePulls: (
     tx: Transaction,
@@ -54,6 +56,14 @@ const PAGES_MAX = 20_000;
 /** The job ends after this many pages and enqueues itself, so that the imports of others are served in between. */
 const PAGES_PER_JOB = 200;
 const TIMEOUT_MS = 4 * 3_600_000;
+
+/** An import during one attempt. */
+interface OpenImport {
+  readonly target: ImportTarget;
+  readonly source: ImportSource;
+  readonly importLargeFiles: ReturnType<ImportJobDeps["openLargeFiles"]>;
+  readonly signal: AbortSignal;
+}
 
 /** Thrown in the transaction of a page when the import was cancelled or deleted meanwhile. */
 class ImportEnded extends Error {}
@@ -116,11 +126,13 @@ export function createImportJob(deps: ImportJobDeps): JobKind {
         ? { username: "", password: "", token: "" }
         : seals.openOfImport(repositoryId, sealedCredentials);
     const source = openSource({ ...begun, credentials }, deps);
+    const importLargeFiles = deps.openLargeFiles(repository, begun.address, credentials);
+    const open: OpenImport = { target: { repository, actor }, source, importLargeFiles, signal };
     let current = begun;
     for (let pages = 0; current.progress.part !== ""; pages += 1) {
       if (pages === PAGES_PER_JOB) return resumeLater(current, clock());
       signal.throwIfAborted();
-      current = await importPage(current, { repository, actor }, source, signal);
+      current = await importPage(current, open);
     }
     await db.transaction(async (tx) => {
       await updateImport(tx, repositoryId, ["running"], {
@@ -132,15 +144,10 @@ export function createImportJob(deps: ImportJobDeps): JobKind {
     });
   }
 
-  async function importPage(
-    current: ForgeImport,
-    target: ImportTarget,
-    source: ImportSource,
-    signal: AbortSignal,
-  ): Promise<ForgeImport> {
+  async function importPage(current: ForgeImport, open: OpenImport): Promise<ForgeImport> {
     const { progress, repositoryId } = current;
     const part = importParts.find((each) => each === progress.part) ?? "labels";
-    const { page, write } = await prepare(part, progress.page, { current, target, source, signal });
+    const { page, write } = await prepare(part, current, open);
     return db.transaction(async (tx) => {
       const written = await write(tx);
       const next = toNext(current, part, {
@@ -160,19 +167,13 @@ export function createImportJob(deps: ImportJobDeps): JobKind {
   /** Reads a page and does what takes long, before the transaction. */
   async function prepare(
     part: ImportPart,
-    page: number,
-    {
-      current,
-      target,
-      source,
-      signal,
-    }: {
-      readonly current: ForgeImport;
-      readonly target: ImportTarget;
-      readonly source: ImportSource;
-      readonly signal: AbortSignal;
-    },
+    { address, progress: { page } }: ForgeImport,
+    { target, source, importLargeFiles, signal }: OpenImport,
   ) {
+    if (part === "large_files") {
+      const { written, ...rest } = await importLargeFiles(page, signal);
+      return { page: { ...rest, malformed: 0 }, write: async (): Promise<Written> => written };
+    }
     if (part === "labels") {
       const read = await source.read(part, page, signal);
       return { page: read, write: (tx: Transaction) => writeLabels(tx, target, read.items) };
@@ -187,7 +188,7 @@ export function createImportJob(deps: ImportJobDeps): JobKind {
     }
     if (part === "releases") {
       const read = await source.read(part, page, signal);
-      const { origin } = new URL(current.address);
+      const { origin } = new URL(address);
       const options = { origin, headers: source.headers, signal };
       const written = await deps.importReleases(target, read.items, options);
       return { page: read, write: async (): Promise<Written> => written };

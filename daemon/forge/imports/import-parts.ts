@@ -2,6 +2,7 @@ import type { ImportProgress } from "../../../storage/tables/forge/repositories/
 
 /** What an import brings besides branches and tags, in the order in which it does. */
 export const importParts = [
+  "large_files",
   "labels",
   "milestones",
   "releases",

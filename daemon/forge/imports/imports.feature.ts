@@ -23,6 +23,7 @@ import type { RepositoryFolders } from "../repositories/repository-folders.ts";
 import { forgeTasks } from "../tasks.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { createImportJob, type ImportJobDeps } from "./import-job.ts";
+import { createLargeFileImport } from "./import-large-files.ts";
 import { createReleaseImport } from "./import-releases.ts";
 import { createPullPreparation } from "./import-writer.ts";
 import { importRoutes } from "./imports.routes.ts";
@@ -31,6 +32,7 @@ import { createMigrate } from "./migrate.service.ts";
 import { createMirrorJobs } from "./mirrors.service.ts";
 import { createMirrors } from "./push-mirrors.service.ts";
 import { createCredentialSeals } from "./remote-address.ts";
+import { createSourceFiles } from "./source-files.ts";
 import { createRemotes } from "./remotes.ts";
 
 export interface ForgeImportsDeps {
@@ -54,7 +56,7 @@ export interface ForgeImportsDeps {
   readonly dispatcher: Dispatcher;
   /** A folder that is no repository. */
   readonly workFolder: string;
-  readonly settings: { readonly maxImportBytes: number };
+  readonly settings: { readonly maxImportBytes: number; readonly maxRepositoryLfsBytes: number };
   readonly runInFolder: RunInFolder;
   readonly store: ObjectStore;
   readonly newUuid: () => string;
@@ -74,7 +76,20 @@ export function createForgeImports(given: ForgeImportsDeps) {
   const seals = createCredentialSeals(given.sealer);
   const { moves } = given.folders;
   const request = createGuardedRequest(given.dispatcher);
-  const deps = { ...given, moves, remotes, seals, request, bytesMax: settings.maxImportBytes };
+  const fetchFile = createSourceFiles({
+    store: given.store,
+    download: createGuardedDownload(given.dispatcher),
+  });
+  const deps = {
+    ...given,
+    moves,
+    remotes,
+    seals,
+    request,
+    fetchFile,
+    bytesMax: settings.maxImportBytes,
+    largeFileBytesMax: settings.maxRepositoryLfsBytes,
+  };
   const mirrorJobs = createMirrorJobs(deps);
   const commitEmail = (user: Parameters<typeof toEmbeddedUserView>[0]) =>
     toEmbeddedUserView(user, true, urls).email;
@@ -90,10 +105,8 @@ export function createForgeImports(given: ForgeImportsDeps) {
       createImportJob({
         ...deps,
         preparePulls: createPullPreparation(deps),
-        importReleases: createReleaseImport({
-          ...deps,
-          download: createGuardedDownload(given.dispatcher),
-        }),
+        importReleases: createReleaseImport(deps),
+        openLargeFiles: createLargeFileImport(deps),
       }),
     ],
     tasks: [{ ...forgeTasks.update_mirrors, run: mirrorJobs.enqueueDue }],

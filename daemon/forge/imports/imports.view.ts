@@ -71,6 +71,7 @@ export function toMigrateOptions(
   const hasPulls = body.pull_requests === true;
   // Issues and pull requests have labels, milestones and comments.
   const wanted: Readonly<Record<ImportPart, boolean>> = {
+    large_files: body.lfs === true,
     labels: body.labels === true || hasIssues || hasPulls,
     milestones: body.milestones === true || hasIssues || hasPulls,
     releases: body.releases === true,
@@ -89,7 +90,7 @@ export function toMigrateOptions(
     isMirror: body.mirror ?? false,
     mirrorInterval: body.mirror_interval ?? "",
     parts: (Object.keys(wanted) as ImportPart[]).filter((part) => wanted[part]),
-    hasLargeFiles: body.lfs ?? false,
+    hasWiki: body.wiki ?? false,
   };
 }
 

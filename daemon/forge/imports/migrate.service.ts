@@ -24,6 +24,7 @@ import type { RepositoryDetails } from "../repositories/repository.view.ts";
 import { createTransferLimiter } from "../repositories/transfer-limiter.ts";
 import { newProgress, type ImportPart } from "./import-parts.ts";
 import { type MirrorIntervals, readMirrorInterval } from "../repositories/mirror-interval.ts";
+import { importWiki } from "./import-wiki.ts";
 import { openSource } from "./import-job.ts";
 import { enqueueImport } from "./imports.service.ts";
 import {
@@ -49,7 +50,7 @@ export interface MigrateOptions {
   readonly mirrorInterval: string;
   /** What is imported besides branches and tags; only from a service that has an API for it. */
   readonly parts: readonly ImportPart[];
-  readonly hasLargeFiles: boolean;
+  readonly hasWiki: boolean;
 }
 
 export interface MigrateDeps extends CreateRepositoryDeps {
@@ -121,11 +122,14 @@ export function createMigrate(deps: MigrateDeps) {
         readonly remote: GitRemote;
       },
     ): Promise<RepositoryDetails> {
-      // A mirror has no issues of its own, as in Gitea.
-      const parts = given.isMirror || given.service === "git" ? [] : given.parts;
+      // A mirror has no issues of its own, as in Gitea, and plain git has no API for them.
+      const parts = given.parts.filter(
+        (part) => !given.isMirror && (given.service !== "git" || part === "large_files"),
+      );
       const hasPulls = parts.includes("pulls");
       // Before the code, so that wrong credentials and a server of another kind are refused at once.
-      const newest = parts.length === 0 ? 0 : await findNewest(given);
+      const isListed = parts.some((part) => part !== "large_files");
+      const newest = isListed ? await findNewest(given) : 0;
       const listed = await refusingRemote(() => remotes.list(given.remote, { hasPulls }, signal));
       const taken = { ...listed, refs: withoutLaterPulls(listed.refs, newest) };
       const made = await createRepository(
@@ -139,7 +143,12 @@ export function createMigrate(deps: MigrateDeps) {
               throw notAllowed();
             assertMayBePrivate(given, current, caller);
           },
-          fill: (directory) => fill(given.remote, taken, directory, signal),
+          async fill(directory) {
+            const branches = await fill(given.remote, taken, directory, signal);
+            if (given.hasWiki)
+              await refusingRemote(() => importWiki(deps, given.remote, directory, signal));
+            return branches;
+          },
           async recorded(tx, repository) {
             await record(tx, repository, { ...given, parts, intervalSeconds });
             // What is opened here meanwhile does not take the number of an issue that is still to come.
@@ -157,8 +166,7 @@ export function createMigrate(deps: MigrateDeps) {
       readonly address: string;
       readonly credentials: Credentials;
     }): Promise<number> {
-      const kind = given.service === "github" ? "github" : "gitea";
-      const source = openSource({ ...given, service: kind }, deps);
+      const source = openSource(given, deps);
       return refusingRemote(async () => {
         try {
           return await source.findNewest(signal);
@@ -209,7 +217,7 @@ export function createMigrate(deps: MigrateDeps) {
           },
           (id) => seals.sealOfMirror(id, given.credentials),
         );
-      if (given.parts.length === 0 || given.service === "git") return;
+      if (given.parts.length === 0) return;
       await insertImport(tx, {
         repositoryId,
         actorId: caller.user.id,

@@ -75,6 +75,9 @@ export interface SourceAsset {
   readonly url: string;
 }
 
+/** The parts that a source lists by its API. */
+export type ListedPart = Exclude<ImportPart, "large_files">;
+
 interface ItemTypes {
   readonly labels: SourceLabel;
   readonly milestones: SourceMilestone;
@@ -108,7 +111,7 @@ export interface Dialect {
   readonly toHeaders: (credentials: Credentials) => Readonly<Record<string, string>>;
   readonly pageSize: number;
   readonly pageSizeName: string;
-  readonly parts: { readonly [P in ImportPart]: PartReader<ItemTypes[P]> };
+  readonly parts: { readonly [P in ListedPart]: PartReader<ItemTypes[P]> };
   /** Lists the newest issue or pull request first. */
   readonly newest: string;
 }
@@ -171,7 +174,7 @@ export function createSource({
      * Returns a page of a part, from 1. Throws `RemoteUnusable` when the source refuses or answers something else, `SourceBusy`
      * when it limits requests, and `SourceAway` when it does not answer.
      */
-    async read<P extends ImportPart>(
+    async read<P extends ListedPart>(
       part: P,
       page: number,
       signal: AbortSignal,

@@ -26,7 +26,7 @@ const imports = defineTable("forge_imports", {
   repositoryId: id<RepositoryId>(),
   /** The person who imports; undefined once the account is deleted. */
   actorId: optional(id<UserId>()),
-  service: oneOf(["gitea", "github"]),
+  service: oneOf(["git", "gitea", "github"]),
   /** Of the repository at the source, without credentials. */
   address: text(),
   /** Undefined when the import has ended. */

@@ -1,0 +1,70 @@
+import type { ObjectIdentity, ObjectStore } from "../../../storage/objects/object-store.ts";
+import { AppError } from "../../errors.ts";
+import type { GuardedDownload } from "../../outbound/guarded-request.ts";
+import { receivePlainBody } from "../../utilities/receive-body.ts";
+import { RemoteUnusable } from "./remotes.ts";
+import { SourceAway } from "./source.ts";
+
+/** A file of a source. */
+export interface SourceFile {
+  readonly url: string;
+  /** For the server of the file; those with a secret are not sent to another one. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytesMax: number;
+  /** Whether the bytes are the expected ones; any are by default. */
+  readonly accept?: (found: ObjectIdentity) => boolean;
+}
+
+/** Time for the download of one file. */
+const DOWNLOAD_MS = 1_800_000;
+
+export type FetchSourceFile = ReturnType<typeof createSourceFiles>;
+
+/**
+ * Copies files of a source into the object store. Returns undefined for a file that the source does not have, that is too
+ * large, or that is not the expected one; then nothing is kept. Throws `RemoteUnusable` for an address that is not permitted, and
+ * `SourceAway` when the file did not arrive whole.
+ */
+export function createSourceFiles({
+  store,
+  download,
+}: {
+  readonly store: ObjectStore;
+  readonly download: GuardedDownload;
+}) {
+  return async (
+    { url, headers, bytesMax, accept = () => true }: SourceFile,
+    signal: AbortSignal,
+  ): Promise<ObjectIdentity | undefined> => {
+    const outcome = await download({
+      url,
+      headers: { "User-Agent": "croft", ...headers },
+      privateHeaders: Object.keys(headers).map((name) => name.toLowerCase()),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(DOWNLOAD_MS)]),
+    });
+    signal.throwIfAborted();
+    if (outcome.kind === "refused") throw new RemoteUnusable(outcome.reason);
+    if (outcome.kind === "failed") throw new SourceAway(outcome.reason);
+    const { status, body, size } = outcome;
+    try {
+      if (status >= 500) throw new SourceAway(`a file was answered with status ${status}`);
+      if (status !== 200) return undefined;
+      const received = await receivePlainBody(store, body, { bytesMax, declaredBytes: size });
+      try {
+        if (!accept(received.digests)) return undefined;
+        await received.publish();
+        return received.digests;
+      } finally {
+        await received.discard();
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof AppError)) throw error;
+      if (error.code === "too_large") return undefined;
+      if (error.code === "invalid_argument") throw new SourceAway("a file did not arrive whole");
+      throw error;
+    } finally {
+      body.destroy();
+    }
+  };
+}
