@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { LATE_ADDRESSES } from "../../daemon/contract/forge/rules.ts";
 import { forge } from "../client/operations.ts";
 import { findDaemonNotice } from "../client/target.ts";
 import type { CliContext } from "../context.ts";
@@ -255,10 +256,7 @@ async function checkBackups(cli: CliContext): Promise<string | Warning> {
   }
 }
 
-/** Names of forge accounts that were free once, and are addresses of the vault now. */
-const VAULT_ADDRESSES = ["vault", "s", "r", "dav", "docs"];
-
-/** Looks for accounts from before these names were reserved: they work, but an address of the vault hides their pages. */
+/** Looks for accounts from before these names were reserved: they work, but an address of the server hides their pages. */
 async function checkNames(cli: CliContext): Promise<string | Warning> {
   const isSignedIn = await cli.client.authorizer.authorization("forge").then(
     () => true,
@@ -266,7 +264,7 @@ async function checkNames(cli: CliContext): Promise<string | Warning> {
     () => false,
   );
   const taken: string[] = [];
-  for (const username of VAULT_ADDRESSES) {
+  for (const username of LATE_ADDRESSES) {
     const options = isSignedIn ? {} : ({ authorization: "none" } as const);
     const found = await cli.client.call(forge.getUser, { params: { username } }, options).then(
       () => true,
@@ -280,9 +278,9 @@ async function checkNames(cli: CliContext): Promise<string | Warning> {
     if (found) taken.push(username);
   }
   const [first] = taken;
-  if (first === undefined) return "no account has a name that the vault uses as an address";
+  if (first === undefined) return "no account has a name that is an address of the server";
   return {
-    warning: `the vault uses the address of ${taken.map((name) => `/${name}`).join(", ")}, and accounts have these names`,
+    warning: `the server has pages of its own at ${taken.map((name) => `/${name}`).join(", ")}, and accounts have these names`,
     hint: `"croft admin user rename ${first} NEW-NAME" gives an account another name; git, its API and its tokens work with either`,
   };
 }

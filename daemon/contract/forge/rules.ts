@@ -6,6 +6,22 @@ export function isUserName(name: string): boolean {
   return /^[A-Za-z0-9]+(?:[-._][A-Za-z0-9]+)*$/.test(name);
 }
 
+/**
+ * Addresses of this server that accounts of earlier versions may have as their names. New accounts may not; `croft doctor`
+ * looks for such accounts, whose pages the address hides.
+ */
+export const LATE_ADDRESSES: readonly string[] = [
+  "vault",
+  "s",
+  "r",
+  "dav",
+  "docs",
+  "search",
+  "oauth",
+  "password-reset",
+  "twirp",
+];
+
 /** The default of the setting `min_password_length`, in bytes. */
 export const PASSWORD_LENGTH_MIN = 8;
 

@@ -1,11 +1,8 @@
 import { AppError } from "../../errors.ts";
-import { isUserName, LOCAL_PART_MAX } from "../../contract/forge/rules.ts";
+import { isUserName, LATE_ADDRESSES, LOCAL_PART_MAX } from "../../contract/forge/rules.ts";
 
 /** Longest name of a repository folder. New names have a shorter limit in the contract. */
 const NAME_BYTES_MAX = 255;
-
-/** Names that accounts could have before the vault had pages. `croft doctor` looks for such accounts. */
-const pathsOfVault = ["vault", "s", "r", "dav", "docs"];
 
 const reservedNames = new Set([
   ".",
@@ -42,7 +39,7 @@ const reservedNames = new Set([
   "healthz",
   "readyz",
   "openapi",
-  ...pathsOfVault,
+  ...LATE_ADDRESSES,
 ]);
 
 const reservedSuffixes = [".keys", ".gpg", ".rss", ".atom", ".png"];

@@ -2,14 +2,15 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
+import { LATE_ADDRESSES } from "../../../daemon/contract/forge/rules.ts";
 import { fakeDaemon } from "../support/fake-daemon.ts";
 import { optionsOf } from "../support/parse-line.ts";
 import { fakeKeyring, runCli, temporaryHome } from "../support/run-cli.ts";
 import { signIn } from "../support/signed-in.ts";
 
-/** No forge account has a name that the vault uses as an address. */
+/** No forge account has a name that is an address of the server. */
 const withoutAccounts = Object.fromEntries(
-  ["vault", "s", "r", "dav", "docs"].map((name) => [
+  LATE_ADDRESSES.map((name) => [
     `GET /api/v1/users/${name}`,
     { status: 404, body: { message: "user does not exist" } },
   ]),

@@ -39,12 +39,19 @@ describe("names", () => {
     expect(() => assertUsableName(name)).toThrow(/^name is invalid/);
   });
 
-  test.each(["API", "user", "Ghost", "gitea-actions", "swagger.v1.json", "healthz"])(
-    "the name %s is reserved in every case",
-    (name) =>
-      expect(() => assertUsableName(name)).toThrow(
-        `name is reserved [name: ${name.toLowerCase()}]`,
-      ),
+  test.each([
+    "API",
+    "user",
+    "Ghost",
+    "gitea-actions",
+    "swagger.v1.json",
+    "healthz",
+    "dav",
+    "search",
+    "V2",
+    "explore",
+  ])("the name %s is reserved in every case", (name) =>
+    expect(() => assertUsableName(name)).toThrow(`name is reserved [name: ${name.toLowerCase()}]`),
   );
 
   test.each([".keys", ".GPG", ".rss", ".atom", ".Png"])("no account name ends in %s", (suffix) =>
