@@ -109,6 +109,7 @@ const checks: readonly (readonly [string, Check])[] = [
   ["service", async (cli) => (await machineChecks()).checkService(cli)],
   ["daemon", checkDaemon],
   ["backups", checkBackups],
+  ["inboxes", async (cli) => (await machineChecks()).checkInboxes(cli)],
   ["names", checkNames],
   ["forge", (cli) => checkSignIn(cli, "forge")],
   ["vault", (cli) => checkSignIn(cli, "vault")],

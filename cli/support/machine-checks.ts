@@ -1,7 +1,7 @@
 // Checks of `croft doctor` on what the daemon of this home needs from its machine.
 import { X509Certificate } from "node:crypto";
 import { existsSync } from "node:fs";
-import { readFile, statfs } from "node:fs/promises";
+import { readdir, readFile, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
@@ -103,4 +103,22 @@ async function isAnswered(cli: CliContext, words?: readonly string[]): Promise<b
     () => true,
     () => false,
   );
+}
+
+/** Counts the files of inbox folders that were refused. */
+export async function checkInboxes(cli: CliContext): Promise<string | Warning> {
+  const { paths, settings } = readAllSettings(cli.system, cli.flags, {});
+  if (!settings.inbox) return "off: no folder of this machine is taken in";
+  const folder = join(paths.dataDirectory, "inbox");
+  const entries = await readdir(folder, { recursive: true }).catch((error: unknown) => {
+    // The daemon makes the folder with its first look.
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  });
+  const refused = entries.filter((entry) => entry.endsWith(".error.txt")).length;
+  if (refused === 0) return `${folder}/HANDLE is taken in for each vault account`;
+  return {
+    warning: `${refused} ${refused === 1 ? "file was" : "files were"} not taken in`,
+    hint: `the files that end in .error.txt in ${folder} say why; a file is tried again when its reason is deleted`,
+  };
 }

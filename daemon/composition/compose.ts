@@ -85,7 +85,13 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
         db,
         forge,
       ),
-      ...toLazyTasks(Object.values(vaultTasks), db, vault),
+      ...toLazyTasks(
+        Object.values(vaultTasks).filter(
+          (task) => task !== vaultTasks.take_in_inboxes || settings.inbox,
+        ),
+        db,
+        vault,
+      ),
       {
         // Days end in UTC, whatever the time zone of the server. A file that exists already is skipped.
         name: "export_audit",

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent } from "undici";
 import { type ByteCache, createByteCache } from "../../storage/cache/byte-cache.ts";
@@ -30,6 +31,7 @@ import { createCloudFeature } from "../vault/cloud/cloud.feature.ts";
 import { createVaultDav } from "../vault/dav/dav.feature.ts";
 import { createVaultDocuments } from "../vault/documents/documents.feature.ts";
 import type { VaultFeature } from "../vault/feature.ts";
+import { createVaultInbox } from "../vault/inbox/inbox.feature.ts";
 import { createVaultLinks } from "../vault/links/links.feature.ts";
 import { createVaultSearch } from "../vault/search/search.feature.ts";
 import { createIndexRebuild } from "../vault/search/semantic-index.ts";
@@ -195,6 +197,11 @@ async function createVaultFeatures(
     documents,
     links,
     dav,
+    createVaultInbox({
+      ...core,
+      uploads: documents.services.uploads,
+      folder: join(directory.root, "inbox"),
+    }),
     search,
     ai,
     createVaultAnalysis({

@@ -192,6 +192,9 @@ export const settingDeclarations = {
   documentVersions: setting("Storage", integer(0, 1_000, "versions"), 10, {
     help: "Earlier contents of a vault document that are kept; they count towards the quota",
   }),
+  inbox: setting("Storage", onOff, false, {
+    help: "Take in files that are put into the folder inbox/HANDLE of the data directory as documents of that vault account",
+  }),
   artifactDays: setting("Storage", integer(1, 36_500, "days"), 90, {
     help: "How long artifacts of workflow runs are kept; a job may name a shorter time",
   }),

@@ -11,4 +11,6 @@ export const vaultTasks = declareTasks({
   purge_document_trash: { schedule: "@midnight", atStart: true, isNeeded: holdsTrash },
   forget_link_downloads: { schedule: "@midnight", isNeeded: holdsLinkDownloads },
   reconcile_byte_cache: { schedule: "@midnight" },
+  // Only where the setting `inbox` is on.
+  take_in_inboxes: { schedule: "@every 1m", atStart: true },
 });

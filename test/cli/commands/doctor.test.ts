@@ -67,6 +67,7 @@ test("a healthy home is all in order", async () => {
     certificate: "ok",
     daemon: "ok",
     backups: "ok",
+    inboxes: "ok",
     names: "ok",
     forge: "ok",
     vault: "ok",

@@ -1,0 +1,74 @@
+// daemon/vault/inbox: files of folders on this machine become documents. Start in inbox.service.ts.
+import { type FSWatcher, watch } from "node:fs";
+import type { VaultFeature } from "../feature.ts";
+import { vaultTasks } from "../tasks.ts";
+import { createInbox, type InboxDeps, SETTLE_MS } from "./inbox.service.ts";
+
+/**
+ * The inbox folders. A scheduled task looks at them each minute; where the system reports changes, a look follows each of
+ * them, and another when the file has settled.
+ */
+export function createVaultInbox(deps: InboxDeps) {
+  const inbox = createInbox(deps);
+  const stopping = new AbortController();
+  let watcher: FSWatcher | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> | undefined;
+
+  /** One look at a time: a call during a look is for the next one. */
+  async function scan(signal: AbortSignal): Promise<void> {
+    await running?.catch(() => undefined);
+    running = inbox.scan(AbortSignal.any([signal, stopping.signal])).then((isWaiting) => {
+      if (isWaiting) scanLater();
+    });
+    await running;
+  }
+
+  function scanLater(): void {
+    if (timer !== undefined || stopping.signal.aborted) return;
+    timer = setTimeout(() => {
+      timer = undefined;
+      scan(stopping.signal).catch((error: unknown) => {
+        if (!stopping.signal.aborted)
+          deps.log.warn({ err: error }, "failed to look at the inboxes");
+      });
+    }, SETTLE_MS + 100);
+    timer.unref();
+  }
+
+  return {
+    tasks: [
+      {
+        ...vaultTasks.take_in_inboxes,
+        async run(signal: AbortSignal) {
+          await scan(signal);
+          watcher ??= watchFolder(deps, scanLater);
+        },
+      },
+    ],
+    async close() {
+      stopping.abort();
+      clearTimeout(timer);
+      watcher?.close();
+      await running?.catch(() => undefined);
+    },
+  } satisfies VaultFeature;
+}
+
+/** Watches all folders. Undefined where the system cannot: then the task alone finds new files. */
+function watchFolder(
+  { folder, log }: Pick<InboxDeps, "folder" | "log">,
+  onChange: () => void,
+): FSWatcher | undefined {
+  try {
+    const watcher = watch(folder, { recursive: true, persistent: false }, onChange);
+    watcher.on("error", (error) => {
+      log.warn({ err: error }, "stopped watching the inboxes");
+      watcher.close();
+    });
+    return watcher;
+  } catch (error) {
+    log.warn({ err: error }, "cannot watch the inboxes");
+    return undefined;
+  }
+}

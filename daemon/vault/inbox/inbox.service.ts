@@ -1,0 +1,210 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Database } from "../../../storage/engine/database.ts";
+import { createOwner } from "../../../storage/owner.ts";
+import { isDiskFull } from "../../../storage/system-errors.ts";
+import {
+  deleteInboxFile,
+  findInboxFile,
+  putInboxFile,
+} from "../../../storage/tables/vault/inbox-files.ts";
+import { listVaultUsers, type VaultUser } from "../../../storage/tables/vault/users.ts";
+import { UNKNOWN_MEDIA_TYPE } from "../../contract/media-type.ts";
+import { filename as filenameSchema } from "../../contract/vault/documents.ts";
+import { AppError } from "../../errors.ts";
+import type { Log } from "../../utilities/logging.ts";
+import type { VaultCaller } from "../caller.ts";
+import type { FormUpload } from "../documents/uploads.service.ts";
+import {
+  hashOf,
+  isUnchanged,
+  listInbox,
+  openInbox,
+  openSeen,
+  removeSeen,
+  type SeenFile,
+  statOf,
+  writeReason,
+} from "./inbox-folder.ts";
+
+export interface InboxDeps {
+  readonly db: Database;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly log: Pick<Log, "info" | "warn">;
+  readonly uploads: {
+    upload(caller: VaultCaller, input: FormUpload): Promise<unknown>;
+  };
+  /** The folder that holds a folder for each account. */
+  readonly folder: string;
+}
+
+/** How long a file must have kept its size and time. */
+export const SETTLE_MS = 5_000;
+/** How long a file waits that could not be stored for the moment. */
+const RETRY_MS = 60_000;
+const USERS_PAGE = 100;
+
+/** What is known of a file from earlier looks. */
+interface Known extends SeenFile {
+  readonly since: number;
+  /** When it may be tried again. */
+  readonly after: number;
+}
+
+/**
+ * Takes in the files of folders on this machine: `inbox/HANDLE` for each active account of the vault. A file that has
+ * settled becomes a document, which is classified like every other, and is then deleted in the folder. What cannot be
+ * taken in stays, with the reason beside it.
+ */
+export function createInbox({ db, clock, log, uploads, folder }: InboxDeps) {
+  /** Files that were seen, by path. */
+  const known = new Map<string, Known>();
+  /** Folders that are not used, with the reason: each is logged once. */
+  const unused = new Map<string, string>();
+
+  return {
+    /**
+     * Looks at all folders once. The accounts take turns with one file each. Returns whether files wait that have not settled
+     * yet.
+     */
+    async scan(signal: AbortSignal): Promise<boolean> {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const queues: { readonly user: VaultUser; readonly files: SeenFile[] }[] = [];
+      const paths = new Set<string>();
+      for await (const user of listAccounts()) {
+        signal.throwIfAborted();
+        const files = await look(user);
+        for (const { path } of files) paths.add(path);
+        queues.push({ user, files: files.filter(isDue) });
+      }
+      for (const path of known.keys()) if (!paths.has(path)) known.delete(path);
+      for (let turn = 0; queues.some(({ files }) => turn < files.length); turn += 1)
+        for (const { user, files } of queues) {
+          const file = files[turn];
+          if (file === undefined) continue;
+          signal.throwIfAborted();
+          await take(user, file);
+        }
+      return known.size > 0;
+    },
+  };
+
+  async function* listAccounts(): AsyncGenerator<VaultUser> {
+    for (let offset = 0; ; offset += USERS_PAGE) {
+      const page = { limit: USERS_PAGE, offset };
+      const { users } = await listVaultUsers(db, { role: "user", isActive: true }, page);
+      yield* users;
+      if (users.length < USERS_PAGE) return;
+    }
+  }
+
+  /** Lists the files of an account, and notes since when each is as it is. */
+  async function look({ handle, createdAt }: VaultUser): Promise<SeenFile[]> {
+    // Handles have only letters that are safe in paths; this is the last guard.
+    if (!/^[a-z][a-z0-9_-]*$/.test(handle)) return [];
+    const own = join(folder, handle);
+    const reason = await openInbox(own, createdAt ?? 0);
+    if (reason !== undefined) {
+      if (unused.get(own) !== reason) log.warn({ handle, reason }, "inbox folder is not used");
+      unused.set(own, reason);
+      return [];
+    }
+    unused.delete(own);
+    const now = clock();
+    const files = await listInbox(own);
+    for (const file of files) {
+      const before = known.get(file.path);
+      // A clock that was set back must not keep a file waiting.
+      const isSame =
+        before !== undefined && isUnchanged(before.stats, file.stats) && before.since <= now;
+      if (!isSame) known.set(file.path, { ...file, since: now, after: now + SETTLE_MS });
+    }
+    return files;
+  }
+
+  function isDue({ path }: SeenFile): boolean {
+    const file = known.get(path);
+    return file !== undefined && file.after <= clock();
+  }
+
+  async function take(user: VaultUser, file: SeenFile): Promise<void> {
+    const { name, path } = file;
+    const key = { userId: user.id, name };
+    try {
+      if (!(await store(user, file))) {
+        known.delete(path);
+        return;
+      }
+      if (await removeSeen(file)) await deleteInboxFile(db, key);
+      known.delete(path);
+    } catch (error) {
+      const reason = toReason(error);
+      if (reason === undefined) {
+        // The storage, the disk or the database cannot do it now.
+        known.set(path, { ...file, since: clock(), after: clock() + RETRY_MS });
+        log.warn({ err: error, handle: user.handle }, "failed to take in a file of an inbox");
+        return;
+      }
+      known.delete(path);
+      await writeReason(file, reason);
+      log.info({ handle: user.handle, reason }, "refused a file of an inbox");
+    }
+  }
+
+  /** Stores a file as a document, unless it is one already. Returns false when it has changed meanwhile. */
+  async function store(user: VaultUser, file: SeenFile): Promise<boolean> {
+    const parsed = filenameSchema.safeParse(file.name);
+    if (!parsed.success) throw new AppError("unprocessable", "No document can have this name.");
+    await using owner = createOwner();
+    const handle = await openSeen(file);
+    if (handle === undefined) return false;
+    owner.own(handle);
+    const key = { userId: user.id, name: file.name };
+    const earlier = await findInboxFile(db, key);
+    if (earlier !== undefined && earlier.sha256 === (await hashOf(handle))) return true;
+    const content = owner.own(handle.createReadStream({ start: 0, autoClose: false }));
+    const isStill = async () => {
+      const now = await statOf(file.path);
+      return now !== undefined && isUnchanged(file.stats, now);
+    };
+    try {
+      await uploads.upload(toCaller(user), {
+        filename: parsed.data,
+        contentType: UNKNOWN_MEDIA_TYPE,
+        content,
+        size: Number(file.stats.size),
+        terms: {
+          admit: async () => ((await isStill()) ? undefined : changed()),
+          record: (tx, { id, sha256 }) => putInboxFile(tx, { ...key, sha256, documentId: id }),
+        },
+      });
+      return true;
+    } catch (error) {
+      if (error instanceof AppError && error.code === "conflict") return false;
+      throw error;
+    }
+  }
+}
+
+const changed = () => new AppError("conflict", "The file has changed.");
+
+/** Uploads of a folder are those of its owner. The audit record has this in the place of an address. */
+function toCaller({ id: userId, handle, email, role }: VaultUser): VaultCaller {
+  return { userId, handle, email, role, sessionId: undefined, address: "inbox" };
+}
+
+/** The reason of a failure that the file itself has; undefined for one that passes. */
+function toReason(error: unknown): string | undefined {
+  if (error instanceof AppError) {
+    const { code, message, data } = error;
+    if (["too_large", "unprocessable", "forbidden", "unsupported_type"].includes(code))
+      return data.failures?.map(({ msg }) => msg).join(". ") ?? message;
+    return undefined;
+  }
+  const { code } = error as NodeJS.ErrnoException;
+  if (isDiskFull(error)) return undefined;
+  if (code === "EACCES" || code === "EPERM")
+    return "croft may not read this file, or not delete it. Give the user of the daemon the rights of its owner.";
+  return undefined;
+}
