@@ -89,7 +89,9 @@ describe("a fork", () => {
     const folder = join(daemon.home, "repositories", `${made}.git`);
     const files = (await readdir(join(folder, "objects"), { recursive: true, withFileTypes: true }))
       .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name));
+      .map((entry) => join(entry.parentPath, entry.name))
+      // Each repository searches its own history, in its own time.
+      .filter((path) => !path.includes("commit-graph"));
     expect(files.length).toBeGreaterThan(2);
     for (const file of files) expect((await stat(file)).nlink, file).toBe(2);
     const before = await listRefs(nora, made);

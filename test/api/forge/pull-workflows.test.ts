@@ -300,13 +300,14 @@ test("a new head and the close of a pull request cancel runs that wait for appro
   const [first] = await waitFor(path, "ci.yml", 1);
   await pushTo(fork, "otto", { "a.txt": "more" });
   const [second] = await waitFor(path, "ci.yml", 2);
-  const stateOf = async (id: number | undefined) =>
-    (await by("mira", "GET", `${path}/actions/runs/${id}`)).json;
-  expect(await stateOf(first?.id)).toMatchObject({ conclusion: "cancelled" });
-  expect(await stateOf(second?.id)).toMatchObject({ status: "waiting", needs_approval: true });
+  expect(await stateOf(path, first?.id)).toMatchObject({ conclusion: "cancelled" });
+  expect(await stateOf(path, second?.id)).toMatchObject({
+    status: "waiting",
+    needs_approval: true,
+  });
   // The pull request closes with its fork.
   expect((await by("otto", "DELETE", fork)).status).toBe(204);
-  expect(await stateOf(second?.id)).toMatchObject({ conclusion: "cancelled" });
+  expect(await stateOf(path, second?.id)).toMatchObject({ conclusion: "cancelled" });
   const late = await by("mira", "POST", `${path}/actions/runs/${second?.id}/approve`);
   expect(late.status).toBe(409);
 }, 60_000);
@@ -350,4 +351,118 @@ test("reviews and comments of a pull request start workflows", async () => {
   expect(both).toMatchObject({ event: "issue_comment", head_branch: "main" });
   // A pull request is no issue to `on: issues`.
   expect((await runsOf(path, "&event=issues")).length).toBe(0);
+}, 60_000);
+
+const stateOf = async (path: string, id: number | undefined) =>
+  (await by("mira", "GET", `${path}/actions/runs/${id}`)).json;
+
+test("a push to the head cancels by concurrency, and a fork's group is apart from that of the repository", async () => {
+  const path = await create(["mine"]);
+  const deploy = "concurrency: { group: deploy, cancel-in-progress: true }";
+  await addWorkflow(path, "main", "deploy.yml", on("deploy", "push", deploy));
+  const [deployment] = await waitFor(path, "deploy.yml", 1);
+  const own = "concurrency: { group: '${{ github.ref }}', cancel-in-progress: true }";
+  await addWorkflow(path, "mine", "own.yml", on("own", "pull_request", own));
+  await open(path, "mine");
+  const [first] = await waitFor(path, "own.yml", 1);
+  await addFile(path, "mine", "more.txt", "more\n");
+  const [second] = await waitFor(path, "own.yml", 2);
+  expect(await stateOf(path, first?.id)).toMatchObject({ conclusion: "cancelled" });
+  expect(await stateOf(path, second?.id)).toMatchObject({ status: "queued" });
+  const fork = await forkWith(path, "nora", {
+    ".gitea/workflows/own.yml": on("own", "pull_request", deploy),
+  });
+  await open(path, `${fork.split("/")[2]}:topic`, {}, "nora");
+  const [third] = await waitFor(path, "own.yml", 3);
+  expect((await by("mira", "POST", `${path}/actions/runs/${third?.id}/approve`)).status).toBe(200);
+  expect(await stateOf(path, third?.id)).toMatchObject({ status: "queued" });
+  expect(await stateOf(path, deployment?.id)).toMatchObject({ status: "queued" });
+  // A job with a group of its own has that of its pull request as well.
+  await pushTo(fork, "nora", {
+    ".gitea/workflows/own.yml": on("own", "pull_request").replace(
+      "runs-on",
+      "concurrency: { group: deploy, cancel-in-progress: true }, runs-on",
+    ),
+  });
+  const [fourth] = await waitFor(path, "own.yml", 4);
+  expect(fourth).toMatchObject({ status: "queued" });
+  expect(await stateOf(path, deployment?.id)).toMatchObject({ status: "queued" });
+}, 60_000);
+
+test("a pull request without a branch is that of a stranger, and its run is approved on its page", async () => {
+  const path = await create([]);
+  const home = path.replace("/repos", "");
+  const folder = "agit-clone";
+  await git.run("clone", "-q", addressOf(path, "nora"), folder);
+  await mkdir(join(git.folder, folder, ".gitea/workflows"), { recursive: true });
+  await writeFile(join(git.folder, folder, ".gitea/workflows/ci.yml"), on("ci", "pull_request"));
+  await git.in(folder, "add", ".");
+  await git.in(folder, "commit", "-q", "-m", "A workflow");
+  const pushed = await git.in(folder, "push", "origin", "HEAD:refs/for/main", "-o", "topic=ci");
+  expect(pushed).toMatchObject({ exitCode: 0 });
+  const [run] = await waitFor(path, "ci.yml", 1);
+  expect(run).toMatchObject({ status: "waiting", needs_approval: true });
+  const page = `${home}/actions/runs/${run?.id}`;
+  expect((await daemon.request(page)).text).not.toContain("Approve and run");
+  const body = new URLSearchParams({ user_name: "mira", password: "user-password" });
+  const signedIn = await fetch(`${daemon.url}/user/login`, {
+    method: "POST",
+    body,
+    redirect: "manual",
+    headers: { origin: daemon.url },
+  });
+  const cookie = (signedIn.headers.getSetCookie()[0] ?? "").split(";")[0] ?? "";
+  const { text } = await daemon.request(page, { headers: { cookie } });
+  expect(text).toContain("Approve and run");
+  const token = /name="form_token"[^>]*value="([^"]+)"/.exec(text)?.[1] ?? "";
+  const approve = (fields: Record<string, string>) =>
+    fetch(`${daemon.url}${page}/approve`, {
+      method: "POST",
+      body: new URLSearchParams(fields),
+      redirect: "manual",
+      headers: { cookie, origin: daemon.url },
+    });
+  expect((await approve({ form_token: "x" })).status).toBe(403);
+  expect(await stateOf(path, run?.id)).toMatchObject({ needs_approval: true });
+  expect((await approve({ form_token: token })).status).toBe(303);
+  expect(await stateOf(path, run?.id)).toMatchObject({ status: "queued" });
+  expect((await daemon.request(`${home}/actions`)).text).toContain("#1");
+}, 60_000);
+
+test("a merge starts workflows of the merge commit, and what a job does starts none", async () => {
+  const path = await create(["topic"]);
+  const types = "{ pull_request: { types: [closed, synchronize] } }";
+  await addWorkflow(path, "topic", "closed.yml", on("closed", types));
+  const push = "permissions: write-all";
+  await addWorkflow(
+    path,
+    "topic",
+    "job.yml",
+    on("job", "{ pull_request: { types: [opened] } }", push),
+  );
+  await open(path, "topic");
+  await waitFor(path, "job.yml", 1);
+  const take = await newRunner(path, "job");
+  const task = await take();
+  const origin = daemon.url.replace("://", `://x:${task?.token}@`);
+  await git.run("clone", "-q", "-b", "topic", `${origin}${path.replace("/repos", "")}.git`, "job");
+  await git.in("job", "commit", "-q", "--allow-empty", "-m", "by the job");
+  expect(await git.in("job", "push", "-q", "origin", "topic")).toMatchObject({ exitCode: 0 });
+  const head = await headOf(path, "topic");
+  await vi.waitUntil(
+    async () => {
+      const pull = (await by("mira", "GET", `${path}/pulls/1`)).json;
+      return pull.head.sha === head && pull.mergeable === true;
+    },
+    { timeout: 20_000, interval: 50 },
+  );
+  expect((await by("mira", "POST", `${path}/pulls/1/merge`, { do: "merge" })).status).toBe(200);
+  const [run] = await waitFor(path, "closed.yml", 1);
+  const { merge_commit_sha: merged } = (await by("mira", "GET", `${path}/pulls/1`)).json;
+  expect(run).toMatchObject({ head_sha: merged, head_branch: "main" });
+  expect(await waitFor(path, "closed.yml", 1)).toHaveLength(1);
+  const { statuses } = await statusesOf(path, head);
+  expect(statuses.map(({ context }: { context: string }) => context)).toContain(
+    "closed / a (pull_request)",
+  );
 }, 60_000);

@@ -273,10 +273,14 @@ test("reviewers are asked, answer, and decline", async () => {
       ({ login }: { login: string }) => login,
     );
   expect(await requested()).toEqual(["otto", "zoe"]);
-  const thread = (await by("otto", "GET", "/notifications")).json.find(
-    ({ subject }: { subject: { title: string } }) => subject.title === "Change",
-  );
-  expect(thread.subject.type).toBe("Pull");
+  // A job notifies otto.
+  await expect
+    .poll(async () => (await by("otto", "GET", "/notifications")).json)
+    .toContainEqual(
+      expect.objectContaining({
+        subject: expect.objectContaining({ title: "Change", type: "Pull" }),
+      }),
+    );
 
   await review(pull, "otto", { event: "COMMENT", body: "Seen" });
   const decline = { reviewers: ["zoe"] };
