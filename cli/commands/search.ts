@@ -18,7 +18,7 @@ const CODE_REPOSITORIES = 10;
 
 interface Found {
   readonly kind: (typeof kinds)[number];
-  /** As other commands take it: `mira/notes`, `mira/notes#3`, `mira/notes:src/a.ts:12`, the id of a document, `Papers:ID`. */
+  /** As other commands take it: `mira/notes`, `mira/notes#3`, `mira/notes:PATH:12`, the id of a document, `Papers:ID`. */
   readonly where: string;
   readonly text: string;
   readonly url: string | null;
@@ -45,7 +45,7 @@ export const searchAll = commandDetails({
   }),
   examples: [
     ["Search the forge and the vault", "croft search heating"],
-    ["Search your code, in a script", "croft search --kind code TODO --json=where"],
+    ["Search your code, in a script", "croft search --kind code retry --json=where"],
   ],
   note: `Each kind has at most ${FOUND_MAX} results. Code is that of the default branches of your\n${CODE_REPOSITORIES} repositories that changed last.`,
   /**

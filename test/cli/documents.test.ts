@@ -10,9 +10,11 @@ const root = join(import.meta.dirname, "..", "..");
 
 const pages = [
   "README.md",
-  ...readdirSync(join(root, "docs"))
-    .filter((name) => name.endsWith(".md"))
-    .map((name) => join("docs", name)),
+  ...["docs", "docs/guides"].flatMap((folder) =>
+    readdirSync(join(root, folder))
+      .filter((name) => name.endsWith(".md"))
+      .map((name) => join(folder, name)),
+  ),
 ];
 
 /** The commands in the code blocks of a page. */
