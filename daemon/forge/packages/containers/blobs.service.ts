@@ -12,6 +12,7 @@ import {
 } from "../../../../storage/tables/forge/packages/container-blobs.ts";
 import { AppError } from "../../../errors.ts";
 import { openObject } from "../../../utilities/open-object.ts";
+import { writeIfPossible } from "../../../utilities/within.ts";
 import type { ForgeCaller } from "../../caller.ts";
 import { getImageReader, getImageWriter } from "./image-access.ts";
 import { type ImageAt, parseDigest, refuse } from "./references.ts";
@@ -55,7 +56,7 @@ export function createContainerBlobs({ db, store, clock }: ContainerBlobsDeps) {
       // Bytes that are lost come back when a client uploads them again.
       if (blob === undefined || !(await store.has(blob.sha256, blob.size))) throw blobUnknown();
       if (caller !== undefined && blob.usedAt < clock() - TOUCH_EVERY_MS)
-        await db.transaction((tx) => touchContainerBlob(tx, blob));
+        await writeIfPossible(() => db.transaction((tx) => touchContainerBlob(tx, blob)));
       return { blob, open: (range) => openObject(store, blob, "blob", range) };
     },
 
