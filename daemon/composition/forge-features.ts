@@ -40,6 +40,7 @@ import { commitPages } from "../forge/pages/commit-pages.tsx";
 import { filePages } from "../forge/pages/file-pages.ts";
 import { forkPages } from "../forge/pages/fork-pages.tsx";
 import { issueActionPages } from "../forge/pages/issue-actions.ts";
+import { importPages } from "../forge/pages/import-pages.tsx";
 import { issuePages } from "../forge/pages/issue-pages.tsx";
 import { labelPages } from "../forge/pages/label-pages.tsx";
 import { milestonePages } from "../forge/pages/milestone-pages.tsx";
@@ -189,6 +190,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
         ...editPages(),
         ...uploadPages(),
         ...forkPages(),
+        ...importPages(),
         ...filePages(),
       ],
     },

@@ -99,6 +99,12 @@ export function RepositoryHead({
           <a href={repository.original_url} rel="nofollow noreferrer">
             {repository.original_url}
           </a>
+          {repository.mirror && repository.permissions?.admin === true ? (
+            <>
+              {" "}
+              (<a href={`${home}/import`}>state</a>)
+            </>
+          ) : null}
         </p>
       )}
       {repository.description === "" ? null : <p>{repository.description}</p>}

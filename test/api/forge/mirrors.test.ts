@@ -236,6 +236,41 @@ describe("a pull mirror", () => {
       remote_address: urlOf(there, path),
       last_error: expect.stringContaining("status 404"),
     });
+    // The page shows it to the owner; the form of the page imports, too.
+    const body = new URLSearchParams({ user_name: "mira", password: "user-password" });
+    const headers = { origin: here.url };
+    const login = `${here.url}/user/login`;
+    const signedIn = await fetch(login, { method: "POST", body, redirect: "manual", headers });
+    const cookie = (signedIn.headers.getSetCookie()[0] ?? "").split(";")[0] ?? "";
+    const page = async (to: string) => (await here.request(to, { headers: { cookie } })).text;
+    expect(await page(`/${copy}`)).toContain("mirror of");
+    expect(await page(`/${copy}/import`)).toContain("status 404");
+    const form = await page("/repo/migrate");
+    const send = (fields: Readonly<Record<string, string>>) =>
+      fetch(`${here.url}/repo/migrate`, {
+        method: "POST",
+        body: new URLSearchParams({
+          form_token: /name="form_token"[^>]*value="([^"]+)"/.exec(form)?.[1] ?? "",
+          auth_username: "olga",
+          auth_password: far.tokenOf("olga"),
+          ...fields,
+        }),
+        redirect: "manual",
+        headers: { cookie, ...headers },
+      });
+    const refused = await send({ clone_addr: "/etc", repo_name: "formed" });
+    expect(refused.status).toBe(422);
+    const shown = await refused.text();
+    expect(shown).toContain("paths on this server cannot be imported");
+    expect(shown).not.toContain(far.tokenOf("olga"));
+    const other = await newSource();
+    const sent = await send({
+      clone_addr: urlOf(there, other),
+      repo_name: "formed",
+      private: "yes",
+    });
+    expect([sent.status, sent.headers.get("location")]).toEqual([303, "/mira/formed"]);
+    expect((await by(mira, "GET", "/repos/mira/formed")).json).toMatchObject({ private: true });
     const patched = await by(mira, "PATCH", `/repos/${copy}`, { mirror_interval: "24h0m0s" });
     expect(patched.json.mirror_interval).toBe("24h0m0s");
     for (const bad of ["1ms", "never"])
