@@ -33,6 +33,8 @@ import {
 import { codePages } from "../forge/pages/code-pages.tsx";
 import { blamePage } from "../forge/pages/blame-page.tsx";
 import { editPages } from "../forge/pages/edit-pages.tsx";
+import { feedPages } from "../forge/pages/feed-pages.ts";
+import { searchPages } from "../forge/pages/search-pages.tsx";
 import { uploadPages } from "../forge/pages/upload-page.tsx";
 import { findPages } from "../forge/pages/find-pages.tsx";
 import { refPages } from "../forge/pages/ref-pages.tsx";
@@ -189,6 +191,8 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
         ...findPages(),
         ...editPages(),
         ...uploadPages(),
+        ...feedPages(),
+        ...searchPages(),
         ...forkPages(),
         ...importPages(),
         ...filePages(),

@@ -24,6 +24,7 @@ export const CODE_STYLE = `
 .diff .del b { background: light-dark(#ffc4bf, #70231e); }
 .split { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); }
 .split > .diff + .diff { border-inline-start: 1px solid var(--line); }
+.code .lines a.marked { color: var(--text); font-weight: 700; }
 .bar { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; margin: .5rem 0; }
 .bar > .crumbs { flex: 1 1 12rem; min-width: 0; }
 .tools { display: flex; flex-wrap: wrap; gap: .4rem .9rem; align-items: center; margin: 0; }

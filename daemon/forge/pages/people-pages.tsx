@@ -38,7 +38,7 @@ async function showStart({ call, request, instanceName }: ForgePageContext) {
   } as const;
 }
 
-function RepositoryList({ repositories }: { repositories: readonly WireRepository[] }) {
+export function RepositoryList({ repositories }: { repositories: readonly WireRepository[] }) {
   if (repositories.length === 0) return <EmptyState>No repositories.</EmptyState>;
   return (
     <ul className="list">
@@ -102,7 +102,7 @@ async function showAccount(context: ForgePageContext, { username }: { readonly u
 }
 
 /** The account as a user. The additional fields of an organization come from another operation. */
-async function findAccount({ call }: ForgePageContext, username: string) {
+export async function findAccount({ call }: ForgePageContext, username: string) {
   const { body: user } = await call(userEndpoints.getUser, { params: { username } });
   const shown = {
     name: user.login,

@@ -15,6 +15,7 @@ import { CHANGE_PASSWORD, type ForgeSession, SIGN_IN } from "./forge-page.ts";
 import { OWN_ISSUES, OWN_PULLS } from "./own-pages.tsx";
 import { passwordResetPages } from "./password-reset-pages.tsx";
 import { NOTIFICATIONS } from "./notification-pages.tsx";
+import { SEARCH } from "./search-pages.tsx";
 import { SESSION_MS, type Sessions } from "./sessions.ts";
 import { answerGoCommand, keyPages } from "./tool-pages.ts";
 
@@ -64,13 +65,23 @@ function AccountLinks({
   request: ServerRequest;
   session: ForgeSession | undefined;
 }) {
+  const search = (
+    <a href={SEARCH} data-keys="g s">
+      Search
+    </a>
+  );
   if (session === undefined) {
     const back = request.target.startsWith("/user/") ? "/" : request.target;
-    return <a href={`${SIGN_IN}?redirect_to=${encodeURIComponent(back)}`}>Sign in</a>;
+    return (
+      <>
+        {search} <a href={`${SIGN_IN}?redirect_to=${encodeURIComponent(back)}`}>Sign in</a>
+      </>
+    );
   }
   const { name } = session.caller.user;
   return (
     <>
+      {search}
       <a href={OWN_ISSUES} data-keys="g i">
         Issues
       </a>

@@ -2,10 +2,11 @@
 // the parts of its text.
 import { hash } from "node:crypto";
 import type { SiteAsset } from "../../../pages/site.ts";
+import { CODE } from "./code.ts";
 import { KEYS } from "./keys.ts";
 import { TEXTS } from "./texts.ts";
 
-const SCRIPT = [KEYS, TEXTS].map((part) => `{\n${part}\n}\n`).join("");
+const SCRIPT = [KEYS, TEXTS, CODE].map((part) => `{\n${part}\n}\n`).join("");
 const SCRIPT_PATH = `/assets/forge-${hash("sha256", SCRIPT, "hex").slice(0, 12)}.js`;
 const SCRIPT_HASH = `sha256-${hash("sha256", SCRIPT, "base64")}`;
 
