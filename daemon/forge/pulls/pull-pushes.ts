@@ -18,6 +18,7 @@ import {
   type ForgePull,
   listOpenPullsFrom,
   listOpenPullsInto,
+  markHeadGone,
   moveBase,
   renamePullBranch,
   restoreHead,
@@ -62,6 +63,7 @@ export function createPullPushes({ db, git, runInFolder, emit, state }: PullPush
           const branch = ref.slice(HEADS.length);
           if (after === undefined) {
             await closeHead(tx, repository, branch, pusher);
+            await markHeadGone(tx, repository.id, branch);
             await leaveBase(tx, place, branch, pusher);
           } else {
             if (before === undefined) await restoreHead(tx, repository.id, branch);

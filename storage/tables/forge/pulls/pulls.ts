@@ -240,6 +240,16 @@ export async function renamePullBranch(
   );
 }
 
+/** Records that a branch is gone, for all pull requests from it: also closed and merged ones name it. */
+export async function markHeadGone(
+  tx: Transaction,
+  headRepositoryId: RepositoryId,
+  headBranch: string,
+): Promise<void> {
+  const where = { headRepositoryId, headBranch, agitTopic: undefined };
+  await pulls.update(tx, where, { isHeadGone: true });
+}
+
 /** Records that a branch is there again, for pull requests that its deletion closed. */
 export async function restoreHead(
   tx: Transaction,
