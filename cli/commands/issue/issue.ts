@@ -103,6 +103,11 @@ export const entries: readonly Entry[] = [
   ),
   command("create", "Create an issue", async () => (await import("./create.ts")).createIssue),
   command(
+    "develop",
+    "Make a branch for an issue and switch to it",
+    async () => (await import("./develop.ts")).developIssue,
+  ),
+  command(
     "edit",
     "Edit, close or reopen an issue",
     async () => (await import("./edit.ts")).editIssue,

@@ -2,6 +2,7 @@ import { forge } from "../../client/operations.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError, DryRun, usageError } from "../../errors.ts";
 import { resourceOf } from "../../output/spec.ts";
+import { editorFlag, editText } from "../../support/editor.ts";
 import { readGit, runGit, toHelperWords } from "../../support/git.ts";
 import { readTextFlags } from "../../support/input.ts";
 import { addValue, addValues, findMilestoneId } from "../../support/issues.ts";
@@ -23,7 +24,8 @@ export const createPull = commandDetails({
     "-t, --title <text>": "the title; by default that of the commit, or the name of the branch",
     "-b, --body <text>": 'its text, as Markdown; "-" reads standard input',
     "-F, --body-file <file>": 'a file with its text; "-" reads standard input',
-    "-f, --fill": "take title and text from the commits, which is the default",
+    "-f, --fill": "take title and text from the commits, without an editor",
+    ...editorFlag,
     "-B, --base <branch>": "the branch to merge into; the default branch when it is left out",
     "-H, --head <branch>":
       "BRANCH, USER:BRANCH or OWNER/NAME:BRANCH; by default the current branch",
@@ -68,10 +70,12 @@ export const createPull = commandDetails({
     const base = flags.base ?? (await findDefaultBranch(cli, params));
     const head = flags.head ?? (await prepareHead(cli, params, push));
     const texts = flags.title === undefined ? await readCommits(cli, base, head) : undefined;
-    const title = flags.title ?? texts?.title;
-    if (title === undefined)
+    const given = await readTextFlags(cli, flags);
+    const suggested = { title: flags.title ?? texts?.title, body: given ?? texts?.body ?? "" };
+    const isWritten = fill || flags.title !== undefined || given !== undefined;
+    const { title, body } = isWritten ? suggested : await editTexts(cli, flags.editor, suggested);
+    if (title === undefined || title === "")
       throw new CliError("missing_input", "the title is missing: give --title");
-    const body = (await readTextFlags(cli, flags)) ?? texts?.body ?? "";
     const { assignee, reviewer, label, milestone, maintainerEdit } = flags;
     const { body: pull } = await cli.client.call(forge.createPull, {
       params,
@@ -120,6 +124,31 @@ async function prepareHead(
   }
   const isSame = own.toLowerCase() === `${base.owner}/${base.repo}`.toLowerCase();
   return isSame ? branch : `${own}:${branch}`;
+}
+
+interface Texts {
+  readonly title: string | undefined;
+  readonly body: string;
+}
+
+/** Lets a person at a terminal edit title and text, the title in the first line. Without an editor they stay as they are. */
+async function editTexts(
+  cli: CliContext,
+  editor: string | undefined,
+  texts: Texts,
+): Promise<Texts> {
+  const { isInputTerminal, isOutputTerminal } = cli.io;
+  const { env } = cli.system;
+  const isAsked = cli.flags.input && isInputTerminal && isOutputTerminal;
+  const program = editor ?? (isAsked ? (env["VISUAL"] ?? env["EDITOR"]) : undefined);
+  if (program === undefined || program.trim() === "" || cli.flags.dryRun) return texts;
+  const text = `${texts.title ?? ""}\n\n${texts.body}\n`;
+  const edited = await editText(cli, { program, name: "PULL_REQUEST.md", text }, (written) =>
+    Promise.resolve(written),
+  );
+  if (edited === undefined) return texts;
+  const [title = "", ...lines] = edited.split(/\r?\n/);
+  return { title: title.trim(), body: lines.join("\n").trim() };
 }
 
 /** Longest list of commits that fills a text. */

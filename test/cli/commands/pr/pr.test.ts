@@ -168,6 +168,26 @@ test("a pull request goes its way from inside a clone", { timeout: 120_000 }, as
   const { stdout } = await git("log", "-1", "--format=%s", "FETCH_HEAD");
   expect(stdout).toBe("Tea\n");
 
+  const title = "Über-Tee: the cup is hot!";
+  await people.by("mira", "POST", "/repos/mira/notes/issues", { title });
+  const developed = await croft("issue", "develop", "mira/notes#2");
+  const branch = "2-uber-tee-the-cup-is-hot";
+  expect(developed.json()).toEqual({ branch, checked_out: true, issue: 2 });
+  expect((await git("branch", "--show-current")).stdout.trim()).toBe(branch);
+  expect((await croft("issue", "develop", "mira/notes#2")).error()).toMatchObject({
+    code: "conflict",
+  });
+  const cool = ["issue", "develop", "mira/notes#2", "--name", "cool", "--no-checkout"] as const;
+  expect((await croft(...cool)).json()).toMatchObject({ branch: "cool", checked_out: false });
+  await git("commit", "--quiet", "--allow-empty", "-m", "Cool the cup");
+  // An editor of the line is opened without a terminal as well.
+  const editor = "sed -i -e '1s/cup/mug/' -e '$aFixes #2.'";
+  expect((await croft("pr", "create", "--editor", editor)).json()).toMatchObject({
+    title: "2 uber tee the mug is hot",
+    body: expect.stringMatching(/- Cool the cup\nFixes #2\.$/),
+    head: { ref: branch },
+  });
+
   async function addressOf(): Promise<string> {
     return (await git("remote", "get-url", "origin")).stdout
       .trim()
