@@ -90,3 +90,11 @@ function complete(group: SettingGroup, { help, flag, secret, outsideFile }: Deta
 export function inData(folder: string): (context: DefaultContext) => string {
   return ({ paths, platform }) => pathsOf(platform).join(paths.dataDirectory, folder);
 }
+
+/** Variables that other programs of croft read, so they are not reported as unknown. A `*` matches any ending. */
+export const otherVariables: Readonly<Record<string, string>> = {
+  CROFT_NODE: "the Node that the launcher runs croft on when its own is too old",
+  CROFT_CACHE_DIR:
+    "where the launcher stores compiled and unpacked files; the single executable unpacks into `state/cache` of a home that is named",
+  "CROFT_TEST_*": "the tests'",
+};

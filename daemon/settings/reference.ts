@@ -1,5 +1,6 @@
 import type { Setting } from "./declare.ts";
-import { listSettings, otherVariables, toKey, toVariable } from "./settings.ts";
+import { otherVariables } from "./declare.ts";
+import { listSettings, toKey, toVariable } from "./settings.ts";
 
 /** The reference page of all settings as Markdown. `docs/settings.md` is this text; a test compares. */
 export function toSettingsReference(): string {

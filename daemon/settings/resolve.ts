@@ -1,4 +1,4 @@
-import type { Setting } from "./declare.ts";
+import { otherVariables, type Setting } from "./declare.ts";
 import {
   pathsOf,
   type SettingPaths,
@@ -9,7 +9,6 @@ import {
 import type { ReadContext } from "./types.ts";
 import {
   listSettings,
-  otherVariables,
   settingDeclarations,
   type SettingName,
   type Settings,

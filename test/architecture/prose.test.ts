@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { listSettings, otherVariables, toKey, toVariable } from "../../daemon/settings/settings.ts";
+import { otherVariables } from "../../daemon/settings/declare.ts";
+import { listSettings, toKey, toVariable } from "../../daemon/settings/settings.ts";
 import { listPaths, readSources, root } from "./source-tree.ts";
 
 const rooms = ["bin", "bench", "cli", "daemon", "storage", "test"];
