@@ -221,6 +221,7 @@ export const entries: readonly Entry[] = [
     "Manage users who may use a repository",
     () => import("./repo-collaborator.ts"),
   ),
+  noun("avatar", "Manage the picture of a repository", () => import("./repo-avatar.ts")),
   noun("topic", "Manage topics of repositories", () => import("./repo-topic.ts")),
   noun("deploy-key", "Manage keys that open one repository", () => import("./repo-deploy-key.ts")),
   noun("hook", "Manage hooks of a repository", async () => ({

@@ -57,6 +57,7 @@ import { pullPages } from "../forge/pages/pull-pages.tsx";
 import { wikiPages } from "../forge/pages/wiki-pages.tsx";
 import { runPages } from "../forge/pages/run-pages.tsx";
 import { createForgeReleases } from "../forge/releases/releases.feature.ts";
+import { createRepositoryAvatars } from "../forge/repositories/repository-avatars.ts";
 import { createRepositoryDependents } from "../forge/repositories/dependents.ts";
 import { createForgeRepositories } from "../forge/repositories/repositories.feature.ts";
 import { createForgeReviews } from "../forge/reviews/reviews.feature.ts";
@@ -166,6 +167,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
     { close: () => dispatcher.destroy() },
     { routes: peopleRoutes(people), jobs: [people.passwordResets.job], pages: peoplePages() },
     { routes: avatarRoutes(avatars) },
+    createRepositoryAvatars({ ...core, avatars }),
     { routes: cronRoutes(deps.cron) },
     actions,
     hooks,

@@ -40,6 +40,7 @@ import { fileLockEndpoints, largeFileEndpoints } from "./forge/repositories/larg
 import { attachmentEndpoints } from "./forge/issues/attachments.ts";
 import { issueEndpoints } from "./forge/issues/issues.ts";
 import { assigneeEndpoints } from "./forge/issues/assignees.ts";
+import { repositoryAvatarEndpoints } from "./forge/repositories/avatars.ts";
 import { wikiEndpoints } from "./forge/repositories/wiki.ts";
 import { issueDependencyEndpoints } from "./forge/issues/dependencies.ts";
 import { trackedTimeEndpoints } from "./forge/issues/tracked-times.ts";
@@ -161,6 +162,7 @@ export const forge = {
   ...issueDependencyEndpoints,
   ...trackedTimeEndpoints,
   ...reactionEndpoints,
+  ...repositoryAvatarEndpoints,
   ...wikiEndpoints,
   ...releaseEndpoints,
   ...releaseAssetEndpoints,

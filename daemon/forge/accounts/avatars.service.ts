@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import {
   deleteAvatar,
@@ -29,7 +29,7 @@ export interface OpenedAvatar {
 
 export type Avatars = ReturnType<typeof createAvatars>;
 
-/** Uploaded pictures of users and organizations. */
+/** Uploaded pictures of users, organizations and repositories. */
 export function createAvatars({
   db,
   store,
@@ -47,6 +47,9 @@ export function createAvatars({
     /** Sets the picture of an account that the caller may edit. Throws as `setOwn` does. */
     set,
 
+    /** Stores a picture, and calls `save` in the transaction that names it. Throws as `setOwn` does. */
+    store: storePicture,
+
     /** Restores the drawn picture of an account that the caller may edit. */
     remove,
 
@@ -61,7 +64,19 @@ export function createAvatars({
     },
   };
 
-  async function set(account: ForgeUser, image: string): Promise<void> {
+  function set(account: ForgeUser, image: string): Promise<void> {
+    return storePicture(image, async (tx, picture) => {
+      const current = await findUserById(tx, account.id);
+      if (current === undefined) throw notFound();
+      await putAvatar(tx, current.id, picture);
+      await updateUser(tx, current, { avatarHash: picture.sha256, updatedAt: tx.now });
+    });
+  }
+
+  async function storePicture(
+    image: string,
+    save: (tx: Transaction, picture: ForgeAvatar) => Promise<void>,
+  ): Promise<void> {
     const { bytes, contentType } = readPicture(decode(image));
     const received = await receiveBody(store, Readable.from([bytes]), {
       bytesMax: PICTURE_BYTES_MAX,
@@ -70,12 +85,7 @@ export function createAvatars({
     try {
       await received.publish();
       const { sha256, size } = received.digests;
-      await db.transaction(async (tx) => {
-        const current = await findUserById(tx, account.id);
-        if (current === undefined) throw notFound();
-        await putAvatar(tx, current.id, { sha256, size, contentType });
-        await updateUser(tx, current, { avatarHash: sha256, updatedAt: tx.now });
-      });
+      await db.transaction((tx) => save(tx, { sha256, size, contentType }));
     } finally {
       await received.discard();
     }

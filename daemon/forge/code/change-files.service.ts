@@ -2,7 +2,8 @@ import { allEnded } from "../../../storage/git/git.ts";
 import { type CommitObject, readCommitObjects } from "../../../storage/git/commit-objects.ts";
 import { type LastCommit, toTitle } from "../../../storage/git/last-commits.ts";
 import { findFault } from "../../../storage/git/check-commit.ts";
-import { openQuarantine } from "../../../storage/git/object-quarantine.ts";
+import { applyPatch } from "../../../storage/git/apply-patch.ts";
+import { type ObjectQuarantine, openQuarantine } from "../../../storage/git/object-quarantine.ts";
 import { findEntries, type TreeEntry } from "../../../storage/git/trees.ts";
 import {
   type DatedPerson,
@@ -48,6 +49,21 @@ export interface FilesChanged {
   readonly files: readonly (ContentsEntry | undefined)[];
 }
 
+/** Decides by the head of a branch what a commit changes, and writes objects into the quarantine if it needs some. */
+type PlanCommit = (
+  code: OpenedCode,
+  head: string | undefined,
+  quarantine: ObjectQuarantine,
+) => Promise<{
+  readonly changes: readonly TreeChange[];
+  /** The tree that the changes begin with, instead of the head's. */
+  readonly tree?: string;
+  /** Paths that the commit may write, of which some are checked as a push is. */
+  readonly checked: readonly string[];
+  /** The default message. */
+  readonly title: string;
+}>;
+
 export interface FileChangesDeps {
   readonly access: CodeAccess;
   readonly writeRefs: WriteRefs;
@@ -87,54 +103,95 @@ export function createFileChanges({
       operations: readonly FileOperation[],
       wish: CommitWish,
     ): Promise<FilesChanged> {
-      const toBranch = ({ defaultBranch }: ForgeRepository) =>
-        wish.branch === "" ? defaultBranch : wish.branch;
-      const toTarget = (repository: ForgeRepository) =>
-        wish.newBranch === "" ? toBranch(repository) : wish.newBranch;
-      const work = async (code: OpenedCode): Promise<FilesChanged> => {
-        const { repository } = code.owned;
-        const branch = toBranch(repository);
-        const target = toTarget(repository);
-        return withLocks([`${repository.id} ${target}`], async () => {
-          for (let attempt = 1; ; attempt += 1) {
-            const changed = await tryChange(code, request.caller, operations, wish, {
-              branch,
-              target,
-            });
-            if (changed !== undefined) return changed;
-            if (attempt === ATTEMPTS_MAX)
-              throw new AppError("conflict", "the branch was changed in the meantime, try again");
-          }
-        });
-      };
-      return access.write(request, work, toTarget);
+      return commit(request, wish, operations, async (code, head) => {
+        const changes = await planChanges(code, head, operations);
+        const written = changes.filter(({ kind }) => kind === "write").map(({ path }) => path);
+        return { changes, checked: written, title: describe(operations) };
+      });
+    },
+
+    /**
+     * Applies a patch as `change` applies operations. Refuses with `unprocessable` one that git refuses, or that changes
+     * nothing.
+     */
+    async applyPatch(
+      request: CodeRequest & { readonly caller: ForgeCaller },
+      patch: string,
+      wish: CommitWish,
+    ): Promise<FilesChanged> {
+      return commit(request, wish, [], async (code, head, quarantine) => {
+        const { git, directory } = code;
+        if (head === undefined) throw new AppError("unprocessable", "the repository is empty");
+        const outcome = await applyPatch(git, directory, head, patch, quarantine);
+        if (outcome.kind === "refused")
+          throw new AppError("unprocessable", `git refuses the patch: ${outcome.reason}`);
+        // Which files it changes is in the patch: git checks all that it adds.
+        const checked = [".gitmodules"];
+        return { changes: [], tree: outcome.tree, checked, title: "apply-patch" };
+      });
     },
   };
+
+  /** Commits what `plan` decides on by the head of the branch, until the branch has not moved meanwhile. */
+  async function commit(
+    request: CodeRequest & { readonly caller: ForgeCaller },
+    wish: CommitWish,
+    operations: readonly FileOperation[],
+    plan: PlanCommit,
+  ): Promise<FilesChanged> {
+    const toBranch = ({ defaultBranch }: ForgeRepository) =>
+      wish.branch === "" ? defaultBranch : wish.branch;
+    const toTarget = (repository: ForgeRepository) =>
+      wish.newBranch === "" ? toBranch(repository) : wish.newBranch;
+    const work = async (code: OpenedCode): Promise<FilesChanged> => {
+      const { repository } = code.owned;
+      const branch = toBranch(repository);
+      const target = toTarget(repository);
+      return withLocks([`${repository.id} ${target}`], async () => {
+        for (let attempt = 1; ; attempt += 1) {
+          const place = { branch, target };
+          const changed = await tryChange(code, request.caller, { operations, wish, place, plan });
+          if (changed !== undefined) return changed;
+          if (attempt === ATTEMPTS_MAX)
+            throw new AppError("conflict", "the branch was changed in the meantime, try again");
+        }
+      });
+    };
+    return access.write(request, work, toTarget);
+  }
 
   /** Returns undefined when the branch was moved in between. */
   async function tryChange(
     code: OpenedCode,
     { user }: ForgeCaller,
-    operations: readonly FileOperation[],
-    wish: CommitWish,
-    { branch, target }: { readonly branch: string; readonly target: string },
+    {
+      operations,
+      wish,
+      place: { branch, target },
+      plan,
+    }: {
+      readonly operations: readonly FileOperation[];
+      readonly wish: CommitWish;
+      readonly place: { readonly branch: string; readonly target: string };
+      readonly plan: PlanCommit;
+    },
   ): Promise<FilesChanged | undefined> {
     const { git, directory, owned } = code;
     const head = await getHead(code, branch);
     const before = target === branch ? head : await findFree(code, target, wish.isForced);
-    const changes = await planChanges(code, head, operations);
     const key = newId();
     await using quarantine = await openQuarantine(directory, key);
+    const { changes, tree, checked: paths, title } = await plan(code, head, quarantine);
     const id = await writeCommit(git, directory, {
       parent: head,
+      ...(tree === undefined ? {} : { tree }),
       changes,
       key,
       quarantine,
       ...toSignatures(user, wish),
-      message: toMessage(operations, wish, user),
+      message: toMessage(title, wish, user),
     });
-    const written = changes.filter(({ kind }) => kind === "write").map(({ path }) => path);
-    const checked = { commit: id, from: head, paths: written, key, quarantine };
+    const checked = { commit: id, from: head, paths, key, quarantine };
     const fault = await findFault(git, directory, checked);
     if (fault !== undefined) throw new AppError("unprocessable", `git refuses a file: ${fault}`);
     const ref = HEADS + target;
@@ -164,12 +221,8 @@ export function createFileChanges({
     };
   }
 
-  function toMessage(
-    operations: readonly FileOperation[],
-    wish: CommitWish,
-    user: ForgeUser,
-  ): string {
-    const text = wish.message.trim() === "" ? describe(operations) : wish.message.trim();
+  function toMessage(title: string, wish: CommitWish, user: ForgeUser): string {
+    const text = wish.message.trim() === "" ? title : wish.message.trim();
     if (!wish.isSignedOff) return `${text}\n`;
     const { committer } = toSignatures(user, wish);
     return `${text}\n\nSigned-off-by: ${committer.name} <${committer.email}>\n`;

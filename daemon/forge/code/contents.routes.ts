@@ -97,6 +97,15 @@ export function contentsRoutes({
         body: toFiles(await fileChanges.change(request, operations, toWish(input.body))),
       };
     }),
+    handle(contentsEndpoints.applyPatch, async (input) => {
+      const { body } = input;
+      const changed = await fileChanges.applyPatch(
+        toCodeRequest(input, "/diffpatch"),
+        body.content,
+        toWish(body),
+      );
+      return { status: 201, body: { ...toFiles(changed), content: null } };
+    }),
     handle(contentsEndpoints.getRawFile, async (input) => {
       const { filepath } = input.params;
       const request = toCodeRequest(input, `/raw/${toSegments(filepath)}`);

@@ -41,6 +41,10 @@ export function severalFilesRoutes({
       const found = await severalFiles.get(request, input.body.files, input.query.ref);
       return { status: 200, body: toFilesView(found, urls) };
     }),
+    handle(severalFilesEndpoints.listRepositoryLicenses, async (input) => ({
+      status: 200,
+      body: await severalFiles.listLicenses(toCodeRequest(input, "/licenses")),
+    })),
     handle(severalFilesEndpoints.getEditorConfig, async (input) => {
       const { filepath } = input.params;
       const request = toCodeRequest(input, `/editorconfig/${toSegments(filepath)}`);

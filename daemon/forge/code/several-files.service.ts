@@ -5,6 +5,7 @@ import { BLOB_BYTES_MAX } from "../../contract/forge/code/objects.ts";
 import type { Compute } from "../compute.ts";
 import { AppError } from "../../errors.ts";
 import type { Contents, ContentsList } from "./contents.service.ts";
+import { createLicenseFinder } from "./licenses.ts";
 import type { CodeAccess, CodeRequest } from "./open-code.ts";
 import { cleanFilePath } from "../repositories/paths.ts";
 import { getRevision } from "./revisions.ts";
@@ -27,7 +28,11 @@ export function createSeveralFiles({
   readonly compute: Compute;
   readonly contents: Pick<Contents, "get">;
 }) {
+  const findLicenses = createLicenseFinder();
   return {
+    /** Returns the SPDX identifiers of the licenses in the top folder of the default branch. */
+    listLicenses: (request: CodeRequest): Promise<string[]> => access.read(request, findLicenses),
+
     /**
      * Returns the files at some paths of a revision, in the order of the paths; undefined for a path without a file,
      * and for files beyond the first `BLOB_BYTES_MAX` bytes.

@@ -51,9 +51,6 @@ const REPOSITORY = "repos/[^/?]+/[^/?]+";
 /** Unsupported features of the reference, and their addresses. */
 const MISSING_FEATURES = (
   [
-    ["patches as changes", `${REPOSITORY}/diffpatch`],
-    ["licenses of repositories", `${REPOSITORY}/licenses`],
-    ["pictures of repositories", `${REPOSITORY}/avatar`],
     ["hooks in git", `${REPOSITORY}/hooks/git`],
     ["blocked users", "(?:user|orgs/[^/?]+)/blocks"],
     ["OAuth2 applications", "user/applications/oauth2"],

@@ -80,6 +80,9 @@ export function RepositoryHead({
   return (
     <>
       <h1 className="place">
+        {repository.avatar_url === "" ? null : (
+          <img src={new URL(repository.avatar_url).pathname} alt="" width={32} height={32} />
+        )}{" "}
         <a href={toPath(owner.login)}>{owner.login}</a> / <a href={home}>{name}</a>{" "}
         {repository.private ? <span className="state plain-state">private</span> : null}
         {repository.mirror ? <span className="state plain-state">mirror</span> : null}

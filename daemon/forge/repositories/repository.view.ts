@@ -84,7 +84,7 @@ export function toRepositoryView(details: RepositoryDetails, urls: ForgeUrls): W
       pull: reaches(access, "read"),
     },
     ...toSettings(repository.settings),
-    avatar_url: "",
+    avatar_url: repository.avatarHash && toUrl(urls, `/avatars/${repository.avatarHash}`),
     internal: !repository.isPrivate && owner.visibility === "private",
     mirror_interval: repository.isMirror ? toDuration(repository.mirrorIntervalSeconds) : "",
     object_format_name: repository.objectFormat,

@@ -14,6 +14,7 @@ interface ObjectColumn {
 export const objectColumns: readonly ObjectColumn[] = [
   { table: "forge_package_files", hash: "sha256", size: "size", where: "1 = 1" },
   { table: "forge_avatars", hash: "sha256", size: "size", where: "1 = 1" },
+  { table: "forge_repository_avatars", hash: "sha256", size: "size", where: "1 = 1" },
   { table: "forge_large_files", hash: "sha256", size: "size", where: "1 = 1" },
   { table: "forge_attachments", hash: "sha256", size: "size", where: "1 = 1" },
   { table: "forge_container_blobs", hash: "sha256", size: "size", where: "1 = 1" },

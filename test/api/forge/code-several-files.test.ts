@@ -222,7 +222,7 @@ describe("notes of commits", () => {
 });
 
 describe("requests of Gitea clients about the server", () => {
-  test("clients read the limits of attachments, and are refused signing keys and migrations", async () => {
+  test("clients read the limits of attachments, and are refused signing keys", async () => {
     const { json: limits } = await api("GET", "/settings/api");
     expect(limits.default_max_response_size).toBe(limits.default_max_blob_size);
     expect((await api("GET", "/settings/attachment")).json).toMatchObject({
@@ -235,30 +235,17 @@ describe("requests of Gitea clients about the server", () => {
         status: 404,
         json: { message: "no signing key" },
       });
-    const migration = { clone_addr: "https://example.org/a.git", repo_name: "a" };
-    const refused = await by("mira", "POST", "/repos/migrate", migration);
-    expect(refused.status).toBe(403);
-    expect(refused.json.message).toContain("clone the repository and push");
   });
 
-  test("wikis and mirrors answer 404 with a text that names them", async () => {
+  test("a missing feature answers 404 with a text that names it", async () => {
     const repo = await newRepository({});
-    for (const [method, path] of [
-      ["GET", `${repo}/wiki/pages`],
-      ["POST", `${repo}/wiki/new`],
-      ["POST", `${repo}/mirror-sync`],
-      ["GET", "/repos/mira/none/wiki/pages"],
-    ] as const) {
-      const answer = await by("mira", method, path, method === "POST" ? {} : undefined);
-      expect([path, answer.status, answer.json]).toEqual([
-        path,
-        404,
-        {
-          message: expect.stringMatching(/^this server does not support (?:wikis|mirrors)$/),
-          url: expect.stringContaining("/api/swagger"),
-        },
-      ]);
-    }
+    expect(await by("mira", "GET", `${repo}/hooks/git/pre-receive`)).toMatchObject({
+      status: 404,
+      json: {
+        message: "this server does not support hooks in git",
+        url: expect.stringContaining("/api/swagger"),
+      },
+    });
     expect((await by("mira", "GET", `${repo}/wikiX`)).text).toBe("404 page not found\n");
   });
 

@@ -683,6 +683,18 @@ describe("gitea-js", () => {
     await api.repos.repoDeleteReleaseByTag(...repo, "v2");
   });
 
+  test("gitea-js applies a patch and reads the licenses of a repository", async () => {
+    const repo = await newRepository("patched");
+    const patch = "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\n";
+    const applied = await api.repos.repoApplyDiffPatch(...repo, { content: patch } as never);
+    expect(applied.data.commit?.message).toBe("apply-patch\n");
+    expect((await api.repos.repoGetRawFile(...repo, "new.txt")).status).toBe(200);
+    expect((await api.repos.repoGetLicenses(...repo)).data).toEqual([]);
+    await api.repos.repoUpdateAvatar(...repo, { image: PIXEL }, asJson);
+    expect((await api.repos.repoGet(...repo)).data.avatar_url).toContain("/avatars/");
+    await api.repos.repoDeleteAvatar(...repo);
+  });
+
   test("gitea-js reads and writes pages of a wiki", async () => {
     const repo = await newRepository("told");
     const page = { title: "First page", content_base64: base64("# First"), message: "Begin" };

@@ -22,6 +22,8 @@ const BODIES: Readonly<Record<string, unknown>> = {
   "forge.repos.actions.workflows.dispatch": { ref: "main" },
   "forge.issues.attachments.edit": { name: "changed" },
   "forge.issues.comments.attachments.edit": { name: "changed" },
+  "forge.repos.avatar.set": { image: "R0lGODlhCAAIAAAAADs=" },
+  "forge.repos.apply_patch": { content: "--- /dev/null\n+++ b/patched.txt\n@@ -0,0 +1 @@\n+x\n" },
   "forge.orgs.avatar.set": { image: "R0lGODlhCAAIAAAAADs=" },
   "forge.admin.users.edit": { source_id: 0, login_name: "changed", full_name: "changed" },
   "forge.admin.users.rename": { new_username: "changed" },

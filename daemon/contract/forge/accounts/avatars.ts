@@ -4,8 +4,8 @@ import { anyone, bytes, empty, forgeUser } from "../../endpoint.ts";
 import { requiredText } from "../common.ts";
 
 /** The largest picture in base64, with the JSON around it. */
-const maxBodyBytes = 1_500_000;
-const body = z.object({ image: requiredText() });
+export const avatarBodyBytesMax = 1_500_000;
+export const avatarBody = z.object({ image: requiredText() });
 
 const params = z.object({ org: z.string() });
 
@@ -21,7 +21,7 @@ export const avatarEndpoints = {
       getAvatar: operation({
         as: "get",
         method: "GET",
-        summary: "The picture of a user or organization",
+        summary: "The picture of a user, organization or repository",
         replies: { 200: bytes },
         refuses: [503],
         apiOnly:
@@ -41,10 +41,10 @@ export const avatarEndpoints = {
         as: "set",
         method: "POST",
         summary: "Set your picture: PNG, JPEG, GIF or WebP in base64",
-        body,
+        body: avatarBody,
         replies: { 204: empty },
         refuses: [400, 413],
-        maxBodyBytes,
+        maxBodyBytes: avatarBodyBytesMax,
       }),
       deleteOwnAvatar: remove("Go back to the picture that is drawn from your e-mail address"),
     }),
@@ -61,10 +61,10 @@ export const avatarEndpoints = {
         as: "set",
         method: "POST",
         summary: "Set the picture of an organization: PNG, JPEG, GIF or WebP in base64",
-        body,
+        body: avatarBody,
         replies: { 204: empty },
         refuses: [400, 413],
-        maxBodyBytes,
+        maxBodyBytes: avatarBodyBytesMax,
       }),
       deleteOrganizationAvatar: remove("Go back to the picture that is drawn for an organization"),
     }),

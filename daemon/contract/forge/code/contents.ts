@@ -270,6 +270,28 @@ export const contentsEndpoints = {
   ...resource(
     {
       name: "forge.repos",
+      path: "/api/v1/repos/:owner/:repo/diffpatch",
+      params: repositoryParams,
+      gate: forgeUser("repository"),
+      on: repository("code", "write"),
+      limit: writeLimit,
+      refuses: [409, 423, 503],
+    },
+    ({ operation }) => ({
+      applyPatch: operation({
+        as: "apply_patch",
+        method: "POST",
+        summary: "Apply a patch, as git diff prints it, in a commit of its own",
+        body: z.object({ ...commitMembers, content: requiredText(), sha: optionalText() }),
+        replies: { 201: fileShape },
+        maxBodyBytes: BODY_BYTES_MAX,
+        apiOnly: "people apply patches with git",
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.repos",
       path: "/api/v1/repos/:owner/:repo/raw/**:filepath",
       params,
       gate: anyoneWithin("repository"),

@@ -103,4 +103,24 @@ export const severalFilesEndpoints = {
       }),
     }),
   ),
+  ...resource(
+    {
+      name: "forge.repos.licenses",
+      path: "/api/v1/repos/:owner/:repo/licenses",
+      params: repositoryParams,
+      gate: anyoneWithin("repository"),
+      on: repository("code", "read"),
+      limit: readLimit,
+      refuses: [503],
+    },
+    ({ operation }) => ({
+      listRepositoryLicenses: operation({
+        as: "list",
+        method: "GET",
+        summary: "The SPDX identifiers of the licenses in the default branch",
+        replies: { 200: z.array(z.string()) },
+        apiOnly: '"croft repo cat" prints the text of a license',
+      }),
+    }),
+  ),
 };

@@ -70,6 +70,8 @@ const repositories = defineTable("forge_repositories", {
   mirrorUpdatedAt: optional(integer()),
   /** When a mirror was last compared with success. */
   mirrorSyncedAt: optional(integer()),
+  /** The uploaded picture in addresses; empty without one. */
+  avatarHash: initial("", text()),
   createdAt: now(),
   updatedAt: now(),
 });
@@ -88,6 +90,7 @@ export type NewForgeRepository = Omit<
   | "forkOf"
   | "forkCount"
   | "releaseCount"
+  | "avatarHash"
   | "originalUrl"
   | "isMirror"
   | "mirrorIntervalSeconds"
@@ -117,6 +120,7 @@ export type ForgeRepositoryChanges = Partial<
     | "sizeKib"
     | "path"
     | "needsMove"
+    | "avatarHash"
     | "originalUrl"
     | "isMirror"
     | "mirrorIntervalSeconds"
