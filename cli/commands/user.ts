@@ -4,7 +4,7 @@ import { forgePages, forgeSearchPages } from "../client/paging.ts";
 import type { Column } from "../output/cells.ts";
 import { listOf, resourceOf, shape } from "../output/spec.ts";
 import { personColumns } from "../support/person.ts";
-import type { Entry } from "../tree/entry.ts";
+import { type Entry, noun } from "../tree/entry.ts";
 import { command } from "../tree/command.ts";
 
 const userArgument = { "<username>": "the user's name" } as const;
@@ -66,6 +66,7 @@ export const entries: readonly Entry[] = [
       await cli.output.done({ following: false, username }, `No longer following ${username}.`);
     },
   }),
+  noun("block", "Block users", () => import("./user-block.ts")),
   command("followers", "List the users who follow you or another user", {
     args: { "[username]": "the user; you by default" },
     calls: [forge.listOwnFollowers, forge.listUserFollowers],

@@ -25,6 +25,7 @@ import { createForgePulls } from "../forge/pulls/pulls.feature.ts";
 import { createForgeImports } from "../forge/imports/imports.feature.ts";
 import { createForgeLargeFiles } from "../forge/large-files/large-files.feature.ts";
 import { createForgeNotifications } from "../forge/notifications/notifications.feature.ts";
+import { createForgeBlocks } from "../forge/organizations/blocks.feature.ts";
 import { createForgeOrganizations } from "../forge/organizations/organizations.feature.ts";
 import {
   createForgePackages,
@@ -168,6 +169,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
     { routes: peopleRoutes(people), jobs: [people.passwordResets.job], pages: peoplePages() },
     { routes: avatarRoutes(avatars) },
     createRepositoryAvatars({ ...core, avatars }),
+    createForgeBlocks(core),
     { routes: cronRoutes(deps.cron) },
     actions,
     hooks,

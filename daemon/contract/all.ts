@@ -41,6 +41,7 @@ import { attachmentEndpoints } from "./forge/issues/attachments.ts";
 import { issueEndpoints } from "./forge/issues/issues.ts";
 import { assigneeEndpoints } from "./forge/issues/assignees.ts";
 import { repositoryAvatarEndpoints } from "./forge/repositories/avatars.ts";
+import { blockEndpoints } from "./forge/accounts/blocks.ts";
 import { wikiEndpoints } from "./forge/repositories/wiki.ts";
 import { issueDependencyEndpoints } from "./forge/issues/dependencies.ts";
 import { trackedTimeEndpoints } from "./forge/issues/tracked-times.ts";
@@ -163,6 +164,7 @@ export const forge = {
   ...trackedTimeEndpoints,
   ...reactionEndpoints,
   ...repositoryAvatarEndpoints,
+  ...blockEndpoints,
   ...wikiEndpoints,
   ...releaseEndpoints,
   ...releaseAssetEndpoints,

@@ -10,6 +10,7 @@ import type { UserPage } from "../../../storage/tables/forge/accounts/user-lists
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import type { ForgeCaller } from "../caller.ts";
+import { assertNotBlocked } from "./not-blocked.ts";
 import { toReader } from "./scopes.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
@@ -62,6 +63,8 @@ export function createFollowers({ db }: { readonly db: Database }) {
       await db.transaction(async (tx) => {
         const { id: followedId } = await getVisibleAccount(tx, name, caller);
         if (followedId === followerId) return;
+        await assertNotBlocked(tx, followerId, [followedId]);
+        await assertNotBlocked(tx, followedId, [followerId]);
         const follower = await findUserById(tx, followerId);
         if ((follower?.followingCount ?? 0) >= FOLLOWED_MAX)
           throw new AppError("forbidden", `you follow ${FOLLOWED_MAX} accounts already`);

@@ -11,6 +11,7 @@ import { findUserByName } from "../../../storage/tables/forge/accounts/users.ts"
 import { AppError } from "../../errors.ts";
 import { toReader } from "../accounts/scopes.ts";
 import { isVisibleTo } from "../accounts/users.service.ts";
+import { assertNotBlocked } from "../accounts/not-blocked.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
@@ -48,6 +49,7 @@ export function createWatching({ db }: { readonly db: Database }) {
       return db.transaction(async (tx) => {
         const owned = await open(tx, path, caller, "write");
         const ids = { repositoryId: owned.repository.id, userId: caller.user.id };
+        await assertNotBlocked(tx, ids.userId, [owned.owner.id]);
         await insertWatch(tx, { ...ids, createdAt: tx.now });
         const since = (await findWatch(tx, ids.repositoryId, ids.userId)) ?? tx.now;
         return { owned, number: undefined, isSubscribed: true, since };

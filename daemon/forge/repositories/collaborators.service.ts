@@ -12,6 +12,7 @@ import { endUnreadable } from "../../../storage/tables/forge/repositories/unread
 import { AppError } from "../../errors.ts";
 import { toReader } from "../accounts/scopes.ts";
 import { isVisibleTo } from "../accounts/users.service.ts";
+import { assertNotBlocked } from "../accounts/not-blocked.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { notFound } from "../refusals.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
@@ -75,6 +76,8 @@ export function createCollaborators({ db }: { readonly db: Database }) {
         const user = await findPerson(tx, name, caller);
         if (user.id === owner.id)
           throw new AppError("unprocessable", "the owner of a repository cannot be a collaborator");
+        await assertNotBlocked(tx, user.id, [owner.id]);
+        await assertNotBlocked(tx, owner.id, [user.id]);
         if (!user.isActive)
           throw new AppError("unprocessable", "collaborator's account is inactive");
         const isNew = (await getCollaboratorAccess(tx, id, user.id)) === 0;

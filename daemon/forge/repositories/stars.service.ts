@@ -11,6 +11,7 @@ import type { UserPage } from "../../../storage/tables/forge/accounts/user-lists
 import { findUserById, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../errors.ts";
 import { isPublicOnly, toReader } from "../accounts/scopes.ts";
+import { assertNotBlocked } from "../accounts/not-blocked.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
@@ -47,7 +48,8 @@ export function createStars({
     /** Idempotent. */
     async star(path: RepositoryPath, caller: ForgeCaller): Promise<void> {
       await db.transaction(async (tx) => {
-        const { repository } = await open(tx, path, caller, "write");
+        const { repository, owner } = await open(tx, path, caller, "write");
+        await assertNotBlocked(tx, caller.user.id, [owner.id]);
         const user = await findUserById(tx, caller.user.id);
         if ((user?.starCount ?? 0) >= STARS_MAX)
           throw new AppError("forbidden", `you have starred ${STARS_MAX} repositories already`);

@@ -683,6 +683,19 @@ describe("gitea-js", () => {
     await api.repos.repoDeleteReleaseByTag(...repo, "v2");
   });
 
+  test("gitea-js blocks users, by a user and by an organization", async () => {
+    await people.newUser("rude");
+    await api.user.userBlockUser("rude");
+    await api.user.userCheckUserBlock("rude");
+    expect((await api.user.userListBlocks()).data).toHaveLength(1);
+    await api.user.userUnblockUser("rude");
+    await api.orgs.orgCreate({ username: "fort" });
+    await api.orgs.organizationBlockUser("fort", "rude");
+    await api.orgs.organizationCheckUserBlock("fort", "rude");
+    expect((await api.orgs.organizationListBlocks("fort")).data).toHaveLength(1);
+    await api.orgs.organizationUnblockUser("fort", "rude");
+  });
+
   test("gitea-js applies a patch and reads the licenses of a repository", async () => {
     const repo = await newRepository("patched");
     const patch = "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\n";

@@ -78,9 +78,6 @@ test("lists of OpenPGP keys are empty, and missing features of Gitea are reporte
   for (const [method, path] of [
     ["GET", "/user/gpg_keys/1"],
     ["GET", "/user/gpg_key_token"],
-    ["GET", "/user/blocks"],
-    ["PUT", "/user/blocks/mira"],
-    ["GET", "/orgs/club/blocks"],
     ["GET", "/user/applications/oauth2"],
     ["GET", "/nodeinfo"],
   ] as const)
