@@ -65,6 +65,7 @@ import { createForgeReviews } from "../forge/reviews/reviews.feature.ts";
 import { statusRoutes } from "../forge/statuses/statuses.routes.ts";
 import { createStatuses } from "../forge/statuses/statuses.service.ts";
 import { createActivitySubscribers } from "../forge/subscribers/activities.ts";
+import { createBlockSubscribers } from "../forge/subscribers/blocks.ts";
 import { createHookSubscribers } from "../forge/subscribers/hooks.ts";
 import { createNotificationSubscribers } from "../forge/subscribers/notifications.ts";
 import { createWorkflowSubscribers } from "../forge/subscribers/workflows.ts";
@@ -170,6 +171,7 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
     { routes: avatarRoutes(avatars) },
     createRepositoryAvatars({ ...core, avatars }),
     createForgeBlocks(core),
+    { subscribers: [createBlockSubscribers()] },
     { routes: cronRoutes(deps.cron) },
     actions,
     hooks,

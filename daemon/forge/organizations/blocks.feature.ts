@@ -18,7 +18,6 @@ import { serve } from "../handle.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import type { ForgeUrls } from "../urls.ts";
-import { createBlockSubscribers } from "../subscribers/blocks.ts";
 
 /** Users whom users and organizations have blocked. What a block refuses is in subscribers/blocks.ts and `assertNotBlocked`. */
 export function createForgeBlocks({
@@ -44,7 +43,6 @@ export function createForgeBlocks({
       unblockOfOrganization: ({ opened, caller, params }) =>
         unblock(opened.organization, params.username, caller),
     }),
-    subscribers: [createBlockSubscribers()],
   } satisfies ForgeFeature;
 
   async function list({ id }: ForgeUser, window: PageWindow, caller: ForgeCaller) {
