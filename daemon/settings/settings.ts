@@ -1,6 +1,7 @@
 import { commandLineSettings } from "./command-line.ts";
 import { cronSchedule } from "./cron-schedule.ts";
 import { inData, optional, type Setting, setting } from "./declare.ts";
+import { limitDeclarations } from "./limits.ts";
 import {
   address,
   addressRanges,
@@ -24,7 +25,6 @@ import {
 
 const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;
-const gibibyte = 1024 * mebibyte;
 const day = 86_400;
 
 /**
@@ -212,40 +212,7 @@ export const settingDeclarations = {
     help: "How long daily audit exports are kept",
   }),
 
-  rateLimits: setting("Limits", onOff, true, {
-    help: "Request limits per address and account; off is for measurements only",
-  }),
-  cloudRequestsPerMinute: setting("Limits", integer(1, 1_000_000, "requests"), 100, {
-    help: "Requests of one account to each cloud and document route in a minute; the item detail allows a fifth more",
-  }),
-  maxBodyBytes: setting("Limits", byteSize(kibibyte), mebibyte, {
-    help: "Largest JSON body of a request",
-  }),
-  maxUploadBytes: setting("Limits", byteSize(0), 5 * gibibyte, { help: "Largest upload" }),
-  maxRunArtifactBytes: setting("Limits", byteSize(0), 20 * gibibyte, {
-    help: "Artifacts of one workflow run in all",
-  }),
-  maxRepositoryLfsBytes: setting("Limits", byteSize(0), 0, {
-    help: "Git LFS files of one repository in all; 0 is no limit",
-  }),
-  maxOwnerContainerBytes: setting("Limits", byteSize(0), 0, {
-    help: "Container images of one user or organization in all; 0 is no limit",
-  }),
-  maxImportBytes: setting("Limits", byteSize(0), 10 * gibibyte, {
-    help: "Most bytes of a repository on another server that an import or one update of a mirror reads",
-  }),
-  mirrorIntervalSeconds: setting("Limits", integer(60, 366 * day, "seconds"), 8 * 3600, {
-    help: "How often a mirror that names no interval is compared with its source",
-  }),
-  minMirrorIntervalSeconds: setting("Limits", integer(1, 366 * day, "seconds"), 600, {
-    help: "Shortest interval that a mirror may name",
-  }),
-  defaultQuotaBytes: setting("Limits", byteSize(0), 100 * mebibyte, {
-    help: "Storage of a newly registered vault user",
-  }),
-  addressPolicy: setting("Limits", oneOf("home", "public", "open"), "home", {
-    help: "Addresses that user-given servers and hooks may have: home (private and loopback too, never link-local, metadata or the daemon itself), public (no private ones), open",
-  }),
+  ...limitDeclarations,
 
   links: setting("Accounts and keys", onOff, true, {
     help: "Links of the vault for people without an account; off closes all of them",
