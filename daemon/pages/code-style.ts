@@ -1,6 +1,7 @@
 /** The part of the style sheet for code: diffs, blame, lists of files. */
 export const CODE_STYLE = `
 .file > summary, .file > summary h3 { max-width: 100%; }
+.file > summary.head { display: list-item; list-style-position: inside; }
 .file > summary { width: auto; color: var(--text); overflow-wrap: anywhere; }
 .file > summary h3 { display: inline; font: .9rem/1.5 ui-monospace, monospace; font-weight: 600; }
 .file:not([open]) > summary { border-bottom: 0; border-radius: .4rem; }

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import { AppError } from "../../errors.ts";
-import { Alert, toBytesText } from "../../pages/elements.tsx";
+import { Alert } from "../../pages/elements.tsx";
 import { Form } from "../../pages/form.tsx";
 import { get, post } from "../../pages/page.ts";
 import { CommitFields, commitChanges, type FileChange } from "./commit-form.tsx";
@@ -14,9 +14,10 @@ import {
 import { toFormPath, toSourcePath } from "./place.tsx";
 import { RepositoryHead } from "./repository-head.tsx";
 
+const MIB = 1024 * 1024;
 /** Bytes of the files of one form, and of all forms that are read at the same time: they are in memory. */
-const UPLOAD_BYTES_MAX = 16 * 1024 * 1024;
-const ALL_UPLOADS_BYTES_MAX = 64 * 1024 * 1024;
+const UPLOAD_BYTES_MAX = 16 * MIB;
+const ALL_UPLOADS_BYTES_MAX = 64 * MIB;
 const FILES_MAX = 100;
 
 /** The form that commits files from the person's computer. */
@@ -67,7 +68,7 @@ function showUpload(
           </label>
           <CommitFields target={opened} form={form} summary="Upload files" />
           <label>
-            {`Files of together at most ${toBytesText(UPLOAD_BYTES_MAX)}; a file of the same name is replaced`}
+            {`Files of together at most ${UPLOAD_BYTES_MAX / MIB} MiB; a file of the same name is replaced`}
             <input type="file" name="files" multiple required />
           </label>
           <div className="actions">
