@@ -149,3 +149,33 @@ test("nobody edits a head when the author forbids it, the pull request is closed
   await by("otto", "PATCH", `${path}/pulls/1`, { state: "closed" });
   await refuses();
 });
+
+test("nobody pushes to a branch of others by a pull request from it into a repository of their own", async () => {
+  const path = await create(["topic"]);
+  const name = `taken${(forks += 1)}`;
+  expect((await by("zoe", "POST", `${path}/forks`, { name })).status).toBe(202);
+  const own = `/repos/zoe/${name}`;
+  await by("zoe", "POST", `${own}/contents/own.txt`, { content: "", branch: "main" });
+  const opened = await open(own, "mira:topic", { allow_maintainer_edit: true }, "zoe");
+  expect(opened.status).toBe(201);
+
+  const write = async (number: number) => {
+    const file = { content: "", branch: "topic" };
+    const written = await by("zoe", "POST", `${path}/contents/by-zoe.txt`, file);
+    const updated = await by("zoe", "POST", `${own}/pulls/${number}/update`);
+    return [written.status, updated.status];
+  };
+  expect(await write(1)).toEqual([403, 403]);
+  await pulls.clone(path, name, "topic", "zoe");
+  const pushed = await push(name, "topic");
+  expect(pushed.exitCode).not.toBe(0);
+  expect(pushed.errors).toContain(OTHERS);
+
+  // The right of the author is that of now.
+  await by("mira", "PUT", `${path}/collaborators/otto`, { permission: "write" });
+  await by("zoe", "PATCH", `${own}/pulls/1`, { state: "closed" });
+  expect((await open(own, "mira:topic", {}, "otto")).status).toBe(201);
+  expect(await write(2)).toEqual([201, 200]);
+  await by("mira", "PUT", `${path}/collaborators/otto`, { permission: "read" });
+  expect(await write(2)).toEqual([403, 403]);
+});

@@ -179,26 +179,25 @@ export function listOpenPullsFrom(
   return pulls.list(db, where, { order: "issue_id" });
 }
 
-/** Bases of the open pull requests from one branch: more than any fork has. */
-const BASES_MAX = 50;
+/** Open pull requests from the branches of one fork: more than any has. */
+const EDITABLE_MAX = 50;
 
 /**
- * Returns the base repositories of open pull requests from another repository whose authors let those edit the head who may
- * write to the base; with the branch undefined, from any branch.
+ * Returns the open pull requests from another repository whose authors let those edit the head who may write to the base, if
+ * the authors have the right themselves; with the branch undefined, from any branch.
  */
-export async function listBasesOfEditableHeads(
+export function listPullsWithEditableHeads(
   db: Queries,
   headRepositoryId: RepositoryId,
   headBranch?: string,
-): Promise<RepositoryId[]> {
+): Promise<ForgePull[]> {
   const branch = headBranch === undefined ? sql`1 = 1` : sql`head_branch = ${headBranch}`;
-  const found = await pulls.list(
+  return pulls.list(
     db,
     sql`head_repository_id = ${headRepositoryId} AND repository_id <> head_repository_id
       AND agit_topic IS NULL AND allows_maintainer_edit = 1 AND is_head_gone = 0 AND ${branch} AND ${IS_OPEN}`,
-    { order: "issue_id", limit: BASES_MAX },
+    { order: "issue_id", limit: EDITABLE_MAX },
   );
-  return [...new Set(found.map(({ repositoryId }) => repositoryId))];
 }
 
 /** Returns the open pull requests into a branch. */
