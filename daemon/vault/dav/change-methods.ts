@@ -1,8 +1,8 @@
 import { Readable } from "node:stream";
 import {
-  countDavProperties,
   deleteDavProperties,
   deleteDavProperty,
+  listDavProperties,
   putDavProperty,
 } from "../../../storage/tables/vault/dav-properties.ts";
 import { toMediaType, UNKNOWN_MEDIA_TYPE } from "../../contract/media-type.ts";
@@ -114,8 +114,9 @@ export const remove: DavMethod = async (context) => {
   return { status: 204 };
 };
 
-/** Most properties of a resource, and the most bytes of one. Longer names do not fit into an index. */
+/** Most properties of a resource, and the most bytes of all and of one. Longer names do not fit into an index. */
 const PROPERTIES_MAX = 64;
+const VALUES_BYTES_MAX = 128 * 1024;
 const VALUE_BYTES_MAX = 16 * 1024;
 const NAMESPACE_BYTES_MAX = 1024;
 const NAME_BYTES_MAX = 255;
@@ -145,7 +146,9 @@ export const proppatch: DavMethod = async (context) => {
           if (value === undefined) await deleteDavProperty(tx, holder, { namespace, name });
           else await putDavProperty(tx, holder, { id: newId(), namespace, name, value });
         }
-        if ((await countDavProperties(tx, holder)) > PROPERTIES_MAX) throw new TooMany();
+        const values = (await listDavProperties(tx, [holder])).map(({ value }) => value);
+        const bytes = values.reduce((sum, value) => sum + Buffer.byteLength(value), 0);
+        if (values.length > PROPERTIES_MAX || bytes > VALUES_BYTES_MAX) throw new TooMany();
         return true;
       })
       .catch((error: unknown) => {

@@ -73,8 +73,11 @@ async function* writeAll(
 ): AsyncGenerator<string> {
   const { found } = context;
   const write = await createWriter(context, request);
-  const own = await write([{ resource, path: found.path, place: found.place }]);
-  yield `${XML_DECLARATION}<D:multistatus xmlns:D="DAV:">\n${own}`;
+  let head = `${XML_DECLARATION}<D:multistatus xmlns:D="DAV:">\n`;
+  for await (const text of write([{ resource, path: found.path, place: found.place }])) {
+    yield head + text;
+    head = "";
+  }
   if (isDeep && resource.kind === "folder") {
     for await (const page of resource.list()) {
       const shown = page.map((each) => ({
@@ -83,13 +86,15 @@ async function* writeAll(
         place: `${found.place}/${each.name}`,
       }));
       // Small parts, so that no page holds the event loop.
-      for (let at = 0; at < shown.length; at += PART) yield write(shown.slice(at, at + PART));
+      for (let at = 0; at < shown.length; at += PART) yield* write(shown.slice(at, at + PART));
     }
   }
   yield "</D:multistatus>\n";
 }
 
 const PART = 100;
+/** A text of this length is sent before more is made: each resource may have many locks and properties. */
+const TEXT_CHARACTERS = 64 * 1024;
 
 interface Placed {
   readonly resource: DavResource;
@@ -106,7 +111,7 @@ async function createWriter(context: DavContext, request: PropertyRequest) {
   const above = shownLocks.filter(({ lock }) => lock.isDeep && covers(lock, found.place));
   const asksForOthers = request.kind !== "some" || request.names.some(({ uri }) => uri !== DAV);
 
-  return async (placed: readonly Placed[]): Promise<string> => {
+  return async function* (placed: readonly Placed[]): AsyncGenerator<string> {
     const properties = asksForOthers
       ? await listProperties(placed)
       : new Map<string, DavProperty[]>();
@@ -127,8 +132,11 @@ async function createWriter(context: DavContext, request: PropertyRequest) {
         },
         request,
       );
+      if (text.length < TEXT_CHARACTERS) continue;
+      yield text;
+      text = "";
     }
-    return text;
+    if (text !== "") yield text;
   };
 
   async function toShownLocks(): Promise<ShownLock[]> {

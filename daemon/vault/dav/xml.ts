@@ -22,6 +22,8 @@ export interface XmlElement extends XmlName {
 const DEPTH_MAX = 32;
 const ELEMENTS_MAX = 4_096;
 const ATTRIBUTES_MAX = 8_192;
+/** Most characters of the namespaces and languages of all elements: each is written again with each element that has it. */
+const INHERITED_CHARACTERS_MAX = 64 * 1024;
 
 /**
  * Parses the body of a request. Refuses with 400 what is not well-formed XML in UTF-8, and document types, which could
@@ -39,6 +41,7 @@ export function parseXml(body: Uint8Array): XmlElement {
   let root: XmlElement | undefined;
   let elements = 0;
   let attributeCount = 0;
+  let inherited = 0;
   parser.on("doctype", () => {
     throw new DavRefusal(400, "The body has a document type.");
   });
@@ -50,13 +53,18 @@ export function parseXml(body: Uint8Array): XmlElement {
     attributeCount += own.length;
     if (open.length >= DEPTH_MAX || elements > ELEMENTS_MAX || attributeCount > ATTRIBUTES_MAX)
       throw new DavRefusal(413, "The body has too many elements, or they are nested too deep.");
-    const language = own.find((each) => each.uri === XML && each.local === "lang")?.value;
+    const language =
+      own.find((each) => each.uri === XML && each.local === "lang")?.value ?? open.at(-1)?.language;
+    for (const name of [{ uri }, ...own]) if (name.uri !== DAV) inherited += name.uri.length;
+    inherited += language?.length ?? 0;
+    if (inherited > INHERITED_CHARACTERS_MAX)
+      throw new DavRefusal(413, "The namespaces and languages of the body are too long.");
     const element = {
       uri,
       local,
       attributes: own.map((each) => ({ uri: each.uri, local: each.local, value: each.value })),
       children: [],
-      language: language ?? open.at(-1)?.language,
+      language,
     };
     open.at(-1)?.children.push(element);
     open.push(element);

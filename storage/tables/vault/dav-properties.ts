@@ -41,11 +41,6 @@ export async function listDavProperties(
   ];
 }
 
-/** Counts the properties of an item or a document. */
-export function countDavProperties(db: Queries, holder: PropertyHolder): Promise<number> {
-  return properties.count(db, ofHolder(holder));
-}
-
 /** Writes a property in the place of the one of its name. */
 export async function putDavProperty(
   tx: Transaction,

@@ -393,6 +393,19 @@ describe("locks and properties", () => {
     const many = Array.from({ length: 100 }, (_, at) => `<w:p${at}>1</w:p${at}>`).join("");
     expect((await patch(`<D:set><D:prop>${many}</D:prop></D:set>`)).text).toContain("507");
     expect((await propfind("Files/props.txt", "0")).text).not.toContain("p99");
+    const large = (from: number) =>
+      Array.from(
+        { length: 5 },
+        (_, at) => `<w:l${from + at}>${"x".repeat(15_000)}</w:l${from + at}>`,
+      );
+    const setLarge = (from: number) =>
+      patch(`<D:set><D:prop>${large(from).join("")}</D:prop></D:set>`);
+    expect((await setLarge(0)).text).toContain("200 OK");
+    expect((await setLarge(5)).text).toContain("507");
+    const listed = (await propfind("Files/", "1")).text;
+    expect(listed).toContain("</l4>");
+    expect(listed).not.toContain("</l5>");
+    expect(listed.endsWith("</D:multistatus>\n")).toBe(true);
     expect((await patch(windows, "Files/")).text).toContain("403");
     await dav("DELETE", "Files/props.txt");
     await dav("PUT", "Files/props.txt", { body: "another" });

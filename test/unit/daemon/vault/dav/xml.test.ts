@@ -37,6 +37,9 @@ test.each([
   ["", 400],
   ["<a>".repeat(33) + "</a>".repeat(33), 413],
   [`<a>${"<b/>".repeat(5_000)}</a>`, 413],
+  [`<a xmlns="urn:${"n".repeat(30_000)}">${"<b/>".repeat(4_000)}</a>`, 413],
+  [`<D:a xmlns:D="DAV:" xml:lang="${"n".repeat(30_000)}">${"<D:b/>".repeat(4_000)}</D:a>`, 413],
+  [`<a xmlns:n="urn:${"n".repeat(30_000)}">${'<b n:c=""/>'.repeat(4_000)}</a>`, 413],
 ])("refuses %j", (text, status) => {
   expect(() => parseXml(Buffer.from(text))).toThrow(expect.objectContaining({ status }));
 });
