@@ -208,6 +208,15 @@ describe("tokens of the registry", () => {
     const both = await issue("mira", "repository:mira/own:pull,push repository:mira/other:pull");
     expect(await rightsOf(both, "mira/own")).toEqual([200, 202]);
     expect((await both.send("DELETE", "mira/own/manifests/one")).status).toBe(401);
+    await by("mira").putBlob("mira/secret", "of another image");
+    const mount = (client: typeof both) =>
+      client.send("POST", `mira/own/blobs/uploads/?mount=${digestOf("of another image")}`);
+    expect((await mount(both)).status).toBe(202);
+    const reaching = await issue(
+      "mira",
+      "repository:mira/own:pull,push repository:mira/secret:pull",
+    );
+    expect((await mount(reaching)).status).toBe(201);
     const foreign = await issue("nora", "repository:mira/own:pull,push,delete");
     expect(await rightsOf(foreign, "mira/own")).toEqual([200, 403]);
   });

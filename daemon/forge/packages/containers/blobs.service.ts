@@ -5,11 +5,12 @@ import {
   type ContainerBlob,
   deleteContainerBlob,
   findContainerBlob,
-  findContainerBlobOfOwner,
+  listContainerBlobsOfOwner,
   insertContainerBlob,
   isContainerBlobNamed,
   touchContainerBlob,
 } from "../../../../storage/tables/forge/packages/container-blobs.ts";
+import type { ForgeUser } from "../../../../storage/tables/forge/accounts/users.ts";
 import { AppError } from "../../../errors.ts";
 import { openObject } from "../../../utilities/open-object.ts";
 import { writeIfPossible } from "../../../utilities/within.ts";
@@ -34,7 +35,7 @@ export interface ContainerBlobsDeps {
 /** A request to give an image a blob of another one. */
 export interface MountRequest {
   readonly digest: string;
-  /** The other image as `OWNER/NAME`; empty: any image of the same owner. */
+  /** The other image as `OWNER/NAME`; empty: any image of the same owner that the token reaches. */
   readonly from: string;
   /** Whether the client's token reaches an image. */
   readonly reaches: (at: ImageAt) => boolean;
@@ -80,7 +81,7 @@ export function createContainerBlobs({ db, store, clock }: ContainerBlobsDeps) {
       const { digest } = request;
       const target = await getImageWriter(db, at, caller);
       parseDigest(digest);
-      const source = await findSource(target.id, request, caller);
+      const source = await findSource(target, request, caller);
       if (source === undefined || !(await store.has(source.sha256, source.size))) return false;
       return db.transaction(async (tx) => {
         const owner = await getImageWriter(tx, at, caller);
@@ -94,11 +95,14 @@ export function createContainerBlobs({ db, store, clock }: ContainerBlobsDeps) {
   };
 
   async function findSource(
-    ownerId: ContainerBlob["ownerId"],
+    target: ForgeUser,
     { digest, from, reaches }: MountRequest,
     caller: ForgeCaller,
   ): Promise<ContainerBlob | undefined> {
-    if (from === "") return findContainerBlobOfOwner(db, ownerId, digest);
+    if (from === "") {
+      const found = await listContainerBlobsOfOwner(db, target.id, digest);
+      return found.find(({ image }) => reaches({ owner: target.name, name: image }));
+    }
     const slash = from.indexOf("/");
     const at = { owner: from.slice(0, slash), name: from.slice(slash + 1) };
     if (slash < 1 || !reaches(at)) return undefined;

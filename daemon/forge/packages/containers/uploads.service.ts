@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import type { Database, Queries } from "../../../../storage/engine/database.ts";
+import { createLocks } from "../../../../storage/locks.ts";
 import type { ObjectStore } from "../../../../storage/objects/object-store.ts";
 import {
   appendContainerPart,
@@ -81,6 +82,7 @@ const PARTS_MAX = 10_000;
  */
 export function createContainerUploads(deps: ContainerUploadsDeps) {
   const { db, store, blobs, newUuid, limits } = deps;
+  const { withLocks } = createLocks();
   return {
     /**
      * Stores a blob whose digest the request names, or mounts one of another image, or begins an upload. Refuses with
@@ -116,21 +118,25 @@ export function createContainerUploads(deps: ContainerUploadsDeps) {
       caller: ForgeCaller,
     ): Promise<AppendOutcome> {
       await getUpload(db, at, caller);
-      const { algorithm, hex } = parseDigest(digest);
+      const wanted = parseDigest(digest);
       const appended = await append(at, part, caller);
       if (appended.kind === "out_of_order") return appended;
       const { upload } = appended;
-      const parts = await listContainerParts(db, upload.id);
-      const { hex: found, ...object } = await assembleBlob(store, parts, algorithm);
-      if (found !== hex) {
-        await deleteContainerUpload(db, upload);
-        throw digestMismatch();
-      }
-      await db.transaction(async (tx) => {
-        const owner = await getImageWriter(tx, at, caller);
-        // Cancelled, completed or continued in the meantime.
-        if (!(await deleteContainerUpload(tx, upload))) throw uploadUnknown();
-        await insertContainerBlob(tx, { ownerId: owner.id, image: at.name, digest, ...object });
+      // One at a time: each writes the bytes of all parts again, and the first ends the upload.
+      await withLocks([upload.id], async () => {
+        await getUpload(db, at, caller);
+        const parts = await listContainerParts(db, upload.id);
+        const { hex, ...object } = await assembleBlob(store, parts, wanted.algorithm);
+        if (hex !== wanted.hex) {
+          await deleteContainerUpload(db, upload);
+          throw digestMismatch();
+        }
+        await db.transaction(async (tx) => {
+          const owner = await getImageWriter(tx, at, caller);
+          // Cancelled, completed or continued in the meantime.
+          if (!(await deleteContainerUpload(tx, upload))) throw uploadUnknown();
+          await insertContainerBlob(tx, { ownerId: owner.id, image: at.name, digest, ...object });
+        });
       });
       return appended;
     },

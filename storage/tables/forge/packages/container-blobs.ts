@@ -67,13 +67,16 @@ export function findContainerBlob(
   return blobs.find(db, { ownerId, image, digest });
 }
 
-/** Returns a blob of any image of an owner. */
-export function findContainerBlobOfOwner(
+/** Images of an owner with one blob that are looked at. */
+const IMAGES_MAX = 100;
+
+/** Returns the blobs of one digest in the images of an owner, by the name of the image. */
+export function listContainerBlobsOfOwner(
   db: Queries,
   ownerId: UserId,
   digest: string,
-): Promise<ContainerBlob | undefined> {
-  return blobs.find(db, { ownerId, digest }, "image");
+): Promise<ContainerBlob[]> {
+  return blobs.list(db, { ownerId, digest }, { order: "image", limit: IMAGES_MAX });
 }
 
 const DIGESTS_PER_QUERY = 500;
