@@ -86,7 +86,11 @@ export function createGitGateway({ dispatcher }: { readonly dispatcher: Dispatch
       };
       sessions.set(id, session);
       try {
-        listening ??= listen();
+        listening ??= listen().catch((error: unknown) => {
+          // The next session tries again.
+          listening = undefined;
+          throw error;
+        });
         const { port } = (await listening).address() as AddressInfo;
         return {
           url: `http://127.0.0.1:${port}/${id}`,
