@@ -65,7 +65,9 @@ export function findCandidates(name: string): readonly string[] {
   const plain = nameToTitle(name) + ENDING;
   // The title of one page may be the name of the file of another.
   const plains = toName(plain) === toName(path) ? [plain] : [];
-  return [...new Set([path, decode(path) ?? path, name + ENDING, ...plains])];
+  // A link such as `[[C++ notes]]` does not encode the marks of its title.
+  const literal = name.includes("+") ? [nameToPath(name.replaceAll("+", "%2B"))] : [];
+  return [...new Set([path, decode(path) ?? path, name + ENDING, ...plains, ...literal])];
 }
 
 /** Returns the reserved word that a name has as a segment, if it has one. */

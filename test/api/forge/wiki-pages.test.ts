@@ -88,6 +88,8 @@ test("a person writes the first page with a preview, edits, renames and deletes 
     base: other.json.last_commit.sha,
   });
   expect(renamed.to).toBe(`${wiki}/C%2B%2B-notes`);
+  // As `[[C++ notes]]` links to it.
+  expect((await mira.get(`${wiki}/C++-notes`)).text).toContain("C++ notes");
   const history = (await mira.get(`${wiki}/C%2B%2B-notes?action=_history`)).text;
   expect(history).toContain("Rename");
   const revision = /href="([^"]*\?ref=[0-9a-f]{40})"/.exec(history)?.[1] ?? "";

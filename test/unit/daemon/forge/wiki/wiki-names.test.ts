@@ -75,6 +75,15 @@ describe("names of wiki pages", () => {
     expect(addressToName(encoded)).toBe(name);
   });
 
+  test("a link that does not encode the marks of a title finds its page, after a page of that very name", () => {
+    expect(findCandidates("C++-notes")).toEqual([
+      "C---notes.md",
+      "C++-notes.md",
+      "C   notes.md",
+      "C%2B%2B-notes.md",
+    ]);
+  });
+
   test("every printable title keeps its name and its file through all forms", () => {
     const marks = Array.from({ length: 0x7f - 0x20 }, (_, index) =>
       String.fromCodePoint(index + 0x20),
