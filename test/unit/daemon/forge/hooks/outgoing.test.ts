@@ -125,7 +125,7 @@ describe("chat services", () => {
   });
 
   test.each(chat)("%s gets no message about an undocumented event", (kind) =>
-    expect(outgoing(kind, "wiki", { sender })).toBeUndefined(),
+    expect(outgoing(kind, "fork", { sender })).toBeUndefined(),
   );
 
   test("a Slack hook gets links, the channel and an attachment", () =>
