@@ -77,7 +77,7 @@ test("Renovate finds repositories, opens, updates, labels and merges pull reques
     labels: [label.id],
   });
   const list = await ok("renovate", "GET", `${path}/pulls?state=all&sort=recentupdate`);
-  // What `toRenovatePR` reads; without one of them it skips the pull request.
+  // What it reads of each; without base, head or repository it skips the pull request.
   expect(list).toMatchObject([
     {
       number: made.number,
