@@ -55,6 +55,11 @@ import { peoplePages } from "../forge/pages/people-pages.tsx";
 import { releasePages } from "../forge/pages/release-pages.tsx";
 import { pullChangesPages } from "../forge/pages/pull-changes-pages.tsx";
 import { pullPages } from "../forge/pages/pull-pages.tsx";
+import { adminPages } from "../forge/pages/settings/admin-pages.tsx";
+import { newPages } from "../forge/pages/settings/new-pages.tsx";
+import { organizationPages } from "../forge/pages/settings/organization-settings.tsx";
+import { ownSettingsPages } from "../forge/pages/settings/own-settings.tsx";
+import { repositorySettingsPages } from "../forge/pages/settings/repository-settings.tsx";
 import { wikiPages } from "../forge/pages/wiki-pages.tsx";
 import { runPages } from "../forge/pages/run-pages.tsx";
 import { createForgeReleases } from "../forge/releases/releases.feature.ts";
@@ -230,6 +235,15 @@ export function createForgeFeatures(core: ForgeCore, deps: ForgeDeps) {
     { pages: releasePages() },
     wiki,
     { pages: wikiPages() },
+    {
+      pages: [
+        ...repositorySettingsPages(),
+        ...ownSettingsPages(),
+        ...newPages(),
+        ...organizationPages(),
+        ...adminPages(),
+      ],
+    },
     createForgeImports({
       ...core,
       ...repositories.services,

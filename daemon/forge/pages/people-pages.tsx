@@ -17,7 +17,7 @@ export function peoplePages(): ForgePageRoute[] {
   return [get("/", showStart), get("/:username", showAccount)];
 }
 
-async function showStart({ call, request, instanceName }: ForgePageContext) {
+async function showStart({ call, request, instanceName, session }: ForgePageContext) {
   const page = toPageNumber(request);
   const q = request.query.get("q") ?? "";
   const topic = request.query.get("topic") ?? "";
@@ -30,6 +30,12 @@ async function showStart({ call, request, instanceName }: ForgePageContext) {
     body: (
       <>
         <h1>{`Repositories of ${instanceName}`}</h1>
+        {session === undefined ? null : (
+          <p className="tools">
+            <a href="/repo/create">New repository</a>
+            <a href="/org/create">New organization</a>
+          </p>
+        )}
         <SearchForm label="Search repositories" query={q} />
         <RepositoryList repositories={body.data} />
         <Pager page={page} limit={LIMIT} total={total} query={request.query} />
@@ -92,6 +98,12 @@ async function showAccount(context: ForgePageContext, { username }: { readonly u
             ],
           ]}
         />
+        {account.kind === "organization" && context.session !== undefined ? (
+          <p className="tools">
+            <a href={toPath("org", account.name, "members")}>Members</a>
+            <a href={toPath("org", account.name, "teams")}>Teams</a>
+          </p>
+        ) : null}
         <OwnerTabs owner={account.name} current="repositories" />
         <RepositoryList repositories={repositories} />
         <Pager page={page} limit={LIMIT} total={total} query={request.query} />

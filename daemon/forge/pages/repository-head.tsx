@@ -51,7 +51,8 @@ export function RepositoryHead({
     | "releases"
     | "wiki"
     | "runs"
-    | "forks";
+    | "forks"
+    | "settings";
 }) {
   const { owner, name, default_branch: branch } = repository;
   const home = toPath(owner.login, name);
@@ -65,6 +66,7 @@ export function RepositoryHead({
     { key: "wiki", text: "Wiki", href: `${home}/wiki` },
     { key: "runs", text: "Runs", href: `${home}/actions` },
     { key: "forks", text: `Forks (${repository.forks_count})`, href: `${home}/forks` },
+    { key: "settings", text: "Settings", href: `${home}/settings` },
   ] as const;
   const isShown = {
     files: readsCode(repository),
@@ -76,6 +78,7 @@ export function RepositoryHead({
     wiki: repository.has_wiki,
     runs: repository.has_actions && !repository.empty,
     forks: readsCode(repository) && repository.has_code,
+    settings: repository.permissions?.admin === true,
   };
   return (
     <>

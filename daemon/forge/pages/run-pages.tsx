@@ -1,4 +1,3 @@
-import { stripVTControlCharacters } from "node:util";
 import { artifactEndpoints, type WireArtifact } from "../../contract/forge/actions/artifacts.ts";
 import { repositoryActionEndpoints } from "../../contract/forge/actions/repository-actions.ts";
 import type { WireRun } from "../../contract/forge/actions/shapes.ts";
@@ -15,16 +14,16 @@ import {
   toBytesText,
 } from "../../pages/elements.tsx";
 import { toBasePath } from "../../pages/document.tsx";
-import { Form } from "../../pages/form.tsx";
+import { Form, SearchForm } from "../../pages/form.tsx";
 import { get, post, toPageNumber, toPath } from "../../pages/page.ts";
 import {
-  findRefusal,
   type ForgePageAnswer,
   type ForgePageContext,
   type ForgePageRoute,
   type RepositoryParams,
-  toSignIn,
 } from "./forge-page.ts";
+import { LogView } from "./log-view.tsx";
+import { changeRun, loadStartForm, RunButtons, runChanges, startWorkflow } from "./run-actions.tsx";
 import { readText } from "../../pages/operations.ts";
 import { loadHead, RepositoryHead } from "./repository-head.tsx";
 
@@ -39,15 +38,22 @@ const RUNS_LIMIT = 30;
 /** Runs of workflows with their jobs and artifacts. */
 export function runPages(): ForgePageRoute[] {
   return [
-    get("/:owner/:repo/actions", showRuns),
+    get("/:owner/:repo/actions", (context, params) => showRuns(context, params)),
+    post("/:owner/:repo/actions/start", startWorkflow(showRuns)),
     get("/:owner/:repo/actions/runs/:run", (context, params) => showRun(context, params)),
-    post("/:owner/:repo/actions/runs/:run/approve", approve),
+    ...runChanges.map((change) =>
+      post(`/:owner/:repo/actions/runs/:run/${change}`, changeRun(change, showRun)),
+    ),
     get("/:owner/:repo/actions/runs/:run/jobs/:job", showJob),
     get("/:owner/:repo/actions/runs/:run/artifacts/:artifact_id", sendArtifact),
   ];
 }
 
-async function showRuns(context: ForgePageContext, params: RepositoryParams) {
+async function showRuns(
+  context: ForgePageContext,
+  params: RepositoryParams,
+  failure?: string,
+): Promise<ForgePageAnswer> {
   const { call, request } = context;
   const repository = await loadHead(context, params);
   const page = toPageNumber(request);
@@ -59,9 +65,12 @@ async function showRuns(context: ForgePageContext, params: RepositoryParams) {
   return {
     kind: "page",
     title: `Runs in ${repository.full_name}`,
+    ...(failure === undefined ? {} : { status: 422 }),
     body: (
       <>
         <RepositoryHead repository={repository} current="runs" />
+        <Alert text={failure} />
+        {await loadStartForm(context, repository)}
         {body.workflow_runs.length === 0 ? (
           <EmptyState>No runs. Workflows in .gitea/workflows start them.</EmptyState>
         ) : (
@@ -129,6 +138,7 @@ async function showRun(
   return {
     kind: "page",
     title: `${run.display_title} in ${repository.full_name}`,
+    ...(failure === undefined ? {} : { status: 422 }),
     body: (
       <>
         <RepositoryHead repository={repository} current="runs" />
@@ -149,6 +159,7 @@ async function showRun(
           ]}
         />
         <Alert text={failure} />
+        <RunButtons context={context} repository={repository} run={run} />
         {run.needs_approval === true ? (
           <section>
             <p>
@@ -182,17 +193,6 @@ async function showRun(
       </>
     ),
   } as const;
-}
-
-/** Lets a run begin that waits for approval. */
-async function approve(context: ForgePageContext, params: RunParams): Promise<ForgePageAnswer> {
-  const home = toPath(params.owner, params.repo, "actions", "runs", params.run);
-  if (context.session === undefined) return toSignIn(home);
-  const refusal = await findRefusal(["forbidden", "archived", "conflict"], () =>
-    context.call(repositoryActionEndpoints.approveRun, { params }),
-  );
-  if (refusal !== undefined) return showRun(context, params, refusal.message);
-  return { kind: "redirect", to: home };
 }
 
 function ArtifactList({
@@ -251,7 +251,7 @@ async function showJob(
   context: ForgePageContext,
   params: RepositoryParams & { readonly job: string },
 ) {
-  const { call } = context;
+  const { call, request } = context;
   const repository = await loadHead(context, params);
   const { owner, repo, job: id } = params;
   const { body: run } = await call(repositoryActionEndpoints.getRun, { params });
@@ -259,6 +259,7 @@ async function showJob(
     params: { owner, repo, job_id: id },
   });
   if (job.run_id !== run.id) throw notFound();
+  const q = request.query.get("q") ?? "";
   // A job that no runner has taken has no log.
   const log =
     job.runner_name === undefined
@@ -277,7 +278,8 @@ async function showJob(
         <RepositoryHead repository={repository} current="runs" />
         <h2>{`${run.display_title}: ${job.name}`}</h2>
         <State word={job.conclusion ?? job.status} />
-        {log.text === "" ? null : <pre tabIndex={0}>{stripVTControlCharacters(log.text)}</pre>}
+        {log.text === "" ? null : <SearchForm label="Search the log" query={q} />}
+        <LogView text={log.text} q={q} />
         {log.isWhole ? null : <p>The log is longer: croft run log shows all of it.</p>}
       </>
     ),

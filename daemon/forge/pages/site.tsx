@@ -12,6 +12,8 @@ import type { ForgeUrls } from "../urls.ts";
 import { accountPages, SIGN_OUT } from "./account-pages.tsx";
 import { ASSETS, HEAD, POLICY } from "./script/script.tsx";
 import { CHANGE_PASSWORD, type ForgeSession, SIGN_IN } from "./forge-page.ts";
+import { ADMINISTRATION } from "./settings/admin-pages.tsx";
+import { OWN_SETTINGS } from "./settings/own-settings.tsx";
 import { OWN_ISSUES, OWN_PULLS } from "./own-pages.tsx";
 import { passwordResetPages } from "./password-reset-pages.tsx";
 import { NOTIFICATIONS } from "./notification-pages.tsx";
@@ -92,7 +94,8 @@ function AccountLinks({
         Notifications
       </a>
       <a href={toPath(name)}>{name}</a>
-      <a href={CHANGE_PASSWORD}>Password</a>
+      <a href={OWN_SETTINGS}>Settings</a>
+      {session.caller.user.isAdmin ? <a href={ADMINISTRATION}>Administration</a> : null}
       <Form action={SIGN_OUT} token={session.formToken} className="inline">
         <button type="submit" className="link">
           Sign out

@@ -1,0 +1,308 @@
+import {
+  deleteInstanceSecret,
+  deleteOrganizationSecret,
+  deleteOwnSecret,
+  deleteRepositorySecret,
+  listInstanceSecrets,
+  listOrganizationSecrets,
+  listOwnSecrets,
+  listRepositorySecrets,
+  putInstanceSecret,
+  putOrganizationSecret,
+  putOwnSecret,
+  putRepositorySecret,
+} from "../../../contract/forge/actions/secrets.ts";
+import { adminActionEndpoints } from "../../../contract/forge/actions/actions.ts";
+import { runnerEndpoints } from "../../../contract/forge/actions/runners.ts";
+import { variableEndpoints } from "../../../contract/forge/actions/variables.ts";
+import { State, Time } from "../../../pages/elements.tsx";
+import type { ForgePageRoute } from "../forge-page.ts";
+import { settingsPage, type SettingsPlace, toWindow } from "./settings-page.tsx";
+import { ActionForm, DeleteEntry, Entries, readText } from "./settings-form.tsx";
+
+/** The level of secrets, variables and runners. */
+export type Level = "repository" | "organization" | "own" | "instance";
+
+const secretsOf = {
+  repository: {
+    list: listRepositorySecrets,
+    put: putRepositorySecret,
+    remove: deleteRepositorySecret,
+  },
+  organization: {
+    list: listOrganizationSecrets,
+    put: putOrganizationSecret,
+    remove: deleteOrganizationSecret,
+  },
+  own: { list: listOwnSecrets, put: putOwnSecret, remove: deleteOwnSecret },
+  instance: { list: listInstanceSecrets, put: putInstanceSecret, remove: deleteInstanceSecret },
+};
+
+const variables = variableEndpoints;
+const variablesOf = {
+  repository: {
+    list: variables.listRepositoryVariables,
+    create: variables.createRepositoryVariable,
+    edit: variables.editRepositoryVariable,
+    remove: variables.deleteRepositoryVariable,
+  },
+  organization: {
+    list: variables.listOrganizationVariables,
+    create: variables.createOrganizationVariable,
+    edit: variables.editOrganizationVariable,
+    remove: variables.deleteOrganizationVariable,
+  },
+  own: {
+    list: variables.listOwnVariables,
+    create: variables.createOwnVariable,
+    edit: variables.editOwnVariable,
+    remove: variables.deleteOwnVariable,
+  },
+  instance: {
+    list: variables.listInstanceVariables,
+    create: variables.createInstanceVariable,
+    edit: variables.editInstanceVariable,
+    remove: variables.deleteInstanceVariable,
+  },
+};
+
+const runners = runnerEndpoints;
+const runnersOf = {
+  repository: {
+    list: runners.listRepositoryRunners,
+    token: runners.getRepositoryRegistrationToken,
+    edit: runners.editRepositoryRunner,
+    remove: runners.deleteRepositoryRunner,
+  },
+  organization: {
+    list: runners.listOrganizationRunners,
+    token: runners.getOrganizationRegistrationToken,
+    edit: runners.editOrganizationRunner,
+    remove: runners.deleteOrganizationRunner,
+  },
+  own: {
+    list: runners.listOwnRunners,
+    token: runners.getOwnRegistrationToken,
+    edit: runners.editOwnRunner,
+    remove: runners.deleteOwnRunner,
+  },
+  instance: {
+    list: adminActionEndpoints.listRunners,
+    token: adminActionEndpoints.createRegistrationToken,
+    edit: adminActionEndpoints.editRunner,
+    remove: adminActionEndpoints.deleteRunner,
+  },
+};
+
+/** The secrets, the variables and the runners of one level. */
+export function levelPages<Opened>(place: SettingsPlace<Opened>, level: Level): ForgePageRoute[] {
+  return [
+    ...secretsPage(place, level),
+    ...variablesPage(place, level),
+    ...runnersPage(place, level),
+  ];
+}
+
+function secretsPage<Opened>(place: SettingsPlace<Opened>, level: Level): ForgePageRoute[] {
+  const { list, put, remove } = secretsOf[level];
+  return settingsPage(place, {
+    at: "actions/secrets",
+    title: "Secrets",
+    async show(view) {
+      const { params, call } = view;
+      const { body, total } = await call(list, { params, query: toWindow(view) });
+      return (
+        <>
+          <p className="quiet">Jobs get them as secrets.NAME; nobody reads them back.</p>
+          <Entries
+            view={view}
+            label="Secrets"
+            empty="No secrets."
+            total={total}
+            entries={body.map(({ name, description, created_at: at }) => ({
+              key: name,
+              name: <code>{name}</code>,
+              note: (
+                <>
+                  {description} <Time at={at} />
+                </>
+              ),
+              tools: <DeleteEntry view={view} hidden={{ name }} submit={`Delete ${name}`} />,
+            }))}
+          />
+          <h3>Set a secret</h3>
+          <ActionForm
+            view={view}
+            action="put"
+            submit="Set secret"
+            fields={{
+              name: { label: "Name", max: 255 },
+              value: { label: "Value", type: "multiline" },
+              description: { label: "Description", isOptional: true, max: 4096 },
+            }}
+          />
+        </>
+      );
+    },
+    actions: {
+      async put(request) {
+        const params = { ...request.params, secretname: readText(request, "name") };
+        const data = (request.form.get("value") ?? "").replaceAll("\r\n", "\n");
+        const body = { data, description: readText(request, "description") };
+        await request.call(put, { params, body });
+      },
+      async delete(request) {
+        const params = { ...request.params, secretname: readText(request, "name") };
+        await request.call(remove, { params });
+      },
+    },
+  });
+}
+
+function variablesPage<Opened>(place: SettingsPlace<Opened>, level: Level): ForgePageRoute[] {
+  const { list, create, edit, remove } = variablesOf[level];
+  const fields = {
+    name: { label: "Name", max: 255 },
+    value: { label: "Value", type: "multiline" },
+    description: { label: "Description", isOptional: true, max: 4096 },
+  } as const;
+  return settingsPage(place, {
+    at: "actions/variables",
+    title: "Variables",
+    async show(view) {
+      const { params, call } = view;
+      const { body, total } = await call(list, { params, query: toWindow(view) });
+      return (
+        <>
+          <p className="quiet">Jobs get them as vars.NAME.</p>
+          <Entries
+            view={view}
+            label="Variables"
+            empty="No variables."
+            total={total}
+            entries={body.map(({ name, data, description }) => ({
+              key: name,
+              name: <code>{name}</code>,
+              note: description,
+              tools: (
+                <>
+                  <details>
+                    <summary>Value, change</summary>
+                    <ActionForm
+                      view={view}
+                      action="edit"
+                      submit="Save variable"
+                      fields={fields}
+                      values={{ name, value: data, description }}
+                      hidden={{ was: name }}
+                    />
+                  </details>
+                  <DeleteEntry view={view} hidden={{ name }} submit={`Delete ${name}`} />
+                </>
+              ),
+            }))}
+          />
+          <h3>Add a variable</h3>
+          <ActionForm view={view} action="create" submit="Add variable" fields={fields} />
+        </>
+      );
+    },
+    actions: {
+      async create(request) {
+        const params = { ...request.params, variablename: readText(request, "name") };
+        await request.call(create, { params, body: toVariable(request) });
+      },
+      async edit(request) {
+        const params = { ...request.params, variablename: readText(request, "was") };
+        const body = { ...toVariable(request), name: readText(request, "name") };
+        await request.call(edit, { params, body });
+      },
+      async delete(request) {
+        const params = { ...request.params, variablename: readText(request, "name") };
+        await request.call(remove, { params });
+      },
+    },
+  });
+}
+
+const toVariable = (request: Parameters<typeof readText>[0]) => ({
+  value: (request.form.get("value") ?? "").replaceAll("\r\n", "\n"),
+  description: readText(request, "description"),
+});
+
+function runnersPage<Opened>(place: SettingsPlace<Opened>, level: Level): ForgePageRoute[] {
+  const { list, token, edit, remove } = runnersOf[level];
+  return settingsPage(place, {
+    at: "actions/runners",
+    title: "Runners",
+    async show(view) {
+      const { params, call } = view;
+      const { body } = await call(list, { params, query: toWindow(view) });
+      return (
+        <>
+          <Entries
+            view={view}
+            label="Runners"
+            empty="No runners."
+            total={body.total_count}
+            entries={body.runners.map((runner) => {
+              const hidden = { id: String(runner.id) };
+              return {
+                key: runner.id,
+                name: <bdi>{runner.name}</bdi>,
+                note: (
+                  <>
+                    <State word={runner.busy ? "busy" : runner.status} />{" "}
+                    {runner.disabled ? <State word="disabled" /> : null}{" "}
+                    {runner.labels.map(({ name }) => name).join(", ")}
+                  </>
+                ),
+                tools: (
+                  <>
+                    <ActionForm
+                      view={view}
+                      action={runner.disabled ? "enable" : "disable"}
+                      submit={runner.disabled ? "Enable" : "Disable"}
+                      hidden={hidden}
+                      isInline
+                    />
+                    <DeleteEntry view={view} hidden={hidden} submit={`Delete ${runner.name}`} />
+                  </>
+                ),
+              };
+            })}
+          />
+          <h3>Add a runner</h3>
+          <p className="quiet">A runner registers itself with the token of this place.</p>
+          <div className="actions">
+            <ActionForm view={view} action="token" submit="Show the token" isInline />
+            <ActionForm view={view} action="renew" submit="Renew the token" isInline />
+          </div>
+        </>
+      );
+    },
+    actions: {
+      token: ({ call, params }) => showToken(call(token, { params })),
+      renew: ({ call, params }) => showToken(call(token, { params, query: { renew: "true" } })),
+      enable: (request) => setDisabled(request, false),
+      disable: (request) => setDisabled(request, true),
+      async delete(request) {
+        await request.call(remove, { params: ofRunner(request) });
+      },
+    },
+  });
+
+  async function setDisabled(request: Parameters<typeof ofRunner>[0], disabled: boolean) {
+    await request.call(edit, { params: ofRunner(request), body: { disabled } });
+  }
+}
+
+const ofRunner = (request: Parameters<typeof readText>[0]) => ({
+  ...request.params,
+  runner_id: readText(request, "id"),
+});
+
+async function showToken(answer: Promise<{ readonly body: { readonly token: string } }>) {
+  const { body } = await answer;
+  return { secret: { title: "Registration token", value: body.token } };
+}
