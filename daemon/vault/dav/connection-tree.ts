@@ -115,6 +115,7 @@ export function createConnectionTree(deps: ConnectionTreeDeps) {
       name: connection.displayName,
       createdAt: connection.createdAt,
       holder: undefined,
+      isFixed: true,
       remove: () => Promise.reject(new DavRefusal(403, CONNECTION_STAYS)),
       move: () => Promise.reject(new DavRefusal(403, CONNECTION_STAYS)),
     };

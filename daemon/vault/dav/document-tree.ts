@@ -78,6 +78,8 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
         createdAt: topic?.createdAt,
         modifiedAt: topic?.updatedAt,
         holder: undefined,
+        isFixed: topic?.userId === undefined,
+        takes: "file",
         quota,
         async find(sought) {
           const exact = await findDocumentByName(db, of, { filename: sought });
@@ -205,11 +207,12 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
       return { topic };
     }
 
-    const fixed = { kind: "folder", holder: undefined, quota } as const;
+    const fixed = { kind: "folder", holder: undefined, isFixed: true, quota } as const;
     const refuse = (text: string) => () => Promise.reject(new DavRefusal(403, text));
     const topicsFolder: DavFolder = {
       ...fixed,
       name: TOPICS,
+      takes: "folder",
       async find(name) {
         const topic = (await listTopics()).get(name);
         return topic && toFolder(name, topic);
@@ -228,6 +231,7 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
     return {
       ...fixed,
       name: "documents",
+      takes: "nothing",
       find: async (name) => folders.find((folder) => folder.name === name),
       async *list() {
         yield folders;

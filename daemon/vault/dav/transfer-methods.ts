@@ -32,6 +32,7 @@ export const move: DavMethod = async (context) => {
   if (depthOf(context) !== "infinity")
     throw new DavRefusal(400, "A folder is moved with everything in it.");
   const { source, target } = await openTransfer(context);
+  if (source.isFixed === true) throw new DavRefusal(403, "This folder is always there.");
   await assertUnlocked(
     context,
     toWholeChange(found),
@@ -69,6 +70,9 @@ async function openTransfer(
     throw path.length === 0 ? new DavRefusal(403, "This is the root.") : noParent();
   if (target.resource === undefined) toNewName(path);
   else if (overwrite === "F") throw preconditionFailed();
+  // What is at the destination is deleted first: not for something that cannot take its place.
+  else if (folder.takes !== undefined && folder.takes !== source.kind)
+    throw new DavRefusal(403, `The folder of the destination takes no ${source.kind}.`);
   return { source, target: { ...target, folder } };
 }
 

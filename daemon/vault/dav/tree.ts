@@ -21,6 +21,8 @@ interface Common {
   readonly modifiedAt?: number | undefined;
   /** The row that has the properties of clients; undefined where none can be set. */
   readonly holder: PropertyHolder | undefined;
+  /** Whether it is always there, so that nobody moves or deletes it. */
+  readonly isFixed?: boolean;
   /** Deletes it, with everything below it: to the trash where there is one. */
   remove(): Promise<void>;
   /**
@@ -43,6 +45,8 @@ export interface DavFile extends Common {
 
 export interface DavFolder extends Common {
   readonly kind: "folder";
+  /** What can be created in it; files and folders when absent. */
+  readonly takes?: "file" | "folder" | "nothing";
   /** Returns what has this name in the folder. */
   find(name: string): Promise<DavResource | undefined>;
   /** Returns everything in the folder, by pages. */

@@ -533,3 +533,31 @@ test("an account of the forge that is called dav keeps its pages and repositorie
   ).toBe(true);
   expect(request("PROPFIND", "/david")).toBe(false);
 });
+
+test("a copy or move that is refused leaves what is at its destination", async () => {
+  await dav("MKCOL", "documents/topics/kept");
+  await dav("PUT", "documents/topics/kept/kept.txt", { body: "precious" });
+  await dav("MKCOL", "Files/source");
+  await dav("PUT", "Files/source.txt", { body: "x" });
+  const kept = "documents/topics/kept";
+  const moveTo = (method: string, from: string, destination: string) =>
+    dav(method, from, { headers: { Destination: `${account.daemon.url}/dav/${destination}` } });
+  const refused = [
+    ["MOVE", "documents/all", kept],
+    ["MOVE", "documents", "Files/source.txt"],
+    ["MOVE", "Files", kept],
+    ["COPY", "Files/source.txt", kept],
+    ["MOVE", "Files/source.txt", kept],
+    ["COPY", "Files/source", `${kept}/kept.txt`],
+    ["MOVE", "Files/source", `${kept}/kept.txt`],
+    ["MOVE", kept, "documents/all/kept.txt"],
+  ] as const;
+  for (const [method, from, destination] of refused)
+    expect([method, from, (await moveTo(method, from, destination)).status]).toEqual([
+      method,
+      from,
+      403,
+    ]);
+  expect((await dav("GET", `${kept}/kept.txt`)).text).toBe("precious");
+  expect((await dav("GET", "Files/source.txt")).text).toBe("x");
+});
