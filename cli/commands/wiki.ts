@@ -85,7 +85,7 @@ export const entries: readonly Entry[] = [
     output: resourceOf(forge.createWikiPage, 201),
     examples: [
       ["Create a page with a text", 'croft wiki create keeper/notes Home --body "# Welcome"'],
-      ["Create it from a file", "croft wiki create keeper/notes Home --body-file home.md"],
+      ["Create it from a file", "croft wiki create keeper/notes Home --body-file notes.md"],
     ],
     /** Creates a page with the given text, or with that of an editor. */
     async run(cli, { repository: params, title, message, editor, ...flags }) {
@@ -110,7 +110,7 @@ export const entries: readonly Entry[] = [
     output: resourceOf(forge.editWikiPage),
     examples: [
       ["Edit a page with $EDITOR", "croft wiki edit keeper/notes Home"],
-      ["Replace its text", "croft wiki edit keeper/notes Home --body-file home.md"],
+      ["Replace its text", "croft wiki edit keeper/notes Home --body-file notes.md"],
       ["Rename it", 'croft wiki edit keeper/notes Home --title "Start here"'],
     ],
     /** Changes a page by the flags; without a text and a title, opens an editor on it. */

@@ -19,7 +19,10 @@ export const developIssue = commandDetails({
   output: shape({ branch: "string", checked_out: "boolean", issue: "integer" }),
   examples: [
     ["Make a branch for an issue and switch to it", "croft issue develop keeper/notes#7"],
-    ["Under another name, in the forge only", "croft issue develop 7 --name mend --no-checkout"],
+    [
+      "Under another name, in the forge only",
+      "croft issue develop keeper/notes#7 --name mend --no-checkout",
+    ],
   ],
   /** Makes a branch in the forge and, in a clone of the repository, switches to it. */
   async run(cli, { issue: params, name, base, checkout }) {

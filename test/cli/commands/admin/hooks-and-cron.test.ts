@@ -191,8 +191,8 @@ describe("scheduled tasks", () => {
   });
 
   test("a run of a disabled task is refused with the reason", async () => {
-    const refused = await croft("admin cron run update_mirrors --json");
+    const refused = await croft("admin cron run sync_external_users --json");
     expect(refused.code).toBe(15);
-    expect(refused.err).toContain("update_mirrors is disabled");
+    expect(refused.err).toContain("sync_external_users is disabled");
   });
 });

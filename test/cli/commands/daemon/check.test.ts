@@ -173,8 +173,12 @@ test("every column that names objects is checked", () => {
     .pluck()
     .all();
   connection.close();
-  // The declared hash of an upload names no object yet, and a result names bytes of connected storage.
-  const others = ["vault_document_uploads.promised_sha256", "vault_upload_results.sha256"];
+  // The declared hash of an upload names no object yet; a result names bytes of connected storage, and a row of the inbox a file.
+  const others = [
+    "vault_document_uploads.promised_sha256",
+    "vault_inbox_files.sha256",
+    "vault_upload_results.sha256",
+  ];
   const checked = objectColumns.map(({ table, hash }) => `${table}.${hash}`);
   expect([...checked, ...others].toSorted()).toEqual(columns.toSorted());
 });
