@@ -404,6 +404,9 @@ describe("hostile input", () => {
     );
     const listed = await client.send("GET", `${image}/referrers/${subject.digest}`);
     expect(listed.json.manifests).toHaveLength(1);
+    // Without a type of its own, an artifact has that of its configuration.
+    const typed = toManifest({ config: { ...config, mediaType: "a\u0000b" }, layers: [] });
+    expect((await client.putManifest(image, typed.digest, typed)).status).toBe(201);
     const put = async (text: string | Uint8Array<ArrayBuffer>) =>
       codeOf(
         await client.send("PUT", `${image}/manifests/bad`, {

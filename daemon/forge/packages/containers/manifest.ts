@@ -99,7 +99,7 @@ function parse(document: unknown, mediaType: string): ParsedManifest {
   const layers = toDescriptors(manifest["layers"], "layers");
   return {
     ...common,
-    artifactType: artifactType === "" ? config.mediaType : artifactType,
+    artifactType: artifactType === "" ? toText(config.mediaType) : artifactType,
     blobs: toDigests([config, ...layers.filter((layer) => !isForeign(layer))]),
     manifests: [],
     config: CONFIGS.has(config.mediaType) ? config.digest : undefined,
