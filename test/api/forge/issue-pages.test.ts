@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createForgePeople } from "../../support/forge/forge-people.ts";
 
@@ -510,9 +510,16 @@ test("labels and milestones are made, changed and deleted", async () => {
 test("a notification is read with its new texts, answered, done and pinned", async () => {
   const path = await newIssue("mira", { title: "Thread", body: "@nora *look*" });
   const nora = await signIn("nora");
-  const inbox = (await nora.open("/notifications")).text;
-  const unread = Number(/Unread \((\d+)\)/.exec(inbox)?.[1]);
-  const id = /href="\/notifications\/(\d+)"><bdi>Thread/.exec(inbox)?.[1] ?? "";
+  // A job notifies.
+  const { id, unread } = await vi.waitUntil(
+    async () => {
+      const inbox = (await nora.open("/notifications")).text;
+      const [, found] = /href="\/notifications\/(\d+)"><bdi>Thread/.exec(inbox) ?? [];
+      const [, count] = /Unread \((\d+)\)/.exec(inbox) ?? [];
+      return found !== undefined && { id: found, unread: count };
+    },
+    { timeout: 10_000 },
+  );
   const thread = `/notifications/${id}`;
   expect((await nora.open(thread)).text).toContain("<em>look</em>");
   const preview = await nora.send(`${thread}/reply/preview`, [["body", "**bold**"]]);
