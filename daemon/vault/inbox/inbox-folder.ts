@@ -36,7 +36,10 @@ export function isUnchanged(before: BigIntStats, now: BigIntStats): boolean {
  * place, or it is older than the account, so that its files may be those of an earlier account of this name.
  */
 export async function openInbox(path: string, accountSince: number): Promise<string | undefined> {
-  const made = await mkdir(path, { recursive: true, mode: 0o700 });
+  const made = await mkdir(path, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+    // The name of a file, or of a link that leads nowhere.
+    if (!hasCode(error, "EEXIST")) throw error;
+  });
   const stats = await lstat(path);
   if (!stats.isDirectory()) return "it is not a folder";
   const isOlder = stats.birthtimeMs > 0 && stats.birthtimeMs + CLOCK_TOLERANCE_MS < accountSince;
@@ -68,7 +71,8 @@ export async function listInbox(folder: string): Promise<SeenFile[]> {
 /** Returns whether the reason beside a file is about the file as it is: a changed one is tried again. */
 async function isRefused(path: string, file: BigIntStats): Promise<boolean> {
   const reason = await statOf(path + REASON);
-  return reason !== undefined && reason.mtimeNs >= file.mtimeNs && reason.ctimeNs >= file.ctimeNs;
+  // The time of the last write may be any, also one in the future; that of the last change is the system's.
+  return reason !== undefined && reason.ctimeNs >= file.ctimeNs;
 }
 
 /** Returns the state of a name, without following a link; undefined when it is gone. */
@@ -89,7 +93,7 @@ export async function openSeen({ path, stats }: SeenFile): Promise<FileHandle | 
     const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
     handle = owner.own(await open(path, flags));
   } catch (error) {
-    if (isMissing(error) || (error as NodeJS.ErrnoException).code === "ELOOP") return undefined;
+    if (isMissing(error) || hasCode(error, "ELOOP")) return undefined;
     throw error;
   }
   return isUnchanged(stats, await handle.stat({ bigint: true }))
@@ -112,22 +116,24 @@ export async function removeSeen({ path, stats }: SeenFile): Promise<boolean> {
     if (!isUnchanged(stats, now)) return false;
     await unlink(path);
   }
-  await unlink(path + REASON).catch((error: unknown) => {
-    if (!isMissing(error)) throw error;
-  });
+  await removeReason(path);
   return true;
 }
 
 /** Writes the reason beside a file, and follows no link that has the name. */
 export async function writeReason({ path }: SeenFile, reason: string): Promise<void> {
-  const place = path + REASON;
-  await unlink(place).catch((error: unknown) => {
-    if (!isMissing(error)) throw error;
-  });
-  await using file = await open(place, "wx", 0o600);
+  await removeReason(path);
+  await using file = await open(path + REASON, "wx", 0o600);
   await file.writeFile(`${reason}\n`);
 }
 
-function isMissing(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === "ENOENT";
+async function removeReason(path: string): Promise<void> {
+  await unlink(path + REASON).catch((error: unknown) => {
+    // No reason can stand beside a name of the greatest length.
+    if (!isMissing(error) && !hasCode(error, "ENAMETOOLONG")) throw error;
+  });
 }
+
+const isMissing = (error: unknown) => hasCode(error, "ENOENT");
+
+const hasCode = (error: unknown, code: string) => (error as NodeJS.ErrnoException).code === code;

@@ -74,7 +74,7 @@ export function createInbox({ db, clock, log, uploads, folder }: InboxDeps) {
       const paths = new Set<string>();
       for await (const user of listAccounts()) {
         signal.throwIfAborted();
-        const files = await look(user);
+        const files = await lookOrReport(user);
         for (const { path } of files) paths.add(path);
         queues.push({ user, files: files.filter(isDue) });
       }
@@ -99,6 +99,20 @@ export function createInbox({ db, clock, log, uploads, folder }: InboxDeps) {
     }
   }
 
+  /** A folder that cannot be read stops none of the others. */
+  async function lookOrReport(user: VaultUser): Promise<SeenFile[]> {
+    try {
+      return await look(user);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      const own = join(folder, user.handle);
+      if (unused.get(own) !== reason)
+        log.warn({ err: error, handle: user.handle }, "failed to look at an inbox folder");
+      unused.set(own, reason);
+      return [];
+    }
+  }
+
   /** Lists the files of an account, and notes since when each is as it is. */
   async function look({ handle, createdAt }: VaultUser): Promise<SeenFile[]> {
     // Handles have only letters that are safe in paths; this is the last guard.
@@ -110,9 +124,9 @@ export function createInbox({ db, clock, log, uploads, folder }: InboxDeps) {
       unused.set(own, reason);
       return [];
     }
+    const files = await listInbox(own);
     unused.delete(own);
     const now = clock();
-    const files = await listInbox(own);
     for (const file of files) {
       const before = known.get(file.path);
       // A clock that was set back must not keep a file waiting.
@@ -146,9 +160,19 @@ export function createInbox({ db, clock, log, uploads, folder }: InboxDeps) {
         log.warn({ err: error, handle: user.handle }, "failed to take in a file of an inbox");
         return;
       }
-      known.delete(path);
-      await writeReason(file, reason);
       log.info({ handle: user.handle, reason }, "refused a file of an inbox");
+      await explain(user, file, reason);
+    }
+  }
+
+  /** Writes the reason beside a file. Where that is not possible, the file is tried again later. */
+  async function explain(user: VaultUser, file: SeenFile, reason: string): Promise<void> {
+    try {
+      await writeReason(file, reason);
+      known.delete(file.path);
+    } catch (error) {
+      known.set(file.path, { ...file, since: clock(), after: clock() + RETRY_MS });
+      log.warn({ err: error, handle: user.handle }, "failed to tell why a file was refused");
     }
   }
 

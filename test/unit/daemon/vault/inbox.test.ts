@@ -1,9 +1,10 @@
 import { createHash, randomUUID } from "node:crypto";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
+import { AppError } from "../../../../daemon/errors.ts";
 import type { FormUpload } from "../../../../daemon/vault/documents/uploads.service.ts";
 import { createInbox } from "../../../../daemon/vault/inbox/inbox.service.ts";
 import {
@@ -23,12 +24,14 @@ async function openScene(engine: "sqlite" | "postgres" = "sqlite") {
   const folder = await mkdtemp(join(tmpdir(), "croft-inbox-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const userId = toAccountId("mira");
-  await db.transaction((tx) =>
-    insertVaultUser(tx, {
-      ...{ id: userId, handle: "mira", email: "mira@example.org" },
-      ...{ passwordHash: "", role: "user" as const, passwordMustChange: false },
-    }),
-  );
+  const addUser = (handle: string) =>
+    db.transaction((tx) =>
+      insertVaultUser(tx, {
+        ...{ id: toAccountId(handle), handle, email: `${handle}@example.org` },
+        ...{ passwordHash: "", role: "user" as const, passwordMustChange: false },
+      }),
+    );
+  await addUser("mira");
   const stored: string[] = [];
   const upload = async ({ filename, content, terms }: FormUpload) => {
     const bytes = await text(content);
@@ -59,8 +62,12 @@ async function openScene(engine: "sqlite" | "postgres" = "sqlite") {
   };
   const own = join(folder, "mira");
   await open().scan(calm);
-  return { clock, own, stored, upload, open, settle };
+  return { addUser, clock, folder, own, stored, upload, open, settle };
 }
+
+const refuse = async (): Promise<never> => {
+  throw new AppError("unprocessable", "No.");
+};
 
 test("a file whose daemon was killed between the document and the deletion is stored once", async () => {
   const { own, stored, upload, open, settle } = await openScene();
@@ -138,4 +145,66 @@ test("a failure that passes is tried again without a reason beside the file", as
   clock.now += 30_000;
   await inbox.scan(calm);
   expect(stored).toEqual(["a"]);
+});
+
+test("the folder of one account that cannot be used stops none of the others", async () => {
+  const { addUser, folder, own, stored, open, settle } = await openScene();
+  await addUser("anna");
+  await addUser("bert");
+  await addUser("zoe");
+  const inbox = open();
+  await writeFile(join(folder, "anna"), "a file");
+  await symlink(join(folder, "nowhere"), join(folder, "bert"));
+  await inbox.scan(calm);
+  await writeFile(join(own, "a.txt"), "of mira");
+  await writeFile(join(folder, "zoe", "z.txt"), "of zoe");
+  await settle(inbox);
+  expect(stored.toSorted()).toEqual(["of mira", "of zoe"]);
+});
+
+test("a refused file whose name has no room for a reason stops none of the others", async () => {
+  const { addUser, folder, own, stored, upload, open, settle } = await openScene();
+  await addUser("zoe");
+  const long = `${"a".repeat(251)}.txt`;
+  const inbox = open({
+    upload: (input: FormUpload) => (input.filename === long ? refuse() : upload(input)),
+  });
+  await inbox.scan(calm);
+  await writeFile(join(own, long), "refused");
+  await writeFile(join(own, "b.txt"), "of mira");
+  await writeFile(join(folder, "zoe", "z.txt"), "of zoe");
+  await settle(inbox);
+  expect(stored.toSorted()).toEqual(["of mira", "of zoe"]);
+  expect(await readdir(own)).toEqual([long]);
+});
+
+test("a file with the longest name that comes twice becomes a document twice", async () => {
+  const { clock, own, stored, open, settle } = await openScene();
+  const path = join(own, `${"a".repeat(251)}.txt`);
+  const inbox = open();
+  for (let times = 0; times < 2; times += 1) {
+    await writeFile(path, "same");
+    await settle(inbox);
+    clock.now += 60_000;
+    expect(await readdir(own)).toEqual([]);
+  }
+  expect(stored).toEqual(["same", "same"]);
+});
+
+test("a refused file with a time in the future is not tried again until it changes", async () => {
+  const { clock, own, open, settle } = await openScene();
+  const path = join(own, "a.txt");
+  await writeFile(path, "refused");
+  await utimes(path, new Date("2099-01-01"), new Date("2099-01-01"));
+  let tries = 0;
+  const inbox = open({
+    upload() {
+      tries += 1;
+      return refuse();
+    },
+  });
+  await settle(inbox);
+  clock.now += 60_000;
+  await settle(inbox);
+  expect(tries).toBe(1);
 });
