@@ -30,7 +30,10 @@ export interface Blame {
 
 const OUTPUT_BYTES_MAX = 32 * 1024 * 1024;
 
-/** Finds the commit that wrote each line of a file. @throws GitError `too_long` when it takes longer than `timeoutMs` */
+/**
+ * Finds the commit that wrote each line of a file. `length` is that of git's output, which its texts keep in memory.
+ * @throws GitError `too_long` when it takes longer than `timeoutMs`
+ */
 export async function readBlame(
   git: Git,
   {
@@ -43,13 +46,13 @@ export async function readBlame(
     readonly path: string;
     readonly timeoutMs: number;
   },
-): Promise<Blame> {
+): Promise<{ readonly blame: Blame; readonly length: number }> {
   const output = await git.run(["blame", "--incremental", commitId, "--", path], {
     ...options,
     timeoutMs,
     outputBytesMax: OUTPUT_BYTES_MAX,
   });
-  return parseBlame(output.toString("utf8"));
+  return { blame: parseBlame(output.toString("utf8")), length: output.byteLength };
 }
 
 const PART = /^([0-9a-f]{40,64}) \d+ (\d+) (\d+)$/;

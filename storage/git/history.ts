@@ -162,7 +162,7 @@ export async function listContributors(
   const args = ["shortlog", "--summary", "--numbered", "--email", tip, "--"];
   const text = (await git.run(args, { ...options, timeoutMs })).toString("utf8");
   return text.split("\n").flatMap((line) => {
-    const [, count, name = "", email = ""] = /^\s*(\d+)\t(.*?) ?<([^>]*)>$/.exec(line) ?? [];
+    const [, count, name = "", email = ""] = /^\s*(\d+)\t(.*?) ?<([^>]*)>$/s.exec(line) ?? [];
     return count === undefined ? [] : [{ name, email, commits: Number(count) }];
   });
 }

@@ -28,12 +28,14 @@ const CONTRIBUTORS_MS = 30_000;
 const DIVERGENCE_MS = 5_000;
 /** The largest blamed file, in bytes. */
 const BLAMED_BYTES_MAX = 2 * 1024 * 1024;
-/** Lines of all cached parts of files. */
-const BLAME_PARTS_CACHED = 200_000;
+/** Bytes of git's output for all cached blames: the texts in it are as long as their authors like. */
+const BLAMES_CACHED = 48 * 1024 * 1024;
 /** Files of one revision that are searched, and the characters of their paths in all cached lists. */
 const FILES_MAX = 200_000;
 const PATHS_CACHED = 48 * 1024 * 1024;
-const CONTRIBUTORS_CACHED = 50_000;
+/** Characters of all cached contributors, each of whom counts with as many as a small object takes. */
+const CONTRIBUTORS_CACHED = 8 * 1024 * 1024;
+const CONTRIBUTOR_LENGTH = 100;
 const DIVERGENCES_CACHED = 10_000;
 const HEADS = "refs/heads/";
 
@@ -54,7 +56,7 @@ export function createBrowsing({
   readonly db: Database;
   readonly access: CodeAccess;
 }) {
-  const blames = cacheOf<Blame>(BLAME_PARTS_CACHED);
+  const blames = cacheOf<Blame>(BLAMES_CACHED);
   const fileLists = cacheOf<FileNames>(PATHS_CACHED);
   const contributors = cacheOf<Awaited<ReturnType<typeof listContributors>>>(CONTRIBUTORS_CACHED);
   const divergences = cacheOf<Divergence>(DIVERGENCES_CACHED);
@@ -70,11 +72,11 @@ export function createBrowsing({
         const { commitId } = await getRevision(code, ref);
         return remember(blames, toKey(code, commitId, path), async () => {
           await assertBlamed(code, commitId, path);
-          const blame = await readBlame(code.git, {
+          const { blame, length } = await readBlame(code.git, {
             ...toOptions(code),
             ...{ commitId, path, timeoutMs: BLAME_MS },
           });
-          return { value: blame, length: blame.parts.length + 1 };
+          return { value: blame, length };
         });
       });
     },
@@ -115,7 +117,9 @@ export function createBrowsing({
             ...toOptions(code),
             ...{ tip, timeoutMs: CONTRIBUTORS_MS },
           });
-          return { value, length: value.length + 1 };
+          const lengths = value.map(({ name, email }) => name.length + email.length);
+          const length = lengths.reduce((sum, each) => sum + each + CONTRIBUTOR_LENGTH, 1);
+          return { value, length };
         });
       });
       const { offset, limit } = toRows(window);
@@ -220,7 +224,7 @@ async function findBlob(git: Git, commitId: string, path: string, options: ReadO
   return [...entries.values()].filter(({ type }) => type === "blob");
 }
 
-/** Lists the files of a commit, at most `FILES_MAX`. */
+/** Lists the files of a commit, at most `FILES_MAX`, and as many as the cache can keep: paths may be very long. */
 async function listFileNames(
   code: OpenedCode,
   commitId: string,
@@ -229,7 +233,8 @@ async function listFileNames(
   let length = 0;
   const args = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", commitId];
   for await (const path of readRecords(code.git, args, toOptions(code))) {
-    if (paths.length === FILES_MAX) return { value: { paths, isWhole: false }, length };
+    if (paths.length === FILES_MAX || length + path.length > PATHS_CACHED)
+      return { value: { paths, isWhole: false }, length };
     paths.push(path);
     length += path.length;
   }

@@ -12,7 +12,11 @@ const FILE_BYTES_MAX = 128 * 1024;
 /** The share of words that a text and a license have in common at least: 1 is the same words, as often. */
 const LIKENESS_MIN = 0.92;
 
-type WordCounts = ReadonlyMap<string, number>;
+/** The words of a text with how often each occurs, and the number of all. */
+interface WordCounts {
+  readonly counts: ReadonlyMap<string, number>;
+  readonly total: number;
+}
 
 /**
  * Returns the SPDX identifiers of the licenses in the top folder of the default branch, sorted. A text is recognized by its
@@ -23,10 +27,12 @@ export function createLicenseFinder() {
   return async (code: OpenedCode): Promise<string[]> => {
     const revision = await findRevision(code, "");
     if (revision === undefined) return [];
-    known ??= Promise.all(
-      [...shippedLicenses].map(async ([id, load]) => [id, countWords(await load())] as const),
-    );
-    const licenses = await known;
+    known ??= loadLicenses();
+    const licenses = await known.catch((error: unknown) => {
+      // The next request loads them again.
+      known = undefined;
+      throw error;
+    });
     const found = new Set<string>();
     for (const text of await readLicenseFiles(code, revision.commitId)) {
       const id = findMostAlike(countWords(text), licenses);
@@ -34,6 +40,12 @@ export function createLicenseFinder() {
     }
     return [...found].toSorted();
   };
+}
+
+function loadLicenses() {
+  return Promise.all(
+    [...shippedLicenses].map(async ([id, load]) => [id, countWords(await load())] as const),
+  );
 }
 
 async function readLicenseFiles(
@@ -68,23 +80,24 @@ function findMostAlike(
 /** Counts words without the lines of the holders, whose names differ. */
 function countWords(text: string): WordCounts {
   const counts = new Map<string, number>();
+  let total = 0;
   const terms = text
     .toLowerCase()
     .replace(/^[ \t#*]*(?:copyright\b|\(c\)|©).*$/gm, "")
     .replace(/<[^<>\n]{0,80}>/g, "");
-  for (const [word] of terms.matchAll(/[a-z0-9]+/g)) counts.set(word, (counts.get(word) ?? 0) + 1);
-  return counts;
+  for (const [word] of terms.matchAll(/[a-z0-9]+/g)) {
+    counts.set(word, (counts.get(word) ?? 0) + 1);
+    total += 1;
+  }
+  return { counts, total };
 }
 
-/** Returns the Dice coefficient of two bags of words. */
-function compare(one: WordCounts, other: WordCounts): number {
-  const size = sum(one.values()) + sum(other.values());
-  const common = sum([...one].map(([word, count]) => Math.min(count, other.get(word) ?? 0)));
-  return size === 0 ? 0 : (2 * common) / size;
-}
-
-function sum(numbers: Iterable<number>): number {
-  let total = 0;
-  for (const number of numbers) total += number;
-  return total;
+/** Returns the Dice coefficient of two bags of words; 0 without a look at the words where the totals differ too much. */
+function compare(text: WordCounts, license: WordCounts): number {
+  const both = text.total + license.total;
+  const commonMax = Math.min(text.total, license.total);
+  if (both === 0 || (2 * commonMax) / both < LIKENESS_MIN) return 0;
+  let common = 0;
+  for (const [word, count] of license.counts) common += Math.min(count, text.counts.get(word) ?? 0);
+  return (2 * common) / both;
 }
