@@ -96,6 +96,6 @@ output:empty { display: none; }
 .empty p { margin: .3rem 0; }
 .count { color: var(--quiet); font-weight: 400; }
 .unread { border-inline-start: .2rem solid var(--link); }
-header nav a[data-keys] { color: inherit; text-decoration: none; }
-header nav a[data-keys]:hover { text-decoration: underline; }
+header nav a, header button.link { color: inherit; text-decoration: none; }
+header nav a:hover, header button.link:hover { text-decoration: underline; }
 `;
