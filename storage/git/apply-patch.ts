@@ -8,6 +8,9 @@ export type PatchOutcome =
 
 /** A patch that is longer than its files takes no longer than this, in milliseconds. */
 const TIMEOUT_MS = 30_000;
+/** Bytes of one file, and of all that a patch has compressed: a short one may say a very long file. */
+const FILE_MIB_MAX = 64;
+const BINARY_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
  * Applies a patch to a commit, in an index of its own, and writes the tree into the quarantine. Git itself refuses paths that
@@ -20,19 +23,31 @@ export async function applyPatch(
   patch: string,
   quarantine: ObjectQuarantine,
 ): Promise<PatchOutcome> {
+  if (countBinaryBytes(patch) > BINARY_BYTES_MAX) return TOO_LARGE;
   const env = { ...quarantine.env, GIT_INDEX_FILE: `${quarantine.folder}/index` };
   const options = { directory, env, timeoutMs: TIMEOUT_MS };
   await git.run(["read-tree", commit], options);
   try {
     // As Gitea applies patches.
     const flags = ["--cached", "--recount", "--ignore-whitespace", "--whitespace=fix", "--binary"];
-    await git.run(["apply", ...flags], { ...options, input: patch });
+    const limited = { ...env, GIT_ALLOC_LIMIT: `${FILE_MIB_MAX}m` };
+    await git.run(["apply", ...flags], { ...options, env: limited, input: patch });
   } catch (error) {
     const isRefused = error instanceof GitError && error.code === "failed";
+    if (isRefused && error.message.includes("attempting to allocate")) return TOO_LARGE;
     const reason = isRefused ? /error: (.+)/.exec(error.message)?.[1] : undefined;
     if (reason === undefined) throw error;
     return { kind: "refused", reason };
   }
   const tree = (await git.run(["write-tree"], options)).toString("latin1").trim();
   return { kind: "applied", tree };
+}
+
+const TOO_LARGE = { kind: "refused", reason: "its files are too large" } as const;
+
+/** Returns the sum of the sizes that a patch names for its binary parts, as they are after decompression. */
+function countBinaryBytes(patch: string): number {
+  let total = 0;
+  for (const [, size] of patch.matchAll(/^(?:literal|delta) (\d+)$/gm)) total += Number(size);
+  return total;
 }
