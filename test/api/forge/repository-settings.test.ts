@@ -103,7 +103,7 @@ describe("settings of a repository", () => {
     expect((await edit(path, { projects_mode: "repo" })).json.projects_mode).toBe("all");
     const set = await edit(path, { has_projects: true, projects_mode: "repo" });
     expect(set.json.projects_mode).toBe("repo");
-    const off = await edit(path, { has_projects: false, mirror_interval: "8h" });
+    const off = await edit(path, { has_projects: false });
     expect(off.json).toMatchObject({ has_projects: false, projects_mode: "repo" });
   });
 
