@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { AppError } from "../../errors.ts";
 import { commitEndpoints } from "../../contract/forge/code/commits.ts";
 import { CONTENT_PARTS, type WireContents } from "../../contract/forge/code/contents.ts";
 import { languageEndpoints } from "../../contract/forge/repositories/languages.ts";
@@ -57,12 +58,7 @@ async function showRepository(
   const recent = <RecentActivity activities={activities} isOfOneRepository />;
   if (repository.empty) return showEmpty(repository, recent);
   const place = { kind: "branch", ref: repository.default_branch, path: "" };
-  const { dir_contents: entries = [] } = await readPlace(
-    context,
-    params,
-    place,
-    CONTENT_PARTS.message,
-  );
+  const { dir_contents: entries = [] } = await readWithCommits(context, params, place);
   return showFolder(context, { repository, place, entries, readmes }, recent);
 }
 
@@ -96,15 +92,30 @@ async function showSource(
   const repository = await loadHead(context, params);
   if (repository.empty) throw notFound();
   const place = await findPlace(context, params);
-  const { file_contents: entry, dir_contents: entries = [] } = await readPlace(
+  const { file_contents: entry, dir_contents: entries = [] } = await readWithCommits(
     context,
     params,
     place,
-    CONTENT_PARTS.message,
   );
   return entry === undefined
     ? showFolder(context, { repository, place, entries, readmes })
     : showFile(context, { repository, place, entry, findFileLanguage });
+}
+
+/** What a place holds, with the commits that changed it last where these can be found: files are readable without a history. */
+async function readWithCommits(context: ForgePageContext, params: RepositoryParams, place: Place) {
+  const found = unlessUnavailable(readPlace(context, params, place, CONTENT_PARTS.message));
+  return (await found) ?? readPlace(context, params, place);
+}
+
+/** Undefined where commits are missing, or git is too busy to look for them. */
+async function unlessUnavailable<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof AppError && error.code === "unavailable") return undefined;
+    throw error;
+  }
 }
 
 interface Folder {
@@ -124,7 +135,7 @@ async function showFolder(
   const isTop = place.path === "";
   const [refs, history, languages, readme] = await Promise.all([
     loadRefs(context, params),
-    isTop ? loadHistory(context, params, place) : undefined,
+    isTop ? unlessUnavailable(loadHistory(context, params, place)) : undefined,
     isTop ? context.call(languageEndpoints.listLanguages, { params }) : undefined,
     findReadme(context, repository, place, entries, readmes),
   ]);

@@ -192,7 +192,9 @@ describe("names", () => {
     const page = await open(`/mira/${name}`);
     expect(page.text).not.toContain("<script>");
     const links = [
-      ...(page.text.split("recent-activity", 1)[0] ?? "").matchAll(/<li><a href="([^"]+)"/g),
+      ...(page.text.split("recent-activity", 1)[0] ?? "").matchAll(
+        /<div class="entry">.*?<a href="([^"]+)"/g,
+      ),
     ].map(([, href]) => href ?? "");
     expect(links).toHaveLength(NAMES.length);
     for (const link of links) {
