@@ -14,7 +14,7 @@ withChromium.describe("the reference of the APIs", () => {
   beforeAll(async () => {
     daemon = await startTestDaemon();
     browser = await launchChromium(executable ?? "");
-  }, 120_000);
+  }, 180_000);
   afterAll(async () => {
     await browser?.close();
     await daemon[Symbol.asyncDispose]();
@@ -27,7 +27,7 @@ withChromium.describe("the reference of the APIs", () => {
     await page.goto(`${daemon.url}/docs`);
     await page.getByRole("link", { name: "croft forge API" }).click();
     const tag = page.locator(".opblock-tag[data-tag='version']");
-    await tag.click({ timeout: 60_000 });
+    await tag.click({ timeout: 150_000 });
     const operation = page.locator(".opblock", {
       has: page.locator("[data-path='/api/v1/version']"),
     });
@@ -42,7 +42,7 @@ withChromium.describe("the reference of the APIs", () => {
     expect(events.problems).toEqual([]);
     expect(events.requests.filter((url) => !url.startsWith(`${daemon.url}/`))).toEqual([]);
     expect(events.requests).toContain(`${daemon.url}/api/v1/version`);
-  }, 120_000);
+  }, 180_000);
 
   test("shows the vault's operations with the bodies of their refusals, and sends no cookie of the pages", async () => {
     await using context = await browser.newContext();
@@ -50,7 +50,7 @@ withChromium.describe("the reference of the APIs", () => {
     await context.addCookies([{ name: "croft_try", value: "1", url: daemon.url }]);
     const page = await context.newPage();
     await page.goto(`${daemon.url}/docs/vault`);
-    await page.locator(".opblock-tag[data-tag='auth/account']").click({ timeout: 60_000 });
+    await page.locator(".opblock-tag[data-tag='auth/account']").click({ timeout: 150_000 });
     const operation = page.locator(".opblock", { has: page.locator("[data-path='/api/auth/me']") });
     await operation.locator(".opblock-summary-control").click();
     await operation.getByRole("button", { name: "Try it out" }).click();
@@ -62,7 +62,7 @@ withChromium.describe("the reference of the APIs", () => {
       "Unauthorized",
     );
     expect(events.requests.filter((url) => !url.startsWith(`${daemon.url}/`))).toEqual([]);
-  }, 120_000);
+  }, 180_000);
 
   test("without JavaScript leads to the document itself", async () => {
     await using context = await browser.newContext({ javaScriptEnabled: false });
@@ -71,5 +71,5 @@ withChromium.describe("the reference of the APIs", () => {
     await page.locator("noscript").waitFor({ state: "attached" });
     const answer = await context.request.get(`${daemon.url}/openapi/forge.json`);
     expect((await answer.json()).openapi).toBe("3.1.0");
-  }, 120_000);
+  }, 180_000);
 });

@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import type * as FileSystem from "node:fs/promises";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -177,20 +178,26 @@ test.each(["EMFILE", "ENOSPC", "EACCES"])(
         if (unread.kind === "ok") discard(unread.stream);
       }, round);
     expect(await failEachCall((round) => reading(round))).toBeGreaterThan(5);
-    const writing = (round: number) =>
-      withProvider(async (provider) => {
-        const content = Readable.from([BYTES]);
-        const size = BYTES.byteLength;
-        await provider.upload({
-          parent: "",
-          name: `up-${round}.txt`,
-          contentType: undefined,
-          content,
-          size,
-          signal,
-        } as never);
-        await provider.list({ folder: "", signal } as never);
-      }, round);
+    const writing = async (round: number) => {
+      try {
+        await withProvider(async (provider) => {
+          const content = Readable.from([BYTES]);
+          const size = BYTES.byteLength;
+          await provider.upload({
+            parent: "",
+            name: `up-${round}.txt`,
+            contentType: undefined,
+            content,
+            size,
+            signal,
+          } as never);
+          await provider.list({ folder: "", signal } as never);
+        }, round);
+      } finally {
+        // A listing looks at each file: with one more in each round, there would always be a next call to fail.
+        rmSync(join(root, `up-${round}.txt`), { force: true });
+      }
+    };
     expect(await failEachCall((round) => writing(round))).toBeGreaterThan(5);
   },
 );
