@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import folderOfViewer from "swagger-ui-dist/absolute-path.js";
+import { writeAnswer } from "./replies.ts";
 
 /** An API whose reference is shown. */
 export interface ViewedApi {
@@ -59,25 +60,28 @@ header a { margin-right: 1rem; color: light-dark(#0a56b5, #7db6ff); }
 main { padding: 1rem; }
 `;
 
-/**
- * Answers `GET /docs/<rest>`, with `rest` empty for the list of all references. Links are relative, as a proxy may add a path
- * of its own before them. Returns false for an address that does not exist.
- */
-export async function answerViewer(
-  rest: string,
+/** The files of the pages that are croft's own; the others are Swagger UI's. */
+const OWN_FILES: Readonly<Record<string, string>> = { "viewer.js": SCRIPT, "viewer.css": STYLE };
+
+/** Answers `GET /docs`, the list of all references. Links are relative, as a proxy may add a path of its own before them. */
+export function answerIndex(apis: readonly ViewedApi[], response: ServerResponse): void {
+  writeAnswer(response, 200, PAGE_HEADERS, toIndex(apis), "");
+}
+
+/** Answers `GET /docs/NAME`, the reference of one API. */
+export function answerViewer(
+  shown: ViewedApi,
   apis: readonly ViewedApi[],
   response: ServerResponse,
-): Promise<boolean> {
-  const shown = apis.find(({ name }) => name === rest);
-  if (rest === "") send(response, PAGE_HEADERS, toIndex(apis));
-  else if (shown !== undefined) send(response, PAGE_HEADERS, toViewer(shown, apis));
-  else if (rest === "viewer.js") send(response, toHeaders("text/javascript"), SCRIPT);
-  else if (rest === "viewer.css") send(response, toHeaders("text/css"), STYLE);
-  else if (rest === "swagger-ui-bundle.js")
-    send(response, toHeaders("text/javascript"), await readPart(rest));
-  else if (rest === "swagger-ui.css") send(response, toHeaders("text/css"), await readPart(rest));
-  else return false;
-  return true;
+): void {
+  writeAnswer(response, 200, PAGE_HEADERS, toViewer(shown, apis), "");
+}
+
+/** Answers `GET /docs/FILE`, a script or style sheet of the pages. */
+export async function answerFile(name: string, response: ServerResponse): Promise<void> {
+  const type = name.endsWith(".js") ? "text/javascript" : "text/css";
+  const body = OWN_FILES[name] ?? (await readFile(join(folderOfViewer(), name), "utf8"));
+  writeAnswer(response, 200, toHeaders(type), body, "");
 }
 
 function toIndex(apis: readonly ViewedApi[]): string {
@@ -129,10 +133,6 @@ ${body}
 `;
 }
 
-function readPart(name: string): Promise<Buffer> {
-  return readFile(join(folderOfViewer(), name));
-}
-
 function toHeaders(type: string): Readonly<Record<string, string>> {
   return {
     "Content-Type": `${type}; charset=utf-8`,
@@ -140,14 +140,4 @@ function toHeaders(type: string): Readonly<Record<string, string>> {
     "Cache-Control": "public, max-age=3600",
     "X-Content-Type-Options": "nosniff",
   };
-}
-
-function send(
-  response: ServerResponse,
-  headers: Readonly<Record<string, string>>,
-  body: string | Buffer,
-): void {
-  if (response.headersSent || response.destroyed) return;
-  response.writeHead(200, { ...headers, "Content-Length": Buffer.byteLength(body) });
-  response.end(response.req.method === "HEAD" ? undefined : body);
 }

@@ -124,13 +124,18 @@ const VIEWER_FILES = ["swagger-ui.css", "swagger-ui-bundle.js", "viewer.css", "v
 /** The reference of the APIs at `/docs`, whose code is loaded by its first reader. */
 function toViewerRoutes(documents: readonly ApiDocument[]): [string, PlainRoute][] {
   const apis = documents.map(({ name, paths, info }) => ({ name, document: paths[0], ...info }));
-  return ["", ...documents.map(({ name }) => name), ...VIEWER_FILES].map((rest) => [
-    rest === "" ? "/docs" : `/docs/${rest}`,
-    async (_request, response) => {
-      const { answerViewer } = await import("./api-viewer.ts");
-      await answerViewer(rest, apis, response);
-    },
-  ]);
+  const viewer = () => import("./api-viewer.ts");
+  return [
+    ["/docs", async (_request, response) => (await viewer()).answerIndex(apis, response)],
+    ...apis.map((api): [string, PlainRoute] => [
+      `/docs/${api.name}`,
+      async (_request, response) => (await viewer()).answerViewer(api, apis, response),
+    ]),
+    ...VIEWER_FILES.map((file): [string, PlainRoute] => [
+      `/docs/${file}`,
+      async (_request, response) => (await viewer()).answerFile(file, response),
+    ]),
+  ];
 }
 
 /** Creates the document on first use, because most daemons never get a request for it. */
