@@ -191,8 +191,9 @@ async function packForDebian(
   }
 }
 
+/** A file that is missing has the same code, but not this call. */
 function isMissingProgram(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
+  return error instanceof Error && "syscall" in error && error.syscall === "spawn dpkg-deb";
 }
 
 /** The lines that `sha256sum --check` reads. */

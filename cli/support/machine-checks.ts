@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { CliContext } from "../context.ts";
-import { CliError } from "../errors.ts";
+import { CliError, toCliError } from "../errors.ts";
 import { readAllSettings } from "../profile/settings.ts";
 import { readGit } from "./git.ts";
 import { findInstalledService, runServiceManager } from "./service-control.ts";
@@ -78,8 +78,13 @@ export async function checkService(cli: CliContext): Promise<string | Warning> {
   const service = ofUser ?? (await findInstalledService(cli, "system"));
   if (service === undefined)
     return 'the daemon is not a service; "croft daemon install" makes it one';
-  const isEnabled = await isAnswered(cli, service.isEnabled);
-  if (!isEnabled)
+  const unreachable = await failureOf(cli, service.probe);
+  if (unreachable !== undefined)
+    return {
+      warning: `whether ${service.path} starts by itself is not known (${unreachable})`,
+      hint: "ask in a session of the user that has the service",
+    };
+  if ((await failureOf(cli, service.isEnabled)) !== undefined)
     return {
       warning: `${service.path} is installed, but does not start by itself`,
       hint: 'run "croft daemon install" again',
@@ -96,13 +101,18 @@ export async function checkService(cli: CliContext): Promise<string | Warning> {
   };
 }
 
-/** Whether a program of the service manager succeeds; true where there is none to ask. */
-async function isAnswered(cli: CliContext, words?: readonly string[]): Promise<boolean> {
-  if (words === undefined) return true;
-  return runServiceManager(cli, words).then(
-    () => true,
-    () => false,
-  );
+/** Why a program of the service manager fails; undefined when it succeeds, and where there is none to ask. */
+async function failureOf(
+  cli: CliContext,
+  words: readonly string[] | undefined,
+): Promise<string | undefined> {
+  try {
+    if (words !== undefined) await runServiceManager(cli, words);
+    return undefined;
+  } catch (error) {
+    if (cli.signal.aborted) throw error;
+    return toCliError(error).message;
+  }
 }
 
 /** Counts the files of inbox folders that were refused. */

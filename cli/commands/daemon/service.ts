@@ -104,6 +104,7 @@ async function assertReachable(cli: CliContext, { probe }: ServiceFile): Promise
   try {
     await runServiceManager(cli, probe);
   } catch (error) {
+    if (cli.signal.aborted) throw error;
     const { message } = toCliError(error);
     throw new CliError("unsupported", `there is no service manager to talk to (${message})`, {
       hint:
@@ -124,10 +125,11 @@ async function startAtBoot(
   try {
     await runServiceManager(cli, service.startAtBoot);
     return true;
-  } catch {
+  } catch (error) {
+    if (cli.signal.aborted) throw error;
     cli.io.warn(
-      "the daemon starts when you sign in, and ends with your last session; an administrator changes that: " +
-        `"sudo loginctl enable-linger ${cli.system.env["USER"] ?? "YOUR-NAME"}"`,
+      `the daemon starts when you sign in, and ends with your last session (${toCliError(error).message}); ` +
+        `an administrator changes that: "sudo loginctl enable-linger ${cli.system.env["USER"] ?? "YOUR-NAME"}"`,
     );
     return false;
   }

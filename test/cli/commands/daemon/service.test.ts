@@ -266,9 +266,13 @@ test("doctor tells whether the service starts by itself", async () => {
     const findings = report.json() as { check: string; status: string; hint: string | null }[];
     return findings.find(({ check }) => check === "service");
   };
-  expect(await finding("exit 1")).toMatchObject({
+  expect(await finding('[ "$2" != is-enabled ]')).toMatchObject({
     status: "warning",
     hint: expect.stringContaining("daemon install"),
+  });
+  expect(await finding("echo no bus >&2; exit 1")).toMatchObject({
+    status: "warning",
+    message: expect.stringContaining("not known"),
   });
   expect(await finding("exit 0")).toMatchObject({
     status: "warning",
