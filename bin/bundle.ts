@@ -5,32 +5,41 @@ import { escapeNonAscii, locateFiles, omitDevtools, takeBuiltins } from "./bundl
 import { collectLicenses } from "./licenses.ts";
 
 /**
- * Packages that stay packages at run time, because they load native addons for this platform: npm installs them with croft,
- * and they are the only `dependencies` of its package.
+ * Packages that stay packages at run time, because they load native addons or data beside their code, each with those that it
+ * needs, and the files of them that are used. They travel with the bundle in a `node_modules` of its own, so that npm installs
+ * nothing with croft: the whole packages are several times as large, and where no addon fits the machine's Node, which may be
+ * too old for croft, npm would try to compile one.
  */
-const installedPackages = ["better-sqlite3", "argon2", "keytar"];
-
-/**
- * Packages that load data beside their code, and the files of them that are used: they travel with the bundle in a
- * `node_modules` of its own, because the whole packages are ten times as large.
- */
-const carriedPackages = {
-  "tesseract.js-core": [
-    "package.json",
-    "LICENSE",
-    "tesseract-core-simd-lstm.js",
-    "tesseract-core-simd-lstm.wasm",
-  ],
-  "swagger-ui-dist": [
-    "package.json",
-    "LICENSE",
-    "NOTICE",
-    "absolute-path.js",
-    "swagger-ui-bundle.js",
-    "swagger-ui-bundle.js.LICENSE.txt",
-    "swagger-ui.css",
-  ],
-  "@tesseract.js-data/eng": ["package.json", "index.js", "4.0.0_best_int/eng.traineddata.gz"],
+const carriedPackages: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  "better-sqlite3": { "better-sqlite3": ["package.json", "LICENSE", "lib", "prebuilds"] },
+  argon2: {
+    argon2: ["package.json", "LICENSE", "argon2.cjs", "prebuilds"],
+    "@phc/format": ["package.json", "license", "index.js"],
+    "node-gyp-build": ["package.json", "LICENSE", "index.js", "node-gyp-build.js"],
+  },
+  keytar: { keytar: ["package.json", "LICENSE.md", "lib", "prebuilds"] },
+  "tesseract.js-core": {
+    "tesseract.js-core": [
+      "package.json",
+      "LICENSE",
+      "tesseract-core-simd-lstm.js",
+      "tesseract-core-simd-lstm.wasm",
+    ],
+  },
+  "swagger-ui-dist": {
+    "swagger-ui-dist": [
+      "package.json",
+      "LICENSE",
+      "NOTICE",
+      "absolute-path.js",
+      "swagger-ui-bundle.js",
+      "swagger-ui-bundle.js.LICENSE.txt",
+      "swagger-ui.css",
+    ],
+  },
+  "@tesseract.js-data/eng": {
+    "@tesseract.js-data/eng": ["package.json", "index.js", "4.0.0_best_int/eng.traineddata.gz"],
+  },
 };
 
 /** Optional native halves of `pg` and `ssh2`, which these ask for by name and do without. */
@@ -57,7 +66,6 @@ export async function bundle(root: string, output: string): Promise<void> {
     input: { entry: join(root, "bin", "entry.ts") },
     platform: "node",
     external: [
-      ...installedPackages,
       ...Object.keys(carriedPackages).map((name) => new RegExp(`^${name}(/|$)`)),
       ...absentPackages,
     ],
@@ -99,9 +107,9 @@ export async function bundle(root: string, output: string): Promise<void> {
   const chunks = result.output.filter((file) => file.type === "chunk");
   const modules = chunks.flatMap((chunk) => chunk.moduleIds);
   const imports = chunks.flatMap((chunk) => [...chunk.imports, ...chunk.dynamicImports]);
-  const carried = Object.entries(carriedPackages).filter(([name]) =>
-    imports.some((path) => path === name || path.startsWith(`${name}/`)),
-  );
+  const carried = Object.entries(carriedPackages)
+    .filter(([name]) => imports.some((path) => path === name || path.startsWith(`${name}/`)))
+    .flatMap(([, packages]) => Object.entries(packages));
   await writeFile(
     join(output, "third-party-licenses.txt"),
     `${await collectLicenses([...modules, ...carried.map(([name]) => join(root, "node_modules", name, "index.js"))])}\n`,

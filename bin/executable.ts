@@ -10,21 +10,6 @@ import { listFiles } from "./paths.ts";
 const target = `${process.platform}-${process.arch}`;
 
 /**
- * The files that the executable takes from node_modules: those that it uses of packages that npm installs with croft, and
- * their dependencies.
- */
-const packagedFiles = [
-  ["better-sqlite3", ["package.json", "LICENSE", "lib", `prebuilds/${target}.node`]],
-  ["argon2", ["package.json", "LICENSE", "argon2.cjs", `prebuilds/${target}`]],
-  ["@phc/format", ["package.json", "license", "index.js"]],
-  ["node-gyp-build", ["package.json", "LICENSE", "index.js", "node-gyp-build.js"]],
-  ["keytar", ["package.json", "LICENSE.md", "lib", `prebuilds/${target}`]],
-] as const;
-
-/** Optional dependencies: an executable without them is whole. */
-const optionalPackages = new Set<string>(["keytar"]);
-
-/**
  * Makes `output`, one file that is croft, from the bundle in `bundleFolder` and the Node that runs this build.
  *
  * The executable is Node with a small script and the bundle's files as assets. The script unpacks the files once, into a
@@ -41,7 +26,7 @@ export async function makeExecutable(
   const workshop = await mkdtemp(join(tmpdir(), "croft-build-"));
   try {
     const runtime = join(workshop, "runtime");
-    await assembleRuntime(root, bundleFolder, runtime);
+    await assembleRuntime(bundleFolder, runtime);
     const files = await listFiles(runtime);
     const main = join(workshop, "main.cjs");
     await bundleMain(root, main, await hashFiles(runtime, files), await sizesOf(runtime, files));
@@ -63,20 +48,17 @@ export async function makeExecutable(
   }
 }
 
-async function assembleRuntime(root: string, bundleFolder: string, runtime: string): Promise<void> {
+async function assembleRuntime(bundleFolder: string, runtime: string): Promise<void> {
   await mkdir(runtime);
-  for (const path of await listFiles(bundleFolder)) {
-    if (path !== "croft" && !path.startsWith("release/"))
-      await cp(join(bundleFolder, path), join(runtime, path));
-  }
-  for (const [name, paths] of packagedFiles) {
-    const source = join(root, "node_modules", name);
-    const present = await stat(source).catch(() => undefined);
-    if (present === undefined && optionalPackages.has(name)) continue;
-    for (const path of paths) {
-      await cp(join(source, path), join(runtime, "node_modules", name, path), { recursive: true });
-    }
-  }
+  for (const path of await listFiles(bundleFolder))
+    if (isOfRuntime(path)) await cp(join(bundleFolder, path), join(runtime, path));
+}
+
+/** Whether the executable holds a file of the bundle's folder: neither itself, nor a release, nor addons of other platforms. */
+function isOfRuntime(path: string): boolean {
+  if (path === "croft" || path.startsWith("release/")) return false;
+  const [, addon] = /\/prebuilds\/(.*)$/.exec(path) ?? [];
+  return addon === undefined || addon.startsWith(`${target}.`) || addon.startsWith(`${target}/`);
 }
 
 async function hashFiles(folder: string, files: readonly string[]): Promise<string> {

@@ -104,7 +104,7 @@ async function assertDescribed(version: string): Promise<void> {
     throw new Error(`CHANGELOG.md has no heading "## ${version} (DATE)"`);
 }
 
-/** The parts that are in the bundle or that npm installs with croft; npm's own list has the tools of development, too. */
+/** The parts that are in the bundle; npm's own list has the tools of development, too. */
 async function listParts(version: string): Promise<object> {
   const list: PartsList = JSON.parse(
     await run("npm", ["sbom", "--sbom-format", "cyclonedx", "--package-lock-only"]),
@@ -114,10 +114,7 @@ async function listParts(version: string): Promise<object> {
       .split("\n")
       .flatMap((line) => /^(\S+) (\d\S*) \(.*\)$/.exec(line)?.slice(1, 3).join("@") ?? []),
   );
-  const installed = await readInstalled();
-  const components = list.components.filter(
-    (part) => shipped.has(`${part.name}@${part.version}`) || installed.has(part.name),
-  );
+  const components = list.components.filter((part) => shipped.has(`${part.name}@${part.version}`));
   const kept = new Set(components.map((part) => part["bom-ref"]));
   return {
     ...list,
@@ -130,19 +127,6 @@ async function listParts(version: string): Promise<object> {
       .filter(({ ref }) => kept.has(ref) || ref === `croft@${version}`)
       .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((to) => kept.has(to)) })),
   };
-}
-
-/** Names of the packages that npm installs with croft, with all that these need, as the lock file marks them. */
-async function readInstalled(): Promise<Set<string>> {
-  const lock: { packages: Record<string, { dev?: boolean; link?: boolean; cpu?: unknown }> } =
-    JSON.parse(await readFile(join(root, "package-lock.json"), "utf8"));
-  return new Set(
-    Object.entries(lock.packages)
-      .filter(
-        ([path, { dev, link, cpu }]) => path.startsWith("node_modules/") && !dev && !link && !cpu,
-      )
-      .map(([path]) => path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length)),
-  );
 }
 
 async function describeOrigin(commit: string): Promise<object> {
