@@ -15,6 +15,16 @@ export interface RenderText {
   readonly filePath?: string;
 }
 
+/**
+ * Returns the fence of a code block of Markdown that the text cannot end: it is longer than every run of backticks in the text.
+ */
+export function toFence(text: string): string {
+  let longest = 2;
+  // One by one: a text may have more runs than a call may have arguments.
+  for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length);
+  return "`".repeat(longest + 1);
+}
+
 /** The dependencies and request of a page. */
 export interface PageContext<Caller> {
   readonly request: ServerRequest;

@@ -1,5 +1,6 @@
 import type { WireIssueTemplate } from "../../contract/forge/code/issue-templates.ts";
 import { Rendered } from "../../pages/elements.tsx";
+import { toFence } from "../../pages/page.ts";
 import type { ForgePageContext } from "./forge-page.ts";
 
 /** A field of an issue form, as its template declares it. */
@@ -231,15 +232,14 @@ function toValue(field: TemplateField, form: URLSearchParams): string {
     }
     case "textarea":
       if (value.trim() === "") return "_No response_";
-      return of(field, "render") === "" ? value : toFence(value, of(field, "render"));
+      return of(field, "render") === "" ? value : toCodeBlock(value, of(field, "render"));
     default:
       return value.trim() === "" ? "_No response_" : value;
   }
 }
 
-/** Returns code in a fence that is longer than any in it. */
-function toFence(code: string, language: string): string {
-  const longest = Math.max(2, ...[...code.matchAll(/`+/g)].map(([ticks]) => ticks.length));
-  const fence = "`".repeat(longest + 1);
+/** Returns code as a code block of Markdown. */
+function toCodeBlock(code: string, language: string): string {
+  const fence = toFence(code);
   return `${fence}${language.replace(/[\s`]/g, "")}\n${code}\n${fence}`;
 }

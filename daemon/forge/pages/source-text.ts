@@ -1,6 +1,7 @@
 import type { WireContents } from "../../contract/forge/code/contents.ts";
 import { objectEndpoints } from "../../contract/forge/code/objects.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
+import { toFence } from "../../pages/page.ts";
 import { decodeIfText } from "../../utilities/text-encoding.ts";
 import { escapePath } from "../../rendering/html/links.ts";
 import type { ForgePageContext, RepositoryParams } from "./forge-page.ts";
@@ -57,9 +58,7 @@ export async function renderCode(
   text: string,
   language = /\.([a-z0-9]+)$/i.exec(path)?.[1] ?? "",
 ): Promise<string | undefined> {
-  // A fence that is longer than every run of backticks in the text, so that the text cannot end it.
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
-  const fence = "`".repeat(longest + 1);
+  const fence = toFence(text);
   const fenced = `${fence}${language}\n${text}\n${fence}\n`;
   return render({ text: fenced, mode: "markdown", context: "" });
 }

@@ -4,6 +4,7 @@ import { AppError } from "../../errors.ts";
 import type { BytesAnswer } from "../../http/handle.ts";
 import { Code, EmptyState, Rendered } from "../../pages/elements.tsx";
 import { type OperationInput, readText } from "../../pages/operations.ts";
+import { toFence } from "../../pages/page.ts";
 import { isPreviewable, toEssence } from "../cloud/bytes/previewable.ts";
 import type { SignedInContext, VaultPageAnswer } from "./vault-page.ts";
 
@@ -119,14 +120,13 @@ function renderFile(
 ): Promise<string | undefined> {
   return MARKUP.test(name)
     ? render({ text, mode: "file", context: "", filePath: name })
-    : render({ text: toFence(text, name), mode: "markdown", context: "" });
+    : render({ text: toCodeBlock(text, name), mode: "markdown", context: "" });
 }
 
 /** Returns a text as a code block of Markdown, in the language that its name ends in. */
-function toFence(text: string, name: string): string {
+function toCodeBlock(text: string, name: string): string {
   const language = /\.(\w{1,12})$/.exec(name)?.[1] ?? "";
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
-  const fence = "`".repeat(longest + 1);
+  const fence = toFence(text);
   return `${fence}${language}\n${text.replace(/\n?$/, "\n")}${fence}\n`;
 }
 

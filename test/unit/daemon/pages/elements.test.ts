@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { chooseEncoding } from "../../../../daemon/pages/compression.ts";
 import { toRelativeTime } from "../../../../daemon/pages/elements.tsx";
+import { toFence } from "../../../../daemon/pages/page.ts";
 import { toPlainText } from "../../../../daemon/forge/pages/plain-text.ts";
 
 const now = Date.UTC(2026, 10, 28, 12, 0);
@@ -39,4 +40,10 @@ test("a page is compressed with an encoding that the client accepts, brotli firs
 test("the text of HTML has neither elements nor entities", () => {
   const html = `<h1 id="x">A</h1><p>b<strong>c</strong>, <a href="/x?a=1&amp;b=2">d</a> &lt;script&gt; &amp;amp;</p><ul><li>e</li></ul>`;
   expect(toPlainText(html)).toBe("A bc, d <script> &amp; e");
+});
+
+test("a fence is longer than every run of backticks, also in a text that has very many", () => {
+  expect(toFence("no code")).toBe("```");
+  expect(toFence("a ```` b ```\n``")).toBe("`````");
+  expect(toFence("` ".repeat(256 * 1024))).toBe("```");
 });
