@@ -270,13 +270,10 @@ async function removeCommentFile(
 }
 
 /** The names or ids that a form adds and removes, so that those which others chose meanwhile stay. */
-function readChoice({ form }: ForgePageContext, field: string) {
-  const had = (form.get("had") ?? "").split(",").filter((each) => each !== "");
-  const chosen = form.getAll(field);
-  return {
-    added: chosen.filter((each) => !had.includes(each)),
-    removed: had.filter((each) => !chosen.includes(each)),
-  };
+export function readChoice({ form }: Pick<ForgePageContext, "form">, field: string) {
+  const had = new Set((form.get("had") ?? "").split(",").filter((each) => each !== ""));
+  const chosen = new Set(form.getAll(field));
+  return { added: [...chosen.difference(had)], removed: [...had.difference(chosen)] };
 }
 
 async function setLabels(context: ForgePageContext, params: IssueParams): Promise<void> {

@@ -93,7 +93,7 @@ const isSeveral = ({ type, attributes }: TemplateField) =>
   type === "dropdown" && has(attributes, "multiple");
 
 function Choices({ field, form }: { field: TemplateField; form: URLSearchParams | undefined }) {
-  const sent = form?.getAll(nameOf(field));
+  const sent = form === undefined ? undefined : new Set(form.getAll(nameOf(field)));
   const initial = field.attributes?.["default"];
   return (
     <ul className="choices">
@@ -106,7 +106,7 @@ function Choices({ field, form }: { field: TemplateField; form: URLSearchParams 
                 name={nameOf(field)}
                 value={at}
                 required={option.isNeeded}
-                defaultChecked={sent === undefined ? at === initial : sent.includes(String(at))}
+                defaultChecked={sent === undefined ? at === initial : sent.has(String(at))}
               />
               <span className={option.isNeeded ? "needed" : undefined}>{option.label}</span>
             </label>
@@ -184,7 +184,8 @@ async function findFault(
     const options = readOptions(field);
     if (sent.some((each) => !/^\d{1,4}$/.test(each) || options[Number(each)] === undefined))
       return "this is not one of the options.";
-    const missing = options.find((option, at) => option.isNeeded && !sent.includes(String(at)));
+    const ticked = new Set(sent);
+    const missing = options.find((option, at) => option.isNeeded && !ticked.has(String(at)));
     return missing === undefined ? undefined : `“${missing.label}” must be ticked.`;
   }
   if (value === "" || type !== "input") return undefined;
@@ -213,17 +214,18 @@ function toSection(field: TemplateField, form: URLSearchParams): string {
 
 function toValue(field: TemplateField, form: URLSearchParams): string {
   const sent = form.getAll(nameOf(field));
+  const ticked = new Set(sent);
   const options = readOptions(field);
   const value = (sent[0] ?? "").replaceAll("\r\n", "\n");
   switch (field.type) {
     case "checkboxes":
       return options
-        .map((option, at) => ({ ...option, isTicked: sent.includes(String(at)) }))
+        .map((option, at) => ({ ...option, isTicked: ticked.has(String(at)) }))
         .filter(({ visible }) => visible.includes("content"))
         .map(({ label, isTicked }) => `- [${isTicked ? "x" : " "}] ${label}`)
         .join("\n");
     case "dropdown": {
-      const chosen = options.filter((_option, at) => sent.includes(String(at)));
+      const chosen = options.filter((_option, at) => ticked.has(String(at)));
       const labels = chosen.map(({ label }) => label);
       if (labels.length === 0) return "_No response_";
       return has(field.attributes, "list")
