@@ -2,7 +2,7 @@ import { branchEndpoints, type WireBranch } from "../../contract/forge/code/bran
 import { browsingEndpoints } from "../../contract/forge/code/browsing.ts";
 import { tagEndpoints } from "../../contract/forge/code/tags.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
-import { EmptyState, Pager, Time } from "../../pages/elements.tsx";
+import { Alert, EmptyState, Pager, Time } from "../../pages/elements.tsx";
 import { Form, SearchForm } from "../../pages/form.tsx";
 import { get, post, toFolderPath, toPageNumber, toPath } from "../../pages/page.ts";
 import { firstLine } from "./commit-pages.tsx";
@@ -51,11 +51,7 @@ async function showBranches(context: ForgePageContext, params: RepositoryParams,
     body: (
       <>
         <RepositoryHead repository={repository} current="branches" />
-        {failed === undefined ? null : (
-          <p className="error" role="alert">
-            {failed}
-          </p>
-        )}
+        <Alert text={failed} />
         <SearchForm label="Find a branch" query={q} />
         {branches.length === 0 ? <EmptyState>No branches.</EmptyState> : null}
         <ul className="list">

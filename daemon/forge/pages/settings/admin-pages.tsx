@@ -18,6 +18,7 @@ import {
   DeleteEntry,
   Entries,
   readFlag,
+  readFlags,
   readText,
   type SettingsField,
 } from "./settings-form.tsx";
@@ -210,7 +211,7 @@ async function editUser(request: Request): Promise<void> {
       email: readText(request, "email"),
       full_name: readText(request, "full_name"),
       ...(password === "" ? {} : { password }),
-      ...Object.fromEntries(Object.keys(userFlags).map((name) => [name, readFlag(request, name)])),
+      ...readFlags(request, Object.keys(userFlags)),
     },
   });
 }

@@ -5,7 +5,7 @@ import { newRepositoryEndpoints } from "../../../contract/forge/repositories/new
 import { templateEndpoints } from "../../../contract/forge/templates.ts";
 import { toPath } from "../../../pages/page.ts";
 import type { ForgePageRoute } from "../forge-page.ts";
-import { ActionForm, readFlag, readText } from "./settings-form.tsx";
+import { ActionForm, readFlags, readText, readTexts } from "./settings-form.tsx";
 import { type Request, settingsPage, type SettingsPlace, type View } from "./settings-page.tsx";
 
 const place = (base: string, heading: string): SettingsPlace<string> => ({
@@ -76,14 +76,8 @@ async function showRepositoryForm(view: View<string>) {
 async function createRepository(request: Request) {
   const owner = readText(request, "owner");
   const body = {
-    ...Object.fromEntries(
-      ["name", "description", "gitignores", "license", "default_branch"].map((name) => [
-        name,
-        readText(request, name),
-      ]),
-    ),
-    private: readFlag(request, "private"),
-    auto_init: readFlag(request, "auto_init"),
+    ...readTexts(request, ["name", "description", "gitignores", "license", "default_branch"]),
+    ...readFlags(request, ["private", "auto_init"]),
   };
   const isOwn = owner === "" || owner === request.session.caller.user.name;
   const { body: made } = isOwn
@@ -115,7 +109,7 @@ async function showOrganizationForm(view: View<string>) {
 
 async function createOrganization(request: Request) {
   const names = ["username", "full_name", "description", "visibility"];
-  const body = Object.fromEntries(names.map((name) => [name, readText(request, name)]));
+  const body = readTexts(request, names);
   const { body: made } = await request.call(organizationEndpoints.createOwnOrganization, { body });
   return { to: toPath(made.username) };
 }

@@ -17,6 +17,7 @@ import {
   Entries,
   readFlag,
   readText,
+  readTexts,
   type SettingsField,
 } from "./settings-form.tsx";
 import {
@@ -145,27 +146,24 @@ async function showMembers(view: View<OpenedOrganization>) {
           key: user.id,
           name: <UserLink user={user} />,
           note: isPublic ? "public" : "hidden",
-          ...(isSelf || opened.isOwner
-            ? {
-                tools: (
-                  <>
-                    <ActionForm
-                      view={view}
-                      action={isPublic ? "hide" : "show"}
-                      submit={isPublic ? "Hide" : "Make public"}
-                      hidden={hidden}
-                      isInline
-                    />
-                    <DeleteEntry
-                      view={view}
-                      hidden={hidden}
-                      name={isSelf ? "Leave" : "Remove"}
-                      submit={isSelf ? "Leave the organization" : `Remove ${user.login}`}
-                    />
-                  </>
-                ),
-              }
-            : {}),
+          tools:
+            isSelf || opened.isOwner ? (
+              <>
+                <ActionForm
+                  view={view}
+                  action={isPublic ? "hide" : "show"}
+                  submit={isPublic ? "Hide" : "Make public"}
+                  hidden={hidden}
+                  isInline
+                />
+                <DeleteEntry
+                  view={view}
+                  hidden={hidden}
+                  name={isSelf ? "Leave" : "Remove"}
+                  submit={isSelf ? "Leave the organization" : `Remove ${user.login}`}
+                />
+              </>
+            ) : undefined,
         };
       })}
     />
@@ -224,7 +222,7 @@ async function update(request: Request): Promise<void> {
   await request.call(organizationEndpoints.editOrganization, {
     params: request.params,
     body: {
-      ...Object.fromEntries(Object.keys(texts).map((name) => [name, readText(request, name)])),
+      ...readTexts(request, Object.keys(texts)),
       repo_admin_change_team_access: readFlag(request, "repo_admin_change_team_access"),
     },
   });

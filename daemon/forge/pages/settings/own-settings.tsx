@@ -17,7 +17,9 @@ import {
   Entries,
   readChecks,
   readFlag,
+  readFlags,
   readText,
+  readTexts,
   type SettingsField,
 } from "./settings-form.tsx";
 import {
@@ -141,8 +143,8 @@ async function showProfile(view: View) {
 async function update(request: Request): Promise<void> {
   await request.call(userSettingsEndpoints.editUserSettings, {
     body: {
-      ...Object.fromEntries(Object.keys(texts).map((name) => [name, readText(request, name)])),
-      ...Object.fromEntries(Object.keys(flags).map((name) => [name, readFlag(request, name)])),
+      ...readTexts(request, Object.keys(texts)),
+      ...readFlags(request, Object.keys(flags)),
       email_notifications: readText(request, "email_notifications"),
     },
   });
@@ -165,11 +167,9 @@ async function showEmails(view: View) {
               {verified ? null : <State word="not verified" />}
             </>
           ),
-          ...(primary
-            ? {}
-            : {
-                tools: <DeleteEntry view={view} hidden={{ email }} submit={`Delete ${email}`} />,
-              }),
+          tools: primary ? undefined : (
+            <DeleteEntry view={view} hidden={{ email }} submit={`Delete ${email}`} />
+          ),
         }))}
       />
       <h3>Add an address</h3>

@@ -10,7 +10,7 @@ import {
   ActionMenu,
   DeleteEntry,
   Entries,
-  readFlag,
+  readFlags,
   readText,
   readWords,
   type SettingsField,
@@ -117,7 +117,7 @@ const ruleFields = {
 } as const satisfies Record<string, SettingsField>;
 
 const readRule = (request: Request) => ({
-  ...Object.fromEntries(Object.keys(flags).map((name) => [name, readFlag(request, name)])),
+  ...readFlags(request, Object.keys(flags)),
   ...Object.fromEntries(Object.keys(lists).map((name) => [name, readWords(request, name)])),
   required_approvals: Number(readText(request, "required_approvals") || "0"),
   status_check_contexts: readText(request, "status_check_contexts")

@@ -19,8 +19,9 @@ import { protectionPages } from "./protection-pages.tsx";
 import {
   ActionForm,
   ActionMenu,
-  readFlag,
+  readFlags,
   readText,
+  readTexts,
   type SettingsField,
 } from "./settings-form.tsx";
 import { type Request, settingsPage, type SettingsPlace, type View } from "./settings-page.tsx";
@@ -74,10 +75,10 @@ export function repositorySettingsPages(): ForgePageRoute[] {
       show: showGeneral,
       actions: {
         update,
-        features: (request) => edit(request, readFlags(request, features)),
+        features: (request) => edit(request, readFlags(request, Object.keys(features))),
         merging: (request) =>
           edit(request, {
-            ...readFlags(request, merging),
+            ...readFlags(request, Object.keys(merging)),
             default_merge_style: readText(request, "default_merge_style"),
           }),
         archive: (request) => edit(request, { archived: true }),
@@ -246,9 +247,6 @@ const toValues = (repository: WireRepository) => ({
   template: repository.template,
 });
 
-const readFlags = (request: Request, fields: Readonly<Record<string, SettingsField>>) =>
-  Object.fromEntries(Object.keys(fields).map((name) => [name, readFlag(request, name)]));
-
 async function edit({ call, params }: Request, body: object): Promise<void> {
   await call(repositoryEndpoints.editRepository, { params, body });
 }
@@ -258,10 +256,8 @@ async function update(request: Request) {
   const { body } = await request.call(repositoryEndpoints.editRepository, {
     params: request.params,
     body: {
-      name: readText(request, "name"),
-      description: readText(request, "description"),
-      website: readText(request, "website"),
-      ...readFlags(request, { private: { label: "" }, template: { label: "" } }),
+      ...readTexts(request, ["name", "description", "website"]),
+      ...readFlags(request, ["private", "template"]),
       ...(branch === "" ? {} : { default_branch: branch }),
     },
   });

@@ -44,15 +44,11 @@ interface ActionProps {
 /** A form that runs an action of its page. After a refusal it has the values that were sent. */
 export function ActionForm(props: ActionProps) {
   const { view, action, submit, fields = {}, values = {}, hidden = {}, tone, isInline } = props;
-  const isSent =
-    view.sent?.get("action") === action &&
-    Object.entries(hidden).every(([name, value]) => view.sent?.get(name) === value);
-  const shown = (name: string): unknown =>
-    isSent && view.sent !== undefined
-      ? fields[name]?.type === "checks"
-        ? view.sent.getAll(name)
-        : (view.sent.get(name) ?? "")
-      : values[name];
+  const sent = findSent(props);
+  const shown = (name: string): unknown => {
+    if (sent === undefined) return values[name];
+    return fields[name]?.type === "checks" ? sent.getAll(name) : (sent.get(name) ?? "");
+  };
   return (
     <Form
       action={view.home}
@@ -76,14 +72,18 @@ export function ActionForm(props: ActionProps) {
   );
 }
 
+/** Returns the refused values of this form of its page; undefined if another form or none was refused. */
+function findSent({ view: { sent }, action, hidden = {} }: ActionProps) {
+  const isOfForm = Object.entries({ ...hidden, action }).every(
+    ([name, value]) => sent?.get(name) === value,
+  );
+  return isOfForm ? sent : undefined;
+}
+
 /** A form that opens below its name; open when it was refused. */
 export function ActionMenu({ name, ...props }: ActionProps & { name: string }) {
-  const { view, action, hidden = {} } = props;
-  const isOpen =
-    view.sent?.get("action") === action &&
-    Object.entries(hidden).every(([key, value]) => view.sent?.get(key) === value);
   return (
-    <Menu name={name} isOpen={isOpen}>
+    <Menu name={name} isOpen={findSent(props) !== undefined}>
       <ActionForm {...props} />
     </Menu>
   );
@@ -230,6 +230,11 @@ export function DeleteEntry({
 export const readText = ({ form }: Request, name: string): string =>
   (form.get(name) ?? "").replaceAll("\r\n", "\n").trim();
 export const readFlag = ({ form }: Request, name: string): boolean => form.get(name) === "yes";
+/** The texts or flags of several fields, by their names. */
+export const readTexts = (request: Request, names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(names.map((name) => [name, readText(request, name)]));
+export const readFlags = (request: Request, names: readonly string[]): Record<string, boolean> =>
+  Object.fromEntries(names.map((name) => [name, readFlag(request, name)]));
 /** Words that spaces, commas or ends of lines separate. */
 export const readWords = ({ form }: Request, name: string): string[] =>
   (form.get(name) ?? "").split(/[\s,]+/).filter((word) => word !== "");

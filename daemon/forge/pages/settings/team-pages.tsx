@@ -212,6 +212,7 @@ async function showTeam(view: View<OpenedOrganization>) {
   const { members, repositories } = loaded;
   const { isOwner } = opened;
   const isOfOwners = team.permission === "owner";
+  const choosesRepositories = isOwner && !team.includes_all_repositories;
   return (
     <>
       <p>
@@ -239,19 +240,15 @@ async function showTeam(view: View<OpenedOrganization>) {
         entries={members.map((user) => ({
           key: user.id,
           name: <UserLink user={user} />,
-          ...(isOwner
-            ? {
-                tools: (
-                  <DeleteEntry
-                    view={view}
-                    action="removeMember"
-                    hidden={{ member: user.login }}
-                    name="Remove"
-                    submit={`Remove ${user.login}`}
-                  />
-                ),
-              }
-            : {}),
+          tools: isOwner ? (
+            <DeleteEntry
+              view={view}
+              action="removeMember"
+              hidden={{ member: user.login }}
+              name="Remove"
+              submit={`Remove ${user.login}`}
+            />
+          ) : undefined,
         }))}
       />
       {isOwner ? (
@@ -272,22 +269,18 @@ async function showTeam(view: View<OpenedOrganization>) {
           name: (
             <a href={toPath(repository.owner.login, repository.name)}>{repository.full_name}</a>
           ),
-          ...(isOwner && !team.includes_all_repositories
-            ? {
-                tools: (
-                  <DeleteEntry
-                    view={view}
-                    action="removeRepository"
-                    hidden={{ repo: repository.name }}
-                    name="Remove"
-                    submit={`Remove ${repository.name}`}
-                  />
-                ),
-              }
-            : {}),
+          tools: choosesRepositories ? (
+            <DeleteEntry
+              view={view}
+              action="removeRepository"
+              hidden={{ repo: repository.name }}
+              name="Remove"
+              submit={`Remove ${repository.name}`}
+            />
+          ) : undefined,
         }))}
       />
-      {isOwner && !team.includes_all_repositories ? (
+      {choosesRepositories ? (
         <ActionForm
           view={view}
           action="addRepository"
