@@ -18,7 +18,7 @@ import { variableEndpoints } from "../../../contract/forge/actions/variables.ts"
 import { State, Time } from "../../../pages/elements.tsx";
 import type { ForgePageRoute } from "../forge-page.ts";
 import { settingsPage, type SettingsPlace, toWindow } from "./settings-page.tsx";
-import { ActionForm, DeleteEntry, Entries, readText } from "./settings-form.tsx";
+import { ActionForm, ActionMenu, DeleteEntry, Entries, readText } from "./settings-form.tsx";
 
 /** The level of secrets, variables and runners. */
 export type Level = "repository" | "organization" | "own" | "instance";
@@ -186,17 +186,15 @@ function variablesPage<Opened>(place: SettingsPlace<Opened>, level: Level): Forg
               note: description,
               tools: (
                 <>
-                  <details>
-                    <summary>Value, change</summary>
-                    <ActionForm
-                      view={view}
-                      action="edit"
-                      submit="Save variable"
-                      fields={fields}
-                      values={{ name, value: data, description }}
-                      hidden={{ was: name }}
-                    />
-                  </details>
+                  <ActionMenu
+                    name="Value, change"
+                    view={view}
+                    action="edit"
+                    submit="Save variable"
+                    fields={fields}
+                    values={{ name, value: data, description }}
+                    hidden={{ was: name }}
+                  />
                   <DeleteEntry view={view} hidden={{ name }} submit={`Delete ${name}`} />
                 </>
               ),
