@@ -9,6 +9,7 @@ import { scopeCategories } from "../../../contract/forge/token-scopes.ts";
 import { State, Tabs, Time } from "../../../pages/elements.tsx";
 import { CHANGE_PASSWORD, type ForgePageRoute } from "../forge-page.ts";
 import { hookPages } from "./hook-pages.tsx";
+import { KeyList } from "./key-list.tsx";
 import { levelPages } from "./level-pages.tsx";
 import { secondFactorPage } from "./second-factor-page.tsx";
 import {
@@ -198,43 +199,16 @@ async function showKeys(view: View) {
     query: toWindow(view),
   });
   return (
-    <>
-      <Entries
-        view={view}
-        label="SSH keys"
-        empty="No SSH keys. On a terminal:"
-        command="croft ssh-key add ~/.ssh/id_ed25519.pub"
-        total={total}
-        entries={keys.map((key) => ({
-          key: key.id,
-          name: <bdi>{key.title}</bdi>,
-          note: (
-            <>
-              <code>{key.fingerprint}</code> · {key.read_only ? "reads" : "reads and writes"} ·
-              added <Time at={key.created_at} />
-            </>
-          ),
-          tools: (
-            <DeleteEntry
-              view={view}
-              hidden={{ id: String(key.id) }}
-              submit={`Delete ${key.title}`}
-            />
-          ),
-        }))}
-      />
-      <h3>Add an SSH key</h3>
-      <ActionForm
-        view={view}
-        action="add"
-        submit="Add key"
-        fields={{
-          title: { label: "Title", max: 255 },
-          key: { label: "Public key", type: "multiline" },
-          read_only: { label: "Only for reading", type: "check" },
-        }}
-      />
-    </>
+    <KeyList
+      view={view}
+      keys={keys}
+      total={total}
+      label="SSH keys"
+      empty="No SSH keys. On a terminal:"
+      command="croft ssh-key add ~/.ssh/id_ed25519.pub"
+      name="an SSH key"
+      access={{ read_only: { label: "Only for reading", type: "check" } }}
+    />
   );
 }
 

@@ -3,9 +3,9 @@ import { deployKeyEndpoints } from "../../../contract/forge/repositories/deploy-
 import type { WireRepository } from "../../../contract/forge/repositories/repositories.ts";
 import { teamEndpoints } from "../../../contract/forge/organizations/teams.ts";
 import { isMissing } from "../place.tsx";
-import { Time } from "../../../pages/elements.tsx";
 import { UserLink } from "../elements.tsx";
 import type { ForgePageRoute } from "../forge-page.ts";
+import { KeyList } from "./key-list.tsx";
 import { ActionForm, DeleteEntry, Entries, readFlag, readText } from "./settings-form.tsx";
 import {
   type Request,
@@ -184,39 +184,14 @@ async function showKeys(view: View<WireRepository>) {
   return (
     <>
       <p className="quiet">An SSH key that opens this repository alone.</p>
-      <Entries
+      <KeyList
         view={view}
+        keys={keys}
+        total={total}
         label="Deploy keys"
         empty="No deploy keys."
-        total={total}
-        entries={keys.map((key) => ({
-          key: key.id,
-          name: <bdi>{key.title}</bdi>,
-          note: (
-            <>
-              <code>{key.fingerprint}</code> · {key.read_only ? "reads" : "reads and writes"} ·{" "}
-              <Time at={key.created_at} />
-            </>
-          ),
-          tools: (
-            <DeleteEntry
-              view={view}
-              hidden={{ id: String(key.id) }}
-              submit={`Delete ${key.title}`}
-            />
-          ),
-        }))}
-      />
-      <h3>Add a deploy key</h3>
-      <ActionForm
-        view={view}
-        action="add"
-        submit="Add key"
-        fields={{
-          title: { label: "Title", max: 255 },
-          key: { label: "Public key", type: "multiline" },
-          writes: { label: "May write", type: "check" },
-        }}
+        name="a deploy key"
+        access={{ writes: { label: "May write", type: "check" } }}
       />
     </>
   );
