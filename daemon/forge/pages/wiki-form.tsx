@@ -45,8 +45,8 @@ interface FormFields {
   readonly isEdit?: boolean;
 }
 
-/** The form of an existing page. */
-export async function showEdit(place: WikiPlace): Promise<ForgePageAnswer> {
+/** The form of an existing page, as it is now. */
+export async function showEdit(place: WikiPlace, failed?: string): Promise<ForgePageAnswer> {
   const page = await getPage(place);
   const { title, last_commit: last } = page;
   return showForm(place, {
@@ -54,6 +54,7 @@ export async function showEdit(place: WikiPlace): Promise<ForgePageAnswer> {
     content: decodeText(page.content_base64),
     base: last.sha,
     isEdit: true,
+    ...(failed === undefined ? {} : { failed }),
   });
 }
 
@@ -98,6 +99,7 @@ export async function showForm(place: WikiPlace, fields: FormFields): Promise<Fo
         <Menu name="Delete this page">
           <Form action={`${address}?action=_delete`} token={token}>
             <p>Its history stays in the repository of the wiki.</p>
+            <input type="hidden" name="base" value={fields.base ?? ""} />
             <button type="submit">Delete the page</button>
           </Form>
         </Menu>
@@ -113,8 +115,14 @@ const refusals = [
   "forbidden",
   "archived",
   "conflict",
+  "precondition_failed",
   "too_large",
 ] as const;
+
+const STALE =
+  "The page was changed in the meantime. Open it in another window, and merge your text with it.";
+
+const toIfMatch = (commit: string) => ({ "if-match": `"${commit}"` });
 
 /** Creates, changes or deletes a page, or shows its preview. */
 export async function submitPage(
@@ -127,7 +135,15 @@ export async function submitPage(
   const { name, home } = place;
   const action = request.query.get("action");
   if (action === "_delete") {
-    await call(wikiEndpoints.deleteWikiPage, { params: { ...place.params, name } });
+    const base = context.form.get("base") ?? "";
+    const changed = await findRefusal(["precondition_failed"], () =>
+      call(wikiEndpoints.deleteWikiPage, {
+        params: { ...place.params, name },
+        ...(base === "" ? {} : { headers: toIfMatch(base) }),
+      }),
+    );
+    if (changed !== undefined)
+      return showEdit(place, "The page was changed in the meantime. This is its text now.");
     return { kind: "redirect", to: `${home}?action=_pages` };
   }
   const isEdit = action !== "_new";
@@ -137,19 +153,20 @@ export async function submitPage(
   if (context.form.get("do") === "preview") return showForm(place, { ...fields, isPreview: true });
   const { title, message, base } = values;
   const body = { title, content_base64: Buffer.from(content).toString("base64"), message };
-  if (isEdit && (await getPage(place)).last_commit.sha !== base)
-    return showForm(place, {
-      ...fields,
-      failed:
-        "The page was changed in the meantime. Open it in another window, and merge your text with it.",
-    });
   let saved = name;
   const refusal = await findRefusal(refusals, async () => {
     const { body: page } = isEdit
-      ? await call(wikiEndpoints.editWikiPage, { params: { ...place.params, name }, body })
+      ? await call(wikiEndpoints.editWikiPage, {
+          params: { ...place.params, name },
+          body,
+          headers: toIfMatch(base),
+        })
       : await call(wikiEndpoints.createWikiPage, { params: place.params, body });
     saved = page.sub_url;
   });
-  if (refusal !== undefined) return showForm(place, { ...fields, failed: refusal.message });
+  if (refusal !== undefined) {
+    const failed = refusal.code === "precondition_failed" ? STALE : refusal.message;
+    return showForm(place, { ...fields, failed });
+  }
   return { kind: "redirect", to: `${home}/${saved}` };
 }

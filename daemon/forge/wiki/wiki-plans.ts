@@ -1,3 +1,4 @@
+import { listHistory } from "../../../storage/git/history.ts";
 import type { TreeChange } from "../../../storage/git/write-commit.ts";
 import type { WikiEdit } from "../../../storage/tables/forge/repositories/wiki-edits.ts";
 import { AppError } from "../../errors.ts";
@@ -82,6 +83,28 @@ export const planRemoval =
     const message = `Delete page ${JSON.stringify(page)}`;
     return { action: "deleted", page, comment: "", message, changes: [{ kind: "delete", path }] };
   };
+
+/**
+ * Refuses with `precondition_failed` the change of a page whose newest commit is none of those that the header `If-Match` has;
+ * with `not_found` a missing page.
+ */
+export const planIfMatch = (
+  name: string,
+  ifMatch: string | undefined,
+  plan: PlanChange,
+): PlanChange =>
+  ifMatch === undefined || ifMatch.trim() === "*"
+    ? plan
+    : async (code, tip) => {
+        if (tip === undefined) throw noPage();
+        const { git, directory, signal } = code;
+        const { path } = await getPage(code, tip, name);
+        const query = { directory, signal, tip, path };
+        const [last] = await listHistory(git, query, { limit: 1, offset: 0 });
+        if (!ifMatch.split(",").some((tag) => tag.trim() === `"${last}"`))
+          throw new AppError("precondition_failed", "the page has changed");
+        return plan(code, tip);
+      };
 
 /** Returns the file of a new page. Refuses a name that no file may have, or that is a word of the wiki's addresses. */
 function toNewPath(name: string): string {

@@ -50,8 +50,9 @@ export function wikiRoutes({
   });
 }
 
-const toRequest = <Caller>(caller: Caller, { address, signal }: ServerRequest) => ({
+const toRequest = <Caller>(caller: Caller, { address, signal, headers }: ServerRequest) => ({
   caller,
   address,
   signal,
+  ifMatch: headers["if-match"],
 });

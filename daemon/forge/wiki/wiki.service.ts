@@ -39,13 +39,18 @@ import {
   planCreation,
   type PlanChange,
   planEdit,
+  planIfMatch,
   planRemoval,
   type WikiPlan,
 } from "./wiki-plans.ts";
 
 /** The request that git works for. */
 export type WikiRequest = Pick<CodeRequest, "caller" | "address" | "signal">;
-export type WikiWriter = WikiRequest & { readonly caller: ForgeCaller };
+export type WikiWriter = WikiRequest & {
+  readonly caller: ForgeCaller;
+  /** The header: the newest commit of the page that is changed, in quotation marks. */
+  readonly ifMatch?: string | undefined;
+};
 
 /** A page in lists. */
 export interface WikiPageSummary {
@@ -165,18 +170,20 @@ export function createWiki({ access, folders, edits, clock, newId, toCommitPerso
       return changeAndRead(opened, request, page.content, planCreation(page));
     },
 
-    /** Changes the content of a page, its title, or both. Refuses as `planEdit` and `create` do. */
+    /** Changes the content of a page, its title, or both. Refuses as `planEdit`, `planIfMatch` and `create` do. */
     async edit(
       opened: GrantedRepository,
       request: WikiWriter,
       name: string,
       edit: PageEdit,
     ): Promise<WikiPage> {
-      return changeAndRead(opened, request, edit.content, planEdit(name, edit));
+      const plan = planIfMatch(name, request.ifMatch, planEdit(name, edit));
+      return changeAndRead(opened, request, edit.content, plan);
     },
 
+    /** Refuses as `planRemoval` and `planIfMatch` do. */
     async remove(opened: GrantedRepository, request: WikiWriter, name: string): Promise<void> {
-      await change(opened, request, planRemoval(name));
+      await change(opened, request, planIfMatch(name, request.ifMatch, planRemoval(name)));
     },
   };
 

@@ -96,7 +96,10 @@ test("a person writes the first page with a preview, edits, renames and deletes 
   expect((await mira.get(revision)).text).toBe("plus");
   expect((await mira.get(`${wiki}/raw/C%2B%2B-notes`)).text).toBe("plus");
   expect((await mira.get(`${wiki}?action=_pages`)).text).toContain("C++ notes");
-  const gone = await mira.send(`${wiki}/C%2B%2B-notes?action=_delete`, {});
+  const kept = await mira.send(`${wiki}/C%2B%2B-notes?action=_delete`, { base });
+  expect([kept.status, kept.text]).toEqual([422, expect.stringContaining("in the meantime")]);
+  const last = inputOf(kept.text, "base");
+  const gone = await mira.send(`${wiki}/C%2B%2B-notes?action=_delete`, { base: last });
   expect(gone.to).toBe(`${wiki}?action=_pages`);
   expect((await mira.get(`${wiki}/C%2B%2B-notes`)).status).toBe(404);
 });
