@@ -2,7 +2,6 @@ import { activityEndpoints, type WireActivity } from "../../contract/forge/activ
 import { describeActivity } from "../../contract/forge/activity-text.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
 import { UserLink } from "./elements.tsx";
-import { toPlainText } from "./plain-text.ts";
 import { Time } from "../../pages/elements.tsx";
 import { toPath } from "../../pages/page.ts";
 import { type ForgePageContext } from "./forge-page.ts";
@@ -140,4 +139,29 @@ function ActivityItem({
       </p>
     </li>
   );
+}
+
+const entities: Readonly<Record<string, string>> = {
+  "&lt;": "<",
+  "&gt;": ">",
+  "&quot;": '"',
+  "&#34;": '"',
+  "&#39;": "'",
+  "&amp;": "&",
+};
+
+/** Elements whose text does not continue that before them. */
+const BLOCKS = /<\/?(?:p|br|li|[uod]l|h[1-6]|pre|div|table|t[rdh]|blockquote|hr)\b[^>]*>/g;
+
+/**
+ * Returns the text of sanitized HTML on one line, without its elements. The sanitizer leaves no `<` in texts and
+ * attributes; the result is a text, which a page escapes again.
+ */
+export function toPlainText(html: string): string {
+  return html
+    .replace(BLOCKS, " ")
+    .replace(/<[^>]*>/g, "")
+    .replace(/&(?:lt|gt|quot|#34|#39|amp);/g, (entity) => entities[entity] ?? entity)
+    .replace(/\s+/g, " ")
+    .trim();
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { chooseEncoding } from "../../../../daemon/pages/compression.ts";
 import { toRelativeTime } from "../../../../daemon/pages/elements.tsx";
 import { toFence } from "../../../../daemon/pages/page.ts";
-import { toPlainText } from "../../../../daemon/forge/pages/plain-text.ts";
+import { toPlainText } from "../../../../daemon/forge/pages/recent-activity.tsx";
 
 const now = Date.UTC(2026, 10, 28, 12, 0);
 const at = (distanceMs: number) =>
