@@ -4,6 +4,7 @@ import { AppError } from "../../errors.ts";
 import { EmptyState, Menu, Pager, Rendered, State, Tabs, Time } from "../../pages/elements.tsx";
 import { declareForm, Form } from "../../pages/form.tsx";
 import { get, post, toPageNumber, toPath } from "../../pages/page.ts";
+import { StateTabs } from "./elements.tsx";
 import {
   findRefusal,
   formRefusals,
@@ -202,15 +203,7 @@ async function showMilestone(context: ForgePageContext, params: MilestoneParams)
           html={await renderComment(context, head.full_name, milestone.description)}
           text={milestone.description}
         />
-        <Tabs
-          label="State"
-          tabs={["open", "closed", "all"].map((word) => ({
-            key: word,
-            text: word,
-            href: `?state=${word}`,
-          }))}
-          current={state}
-        />
+        <StateTabs current={state} kept={{}} />
         {issues.length === 0 ? (
           <EmptyState>No issues of this milestone.</EmptyState>
         ) : (
