@@ -2,11 +2,11 @@ import type { WireContainerImage } from "../../daemon/contract/forge/packages/co
 import { forge } from "../client/operations.ts";
 import { forgePages } from "../client/paging.ts";
 import type { Column } from "../output/cells.ts";
-import { listOf, resourceOf, shape } from "../output/spec.ts";
+import { listOf, resourceOf } from "../output/spec.ts";
 import { toLogins } from "../support/person.ts";
 import { command } from "../tree/command.ts";
 import type { Entry } from "../tree/entry.ts";
-import { packageColumns, versionArguments } from "./admin/package.ts";
+import { deletePackageCommand, packageColumns, versionArguments } from "./admin/package.ts";
 
 export const entries: readonly Entry[] = [
   command("list", "List the packages of a user or an organization", {
@@ -60,31 +60,10 @@ export const entries: readonly Entry[] = [
       await cli.output.resource(body, imageColumns);
     },
   }),
-  command("delete", "Delete a package version", {
-    aliases: ["rm"],
-    args: versionArguments,
-    calls: [forge.deletePackageVersion],
-    output: shape({
-      deleted: "boolean",
-      owner: "string",
-      type: "string",
-      name: "string",
-      version: "string",
-    }),
-    destructive: true,
-    examples: [
-      ["Delete a version", "croft package delete acme generic tools 1.2.0 --yes"],
-      ["Delete a tag of an image", "croft package delete acme container tools old --yes"],
-    ],
-    /** Deletes a version with its files; an image goes with its last tag. */
-    async run(cli, params) {
-      const { owner, type, name, version } = params;
-      const label = `${type} package ${name} ${version} of ${owner}`;
-      await cli.prompts.confirm(`Delete the ${label}?`);
-      await cli.client.call(forge.deletePackageVersion, { params });
-      await cli.output.done({ deleted: true, owner, type, name, version }, `Deleted the ${label}.`);
-    },
-  }),
+  deletePackageCommand([
+    ["Delete a version", "croft package delete acme generic tools 1.2.0 --yes"],
+    ["Delete a tag of an image", "croft package delete acme container tools old --yes"],
+  ]),
 ];
 
 const imageColumns: readonly Column<WireContainerImage>[] = [

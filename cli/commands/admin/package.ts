@@ -3,7 +3,7 @@ import { forge } from "../../client/operations.ts";
 import { forgePages } from "../../client/paging.ts";
 import type { Column } from "../../output/cells.ts";
 import { listOf, resourceOf, shape } from "../../output/spec.ts";
-import type { Entry } from "../../tree/entry.ts";
+import type { CommandDefinition, Entry, Verb } from "../../tree/entry.ts";
 import { command } from "../../tree/command.ts";
 
 /** The arguments that name a version. */
@@ -155,7 +155,15 @@ export const entries: readonly Entry[] = [
       await cli.output.done({ unlinked: true, ...options }, `Unlinked the ${label}.`);
     },
   }),
-  command("delete", "Delete a package version", {
+  deletePackageCommand([
+    ["Delete a version", "croft admin package delete acme generic tools 1.2.0 --yes"],
+    ["Show the request only", "croft admin package delete acme generic tools 1.2.0 --dry-run"],
+  ]),
+];
+
+/** Declares the command that deletes a version, with examples by the name of its group. */
+export function deletePackageCommand(examples: CommandDefinition["examples"]): Verb {
+  return command("delete", "Delete a package version", {
     aliases: ["rm"],
     args: versionArguments,
     calls: [forge.deletePackageVersion],
@@ -167,11 +175,8 @@ export const entries: readonly Entry[] = [
       version: "string",
     }),
     destructive: true,
-    examples: [
-      ["Delete a version", "croft admin package delete acme generic tools 1.2.0 --yes"],
-      ["Show the request only", "croft admin package delete acme generic tools 1.2.0 --dry-run"],
-    ],
-    /** Deletes a version of a package with its files, and the package with its last version. */
+    examples,
+    /** Deletes a version with its files, and the package with its last version; an image goes with its last tag. */
     async run(cli, params) {
       const { owner, type, name, version } = params;
       const label = `${type} package ${name} ${version} of ${owner}`;
@@ -179,8 +184,8 @@ export const entries: readonly Entry[] = [
       await cli.client.call(forge.deletePackageVersion, { params });
       await cli.output.done({ deleted: true, owner, type, name, version }, `Deleted the ${label}.`);
     },
-  }),
-];
+  });
+}
 
 /** A version of a package in a table. */
 export const packageColumns: readonly Column<WirePackage>[] = [
