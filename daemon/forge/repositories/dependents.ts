@@ -34,9 +34,9 @@ export function createRepositoryDependents({
 
     async removeAll(tx, account) {
       const owned = await listRepositoriesOf(tx, account.id);
+      const owner = await findUserById(tx, account.id);
       for (const { id, path } of owned) {
         const repository = await findRepositoryById(tx, id);
-        const owner = await findUserById(tx, account.id);
         if (repository !== undefined && owner !== undefined)
           await emit(tx, "repository.purged", { repository, owner });
         await deleteRepository(tx, id);
