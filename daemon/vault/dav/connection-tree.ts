@@ -77,9 +77,7 @@ export function createConnectionTree(deps: ConnectionTreeDeps) {
         ...(item === undefined ? root : toCommon(item)),
         kind: "folder",
         async find(name) {
-          const found =
-            (await listings.find(caller, connectionId, { parentRef, name })) ??
-            (await findDecomposed(parentRef, name));
+          const found = await findItem(parentRef, name);
           return found && toResource(found);
         },
         list: () => list(parentRef),
@@ -148,9 +146,10 @@ export function createConnectionTree(deps: ConnectionTreeDeps) {
     }
 
     /** A storage may hold a name in the other form of Unicode than clients send. */
-    async function findDecomposed(parentRef: string, name: string): Promise<CloudItem | undefined> {
+    async function findItem(parentRef: string, name: string): Promise<CloudItem | undefined> {
+      const found = await listings.find(caller, connectionId, { parentRef, name });
       const decomposed = name.normalize("NFD");
-      if (decomposed === name) return undefined;
+      if (found !== undefined || decomposed === name) return found;
       return listings.find(caller, connectionId, { parentRef, name: decomposed });
     }
 
@@ -219,9 +218,7 @@ export function createConnectionTree(deps: ConnectionTreeDeps) {
     async function findFolderRef(path: DavPath): Promise<string> {
       let parentRef = "";
       for (const name of path) {
-        const found =
-          (await listings.find(caller, connectionId, { parentRef, name })) ??
-          (await findDecomposed(parentRef, name));
+        const found = await findItem(parentRef, name);
         if (found?.kind !== "folder") throw noParent();
         parentRef = found.providerItemId;
       }

@@ -1,5 +1,8 @@
 import type { Database } from "../../../storage/engine/database.ts";
-import type { VaultDocument } from "../../../storage/tables/vault/documents/documents.ts";
+import {
+  toNameKey,
+  type VaultDocument,
+} from "../../../storage/tables/vault/documents/documents.ts";
 import {
   findDocumentByName,
   listDocumentsByName,
@@ -170,7 +173,7 @@ export function createDocumentTree(deps: DocumentTreeDeps) {
         const page = await listDocumentsByName(db, of, { after, limit: PAGE });
         yield page.map((document) => {
           const { filename } = document;
-          const own = filename.normalize("NFKC").toLowerCase();
+          const own = toNameKey(filename);
           if (own !== key) [key, seen] = [own, new Set()];
           const isFirst = !seen.has(filename);
           seen.add(filename);
