@@ -7,6 +7,7 @@ import type { VaultCaller } from "../caller.ts";
 import { type IfList, type IfCondition } from "./if-header.ts";
 import type { JunkFiles } from "./junk-files.ts";
 import { type ChangedPlace, covers, type DavLocks } from "./locks.service.ts";
+import type { ShownLock } from "./properties.ts";
 import { DavRefusal, preconditionFailed } from "./refusals.ts";
 import type { DavTree, Found } from "./spaces.ts";
 import type { DavAddresses } from "./target.ts";
@@ -127,15 +128,26 @@ async function findTagged(
 
 /** Refuses with 423 a change of places that others have locked, by the tokens that the client has sent. */
 export async function assertUnlocked(
-  { locks, caller, tokens, tree, addresses }: DavContext,
+  context: DavContext,
   ...changed: readonly ChangedPlace[]
 ): Promise<void> {
+  const { locks, caller, tokens } = context;
   const blocking = await locks.findBlocking(caller.userId, changed, tokens);
-  if (blocking.length === 0) return;
-  const hrefs = await Promise.all(
-    blocking.map(async ({ place }) => addresses.toHref(await tree.toPath(place), false)),
-  );
-  throw new DavRefusal(423, "It is locked by another program.", {
-    condition: { element: "lock-token-submitted", hrefs: [...new Set(hrefs)] },
-  });
+  if (blocking.length > 0) throw await toLocked(context, blocking, "lock-token-submitted");
+}
+
+/** Returns the refusal for these locks, with the condition that they break. */
+export async function toLocked(
+  context: DavContext,
+  locks: readonly DavLock[],
+  element: "lock-token-submitted" | "no-conflicting-lock",
+): Promise<DavRefusal> {
+  const shown = await Promise.all(locks.map((lock) => showLock(context, lock)));
+  const hrefs = [...new Set(shown.map(({ root }) => root))];
+  return new DavRefusal(423, "It is locked by another program.", { condition: { element, hrefs } });
+}
+
+/** Returns a lock with the address of its root, as responses show it. */
+export async function showLock({ tree, addresses }: DavContext, lock: DavLock): Promise<ShownLock> {
+  return { lock, root: addresses.toHref(await tree.toPath(lock.place), false) };
 }

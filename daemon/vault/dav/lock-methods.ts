@@ -7,11 +7,12 @@ import {
   type DavMethod,
   depthOf,
   headerOf,
+  showLock,
+  toLocked,
 } from "./context.ts";
 import { isJunk } from "./junk-files.ts";
 import { covers, LOCK_SECONDS_MAX } from "./locks.service.ts";
 import { writeActiveLock } from "./properties.ts";
-import { showLock } from "./read-methods.ts";
 import { DavRefusal, noParent, preconditionFailed } from "./refusals.ts";
 import { toNewName } from "./target.ts";
 import { findDav, isDav, writeXml, XML_DECLARATION, type XmlElement } from "./xml.ts";
@@ -27,7 +28,7 @@ export const lock: DavMethod = async (context) => {
 };
 
 async function create(context: DavContext, body: XmlElement, seconds: number): Promise<DavAnswer> {
-  const { found, locks, caller, addresses, tree } = context;
+  const { found, locks, caller } = context;
   const wanted = readLockInfo(body);
   const depth = depthOf(context);
   if (depth === "1") throw new DavRefusal(400, "A lock has the depth 0 or infinity.");
@@ -46,14 +47,7 @@ async function create(context: DavContext, body: XmlElement, seconds: number): P
     isDeep,
     seconds,
   });
-  if (result.kind === "conflict") {
-    const hrefs = await Promise.all(
-      result.with.map(async ({ place }) => addresses.toHref(await tree.toPath(place), false)),
-    );
-    throw new DavRefusal(423, "It is locked by another program.", {
-      condition: { element: "no-conflicting-lock", hrefs: [...new Set(hrefs)] },
-    });
-  }
+  if (result.kind === "conflict") throw await toLocked(context, result.with, "no-conflicting-lock");
   const { token } = result.lock;
   if (isNew) {
     try {

@@ -1,4 +1,4 @@
-import type { Database, Queries } from "../../../storage/engine/database.ts";
+import type { Database } from "../../../storage/engine/database.ts";
 import {
   type DavLock,
   deleteDavLocks,
@@ -39,7 +39,7 @@ export function createDavLocks({
   readonly newId: () => string;
 }) {
   return {
-    list: (userId: AccountId): Promise<DavLock[]> => listDavLocks(db, userId, clock()),
+    list: listLive,
 
     /** Adds a lock, or returns those that it conflicts with. */
     create(
@@ -83,7 +83,7 @@ export function createDavLocks({
 
     /** Ends the locks of what was deleted or moved away. */
     async removeBelow(userId: AccountId, place: string): Promise<void> {
-      const ended = (await listLive(db, userId)).filter(
+      const ended = (await listLive(userId)).filter(
         (lock) => lock.place === place || isBelow(lock.place, place),
       );
       await deleteDavLocks(
@@ -99,13 +99,13 @@ export function createDavLocks({
       changed: readonly ChangedPlace[],
       tokens: ReadonlySet<string>,
     ): Promise<readonly DavLock[]> {
-      const live = await listLive(db, userId);
+      const live = await listLive(userId);
       return changed.flatMap((change) => toBlocking(live, change, tokens));
     },
   };
 
-  function listLive(from: Queries, userId: AccountId): Promise<DavLock[]> {
-    return listDavLocks(from, userId, clock());
+  function listLive(userId: AccountId): Promise<DavLock[]> {
+    return listDavLocks(db, userId, clock());
   }
 }
 

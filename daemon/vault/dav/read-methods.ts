@@ -1,12 +1,11 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { DavLock } from "../../../storage/tables/vault/dav-locks.ts";
 import {
   type DavProperty,
   listDavProperties,
 } from "../../../storage/tables/vault/dav-properties.ts";
 import { cutUnreadResponse } from "../../http/bytes.ts";
-import { type DavContext, type DavMethod, depthOf } from "./context.ts";
+import { type DavContext, type DavMethod, depthOf, showLock } from "./context.ts";
 import { covers } from "./locks.service.ts";
 import {
   asksForQuota,
@@ -103,7 +102,7 @@ interface Placed {
 }
 
 async function createWriter(context: DavContext, request: PropertyRequest) {
-  const { db, clock, locks, caller, addresses, found, tree } = context;
+  const { db, clock, locks, caller, addresses, found } = context;
   const live = asksFor(request, "lockdiscovery") ? await locks.list(caller.userId) : [];
   const shownLocks = await toShownLocks();
   const byPlace = Map.groupBy(shownLocks, ({ lock }) => lock.place);
@@ -143,12 +142,7 @@ async function createWriter(context: DavContext, request: PropertyRequest) {
     const relevant = live.filter(
       (lock) => covers(lock, found.place) || lock.place.startsWith(`${found.place}/`),
     );
-    return Promise.all(
-      relevant.map(async (lock) => ({
-        lock,
-        root: addresses.toHref(await tree.toPath(lock.place), false),
-      })),
-    );
+    return Promise.all(relevant.map((lock) => showLock(context, lock)));
   }
 
   async function listProperties(placed: readonly Placed[]) {
@@ -164,9 +158,4 @@ function asksFor(request: PropertyRequest, name: string): boolean {
   return (
     request.kind !== "some" || request.names.some(({ uri, local }) => uri === DAV && local === name)
   );
-}
-
-/** Returns the locks that cover a place, as responses show them. */
-export async function showLock({ tree, addresses }: DavContext, lock: DavLock): Promise<ShownLock> {
-  return { lock, root: addresses.toHref(await tree.toPath(lock.place), false) };
 }
