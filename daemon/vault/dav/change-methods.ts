@@ -73,7 +73,7 @@ export async function storeFile(context: DavContext, upload: DavUpload): Promise
   return created;
 }
 
-/** Returns whether the client named the version that it replaces. */
+/** Returns whether the client named the version that it replaces or deletes. */
 function hasOwnCondition(context: DavContext): boolean {
   const ifMatch = headerOf(context, "if-match");
   return (
@@ -109,7 +109,7 @@ export const remove: DavMethod = async (context) => {
   if (found.resource.kind === "folder" && depthOf(context) !== "infinity")
     throw new DavRefusal(400, "A folder is deleted with everything in it.");
   await assertUnlocked(context, toWholeChange(found));
-  await found.resource.remove();
+  await found.resource.remove(hasOwnCondition(context));
   await locks.removeBelow(caller.userId, found.place);
   return { status: 204 };
 };

@@ -123,10 +123,11 @@ export function createConnectionTree(deps: ConnectionTreeDeps) {
         name: item.name,
         modifiedAt: item.modifiedAt,
         holder: { itemId: item.id },
-        async remove() {
-          await onCurrent(item, ({ providerItemId }) =>
-            changes.delete(caller, toPlace(providerItemId)),
-          );
+        async remove(onlyThis = false) {
+          const remove = ({ providerItemId, etag }: CloudItem) =>
+            changes.delete(caller, toPlace(providerItemId), { ifMatch: etag });
+          if (onlyThis) orThrow(await remove(item));
+          else await onCurrent(item, remove);
         },
         move: (to: DavPath) => move(item, to),
       };

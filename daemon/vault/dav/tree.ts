@@ -23,8 +23,11 @@ interface Common {
   readonly holder: PropertyHolder | undefined;
   /** Whether it is always there, so that nobody moves or deletes it. */
   readonly isFixed?: boolean;
-  /** Deletes it, with everything below it: to the trash where there is one. */
-  remove(): Promise<void>;
+  /**
+   * Deletes it, with everything below it: to the trash where there is one. `onlyThis` refuses with 412 when a storage has
+   * another version by now.
+   */
+  remove(onlyThis?: boolean): Promise<void>;
   /**
    * Gives it another path in its own space, at which there is nothing. Undefined if it stays where it is; of files, a copy
    * and a deletion then do the same.

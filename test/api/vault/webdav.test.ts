@@ -198,6 +198,18 @@ describe("writing", () => {
     expect((await dav("PUT", "Files/new.txt", partial)).status).toBe(400);
   });
 
+  test("keeps a file that changed in the storage after the version that the client deletes", async () => {
+    const created = await dav("PUT", "Files/theirs.txt", { body: "mine" });
+    const etag = created.headers.get("etag") ?? "";
+    const path = join(account.folder, "theirs.txt");
+    await writeFile(path, "changed by another program");
+    const named = { headers: { "If-Match": etag } };
+    expect((await dav("DELETE", "Files/theirs.txt", named)).status).toBe(412);
+    expect(await readFile(path, "utf8")).toBe("changed by another program");
+    expect((await dav("DELETE", "Files/theirs.txt")).status).toBe(204);
+    await expect(readFile(path)).rejects.toThrow("ENOENT");
+  });
+
   test("finds a file that another program has put into the folder since it was listed", async () => {
     await propfind("Files/");
     await writeFile(join(account.folder, "foreign.txt"), "theirs");
