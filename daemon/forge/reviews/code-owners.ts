@@ -25,6 +25,10 @@ import { findAccess, reaches } from "../repositories/access.ts";
 import { matchInBatches } from "../repositories/name-patterns.ts";
 import type { ReviewRequests } from "./review-requests.service.ts";
 
+/** Returns whether a later attempt may succeed: the threads are busy, or the account has used up its share of them. */
+export const isPassing = (error: unknown): boolean =>
+  error instanceof AppError && error.data.retryAfterSeconds !== undefined;
+
 /** Where the file is looked for, in this order. */
 const PLACES = ["CODEOWNERS", "docs/CODEOWNERS", ".gitea/CODEOWNERS"];
 /** Longest file, rules of it that count, and changed files that are compared with them. */
@@ -76,7 +80,8 @@ async function findReady(db: Queries, issueId: IssueId) {
 
 /**
  * Asks the owners of the changed files for a review of a pull request, as the file CODEOWNERS of the default branch names
- * them. Drafts wait, and a base that is a fork asks nobody. Whoever was asked or has reviewed is not asked again.
+ * them. Drafts wait, and a base that is a fork asks nobody. Whoever was asked or has reviewed is not asked again. Throws as
+ * `Compute` does when the patterns cannot be matched at the moment.
  */
 export function createRequestOwners({
   db,
@@ -148,8 +153,8 @@ export function createRequestOwners({
       );
       return [...new Set(owners)];
     } catch (error) {
-      // A pattern that takes too long has no owners: the pull request itself is computed all the same.
-      if (error instanceof AppError) return [];
+      // A pattern that takes too long has no owners. Threads that are busy will match it later.
+      if (error instanceof AppError && !isPassing(error)) return [];
       throw error;
     }
   }

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
+import type { IssueId } from "../../../storage/tables/forge/ids.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { Git } from "../../../storage/git/git.ts";
 import { parsePayload } from "../../jobs/job-kind.ts";
@@ -12,7 +13,7 @@ import type { RunInFolder } from "../git/run-in-folder.ts";
 import type { WriteRefs } from "../git/write-refs.ts";
 import { isDraft } from "../issues/issue.view.ts";
 import type { ForgeUrls } from "../urls.ts";
-import { createRequestOwners } from "./code-owners.ts";
+import { createRequestOwners, isPassing } from "./code-owners.ts";
 import { createApplySuggestions } from "./apply-suggestions.ts";
 import { createPullRefs } from "../pulls/pull-refs.ts";
 import { createFollowLines } from "./followed-lines.ts";
@@ -59,12 +60,10 @@ export function createForgeReviews(deps: ForgeReviewsDeps) {
     subscribers: [
       {
         // The owners of the code are asked once it is ready.
-        async issue(tx, { owned, issue, changes }) {
+        async issue(tx, { issue, changes }) {
           if (!issue.isPull || !isDraft(changes?.["title"]?.from ?? "") || isDraft(issue.title))
             return;
-          const payload: z.input<typeof ownersPayload> = { issueId: issue.id };
-          const account = String(owned.repository.ownerId);
-          await deps.enqueue(tx, { kind: OWNERS_JOB, payload, key: String(issue.id), account });
+          await enqueueOwners(tx, issue.id);
         },
       },
     ],
@@ -72,7 +71,15 @@ export function createForgeReviews(deps: ForgeReviewsDeps) {
       requestReviews: requests.request,
       followLines: createFollowLines(deps),
       markStale: createMarkStale(deps),
-      requestOwners,
+      /** Asks the owners of the code: now, or by a job when that is not possible at the moment. */
+      async requestOwners(issueId: IssueId): Promise<void> {
+        try {
+          await requestOwners(issueId);
+        } catch (error) {
+          if (!isPassing(error)) throw error;
+          await deps.db.transaction((tx) => enqueueOwners(tx, issueId));
+        }
+      },
     },
     routes: reviewRoutes({
       reviews,
@@ -82,4 +89,9 @@ export function createForgeReviews(deps: ForgeReviewsDeps) {
       urls: deps.urls,
     }),
   } satisfies ForgeFeature;
+
+  async function enqueueOwners(tx: Transaction, issueId: IssueId): Promise<void> {
+    const payload: z.input<typeof ownersPayload> = { issueId };
+    await deps.enqueue(tx, { kind: OWNERS_JOB, payload, key: String(issueId) });
+  }
 }
