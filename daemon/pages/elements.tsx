@@ -54,9 +54,13 @@ export function toRelativeTime(at: string, now: number): string {
   return difference < 0 ? `${text} ago` : `in ${text}`;
 }
 
+/** `1 commit`, `1,024 commits` */
+export const toCount = (count: number, noun: string) =>
+  `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
+
 /** `13,285 bytes` */
 export function toBytesText(bytes: number): string {
-  return `${bytes.toLocaleString("en-US")} ${bytes === 1 ? "byte" : "bytes"}`;
+  return toCount(bytes, "byte");
 }
 
 /** Shows a state (open, closed, success, failure) as a word; the colour repeats it. */

@@ -6,7 +6,7 @@ import { languageEndpoints } from "../../contract/forge/repositories/languages.t
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
 import { notFound } from "../refusals.ts";
 import type { FindFileLanguage } from "../code/file-languages.ts";
-import { Menu } from "../../pages/elements.tsx";
+import { Menu, toCount } from "../../pages/elements.tsx";
 import { get, toFolderPath, toPath } from "../../pages/page.ts";
 import {
   createReadmeCache,
@@ -155,7 +155,7 @@ async function showFolder(
         <div className="card">
           <LatestCommit repository={repository} commit={history?.latest} entries={entries}>
             <a href={historyPath}>
-              {history === undefined ? "History" : `${toCount(history.total, "commit")}`}
+              {history === undefined ? "History" : toCount(history.total, "commit")}
             </a>
           </LatestCommit>
           <FolderTable repository={repository} place={place} entries={entries} />
@@ -166,9 +166,6 @@ async function showFolder(
     ),
   } as const;
 }
-
-const toCount = (count: number, noun: string) =>
-  `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
 
 async function loadHistory(context: ForgePageContext, params: RepositoryParams, place: Place) {
   const parts = { stat: "false", files: "false", verification: "false" };

@@ -5,7 +5,7 @@ import { Diff, loadDiff, TextLinks } from "./diff.tsx";
 import { Crumbs, findPlace, type Place, type PlaceParams, toRef, toSourcePath } from "./place.tsx";
 import { loadRefs, RefMenu } from "./ref-menu.tsx";
 import { UserLink } from "./elements.tsx";
-import { Facts, Pager, Time } from "../../pages/elements.tsx";
+import { Facts, Pager, Time, toCount } from "../../pages/elements.tsx";
 import { get, toFolderPath, toPageNumber, toPath } from "../../pages/page.ts";
 import { type ForgePageContext, type ForgePageRoute, type RepositoryParams } from "./forge-page.ts";
 import { loadHead, RepositoryHead } from "./repository-head.tsx";
@@ -55,9 +55,7 @@ async function showCommits(context: ForgePageContext, params: PlaceParams) {
           <RefMenu repository={repository} refs={refs} place={place} form="commits" />
           <Crumbs repository={repository} place={place} form="commits" />
           <p className="tools">
-            <span className="quiet">
-              {`${total.toLocaleString("en-US")} ${total === 1 ? "commit" : "commits"}`}
-            </span>{" "}
+            <span className="quiet">{toCount(total, "commit")}</span>{" "}
             <a href={toSourcePath(repository, place, "atom")}>Feed</a>
           </p>
         </div>

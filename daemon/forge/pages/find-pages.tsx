@@ -4,7 +4,7 @@ import {
   FOUND_FILES_MAX,
 } from "../../contract/forge/code/browsing.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
-import { EmptyState, FileList } from "../../pages/elements.tsx";
+import { EmptyState, FileList, toCount } from "../../pages/elements.tsx";
 import { get } from "../../pages/page.ts";
 import type { ForgePageContext, ForgePageRoute, RepositoryParams } from "./forge-page.ts";
 import { findPlace, type Place, type PlaceParams, toRef, toSourcePath } from "./place.tsx";
@@ -55,7 +55,7 @@ async function showFiles(context: ForgePageContext, params: PlaceParams) {
         </form>
         <div id="found" aria-live="polite">
           <p className="quiet">
-            {`${total.toLocaleString("en-US")} ${total === 1 ? "file" : "files"}`}
+            {toCount(total, "file")}
             {total > FOUND_FILES_MAX ? `, of which the first ${FOUND_FILES_MAX} are listed` : ""}
             {body.truncated ? "; the repository has more files than are searched" : ""}
           </p>

@@ -2,7 +2,7 @@ import { branchEndpoints, type WireBranch } from "../../contract/forge/code/bran
 import { browsingEndpoints } from "../../contract/forge/code/browsing.ts";
 import { tagEndpoints } from "../../contract/forge/code/tags.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
-import { Alert, EmptyState, Pager, Time } from "../../pages/elements.tsx";
+import { Alert, EmptyState, Pager, Time, toCount } from "../../pages/elements.tsx";
 import { Form, SearchForm } from "../../pages/form.tsx";
 import { get, post, toFolderPath, toPageNumber, toPath } from "../../pages/page.ts";
 import { firstLine } from "./commit-pages.tsx";
@@ -254,7 +254,7 @@ async function showContributors(context: ForgePageContext, params: RepositoryPar
               <div>{user === null ? <bdi>{name}</bdi> : <UserLink user={user} />}</div>
               <div className="tools">
                 <meter min={0} max={most} value={commits} aria-hidden="true" />
-                <span>{`${commits.toLocaleString("en-US")} ${commits === 1 ? "commit" : "commits"}`}</span>
+                <span>{toCount(commits, "commit")}</span>
               </div>
             </li>
           ))}
