@@ -40,8 +40,11 @@ export interface WriteRefsOptions {
    * push. What it throws refuses the merge.
    */
   readonly prepareMerge?: (tx: Transaction, pushId: PushId) => Promise<void>;
-  /** The refs of a mirror follow its remote: rules about pushes do not bind them, and no other change is allowed. */
-  readonly isMirrorSync?: boolean;
+  /**
+   * The refs of a mirror follow its remote: rules about pushes do not bind them, and no other change is allowed. Called like
+   * `prepareMerge`: checks that the repository is still that mirror. What it throws refuses the change.
+   */
+  readonly prepareSync?: (tx: Transaction) => Promise<void>;
 }
 
 export function createRefWriter({
@@ -58,11 +61,11 @@ export function createRefWriter({
   readonly checkRefs: CheckRefs;
 }): WriteRefs {
   return async ({ repository }, pusher, changes, options = {}) => {
-    const { quarantine, prepareMerge, isMirrorSync = false } = options;
+    const { quarantine, prepareMerge, prepareSync } = options;
     const refused = await checkRefs(repository, pusher, changes, {
       quarantine: quarantine?.folder,
       isMerge: prepareMerge !== undefined,
-      isMirrorSync,
+      isMirrorSync: prepareSync !== undefined,
     });
     if (refused !== undefined) throw new AppError("forbidden", refused.reason);
     const nothing = "0".repeat(repository.objectFormat === "sha256" ? 64 : 40);
@@ -74,7 +77,7 @@ export function createRefWriter({
       if (failure !== undefined) return failure;
       await quarantine.accept();
     }
-    const note = await journal.begin(repository, pusher.id, changes, prepareMerge);
+    const note = await journal.begin(repository, pusher.id, changes, prepareMerge ?? prepareSync);
     try {
       const directory = await locate(repository);
       const observed = observeRefs(repository);

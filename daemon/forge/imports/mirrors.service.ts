@@ -51,6 +51,9 @@ const DUE_MAX = 500;
 const REFS_AT_ONCE = 500;
 const TIMEOUT_MS = 3 * 3_600_000;
 
+/** Thrown when a mirror was removed during its synchronization. */
+class MirrorRemoved extends Error {}
+
 export type MirrorJobs = ReturnType<typeof createMirrorJobs>;
 
 /** The jobs that compare mirrors with their remotes, in both directions. */
@@ -100,6 +103,7 @@ export function createMirrorJobs(deps: MirrorJobsDeps) {
             mirror.direction === "pull" ? await pull(mirror, signal) : await push(mirror, signal);
           await recordSuccess(mirror, hasChanged);
         } catch (error) {
+          if (error instanceof MirrorRemoved) return;
           if (signal.aborted) throw error;
           const isRemote = error instanceof RemoteUnusable;
           await recordFailure(mirror, isRemote ? error.message : "it failed on this server");
@@ -137,26 +141,31 @@ export function createMirrorJobs(deps: MirrorJobsDeps) {
       const wanted = moved.flatMap(({ after }) => after ?? []);
       await remotes.fetch(remote, wanted, { directory, signal, quarantine: quarantine.env });
       // The objects come with the first change of a ref that may need them.
-      await write(repository, removed);
-      await write(repository, moved, quarantine);
+      await write(mirror, repository, removed);
+      await write(mirror, repository, moved, quarantine);
       hasChanged = true;
     });
     return hasChanged;
   }
 
+  /** Throws `MirrorRemoved`, and moves no further ref, when the repository does not follow the remote any more. */
   async function write(
+    { id }: ForgeMirror,
     repository: ForgeRepository,
     changes: readonly RefChange[],
     quarantine?: Awaited<ReturnType<typeof openQuarantine>>,
   ): Promise<void> {
     const owner = await findUserById(db, repository.ownerId);
     if (owner === undefined) return;
+    const prepareSync = async (tx: Transaction) => {
+      if ((await findMirror(tx, id)) === undefined) throw new MirrorRemoved();
+    };
     for (let at = 0; at < changes.length; at += REFS_AT_ONCE) {
       const outcome = await deps.writeRefs(
         { repository, owner },
         owner,
         changes.slice(at, at + REFS_AT_ONCE),
-        { isMirrorSync: true, quarantine: at === 0 ? quarantine : undefined },
+        { prepareSync, quarantine: at === 0 ? quarantine : undefined },
       );
       if (outcome !== "written")
         throw new RemoteUnusable("one of its branches or tags cannot be stored here");

@@ -1,3 +1,4 @@
+import { readdir } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
@@ -10,6 +11,13 @@ let server: GitServer;
 const people = createForgePeople(() => daemon);
 const { by } = people;
 let names = 0;
+/** Holds requests for objects until they are released. */
+let held:
+  | {
+      readonly arrived: PromiseWithResolvers<void>;
+      readonly released: PromiseWithResolvers<void>;
+    }
+  | undefined;
 /** Answers of the API by path and page; the test sets them. */
 let answer: (
   path: string,
@@ -64,6 +72,10 @@ beforeAll(async () => {
   daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
   server = await startGitServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
+    if (pathname.endsWith("/git-upload-pack") && held !== undefined) {
+      held.arrived.resolve();
+      return held.released.promise.then(() => false);
+    }
     if (!pathname.startsWith("/api/v3/repos/octo/notes") && !pathname.startsWith("/files/"))
       return false;
     const path = pathname.replace("/api/v3/repos/octo/notes", "");
@@ -304,4 +316,30 @@ test("an import that never ends is cancelled", async () => {
   expect((await by("mira", "DELETE", `/repos/${copy}/import`)).status).toBe(200);
   await until(copy, "cancelled");
   expect((await importOf(copy)).parts[0]).toMatchObject({ name: "labels", imported: 1 });
+});
+
+test("a mirror that is removed during its synchronization keeps its branches", async () => {
+  const copy = (await migrate({ service: "git", mirror: true })).json.full_name;
+  const branches = async () => (await by("mira", "GET", `/repos/${copy}/branches`)).json;
+  const before = await branches();
+  const quarantines = async () =>
+    (await readdir(daemon.home, { recursive: true })).filter((path) =>
+      path.includes("tmp_objdir-new-"),
+    );
+  const tree = (await server.run(["mktree"])).trim();
+  const later = (await server.run(["commit-tree", tree, "-m", "later"])).trim();
+  await server.run(["update-ref", "refs/heads/later", later]);
+  held = { arrived: Promise.withResolvers(), released: Promise.withResolvers() };
+  expect((await by("mira", "POST", `/repos/${copy}/mirror-sync`)).status).toBe(200);
+  await held.arrived.promise;
+  expect(await quarantines()).not.toEqual([]);
+  expect((await by("mira", "DELETE", `/repos/${copy}/mirror`)).status).toBe(204);
+  held.released.resolve();
+  held = undefined;
+  // The synchronization ends with the removal of its quarantine.
+  await vi.waitFor(async () => expect(await quarantines()).toEqual([]), {
+    timeout: 20_000,
+    interval: 50,
+  });
+  expect(await branches()).toEqual(before);
 });

@@ -17,7 +17,10 @@ export interface GitServer extends AsyncDisposable {
  * Starts one with an empty repository at every address. `intercept` may answer a request itself and returns whether it did.
  */
 export async function startGitServer(
-  intercept: (request: IncomingMessage, response: ServerResponse) => boolean = () => false,
+  intercept: (
+    request: IncomingMessage,
+    response: ServerResponse,
+  ) => boolean | Promise<boolean> = () => false,
 ): Promise<GitServer> {
   const folder = await mkdtemp(join(tmpdir(), "croft-git-server-"));
   const env = clientEnvironment(folder);
@@ -30,8 +33,8 @@ export async function startGitServer(
       child.stdin?.on("error", () => undefined).end(input);
     });
   await run(folder, ["init", "-q", "--bare", "-b", "main", directory]);
-  const server = createServer((request, response) => {
-    if (intercept(request, response)) return;
+  const server = createServer(async (request, response) => {
+    if (await intercept(request, response)) return;
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
     const isListing = pathname.endsWith("/info/refs");
     const service = isListing ? searchParams.get("service") : pathname.split("/").at(-1);
