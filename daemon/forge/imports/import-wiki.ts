@@ -1,14 +1,14 @@
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Git } from "../../../storage/git/git.ts";
 import { WIKI_FOLDER } from "../../../storage/git/refs.ts";
-import { createRefs } from "../../../storage/git/share-objects.ts";
 import type { GitRemote } from "../../outbound/git-gateway.ts";
 import { type Remotes, RemoteUnusable, type TakenRefs } from "./remotes.ts";
 
 /**
  * Imports the wiki beside a repository into the folder of a new one: services keep it at `NAME.wiki.git`. A repository without
- * a wiki, or with one that the caller may not read, gets none. @throws RemoteUnusable when the wiki does not arrive whole
+ * a wiki, or with one that the caller may not read, gets none. @throws RemoteUnusable when the server does not say whether
+ * there is one, and when the wiki does not arrive whole
  */
 export async function importWiki(
   { git, remotes }: { readonly git: Git; readonly remotes: Remotes },
@@ -33,19 +33,8 @@ export async function importWiki(
     ],
     { directory: folder },
   );
-  const branches = [...taken.refs].filter(([name]) => name.startsWith("refs/heads/"));
-  try {
-    const ids = branches.map(([, id]) => id);
-    await remotes.fetch(remote, ids, { directory: folder, signal });
-    const refs = branches.map(([name, id]) => ({
-      name: Buffer.from(name, "utf8").toString("latin1"),
-      id,
-    }));
-    await createRefs(git, folder, refs);
-  } catch (error) {
-    await rm(folder, { recursive: true, force: true });
-    throw error;
-  }
+  const branches = new Map([...taken.refs].filter(([name]) => name.startsWith("refs/heads/")));
+  await remotes.copy(remote, branches, { directory: folder, signal });
 }
 
 async function findWiki(
@@ -57,7 +46,7 @@ async function findWiki(
     const taken = await remotes.list(remote, { hasPulls: false }, signal);
     return [...taken.refs.keys()].some((ref) => ref.startsWith("refs/heads/")) ? taken : undefined;
   } catch (error) {
-    if (error instanceof RemoteUnusable) return undefined;
+    if (error instanceof RemoteUnusable && error.isMissing) return undefined;
     throw error;
   }
 }

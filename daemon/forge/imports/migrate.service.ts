@@ -1,6 +1,5 @@
 import type { Transaction } from "../../../storage/engine/database.ts";
-import { type Git, GitError } from "../../../storage/git/git.ts";
-import { createRefs } from "../../../storage/git/share-objects.ts";
+import type { Git } from "../../../storage/git/git.ts";
 import type { ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
 import { toUserId } from "../../../storage/tables/forge/ids.ts";
@@ -84,7 +83,7 @@ const toPullName = ({ id }: ForgeRepository) => `origin-${id}`;
 
 /** Creates repositories from those on other servers. */
 export function createMigrate(deps: MigrateDeps) {
-  const { db, git, remotes, seals, enqueue, intervals } = deps;
+  const { db, remotes, seals, enqueue, intervals } = deps;
   const limiter = createTransferLimiter(limits);
 
   /**
@@ -144,10 +143,11 @@ export function createMigrate(deps: MigrateDeps) {
             assertMayBePrivate(given, current, caller);
           },
           async fill(directory) {
-            const branches = await fill(given.remote, taken, directory, signal);
-            if (given.hasWiki)
-              await refusingRemote(() => importWiki(deps, given.remote, directory, signal));
-            return branches;
+            await refusingRemote(async () => {
+              await remotes.copy(given.remote, taken.refs, { directory, signal });
+              if (given.hasWiki) await importWiki(deps, given.remote, directory, signal);
+            });
+            return [...taken.refs.keys()].filter((ref) => ref.startsWith("refs/heads/")).length;
           },
           async recorded(tx, repository) {
             await record(tx, repository, { ...given, parts, intervalSeconds });
@@ -230,28 +230,6 @@ export function createMigrate(deps: MigrateDeps) {
       await enqueueImport(enqueue, tx, { repositoryId, actorId: caller.user.id });
     }
   };
-
-  async function fill(
-    remote: GitRemote,
-    { refs }: TakenRefs,
-    directory: string,
-    signal: AbortSignal,
-  ): Promise<number> {
-    const list = [...refs].map(([name, id]) => ({
-      name: Buffer.from(name, "utf8").toString("latin1"),
-      id,
-    }));
-    await refusingRemote(async () => {
-      await remotes.fetch(remote, refs.values(), { directory, signal });
-      try {
-        await createRefs(git, directory, list);
-      } catch (error) {
-        if (!(error instanceof GitError) || error.code !== "failed") throw error;
-        throw new RemoteUnusable("a branch or tag of it cannot be stored", error);
-      }
-    });
-    return list.filter(({ name }) => name.startsWith("refs/heads/")).length;
-  }
 
   async function getOwner(
     { name, id }: MigrateOptions["owner"],

@@ -9,14 +9,19 @@ import {
   type RemoteRun,
 } from "../../../storage/git/remotes.ts";
 import type { GitGateway, GitRemote, RemoteFailure } from "../../outbound/git-gateway.ts";
+import { createRefs } from "../../../storage/git/share-objects.ts";
 import { isRefName } from "../../contract/forge/repositories/rules.ts";
 import { isDiskFull } from "../../../storage/system-errors.ts";
 
 /** A remote could not be read or written. The message is for people: it holds no address and no secret. */
 export class RemoteUnusable extends Error {
-  constructor(message: string, cause?: unknown) {
+  /** The remote says that it has no repository at the address, or none that these credentials may read. */
+  readonly isMissing: boolean;
+
+  constructor(message: string, cause?: unknown, isMissing = false) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = "RemoteUnusable";
+    this.isMissing = isMissing;
   }
 }
 
@@ -66,18 +71,25 @@ export function createRemotes({ git, gateway, workFolder, bytesMax }: RemotesDep
       return toTaken(listed);
     },
 
-    /** Fetches objects into a folder, or into a quarantine of it. */
-    fetch(
+    fetch,
+
+    /** Creates refs of a remote, with their objects, in a new repository. */
+    async copy(
       remote: GitRemote,
-      ids: Iterable<string>,
-      options: Pick<RemoteRun, "directory" | "signal"> & {
-        readonly quarantine?: Readonly<Record<string, string>>;
-      },
+      refs: ReadonlyMap<string, string>,
+      options: Pick<RemoteRun, "directory" | "signal">,
     ): Promise<void> {
-      const session = { service: "git-upload-pack", receivedBytesMax: bytesMax } as const;
-      return use(remote, session, options.signal, (access) =>
-        fetchObjects(git, access, ids, { ...options, timeoutMs: TRANSFER_MS }),
-      );
+      await fetch(remote, refs.values(), options);
+      const list = [...refs].map(([name, id]) => ({
+        name: Buffer.from(name, "utf8").toString("latin1"),
+        id,
+      }));
+      try {
+        await createRefs(git, options.directory, list);
+      } catch (error) {
+        if (!(error instanceof GitError) || error.code !== "failed") throw error;
+        throw new RemoteUnusable("a branch or tag of it cannot be stored", error);
+      }
     },
 
     /** Makes the branches and tags of a remote those of a folder; a branch `first` is pushed before the others. */
@@ -95,6 +107,20 @@ export function createRemotes({ git, gateway, workFolder, bytesMax }: RemotesDep
     },
   };
 
+  /** Fetches objects into a folder, or into a quarantine of it. */
+  function fetch(
+    remote: GitRemote,
+    ids: Iterable<string>,
+    options: Pick<RemoteRun, "directory" | "signal"> & {
+      readonly quarantine?: Readonly<Record<string, string>>;
+    },
+  ): Promise<void> {
+    const session = { service: "git-upload-pack", receivedBytesMax: bytesMax } as const;
+    return use(remote, session, options.signal, (access) =>
+      fetchObjects(git, access, ids, { ...options, timeoutMs: TRANSFER_MS }),
+    );
+  }
+
   async function use<T>(
     remote: GitRemote,
     options: {
@@ -111,11 +137,19 @@ export function createRemotes({ git, gateway, workFolder, bytesMax }: RemotesDep
       signal.throwIfAborted();
       if (!(error instanceof GitError)) throw error;
       const failure = session.failure();
-      if (failure !== undefined)
-        throw new RemoteUnusable(describe(failure, remote.password !== ""), error);
+      if (failure !== undefined) {
+        const words = describe(failure, remote.password !== "");
+        throw new RemoteUnusable(words, error, isAbsence(failure));
+      }
       throw toUnusable(error) ?? error;
     }
   }
+}
+
+/** Servers also answer for a repository that they do not have with a page, or with the question who asks. */
+function isAbsence(failure: RemoteFailure): boolean {
+  if (failure.kind !== "status") return failure.kind === "not_git";
+  return [401, 403, 404, 410].includes(failure.status);
 }
 
 function describe(failure: RemoteFailure, hasCredentials: boolean): string {

@@ -11,6 +11,8 @@ let server: GitServer;
 const people = createForgePeople(() => daemon);
 const { by } = people;
 let names = 0;
+/** The status with which the wiki of the source is answered. */
+let wikiStatus = 404;
 /** Holds requests for objects until they are released. */
 let held:
   | {
@@ -72,6 +74,10 @@ beforeAll(async () => {
   daemon = await startTestDaemon({ env: { CROFT_RATE_LIMITS: "off" } });
   server = await startGitServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
+    if (pathname.startsWith("/octo/notes.wiki.git")) {
+      response.writeHead(wikiStatus).end();
+      return true;
+    }
     if (pathname.endsWith("/git-upload-pack") && held !== undefined) {
       held.arrived.resolve();
       return held.released.promise.then(() => false);
@@ -316,6 +322,24 @@ test("an import that never ends is cancelled", async () => {
   expect((await by("mira", "DELETE", `/repos/${copy}/import`)).status).toBe(200);
   await until(copy, "cancelled");
   expect((await importOf(copy)).parts[0]).toMatchObject({ name: "labels", imported: 1 });
+});
+
+test("an import brings no wiki when the source says that it has none, and fails when the source does not say it", async () => {
+  const code = { service: "git", wiki: true };
+  for (const status of [401, 404]) {
+    wikiStatus = status;
+    const made = await migrate(code);
+    expect(made.status, made.text).toBe(201);
+    const pages = await by("mira", "GET", `/repos/${made.json.full_name}/wiki/pages`);
+    expect(pages.status).toBe(404);
+  }
+  for (const status of [429, 500, 503]) {
+    wikiStatus = status;
+    const refused = await migrate({ ...code, repo_name: "without-wiki" });
+    expect(refused.status, refused.text).toBe(422);
+    expect(refused.json.message).toContain(`the server answered with status ${status}`);
+  }
+  expect((await by("mira", "GET", "/repos/mira/without-wiki")).status).toBe(404);
 });
 
 test("a mirror that is removed during its synchronization keeps its branches", async () => {
