@@ -159,6 +159,8 @@ export type OutboundStream =
   | {
       readonly kind: "answered";
       readonly status: number;
+      /** As in `OutboundOutcome`. */
+      readonly headers: Readonly<Record<string, string>>;
       readonly body: Readable;
       /** As the server declares it. */
       readonly size: number | undefined;
@@ -178,10 +180,11 @@ export function createGuardedDownload(dispatcher: Dispatcher): GuardedDownload {
     try {
       const answer = await follow({ ...outbound, method: "GET", body: "" }, dispatcher, signal);
       if ("kind" in answer) return answer;
-      const { statusCode: status, headers, body } = answer;
+      const { statusCode: status, body } = answer;
+      const headers = toTexts(answer.headers);
       const length = Number(headers["content-length"] ?? Number.NaN);
       const size = Number.isSafeInteger(length) ? length : undefined;
-      return { kind: "answered", status, body: body.on("error", ignore), size };
+      return { kind: "answered", status, headers, body: body.on("error", ignore), size };
     } catch (error) {
       return toFailedRequest(error);
     }
@@ -265,16 +268,20 @@ async function readAnswer(
     // A body that is not read to its end would block the connection; the error of its abort is expected.
     body.on("error", ignore).destroy();
   }
-  const text = Object.entries(headers).map(
-    ([name, value]) => [name.toLowerCase(), [value ?? ""].flat().join(", ")] as const,
-  );
   return {
     kind: "answered",
     status: statusCode,
-    headers: Object.fromEntries(text),
+    headers: toTexts(headers),
     body: Buffer.concat(chunks),
     isCut: size > bytesMax,
   };
+}
+
+function toTexts(headers: Dispatcher.ResponseData["headers"]): Readonly<Record<string, string>> {
+  const texts = Object.entries(headers).map(
+    ([name, value]) => [name.toLowerCase(), [value ?? ""].flat().join(", ")] as const,
+  );
+  return Object.fromEntries(texts);
 }
 
 /** Describes a failure without the address, which texts of the system contain. */

@@ -15,11 +15,13 @@ import { parsePointer, POINTER_BYTES_MAX } from "../large-files/pointer.ts";
 import type { Written } from "./import-writer.ts";
 import { type Credentials, toGitRemote } from "./remote-address.ts";
 import { RemoteUnusable } from "./remotes.ts";
-import { SourceAway } from "./source.ts";
+import { assertNotLimited, SourceAway } from "./source.ts";
 import type { FetchSourceFile } from "./source-files.ts";
 
 export interface ImportLargeFilesDeps {
   readonly db: Database;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
   readonly git: Git;
   readonly runInFolder: RunInFolder;
   readonly request: GuardedRequest;
@@ -64,7 +66,8 @@ const batchSchema = z.object({
 
 /** Imports the files of Git LFS that the commits of a repository name, by the batch API of the source. */
 export function createLargeFileImport(deps: ImportLargeFilesDeps) {
-  const { db, git, runInFolder, request, fetchFile, uploadBytesMax, largeFileBytesMax } = deps;
+  const { db, clock, git, runInFolder, request, fetchFile } = deps;
+  const { uploadBytesMax, largeFileBytesMax } = deps;
 
   /** Opens the import of one attempt: the commits are read once. */
   return (repository: ForgeRepository, address: string, credentials: Credentials) => {
@@ -136,6 +139,7 @@ export function createLargeFileImport(deps: ImportLargeFilesDeps) {
       signal.throwIfAborted();
       if (outcome.kind === "refused") throw new RemoteUnusable(outcome.reason);
       if (outcome.kind === "failed") throw new SourceAway(outcome.reason);
+      assertNotLimited(outcome, clock());
       if (outcome.status >= 500)
         throw new SourceAway(`Git LFS answered with status ${outcome.status}`);
       if (outcome.status === 401 || outcome.status === 403)

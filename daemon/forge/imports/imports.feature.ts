@@ -79,6 +79,7 @@ export function createForgeImports(given: ForgeImportsDeps) {
   const fetchFile = createSourceFiles({
     store: given.store,
     download: createGuardedDownload(given.dispatcher),
+    clock: given.clock,
   });
   const deps = {
     ...given,

@@ -3,7 +3,7 @@ import { AppError } from "../../errors.ts";
 import type { GuardedDownload } from "../../outbound/guarded-request.ts";
 import { receivePlainBody } from "../../utilities/receive-body.ts";
 import { RemoteUnusable } from "./remotes.ts";
-import { SourceAway } from "./source.ts";
+import { assertNotLimited, SourceAway } from "./source.ts";
 
 /** A file of a source. */
 export interface SourceFile {
@@ -22,15 +22,18 @@ export type FetchSourceFile = ReturnType<typeof createSourceFiles>;
 
 /**
  * Copies files of a source into the object store. Returns undefined for a file that the source does not have, that is too
- * large, or that is not the expected one; then nothing is kept. Throws `RemoteUnusable` for an address that is not permitted, and
- * `SourceAway` when the file did not arrive whole.
+ * large, or that is not the expected one; then nothing is kept. Throws `RemoteUnusable` for an address that is not permitted,
+ * `SourceBusy` when the source limits requests, and `SourceAway` when the file did not arrive whole.
  */
 export function createSourceFiles({
   store,
   download,
+  clock,
 }: {
   readonly store: ObjectStore;
   readonly download: GuardedDownload;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
 }) {
   return async (
     { url, headers, bytesMax, accept = () => true }: SourceFile,
@@ -47,6 +50,7 @@ export function createSourceFiles({
     if (outcome.kind === "failed") throw new SourceAway(outcome.reason);
     const { status, body, size } = outcome;
     try {
+      assertNotLimited(outcome, clock());
       if (status >= 500) throw new SourceAway(`a file was answered with status ${status}`);
       if (status !== 200) return undefined;
       const received = await receivePlainBody(store, body, { bytesMax, declaredBytes: size });

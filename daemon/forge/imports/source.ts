@@ -249,16 +249,21 @@ function parseList(body: Buffer): unknown[] {
   return parsed;
 }
 
-function assertServed(
-  {
-    status,
-    headers,
-  }: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
-  now: number,
-): void {
-  if (status === 200) return;
+interface Answered {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** @throws SourceBusy for the answer of a server that limits requests */
+export function assertNotLimited({ status, headers }: Answered, now: number): void {
   const isLimited = status === 429 || (status === 403 && headers["x-ratelimit-remaining"] === "0");
   if (isLimited) throw new SourceBusy(toWait(headers, now));
+}
+
+function assertServed(answer: Answered, now: number): void {
+  const { status } = answer;
+  if (status === 200) return;
+  assertNotLimited(answer, now);
   if (status === 401 || status === 403)
     throw new RemoteUnusable(`the source refuses the credentials (status ${status})`);
   if (status === 404)

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -78,6 +79,10 @@ beforeAll(async () => {
       response.writeHead(wikiStatus).end();
       return true;
     }
+    if (pathname === "/octo/notes.git/info/lfs/objects/batch") {
+      answer("/batch", 1, request, response);
+      return true;
+    }
     if (pathname.endsWith("/git-upload-pack") && held !== undefined) {
       held.arrived.resolve();
       return held.released.promise.then(() => false);
@@ -109,6 +114,7 @@ test("an import from GitHub reads pages, sends the token only to its server, and
   const base = (await server.run(["rev-parse", "main"])).trim();
   const tokens = new Set<string>();
   let isLimited = true;
+  let isFileLimited = true;
   answer = (path, page, request, response) => {
     tokens.add(`${path.startsWith("/files") ? "file" : "api"} ${request.headers.authorization}`);
     if (path === "/issues" && request.url?.includes("direction=desc"))
@@ -205,6 +211,10 @@ test("an import from GitHub reads pages, sends the token only to its server, and
         [],
       ],
     };
+    if (path === "/files/a.txt" && isFileLimited) {
+      isFileLimited = false;
+      return response.writeHead(429, { "retry-after": "1" }).end();
+    }
     if (path === "/files/a.txt") return response.writeHead(200).end("text");
     const pages = lists[path];
     if (pages === undefined) return response.writeHead(404).end();
@@ -366,4 +376,24 @@ test("a mirror that is removed during its synchronization keeps its branches", a
     interval: 50,
   });
   expect(await branches()).toEqual(before);
+});
+
+test("an import waits when requests for large files are limited", async () => {
+  const oid = createHash("sha256").update("large").digest("hex");
+  const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize 5\n`;
+  const blob = (await server.run(["hash-object", "-w", "--stdin"], pointer)).trim();
+  const tree = (await server.run(["mktree"], `100644 blob ${blob}\tlarge.bin\n`)).trim();
+  const large = (await server.run(["commit-tree", tree, "-m", "large"])).trim();
+  await server.run(["update-ref", "refs/heads/large", large]);
+  const limited = new Set(["/batch", "/files/large"]);
+  answer = (path, _page, _request, response) => {
+    if (limited.delete(path)) return response.writeHead(429, { "retry-after": "1" }).end();
+    if (path === "/files/large") return response.writeHead(200).end("large");
+    const download = { href: `${server.url}/files/large` };
+    return json(response, { objects: [{ oid, actions: { download } }] });
+  };
+  const copy = (await migrate({ service: "git", lfs: true })).json.full_name;
+  const done = await until(copy, "done");
+  expect(limited).toEqual(new Set());
+  expect(done.parts).toMatchObject([{ name: "large_files", imported: 1, skipped: 0 }]);
 });
