@@ -170,16 +170,15 @@ export function listUnapprovedRuns(
 }
 
 /** Returns whether a run of a person was approved in a repository. */
-export async function hasApprovedRun(
+export function hasApprovedRun(
   db: Queries,
   repositoryId: RepositoryId,
   actorId: UserId,
 ): Promise<boolean> {
-  const found = await runs.find(
+  return runs.exists(
     db,
     sql`repository_id = ${repositoryId} AND actor_id = ${actorId} AND approved_by IS NOT NULL`,
   );
-  return found !== undefined;
 }
 
 /** Conditions of a list of runs; an absent one matches every run. */

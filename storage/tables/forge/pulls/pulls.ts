@@ -125,17 +125,16 @@ export function findPullBetween(
 }
 
 /** Returns whether a pull request of a person was merged in a repository. */
-export async function hasMergedPull(
+export function hasMergedPull(
   db: Queries,
   repositoryId: RepositoryId,
   authorId: UserId,
 ): Promise<boolean> {
-  const found = await pulls.find(
+  return pulls.exists(
     db,
     sql`repository_id = ${repositoryId} AND merged_at IS NOT NULL
       AND issue_id IN (SELECT i.id FROM forge_issues i WHERE i.author_id = ${authorId})`,
   );
-  return found !== undefined;
 }
 
 /** Returns the open pull request of a topic that a person has pushed without a branch. */
