@@ -281,7 +281,11 @@ async function drained(response: ServerResponse): Promise<void> {
   if (response.destroyed) throw new Error("git has ended");
 }
 
-function toAuthorization({ username, password }: GitRemote): string | undefined {
+/** Returns the header that signs in at a remote; undefined for an anonymous visitor. */
+export function toAuthorization({
+  username,
+  password,
+}: Pick<GitRemote, "username" | "password">): string | undefined {
   if (username === "" && password === "") return undefined;
   return `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { isWebUrl } from "../../contract/forge/rules.ts";
+import { toAuthorization } from "../../outbound/git-gateway.ts";
 import type { Credentials } from "./remote-address.ts";
 import type { Dialect, SourceComment, SourceIssue, SourceRelease } from "./source.ts";
 
@@ -227,10 +228,9 @@ function split(address: string): { readonly server: string; readonly name: strin
   return { server: url.origin + prefix.join(""), name: segments.slice(-2).join("/") };
 }
 
-function toBasic({ username, password }: Credentials): Readonly<Record<string, string>> {
-  if (username === "" && password === "") return {};
-  const pair = Buffer.from(`${username}:${password}`).toString("base64");
-  return { Authorization: `Basic ${pair}` };
+function toBasic(credentials: Credentials): Readonly<Record<string, string>> {
+  const authorization = toAuthorization(credentials);
+  return authorization === undefined ? {} : { Authorization: authorization };
 }
 
 /** Gitea, Forgejo and croft. */

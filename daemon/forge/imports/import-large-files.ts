@@ -9,6 +9,7 @@ import {
   sumLargeFiles,
 } from "../../../storage/tables/forge/repositories/large-files.ts";
 import { isWebUrl } from "../../contract/forge/rules.ts";
+import { toAuthorization } from "../../outbound/git-gateway.ts";
 import type { GuardedRequest } from "../../outbound/guarded-request.ts";
 import type { RunInFolder } from "../git/run-in-folder.ts";
 import { parsePointer, POINTER_BYTES_MAX } from "../large-files/pointer.ts";
@@ -71,13 +72,9 @@ export function createLargeFileImport(deps: ImportLargeFilesDeps) {
 
   /** Opens the import of one attempt: the commits are read once. */
   return (repository: ForgeRepository, address: string, credentials: Credentials) => {
-    const { username, password } = toGitRemote(address, credentials);
+    const signedIn = toAuthorization(toGitRemote(address, credentials));
     const authorization: Readonly<Record<string, string>> =
-      username + password === ""
-        ? {}
-        : {
-            Authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
-          };
+      signedIn === undefined ? {} : { Authorization: signedIn };
     let named: Promise<readonly Pointer[]> | undefined;
     let bytes = 0;
 

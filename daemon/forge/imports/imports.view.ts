@@ -10,7 +10,7 @@ import type {
 } from "../../contract/forge/repositories/mirrors.ts";
 import { toDuration } from "../../utilities/duration.ts";
 import { toWireTime } from "../urls.ts";
-import type { ImportPart } from "./import-parts.ts";
+import { type ImportPart, importParts } from "./import-parts.ts";
 import type { MigrateOptions } from "./migrate.service.ts";
 import type { NewPushMirror } from "./push-mirrors.service.ts";
 import type { Credentials } from "./remote-address.ts";
@@ -89,7 +89,7 @@ export function toMigrateOptions(
     service: body.service ?? "",
     isMirror: body.mirror ?? false,
     mirrorInterval: body.mirror_interval ?? "",
-    parts: (Object.keys(wanted) as ImportPart[]).filter((part) => wanted[part]),
+    parts: importParts.filter((part) => wanted[part]),
     hasWiki: body.wiki ?? false,
   };
 }
