@@ -243,10 +243,8 @@ async function listFileNames(
 
 /** Returns the paths that contain every word in any letter case. */
 export function matchPaths(paths: readonly string[], text: string): readonly string[] {
-  const words = text
-    .toLowerCase()
-    .split(/\s+/)
-    .filter((word) => word !== "");
+  // A word that is repeated would be sought in each path as often.
+  const words = [...new Set(text.toLowerCase().split(/\s+/))].filter((word) => word !== "");
   if (words.length === 0) return paths;
   const [first = ""] = words;
   const found: { path: string; isNamed: boolean }[] = [];

@@ -92,6 +92,9 @@ describe("browsing code", () => {
     expect((await get("/file-names?q=deep%20MAIN")).json.files).toEqual(["src/deep/Main.test.ts"]);
     expect((await get("/file-names")).json.files).toHaveLength(3);
     expect((await get("/file-names?ref=none")).status).toBe(404);
+    // Each path is compared with each word.
+    expect((await get(`/file-names?q=${"a+".repeat(101)}`)).status).toBe(422);
+    expect((await get(`/file-names?q=${"main+".repeat(40)}`)).json.files).toHaveLength(2);
   });
 
   test("contributors have their commits, and branches how far they have diverged", async () => {

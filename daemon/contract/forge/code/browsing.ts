@@ -37,7 +37,7 @@ const codeMatchShape = z.object({
 
 /** Files that one search of code returns. */
 export const CODE_MATCHES_MAX = 50;
-/** Longest text that code is searched for. */
+/** Longest text that code and the paths of files are searched for. */
 export const CODE_TEXT_MAX = 200;
 /** Branches, and tags, of one list of names. */
 export const REF_NAMES_MAX = 20;
@@ -100,7 +100,10 @@ export const browsingEndpoints = {
         as: "find",
         method: "GET",
         summary: "The paths of files of a branch, tag or commit",
-        query: z.object({ ref: queryText, q: trimmedQueryText }),
+        query: z.object({
+          ref: queryText,
+          q: trimmedQueryText.pipe(z.string().max(CODE_TEXT_MAX)),
+        }),
         paging: "total",
         replies: { 200: z.object({ files: z.array(z.string()), truncated: z.boolean() }) },
         apiOnly: "git ls-files lists them in a clone",
