@@ -50,6 +50,23 @@ export async function streamItem(
   }
 }
 
+/** Returns the text of an item. @throws CliError `unsupported` when it is longer than `bytesMax` */
+export async function readRemoteText(
+  cli: CliContext,
+  source: ItemSource,
+  bytesMax: number,
+): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  await streamItem(cli, source, async (chunk) => {
+    bytes += chunk.byteLength;
+    if (bytes > bytesMax)
+      throw new CliError("unsupported", `${source.name} is larger than ${bytesMax} bytes`);
+    chunks.push(chunk);
+  });
+  return Buffer.concat(chunks).toString("utf8");
+}
+
 /** A file to download. `name` is the file's own name. */
 export interface FileSource extends ItemSource {
   readonly size: number | null;

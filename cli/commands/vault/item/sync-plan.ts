@@ -1,4 +1,4 @@
-import { lstat, readdir } from "node:fs/promises";
+import { lstat, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { CliContext } from "../../../context.ts";
 import { CliError } from "../../../errors.ts";
@@ -7,6 +7,8 @@ import { createFolderListings } from "./remote-folders.ts";
 import { createFileNames, partSuffix } from "../../../support/file-names.ts";
 import { COARSE_TIME_MS, BATCHED_AT_ONCE } from "./transfer.ts";
 import { failedTask, type Outcome, runTasks, type Task } from "../../../support/batch.ts";
+import { IGNORE_BYTES_MAX, IGNORE_FILE, type SyncFilter } from "./sync-filter.ts";
+import { readRemoteText } from "./receive-file.ts";
 
 /** One file or folder below a synchronized folder. */
 export interface TreeEntry {
@@ -19,6 +21,14 @@ export interface TreeEntry {
   readonly item?: WireItem;
   /** Paths that differ from this one only in their Unicode normalization. What is below them is not read. */
   readonly twins?: readonly string[];
+  /** The folder contains something that the filter leaves out, so it must not be deleted as a whole. */
+  readonly holdsIgnored?: true;
+}
+
+/** What leaves out a part of a tree, and whose rules the files of this tree add to. */
+export interface TreeFilter {
+  readonly filter: SyncFilter;
+  readonly side: "one" | "other";
 }
 
 /** Entries by their path with local names, parents before their content. */
@@ -60,19 +70,54 @@ export interface SyncSide {
  * Reads everything below a local folder. Links, devices and the part files of interrupted downloads are `other`: they are
  * neither followed nor copied.
  */
-export async function readLocalTree(root: string): Promise<Tree> {
+export async function readLocalTree(root: string, filtered?: TreeFilter): Promise<Tree> {
   const tree = new Map<string, TreeEntry>();
   await walk("");
   return tree;
 
   async function walk(above: string): Promise<void> {
     const entries = await readdir(join(root, above), { withFileTypes: true });
+    if (filtered !== undefined && entries.some((one) => one.name === IGNORE_FILE && one.isFile()))
+      filtered.filter.addRules(
+        filtered.side,
+        above,
+        await readFile(join(root, above, IGNORE_FILE), "utf8"),
+      );
     for (const { name } of entries.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
       const path = above === "" ? name : `${above}/${name}`;
       const entry = await readLocalEntry(join(root, path), path);
+      if (isLeftOut(tree, path, entry, filtered)) continue;
       if (addEntry(tree, path, entry) && entry.kind === "folder") await walk(path);
     }
   }
+}
+
+/** Whether the filter leaves an entry out. Marks the folders above it then. */
+function isLeftOut(
+  tree: Map<string, TreeEntry>,
+  local: string,
+  { kind }: TreeEntry,
+  filtered: Pick<TreeFilter, "filter"> | undefined,
+): boolean {
+  const key = toKey(local);
+  if (filtered?.filter.isIgnored(key, kind === "folder") !== true) return false;
+  for (let at = key.lastIndexOf("/"); at > 0; at = key.lastIndexOf("/", at - 1)) {
+    const above = tree.get(key.slice(0, at));
+    if (above !== undefined) tree.set(key.slice(0, at), { ...above, holdsIgnored: true });
+  }
+  return true;
+}
+
+/** Returns the tree without what the filter leaves out, which has the rules of both sides now. */
+export function withoutIgnored(tree: Tree, filter: SyncFilter): Tree {
+  const kept = new Map<string, TreeEntry>();
+  const leftOut = new Set<string>();
+  for (const [path, entry] of tree) {
+    if (isBelow(path, leftOut)) continue;
+    if (isLeftOut(kept, path, entry, { filter })) leftOut.add(path);
+    else kept.set(path, entry);
+  }
+  return kept;
 }
 
 /** Reads one local file or folder. `path` is its path in the tree. */
@@ -104,6 +149,7 @@ export async function readRemoteTree(
   cli: CliContext,
   { connectionId, id: rootId }: SyncedFolder,
   platform: string = cli.system.platform,
+  filtered?: TreeFilter,
 ): Promise<Tree> {
   const tree = new Map<string, TreeEntry>();
   const listings = createFolderListings(cli, connectionId, { refresh: true });
@@ -118,6 +164,12 @@ export async function readRemoteTree(
   ): Promise<void> {
     const { items, failure } = await listings.read(id);
     if (failure !== undefined) throw failure;
+    const rules = items.find(({ name, kind }) => name === IGNORE_FILE && kind === "file");
+    if (filtered !== undefined && rules !== undefined) {
+      const params = { connection_id: connectionId, item_id: rules.provider_item_id };
+      const text = await readRemoteText(cli, { params, name: IGNORE_FILE }, IGNORE_BYTES_MAX);
+      filtered.filter.addRules(filtered.side, localAbove, text);
+    }
     const names = createFileNames(platform).takeAll(items.map(({ name }) => name));
     for (const [index, item] of items.entries()) {
       const { name, kind, size, provider_item_id: itemId } = item;
@@ -125,7 +177,9 @@ export async function readRemoteTree(
       const local = localAbove === "" ? (names[index] ?? "_") : `${localAbove}/${names[index]}`;
       const time = Date.parse(item.modified_at ?? "");
       const modifiedAt = Number.isNaN(time) ? undefined : time;
-      const isNew = addEntry(tree, local, { path, kind, size, modifiedAt, item });
+      const entry: TreeEntry = { path, kind, size, modifiedAt, item };
+      if (isLeftOut(tree, local, entry, filtered)) continue;
+      const isNew = addEntry(tree, local, entry);
       if (kind === "folder" && ids.includes(itemId))
         throw new CliError("unsupported", `${path} contains itself`);
       if (kind === "folder" && isNew) await walk(itemId, path, local, [...ids, itemId]);
@@ -135,7 +189,8 @@ export async function readRemoteTree(
 
 /**
  * Compares two trees and returns the steps that make the target match the source. Files are the same by size and
- * time. Deletions come last, content before its folder. A folder that is deleted with its content is one step. Of names
+ * time. Deletions come last, content before its folder. A folder that is deleted with its content is one step; one that
+ * holds ignored files stays. Of names
  * that differ only in their Unicode normalization, one is copied and the others are conflicts; in the target all are.
  */
 export function planSync(source: Tree, target: Tree, deletes: boolean): readonly SyncStep[] {
@@ -162,7 +217,7 @@ export function planSync(source: Tree, target: Tree, deletes: boolean): readonly
   );
   const folders = new Set<string>();
   for (const [path, one] of gone) {
-    if (isBelow(path, folders)) continue;
+    if (isBelow(path, folders) || one.holdsIgnored === true) continue;
     if (one.kind === "folder") folders.add(path);
     steps.push({ action: "delete", path, target: one });
   }

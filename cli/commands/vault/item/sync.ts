@@ -24,10 +24,13 @@ import {
   type SyncSide,
   type SyncStep,
   type Tree,
+  type TreeFilter,
+  withoutIgnored,
   carryOut,
   type Done,
   toTask,
 } from "./sync-plan.ts";
+import { createSyncFilter, filterFlags } from "./sync-filter.ts";
 import { createLocalOrigin, createRemoteSide, createLocalSide } from "./sync-sides.ts";
 import { createRetries, type Retries } from "./transfer.ts";
 import { commandDetails } from "../../../tree/command.ts";
@@ -38,7 +41,10 @@ export const sync = commandDetails({
     "<target>":
       "the target folder, created when missing; at least one of the two is CONNECTION:/path",
   },
-  flags: { "--delete": "delete files and folders of the target that the source lacks" },
+  flags: {
+    "--delete": "delete files and folders of the target that the source lacks",
+    ...filterFlags,
+  },
   calls: [
     vault.listConnections,
     vault.listItems,
@@ -60,13 +66,17 @@ export const sync = commandDetails({
   examples: [
     ["Show what would be done", "croft vault item sync Papers:/2026 copies --dry-run"],
     ["Copy a folder to this machine", "croft vault item sync Papers:/2026 copies"],
+    [
+      "Leave out logs and a folder",
+      "croft vault item sync Papers:/2026 copies --exclude '*.log' --exclude old/",
+    ],
   ],
   /**
    * Makes a folder the same as another one, in one direction: copies missing files, replaces those that differ in size
    * or are older, and with `--delete` finally deletes the others, if no copy failed. The plan is made before anything is
    * changed.
    */
-  async run(cli, { source, target, delete: deletes = false }) {
+  async run(cli, { source, target, delete: deletes = false, exclude, include }) {
     const isRemote = (word: string) => isConnectionAddress(word, cli.system.platform);
     const [isFromRemote, isToRemote] = [isRemote(source), isRemote(target)];
     if (!isFromRemote && !isToRemote)
@@ -78,17 +88,22 @@ export const sync = commandDetails({
     const isBetween = isFromRemote && isToRemote;
     // Names must be valid on the local disk; connections accept any.
     const platform = isBetween ? "linux" : cli.system.platform;
+    const filter = await createSyncFilter({ exclude, include });
     const open = async (word: string, isSource: boolean): Promise<Side> => {
+      const filtered = { filter, side: isSource ? "one" : "other" } as const;
       if (isRemote(word)) {
         const { remote, missing } = await openRemote(retries.cli, word, isSource);
         if (missing !== undefined) return { remote, missing, tree: new Map() };
-        return { remote, tree: await readRemoteTree(retries.cli, remote, platform) };
+        return { remote, tree: await readRemoteTree(retries.cli, remote, platform, filtered) };
       }
       const local = resolve(cli.system.workingDirectory, word);
       await assertLocal(local, word, isSource);
-      return { local, tree: await readLocal(local, isSource) };
+      return { local, tree: await readLocal(local, isSource, filtered) };
     };
-    const [from, to] = [await open(source, true), await open(target, false)];
+    const whole = await open(source, true);
+    const to = await open(target, false);
+    // The target may have rules of its own.
+    const from = { ...whole, tree: withoutIgnored(whole.tree, filter) };
     if (isBetween) assertApart(from, to, target);
     const steps = planSync(from.tree, to.tree, deletes);
     const deletions = steps.filter(({ action }) => action === "delete");
@@ -165,9 +180,9 @@ async function openSide(
   return createLocalSide(retries, progress, from.remote, to.local, to.tree);
 }
 
-async function readLocal(path: string, isSource: boolean): Promise<Tree> {
+async function readLocal(path: string, isSource: boolean, filtered: TreeFilter): Promise<Tree> {
   try {
-    return await readLocalTree(path);
+    return await readLocalTree(path, filtered);
   } catch (error) {
     if (!isSource && (error as NodeJS.ErrnoException).code === "ENOENT") return new Map();
     throw new CliError("file_error", `${path}: ${(error as Error).message}`, { cause: error });
