@@ -43,19 +43,23 @@ for (let round = 0; round < ROUNDS; round += 1) {
   growth = Math.max(growth, (await memory.stop()) - idle);
   rounds.push({ plain, push, pull });
 }
-report("A layer of a container image of 1 GiB against a plain durable copy", [
-  {
-    label: "plain durable copy, push, pull",
-    value: rounds
-      .map(({ plain, push, pull }) =>
-        [plain, push, pull].map((seconds) => `${seconds.toFixed(1)} s`).join(", "),
-      )
-      .join("; "),
-  },
-  atLeast("push, speed", median(rounds.map(({ plain, push }) => plain / push)), 0.6),
-  atLeast("pull, speed", median(rounds.map(({ plain, pull }) => plain / pull)), 0.6),
-  atMost("memory above idle", growth, 64, "MiB"),
-]);
+report(
+  "A layer of a container image of 1 GiB against a plain durable copy",
+  "A layer is written and synced once, and hashed: most of the speed of a plain durable copy, without keeping it in memory.",
+  [
+    {
+      label: "plain durable copy, push, pull",
+      value: rounds
+        .map(({ plain, push, pull }) =>
+          [plain, push, pull].map((seconds) => `${seconds.toFixed(1)} s`).join(", "),
+        )
+        .join("; "),
+    },
+    atLeast("push, speed", median(rounds.map(({ plain, push }) => plain / push)), 0.6),
+    atLeast("pull, speed", median(rounds.map(({ plain, pull }) => plain / pull)), 0.6),
+    atMost("memory above idle", growth, 64, "MiB"),
+  ],
+);
 
 /** Begins an upload, sends the bytes as one stream, and completes it. Returns the seconds that it took. */
 async function pushLayer(digest: string): Promise<number> {

@@ -7,6 +7,7 @@ import {
   type CroftCommand,
   type ServedCroft,
 } from "../test/support/croft.ts";
+import { watchDaemon } from "./measure.ts";
 
 /** The built croft, as users run it. */
 export const built: CroftCommand = [process.execPath, join(import.meta.dirname, "../bin/croft.js")];
@@ -32,11 +33,24 @@ export async function makeHome(): Promise<BenchHome> {
   return {
     home,
     token: forge.token,
-    serve: (env = {}) =>
-      serveCroft(built, {
+    serve: async (env = {}) => {
+      const daemon = await serveCroft(built, {
         home,
         env: { CROFT_RATE_LIMITS: "off", CROFT_LOG_LEVEL: "warn", ...env },
-      }),
+      });
+      const countUsage = watchDaemon(daemon.pid);
+      return {
+        ...daemon,
+        end: (signal) => {
+          countUsage();
+          return daemon.end(signal);
+        },
+        [Symbol.asyncDispose]: async () => {
+          countUsage();
+          await daemon[Symbol.asyncDispose]();
+        },
+      };
+    },
     [Symbol.asyncDispose]: () => rm(home, { recursive: true, force: true }),
   };
 }

@@ -11,7 +11,8 @@ import { insertVersion, openPackage } from "../storage/tables/forge/packages/pac
 import { insertRepository } from "../storage/tables/forge/repositories/repositories.ts";
 import { insertUser, type NewForgeUser } from "../storage/tables/forge/accounts/users.ts";
 import { makeHome } from "./daemon.ts";
-import { atMost, findProgram, load, median, report, type Figure } from "./measure.ts";
+import { atMost, findProgram, load, median, report } from "./measure.ts";
+import type { Figure } from "./results.ts";
 import { newRepositoryRow, newUserRow } from "../test/support/forge/forge-rows.ts";
 
 // Lists with 1,000 and with 100,000 entries: a list must not get slower as the server fills. Requests go one by one over
@@ -55,6 +56,7 @@ const few = await measure(FEW);
 const many = await measure(MANY);
 report(
   `lists of ${MANY} entries against ${FEW}`,
+  "A list must not get slower as the server fills: a hundred times the entries may cost three times, for deeper indexes.",
   lists.flatMap(({ path, query, deep }, index): Figure[] => {
     const [small = Number.NaN, large = Number.NaN] = [few.times[index], many.times[index]];
     const name = `${path} ${query}, ${deep ? "page in the middle" : "page 1"}`;
@@ -66,7 +68,7 @@ report(
 );
 if (few.rate === undefined) console.log("\nRequests per second: skipped, wrk is not installed");
 else
-  report("GET /admin/users?limit=50", [
+  report("GET /admin/users?limit=50", "The list of an administrator, beside its size.", [
     { label: `${FEW} accounts`, value: `${few.rate.toFixed(0)} req/s` },
     { label: `${MANY} accounts`, value: `${many.rate?.toFixed(0)} req/s` },
   ]);

@@ -30,19 +30,23 @@ const [listSmall, listLarge] = [await list(small), await list(large)];
 const [countSmall, countLarge] = [await count(small), await count(large)];
 const markSmall = await markAll(small);
 const markLarge = await markAll(large);
-report(`Notifications, ${LARGE} threads against ${SMALL}, median of ${ROUNDS} rounds`, [
-  atMost("a page of 50, times the small mailbox", listLarge / listSmall, 2, ""),
-  { label: "a page of 50, of the large one", value: `${listLarge.toFixed(2)} ms` },
-  { label: "count of unread, of the small one", value: `${countSmall.toFixed(3)} ms` },
-  atMost("count of unread, times the small mailbox", countLarge / countSmall, 2, ""),
-  atMost(
-    "mark all, for each thread, times the small mailbox",
-    markLarge / LARGE / (markSmall / SMALL),
-    2,
-    "",
-  ),
-  { label: "mark all, of the large one", value: `${markLarge.toFixed(0)} ms` },
-]);
+report(
+  `Notifications, ${LARGE} threads against ${SMALL}, median of ${ROUNDS} rounds`,
+  "Lists and counts are read from indexes, so a mailbox a hundred times as large may cost twice.",
+  [
+    atMost("a page of 50, times the small mailbox", listLarge / listSmall, 2, ""),
+    { label: "a page of 50, of the large one", value: `${listLarge.toFixed(2)} ms` },
+    { label: "count of unread, of the small one", value: `${countSmall.toFixed(3)} ms` },
+    atMost("count of unread, times the small mailbox", countLarge / countSmall, 2, ""),
+    atMost(
+      "mark all, for each thread, times the small mailbox",
+      markLarge / LARGE / (markSmall / SMALL),
+      2,
+      "",
+    ),
+    { label: "mark all, of the large one", value: `${markLarge.toFixed(0)} ms` },
+  ],
+);
 await app[Symbol.asyncDispose]();
 
 function byDefault(userId: UserId): ThreadFilter {

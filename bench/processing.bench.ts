@@ -55,16 +55,20 @@ async function measureUploads({ home: folder, serve }: BenchHome): Promise<void>
     growth = Math.max(growth, (await memory.stop()) - idle);
     rounds.push({ plain, croft });
   }
-  report("Upload of 1 GiB through POST /api/documents/upload", [
-    {
-      label: "plain durable copy, upload",
-      value: rounds
-        .map(({ plain, croft }) => `${plain.toFixed(1)} and ${croft.toFixed(1)} s`)
-        .join(", "),
-    },
-    atLeast("speed", median(rounds.map(({ plain, croft }) => plain / croft)), 0.6),
-    atMost("memory above idle", growth, 64, "MiB"),
-  ]);
+  report(
+    "Upload of 1 GiB through POST /api/documents/upload",
+    "The bytes are written and synced once, and hashed: most of the speed of a plain durable copy, without keeping them in memory.",
+    [
+      {
+        label: "plain durable copy, upload",
+        value: rounds
+          .map(({ plain, croft }) => `${plain.toFixed(1)} and ${croft.toFixed(1)} s`)
+          .join(", "),
+      },
+      atLeast("speed", median(rounds.map(({ plain, croft }) => plain / croft)), 0.6),
+      atMost("memory above idle", growth, 64, "MiB"),
+    ],
+  );
   await unlink(source);
 }
 
@@ -104,11 +108,15 @@ async function measureExtraction({ serve }: BenchHome): Promise<void> {
   const startedAt = performance.now();
   const busy = await timesOfOthers(daemon.url, bearer, async () => (await count("ready")) < 1, []);
   const seconds = (performance.now() - startedAt) / 1000;
-  report(`Requests while a PDF of ${PDF_PAGES} pages is read`, [
-    { label: "seconds until its text was found", value: seconds.toFixed(1) },
-    { label: "p99 before", value: `${percentile(idle).toFixed(1)} ms` },
-    atMost("p99 meanwhile", percentile(busy), 50, "ms"),
-  ]);
+  report(
+    `Requests while a PDF of ${PDF_PAGES} pages is read`,
+    "Text is read in a process of its own, so people who work meanwhile should not notice.",
+    [
+      { label: "seconds until its text was found", value: seconds.toFixed(1) },
+      { label: "p99 before", value: `${percentile(idle).toFixed(1)} ms` },
+      atMost("p99 meanwhile", percentile(busy), 50, "ms"),
+    ],
+  );
 
   const files = Array.from({ length: FILES }, (_, index) => makeFile(index));
   const begunAt = performance.now();
@@ -121,10 +129,14 @@ async function measureExtraction({ serve }: BenchHome): Promise<void> {
   const uploadedAt = performance.now();
   await untilRead(FILES + 1);
   const minutes = (performance.now() - begunAt) / 60_000;
-  report(`${FILES} files of ten kinds`, [
-    { label: "uploaded in", value: `${((uploadedAt - begunAt) / 1000).toFixed(1)} s` },
-    atLeast("uploaded, read and classified a minute", FILES / minutes, 1_000),
-  ]);
+  report(
+    `${FILES} files of ten kinds`,
+    "A thousand files a minute keep up with a scanner or a first upload of a home.",
+    [
+      { label: "uploaded in", value: `${((uploadedAt - begunAt) / 1000).toFixed(1)} s` },
+      atLeast("uploaded, read and classified", FILES / minutes / 60, 17, "/s"),
+    ],
+  );
 }
 
 /** Times of small requests, one after the other, until `isRunning` says no. */
@@ -168,12 +180,16 @@ async function measureAudit({ home: folder, serve }: BenchHome): Promise<void> {
   const part = await download(`to=${tenth}`);
   const whole = await download("");
   const { size } = await stat(target);
-  report(`Audit log of ${AUDIT_ROWS.toLocaleString("en")} records as CSV`, [
-    { label: "size", value: `${Math.round(size / MIB)} MiB` },
-    atLeast("records a second", AUDIT_ROWS / whole.seconds, 50_000),
-    { label: "memory meanwhile", value: `${Math.round(whole.peak)} MiB` },
-    atMost("memory above that for a tenth of it", whole.peak - part.peak, 64, "MiB"),
-  ]);
+  report(
+    `Audit log of ${AUDIT_ROWS.toLocaleString("en")} records as CSV`,
+    "A large export is streamed: fast, and with the memory of a small one.",
+    [
+      { label: "size", value: `${Math.round(size / MIB)} MiB` },
+      atLeast("records", AUDIT_ROWS / whole.seconds, 50_000, "/s"),
+      { label: "memory meanwhile", value: `${Math.round(whole.peak)} MiB` },
+      atMost("memory above that for a tenth of it", whole.peak - part.peak, 64, "MiB"),
+    ],
+  );
 }
 
 function percentile(times: readonly number[], part = 0.99): number {

@@ -48,16 +48,20 @@ for (let round = 0; round < ROUNDS; round += 1) {
   growth = Math.max(growth, (await memory.stop()) - idle);
   rounds.push({ plain, upload, download });
 }
-report("A file of a release of 1 GiB against a plain durable copy", [
-  {
-    label: "plain durable copy, upload, download",
-    value: rounds
-      .map(({ plain, upload, download }) =>
-        [plain, upload, download].map((seconds) => `${seconds.toFixed(1)} s`).join(", "),
-      )
-      .join("; "),
-  },
-  atLeast("upload, speed", median(rounds.map(({ plain, upload }) => plain / upload)), 0.6),
-  atLeast("download, speed", median(rounds.map(({ plain, download }) => plain / download)), 0.6),
-  atMost("memory above idle", growth, 64, "MiB"),
-]);
+report(
+  "A file of a release of 1 GiB against a plain durable copy",
+  "The bytes are written and synced once, and hashed: most of the speed of a plain durable copy, without keeping them in memory.",
+  [
+    {
+      label: "plain durable copy, upload, download",
+      value: rounds
+        .map(({ plain, upload, download }) =>
+          [plain, upload, download].map((seconds) => `${seconds.toFixed(1)} s`).join(", "),
+        )
+        .join("; "),
+    },
+    atLeast("upload, speed", median(rounds.map(({ plain, upload }) => plain / upload)), 0.6),
+    atLeast("download, speed", median(rounds.map(({ plain, download }) => plain / download)), 0.6),
+    atMost("memory above idle", growth, 64, "MiB"),
+  ],
+);

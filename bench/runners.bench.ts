@@ -102,10 +102,14 @@ try {
     handed.push(Math.max(0, takenAt - acceptedAt));
     whole.push(takenAt - startedAt);
   }
-  report("a job of a push, with a runner that waits", [
-    atMost("push accepted to job handed over, median", median(handed), 150, "ms"),
-    { label: "from the start of commit and push", value: `${median(whole).toFixed(0)} ms` },
-  ]);
+  report(
+    "a job of a push, with a runner that waits",
+    "A short job should begin while its author still looks at the push.",
+    [
+      atMost("push accepted to job handed over, median", median(handed), 150, "ms"),
+      { label: "from the start of commit and push", value: `${median(whole).toFixed(0)} ms` },
+    ],
+  );
 
   const idle = await Promise.all(Array.from({ length: IDLE_RUNNERS }, () => register("idle")));
   const stop = new AbortController();
@@ -119,7 +123,11 @@ try {
   const share = ((await ticksOf(daemon.pid)) - before) / TICKS / IDLE_SECONDS;
   stop.abort();
   await Promise.all(polling);
-  report(`${IDLE_RUNNERS} runners that wait`, [atMost("share of a core", share * 100, 5, "%")]);
+  report(
+    `${IDLE_RUNNERS} runners that wait`,
+    "Waiting runners cost next to nothing, so that many may wait.",
+    [atMost("share of a core", share * 100, 5, "%")],
+  );
 
   await push("logs", LOG_JOBS);
   const loggers = await Promise.all(Array.from({ length: LOG_JOBS }, () => register("logs")));
@@ -162,14 +170,18 @@ try {
   }
   await Promise.all(sending);
   const p99 = times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? Number.NaN;
-  report(`logs of ${LOG_JOBS} jobs`, [
-    {
-      label: "taken",
-      value: `${(sent / LOG_SECONDS / 1e6).toFixed(1)} MB/s of ${(LOG_JOBS * LOG_BYTES_PER_SECOND) / 1e6}`,
-    },
-    atMost("p99 of GET /user meanwhile", p99, 50, "ms"),
-    { label: "median", value: `${median(times).toFixed(1)} ms` },
-  ]);
+  report(
+    `logs of ${LOG_JOBS} jobs`,
+    "Logs are masked and stored while people work, who should not notice.",
+    [
+      {
+        label: "taken",
+        value: `${(sent / LOG_SECONDS / 1e6).toFixed(1)} MB/s of ${(LOG_JOBS * LOG_BYTES_PER_SECOND) / 1e6}`,
+      },
+      atMost("p99 of GET /user meanwhile", p99, 50, "ms"),
+      { label: "median", value: `${median(times).toFixed(1)} ms` },
+    ],
+  );
 } finally {
   await rm(work, { recursive: true, force: true });
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { openSqlite } from "../storage/engine/sqlite.ts";
 import { atLeast, atMost, ratio, report } from "./measure.ts";
-import type { Figure } from "./measure.ts";
+import type { Figure } from "./results.ts";
 
 // The storage port against better-sqlite3 alone, on the disk of CROFT_BENCH_DISK or of the temporary folder.
 
@@ -45,13 +45,17 @@ const get = () =>
     for (let index = 0; index < READS; index++) await db.get(SELECT, (index % WRITES) + 1);
   });
 
-report(`Storage, median of ${ROUNDS} rounds, synchronous=FULL`, [
-  ...(await compareWrites("single writes, one caller", writes(1), 0.6)),
-  ...(await compareWrites("single writes, 64 callers", writes(64), 4)),
-  ...(await compareWrites("transactions, one caller", transactions(1), 0.6)),
-  ...(await compareWrites("transactions, 64 callers", transactions(64), 4)),
-  ...(await compareReads()),
-]);
+report(
+  `Storage, median of ${ROUNDS} rounds, synchronous=FULL`,
+  "The port adds queues and checks to the engine, and shares commits among callers that write at once.",
+  [
+    ...(await compareWrites("single writes, one caller", writes(1), 0.6)),
+    ...(await compareWrites("single writes, 64 callers", writes(64), 4)),
+    ...(await compareWrites("transactions, one caller", transactions(1), 0.6)),
+    ...(await compareWrites("transactions, 64 callers", transactions(64), 4)),
+    ...(await compareReads()),
+  ],
+);
 await db.close();
 raw.close();
 rmSync(directory, { recursive: true });

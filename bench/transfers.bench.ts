@@ -157,7 +157,11 @@ try {
         ),
       );
     }
-    report("transfers", figures);
+    report(
+      "transfers",
+      "Folders of many small files are the usual case of a first upload, and a server's latency must not add up.",
+      figures,
+    );
   } finally {
     await daemon.end("SIGTERM");
   }

@@ -14,7 +14,8 @@ import {
 } from "../test/support/cloud/dav-servers.ts";
 import { croftJson, type CroftEnvironment } from "../test/support/croft.ts";
 import { built, makeHome, PASSWORD } from "./daemon.ts";
-import { atLeast, median, report, type Figure } from "./measure.ts";
+import { atLeast, median, report } from "./measure.ts";
+import type { Figure } from "./results.ts";
 
 // Files through croft's command line and daemon to a WebDAV server, beside rclone to the same server, in turns.
 
@@ -30,7 +31,10 @@ const servers: readonly DavServerName[] = ["apache"];
 for (const server of servers) {
   const missing = missingFor(server) ?? missingFor("rclone");
   if (missing === undefined) await measure(server);
-  else report(`WebDAV (${server})`, [{ label: "skipped", value: missing }]);
+  else
+    report(`WebDAV (${server})`, "There was no server to measure against.", [
+      { label: "skipped", value: missing },
+    ]);
 }
 
 async function measure(name: DavServerName): Promise<void> {
@@ -117,6 +121,7 @@ async function measure(name: DavServerName): Promise<void> {
     }
     report(
       `WebDAV (${name}), croft's command line beside rclone's`,
+      "Both send the same bytes to the same server; croft passes them through a daemon that caches and records.",
       Object.entries(pairs).flatMap(([label, rounds]): Figure[] => {
         const show = (each: "croft" | "rclone") => {
           const time = median(rounds.map((round) => round[each]));

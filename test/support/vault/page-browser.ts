@@ -26,7 +26,10 @@ export interface PageBrowser {
 }
 
 /** Creates a browser. `address` separates its limits from those of others. */
-export function createPageBrowser(daemon: TestDaemon, address: string): PageBrowser {
+export function createPageBrowser(
+  daemon: Pick<TestDaemon, "request" | "url">,
+  address: string,
+): PageBrowser {
   const browser: PageBrowser = {
     cookie: "",
     setCookie: "",
