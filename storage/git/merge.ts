@@ -1,7 +1,7 @@
 // Merging in a bare repository: no working tree, no index, no ref is moved. Every function writes objects only; the caller
 // points a branch to the result.
 import { type Git, GitError } from "./git.ts";
-import { type ReadOptions, readWholeObjects } from "./objects.ts";
+import { findObjects, type ReadOptions, readWholeObjects } from "./objects.ts";
 import type { DatedPerson } from "./write-commit.ts";
 
 /** The tree of a merge, or the paths on which both sides disagree, in git's order. */
@@ -46,6 +46,38 @@ export async function mergeTrees(
   return isClean === "1"
     ? { kind: "merged", tree }
     : { kind: "conflict", paths: rest.slice(0, -2) };
+}
+
+/** A change of files, from one commit to another, that another commit gets. */
+export interface CommitChange {
+  readonly from: string;
+  readonly to: string;
+  readonly onto: string;
+}
+
+/**
+ * Applies a change of files to a commit. `unchanged`: the commit has the change already. Leaves commits of `person` that
+ * nothing refers to. @throws GitError
+ */
+export async function applyChange(
+  git: Git,
+  { from, to, onto }: CommitChange,
+  person: DatedPerson,
+  options: ReadOptions,
+): Promise<TreeMerge | { readonly kind: "unchanged" }> {
+  const found = await findObjects(git, [`${to}^{tree}`, `${onto}^{tree}`], options);
+  const [theirs, ours] = found.map((tree) => tree?.id);
+  if (theirs === undefined || ours === undefined)
+    throw new GitError("failed", "git cat-file: no tree");
+  // Git finds the base of a merge in the history: both sides are children of `from`.
+  const write = (tree: string) =>
+    commitTree(
+      git,
+      { tree, parents: [from], author: person, committer: person, message: "" },
+      options,
+    );
+  const merged = await mergeTrees(git, await write(ours), await write(theirs), options);
+  return merged.kind === "merged" && merged.tree === ours ? { kind: "unchanged" } : merged;
 }
 
 /** A commit of a tree that exists. */

@@ -351,6 +351,7 @@ const others: Readonly<Record<string, string>> = {
     "needs more than a permission on the base; pulls.test.ts has its refusals",
   "forge.repos.pulls.update":
     "needs the permission on the head; pull-update.test.ts has its refusals",
+  "forge.repos.pulls.revert": "needs the permission to push; pull-revert.test.ts has its refusals",
   "forge.issues.times.reset": "only for times of the caller",
   "forge.issues.times.delete": "only for times of the caller",
   "forge.issues.subscriptions.add": "only for the caller",

@@ -1,8 +1,9 @@
 import { forge } from "../../client/operations.ts";
 import { usageError } from "../../errors.ts";
-import { shape } from "../../output/spec.ts";
+import { resourceOf, shape } from "../../output/spec.ts";
 import { readTextFlags } from "../../support/input.ts";
-import { findPullName, pullArgument } from "../../support/pulls.ts";
+import { openPage } from "../../support/person.ts";
+import { findPullName, pullArgument, pullLines } from "../../support/pulls.ts";
 import { commandDetails } from "../../tree/command.ts";
 
 export const mergePull = commandDetails({
@@ -61,6 +62,41 @@ export const mergePull = commandDetails({
       { merged: !scheduled, scheduled, number },
       scheduled ? `${name} is merged when its checks have succeeded.` : `Merged ${name}.`,
     );
+  },
+});
+
+export const revertPull = commandDetails({
+  args: pullArgument,
+  flags: {
+    "-B, --branch <name>": "the new branch; revert-NUMBER when it is left out",
+    "-t, --title <text>": 'the title; by default Revert "TITLE"',
+    "-b, --body <text>": 'its text, as Markdown; "-" reads standard input',
+    "-F, --body-file <file>": 'a file with its text; "-" reads standard input',
+    "-w, --web": "open its page in the browser",
+  },
+  calls: [forge.listPulls, forge.revertPull],
+  output: resourceOf(forge.revertPull, 201),
+  examples: [
+    ["Take the changes of a merged pull request back", "croft pr revert keeper/notes#7"],
+    [
+      "On a branch of this name, and say why",
+      'croft pr revert keeper/notes#7 --branch undo-topic --body "It broke the build."',
+    ],
+  ],
+  /** Opens the pull request and prints it. */
+  async run(cli, { branch, title, web = false, ...flags }) {
+    const body = await readTextFlags(cli, flags);
+    const params = await findPullName(cli, flags);
+    const { body: pull } = await cli.client.call(forge.revertPull, {
+      params,
+      body: {
+        ...(branch === undefined ? {} : { branch }),
+        ...(title === undefined ? {} : { title }),
+        ...(body === undefined ? {} : { body }),
+      },
+    });
+    if (web) openPage(cli, pull.html_url);
+    await cli.output.resource(pull, pullLines);
   },
 });
 

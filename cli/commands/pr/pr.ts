@@ -232,6 +232,11 @@ export const entries: readonly Entry[] = [
     },
   }),
   command("merge", "Merge a pull request", async () => (await import("./merge.ts")).mergePull),
+  command(
+    "revert",
+    "Open a pull request that takes a merged one back",
+    async () => (await import("./merge.ts")).revertPull,
+  ),
   command("update", "Bring the commits of the base into a pull request", {
     args: pullArgument,
     flags: { "--rebase": "apply its commits on top of the base instead of a merge" },

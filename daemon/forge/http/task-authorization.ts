@@ -19,7 +19,7 @@ const ROUTES: readonly (readonly [path: RegExp, unit: string, alsoToChange?: str
   [/^\/api\/v1\/repos\/:owner\/:repo\/(?:issues|labels|milestones)(?:\/|$)/, "issues"],
   // They move branches.
   [
-    /^\/api\/v1\/repos\/:owner\/:repo\/pulls\/:index\/(?:merge|update)$/,
+    /^\/api\/v1\/repos\/:owner\/:repo\/pulls\/:index\/(?:merge|revert|suggestions|update)$/,
     "pull-requests",
     "contents",
   ],

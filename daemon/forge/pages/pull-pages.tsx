@@ -43,6 +43,7 @@ export function pullPages(): ForgePageRoute[] {
     get("/:owner/:repo/pulls/:index", (context, params) => showPull(context, params)),
     post("/:owner/:repo/pulls/:index/reviews", addReview),
     post("/:owner/:repo/pulls/:index/merge", merge),
+    post("/:owner/:repo/pulls/:index/revert", revert),
     post("/:owner/:repo/pulls/:index/suggestions", applySuggestions),
     post("/:owner/:repo/pulls/:index/lines/:id/replies", reply),
     post("/:owner/:repo/pulls/:index/lines/:id/resolution", resolve),
@@ -131,6 +132,9 @@ export async function showPull(context: ForgePageContext, params: PullParams, sh
             {session === undefined || !isOpen ? null : (
               <ReviewForm action={`${home}/reviews`} token={session.formToken} />
             )}
+            {session && mayPush && !repository.archived && pull.merged ? (
+              <RevertForm home={home} token={session.formToken} />
+            ) : null}
             {session === undefined || !mayPush ? null : (
               <MergeForm
                 pull={pull}
@@ -234,6 +238,19 @@ const styles = [
   ["rebase", "Rebase", "allow_rebase"],
 ] as const;
 
+function RevertForm({ home, token }: { home: string; token: string }) {
+  return (
+    <section className="card" aria-label="Revert">
+      <Form action={`${home}/revert`} token={token} className="content">
+        <button type="submit">Revert</button>{" "}
+        <span className="quiet">
+          opens a pull request that takes these changes back, on a new branch
+        </span>
+      </Form>
+    </section>
+  );
+}
+
 function MergeForm({
   pull,
   repository,
@@ -297,6 +314,16 @@ function merge(context: ForgePageContext, params: PullParams): Promise<ForgePage
     delete_branch_after_merge: form.get("delete") === "yes",
   };
   return submit(context, params, () => context.call(mergeEndpoints.createMerge, { params, body }));
+}
+
+async function revert(context: ForgePageContext, params: PullParams): Promise<ForgePageAnswer> {
+  const opened: { number?: number } = {};
+  const shown = await submit(context, params, async () => {
+    const { body } = await context.call(pullEndpoints.revertPull, { params, body: {} });
+    opened.number = body.number;
+  });
+  const { number } = opened;
+  return number === undefined ? shown : { kind: "redirect", to: toPullPath(params, { number }) };
 }
 
 function applySuggestions(context: ForgePageContext, params: PullParams): Promise<ForgePageAnswer> {

@@ -113,6 +113,7 @@ export function createMergeDetection({
         merger,
         style: "manually-merged",
         commit,
+        onto: undefined,
       });
     });
   }

@@ -22,6 +22,8 @@ export interface CompletedMerge {
   readonly style: MergeStyle;
   /** The commit of the base that has the head. */
   readonly commit: string;
+  /** The commit of the base before the merge; undefined for a merge by hand. */
+  readonly onto: string | undefined;
 }
 
 /** Marks a pull request as merged in a transaction, with all that follows from it. Has no effect on a merged one. */
@@ -34,7 +36,7 @@ export function createMarkMerged({
   readonly emit: Emit;
   readonly urls: ForgeUrls;
 }): MarkMerged {
-  return async (tx, { place, issueId, merger, style, commit }) => {
+  return async (tx, { place, issueId, merger, style, commit, onto }) => {
     const pull = await findPull(tx, issueId);
     const before = await findIssueById(tx, issueId);
     if (pull === undefined || before === undefined || pull.mergedAt !== undefined) return;
@@ -43,6 +45,7 @@ export function createMarkMerged({
       mergedBy: merger.id,
       mergeCommit: commit,
       mergeStyle: style,
+      mergedOnto: onto,
     });
     const closedAt = before.closedAt ?? tx.now;
     const issue = (await updateIssue(tx, issueId, { isClosed: true, closedAt })) ?? before;
@@ -65,8 +68,8 @@ export const createMergeSubscribers = (markMerged: MarkMerged): Subscribers => (
   async push(tx, { pushId, pusher, repository, owner }) {
     const merge = await findPullMerge(tx, pushId);
     if (merge === undefined) return;
-    const { issueId, style, mergeCommit: commit } = merge;
+    const { issueId, style, mergeCommit: commit, mergedOnto: onto } = merge;
     const place = { repository, owner };
-    await markMerged(tx, { place, issueId, merger: pusher, style, commit });
+    await markMerged(tx, { place, issueId, merger: pusher, style, commit, onto });
   },
 });

@@ -174,7 +174,7 @@ export function createMerges(deps: MergesDeps) {
       if (commit === base) {
         await db.transaction(async (tx) => {
           const place = await check(tx);
-          await markMerged(tx, { place, issueId, merger: caller.user, style, commit });
+          await markMerged(tx, { place, issueId, merger: caller.user, style, commit, onto: base });
         });
         return true;
       }
@@ -182,7 +182,8 @@ export function createMerges(deps: MergesDeps) {
       const outcome = await writeRefs(opened, caller.user, [change], {
         async prepareMerge(tx, pushId) {
           await check(tx, pushId);
-          await insertPullMerge(tx, { pushId, issueId, style, mergeCommit: commit });
+          const merge = { pushId, issueId, style, mergeCommit: commit, mergedOnto: base };
+          await insertPullMerge(tx, merge);
         },
       });
       return outcome === "written";
@@ -287,7 +288,7 @@ export function createMerges(deps: MergesDeps) {
       });
       const merger = caller.user;
       const made = { place, issueId: view.pull.issueId, merger, style: "manually-merged" } as const;
-      await markMerged(tx, { ...made, commit: commit.toLowerCase() });
+      await markMerged(tx, { ...made, commit: commit.toLowerCase(), onto: undefined });
     });
   }
 }

@@ -19,6 +19,20 @@ export interface NewPullRequest {
   readonly allowsMaintainerEdit: boolean | undefined;
 }
 
+/** A new pull request without anything. */
+export const noDetails: NewPullRequest = {
+  head: "",
+  base: "",
+  title: "",
+  body: "",
+  dueAt: undefined,
+  milestoneId: undefined,
+  assignees: [],
+  labelIds: [],
+  reviewers: { people: [], teams: [] },
+  allowsMaintainerEdit: undefined,
+};
+
 /** A change of a pull request. Undefined members stay unchanged; null removes the due date. */
 export interface PullEdit {
   readonly title: string | undefined;

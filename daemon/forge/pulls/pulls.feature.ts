@@ -5,11 +5,13 @@ import type { Database } from "../../../storage/engine/database.ts";
 import type { Git } from "../../../storage/git/git.ts";
 import type { IssueId } from "../../../storage/tables/forge/ids.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
+import { toPerson } from "../code/code.feature.ts";
 import type { CodeAccess } from "../code/open-code.ts";
 import type { Commits } from "../code/commits.service.ts";
 import type { Emit } from "../events.ts";
 import type { ForgeFeature } from "../feature.ts";
 import type { TakeUpstream } from "../git/take-upstream.ts";
+import type { WriteRefs } from "../git/write-refs.ts";
 import type { RunInFolder } from "../git/run-in-folder.ts";
 import type { IssueChanges } from "../issues/issue-changes.ts";
 import type { IssueEdits } from "../issues/issue-edits.ts";
@@ -22,6 +24,7 @@ import { createPullPushes } from "./pull-pushes.ts";
 import { createPullRefs } from "./pull-refs.ts";
 import { createPullState } from "./pull-state.ts";
 import { createPullUpdate } from "./pull-update.service.ts";
+import { createPullRevert } from "./pull-revert.service.ts";
 import { pullRoutes } from "./pulls.routes.ts";
 import { createReviewPushes } from "./review-pushes.ts";
 import { createPulls, type RequestReviews } from "./pulls.service.ts";
@@ -29,7 +32,10 @@ import { createPulls, type RequestReviews } from "./pulls.service.ts";
 export interface ForgePullsDeps {
   readonly db: Database;
   readonly git: Git;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
   readonly runInFolder: RunInFolder;
+  readonly writeRefs: WriteRefs;
   readonly urls: ForgeUrls;
   readonly emit: Emit;
   readonly enqueue: Enqueue;
@@ -62,6 +68,11 @@ export function createForgePulls(deps: ForgePullsDeps) {
       ...pullRoutes({
         pulls,
         edits: createPullEdits({ db, emit, changes, edits, refs }),
+        revert: createPullRevert({
+          ...deps,
+          toCommitPerson: (user) => toPerson(user, urls),
+          pulls,
+        }),
         urls,
       }),
       ...pullChangeRoutes({

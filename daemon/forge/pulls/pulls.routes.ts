@@ -5,15 +5,18 @@ import { serve } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toListedPullView, toNewPull, toPullEdit, toPullView } from "./pull.view.ts";
 import type { PullEdits } from "./pull-edits.service.ts";
+import type { RevertPull } from "./pull-revert.service.ts";
 import type { Pulls } from "./pulls.service.ts";
 
 export function pullRoutes({
   pulls,
   edits,
+  revert,
   urls,
 }: {
   readonly pulls: Pulls;
   readonly edits: PullEdits;
+  readonly revert: RevertPull;
   readonly urls: ForgeUrls;
 }): Route[] {
   return serve(pullEndpoints, {
@@ -29,6 +32,11 @@ export function pullRoutes({
     getPull: async ({ opened, params }) => toPullView(await pulls.get(opened, params.index), urls),
     editPull: async ({ opened, caller, params, body }) =>
       toPullView(await edits.edit(opened, caller, params.index, toPullEdit(body)), urls),
+    revertPull: async ({ opened, caller, params, body, request: { signal } }) => {
+      const { branch, title, body: text } = body;
+      const request = { branch: branch ?? "", title: title ?? "", text: text ?? "", signal };
+      return toPullView(await revert(opened, caller, { number: params.index, ...request }), urls);
+    },
     listPinnedPulls: async ({ opened }) =>
       (await pulls.listPinned(opened)).map((each) => toListedPullView(each, urls)),
     getPullOfBranches: async ({ opened, params }) =>

@@ -41,7 +41,7 @@ import { toSettings } from "../repositories/repository-settings.view.ts";
 import { type OpenedPull, openPull } from "./open-pull.ts";
 import { createPullLoader, type PullDetails } from "./pull-details.ts";
 import { assertMayOpen, findHead, type PullHead } from "./pull-ends.ts";
-import type { NewPullRequest, PullListOptions } from "./pull-requests.ts";
+import { type NewPullRequest, noDetails, type PullListOptions } from "./pull-requests.ts";
 import type { PullRefs } from "./pull-refs.ts";
 
 /** Pull requests of a repository. */
@@ -273,19 +273,6 @@ export function createPulls({
 export interface PushedHead extends Pick<ForgePull, "baseBranch" | "baseCommit" | "headCommit"> {
   readonly agitTopic: string;
 }
-
-const noDetails: NewPullRequest = {
-  head: "",
-  base: "",
-  title: "",
-  body: "",
-  dueAt: undefined,
-  milestoneId: undefined,
-  assignees: [],
-  labelIds: [],
-  reviewers: { people: [], teams: [] },
-  allowsMaintainerEdit: undefined,
-};
 
 const isState = (word: string): word is "open" | "closed" => word === "open" || word === "closed";
 

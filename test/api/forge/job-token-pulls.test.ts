@@ -88,6 +88,8 @@ test("the token of a job changes pull requests with pull-requests, and merges wi
     expect(refused.status).toBe(403);
     expect(refused.json.message).toContain("the token of this job needs the permission");
     expect(await statusOf(name, "POST", "/pulls/1/update")).toBe(403);
+    expect(await statusOf(name, "POST", "/pulls/1/revert", {})).toBe(403);
+    expect(await statusOf(name, "POST", "/pulls/1/suggestions", { comments: [1] })).toBe(403);
     expect(await statusOf(name, "DELETE", "/pulls/1/merge")).toBe(403);
   }
   expect(await statusOf("both", "POST", "/pulls/1/merge", merge)).toBe(200);

@@ -151,4 +151,9 @@ test("a pull request is read, reviewed, commented and merged in a browser", asyn
   expect((await by("mira", "GET", `${path}/pulls/1`)).json).toMatchObject({ merged: true });
   expect((await mira.get(home)).text).toContain("merged by mira");
   expect((await mira.get(`/mira/${repo}/pulls?state=closed`)).text).toContain("merged");
+  expect((await daemon.request(home)).text).not.toContain("/revert");
+  expect((await mira.get(home)).text).toContain(`action="${home}/revert"`);
+  expect((await mira.send(`${home}/revert`, home, {})).status).toBe(303);
+  const reverting = (await mira.get(`/mira/${repo}/pulls`)).text;
+  expect(reverting).toContain("Revert &quot;Add &lt;i&gt;tea&lt;/i&gt;&quot;");
 });

@@ -19,9 +19,11 @@ import {
 } from "../common.ts";
 import { teamShape } from "../accounts/orgs.ts";
 import { userShape } from "../accounts/users.ts";
+import { writeLimit } from "../code/shapes.ts";
 import { labelShape } from "../issues/labels.ts";
 import { milestoneShape } from "../issues/milestones.ts";
 import { repositoryParams, repositoryShape } from "../repositories/repositories.ts";
+import { isNewRefName } from "../repositories/rules.ts";
 import { openTo, resource } from "../resource.ts";
 
 /** Characters of a title, as in the reference. */
@@ -176,6 +178,21 @@ export const pullEndpoints = {
         replies: { 201: pullShape },
         on: repository("pulls", "write", { checkedBy: "service" }),
         refuses: [409, 412, 423],
+      }),
+      revertPull: operation({
+        as: "revert",
+        method: "POST",
+        item: true,
+        at: "revert",
+        summary: "Open a pull request that takes the changes of a merged one back",
+        body: z.object({
+          branch: optionalText({ max: BRANCH_MAX, rules: [["GitRefName", isNewRefName]] }),
+          title: optionalText({ max: TITLE_MAX }),
+          body: optionalText({ max: TEXT_MAX }),
+        }),
+        replies: { 201: pullShape },
+        limit: writeLimit,
+        refuses: [409, 423, 503],
       }),
       listPinnedPulls: operation({
         as: "pinned",

@@ -21,6 +21,8 @@ const merges = defineTable("forge_pull_merges", {
   issueId: id<IssueId>(),
   style: oneOf(mergeStyles),
   mergeCommit: text(),
+  /** The commit of the base before it. */
+  mergedOnto: optional(text()),
 });
 /** A merge that git has not made yet, or that is not recorded yet. */
 export type PullMerge = RecordOf<typeof merges>;

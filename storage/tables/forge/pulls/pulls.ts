@@ -45,6 +45,8 @@ const pulls = defineTable("forge_pulls", {
   /** The commit of the base that has the head: that of a merge, the last one of a rebase. */
   mergeCommit: optional(text()),
   mergeStyle: optional(text()),
+  /** The commit of the base before the merge; undefined for a merge by hand. */
+  mergedOnto: optional(text()),
 });
 /** What a pull request has beside its issue. Times are epoch milliseconds. */
 export type ForgePull = RecordOf<typeof pulls>;

@@ -193,4 +193,11 @@ test("a pull request goes its way from inside a clone", { timeout: 120_000 }, as
       .trim()
       .replace("://", `://mira:${people.tokenOf("mira")}@`);
   }
+  const reverted = await croft("pr", "revert", "1", "--branch", "no-tea", "--body", "Too hot.");
+  expect(reverted.json()).toMatchObject({
+    body: "Too hot.",
+    head: { ref: "no-tea" },
+    base: { ref: "main" },
+    changed_files: expect.any(Number),
+  });
 });
