@@ -197,6 +197,11 @@ export interface Endpoint<
   readonly gate: G;
   /** What the caller needs on the resource in the path, which the binder opens. */
   readonly on?: On;
+  /**
+   * Set if an archived repository in the path accepts the change: of its settings, of who may do what, of hooks and jobs,
+   * of what somebody gets to hear, and requests that only read it. It refuses every other change with 423.
+   */
+  readonly acceptsArchived?: true;
   readonly limit?: Limit;
   readonly params?: Params;
   readonly query?: Query;

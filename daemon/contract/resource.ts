@@ -28,6 +28,7 @@ export interface ResourceBase {
   readonly shape?: z.ZodType;
   readonly gate: ReadOrChange<Gate>;
   readonly on?: ReadOrChange<Permission>;
+  readonly acceptsArchived?: true;
   readonly limit?: Limit;
   /** Refusals of every operation, beside those that follow from gate, parameters, body and limit. */
   readonly refuses?: readonly number[];
@@ -43,6 +44,7 @@ export interface OperationDetails {
   readonly at?: string;
   readonly gate?: Gate;
   readonly on?: Permission;
+  readonly acceptsArchived?: true;
   readonly limit?: Limit;
   readonly query?: z.ZodObject;
   /** Refusals beside those that follow from gate, parameters, body and limit. */
@@ -192,6 +194,7 @@ export function createVerbs<const B extends ResourceBase>(base: B, rules: Resour
     if (gate === undefined) throw new Error(`${base.name}.${as} declares no gate`);
     const declared = {
       ...(on === undefined ? {} : { on }),
+      ...(base.acceptsArchived && !isRead ? { acceptsArchived: true as const } : {}),
       ...(base.limit === undefined ? {} : { limit: base.limit }),
       ...(params === undefined ? {} : { params }),
       ...rest,

@@ -150,6 +150,7 @@ export const notificationEndpoints = {
       params: repositoryParams,
       gate: forgeUser("notification"),
       on: repository("any", "read"),
+      acceptsArchived: true,
     },
     ({ operation }) => ({
       listRepositoryNotifications: operation({

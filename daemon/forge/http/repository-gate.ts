@@ -13,26 +13,9 @@ import {
 /** The part of a path up to the repository. */
 const REPOSITORY = "/api/v1/repos/:owner/:repo";
 
-/** Changes that an archived repository accepts, by the part of the path below the repository. */
-const ACCEPTED_WHEN_ARCHIVED: readonly RegExp[] = [
-  // Its own settings: one of them ends the archiving.
-  /^$/,
-  // The permissions of people, and the settings of hooks and jobs. No job runs in an archived repository.
-  /^\/(?:transfer|collaborators|teams|hooks|actions)(?:\/|$)/,
-  // What the caller gets to hear.
-  /^\/(?:subscription|notifications)$/,
-  /^\/issues\/:index\/subscriptions\/:user$/,
-  // Requests that only read the repository.
-  /^\/(?:generate|file-contents|forks)$/,
-];
-
 /** Returns whether an endpoint changes something that an archived repository keeps as it is. */
-export function needsOpenRepository({ method, path }: Endpoint): boolean {
-  if (method === "GET") return false;
-  const rest = path.slice(REPOSITORY.length);
-  // Removing a key ends an access, as the removal of a collaborator does.
-  if (method === "DELETE" && path.endsWith("/keys/:id")) return false;
-  return !ACCEPTED_WHEN_ARCHIVED.some((pattern) => pattern.test(rest));
+export function needsOpenRepository({ method, acceptsArchived }: Endpoint): boolean {
+  return method !== "GET" && acceptsArchived !== true;
 }
 
 /**

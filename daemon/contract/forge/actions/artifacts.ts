@@ -78,6 +78,7 @@ export const artifactEndpoints = {
       shape: artifactShape,
       gate: { read: read, change: forgeUser("repository") },
       on: { read: repository("actions", "read"), change: repository("actions", "write") },
+      acceptsArchived: true,
     },
     ({ get, remove, operation }) => ({
       getArtifact: get("Get an artifact", {

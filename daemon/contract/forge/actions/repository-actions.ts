@@ -68,6 +68,7 @@ export const repositoryActionEndpoints = {
       shape: runShape,
       gate: { read: read, change: write },
       on: { read: repository("actions", "read"), change: repository("actions", "write") },
+      acceptsArchived: true,
     },
     ({ get, remove, operation }) => ({
       getRun: get("Get a run"),

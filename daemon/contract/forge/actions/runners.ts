@@ -13,15 +13,16 @@ interface RunnerPlace<P extends string, G extends Gate, S extends z.ZodRawShape>
   readonly gate: G;
   readonly shape: S;
   readonly of: string;
+  readonly acceptsArchived?: true;
 }
 
 /** Declares the routes of the runners of one level. Those of the instance see all runners and are in `actions.ts`. */
 function declareRunners<const P extends string, const G extends Gate, S extends z.ZodRawShape>({
   name,
   below,
-  gate,
   shape,
   of,
+  ...common
 }: RunnerPlace<P, G, S>) {
   return resource(
     {
@@ -30,7 +31,7 @@ function declareRunners<const P extends string, const G extends Gate, S extends 
       params: z.object(shape),
       id: { runner_id: pathInteger },
       shape: runnerShape,
-      gate,
+      ...common,
     },
     ({ get, edit, remove, operation }) => ({
       list: operation({
@@ -69,6 +70,7 @@ export const {
   gate: forgeUser("repository"),
   shape: repositoryParams.shape,
   of: "a repository",
+  acceptsArchived: true,
 });
 
 export const {

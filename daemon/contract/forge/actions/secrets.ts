@@ -29,15 +29,16 @@ interface SecretPlace<P extends string, G extends Gate, S extends z.ZodRawShape>
   readonly gate: G;
   readonly shape: S;
   readonly of: string;
+  readonly acceptsArchived?: true;
 }
 
 /** Declares the routes of the secrets of one level. */
 function declareSecrets<const P extends string, const G extends Gate, S extends z.ZodRawShape>({
   name,
   below,
-  gate,
   shape,
   of,
+  ...common
 }: SecretPlace<P, G, S>) {
   return resource(
     {
@@ -46,7 +47,7 @@ function declareSecrets<const P extends string, const G extends Gate, S extends 
       params: z.object(shape),
       id: { secretname: z.string() },
       shape: secretShape,
-      gate,
+      ...common,
     },
     ({ list, remove, operation }) => ({
       list: list(`List the secrets of ${of}, without their values`),
@@ -74,6 +75,7 @@ export const {
   gate: forgeUser("repository"),
   shape: repositoryParams.shape,
   of: "a repository",
+  acceptsArchived: true,
 });
 
 export const {

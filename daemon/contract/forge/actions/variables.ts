@@ -33,15 +33,16 @@ interface VariablePlace<P extends string, G extends Gate, S extends z.ZodRawShap
   readonly gate: G;
   readonly shape: S;
   readonly of: string;
+  readonly acceptsArchived?: true;
 }
 
 /** Declares the routes of the variables of one level. */
 function declareVariables<const P extends string, const G extends Gate, S extends z.ZodRawShape>({
   name,
   below,
-  gate,
   shape,
   of,
+  ...common
 }: VariablePlace<P, G, S>) {
   return resource(
     {
@@ -50,7 +51,7 @@ function declareVariables<const P extends string, const G extends Gate, S extend
       params: z.object(shape),
       id: { variablename: z.string() },
       shape: variableShape,
-      gate,
+      ...common,
     },
     ({ list, get, remove, operation }) => ({
       list: list(`List the variables of ${of}`),
@@ -90,6 +91,7 @@ export const {
   gate: forgeUser("repository"),
   shape: repositoryParams.shape,
   of: "a repository",
+  acceptsArchived: true,
 });
 
 export const {

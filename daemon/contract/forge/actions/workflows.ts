@@ -39,6 +39,7 @@ export const workflowEndpoints = resource(
     shape: workflowShape,
     gate: { read: read, change: write },
     on: { read: repository("actions", "read"), change: repository("actions", "write") },
+    acceptsArchived: true,
   },
   ({ get, operation }) => ({
     listWorkflows: operation({

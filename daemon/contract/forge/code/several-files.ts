@@ -34,6 +34,7 @@ export const severalFilesEndpoints = {
       params: repositoryParams,
       gate: anyoneWithin("repository"),
       on: repository("code", "read"),
+      acceptsArchived: true,
       limit: readLimit,
       refuses: [503],
     },

@@ -20,6 +20,7 @@ interface HookPlace<P extends string, G extends Gate, S extends z.ZodRawShape> {
   readonly gate: G;
   readonly shape: S;
   readonly of: string;
+  readonly acceptsArchived?: true;
 }
 
 /** Declares the routes of the hooks of one place: a repository, an organization or a user. */
@@ -27,12 +28,12 @@ export function declareHooks<
   const P extends string,
   const G extends Gate,
   S extends z.ZodRawShape,
->({ name, below, gate, shape, of }: HookPlace<P, G, S>) {
+>({ name, below, shape, of, ...common }: HookPlace<P, G, S>) {
   const path = `/api/v1/${below}/hooks` as const;
   const id = { id: pathInteger.brand<"HookId">() };
   return {
     ...resource(
-      { name, path, params: z.object(shape), id, shape: hookShape, gate },
+      { name, path, params: z.object(shape), id, shape: hookShape, ...common },
       ({ list, create, get, edit, remove }) => ({
         list: list(`The hooks of ${of}`),
         create: create(`Create a hook of ${of}; inactive unless requested`, newHookShape, {
@@ -54,7 +55,7 @@ export function declareHooks<
         params: z.object({ ...shape, ...id }),
         id: { delivery_id: pathInteger.brand<"DeliveryId">() },
         shape: deliveryDetailsShape,
-        gate,
+        ...common,
       },
       ({ get, operation }) => ({
         listDeliveries: operation({

@@ -24,6 +24,7 @@ export const {
   gate,
   shape: repositoryParams.shape,
   of: "a repository",
+  acceptsArchived: true,
 });
 
 export const { testRepositoryHook } = resource(
@@ -33,6 +34,7 @@ export const { testRepositoryHook } = resource(
     params: repositoryParams,
     id: { id: pathInteger.brand<"HookId">() },
     gate,
+    acceptsArchived: true,
   },
   ({ operation }) => ({
     testRepositoryHook: operation({

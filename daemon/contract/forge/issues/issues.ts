@@ -246,6 +246,7 @@ export const issueEndpoints = {
       id: { user: z.string() },
       shape: userShape,
       gate: openTo("issue"),
+      acceptsArchived: true,
     },
     ({ list, operation }) => ({
       listIssueSubscriptions: list("The users who subscribed to an issue", {
@@ -285,6 +286,7 @@ export const issueEndpoints = {
       shape: watchShape,
       gate: forgeUser("repository"),
       on: repository("any", "read"),
+      acceptsArchived: true,
     },
     ({ get, remove, operation }) => ({
       getWatch: get("Whether you watch a repository; 404 when you do not", {

@@ -162,6 +162,7 @@ export const teamEndpoints = {
         read: repository("any", "read"),
         change: repository("any", "owner", { checkedBy: "service" }),
       },
+      acceptsArchived: true,
     },
     ({ list, get, remove, operation }) => ({
       listRepositoryTeams: list("The teams that have a repository", {

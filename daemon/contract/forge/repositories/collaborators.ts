@@ -24,6 +24,7 @@ export const collaboratorEndpoints = resource(
     shape: userShape,
     gate: forgeUser("repository"),
     on: { read: repository("any", "read"), change: repository("any", "admin") },
+    acceptsArchived: true,
   },
   ({ list, remove, operation }) => ({
     listCollaborators: list(

@@ -50,6 +50,9 @@ export const deployKeyEndpoints = resource(
       z.object({ title: requiredText(), key: requiredText(), read_only: optionalFlag }),
       { as: "add" },
     ),
-    deleteDeployKey: remove("Delete a deploy key; succeeds for an unknown one"),
+    deleteDeployKey: remove("Delete a deploy key; succeeds for an unknown one", {
+      // It ends an access, as the removal of a collaborator does.
+      acceptsArchived: true,
+    }),
   }),
 );

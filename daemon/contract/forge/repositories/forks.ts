@@ -15,6 +15,7 @@ export const forkEndpoints = resource(
     shape: repositoryShape,
     gate: openTo("repository"),
     on: repository("code", "read"),
+    acceptsArchived: true,
   },
   ({ list, operation }) => ({
     listForks: list("Forks of a repository that the caller may read"),

@@ -85,6 +85,7 @@ export const newRepositoryEndpoints = {
       path: "/api/v1/repos/:owner/:repo/generate",
       params: z.object({ owner: z.string(), repo: z.string() }),
       gate: forgeUser("repository"),
+      acceptsArchived: true,
     },
     ({ operation }) => ({
       generateRepository: operation({

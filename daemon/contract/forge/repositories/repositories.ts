@@ -143,6 +143,7 @@ export const repositoryEndpoints = {
       params: repositoryParams,
       gate: forgeUser("repository"),
       on: repository("any", "admin"),
+      acceptsArchived: true,
     },
     ({ remove, operation }) => ({
       editRepository: operation({

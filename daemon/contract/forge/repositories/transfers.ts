@@ -13,6 +13,7 @@ export const transferEndpoints = resource(
     path: "/api/v1/repos/:owner/:repo/transfer",
     params: repositoryParams,
     gate: forgeUser("repository"),
+    acceptsArchived: true,
   },
   ({ operation }) => ({
     /** 202: the repository belongs to the new owner. 201: the offer is pending. */
