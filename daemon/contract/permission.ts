@@ -15,14 +15,14 @@ export type RepositoryPart =
 /** The permissions on a repository; each includes those before it. */
 export type RepositoryLevel = "read" | "write" | "admin" | "owner";
 
-/** The roles in an organization: whoever may see it, and its owners. */
-export type OrganizationRole = "viewer" | "owner";
+/** The roles in an organization: whoever may see it, its members, and its owners. */
+export type OrganizationRole = "viewer" | "member" | "owner";
 
 /**
  * What a caller needs on the resource in the path of an operation. The binder opens the resource before it reads the
  * body, refuses the caller without the permission, and hands the handler what it opened.
  */
-export type Permission = RepositoryPermission | OrganizationPermission;
+export type Permission = RepositoryPermission | OrganizationPermission | AccountPermission;
 
 /** A permission on one part of the repository in the path. */
 export interface RepositoryPermission {
@@ -44,6 +44,11 @@ export interface OrganizationPermission {
   readonly role: OrganizationRole;
 }
 
+/** The caller's own account, without a path; a token for public things only is refused. */
+export interface AccountPermission {
+  readonly kind: "account";
+}
+
 /** The permission `level` on a part of the repository in the path. An operation other than GET refuses an archived repository. */
 export const repository = (
   part: RepositoryPart,
@@ -56,3 +61,5 @@ export const organization = (role: OrganizationRole): OrganizationPermission => 
   kind: "organization",
   role,
 });
+
+export const ownAccount: AccountPermission = { kind: "account" };

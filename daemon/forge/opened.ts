@@ -1,6 +1,7 @@
 import type { ForgeUser } from "../../storage/tables/forge/accounts/users.ts";
 import type { AnyEndpoint, PermissionOf } from "../contract/endpoint.ts";
 import type {
+  AccountPermission,
   OrganizationPermission,
   Permission,
   RepositoryPermission,
@@ -44,12 +45,19 @@ export interface GrantedOrganization extends OpenedOrganization {
   };
 }
 
+/** The account of the caller. */
+export interface GrantedAccount {
+  readonly account: ForgeUser;
+}
+
 /** What the binder opens for a permission. */
 export type Granted<P extends Permission> = P extends RepositoryPermission
   ? GrantedRepository
   : P extends OrganizationPermission
     ? GrantedOrganization
-    : never;
+    : P extends AccountPermission
+      ? GrantedAccount
+      : never;
 
 /** What the binder opens for an endpoint, which its handler gets as `opened`. */
 export type OpenedOf<E extends AnyEndpoint> = Granted<PermissionOf<E>>;

@@ -47,7 +47,6 @@ import { workflowRoutes } from "./runs/workflows.routes.ts";
 import { createWorkflowParser } from "./runs/workflow-parser.ts";
 import { createWorkflows } from "./runs/workflows.service.ts";
 import { createPushedWorkflows } from "./runs/pushed-workflows.ts";
-import { createActionLevels } from "./secrets/levels.service.ts";
 import { createMasks } from "./secrets/masks.service.ts";
 import { secretRoutes } from "./secrets/secrets.routes.ts";
 import { createSecrets } from "./secrets/secrets.service.ts";
@@ -117,7 +116,6 @@ export function createForgeActions(deps: ForgeActionsDeps) {
   });
   const starter = createRunStarter({ engine, urls, open });
   const registration = createRegistration({ ...deps, sealer });
-  const levels = createActionLevels({ db });
   const secrets = createSecrets({ db, sealer });
   const variables = createVariables({ db });
   const masks = createMasks({ sealer, compute: deps.compute });
@@ -188,16 +186,15 @@ export function createForgeActions(deps: ForgeActionsDeps) {
     routes: [
       ...actionRoutes({
         actions: createActions({ db, logs, engine, reruns, starter }),
-        levels,
         urls,
       }),
-      ...runnerRoutes({ levels, runners: createRunners({ db, clock, registration, tasks }) }),
+      ...runnerRoutes({ runners: createRunners({ db, clock, registration, tasks }) }),
       ...workflowRoutes({
         workflows: createWorkflows({ ...files, starter, resolveCalls }),
         urls,
       }),
-      ...secretRoutes({ levels, secrets }),
-      ...variableRoutes({ levels, variables }),
+      ...secretRoutes({ secrets }),
+      ...variableRoutes({ variables }),
       ...artifactRoutes({ artifacts, summaries, urls }),
     ],
     tasks: [

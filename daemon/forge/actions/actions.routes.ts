@@ -9,17 +9,15 @@ import type { Route } from "../../http/handle.ts";
 import { handle } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { Actions, JobDetails, RunDetails } from "./actions.service.ts";
-import type { ActionLevels } from "./secrets/levels.service.ts";
+import { toLevel } from "./secrets/levels.service.ts";
 import { toJobView, toLogAnswer, toLogRange, toRunView, toTaskView } from "./actions.view.ts";
 
 /** Returns the routes of runs and jobs, of the instance, of owners and of repositories. */
 export function actionRoutes({
   actions,
-  levels,
   urls,
 }: {
   readonly actions: Actions;
-  readonly levels: ActionLevels;
   readonly urls: ForgeUrls;
 }): Route[] {
   const toJobs = ({
@@ -53,17 +51,17 @@ export function actionRoutes({
     handle(adminActionEndpoints.listRuns, async ({ caller, query }) =>
       toRuns(await actions.listAllRuns(caller, query)),
     ),
-    handle(ownerActionEndpoints.listOwnRuns, async ({ caller, query }) =>
-      toRuns(await actions.listRunsOf(levels.ofUser(caller), caller, query)),
+    handle(ownerActionEndpoints.listOwnRuns, async ({ caller, opened, query }) =>
+      toRuns(await actions.listRunsOf(toLevel(opened), caller, query)),
     ),
-    handle(ownerActionEndpoints.listOwnJobs, async ({ caller, query }) =>
-      toJobs(await actions.listJobsOf(levels.ofUser(caller), caller, query)),
+    handle(ownerActionEndpoints.listOwnJobs, async ({ caller, opened, query }) =>
+      toJobs(await actions.listJobsOf(toLevel(opened), caller, query)),
     ),
-    handle(ownerActionEndpoints.listOrganizationRuns, async ({ caller, params, query }) =>
-      toRuns(await actions.listRunsOf(await levels.ofMember(params.org, caller), caller, query)),
+    handle(ownerActionEndpoints.listOrganizationRuns, async ({ caller, opened, query }) =>
+      toRuns(await actions.listRunsOf(toLevel(opened), caller, query)),
     ),
-    handle(ownerActionEndpoints.listOrganizationJobs, async ({ caller, params, query }) =>
-      toJobs(await actions.listJobsOf(await levels.ofMember(params.org, caller), caller, query)),
+    handle(ownerActionEndpoints.listOrganizationJobs, async ({ caller, opened, query }) =>
+      toJobs(await actions.listJobsOf(toLevel(opened), caller, query)),
     ),
     handle(repositoryActionEndpoints.listRepositoryRuns, async ({ caller, params, query }) =>
       toRuns(await actions.listRuns(params, caller, query)),

@@ -19,18 +19,6 @@ import type { JobDetails, JobLog, RunDetails, TaskDetails } from "./actions.serv
 import type { LogRange } from "./runners/logs.service.ts";
 import type { RunnerDetails } from "./runners/runners.service.ts";
 
-/** A page of runners. */
-export function toRunnerList({
-  runners,
-  total,
-}: {
-  readonly runners: readonly RunnerDetails[];
-  readonly total: number;
-}) {
-  const body = { runners: runners.map(toRunnerView), total_count: total };
-  return { status: 200, body, total } as const;
-}
-
 /** A runner. The id of a label is its position. */
 export function toRunnerView({ runner, isOnline, isBusy }: RunnerDetails): WireRunner {
   return {

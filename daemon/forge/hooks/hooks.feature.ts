@@ -15,10 +15,7 @@ import { createDelivery } from "./delivery.ts";
 import { createDeliveryLog } from "./deliveries.service.ts";
 import { hookRoutes } from "./hooks.routes.ts";
 import { createHooks } from "./hooks.service.ts";
-import { ownerHookRoutes } from "./owner-hooks.routes.ts";
-import { createOwnerHooks } from "./owner-hooks.service.ts";
 import { createPushHooks } from "./pushes.ts";
-import { repositoryHookRoutes } from "./repository-hooks.routes.ts";
 import { createRepositoryHooks } from "./repository-hooks.service.ts";
 import { createTargets } from "./targets.ts";
 
@@ -60,11 +57,7 @@ export function createForgeHooks(deps: ForgeHooksDeps) {
       publisher,
       log,
     },
-    routes: [
-      ...hookRoutes({ hooks, log }),
-      ...repositoryHookRoutes({ hooks, log, ofRepositories }),
-      ...ownerHookRoutes({ hooks, log, ofOwners: createOwnerHooks(deps) }),
-    ],
+    routes: [...hookRoutes({ hooks, log, ofRepositories })],
     jobs: [createDelivery({ ...deps, targets })],
     tasks: [
       {

@@ -1,4 +1,4 @@
-import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import {
   countHooksOf,
   deleteHook,
@@ -58,7 +58,7 @@ export type HookHome = "instance" | HookPlace;
  * Returns the home of a request, and throws when the caller may not change its hooks. Called in the transaction of the
  * change, so that a right that ends meanwhile does not count.
  */
-export type OpenHome = (db: Queries) => Promise<HookHome> | HookHome;
+export type OpenHome = (tx: Transaction) => Promise<HookHome> | HookHome;
 
 /** A hook with its URL, which is sealed in the record. */
 export interface OpenedHook {
@@ -71,7 +71,7 @@ export type Hooks = ReturnType<typeof createHooks>;
 /** Maximum number of hooks of one repository or owner: each event adds a row for each of them. */
 const HOOKS_MAX = 50;
 
-/** Creates, changes and deletes hooks. The caller of these functions checks the access to `home`, beforehand or by `openHome`. */
+/** Creates, changes and deletes hooks. The caller of these functions checks the access to `home`, beforehand and by `openHome`. */
 export function createHooks({ db, targets }: { readonly db: Database; readonly targets: Targets }) {
   const open = (hook: ForgeHook): OpenedHook => ({ hook, url: targets.open(hook).url });
   return {
@@ -101,7 +101,6 @@ export function createHooks({ db, targets }: { readonly db: Database; readonly t
      * `unprocessable` if a repository or an owner has `HOOKS_MAX` hooks.
      */
     async create(openHome: OpenHome, input: NewHook): Promise<OpenedHook> {
-      await openHome(db);
       const { config } = input;
       assertBranchFilter(input.branchFilter);
       assertHookType(input.type);

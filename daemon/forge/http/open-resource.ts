@@ -9,7 +9,9 @@ import type {
 } from "../../contract/permission.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { grantOrganization } from "../organizations/organization-access.ts";
-import type { Granted } from "../opened.ts";
+import { AppError } from "../../errors.ts";
+import { isPublicOnly } from "../accounts/scopes.ts";
+import type { Granted, GrantedAccount } from "../opened.ts";
 import { notFound } from "../refusals.ts";
 import { findPart } from "../issues/issue-access.ts";
 import { findAccess, reaches } from "../repositories/access.ts";
@@ -42,6 +44,7 @@ export async function openResource(
     readonly found: FoundRepository | undefined;
   },
 ): Promise<Granted<Permission>> {
+  if (permission.kind === "account") return grantAccount(caller);
   const decode = (name: string) => decodeURIComponent(params[name] ?? "");
   if (permission.kind === "organization")
     return grantOrganization(db, decode("org"), { caller, permission });
@@ -54,6 +57,13 @@ export async function openResource(
   const isChange = needsOpenRepository(declared);
   const part = await findPartOfPath(db, owned.repository.id, { declared, permission, params });
   return grantRepository(db, owned, { caller, permission: { ...permission, part }, isChange });
+}
+
+function grantAccount(caller: ForgeCaller | undefined): GrantedAccount {
+  if (caller === undefined) throw new AppError("unauthenticated", "token is required");
+  if (isPublicOnly(caller))
+    throw new AppError("forbidden", "token scope is limited to public users");
+  return { account: caller.user };
 }
 
 /** Returns the part that a permission is on: of issues and pull requests that of the one in the path. */

@@ -49,6 +49,8 @@ function toGranted(
 ): GrantedOrganization {
   const { role } = grant.permission;
   if (role === "owner" && !opened.isOwner) throw notAnOwner();
+  if (role === "member" && !opened.isMember && !opened.isOwner)
+    throw new AppError("forbidden", "Must be an organization member");
   return { ...opened, grant };
 }
 

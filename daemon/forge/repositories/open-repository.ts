@@ -9,7 +9,7 @@ import type { UnitOrAny } from "../../../storage/tables/forge/accounts/team-acce
 import { findUserById } from "../../../storage/tables/forge/accounts/users.ts";
 import {
   findRepositoryById,
-  type RepositorySettings,
+  type ForgeRepository,
 } from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { RepositoryPart } from "../../contract/permission.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
@@ -20,10 +20,12 @@ import type { OwnedRepository } from "../events.ts";
 import {
   getOwned,
   noAdministrator,
+  notTheOwner,
   noWriter,
   type RepositoryPath,
 } from "./repositories.service.ts";
 import {
+  hasActions,
   keepsCode,
   keepsIssues,
   keepsPulls,
@@ -44,12 +46,13 @@ const UNITS: Readonly<Record<SinglePart, UnitOrAny>> = {
 };
 
 /** Whether a part is in use. A part without a function always is. */
-const KEEPS: Partial<Record<RepositoryPart, (settings: RepositorySettings) => boolean>> = {
-  code: keepsCode,
-  issues: keepsIssues,
-  pulls: keepsPulls,
-  releases: keepsReleases,
-  wiki: keepsWiki,
+const KEEPS: Partial<Record<RepositoryPart, (repository: ForgeRepository) => boolean>> = {
+  code: ({ settings }) => keepsCode(settings),
+  issues: ({ settings }) => keepsIssues(settings),
+  pulls: ({ settings }) => keepsPulls(settings),
+  releases: ({ settings }) => keepsReleases(settings),
+  wiki: ({ settings }) => keepsWiki(settings),
+  actions: hasActions,
 };
 
 /**
@@ -68,13 +71,14 @@ export async function grantRepository(
   const parts: readonly SinglePart[] = part === "issues_or_pulls" ? ["issues", "pulls"] : [part];
   let access: AccessLevel = "none";
   for (const each of parts) {
-    if (evenOff !== true && KEEPS[each]?.(repository.settings) === false) continue;
+    if (evenOff !== true && KEEPS[each]?.(repository) === false) continue;
     const own = await findAccess(db, owned, caller?.user, UNITS[each]);
     if (reaches(own, access)) access = own;
   }
   if (!reaches(access, "read") || (isPublicOnly(caller) && !isPublic(owned))) throw notFound();
   const opened = { ...owned, access, grant };
   if (!reaches(access, level)) {
+    if (level === "owner") throw notTheOwner();
     if (level === "admin") throw noAdministrator();
     if (level === "write" && part !== "actions") throw noWriter();
     assertReaches(opened, level);

@@ -126,7 +126,7 @@ export function createRepositoriesService(deps: RepositoriesDeps) {
     async remove(ownerName: string, name: string, caller: ForgeCaller): Promise<void> {
       const path = await db.transaction(async (tx) => {
         const { repository, owner, access } = await getFrom(tx, ownerName, name, caller);
-        if (!reaches(access, "owner")) throw noAdministrator();
+        if (!reaches(access, "owner")) throw notTheOwner();
         await emit(tx, "repository.deleted", { repository, owner, actor: caller.user });
         await deleteRepository(tx, repository.id);
         await insertChore(tx, { kind: "remove", path: repository.path, target: undefined });
@@ -213,6 +213,9 @@ export const noWriter = (): AppError =>
   new AppError("forbidden", "user should have a permission to write to a repo");
 
 /** The refusal of a caller who may read a repository but does not administer it. */
+export const notTheOwner = (): AppError =>
+  new AppError("forbidden", "user should be the owner of the repo");
+
 export const noAdministrator = (): AppError =>
   new AppError(
     "forbidden",

@@ -1,4 +1,7 @@
-import type { RepositorySettings } from "../../../storage/tables/forge/repositories/repositories.ts";
+import type {
+  ForgeRepository,
+  RepositorySettings,
+} from "../../../storage/tables/forge/repositories/repositories.ts";
 import type { WireRepository } from "../../contract/forge/repositories/repositories.ts";
 import {
   featureMembers,
@@ -92,6 +95,11 @@ export function keepsCode(stored: RepositorySettings): boolean {
 /** Returns whether the repository has a wiki on this server: neither disabled nor elsewhere. */
 export function keepsWiki(stored: RepositorySettings): boolean {
   return stored["has_wiki"] !== false && stored["external_wiki"] === undefined;
+}
+
+/** Returns whether a repository runs workflows. */
+export function hasActions({ settings, archivedAt }: ForgeRepository): boolean {
+  return settings["has_actions"] !== false && archivedAt === undefined;
 }
 
 /** Returns whether releases are enabled. */

@@ -48,7 +48,7 @@ import { assertRoom } from "./create-repository.ts";
 import type { OwnedRepository, Emit } from "../events.ts";
 import { toRepositoryPath } from "./names.ts";
 import { enqueueCleanup, type FolderMoves } from "./folder-moves.ts";
-import { getOwned, type RepositoryPath } from "./repositories.service.ts";
+import { getOwned, notTheOwner, type RepositoryPath } from "./repositories.service.ts";
 import type { RepositoryDetails } from "./repository.view.ts";
 import { findPendingTransfer } from "./pending-transfer.ts";
 
@@ -311,8 +311,6 @@ async function assertNameFree(
   if ((await findRepositoryByName(queries, recipient.id, repository.name)) !== undefined)
     throw taken(recipient.name, repository.name);
 }
-
-const notTheOwner = () => new AppError("forbidden", "user should be the owner of the repo");
 
 const notTheRecipient = () => new AppError("forbidden", "permission denied");
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { organization, ownAccount } from "../../permission.ts";
 import { resource } from "../resource.ts";
 import { forgeUser } from "../../endpoint.ts";
 import { paging, queryText } from "../common.ts";
@@ -23,6 +24,7 @@ export const ownerActionEndpoints = {
       name: "forge.user.actions.runs",
       path: "/api/v1/user/actions/runs",
       gate: forgeUser("user"),
+      on: ownAccount,
     },
     ({ operation }) => ({
       listOwnRuns: operation({
@@ -41,6 +43,7 @@ export const ownerActionEndpoints = {
       name: "forge.user.actions.jobs",
       path: "/api/v1/user/actions/jobs",
       gate: forgeUser("user"),
+      on: ownAccount,
     },
     ({ operation }) => ({
       listOwnJobs: operation({
@@ -61,6 +64,7 @@ export const ownerActionEndpoints = {
       path: "/api/v1/orgs/:org/actions/runs",
       params: orgParams,
       gate: forgeUser("organization"),
+      on: organization("member"),
     },
     ({ operation }) => ({
       listOrganizationRuns: operation({
@@ -80,6 +84,7 @@ export const ownerActionEndpoints = {
       path: "/api/v1/orgs/:org/actions/jobs",
       params: orgParams,
       gate: forgeUser("organization"),
+      on: organization("member"),
     },
     ({ operation }) => ({
       listOrganizationJobs: operation({

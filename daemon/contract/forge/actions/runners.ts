@@ -2,28 +2,34 @@ import { z } from "zod";
 import { forgeUser, type Gate } from "../../endpoint.ts";
 import { optionalFlag, optionalQueryFlag, paging, pathInteger, queryFlag } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
+import { organization, ownAccount, type Permission, repository } from "../../permission.ts";
 import { resource } from "../resource.ts";
 import { runnerShape } from "./shapes.ts";
 
 /** The level of the runners: a repository, an organization or a user. `shape` has the parameters of the path. */
-interface RunnerPlace<P extends string, G extends Gate, S extends z.ZodRawShape> {
+interface RunnerPlace<
+  P extends string,
+  G extends Gate,
+  S extends z.ZodRawShape,
+  On extends Permission = never,
+> {
   readonly name: string;
   /** The path between `/api/v1/` and `/actions`. */
   readonly below: P;
   readonly gate: G;
+  readonly on?: On;
   readonly shape: S;
   readonly of: string;
   readonly acceptsArchived?: true;
 }
 
 /** Declares the routes of the runners of one level. Those of the instance see all runners and are in `actions.ts`. */
-function declareRunners<const P extends string, const G extends Gate, S extends z.ZodRawShape>({
-  name,
-  below,
-  shape,
-  of,
-  ...common
-}: RunnerPlace<P, G, S>) {
+function declareRunners<
+  const P extends string,
+  const G extends Gate,
+  S extends z.ZodRawShape,
+  const On extends Permission = never,
+>({ name, below, shape, of, ...common }: RunnerPlace<P, G, S, On>) {
   return resource(
     {
       name,
@@ -58,63 +64,48 @@ function declareRunners<const P extends string, const G extends Gate, S extends 
   );
 }
 
-export const {
-  list: listRepositoryRunners,
-  token: getRepositoryRegistrationToken,
-  get: getRepositoryRunner,
-  edit: editRepositoryRunner,
-  delete: deleteRepositoryRunner,
-} = declareRunners({
+export const repositoryRunners = declareRunners({
   name: "forge.repos.actions.runners",
   below: "repos/:owner/:repo",
   gate: forgeUser("repository"),
+  on: repository("actions", "owner"),
   shape: repositoryParams.shape,
   of: "a repository",
   acceptsArchived: true,
 });
 
-export const {
-  list: listOrganizationRunners,
-  token: getOrganizationRegistrationToken,
-  get: getOrganizationRunner,
-  edit: editOrganizationRunner,
-  delete: deleteOrganizationRunner,
-} = declareRunners({
+export const organizationRunners = declareRunners({
   name: "forge.orgs.actions.runners",
   below: "orgs/:org",
   gate: forgeUser("organization"),
+  on: organization("owner"),
   shape: { org: z.string() },
   of: "an organization",
 });
 
-export const {
-  list: listOwnRunners,
-  token: getOwnRegistrationToken,
-  get: getOwnRunner,
-  edit: editOwnRunner,
-  delete: deleteOwnRunner,
-} = declareRunners({
+export const ownRunners = declareRunners({
   name: "forge.user.actions.runners",
   below: "user",
   gate: forgeUser("user"),
+  on: ownAccount,
   shape: {},
   of: "your own repositories",
 });
 
 export const runnerEndpoints = {
-  listRepositoryRunners,
-  getRepositoryRegistrationToken,
-  getRepositoryRunner,
-  editRepositoryRunner,
-  deleteRepositoryRunner,
-  listOrganizationRunners,
-  getOrganizationRegistrationToken,
-  getOrganizationRunner,
-  editOrganizationRunner,
-  deleteOrganizationRunner,
-  listOwnRunners,
-  getOwnRegistrationToken,
-  getOwnRunner,
-  editOwnRunner,
-  deleteOwnRunner,
+  listRepositoryRunners: repositoryRunners.list,
+  getRepositoryRegistrationToken: repositoryRunners.token,
+  getRepositoryRunner: repositoryRunners.get,
+  editRepositoryRunner: repositoryRunners.edit,
+  deleteRepositoryRunner: repositoryRunners.delete,
+  listOrganizationRunners: organizationRunners.list,
+  getOrganizationRegistrationToken: organizationRunners.token,
+  getOrganizationRunner: organizationRunners.get,
+  editOrganizationRunner: organizationRunners.edit,
+  deleteOrganizationRunner: organizationRunners.delete,
+  listOwnRunners: ownRunners.list,
+  getOwnRegistrationToken: ownRunners.token,
+  getOwnRunner: ownRunners.get,
+  editOwnRunner: ownRunners.edit,
+  deleteOwnRunner: ownRunners.delete,
 };

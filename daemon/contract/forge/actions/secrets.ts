@@ -2,6 +2,7 @@ import { z } from "zod";
 import { empty, forgeUser, type Gate, siteAdminOfAll } from "../../endpoint.ts";
 import { optionalText, wireTime } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
+import { organization, ownAccount, type Permission, repository } from "../../permission.ts";
 import { resource } from "../resource.ts";
 
 const DESCRIPTION_MAX = 4096;
@@ -22,24 +23,29 @@ const secretBody = z.object({ data: value, description: optionalText({ max: DESC
  * The level of the secrets: a repository, an organization, a user or the instance. `shape` has the parameters of the
  * path.
  */
-interface SecretPlace<P extends string, G extends Gate, S extends z.ZodRawShape> {
+interface SecretPlace<
+  P extends string,
+  G extends Gate,
+  S extends z.ZodRawShape,
+  On extends Permission = never,
+> {
   readonly name: string;
   /** The path between `/api/v1/` and `/actions`. */
   readonly below: P;
   readonly gate: G;
+  readonly on?: On;
   readonly shape: S;
   readonly of: string;
   readonly acceptsArchived?: true;
 }
 
 /** Declares the routes of the secrets of one level. */
-function declareSecrets<const P extends string, const G extends Gate, S extends z.ZodRawShape>({
-  name,
-  below,
-  shape,
-  of,
-  ...common
-}: SecretPlace<P, G, S>) {
+function declareSecrets<
+  const P extends string,
+  const G extends Gate,
+  S extends z.ZodRawShape,
+  const On extends Permission = never,
+>({ name, below, shape, of, ...common }: SecretPlace<P, G, S, On>) {
   return resource(
     {
       name,
@@ -65,48 +71,35 @@ function declareSecrets<const P extends string, const G extends Gate, S extends 
   );
 }
 
-export const {
-  list: listRepositorySecrets,
-  put: putRepositorySecret,
-  delete: deleteRepositorySecret,
-} = declareSecrets({
+export const repositorySecrets = declareSecrets({
   name: "forge.repos.actions.secrets",
   below: "repos/:owner/:repo",
   gate: forgeUser("repository"),
+  on: repository("actions", "owner"),
   shape: repositoryParams.shape,
   of: "a repository",
   acceptsArchived: true,
 });
 
-export const {
-  list: listOrganizationSecrets,
-  put: putOrganizationSecret,
-  delete: deleteOrganizationSecret,
-} = declareSecrets({
+export const organizationSecrets = declareSecrets({
   name: "forge.orgs.actions.secrets",
   below: "orgs/:org",
   gate: forgeUser("organization"),
+  on: organization("owner"),
   shape: { org: z.string() },
   of: "an organization",
 });
 
-export const {
-  list: listOwnSecrets,
-  put: putOwnSecret,
-  delete: deleteOwnSecret,
-} = declareSecrets({
+export const ownSecrets = declareSecrets({
   name: "forge.user.actions.secrets",
   below: "user",
   gate: forgeUser("user"),
+  on: ownAccount,
   shape: {},
   of: "your own repositories",
 });
 
-export const {
-  list: listInstanceSecrets,
-  put: putInstanceSecret,
-  delete: deleteInstanceSecret,
-} = declareSecrets({
+export const instanceSecrets = declareSecrets({
   name: "forge.admin.actions.secrets",
   below: "admin",
   gate: siteAdminOfAll,
@@ -115,16 +108,16 @@ export const {
 });
 
 export const secretEndpoints = {
-  listRepositorySecrets,
-  putRepositorySecret,
-  deleteRepositorySecret,
-  listOrganizationSecrets,
-  putOrganizationSecret,
-  deleteOrganizationSecret,
-  listOwnSecrets,
-  putOwnSecret,
-  deleteOwnSecret,
-  listInstanceSecrets,
-  putInstanceSecret,
-  deleteInstanceSecret,
+  listRepositorySecrets: repositorySecrets.list,
+  putRepositorySecret: repositorySecrets.put,
+  deleteRepositorySecret: repositorySecrets.delete,
+  listOrganizationSecrets: organizationSecrets.list,
+  putOrganizationSecret: organizationSecrets.put,
+  deleteOrganizationSecret: organizationSecrets.delete,
+  listOwnSecrets: ownSecrets.list,
+  putOwnSecret: ownSecrets.put,
+  deleteOwnSecret: ownSecrets.delete,
+  listInstanceSecrets: instanceSecrets.list,
+  putInstanceSecret: instanceSecrets.put,
+  deleteInstanceSecret: instanceSecrets.delete,
 };

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { empty, forgeUser, type Gate, siteAdminOfAll } from "../../endpoint.ts";
 import { optionalText, wireId } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
+import { organization, ownAccount, type Permission, repository } from "../../permission.ts";
 import { resource } from "../resource.ts";
 
 const DESCRIPTION_MAX = 4096;
@@ -26,24 +27,29 @@ const changedVariable = newVariable.extend({ name: optionalText() });
  * The level of the variables: a repository, an organization, a user or the instance. `shape` has the parameters of
  * the path.
  */
-interface VariablePlace<P extends string, G extends Gate, S extends z.ZodRawShape> {
+interface VariablePlace<
+  P extends string,
+  G extends Gate,
+  S extends z.ZodRawShape,
+  On extends Permission = never,
+> {
   readonly name: string;
   /** The path between `/api/v1/` and `/actions`. */
   readonly below: P;
   readonly gate: G;
+  readonly on?: On;
   readonly shape: S;
   readonly of: string;
   readonly acceptsArchived?: true;
 }
 
 /** Declares the routes of the variables of one level. */
-function declareVariables<const P extends string, const G extends Gate, S extends z.ZodRawShape>({
-  name,
-  below,
-  shape,
-  of,
-  ...common
-}: VariablePlace<P, G, S>) {
+function declareVariables<
+  const P extends string,
+  const G extends Gate,
+  S extends z.ZodRawShape,
+  const On extends Permission = never,
+>({ name, below, shape, of, ...common }: VariablePlace<P, G, S, On>) {
   return resource(
     {
       name,
@@ -79,56 +85,35 @@ function declareVariables<const P extends string, const G extends Gate, S extend
   );
 }
 
-export const {
-  list: listRepositoryVariables,
-  get: getRepositoryVariable,
-  create: createRepositoryVariable,
-  edit: editRepositoryVariable,
-  delete: deleteRepositoryVariable,
-} = declareVariables({
+export const repositoryVariables = declareVariables({
   name: "forge.repos.actions.variables",
   below: "repos/:owner/:repo",
   gate: forgeUser("repository"),
+  on: repository("actions", "owner"),
   shape: repositoryParams.shape,
   of: "a repository",
   acceptsArchived: true,
 });
 
-export const {
-  list: listOrganizationVariables,
-  get: getOrganizationVariable,
-  create: createOrganizationVariable,
-  edit: editOrganizationVariable,
-  delete: deleteOrganizationVariable,
-} = declareVariables({
+export const organizationVariables = declareVariables({
   name: "forge.orgs.actions.variables",
   below: "orgs/:org",
   gate: forgeUser("organization"),
+  on: organization("owner"),
   shape: { org: z.string() },
   of: "an organization",
 });
 
-export const {
-  list: listOwnVariables,
-  get: getOwnVariable,
-  create: createOwnVariable,
-  edit: editOwnVariable,
-  delete: deleteOwnVariable,
-} = declareVariables({
+export const ownVariables = declareVariables({
   name: "forge.user.actions.variables",
   below: "user",
   gate: forgeUser("user"),
+  on: ownAccount,
   shape: {},
   of: "your own repositories",
 });
 
-export const {
-  list: listInstanceVariables,
-  get: getInstanceVariable,
-  create: createInstanceVariable,
-  edit: editInstanceVariable,
-  delete: deleteInstanceVariable,
-} = declareVariables({
+export const instanceVariables = declareVariables({
   name: "forge.admin.actions.variables",
   below: "admin",
   gate: siteAdminOfAll,
@@ -137,24 +122,24 @@ export const {
 });
 
 export const variableEndpoints = {
-  listRepositoryVariables,
-  getRepositoryVariable,
-  createRepositoryVariable,
-  editRepositoryVariable,
-  deleteRepositoryVariable,
-  listOrganizationVariables,
-  getOrganizationVariable,
-  createOrganizationVariable,
-  editOrganizationVariable,
-  deleteOrganizationVariable,
-  listOwnVariables,
-  getOwnVariable,
-  createOwnVariable,
-  editOwnVariable,
-  deleteOwnVariable,
-  listInstanceVariables,
-  getInstanceVariable,
-  createInstanceVariable,
-  editInstanceVariable,
-  deleteInstanceVariable,
+  listRepositoryVariables: repositoryVariables.list,
+  getRepositoryVariable: repositoryVariables.get,
+  createRepositoryVariable: repositoryVariables.create,
+  editRepositoryVariable: repositoryVariables.edit,
+  deleteRepositoryVariable: repositoryVariables.delete,
+  listOrganizationVariables: organizationVariables.list,
+  getOrganizationVariable: organizationVariables.get,
+  createOrganizationVariable: organizationVariables.create,
+  editOrganizationVariable: organizationVariables.edit,
+  deleteOrganizationVariable: organizationVariables.delete,
+  listOwnVariables: ownVariables.list,
+  getOwnVariable: ownVariables.get,
+  createOwnVariable: ownVariables.create,
+  editOwnVariable: ownVariables.edit,
+  deleteOwnVariable: ownVariables.delete,
+  listInstanceVariables: instanceVariables.list,
+  getInstanceVariable: instanceVariables.get,
+  createInstanceVariable: instanceVariables.create,
+  editInstanceVariable: instanceVariables.edit,
+  deleteInstanceVariable: instanceVariables.delete,
 };

@@ -10,14 +10,21 @@ import {
   newHookShape,
 } from "./admin-hooks.ts";
 import { paging, pathInteger, queryWord } from "../common.ts";
+import type { Permission } from "../../permission.ts";
 import { resource } from "../resource.ts";
 
 /** The owner of the hooks, and their path. `shape` has the parameters of the path. */
-interface HookPlace<P extends string, G extends Gate, S extends z.ZodRawShape> {
+interface HookPlace<
+  P extends string,
+  G extends Gate,
+  S extends z.ZodRawShape,
+  On extends Permission,
+> {
   readonly name: string;
   /** The path between `/api/v1/` and `/hooks`. */
   readonly below: P;
   readonly gate: G;
+  readonly on: On;
   readonly shape: S;
   readonly of: string;
   readonly acceptsArchived?: true;
@@ -28,7 +35,8 @@ export function declareHooks<
   const P extends string,
   const G extends Gate,
   S extends z.ZodRawShape,
->({ name, below, shape, of, ...common }: HookPlace<P, G, S>) {
+  const On extends Permission,
+>({ name, below, shape, of, ...common }: HookPlace<P, G, S, On>) {
   const path = `/api/v1/${below}/hooks` as const;
   const id = { id: pathInteger.brand<"HookId">() };
   return {

@@ -2,26 +2,20 @@ import { z } from "zod";
 import { empty, forgeUser } from "../../endpoint.ts";
 import { pathInteger, queryText } from "../common.ts";
 import { repositoryParams } from "../repositories/repositories.ts";
+import { repository } from "../../permission.ts";
 import { resource } from "../resource.ts";
 import { declareHooks } from "./declare-hooks.ts";
 
 // Hooks of one repository, for its administrators: those created here, and its copies of default hooks.
 
 const gate = forgeUser("repository");
+const on = repository("any", "admin");
 
-export const {
-  list: listRepositoryHooks,
-  create: createRepositoryHook,
-  get: getRepositoryHook,
-  edit: editRepositoryHook,
-  delete: deleteRepositoryHook,
-  listDeliveries: listRepositoryDeliveries,
-  getDelivery: getRepositoryDelivery,
-  redeliver: redeliverOfRepository,
-} = declareHooks({
+export const repositoryHooks = declareHooks({
   name: "forge.repos.hooks",
   below: "repos/:owner/:repo",
   gate,
+  on,
   shape: repositoryParams.shape,
   of: "a repository",
   acceptsArchived: true,
@@ -34,6 +28,7 @@ export const { testRepositoryHook } = resource(
     params: repositoryParams,
     id: { id: pathInteger.brand<"HookId">() },
     gate,
+    on,
     acceptsArchived: true,
   },
   ({ operation }) => ({
@@ -51,13 +46,13 @@ export const { testRepositoryHook } = resource(
 );
 
 export const repositoryHookEndpoints = {
-  listRepositoryHooks,
-  createRepositoryHook,
-  getRepositoryHook,
-  editRepositoryHook,
-  deleteRepositoryHook,
+  listRepositoryHooks: repositoryHooks.list,
+  createRepositoryHook: repositoryHooks.create,
+  getRepositoryHook: repositoryHooks.get,
+  editRepositoryHook: repositoryHooks.edit,
+  deleteRepositoryHook: repositoryHooks.delete,
   testRepositoryHook,
-  listRepositoryDeliveries,
-  getRepositoryDelivery,
-  redeliverOfRepository,
+  listRepositoryDeliveries: repositoryHooks.listDeliveries,
+  getRepositoryDelivery: repositoryHooks.getDelivery,
+  redeliverOfRepository: repositoryHooks.redeliver,
 };

@@ -32,9 +32,8 @@ export interface RunnerDetails {
 const ONLINE_MS = 60_000;
 const BUSY_MS = 10_000;
 
-/** Runners as their routes show them. */
-/** Opens a level as `OpenLevel` does; undefined for a site administrator, who may change the runners of every level. */
-type OpenRunnerLevel = (db: Queries) => ReturnType<OpenLevel> | undefined;
+/** Opens a level; undefined for a site administrator, who may change the runners of every level. */
+type OpenRunnerLevel = OpenLevel | undefined;
 
 export type Runners = ReturnType<typeof createRunners>;
 
@@ -67,7 +66,7 @@ export function createRunners({ db, clock, registration, tasks }: RunnersDeps) {
       isDisabled: boolean | null | undefined,
     ): Promise<RunnerDetails> {
       return db.transaction(async (tx) => {
-        const runner = await get(tx, await openLevel(tx), id);
+        const runner = await get(tx, await openLevel?.(tx), id);
         if (isDisabled === null || isDisabled === undefined)
           throw new AppError("unprocessable", "[Disabled]: Required");
         if (!(await updateRunner(tx, runner.id, { isDisabled }))) throw notFound(id);
@@ -79,7 +78,7 @@ export function createRunners({ db, clock, registration, tasks }: RunnersDeps) {
     /** Deletes a runner and fails its running tasks. Throws `not_found`. */
     async delete(openLevel: OpenRunnerLevel, id: number): Promise<void> {
       await db.transaction(async (tx) => {
-        const runner = await get(tx, await openLevel(tx), id);
+        const runner = await get(tx, await openLevel?.(tx), id);
         if (!(await tasks.removeRunner(tx, runner.id))) throw notFound(id);
       });
     },

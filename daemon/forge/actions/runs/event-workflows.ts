@@ -1,3 +1,4 @@
+import { hasActions } from "../../repositories/repository-settings.view.ts";
 import { matchActivity } from "../../../workflows/triggers.ts";
 import { createHash } from "node:crypto";
 import type { Database } from "../../../../storage/engine/database.ts";
@@ -15,12 +16,7 @@ import { toActivity } from "../../../workflows/triggers.ts";
 import type { ResolveCalls } from "./called-workflows.ts";
 import { EVENT_JOB, eventJobSchema } from "./start-workflows.ts";
 import type { RunTrigger, StartRun } from "./start-run.ts";
-import {
-  hasActions,
-  readWorkflowFiles,
-  toExcessReason,
-  type WorkflowFileDeps,
-} from "./workflow-files.ts";
+import { readWorkflowFiles, toExcessReason, type WorkflowFileDeps } from "./workflow-files.ts";
 
 /** Maximum number of runs of `workflow_run` that trigger each other. */
 const FOLLOWING_MAX = 5;

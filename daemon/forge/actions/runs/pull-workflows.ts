@@ -1,3 +1,4 @@
+import { hasActions } from "../../repositories/repository-settings.view.ts";
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { findMergeBase, readChangedPaths } from "../../../../storage/git/changed-paths.ts";
@@ -25,7 +26,6 @@ import { skipsRuns } from "./pushed-workflows.ts";
 import type { RunTrigger, StartRun } from "./start-run.ts";
 import { toBoundedPayload } from "./start-workflows.ts";
 import {
-  hasActions,
   readWorkflowFiles,
   toExcessReason,
   type WorkflowFileDeps,

@@ -1,3 +1,4 @@
+import { hasActions } from "../../repositories/repository-settings.view.ts";
 import { matchPush } from "../../../workflows/triggers.ts";
 import { createHash } from "node:crypto";
 import type { Database } from "../../../../storage/engine/database.ts";
@@ -16,7 +17,6 @@ import { type Mapping, toJsonMapping } from "../../../workflows/mapping.ts";
 import type { ResolveCalls } from "./called-workflows.ts";
 import type { EventWorkflows } from "./event-workflows.ts";
 import {
-  hasActions,
   readWorkflowFiles,
   toExcessReason,
   type WorkflowFileDeps,

@@ -1,3 +1,4 @@
+import { hasActions } from "../../repositories/repository-settings.view.ts";
 import { createHash } from "node:crypto";
 import type { Database } from "../../../../storage/engine/database.ts";
 import { GitError } from "../../../../storage/git/git.ts";
@@ -21,7 +22,7 @@ import type { FindCommit } from "../../git/commit-readers.ts";
 import type { OwnedRepository } from "../../events.ts";
 import type { ResolveCalls } from "./called-workflows.ts";
 import { nextCronTime } from "./cron-times.ts";
-import { hasActions, readWorkflowFiles, type WorkflowFileDeps } from "./workflow-files.ts";
+import { readWorkflowFiles, type WorkflowFileDeps } from "./workflow-files.ts";
 import type { RunTrigger, StartRun } from "./start-run.ts";
 
 export interface WorkflowSchedulesDeps extends WorkflowFileDeps {

@@ -1,3 +1,4 @@
+import { hasActions } from "../../repositories/repository-settings.view.ts";
 import type { Transaction } from "../../../../storage/engine/database.ts";
 import {
   type ActionRun,
@@ -28,7 +29,6 @@ import { insertBlockedJob } from "./new-jobs.ts";
 import type { OpenRun } from "./open-run.ts";
 import { toGithubContext } from "./run-contexts.ts";
 import { toGroup } from "./run-records.ts";
-import { hasActions } from "./workflow-files.ts";
 import type { RunId, UserId } from "../../../../storage/tables/forge/ids.ts";
 
 /** The trigger of a run. */

@@ -1,3 +1,4 @@
+import { hasActions } from "../../repositories/repository-settings.view.ts";
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Database, Transaction } from "../../../../storage/engine/database.ts";
@@ -14,12 +15,7 @@ import type { FindCommit } from "../../git/commit-readers.ts";
 import type { Subscribers } from "../../events.ts";
 import type { WorkflowSchedules } from "./schedules.ts";
 import type { StartRun } from "./start-run.ts";
-import {
-  hasActions,
-  readWorkflowFiles,
-  toExcessReason,
-  type WorkflowFileDeps,
-} from "./workflow-files.ts";
+import { readWorkflowFiles, toExcessReason, type WorkflowFileDeps } from "./workflow-files.ts";
 
 const KIND = "forge.actions.triggers";
 /** Migration 0041 enqueues the first job of this kind. */

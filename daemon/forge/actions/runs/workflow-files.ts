@@ -1,3 +1,4 @@
+import { hasActions } from "../../repositories/repository-settings.view.ts";
 import { type FolderFile, readFolderFiles } from "../../../../storage/git/folder-files.ts";
 import type { Queries } from "../../../../storage/engine/database.ts";
 import type { Git } from "../../../../storage/git/git.ts";
@@ -54,11 +55,6 @@ export async function readWorkflowFiles(
 /** Returns why the first file beyond the maximum does not run. */
 export function toExcessReason(folder: string, beyond: string): string {
   return `${folder} has more than ${FILES_MAX} workflow files: ${beyond} and those after it by name do not run`;
-}
-
-/** Returns whether a repository runs workflows. */
-export function hasActions({ settings, archivedAt }: ForgeRepository): boolean {
-  return settings["has_actions"] !== false && archivedAt === undefined;
 }
 
 /**

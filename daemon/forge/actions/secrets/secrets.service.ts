@@ -32,7 +32,6 @@ export function createSecrets({ db, sealer }: { readonly db: Database; readonly 
         description,
       }: { readonly data: string; readonly description?: string | null | undefined },
     ): Promise<"created" | "replaced"> {
-      await openLevel(db);
       const name = toSettingName(written);
       const value = toSettingValue(data);
       return db.transaction(async (tx) => {

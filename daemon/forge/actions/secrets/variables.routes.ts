@@ -1,138 +1,48 @@
+import type { BodyOf } from "../../../contract/endpoint.ts";
 import {
-  createInstanceVariable,
-  createOrganizationVariable,
-  createOwnVariable,
-  createRepositoryVariable,
-  deleteInstanceVariable,
-  deleteOrganizationVariable,
-  deleteOwnVariable,
-  deleteRepositoryVariable,
-  editInstanceVariable,
-  editOrganizationVariable,
-  editOwnVariable,
-  editRepositoryVariable,
-  getInstanceVariable,
-  getOrganizationVariable,
-  getOwnVariable,
-  getRepositoryVariable,
-  listInstanceVariables,
-  listOrganizationVariables,
-  listOwnVariables,
-  listRepositoryVariables,
+  instanceVariables,
+  organizationVariables,
+  ownVariables,
+  repositoryVariables,
 } from "../../../contract/forge/actions/variables.ts";
 import type { Route } from "../../../http/handle.ts";
-import { handle } from "../../handle.ts";
-import { toVariableList, toVariableView } from "./variable.view.ts";
-import type { ActionLevels } from "./levels.service.ts";
+import { page } from "../../../http/serve.ts";
+import { serve } from "../../handle.ts";
+import type { GrantedPlace } from "../../organizations/places.ts";
+import type { PageWindow } from "../../page-window.ts";
+import { reopenLevel, toLevel } from "./levels.service.ts";
+import { toVariableView } from "./variable.view.ts";
 import type { Variables } from "./variables.service.ts";
 
+/** A request about one variable. */
+interface VariableInput {
+  readonly opened?: GrantedPlace;
+  readonly params: { readonly variablename: string };
+}
+
 /** Returns the routes of variables, of every level. */
-export function variableRoutes({
-  levels,
-  variables,
-}: {
-  readonly levels: ActionLevels;
-  readonly variables: Variables;
-}): Route[] {
+export function variableRoutes({ variables }: { readonly variables: Variables }): Route[] {
+  const ofLevel = {
+    list: async ({ opened, query }: { opened?: GrantedPlace; query: PageWindow }) => {
+      const { records, total } = await variables.list(toLevel(opened), query);
+      return page(records.map(toVariableView), total);
+    },
+    get: async ({ opened, params }: VariableInput) =>
+      toVariableView(await variables.get(toLevel(opened), params.variablename)),
+    create: ({ opened, params, body }: VariableInput & { readonly body: NewVariableBody }) =>
+      variables.create(reopenLevel(opened), params.variablename, body),
+    edit: ({ opened, params, body }: VariableInput & { readonly body: VariableEditBody }) =>
+      variables.edit(reopenLevel(opened), params.variablename, body),
+    delete: ({ opened, params }: VariableInput) =>
+      variables.delete(reopenLevel(opened), params.variablename),
+  };
   return [
-    handle(listRepositoryVariables, async ({ caller, params, query }) =>
-      toVariableList(await variables.list(await levels.ofRepository(params, caller), query)),
-    ),
-    handle(getRepositoryVariable, async ({ caller, params }) => ({
-      status: 200,
-      body: toVariableView(
-        await variables.get(await levels.ofRepository(params, caller), params.variablename),
-      ),
-    })),
-    handle(createRepositoryVariable, async ({ caller, params, body }) => {
-      await variables.create(
-        (db) => levels.ofRepository(params, caller, db),
-        params.variablename,
-        body,
-      );
-      return { status: 201 };
-    }),
-    handle(editRepositoryVariable, async ({ caller, params, body }) => {
-      await variables.edit(
-        (db) => levels.ofRepository(params, caller, db),
-        params.variablename,
-        body,
-      );
-      return { status: 204 };
-    }),
-    handle(deleteRepositoryVariable, async ({ caller, params }) => {
-      await variables.delete((db) => levels.ofRepository(params, caller, db), params.variablename);
-      return { status: 204 };
-    }),
-    handle(listOrganizationVariables, async ({ caller, params, query }) =>
-      toVariableList(await variables.list(await levels.ofOrganization(params.org, caller), query)),
-    ),
-    handle(getOrganizationVariable, async ({ caller, params }) => ({
-      status: 200,
-      body: toVariableView(
-        await variables.get(await levels.ofOrganization(params.org, caller), params.variablename),
-      ),
-    })),
-    handle(createOrganizationVariable, async ({ caller, params, body }) => {
-      await variables.create(
-        (db) => levels.ofOrganization(params.org, caller, db),
-        params.variablename,
-        body,
-      );
-      return { status: 201 };
-    }),
-    handle(editOrganizationVariable, async ({ caller, params, body }) => {
-      await variables.edit(
-        (db) => levels.ofOrganization(params.org, caller, db),
-        params.variablename,
-        body,
-      );
-      return { status: 204 };
-    }),
-    handle(deleteOrganizationVariable, async ({ caller, params }) => {
-      await variables.delete(
-        (db) => levels.ofOrganization(params.org, caller, db),
-        params.variablename,
-      );
-      return { status: 204 };
-    }),
-    handle(listOwnVariables, async ({ caller, query }) =>
-      toVariableList(await variables.list(levels.ofUser(caller), query)),
-    ),
-    handle(getOwnVariable, async ({ caller, params }) => ({
-      status: 200,
-      body: toVariableView(await variables.get(levels.ofUser(caller), params.variablename)),
-    })),
-    handle(createOwnVariable, async ({ caller, params, body }) => {
-      await variables.create(() => levels.ofUser(caller), params.variablename, body);
-      return { status: 201 };
-    }),
-    handle(editOwnVariable, async ({ caller, params, body }) => {
-      await variables.edit(() => levels.ofUser(caller), params.variablename, body);
-      return { status: 204 };
-    }),
-    handle(deleteOwnVariable, async ({ caller, params }) => {
-      await variables.delete(() => levels.ofUser(caller), params.variablename);
-      return { status: 204 };
-    }),
-    handle(listInstanceVariables, async ({ query }) =>
-      toVariableList(await variables.list(levels.ofInstance, query)),
-    ),
-    handle(getInstanceVariable, async ({ params }) => ({
-      status: 200,
-      body: toVariableView(await variables.get(levels.ofInstance, params.variablename)),
-    })),
-    handle(createInstanceVariable, async ({ params, body }) => {
-      await variables.create(() => levels.ofInstance, params.variablename, body);
-      return { status: 201 };
-    }),
-    handle(editInstanceVariable, async ({ params, body }) => {
-      await variables.edit(() => levels.ofInstance, params.variablename, body);
-      return { status: 204 };
-    }),
-    handle(deleteInstanceVariable, async ({ params }) => {
-      await variables.delete(() => levels.ofInstance, params.variablename);
-      return { status: 204 };
-    }),
+    ...serve(repositoryVariables, ofLevel),
+    ...serve(organizationVariables, ofLevel),
+    ...serve(ownVariables, ofLevel),
+    ...serve(instanceVariables, ofLevel),
   ];
 }
+
+type NewVariableBody = BodyOf<typeof instanceVariables.create>;
+type VariableEditBody = BodyOf<typeof instanceVariables.edit>;

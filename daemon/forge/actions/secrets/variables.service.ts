@@ -31,7 +31,6 @@ export function createVariables({ db }: { readonly db: Database }) {
 
     /** Throws `conflict` when the name is taken, `invalid_argument` for a value that is too long. */
     async create(openLevel: OpenLevel, written: string, input: VariableInput): Promise<void> {
-      await openLevel(db);
       const name = toSettingName(written);
       const value = toSettingValue(input.value);
       await db.transaction(async (tx) => {
@@ -44,7 +43,6 @@ export function createVariables({ db }: { readonly db: Database }) {
 
     /** Throws as `create` does. */
     async edit(openLevel: OpenLevel, written: string, input: VariableInput): Promise<void> {
-      await openLevel(db);
       const value = toSettingValue(input.value);
       const name = input.name ? toSettingName(input.name) : undefined;
       try {

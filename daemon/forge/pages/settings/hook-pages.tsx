@@ -1,7 +1,10 @@
 import { adminHookEndpoints, type WireHook } from "../../../contract/forge/hooks/admin-hooks.ts";
 import { hookEventWords, hookTypes } from "../../../contract/forge/hooks/fields.ts";
 import { organizationHooks, ownHooks } from "../../../contract/forge/hooks/owner-hooks.ts";
-import { repositoryHookEndpoints } from "../../../contract/forge/hooks/repository-hooks.ts";
+import {
+  repositoryHooks,
+  testRepositoryHook,
+} from "../../../contract/forge/hooks/repository-hooks.ts";
 import { Facts, State, Time } from "../../../pages/elements.tsx";
 import type { ForgePageRoute } from "../forge-page.ts";
 import type { Level } from "./level-pages.tsx";
@@ -24,18 +27,8 @@ import {
   type View,
 } from "./settings-page.tsx";
 
-const ofRepository = repositoryHookEndpoints;
 const hooksOf = {
-  repository: {
-    list: ofRepository.listRepositoryHooks,
-    create: ofRepository.createRepositoryHook,
-    get: ofRepository.getRepositoryHook,
-    edit: ofRepository.editRepositoryHook,
-    delete: ofRepository.deleteRepositoryHook,
-    listDeliveries: ofRepository.listRepositoryDeliveries,
-    getDelivery: ofRepository.getRepositoryDelivery,
-    redeliver: ofRepository.redeliverOfRepository,
-  },
+  repository: repositoryHooks,
   organization: organizationHooks,
   own: ownHooks,
   instance: {
@@ -166,7 +159,7 @@ export function hookPages<Opened>(place: SettingsPlace<Opened>, level: Level): F
   }
 
   async function test({ call, params }: Request): Promise<void> {
-    await call(ofRepository.testRepositoryHook, { params });
+    await call(testRepositoryHook, { params });
   }
 
   async function showHook(view: View) {

@@ -1,20 +1,21 @@
-import {
-  deleteInstanceSecret,
-  deleteOrganizationSecret,
-  deleteOwnSecret,
-  deleteRepositorySecret,
-  listInstanceSecrets,
-  listOrganizationSecrets,
-  listOwnSecrets,
-  listRepositorySecrets,
-  putInstanceSecret,
-  putOrganizationSecret,
-  putOwnSecret,
-  putRepositorySecret,
-} from "../../../contract/forge/actions/secrets.ts";
 import { adminActionEndpoints } from "../../../contract/forge/actions/actions.ts";
-import { runnerEndpoints } from "../../../contract/forge/actions/runners.ts";
-import { variableEndpoints } from "../../../contract/forge/actions/variables.ts";
+import {
+  organizationRunners,
+  ownRunners,
+  repositoryRunners,
+} from "../../../contract/forge/actions/runners.ts";
+import {
+  instanceSecrets,
+  organizationSecrets,
+  ownSecrets,
+  repositorySecrets,
+} from "../../../contract/forge/actions/secrets.ts";
+import {
+  instanceVariables,
+  organizationVariables,
+  ownVariables,
+  repositoryVariables,
+} from "../../../contract/forge/actions/variables.ts";
 import { State, Time } from "../../../pages/elements.tsx";
 import type { ForgePageRoute } from "../forge-page.ts";
 import { settingsPage, type SettingsPlace, toWindow } from "./settings-page.tsx";
@@ -24,73 +25,28 @@ import { ActionForm, ActionMenu, DeleteEntry, Entries, readText } from "./settin
 export type Level = "repository" | "organization" | "own" | "instance";
 
 const secretsOf = {
-  repository: {
-    list: listRepositorySecrets,
-    put: putRepositorySecret,
-    remove: deleteRepositorySecret,
-  },
-  organization: {
-    list: listOrganizationSecrets,
-    put: putOrganizationSecret,
-    remove: deleteOrganizationSecret,
-  },
-  own: { list: listOwnSecrets, put: putOwnSecret, remove: deleteOwnSecret },
-  instance: { list: listInstanceSecrets, put: putInstanceSecret, remove: deleteInstanceSecret },
+  repository: repositorySecrets,
+  organization: organizationSecrets,
+  own: ownSecrets,
+  instance: instanceSecrets,
 };
 
-const variables = variableEndpoints;
 const variablesOf = {
-  repository: {
-    list: variables.listRepositoryVariables,
-    create: variables.createRepositoryVariable,
-    edit: variables.editRepositoryVariable,
-    remove: variables.deleteRepositoryVariable,
-  },
-  organization: {
-    list: variables.listOrganizationVariables,
-    create: variables.createOrganizationVariable,
-    edit: variables.editOrganizationVariable,
-    remove: variables.deleteOrganizationVariable,
-  },
-  own: {
-    list: variables.listOwnVariables,
-    create: variables.createOwnVariable,
-    edit: variables.editOwnVariable,
-    remove: variables.deleteOwnVariable,
-  },
-  instance: {
-    list: variables.listInstanceVariables,
-    create: variables.createInstanceVariable,
-    edit: variables.editInstanceVariable,
-    remove: variables.deleteInstanceVariable,
-  },
+  repository: repositoryVariables,
+  organization: organizationVariables,
+  own: ownVariables,
+  instance: instanceVariables,
 };
 
-const runners = runnerEndpoints;
 const runnersOf = {
-  repository: {
-    list: runners.listRepositoryRunners,
-    token: runners.getRepositoryRegistrationToken,
-    edit: runners.editRepositoryRunner,
-    remove: runners.deleteRepositoryRunner,
-  },
-  organization: {
-    list: runners.listOrganizationRunners,
-    token: runners.getOrganizationRegistrationToken,
-    edit: runners.editOrganizationRunner,
-    remove: runners.deleteOrganizationRunner,
-  },
-  own: {
-    list: runners.listOwnRunners,
-    token: runners.getOwnRegistrationToken,
-    edit: runners.editOwnRunner,
-    remove: runners.deleteOwnRunner,
-  },
+  repository: repositoryRunners,
+  organization: organizationRunners,
+  own: ownRunners,
   instance: {
     list: adminActionEndpoints.listRunners,
     token: adminActionEndpoints.createRegistrationToken,
     edit: adminActionEndpoints.editRunner,
-    remove: adminActionEndpoints.deleteRunner,
+    delete: adminActionEndpoints.deleteRunner,
   },
 };
 
@@ -104,7 +60,7 @@ export function levelPages<Opened>(place: SettingsPlace<Opened>, level: Level): 
 }
 
 function secretsPage<Opened>(place: SettingsPlace<Opened>, level: Level): ForgePageRoute[] {
-  const { list, put, remove } = secretsOf[level];
+  const { list, put, delete: remove } = secretsOf[level];
   return settingsPage(place, {
     at: "actions/secrets",
     title: "Secrets",
@@ -160,7 +116,7 @@ function secretsPage<Opened>(place: SettingsPlace<Opened>, level: Level): ForgeP
 }
 
 function variablesPage<Opened>(place: SettingsPlace<Opened>, level: Level): ForgePageRoute[] {
-  const { list, create, edit, remove } = variablesOf[level];
+  const { list, create, edit, delete: remove } = variablesOf[level];
   const fields = {
     name: { label: "Name", max: 255 },
     value: { label: "Value", type: "multiline" },
@@ -229,7 +185,7 @@ const toVariable = (request: Parameters<typeof readText>[0]) => ({
 });
 
 function runnersPage<Opened>(place: SettingsPlace<Opened>, level: Level): ForgePageRoute[] {
-  const { list, token, edit, remove } = runnersOf[level];
+  const { list, token, edit, delete: remove } = runnersOf[level];
   return settingsPage(place, {
     at: "actions/runners",
     title: "Runners",

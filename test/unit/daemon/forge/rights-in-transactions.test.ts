@@ -3,17 +3,22 @@ import { createFollowers } from "../../../../daemon/forge/accounts/followers.ser
 import { createActions } from "../../../../daemon/forge/actions/actions.service.ts";
 import { createArtifacts } from "../../../../daemon/forge/actions/artifacts/artifacts.service.ts";
 import { createRunners } from "../../../../daemon/forge/actions/runners/runners.service.ts";
-import {
-  createActionLevels,
-  type OpenLevel,
-} from "../../../../daemon/forge/actions/secrets/levels.service.ts";
+import { reopenLevel } from "../../../../daemon/forge/actions/secrets/levels.service.ts";
 import { createSecrets } from "../../../../daemon/forge/actions/secrets/secrets.service.ts";
 import { createVariables } from "../../../../daemon/forge/actions/secrets/variables.service.ts";
+import type { AnyEndpoint } from "../../../../daemon/contract/endpoint.ts";
+import { repositorySecrets } from "../../../../daemon/contract/forge/actions/secrets.ts";
+import {
+  repositoryHooks,
+  testRepositoryHook,
+} from "../../../../daemon/contract/forge/hooks/repository-hooks.ts";
 import type { ForgeCaller } from "../../../../daemon/forge/caller.ts";
 import { type CodeDeps, createCodeAccess } from "../../../../daemon/forge/code/open-code.ts";
 import { createDeliveryLog } from "../../../../daemon/forge/hooks/deliveries.service.ts";
 import { createHooks } from "../../../../daemon/forge/hooks/hooks.service.ts";
 import { createRepositoryHooks } from "../../../../daemon/forge/hooks/repository-hooks.service.ts";
+import { reopenPlace } from "../../../../daemon/forge/organizations/places.ts";
+import { grantRepository } from "../../../../daemon/forge/repositories/open-repository.ts";
 import { createStars } from "../../../../daemon/forge/repositories/stars.service.ts";
 import type { Database } from "../../../../storage/engine/database.ts";
 import {
@@ -86,6 +91,13 @@ const unused = <T>() => ({}) as T;
 /** A database on which nora is no collaborator any more when a transaction begins. */
 const withoutNora = () =>
   interruptOnce(db, () => db.transaction((tx) => deleteCollaborator(tx, repository.id, nora.id)));
+
+/** Opens the repository for an operation, as the binder does. */
+async function openAs(user: ForgeUser, { on, acceptsArchived }: AnyEndpoint) {
+  if (on?.kind !== "repository") throw new Error("the operation is not on a repository");
+  const grant = { caller: callerOf(user), permission: on, isChange: acceptsArchived !== true };
+  return grantRepository(db, { repository, owner: mira }, grant);
+}
 
 const isMissing = { code: "not_found" };
 
@@ -176,20 +188,11 @@ test("an administrator who is removed meanwhile delivers no event again", async 
   });
   const late = withoutNora();
   const common = { enqueue: () => Promise.reject(new Error("delivered")), newUuid: () => "u" };
-  const ofRepositories = createRepositoryHooks({
-    ...common,
-    db: late,
-    hooks,
-    describeHead: async () => ({}) as never,
-  });
   const log = createDeliveryLog({ ...common, db: late });
   const caller = callerOf(nora);
+  const opened = await openAs(nora, repositoryHooks.redeliver);
   await expect(
-    log.redeliver(
-      (queries) => ofRepositories.open(path, caller, "", queries),
-      { hookId: hook.id, id: 1 as never },
-      caller,
-    ),
+    log.redeliver((tx) => reopenPlace(tx, opened), { hookId: hook.id, id: 1 as never }, caller),
   ).rejects.toMatchObject(isMissing);
   await db.transaction((tx) => putCollaborator(tx, repository.id, { userId: nora.id, access: 3 }));
   const again = createRepositoryHooks({
@@ -198,16 +201,16 @@ test("an administrator who is removed meanwhile delivers no event again", async 
     hooks,
     describeHead: async () => ({}) as never,
   });
-  await expect(again.test({ ...path, id: hook.id }, "main", caller)).rejects.toMatchObject(
-    isMissing,
-  );
+  await expect(
+    again.test(await openAs(nora, testRepositoryHook), { id: hook.id, ref: "main" }, caller),
+  ).rejects.toMatchObject(isMissing);
 });
 
 test("an owner who gives the repository away meanwhile changes no secret, variable or runner of it", async () => {
   const giveTo = (owner: ForgeUser) => updateRepository(db, repository.id, { ownerId: owner.id });
   const late = () => interruptOnce(db, () => giveTo(nora));
-  const levels = createActionLevels({ db });
-  const level: OpenLevel = (queries) => levels.ofRepository(path, callerOf(mira), queries);
+  await giveTo(mira);
+  const level = reopenLevel(await openAs(mira, repositorySecrets.put));
   const sealer = { seal: () => "sealed" } as unknown as Parameters<
     typeof createSecrets
   >[0]["sealer"];

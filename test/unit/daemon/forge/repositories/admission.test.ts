@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { repository } from "../../../../../daemon/contract/permission.ts";
 import type { ForgeCaller } from "../../../../../daemon/forge/caller.ts";
 import { createHooks } from "../../../../../daemon/forge/hooks/hooks.service.ts";
-import { createRepositoryHooks } from "../../../../../daemon/forge/hooks/repository-hooks.service.ts";
+import { reopenPlace } from "../../../../../daemon/forge/organizations/places.ts";
+import { grantRepository } from "../../../../../daemon/forge/repositories/open-repository.ts";
 import {
   createRepositoriesService,
   type RepositoriesDeps,
@@ -9,7 +11,11 @@ import {
 import { createGenerator } from "../../../../../daemon/forge/repositories/templates/generate.service.ts";
 import type { Database } from "../../../../../storage/engine/database.ts";
 import { createGit } from "../../../../../storage/git/git.ts";
-import { type ForgeUser, insertUser } from "../../../../../storage/tables/forge/accounts/users.ts";
+import {
+  findUserById,
+  type ForgeUser,
+  insertUser,
+} from "../../../../../storage/tables/forge/accounts/users.ts";
 import {
   deleteTeamMember,
   insertTeam,
@@ -164,14 +170,11 @@ test("a hook is not created by a person who meanwhile no longer administers the 
     db: interrupted,
     targets: targets as unknown as Parameters<typeof createHooks>[0]["targets"],
   });
-  const { open } = createRepositoryHooks({
-    db: interrupted,
-    hooks,
-    enqueue: async () => 0,
-    newUuid: () => "",
-    describeHead: async () => undefined,
-  });
-  const path = { owner: "mira", repo: "mould" };
+  const owner = await findUserById(db, template.ownerId);
+  if (owner === undefined) throw new Error("the owner is missing");
+  const permission = repository("any", "admin");
+  const grant = { caller: callerOf(rita), permission, isChange: false };
+  const opened = await grantRepository(db, { repository: template, owner }, grant);
   const input = {
     type: "gitea",
     config: { url: "http://receiver.example/", content_type: "json" },
@@ -181,7 +184,7 @@ test("a hook is not created by a person who meanwhile no longer administers the 
     isActive: true,
     name: "",
   };
-  const create = hooks.create((queries) => open(path, callerOf(rita), "/hooks", queries), input);
+  const create = hooks.create((tx) => reopenPlace(tx, opened), input);
   await expect(create).rejects.toMatchObject({ code: "forbidden" });
   const home = { kind: "repository", id: template.id } as const;
   expect((await listHooksOf(db, home, { limit: 1, offset: 0 })).total).toBe(0);
