@@ -26,6 +26,22 @@ const carriedPackages: Readonly<Record<string, Readonly<Record<string, readonly 
       "tesseract-core-simd-lstm.wasm",
     ],
   },
+  "pdfjs-dist": {
+    "pdfjs-dist": [
+      "package.json",
+      "LICENSE",
+      "legacy/build/pdf.min.mjs",
+      "legacy/build/pdf.worker.min.mjs",
+      "cmaps",
+      "standard_fonts",
+      "wasm/LICENSE_JBIG2",
+      "wasm/LICENSE_OPENJPEG",
+      "wasm/LICENSE_PDFJS_JBIG2",
+      "wasm/LICENSE_PDFJS_OPENJPEG",
+      "wasm/jbig2.wasm",
+      "wasm/openjpeg.wasm",
+    ],
+  },
   "swagger-ui-dist": {
     "swagger-ui-dist": [
       "package.json",

@@ -1,6 +1,6 @@
-import { getResolvedPDFJS } from "unpdf";
-import type { PDFPageProxy } from "unpdf/pdfjs";
+import type { PDFPageProxy } from "pdfjs-dist";
 import { refuseDamaged } from "./outcome.ts";
+import { loadPdfJs } from "./pdf-js.ts";
 import type { Fragment } from "./pdf-layout.ts";
 
 /** Flag of an annotation that is neither shown nor printed (ISO 32000-1, 12.5.3). */
@@ -63,7 +63,7 @@ const SPACE = -200;
 
 /** The texts that the appearances of annotations draw, by the annotation's id. pdf.js extracts those of fields and free text only. */
 async function readDrawnText(page: PDFPageProxy): Promise<ReadonlyMap<string, string>> {
-  const { OPS } = await getResolvedPDFJS();
+  const { OPS } = await loadPdfJs();
   const { fnArray, argsArray } = await page.getOperatorList().catch(refuseDamaged);
   const texts = new Map<string, string>();
   let id: string | undefined;

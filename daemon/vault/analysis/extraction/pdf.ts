@@ -1,10 +1,8 @@
 import { readFile, stat } from "node:fs/promises";
-import { getDocumentProxy } from "unpdf";
-import type { PDFDocumentProxy, PDFPageProxy } from "unpdf/pdfjs";
+import type { PDFPageProxy } from "pdfjs-dist";
 import { joinDividedWords } from "./divided-words.ts";
 import {
   createRecognizer,
-  PIXELS_MAX,
   processorMs,
   RECOGNITION_MS,
   type Recognizer,
@@ -12,8 +10,8 @@ import {
 } from "./ocr.ts";
 import { refuseDamaged, Unreadable, type UnreadableReason, toBudgetMs } from "./outcome.ts";
 import { readAnnotations } from "./pdf-annotations.ts";
+import { openPdf } from "./pdf-js.ts";
 import { type Fragment, toReadingOrder } from "./pdf-layout.ts";
-import { PredefinedCmaps } from "./predefined-cmaps.ts";
 import { drawScannedPage, hasPicture } from "./scanned-page.ts";
 import type { TextSink } from "./text-sink.ts";
 
@@ -34,18 +32,18 @@ export async function extractPdf(
   recognizes: boolean,
   clock: () => number = processorMs,
 ): Promise<UnreadableReason | undefined> {
-  const pdf = await openPdf(path);
+  await using pdf = await openPdf(await readFile(path));
   const scans = recognizes ? createScanReader(sink, clock) : createScanFinder();
   const readingMs = READING_SHARE * toBudgetMs((await stat(path)).size);
   const deadline = clock() + readingMs + (recognizes ? RECOGNITION_MS : 0);
   let isOutOfTime = false;
   let damage: UnreadableReason | undefined;
   try {
-    for (let number = 1; number <= pdf.numPages && !sink.isCut; number++) {
+    for (let number = 1; number <= pdf.pages && !sink.isCut; number++) {
       isOutOfTime = clock() > deadline;
       if (isOutOfTime) break;
       try {
-        const page = await pdf.getPage(number).catch(refuseDamaged);
+        const page = await pdf.openPage(number);
         if (!(await addText(page, sink))) await scans.read(page);
         page.cleanup();
       } catch (error) {
@@ -58,28 +56,7 @@ export async function extractPdf(
     return damage ?? scans.missing ?? (isOutOfTime ? "timed_out" : undefined);
   } finally {
     scans.close();
-    await pdf.destroy();
   }
-}
-
-async function openPdf(path: string): Promise<PDFDocumentProxy> {
-  return getDocumentProxy(new Uint8Array(await readFile(path)), {
-    BinaryDataFactory: PredefinedCmaps,
-    cMapUrl: "predefined/",
-    cMapPacked: true,
-    useWorkerFetch: false,
-    isEvalSupported: false,
-    disableFontFace: true,
-    useSystemFonts: false,
-    stopAtErrors: false,
-    maxImageSize: PIXELS_MAX,
-    verbosity: 0,
-  }).catch((error: unknown) => {
-    throw new Unreadable(
-      error instanceof Error && error.name === "PasswordException" ? "encrypted" : "damaged",
-      error,
-    );
-  });
 }
 
 /** Adds the text of a page and what was typed onto it. Returns whether the page itself has text. */
@@ -169,7 +146,7 @@ function createScanReader(sink: TextSink, clock: () => number): ScanReader {
       const picture = await drawScannedPage(page);
       if (picture === undefined) return;
       if (picture === "undecodable") {
-        missing ??= "unsupported_format";
+        missing ??= "damaged";
         return;
       }
       pages += 1;

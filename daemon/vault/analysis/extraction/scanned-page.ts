@@ -1,7 +1,7 @@
-import type { PDFPageProxy } from "unpdf/pdfjs";
-import { getResolvedPDFJS } from "unpdf";
+import type { PDFPageProxy } from "pdfjs-dist";
 import { PIXELS_MAX } from "./ocr.ts";
 import { refuseDamaged } from "./outcome.ts";
+import { loadPdfJs } from "./pdf-js.ts";
 
 /** Pixels per point of a drawn page: 300 dots per inch, which recognition is trained for. */
 const SCALE_MAX = 300 / 72;
@@ -33,8 +33,8 @@ interface PlacedImage {
 
 /**
  * Draws the images of a page, as a scanner left them, in gray on white, turned as the page is shown. Text, lines and clipping
- * are left out. Returns a PNM file; `undecodable` for a page whose images are all in a format that pdf.js cannot decode
- * without its other modules (JBIG2 and JPEG 2000), undefined for a page without images. Needs no canvas.
+ * are left out. Returns a PNM file; `undecodable` for a page whose images are all damaged, undefined for a page without images.
+ * Needs no canvas.
  */
 export async function drawScannedPage(
   page: PDFPageProxy,
@@ -69,7 +69,7 @@ export async function drawScannedPage(
 
 /** Whether a page shows an image. */
 export async function hasPicture(page: PDFPageProxy): Promise<boolean> {
-  const { OPS } = await getResolvedPDFJS();
+  const { OPS } = await loadPdfJs();
   const { fnArray } = await page.getOperatorList().catch(refuseDamaged);
   const placing = [OPS.paintImageXObject, OPS.paintInlineImageXObject, OPS.paintImageMaskXObject];
   return fnArray.some((operator) => placing.includes(operator));
@@ -77,7 +77,7 @@ export async function hasPicture(page: PDFPageProxy): Promise<boolean> {
 
 /** Reads the operators of a page that place images. */
 async function placeImages(page: PDFPageProxy): Promise<(PlacedImage | "undecodable")[]> {
-  const { OPS } = await getResolvedPDFJS();
+  const { OPS } = await loadPdfJs();
   const { fnArray, argsArray } = await page.getOperatorList().catch(refuseDamaged);
   const images: (PlacedImage | "undecodable")[] = [];
   const stack: Matrix[] = [];

@@ -2,15 +2,24 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { getDocumentProxy } from "unpdf";
+import { deflateSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { extract } from "../../../../daemon/vault/analysis/extraction/extract.ts";
 import { extractPdf } from "../../../../daemon/vault/analysis/extraction/pdf.ts";
+import { openPdf } from "../../../../daemon/vault/analysis/extraction/pdf-js.ts";
 import { drawScannedPage } from "../../../../daemon/vault/analysis/extraction/scanned-page.ts";
 import { createTextSink } from "../../../../daemon/vault/analysis/extraction/text-sink.ts";
 import { createTextExtractor } from "../../../../daemon/vault/analysis/text-extractor.ts";
 import { PDF } from "../../../support/real-files.ts";
-import { type Bitmap, png, receipt, scannedPdf, tiff } from "../../../support/scans.ts";
+import { jbig2 } from "../../../support/jbig2.ts";
+import {
+  type Bitmap,
+  png,
+  receipt,
+  receiptJpeg2000,
+  scannedPdf,
+  tiff,
+} from "../../../support/scans.ts";
 import { toAccountId } from "../../../../storage/tables/vault/ids.ts";
 
 let folder: string;
@@ -128,14 +137,24 @@ describe("recognition of scanned pages", () => {
     expect(await extractPdf(path, createTextSink(), true)).toBe("too_large");
   });
 
+  test("reads scans of offices, whose pictures are in JBIG2 or JPEG 2000", async () => {
+    const scans = [
+      scannedPdf({ ...receipt, rows: jbig2(receipt) }, { encoding: "/Filter/JBIG2Decode" }),
+      scannedPdf({ ...receipt, rows: receiptJpeg2000 }, { encoding: "/Filter/JPXDecode" }),
+    ];
+    for (const scan of scans)
+      expect(await recognize(scan)).toMatchObject({
+        text: "Rent receipt March",
+        missing: undefined,
+      });
+  });
+
   test.each(["JBIG2Decode", "JPXDecode"])(
-    "reports that a scan whose pictures are in %s has an unsupported format",
+    "reports that a scan whose pictures are broken %s is damaged",
     async (filter) => {
       const scan = { width: 8, height: 8, rows: Buffer.from("no such picture") };
       const encoding = `/Filter/${filter}`;
-      expect(await recognize(scannedPdf(scan, { encoding }))).toMatchObject(
-        unreadable("unsupported_format"),
-      );
+      expect(await recognize(scannedPdf(scan, { encoding }))).toMatchObject(unreadable("damaged"));
     },
   );
 
@@ -149,9 +168,8 @@ describe("drawing of a scanned page", () => {
   const letter: Bitmap = { width: 3, height: 3, rows: Uint8Array.of(0b01111111, 0b01111111, 0) };
 
   async function draw(pdf: Uint8Array): Promise<string[]> {
-    const document = await getDocumentProxy(new Uint8Array(pdf), { verbosity: 0 });
-    const drawn = await drawScannedPage(await document.getPage(1));
-    await document.destroy();
+    await using document = await openPdf(pdf);
+    const drawn = await drawScannedPage(await document.openPage(1));
     if (drawn === "undecodable") return [drawn];
     const [, columns = "", pixels = ""] =
       /^P5 (\d+) \d+ 255\n(.*)$/s.exec(Buffer.from(drawn ?? []).toString("latin1")) ?? [];
@@ -224,6 +242,28 @@ describe("text extractor", () => {
   test("recognizes the text of a scan in its thread when recognition is on", async () => {
     expect(await extractWith(true, scannedPdf(receipt))).toMatchObject({
       text: "Rent receipt March",
+    });
+  });
+
+  /** The picture in JPEG 2000 that declares another size (ITU-T T.800, A.5.1). */
+  function oversizedJpeg2000(side: number): Buffer {
+    const bytes = Buffer.from(receiptJpeg2000);
+    const size = bytes.indexOf(Buffer.from([0xff, 0x51]));
+    for (const offset of [6, 10, 22, 26]) bytes.writeUInt32BE(side, size + offset);
+    return bytes;
+  }
+
+  test("hostile pictures and streams in a PDF cost their process no more than its bounds", async () => {
+    const jbig2Bomb = jbig2(receipt, { width: 0xffffffff, height: 0xffffffff });
+    const scan = (rows: Uint8Array, filter: string) =>
+      extractWith(true, scannedPdf({ ...receipt, rows }, { encoding: `/Filter/${filter}` }));
+    expect(await scan(jbig2Bomb, "JBIG2Decode")).toMatchObject(unreadable("damaged"));
+    expect(await scan(oversizedJpeg2000(60_000), "JPXDecode")).toMatchObject(unreadable("damaged"));
+    const bomb = deflateSync(deflateSync(Buffer.alloc(400_000_000, 32), { level: 1 }));
+    const stream = { width: 1, height: 1, rows: bomb };
+    const twice = "/Filter[/FlateDecode/FlateDecode]";
+    expect(await extractWith(true, scannedPdf(stream, { encoding: twice }))).toMatchObject({
+      kind: "unreadable",
     });
   });
 

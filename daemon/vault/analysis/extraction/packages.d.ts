@@ -1,4 +1,4 @@
-// Types of two packages without their own: the part that ocr.ts uses.
+// Types of modules without their own: the parts that ocr.ts and pdf-js.ts use.
 
 declare module "tesseract.js-core/tesseract-core-simd-lstm.js" {
   /** Tesseract's C++ interface; results of 0 mean success. */
@@ -27,3 +27,9 @@ declare module "@tesseract.js-data/eng" {
   const data: { readonly langPath: string };
   export default data;
 }
+
+/** The minified files of pdf.js, whose declarations the package has under other names only. */
+declare module "pdfjs-dist/legacy/build/pdf.min.mjs" {
+  export * from "pdfjs-dist";
+}
+declare module "pdfjs-dist/legacy/build/pdf.worker.min.mjs";
