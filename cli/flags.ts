@@ -172,7 +172,7 @@ export function asksForMachineOutput(argv: readonly string[]): boolean {
 }
 
 /** The explicit value of `--json` without fields; see `markPlainJson`. */
-export const allFields = "*";
+const allFields = "*";
 
 function toJsonFields(value: string | undefined): true | readonly string[] | undefined {
   if (value === undefined) return undefined;

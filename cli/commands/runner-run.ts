@@ -157,7 +157,7 @@ const toStackText = (error: unknown) =>
  * Returns a function that prints a line about the runner: as JSON on standard output for scripts, else on standard
  * error.
  */
-export function toNote(cli: CliContext): (message: string) => void {
+function toNote(cli: CliContext): (message: string) => void {
   return (message) => {
     if (!cli.output.isMachine) return cli.io.note(message);
     // A closed pipe does not end the runner.

@@ -176,12 +176,6 @@ function toCall({ level, name }: VariableName) {
   };
 }
 
-export interface VariableSetOptions extends VariableName {
-  readonly value?: string;
-  readonly valueStdin: boolean;
-  readonly description?: string;
-}
-
 async function readValue(cli: CliContext, name: string, valueStdin: boolean): Promise<string> {
   if (!valueStdin) return cli.prompts.text(`Value of ${name}:`, "--value or --value-stdin");
   return (await cli.io.readInput(VALUE_BYTES_MAX)).replace(/\r?\n$/, "");

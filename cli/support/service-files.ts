@@ -96,7 +96,7 @@ function toSystemdUnit({ homeDirectory, env }: ServiceUser, program: ServiceProg
 }
 
 /** The account of a service for the whole machine. */
-export const SYSTEM_ACCOUNT = "croft";
+const SYSTEM_ACCOUNT = "croft";
 
 /** The home of a service for the whole machine. */
 export const SYSTEM_HOME = "/var/lib/croft";

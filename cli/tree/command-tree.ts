@@ -120,24 +120,6 @@ export function lineOf(command: Command): string {
   return above + command.name();
 }
 
-/** Every group with its line and summary, outermost first. */
-export async function listGroups(
-  entries: readonly Entry[],
-  words: readonly string[] = [],
-): Promise<readonly { readonly line: string; readonly summary: string }[]> {
-  const found = await Promise.all(
-    entries.map(async (entry) => {
-      if (entry.kind === "verb") return [];
-      const line = [...words, entry.name];
-      return [
-        { line: line.join(" "), summary: entry.summary },
-        ...(await listGroups((await entry.load()).entries, line)),
-      ];
-    }),
-  );
-  return found.flat();
-}
-
 /** One command of the whole tree, loaded. */
 export interface LoadedCommand {
   /** `admin user list`. */

@@ -44,7 +44,7 @@ export function toUsageFailure(
 }
 
 /** The line of a command with the flags that it requires: `croft vault share create <document> --to <handle> [flags]`. */
-export function toUsageLine(leaf: Command): string {
+function toUsageLine(leaf: Command): string {
   const required = leaf.options.filter(({ mandatory }) => mandatory).map(toTyped);
   return `${lineOf(leaf)} ${leaf.usage().replace("[flags]", [...required, "[flags]"].join(" "))}`;
 }

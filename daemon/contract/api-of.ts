@@ -49,7 +49,7 @@ export function isReleaseDownload(path: string): boolean {
  * Returns whether a path is that of a link of the vault. Its secret has 32 characters, so that an older account of the forge
  * that is called `s` or `r` keeps its pages.
  */
-export function isLink(path: string): boolean {
+function isLink(path: string): boolean {
   return /^\/(?:s|r)\/(?::secret|[\w-]{32})(?:\/(?:download|preview|unlock))?$/.test(path);
 }
 

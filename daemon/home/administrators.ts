@@ -111,7 +111,7 @@ export async function initialiseOnce(
 }
 
 /** Generates a password: five groups of letters and digits without look-alikes, and a sign. */
-export function generatePassword(): string {
+function generatePassword(): string {
   const letters = "abcdefghjkmnpqrstuvwxyz";
   const digits = "23456789";
   const pick = (from: string) => from.charAt(randomInt(from.length));

@@ -83,7 +83,7 @@ export const HTML_LENGTH_MAX = 3 * 8 * 1024 * 1024;
 export const MARKUP_CHARACTERS_MAX = 300_000;
 
 /** Maximum number of lines of a parsed document: each may become several elements. */
-export const LINES_MAX = 60_000;
+const LINES_MAX = 60_000;
 
 /** Maximum nesting of elements. Browsers stop at 512; the parsers search their stacks linearly. */
 export const DEPTH_MAX = 400;

@@ -197,7 +197,7 @@ const TYPES: Readonly<Record<string, string>> = {
  * Returns whether an event starts a workflow with these filters: its `types`, and for `workflow_run` also the workflow and
  * the branch of the run.
  */
-export function matchesActivity(
+function matchesActivity(
   { types, workflows, branches, branchesIgnore }: EventFilters,
   { event, action, workflow, branch, isPrerelease }: Activity,
 ): boolean {

@@ -15,7 +15,7 @@ export type Rebase =
   | { readonly kind: "conflict"; readonly commit: string; readonly paths: readonly string[] };
 
 /** Maximum number of commits that are rebased: a minute and a half of git. */
-export const REBASED_COMMITS_MAX = 5_000;
+const REBASED_COMMITS_MAX = 5_000;
 /** Longest commit that is rebased. Its message is copied byte by byte. */
 const COMMIT_BYTES_MAX = 1024 * 1024;
 

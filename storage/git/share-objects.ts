@@ -20,7 +20,7 @@ const PACK = /^pack-[0-9a-f]+\.pack$/;
  *
  * Refs that were read before name objects that exist afterwards, even while git packs the source.
  */
-export async function shareObjects(source: string, target: string): Promise<void> {
+async function shareObjects(source: string, target: string): Promise<void> {
   // Git writes a pack before it deletes the loose objects that it has packed, so an object that is missing here is found there.
   await shareLooseObjects(join(source, "objects"), join(target, "objects"));
   const from = join(source, "objects/pack");

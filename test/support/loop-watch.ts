@@ -9,7 +9,7 @@ export interface HeldLoop {
 }
 
 /** Processor time of one piece of work on the event loop that counts as holding it, in milliseconds. */
-export const HELD_MS = 100;
+const HELD_MS = 100;
 /** A piece of this length counts even if it happens once. */
 const ALWAYS_HELD_MS = 500;
 

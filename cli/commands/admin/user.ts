@@ -6,7 +6,7 @@ import { type Entry, noun } from "../../tree/entry.ts";
 import { userColumns } from "../../support/users.ts";
 import { command, commandDetails } from "../../tree/command.ts";
 
-export const listUsers = commandDetails({
+const listUsers = commandDetails({
   flags: {
     "--search <text>": "in user name, full name and e-mail",
     "--sort <key>": "name, created, updated or id",

@@ -58,7 +58,7 @@ const vaultUser = z.strictObject({
 
 const setting = z.union([z.string(), z.number(), z.boolean(), z.array(z.string())]);
 
-export const homeFile = z.strictObject({
+const homeFile = z.strictObject({
   version: z.literal(1),
   users: z.array(user).default([]),
   organizations: z.array(organization).default([]),

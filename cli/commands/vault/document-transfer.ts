@@ -291,10 +291,7 @@ async function saveDocument(
 /**
  * Returns the files, and those in folders at any depth, in order. Links, devices and part files in folders are left out.
  */
-export async function listFiles(
-  cli: CliContext,
-  words: readonly string[],
-): Promise<readonly string[]> {
+async function listFiles(cli: CliContext, words: readonly string[]): Promise<readonly string[]> {
   const found: string[] = [];
   for (const word of words) {
     const path = resolve(cli.system.workingDirectory, word);

@@ -106,7 +106,7 @@ function toPowerShell(script: string): string {
 }
 
 /** Splits a command into words; quotes keep blanks. */
-export function splitWords(text: string): string[] {
+function splitWords(text: string): string[] {
   return [...text.matchAll(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g)].map(([word]) =>
     word.replaceAll(/"([^"]*)"|'([^']*)'/g, (_, one?: string, two?: string) => one ?? two ?? ""),
   );

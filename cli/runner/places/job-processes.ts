@@ -32,7 +32,7 @@ export interface JobProcessesDeps {
 }
 
 /** Variable that carries the mark. */
-export const MARK_VARIABLE = "CROFT_JOB_MARK";
+const MARK_VARIABLE = "CROFT_JOB_MARK";
 /** Time between asking a process to end and killing it. */
 const KILL_AFTER_MS = 5_000;
 /** A background process may hold its output open: the last lines are waited for this long. */

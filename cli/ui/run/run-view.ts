@@ -246,7 +246,7 @@ function toWords(state: string): string {
 }
 
 /** Returns a duration such as `4s`, `3m 20s`, `2h 5m`; of a running job or step, the time until now. */
-export function toDuration(
+function toDuration(
   from: string | null | undefined,
   to: string | null | undefined,
   now: number,

@@ -17,7 +17,7 @@ import { organizationParams } from "./organizations/organizations.ts";
 import { repositoryParams, repositoryShape } from "./repositories/repositories.ts";
 
 /** The kinds of activities that happen here, of those that Gitea has. */
-export const activityWords = [
+const activityWords = [
   "create_repo",
   "rename_repo",
   "transfer_repo",
@@ -37,7 +37,7 @@ export const activityWords = [
   "publish_release",
 ] as const;
 
-export const activityShape = z.object({
+const activityShape = z.object({
   id: wireId,
   /** The account in whose feed it is; that of the actor in the feed of a repository. */
   user_id: wireId,

@@ -50,7 +50,7 @@ const linkName = line(255);
 const linkPassword = password.refine((value) => value !== "", "A password must not be empty");
 
 /** Largest number of documents of one link. */
-export const LINK_DOCUMENTS_MAX = 1_000;
+const LINK_DOCUMENTS_MAX = 1_000;
 
 const limits = {
   /** In seven days by default; null never. */
@@ -88,7 +88,7 @@ const files = { ...pages, 200: bytes };
 const receipts = { ...pages, 413: page, 422: page };
 
 /** Most files of one request to an upload link; more of them are more requests. */
-export const LINK_FILES_MAX = 1_000;
+const LINK_FILES_MAX = 1_000;
 
 /** Operations on links. */
 export const linkEndpoints = resource(

@@ -242,7 +242,7 @@ async function listFileNames(
 }
 
 /** Returns the paths that contain every word in any letter case. */
-export function matchPaths(paths: readonly string[], text: string): readonly string[] {
+function matchPaths(paths: readonly string[], text: string): readonly string[] {
   // A word that is repeated would be sought in each path as often.
   const words = [...new Set(text.toLowerCase().split(/\s+/))].filter((word) => word !== "");
   if (words.length === 0) return paths;

@@ -12,7 +12,7 @@ const SHOWN = ["charset", "indent_style", "indent_size", "tab_width", "end_of_li
  * Returns the properties that an `.editorconfig` in the top folder sets for a file, by the rules of EditorConfig: later
  * sections override earlier ones, and `unset` removes a value. Skips lines that are not properties.
  */
-export function readEditorConfig(text: string, path: string): Record<string, string> {
+function readEditorConfig(text: string, path: string): Record<string, string> {
   const found = new Map<string, string>();
   let applies = false;
   let sections = 0;

@@ -248,7 +248,7 @@ export function createMigrate(deps: MigrateDeps) {
 }
 
 /** Runs `work`, and refuses with `unprocessable` when the remote fails. */
-export async function refusingRemote<T>(work: () => Promise<T>): Promise<T> {
+async function refusingRemote<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -127,7 +127,7 @@ function toDeadlineEvent(oldDueAt: number | undefined, dueAt: number | undefined
 }
 
 /** Returns the part of an exclusive label's name before the last slash; undefined for any other label. */
-export function toExclusiveScope({ name, isExclusive }: ForgeLabel): string | undefined {
+function toExclusiveScope({ name, isExclusive }: ForgeLabel): string | undefined {
   const slash = name.lastIndexOf("/");
   return isExclusive && slash > 0 && slash < name.length - 1 ? name.slice(0, slash) : undefined;
 }

@@ -167,4 +167,4 @@ export async function findPerson(
   return user;
 }
 
-export const notAnOwner = () => new AppError("forbidden", "Must be an organization owner");
+const notAnOwner = () => new AppError("forbidden", "Must be an organization owner");

@@ -151,7 +151,7 @@ const digestNames = { "sha-256": "sha256", "sha-512": "sha512" } as const;
  * Compares the digests of an upload with its headers: `X-Checksum-Sha256` and the like in hex, `Content-Digest` and
  * `Repr-Digest` of RFC 9530. Refuses a mismatch with `invalid_argument`.
  */
-export function assertChecksums(headers: IncomingHttpHeaders, digests: ObjectDigests): void {
+function assertChecksums(headers: IncomingHttpHeaders, digests: ObjectDigests): void {
   for (const [header, digest] of Object.entries(hexHeaders)) {
     const claimed = headers[header];
     if (typeof claimed === "string" && claimed.trim().toLowerCase() !== digests[digest])

@@ -26,7 +26,7 @@ export interface DiffStyle {
   readonly ignoresSpace: boolean;
 }
 
-export const toDiffStyle = ({ query }: Pick<ServerRequest, "query">): DiffStyle => ({
+const toDiffStyle = ({ query }: Pick<ServerRequest, "query">): DiffStyle => ({
   isSplit: query.get("style") === "split",
   ignoresSpace: query.get("whitespace") === "ignore-all",
 });

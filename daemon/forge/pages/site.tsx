@@ -116,7 +116,7 @@ export async function findSessionCaller(
 }
 
 /** Replaces the owner, and the repository if the address in the API has one, at the beginning of a page's address. */
-export function toMovedPage(location: string, target: string): string {
+function toMovedPage(location: string, target: string): string {
   const [, owner, repo] =
     /^\/api\/v1\/(?:(?:users|orgs)\/([^/?]+)|repos\/([^/]+)\/([^/?]+))/
       .exec(location)

@@ -187,4 +187,4 @@ export function assertStyle({ place }: MergeView, style: MergeStyle): void {
     throw notMergeable(`${style} is not allowed an allowed merge style for this repository`);
 }
 
-export const notMergeable = (text: string): AppError => new AppError("not_mergeable", text);
+const notMergeable = (text: string): AppError => new AppError("not_mergeable", text);

@@ -57,7 +57,7 @@ export interface ReleaseAssetsDeps {
 }
 
 /** Maximum number of files of a release: lists of releases include all of them. */
-export const RELEASE_ASSETS_MAX = 250;
+const RELEASE_ASSETS_MAX = 250;
 
 export type ReleaseAssets = ReturnType<typeof createReleaseAssets>;
 

@@ -49,7 +49,7 @@ export interface OwnersRule {
 }
 
 /** Reads the rules of a file. Comments, and lines without an owner, are left out. */
-export function parseOwners(text: string): readonly OwnersRule[] {
+function parseOwners(text: string): readonly OwnersRule[] {
   return text
     .split("\n")
     .map((line) => line.replace(/(?:^|\s)#.*$/, "").trim())

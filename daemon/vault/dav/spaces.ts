@@ -8,7 +8,7 @@ import type { DavPath } from "./target.ts";
 import { type DavFolder, type DavResource, type DavSpace, toSegments } from "./tree.ts";
 
 /** The folder of the root that holds the documents. A connection of this name gets a number. */
-export const DOCUMENTS = "documents";
+const DOCUMENTS = "documents";
 /** An account with more connections reaches the oldest ones. */
 const CONNECTIONS_MAX = 1_000;
 

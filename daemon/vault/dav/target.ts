@@ -2,7 +2,7 @@ import { itemName } from "../../contract/vault/cloud/shapes.ts";
 import { DavRefusal } from "./refusals.ts";
 
 /** The address below which the WebDAV server is. */
-export const DAV_ROOT = "/dav";
+const DAV_ROOT = "/dav";
 
 /** Names of folders from the root of the server down to a file or folder, decoded. */
 export type DavPath = readonly string[];

@@ -73,7 +73,7 @@ export interface DavSpace {
 }
 
 /** Returns a name that can be a segment of an address. */
-export function toSegment(name: string): string {
+function toSegment(name: string): string {
   const plain = name
     .toWellFormed()
     .normalize("NFC")

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createOwner } from "../../../storage/owner.ts";
 
 /** The end of the name of a file that tells why another was not taken in. */
-export const REASON = ".error.txt";
+const REASON = ".error.txt";
 
 /** Names that programs give to files that they have not finished, and those of files that are no documents. */
 const UNFINISHED =

@@ -138,7 +138,7 @@ function valuesOf(value: ExpressionValue): readonly ExpressionValue[] {
 }
 
 /** Returns whether a condition names a status function; without one it applies to successful runs only. */
-export function namesStatus(text: string): boolean {
+function namesStatus(text: string): boolean {
   const names = (expression: Expression): boolean => {
     switch (expression.kind) {
       case "call":

@@ -24,7 +24,7 @@ export function isTruthy(value: ExpressionValue): boolean {
 }
 
 /** Converts a value for a comparison of different types; arrays, objects and other texts are NaN. */
-export function toNumber(value: ExpressionValue): number {
+function toNumber(value: ExpressionValue): number {
   if (value === null) return 0;
   if (typeof value === "boolean") return value ? 1 : 0;
   if (typeof value === "number") return value;

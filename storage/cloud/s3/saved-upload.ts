@@ -27,7 +27,7 @@ export interface ContinuedUpload extends SavedUpload {
 /** Maximum number of pages of a listing of parts; a server that lists more is faulty. */
 const PAGES_MAX = 200;
 
-export function toSavedUpload(saved: string | undefined): SavedUpload | undefined {
+function toSavedUpload(saved: string | undefined): SavedUpload | undefined {
   const value = parseJsonObject(saved ?? "");
   const [key, uploadId, entry] = ["key", "uploadId", "entry"].map((name) => asText(value?.[name]));
   const partBytes = asCount(value?.["partBytes"]);

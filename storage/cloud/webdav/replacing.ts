@@ -16,7 +16,7 @@ import { isOther, openBody, typeOf } from "./uploading.ts";
  * Files up to this length are replaced by one request. Servers compare when a request begins and keep the earlier bytes only
  * until it ends, so the request must be short.
  */
-export const ONE_REQUEST_BYTES = 1024 * 1024;
+const ONE_REQUEST_BYTES = 1024 * 1024;
 /** Apache's tags are weak for a second after a write, and no precondition accepts them. */
 const WEAK_TAGS_MS = [500, 1_500];
 const ATTEMPTS_MAX = 2;

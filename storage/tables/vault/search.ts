@@ -303,7 +303,7 @@ async function fold(
  * Returns the beginning of a folded text whose tsvector takes at most `bytesMax`: of each distinct word its bytes and the
  * number of its positions, of each position two bytes. Long texts of many distinct words, such as Korean ones, are cut.
  */
-export function cutForTsvector(folded: string, bytesMax: number): string {
+function cutForTsvector(folded: string, bytesMax: number): string {
   const positions = new Map<string, number>();
   let bytes = 0;
   for (const { 0: word, index } of folded.matchAll(/[^ ]+/g)) {

@@ -8,7 +8,7 @@ import { pathInteger } from "../common.ts";
 const apiOnly = "the toolkit of actions calls it from jobs";
 
 /** The body of an error of Twirp. */
-export const serviceError = z.object({ code: z.string(), msg: z.string() });
+const serviceError = z.object({ code: z.string(), msg: z.string() });
 
 const refusals = { 400: serviceError, 401: serviceError, 404: serviceError } as const;
 

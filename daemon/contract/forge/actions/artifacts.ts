@@ -8,7 +8,7 @@ const artifactParams = repositoryParams.extend({ artifact_id: pathInteger });
 const read = anyoneWithin("repository");
 
 /** An artifact of a run. */
-export const artifactShape = z.object({
+const artifactShape = z.object({
   id: wireId,
   name: z.string(),
   size_in_bytes: z.int(),

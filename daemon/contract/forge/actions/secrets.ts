@@ -10,7 +10,7 @@ const DESCRIPTION_MAX = 4096;
 const value = z.string({ error: "Required" });
 
 /** A secret, without its value. */
-export const secretShape = z.object({
+const secretShape = z.object({
   name: z.string(),
   description: z.string(),
   created_at: wireTime,

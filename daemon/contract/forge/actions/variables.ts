@@ -10,7 +10,7 @@ const DESCRIPTION_MAX = 4096;
 const value = z.string({ error: "Required" }).min(1, "Required");
 
 /** A variable; the ids of other levels are 0. */
-export const variableShape = z.object({
+const variableShape = z.object({
   owner_id: wireId,
   repo_id: wireId,
   name: z.string(),

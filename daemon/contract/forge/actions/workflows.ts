@@ -17,7 +17,7 @@ const read = anyoneWithin("repository");
 const write = forgeUser("repository");
 
 /** A workflow file of the default branch. The id is its name. */
-export const workflowShape = z.object({
+const workflowShape = z.object({
   id: z.string(),
   name: z.string(),
   path: z.string(),

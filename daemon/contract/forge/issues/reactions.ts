@@ -19,7 +19,7 @@ export const reactionNames = [
 ] as const;
 
 /** A reaction of a user; null for a deleted account. */
-export const reactionShape = z.object({
+const reactionShape = z.object({
   user: userShape.nullable(),
   content: z.string(),
   created_at: wireTime,

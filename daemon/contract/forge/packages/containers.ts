@@ -17,7 +17,7 @@ export const containerTypes = {
 } as const;
 
 /** Largest manifest in bytes, as the specification recommends. */
-export const MANIFEST_BYTES_MAX = 4 * 1024 * 1024;
+const MANIFEST_BYTES_MAX = 4 * 1024 * 1024;
 
 /** The body of a refusal. */
 const refusal = z.object({

@@ -45,7 +45,7 @@ const endShape = z.object({
 });
 
 /** A pull request. Only the answer about a single one has the counts of its diff. */
-export const pullShape = z.object({
+const pullShape = z.object({
   id: wireId,
   url: z.string(),
   number: wireId,

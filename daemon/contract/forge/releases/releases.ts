@@ -28,7 +28,7 @@ export const releaseAssetShape = attachmentShape.extend({
 });
 export type WireReleaseAsset = z.output<typeof releaseAssetShape>;
 
-export const releaseShape = z.object({
+const releaseShape = z.object({
   id: wireId,
   tag_name: z.string(),
   /** As it was given, or the default branch of that time. */

@@ -12,7 +12,7 @@ import {
 } from "../common.ts";
 import { repositoryShape } from "./repositories.ts";
 
-export const repositorySorts = [
+const repositorySorts = [
   "alpha",
   "created",
   "updated",

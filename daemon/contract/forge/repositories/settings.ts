@@ -32,7 +32,7 @@ export const mergeStyles = [
   "manually-merged",
 ] as const;
 /** How the branch of a pull request is updated. */
-export const updateStyles = ["merge", "rebase"] as const;
+const updateStyles = ["merge", "rebase"] as const;
 
 const isOneOf = (words: readonly string[]) => (word: string) => words.includes(word);
 

@@ -56,14 +56,14 @@ export const nameTaken = z.object({
 });
 
 /** Most folders of one batch of new folders. */
-export const BATCH_NEW_FOLDERS_MAX = 100;
+const BATCH_NEW_FOLDERS_MAX = 100;
 
 /** Bounds of one batch; each counts as one request of the limit. */
-export const BATCH_FILES_MAX = 1_000;
+const BATCH_FILES_MAX = 1_000;
 export const BATCH_BYTES_MAX = 1024 ** 3;
 
 /** Most folders of one batch of listings, and most items of each; the rest of a folder comes by its cursor. */
-export const BATCH_FOLDERS_MAX = 100;
+const BATCH_FOLDERS_MAX = 100;
 export const BATCH_ITEMS_MAX = 1_000;
 
 /** Operations on items, in the order of the document. */

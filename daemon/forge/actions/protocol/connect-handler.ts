@@ -12,7 +12,7 @@ import { RunnerRefusal } from "../runners/registration.service.ts";
 import { addRunnerProtocol, type RunnerProtocolDeps } from "./runner-protocol.ts";
 
 /** Path prefix of the services of the protocol. */
-export const RUNNER_PROTOCOL_PREFIX = "/api/actions";
+const RUNNER_PROTOCOL_PREFIX = "/api/actions";
 
 /** Largest message of a runner, compressed or not. */
 const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;

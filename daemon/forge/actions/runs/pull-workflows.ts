@@ -37,11 +37,7 @@ const KIND = "forge.actions.pull_event";
 const PATHS_MAX = 20_000;
 
 /** The events of pull requests whose workflows are those of the head. */
-export const pullEvents = [
-  "pull_request",
-  "pull_request_review",
-  "pull_request_review_comment",
-] as const;
+const pullEvents = ["pull_request", "pull_request_review", "pull_request_review_comment"] as const;
 export type PullEventName = (typeof pullEvents)[number];
 
 const payloadSchema = z.object({

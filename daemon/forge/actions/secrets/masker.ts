@@ -52,7 +52,7 @@ export function createMaskRows() {
 }
 
 /** Returns the sum of the lengths of texts, each with one character more. */
-export function sumLengths(texts: readonly string[]): number {
+function sumLengths(texts: readonly string[]): number {
   return texts.reduce((sum, { length }) => sum + length + 1, 0);
 }
 

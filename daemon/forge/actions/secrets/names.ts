@@ -1,8 +1,8 @@
 import { AppError } from "../../../errors.ts";
 
 /** Longest value, in bytes, and most values of one level. */
-export const VALUE_BYTES_MAX = 65_536;
-export const VALUES_MAX = 500;
+const VALUE_BYTES_MAX = 65_536;
+const VALUES_MAX = 500;
 const NAME_CHARACTERS_MAX = 255;
 
 /** Returns the name of a secret or variable in upper case. Throws `invalid_argument` for one that no workflow can use. */

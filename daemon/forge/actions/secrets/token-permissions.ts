@@ -3,7 +3,7 @@ import type { ExpressionValue } from "../../../workflows/expressions/values.ts";
 import { isMapping } from "../../../workflows/mapping.ts";
 
 /** The units that a workflow may grant its jobs. Other units of the public documentation have no effect. */
-export const tokenUnits = [
+const tokenUnits = [
   "contents",
   "issues",
   "pull-requests",

@@ -214,7 +214,7 @@ const CODES: Readonly<Record<number, string>> = {
 };
 
 /** The body of a refusal. */
-export function toRefusal(code: string, message: string): WireContainerRefusal {
+function toRefusal(code: string, message: string): WireContainerRefusal {
   return { errors: [{ code, message }] };
 }
 

@@ -42,7 +42,7 @@ export function refuse(code: ErrorCode, registryCode: RegistryCode, message: str
   return new AppError(code, message, { registryCode });
 }
 
-export const digestInvalid = (digest: string): AppError =>
+const digestInvalid = (digest: string): AppError =>
   refuse("invalid_argument", "DIGEST_INVALID", `${digest} is no digest of SHA-256 or SHA-512`);
 
 export const imageUnknown = (): AppError =>

@@ -27,7 +27,7 @@ import {
 import { type Request, settingsPage, type SettingsPlace, type View } from "./settings-page.tsx";
 
 /** The settings of a repository, for its administrators. */
-export const ofRepository: SettingsPlace<WireRepository> = {
+const ofRepository: SettingsPlace<WireRepository> = {
   base: "/:owner/:repo/settings",
   async open({ context, params }) {
     const repository = await loadHead(context, toRepository(params));

@@ -26,7 +26,7 @@ const RATIO_FROM_BYTES = 4 * 1024 * 1024;
 const FLAG_ENCRYPTED = 1;
 
 /** Opens a ZIP file. Throws `Unreadable`: `damaged`, `encrypted`, or `too_complex` for one that exceeds the limits. */
-export async function openArchive(path: string): Promise<Archive> {
+async function openArchive(path: string): Promise<Archive> {
   const zip = await openPromise(path, { lazyEntries: true, autoClose: false }).catch(
     (error: unknown) => {
       throw new Unreadable("damaged", error);

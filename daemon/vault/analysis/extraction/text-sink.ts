@@ -1,7 +1,7 @@
 export type TextSink = ReturnType<typeof createTextSink>;
 
 /** Characters of extracted text that are kept; 300 dense pages. */
-export const TEXT_CHARACTERS_MAX = 1_000_000;
+const TEXT_CHARACTERS_MAX = 1_000_000;
 
 // oxlint-disable-next-line no-control-regex -- the pattern matches control characters
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffe\uffff]+/g;

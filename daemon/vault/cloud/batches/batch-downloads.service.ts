@@ -15,7 +15,7 @@ import { FILES_AT_ONCE, SMALL_BYTES, toRefused, type BeginBatch } from "./batch-
 import type { ConnectionId } from "../../../../storage/tables/vault/ids.ts";
 
 /** The last entry of an archive: one line of JSON for each item, in the order of the request. */
-export const OUTCOMES_ENTRY = "croft-outcomes.ndjson";
+const OUTCOMES_ENTRY = "croft-outcomes.ndjson";
 
 /** An archive that is about to be read. */
 export interface DownloadBatch {

@@ -64,7 +64,7 @@ export interface ResumableUploadsDeps extends ProviderSessionsDeps {
 }
 
 /** Maximum number of open uploads of an account, because each may take `max_upload_bytes` of disk space. */
-export const OPEN_UPLOADS_MAX = 8;
+const OPEN_UPLOADS_MAX = 8;
 const EXPIRE_JOB = "cloud.expire_upload";
 const payloadSchema = z.object({ upload_id: z.string() });
 

@@ -6,7 +6,7 @@ import type { UserId, IssueId, CommentId, ReviewId } from "../ids.ts";
 import { issues } from "./issues.ts";
 
 /** The kinds of entries of a timeline, by their wire names; `comment` is a comment, the others are events. */
-export const timelineKinds = [
+const timelineKinds = [
   "comment",
   "reopen",
   "close",

@@ -5,7 +5,7 @@ import { sql } from "../../condition.ts";
 import type { IssueId, PushId, RepositoryId, UserId } from "../ids.ts";
 
 /** How a pull request gets into its base. */
-export const mergeStyles = [
+const mergeStyles = [
   "merge",
   "rebase",
   "rebase-merge",
