@@ -14,6 +14,7 @@ export function createTransportTools(deps: ServiceDeps) {
   const { db, input, stores, addresses, log, queue } = deps;
   const { settings, version } = input;
   const metrics = createMetrics(version, () => queue.stalledMs());
+  const writeLine = createAccessLog(log, metrics);
   const binder: BinderOptions = {
     limiter: createRequestLimiter(deps.limiter, db),
     bodies: createBodyBudgets(settings.maxBodyBytes),
@@ -24,7 +25,10 @@ export function createTransportTools(deps: ServiceDeps) {
     spendReserve: (failure, work) => stores.reserve.spend(failure, work),
     checkReplies: input.checkReplies ?? false,
     toServerRequest: createServerRequest(createClientAddress(settings.trustedProxies)),
-    report: createAccessLog(log, metrics),
+    report(result) {
+      writeLine(result);
+      input.onAnswer?.(result.route, result.status);
+    },
   };
   const reportBug = (error: unknown, request: { readonly id: string } | undefined) =>
     log.error({ err: error, request_id: request?.id }, "a page failed");

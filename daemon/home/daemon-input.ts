@@ -33,6 +33,8 @@ export interface DaemonInput {
   ) => () => void;
   /** For tests: parse every JSON response with its declared schema and fail on a difference. */
   readonly checkReplies?: boolean;
+  /** For tests: hears of every answer of an operation. */
+  readonly onAnswer?: (operation: string, status: number) => void;
   /** For tests: a cheap cost of the hashes of passwords. */
   readonly passwordCost?: HashCost;
 }

@@ -84,7 +84,7 @@ function toDocument(info: ApiInfo, paths: Paths, schemas: Json): Json {
 }
 
 /** The tags of all operations, each with the shortest of its addresses. */
-function toTags(paths: Paths): Json[] {
+export function toTags(paths: Paths): Json[] {
   const addresses = new Map<string, string>();
   for (const [path, operations] of Object.entries(paths))
     for (const { tags } of Object.values(operations) as { tags: string[] }[])
@@ -124,7 +124,7 @@ function toOperation(declared: Endpoint): Json {
 }
 
 /** What the operation is about: `repos/labels` for `forge.repos.labels.list`. */
-function toTag(name: string): string {
+export function toTag(name: string): string {
   return name.split(".").slice(1, -1).slice(0, 2).join("/") || "server";
 }
 

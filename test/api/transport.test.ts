@@ -2,6 +2,8 @@ import { connect } from "node:net";
 import { Readable } from "node:stream";
 import { request as plainRequest } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { allEndpoints } from "../../daemon/contract/all.ts";
+import type { Endpoint } from "../../daemon/contract/endpoint.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 
 let daemon: TestDaemon;
@@ -144,6 +146,40 @@ describe("attack: another site or another name", () => {
       headers: { Origin: "http://evil.example" },
     });
     expect(read.headers.get("access-control-allow-origin")).toBeNull();
+  });
+
+  test("a foreign page is refused in the words of each protocol", async () => {
+    const refuse = (path: string, method: string) =>
+      daemon.request(path, { method, headers: { Origin: "http://evil.example" }, body: "{}" });
+    const npm = await refuse("/api/packages/keeper/npm/pack", "PUT");
+    expect([npm.status, npm.json.error]).toEqual([403, npm.json.message]);
+    const git = await refuse("/keeper/hut/git-receive-pack", "POST");
+    expect([git.status, git.headers.get("content-type")]).toEqual([
+      403,
+      "text/plain; charset=utf-8",
+    ]);
+    expect(git.text).toMatch(/^Requests from other sites are refused\./);
+  });
+});
+
+describe("a search for a text with NUL", () => {
+  const searches = (allEndpoints as readonly Endpoint[]).filter(
+    ({ query, name }) => query?.shape["q"] !== undefined && name.startsWith("forge."),
+  );
+
+  test.each(searches.map(({ name, path }) => [name, path]))("%s finds nothing", async (_, path) => {
+    const token = daemon.first?.forge.token ?? "";
+    const names = { owner: "keeper", repo: "hut", org: "works" };
+    await daemon.request("/api/v1/user/repos", { token, json: { name: "hut", auto_init: true } });
+    await daemon.request("/api/v1/orgs", { token, json: { username: "works" } });
+    const filled = path.replace(
+      /:(owner|repo|org)/g,
+      (_all, name: keyof typeof names) => names[name],
+    );
+    const found = await daemon.request(`${filled}?q=a%00`, { token });
+    expect(found.status).toBeOneOf([200, 422]);
+    const list = found.json.data ?? found.json;
+    if (found.status === 200 && Array.isArray(list)) expect(list).toEqual([]);
   });
 });
 

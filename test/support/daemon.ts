@@ -7,6 +7,7 @@ import { parse as parseYaml } from "yaml";
 import { resolvePaths, resolveSettings } from "../../daemon/settings/resolve.ts";
 import type { DaemonInput } from "../../daemon/home/daemon-input.ts";
 import { startDaemon, type RunningDaemon } from "../../daemon/main.ts";
+import { recordAnswer } from "./answers.ts";
 import { watchLoop } from "./loop-watch.ts";
 import { sendRequest } from "./send-request.ts";
 import { createServerDatabases, type ServerDatabases } from "./storage/postgres-server.ts";
@@ -193,6 +194,7 @@ export function testInput(home: string, options: TestDaemonOptions, log: LogLine
     process: { pid: process.pid, userId: process.getuid?.() },
     logTo: logLines(log),
     checkReplies: true,
+    onAnswer: recordAnswer,
     ...(options.realHashes === true ? {} : { passwordCost: CHEAP_HASHES }),
   };
 }

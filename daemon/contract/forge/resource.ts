@@ -47,12 +47,12 @@ export function resource<
 }
 
 /** Wrong credentials are refused everywhere, the scope of a token wherever one is needed. */
-function refusalsOf({ gate, params, body, limit }: Omit<Endpoint, "replies">): number[] {
+function refusalsOf({ gate, params, query, body, limit }: Omit<Endpoint, "replies">): number[] {
   return [
     401,
     ...(gate.admits === "anyone" && gate.scope === undefined ? [] : [403]),
     ...(params === undefined ? [] : [404]),
-    ...(body === undefined ? [] : [422]),
+    ...((query ?? body) === undefined ? [] : [422]),
     ...(limit === undefined ? [] : [429]),
   ];
 }

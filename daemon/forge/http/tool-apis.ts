@@ -15,6 +15,8 @@ export function createGitApi(forge: Api<ForgeCaller>): Api<ForgeCaller> {
       const body = status === 307 ? "" : `${error.message}\n${advice}`;
       return toPlainText({ status, headers, body });
     },
+    renderEarlyRefusal: (status, message) =>
+      toPlainText({ status, headers: {}, body: `${message}\n` }),
     internalError: () => toPlainText({ status: 500, headers: {}, body: "internal error\n" }),
   };
 }
@@ -38,6 +40,8 @@ export function createPackagesApi(forge: Api<ForgeCaller>): Api<ForgeCaller> {
   return {
     ...forge,
     renderError: (error, request) => toToolError(forge.renderError(error, request), error.message),
+    renderEarlyRefusal: (status, message) =>
+      toToolError(forge.renderEarlyRefusal(status, message), message),
     internalError: () => toToolError(forge.internalError(), "internal error"),
   };
 }

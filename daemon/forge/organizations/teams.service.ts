@@ -83,6 +83,8 @@ export function createTeams({ db }: { readonly db: Database }) {
       const rest = search === undefined ? "/teams" : "/teams/search";
       const opened = await openOrganization(db, name, caller, rest);
       const { organization } = opened;
+      // No stored text has a NUL.
+      if (search?.term.includes("\0")) return { teams: [], total: 0 };
       const visibilities = visibleTeams(opened);
       const visibleTo = { memberId: caller.user.id, visibilities };
       const filter = { orgId: organization.id, visibleTo, ...search };

@@ -39,7 +39,7 @@ export const containerRegistryEndpoints = resource(
       method: "GET",
       summary: "Whether the registry serves the caller; without a token it says how to get one",
       replies: { 200: z.object({}) },
-      refusesOnly: [401],
+      refusesOnly: [401, 403],
       apiOnly,
     }),
     getContainerToken: operation({

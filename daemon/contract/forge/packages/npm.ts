@@ -11,7 +11,7 @@ const root = "/api/packages/:owner/npm";
 const jsonBody = stream("application/json");
 const done = z.object({ ok: z.literal(true) });
 const gate = openTo("package");
-/** Every operation may give these; a registry has no 422. */
+/** Every operation may give these; a registry has no 422 for what npm itself sends. */
 const refused = [400, 401, 403, 404] as const;
 const writing = { refusesOnly: [...refused, 409, 413, 507], apiOnly } as const;
 const reading = { refusesOnly: refused, apiOnly } as const;
@@ -178,7 +178,8 @@ export const npmRegistryEndpoints = resource(
       summary: "The packages whose name has a text in it",
       query: z.object({ text: queryText, size: queryInteger, from: queryInteger }),
       replies: { 200: searchResultShape },
-      ...reading,
+      refusesOnly: [...refused, 422],
+      apiOnly,
     }),
     npmWhoami: operation({
       method: "GET",

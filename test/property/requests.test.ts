@@ -1,0 +1,30 @@
+import { expect } from "vitest";
+import { createFuzzHome } from "../support/fuzz/fuzz-home.ts";
+import { fuzz } from "../support/fuzz/fuzz.ts";
+import { cases } from "../support/property.ts";
+import { withDatabaseFile } from "../support/skip.ts";
+
+// Requests made from the contract for every operation: `npm run fuzz` sends ten times as many, with another seed.
+
+withDatabaseFile(
+  "every operation answers valid and hostile requests as the contract says",
+  async () => {
+    const { seed, numRuns } = cases(2_000);
+    await using home = await createFuzzHome();
+    const minutes = Number(process.env["CROFT_FUZZ_MINUTES"] ?? Infinity);
+    const { sent, findings } = await fuzz(home, {
+      requests: numRuns,
+      seed,
+      until: Date.now() + minutes * 60_000,
+      onHome: (count, wrong) => {
+        if (numRuns > 2_000) process.stdout.write(`${count} requests sent, ${wrong} findings\n`);
+      },
+    });
+    expect(sent).toBeGreaterThan(0);
+    expect(
+      findings.map(
+        ({ operation, wrong, request, times }) => `${operation} ${wrong} (${times}): ${request}`,
+      ),
+    ).toEqual([]);
+  },
+);
