@@ -99,9 +99,9 @@ Examples:
   },
   {
     name: "packages",
-    summary: "Publishing and installing npm packages, files and container images",
-    text: () => `Each user and organization has an npm registry at /api/packages/OWNER/npm/ of the daemon, and a store of files at
-/api/packages/OWNER/generic/. Both take a token with the scope write:package, or read:package for reading. In .npmrc:
+    summary: "Publishing and installing packages of npm and Python, files and container images",
+    text: () => `Each user and organization has an npm registry at /api/packages/OWNER/npm/ of the daemon, one for Python at
+/api/packages/OWNER/pypi/, and a store of files at /api/packages/OWNER/generic/. They take a token with the scope write:package, or read:package for reading. In .npmrc:
 
   @keeper:registry=http://127.0.0.1:7420/api/packages/keeper/npm/
   //127.0.0.1:7420/api/packages/keeper/npm/:_authToken=TOKEN
@@ -111,6 +111,11 @@ Examples:
   croft token create laptop --scope write:package
   npm publish
   npm install @keeper/tools
+
+twine and pip take the token as the password:
+
+  twine upload --repository-url http://127.0.0.1:7420/api/packages/keeper/pypi --username keeper dist/*
+  pip install --index-url http://127.0.0.1:7420/api/packages/keeper/pypi/simple/ tools
 
 Container images are OWNER/NAME:TAG at the daemon's address. docker takes the token as the password:
 

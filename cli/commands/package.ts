@@ -1,4 +1,5 @@
 import type { WireContainerImage } from "../../daemon/contract/forge/packages/containers.ts";
+import type { WirePackageDescription } from "../../daemon/contract/forge/packages/admin-packages.ts";
 import { forge } from "../client/operations.ts";
 import { forgePages } from "../client/paging.ts";
 import type { Column } from "../output/cells.ts";
@@ -13,7 +14,7 @@ export const entries: readonly Entry[] = [
     aliases: ["ls"],
     args: { "[owner]": "the user or organization; you by default" },
     flags: {
-      "--type <type>": "only this type, such as container, npm or generic",
+      "--type <type>": "only this type, such as container, npm, pypi or generic",
       "--search <text>": "in the package's name",
     },
     calls: [forge.listOwnerPackages, forge.getCurrentUser],
@@ -42,6 +43,23 @@ export const entries: readonly Entry[] = [
       await cli.output.resource(body, packageColumns);
     },
   }),
+  command("readme", "Print the readme of a package version", {
+    args: versionArguments,
+    calls: [forge.getPackageDescription],
+    output: resourceOf(forge.getPackageDescription),
+    examples: [
+      ["Print a readme", "croft package readme acme pypi tools 1.2.0 --jq .readme"],
+      [
+        "Print what a version needs",
+        "croft package readme acme npm tools 1.2.0 --jq .dependencies[]",
+      ],
+    ],
+    /** Prints summary, license, requirements and readme of a version. */
+    async run(cli, params) {
+      const { body } = await cli.client.call(forge.getPackageDescription, { params });
+      await cli.output.resource(body, descriptionColumns);
+    },
+  }),
   command("image", "Show a container image", {
     args: {
       "<owner>": "the user or organization",
@@ -64,6 +82,15 @@ export const entries: readonly Entry[] = [
     ["Delete a version", "croft package delete acme generic tools 1.2.0 --yes"],
     ["Delete a tag of an image", "croft package delete acme container tools old --yes"],
   ]),
+];
+
+const descriptionColumns: readonly Column<WirePackageDescription>[] = [
+  { header: "summary", cell: ({ summary }) => summary },
+  { header: "license", cell: ({ license }) => license },
+  { header: "home page", cell: ({ home_page }) => home_page },
+  { header: "requires", cell: ({ requires }) => requires },
+  { header: "dependencies", cell: ({ dependencies }) => dependencies.join(", ") },
+  { header: "readme", cell: ({ readme }) => readme },
 ];
 
 const imageColumns: readonly Column<WireContainerImage>[] = [

@@ -64,6 +64,7 @@ import {
   containerUploadEndpoints,
 } from "./forge/packages/containers.ts";
 import { npmPackageEndpoints } from "./forge/packages/npm.ts";
+import { pypiEndpoints } from "./forge/packages/pypi.ts";
 import { renderingEndpoints } from "./forge/rendering.ts";
 import { branchProtectionEndpoints } from "./forge/repositories/branch-protections.ts";
 import { collaboratorEndpoints } from "./forge/repositories/collaborators.ts";
@@ -189,6 +190,7 @@ export const forge = {
   ...workflowEndpoints,
   ...genericPackageEndpoints,
   ...npmPackageEndpoints,
+  ...pypiEndpoints,
   ...containerRegistryEndpoints,
   ...containerEndpoints,
   ...containerUploadEndpoints,

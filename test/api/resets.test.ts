@@ -303,6 +303,13 @@ test.each<
     () => json({ _attachments: { "a.tgz": { data: "" } } }),
   ],
   [
+    "a Python package",
+    "POST",
+    forge,
+    () => "/api/packages/mira/pypi",
+    (bytes) => multipart(form("content", "pack-1.zip", bytes, after("name", "pack"))),
+  ],
+  [
     "an artifact",
     "PUT",
     nobody,

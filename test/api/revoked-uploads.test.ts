@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { request as plainRequest } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
@@ -60,6 +61,15 @@ const toForm = (field: string) =>
   `--B\r\nContent-Disposition: form-data; name="${field}"; filename="a.txt"\r\n\r\n0123456789\r\n--B--\r\n`;
 const FORM = "multipart/form-data; boundary=B";
 
+function toPythonForm(name: string): string {
+  const fields = { name, version: "1", sha256_digest: hash("sha256", "0123456789", "hex") };
+  const parts = Object.entries(fields).map(
+    ([field, value]) =>
+      `--B\r\nContent-Disposition: form-data; name="${field}"\r\n\r\n${value}\r\n`,
+  );
+  return `${parts.join("")}${toForm("content").replace("a.txt", `${name}-1.tar.gz`)}`;
+}
+
 function toPackage(name: string): string {
   const version = { name, version: "1.0.0", dist: {} };
   const data = Buffer.from("archive").toString("base64");
@@ -85,6 +95,13 @@ describe("an upload to the forge whose token is revoked before its end is not st
       contentType: "application/json",
       body: toPackage("pack"),
       found: "/api/packages/mira/npm/pack",
+    },
+    "a Python package": {
+      method: "POST",
+      path: "/api/packages/mira/pypi",
+      contentType: FORM,
+      body: toPythonForm("pack"),
+      found: "/api/packages/mira/pypi/simple/pack",
     },
     "a file of an issue": {
       method: "POST",

@@ -75,6 +75,7 @@ const filesWithMadeExpressions = [
   // The public address of the server, with all characters of patterns escaped.
   "daemon/forge/issues/commit-message.ts",
   "daemon/forge/packages/npm/names.ts",
+  "daemon/forge/packages/pypi/names.ts",
   // Patterns of issue forms, which always run in a thread with a budget.
   "daemon/forge/pages/field-pattern.ts",
   // Expressions of tag rules, whose cost makes every match run in a thread with a budget.

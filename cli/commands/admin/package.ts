@@ -9,7 +9,7 @@ import { command } from "../../tree/command.ts";
 /** The arguments that name a version. */
 export const versionArguments = {
   "<owner>": "the user or organization",
-  "<type>": "such as container, generic or npm",
+  "<type>": "such as container, generic, npm or pypi",
   "<name>": "the package, with its scope if it has one",
   "<version>": "the version",
 } as const;
@@ -19,7 +19,7 @@ export const entries: readonly Entry[] = [
     aliases: ["ls"],
     flags: {
       "--owner <name>": "of this user or organization; of all, for administrators, by default",
-      "--type <type>": "only this type, such as generic or npm",
+      "--type <type>": "only this type, such as generic, npm or pypi",
       "--search <text>": "in the package's name",
     },
     calls: [forge.listPackages, forge.listOwnerPackages],
@@ -104,7 +104,7 @@ export const entries: readonly Entry[] = [
   command("link", "Link a package to a repository", {
     args: {
       "<owner>": "the user or organization",
-      "<type>": "such as generic or npm",
+      "<type>": "such as generic, npm or pypi",
       "<name>": "the package, with its scope if it has one",
       "<repository>": "the name of a repository of the same owner",
     },
@@ -133,7 +133,7 @@ export const entries: readonly Entry[] = [
   command("unlink", "Unlink a package from its repository", {
     args: {
       "<owner>": "the user or organization",
-      "<type>": "such as generic or npm",
+      "<type>": "such as generic, npm or pypi",
       "<name>": "the package, with its scope if it has one",
     },
     calls: [forge.unlinkPackage],

@@ -1,4 +1,4 @@
-// Package registries: generic files, npm, containers, and the administrators' list. Start here: one factory wires up the services of
+// Package registries: generic files, npm, Python, containers, and the administrators' list. Start here: one factory wires up the services of
 // this folder. versions.ts records versions and their files.
 import type { ObjectStore } from "../../../storage/objects/object-store.ts";
 import type { Database } from "../../../storage/engine/database.ts";
@@ -21,6 +21,8 @@ import { createContainerManifests } from "./containers/manifests.service.ts";
 import { type ContainerLimits, createContainerUploads } from "./containers/uploads.service.ts";
 import { npmRoutes } from "./npm/npm.routes.ts";
 import { createNpmRegistry } from "./npm/npm.service.ts";
+import { pypiRoutes } from "./pypi/pypi.routes.ts";
+import { createPypiRegistry } from "./pypi/pypi.service.ts";
 import { packageRoutes } from "./packages.routes.ts";
 import { createPackages } from "./packages.service.ts";
 import { deletePackagesOf, ownsPackage } from "../../../storage/tables/forge/packages/packages.ts";
@@ -70,6 +72,7 @@ export function createForgePackages(deps: ForgePackagesDeps) {
     registryRoutes: [
       ...genericPackageRoutes(createGenericPackages(deps)),
       ...npmRoutes({ npm: createNpmRegistry(deps), urls, clock }),
+      ...pypiRoutes(createPypiRegistry(deps), urls),
     ],
   } satisfies ForgeFeature;
 }

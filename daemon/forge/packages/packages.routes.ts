@@ -52,6 +52,10 @@ export function packageRoutes(packages: Packages, urls: ForgeUrls): Route[] {
       status: 200,
       body: (await packages.listFiles(params, caller)).map(toPackageFileView),
     })),
+    handle(packageEndpoints.getPackageDescription, async ({ caller, params }) => ({
+      status: 200,
+      body: await packages.describe(params, caller),
+    })),
     handle(packageEndpoints.linkPackage, async ({ caller, params }) => {
       await packages.link(params, params.repo_name, caller);
       return { status: 201 };

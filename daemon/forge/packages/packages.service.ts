@@ -22,6 +22,7 @@ import { toRows, type PageWindow } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { getReadableOwner, getWritableOwner } from "./access.ts";
 import type { OwnedVersion, Emit } from "../events.ts";
+import { toDescription } from "./description.ts";
 import { findLinkable, loadRepositoryDetails } from "./repository-links.ts";
 import { listImageFiles } from "./containers/files.ts";
 import { CONTAINER } from "./containers/references.ts";
@@ -109,6 +110,15 @@ export function createPackages({ db, emit }: PackagesDeps) {
       const { repositoryId } = found.package;
       const linked = await loadRepositoryDetails(db, [repositoryId], caller);
       return { ...found, creator, linked: linked.get(repositoryId ?? toRepositoryId(-1)) };
+    },
+
+    /** Returns what people read of a version: its readme, its license and what it needs. */
+    async describe(at: VersionAt, caller: ForgeCaller | undefined) {
+      const owner = await getReadableOwner(db, at.owner, caller);
+      const found = await findPackage(db, { ownerId: owner.id, type: at.type, name: at.name });
+      const version = found && (await findVersion(db, found, at.version));
+      if (version === undefined) throw notFound();
+      return toDescription(at.type, version.metadata);
     },
 
     /** Lists the files of a version; those of an image have no id of their own. */

@@ -1,10 +1,23 @@
-import { packageEndpoints } from "../../contract/forge/packages/admin-packages.ts";
+import {
+  packageEndpoints,
+  type WirePackage,
+  type WirePackageDescription,
+  type WirePackageFile,
+} from "../../contract/forge/packages/admin-packages.ts";
 import {
   containerImageEndpoints,
   type WireContainerImage,
 } from "../../contract/forge/packages/containers.ts";
 import { OwnerTabs, UserLink } from "./elements.tsx";
-import { EmptyState, Facts, Pager, Table, Time, toBytesText } from "../../pages/elements.tsx";
+import {
+  EmptyState,
+  Facts,
+  Pager,
+  Rendered,
+  Table,
+  Time,
+  toBytesText,
+} from "../../pages/elements.tsx";
 import { get, type PathParams, toPageNumber, toPath } from "../../pages/page.ts";
 import { type ForgePageContext, type ForgePageRoute } from "./forge-page.ts";
 
@@ -56,10 +69,12 @@ async function showPackages({ call, request }: ForgePageContext, params: PathPar
   } as const;
 }
 
-async function showVersion({ call }: ForgePageContext, params: PathParams<typeof VERSION>) {
+async function showVersion(context: ForgePageContext, params: PathParams<typeof VERSION>) {
+  const { call } = context;
   const { body: version } = await call(packageEndpoints.getPackageVersion, { params });
   const { body: files } = await call(packageEndpoints.listPackageFiles, { params });
   const { repository } = version;
+  const { body: description } = await call(packageEndpoints.getPackageDescription, { params });
   const image = params.type === "container" ? await showImage(call, params) : undefined;
   return {
     kind: "page",
@@ -90,6 +105,8 @@ async function showVersion({ call }: ForgePageContext, params: PathParams<typeof
           ]}
         />
         {image}
+        <Install lines={toInstallLines(version, files, context.publicUrl())} />
+        {await showDescription(context, description, params.owner)}
         <h2>Files</h2>
         <Table
           label="Files"
@@ -102,6 +119,74 @@ async function showVersion({ call }: ForgePageContext, params: PathParams<typeof
       </>
     ),
   } as const;
+}
+
+/** Files of a generic package whose download is shown. */
+const DOWNLOADS_SHOWN = 10;
+
+/** Returns the commands that install a version, or download its files. */
+function toInstallLines(
+  { type, name, version, owner: { login } }: WirePackage,
+  files: readonly WirePackageFile[],
+  publicUrl: string,
+): string[] {
+  const registry = `${publicUrl}/api/packages/${login}/${type}`;
+  if (type === "npm") return [`npm install ${name}@${version} --registry=${registry}/`];
+  if (type === "pypi") return [`pip install --index-url ${registry}/simple/ ${name}==${version}`];
+  if (type !== "generic") return [];
+  return files
+    .slice(0, DOWNLOADS_SHOWN)
+    .map((file) => `curl -OJ '${registry}${toPath(name, version, file.name)}'`);
+}
+
+function Install({ lines }: { lines: readonly string[] }) {
+  if (lines.length === 0) return null;
+  return (
+    <>
+      <h2>Install</h2>
+      <pre tabIndex={0}>{lines.join("\n")}</pre>
+    </>
+  );
+}
+
+/** What the metadata of a version says, with its readme. */
+async function showDescription(
+  { render }: ForgePageContext,
+  {
+    summary,
+    readme,
+    readme_type,
+    license,
+    home_page,
+    requires,
+    dependencies,
+  }: WirePackageDescription,
+  owner: string,
+) {
+  const isMarkdown = /^text\/markdown\b/i.test(readme_type);
+  const html =
+    isMarkdown && readme !== ""
+      ? await render({ text: readme, mode: "markdown", context: toPath(owner) })
+      : undefined;
+  return (
+    <>
+      <Facts
+        rows={[
+          ["Summary", summary || undefined],
+          ["License", license || undefined],
+          ["Home page", home_page === "" ? undefined : <Address key="home" text={home_page} />],
+          ["Requires", requires || undefined],
+          ["Dependencies", dependencies.length === 0 ? undefined : dependencies.join(", ")],
+        ]}
+      />
+      {readme === "" ? null : (
+        <section className="card" aria-label="Readme">
+          <p className="head">Readme</p>
+          <Rendered html={html} text={readme} />
+        </section>
+      )}
+    </>
+  );
 }
 
 const TAGS_SHOWN = 50;
@@ -171,10 +256,15 @@ function LabelTable({ labels }: { labels: WireContainerImage["labels"] }) {
 function toDocumentation({ labels }: WireContainerImage) {
   const address =
     labels["io.artifacthub.package.readme-url"] ?? labels["org.opencontainers.image.documentation"];
-  if (address === undefined || !/^https?:\/\/\S+$/.test(address)) return address;
+  return address === undefined ? undefined : <Address text={address} />;
+}
+
+/** An address of a package: a link if it is on the web. */
+function Address({ text }: { text: string }) {
+  if (!/^https?:\/\/\S+$/.test(text)) return text;
   return (
-    <a href={address} rel="nofollow noopener">
-      {address}
+    <a href={text} rel="nofollow noopener">
+      {text}
     </a>
   );
 }

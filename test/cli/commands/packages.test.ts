@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { createContainerClient } from "../../support/forge/container-client.ts";
@@ -48,6 +49,7 @@ describe("the line becomes options", () => {
     const line = ["keeper", "container", "tools", "latest"];
     const named = { owner: "keeper", type: "container", name: "tools", version: "latest" };
     expect(await optionsOf("package view", line)).toEqual(named);
+    expect(await optionsOf("package readme", line)).toEqual(named);
     expect(await optionsOf("package delete", line)).toEqual(named);
   });
 });
@@ -72,6 +74,18 @@ describe("against the daemon", () => {
       type: "container",
       version: "two",
     });
+  });
+
+  test("prints the readme of a Python package", async () => {
+    const form = new FormData();
+    const digest = hash("sha256", "bytes", "hex");
+    const fields = { name: "tool", version: "1", sha256_digest: digest, description: "Read me" };
+    for (const [name, value] of Object.entries(fields)) form.append(name, value);
+    form.append("content", new File(["bytes"], "tool-1.tar.gz"));
+    const sent = { method: "POST", token, body: form };
+    expect((await daemon.request("/api/packages/keeper/pypi", sent)).status).toBe(201);
+    const printed = await croft("package readme keeper pypi tool 1 --jq .readme");
+    expect(printed.out).toBe("Read me\n");
   });
 
   test("deletes a tag of an image", async () => {

@@ -5,7 +5,7 @@ import { trimmedQueryText, wireId, wireTime } from "../common.ts";
 import { repositoryShape } from "../repositories/repositories.ts";
 import { userShape } from "../accounts/users.ts";
 
-/** Every type that the document knows; packages of `generic` and `npm` can be published here. */
+/** Every type that the document knows; packages of `container`, `generic`, `npm` and `pypi` can be published here. */
 const packageTypes = [
   "alpine",
   "cargo",
@@ -56,6 +56,22 @@ const packageFileShape = z.object({
   sha512: z.string(),
 });
 export type WirePackageFile = z.output<typeof packageFileShape>;
+
+/** The part of a version's metadata that people read. Members that a type does not have are empty. */
+const descriptionShape = z.object({
+  summary: z.string(),
+  readme: z.string(),
+  /** Media type of the readme, such as `text/markdown`. */
+  readme_type: z.string(),
+  license: z.string(),
+  home_page: z.string(),
+  /** The version of the language that it needs, such as `>=3.9`. */
+  requires: z.string(),
+  /** What else it needs, such as `requests>=2`. */
+  dependencies: z.array(z.string()),
+});
+export type WirePackageDescription = z.output<typeof descriptionShape>;
+
 const versionParams = z.object({
   owner: z.string(),
   type: z.string(),
@@ -159,6 +175,22 @@ export const packageEndpoints = {
         method: "GET",
         summary: "The files of a version",
         replies: { 200: z.array(packageFileShape) },
+      }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "forge.packages.versions",
+      path: "/api/v1/packages/:owner/:type/:name/:version/description",
+      params: versionParams,
+      gate: anyoneWithin("package"),
+    },
+    ({ operation }) => ({
+      getPackageDescription: operation({
+        as: "describe",
+        method: "GET",
+        summary: "The readme of a version, its license and what it needs",
+        replies: { 200: descriptionShape },
       }),
     }),
   ),

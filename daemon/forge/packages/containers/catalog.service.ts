@@ -1,13 +1,11 @@
 import type { Database } from "../../../../storage/engine/database.ts";
 import { type ForgeUser, listUsersByIds } from "../../../../storage/tables/forge/accounts/users.ts";
-import {
-  listContainerNames,
-  listContainerOwners,
-} from "../../../../storage/tables/forge/packages/containers.ts";
+import { listContainerOwners } from "../../../../storage/tables/forge/packages/containers.ts";
+import { listPackageNames } from "../../../../storage/tables/forge/packages/lists.ts";
 import type { ForgeCaller } from "../../caller.ts";
 import { readsPackagesOf } from "../access.ts";
 import { type NamePage, type PageRequest, toNamePage } from "./manifests.service.ts";
-import { parsePageSize } from "./references.ts";
+import { CONTAINER, parsePageSize } from "./references.ts";
 
 export type ContainerCatalog = ReturnType<typeof createContainerCatalog>;
 
@@ -22,10 +20,14 @@ export function createContainerCatalog({ db }: { readonly db: Database }) {
       for (const owner of owners) {
         if (names.length > limit) break;
         if (owner.lowerName < lastOwner || !(await readsPackagesOf(db, owner, caller))) continue;
-        const found = await listContainerNames(db, owner.id, {
-          after: owner.lowerName === lastOwner ? lastName.join("/") : "",
-          limit: limit + 1 - names.length,
-        });
+        const found = await listPackageNames(
+          db,
+          { ownerId: owner.id, type: CONTAINER },
+          {
+            after: owner.lowerName === lastOwner ? lastName.join("/") : "",
+            limit: limit + 1 - names.length,
+          },
+        );
         names.push(...found.map((name) => `${owner.lowerName}/${name}`));
       }
       return toNamePage(names, limit);

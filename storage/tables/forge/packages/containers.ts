@@ -259,22 +259,6 @@ export async function listContainerOwners(db: Queries): Promise<UserId[]> {
   return rows.map((row) => row.owner_id);
 }
 
-/** Returns the names of an owner's images after one of them, in the order of their bytes. */
-export async function listContainerNames(
-  db: Queries,
-  ownerId: UserId,
-  { after, limit }: { readonly after: string; readonly limit: number },
-): Promise<string[]> {
-  const rows = await db.all<{ lower_name: string }>(
-    `SELECT lower_name FROM forge_packages WHERE owner_id = ? AND type = 'container' AND lower_name > ?
-     ORDER BY lower_name LIMIT ?`,
-    ownerId,
-    after,
-    limit,
-  );
-  return rows.map((row) => row.lower_name);
-}
-
 /** Returns the blobs that a manifest names, with their sizes. */
 export async function listBlobsOfManifest(
   db: Queries,

@@ -113,6 +113,23 @@ export async function searchPackages(
   return { packages: records, total };
 }
 
+/** Returns the lower-case names of an owner's packages of a type after one of them, in the order of their bytes. */
+export async function listPackageNames(
+  db: Queries,
+  { ownerId, type }: { readonly ownerId: UserId; readonly type: string },
+  { after, limit }: { readonly after: string; readonly limit: number },
+): Promise<string[]> {
+  const rows = await db.all<{ lower_name: string }>(
+    `SELECT lower_name FROM forge_packages WHERE owner_id = ? AND type = ? AND lower_name > ?
+     ORDER BY lower_name LIMIT ?`,
+    ownerId,
+    type,
+    after,
+    limit,
+  );
+  return rows.map((row) => row.lower_name);
+}
+
 interface VersionColumns {
   version_id: PackageVersionId;
   version: string;

@@ -256,6 +256,26 @@ export async function listFilesOfPackage(
   );
 }
 
+/** Returns the file of that name in any version of a package, ignoring case. */
+export async function findFileOfPackage(
+  db: Queries,
+  packageId: PackageId,
+  name: string,
+): Promise<ForgePackageFile | undefined> {
+  return files.find(
+    db,
+    sql`lower_name = ${name.toLowerCase()} AND version_id IN (SELECT v.id FROM forge_package_versions v WHERE v.package_id = ${packageId})`,
+  );
+}
+
+/** Counts the files of all versions of a package. */
+export async function countFilesOfPackage(db: Queries, packageId: PackageId): Promise<number> {
+  return files.count(
+    db,
+    sql`version_id IN (SELECT v.id FROM forge_package_versions v WHERE v.package_id = ${packageId})`,
+  );
+}
+
 /** Removes a file. */
 export async function deleteFile(tx: Transaction, id: PackageFileId): Promise<void> {
   await files.delete(tx, { id });
