@@ -97,6 +97,11 @@ export function createCommands(runLine: RunLine): readonly Entry[] {
       async () => (await import("./search.ts")).searchAll,
     ),
     command("whoami", "Show who is signed in", async () => (await import("./whoami.ts")).whoami),
+    noun(
+      "people",
+      "Manage people with their accounts of forge and vault",
+      () => import("./people.ts"),
+    ),
     noun("account", "Your forge account", () => import("./account.ts")),
     noun("admin", "Administer the forge", adminEntries),
     noun("repo", "Manage repositories", () => import("./repo.ts")),
@@ -189,7 +194,7 @@ export function createCommands(runLine: RunLine): readonly Entry[] {
 export const commandGroups: readonly (readonly [heading: string, names: readonly string[]])[] = [
   ["Start", ["init", "serve", "daemon", "install", "doctor"]],
   ["Sign in", ["login", "logout", "whoami", "account", "profile"]],
-  ["Both halves", ["search", "dashboard"]],
+  ["Both halves", ["people", "search", "dashboard"]],
   [
     "Forge: repositories, issues, pull requests, workflows, packages and its people",
     [

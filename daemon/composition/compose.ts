@@ -67,7 +67,8 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
   });
   const vault = createLazy(async (): Promise<OpenedVault> => {
     const { openVault } = await import("./open-vault.ts");
-    const opened = await openVault(parts);
+    const openForgeSide = async () => (await forge.get()).side;
+    const opened = await openVault({ ...parts, openForgeSide });
     if (isStarted) opened.start();
     return opened;
   });

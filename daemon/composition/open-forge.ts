@@ -7,6 +7,7 @@ import { bindRoutes } from "../http/bind.ts";
 import type { Api, Route } from "../http/handle.ts";
 import type { MountedApi, PartHandler } from "../http/server.ts";
 import { createOperations } from "../pages/operations.ts";
+import type { ForgeSide } from "../people/forge-side.ts";
 import { createPageHandler } from "../pages/page-handler.ts";
 import { createPageServer } from "../pages/page-server.ts";
 import { createLargeFilesApi } from "../forge/large-files/large-files-api.ts";
@@ -33,6 +34,8 @@ export interface OpenedForge extends TaskRunner {
   /** Clones and pushes over SSH. */
   readonly transfers: SshTransfers;
   readonly sshAuthentication: SshAuthentication;
+  /** The forge for the pages that show people with the accounts of both APIs. */
+  readonly side: ForgeSide;
   /** Ends event streams and held requests, which would otherwise keep a stopping daemon waiting. */
   beginStop(): void;
   close(): Promise<void>;
@@ -55,6 +58,7 @@ export async function openForge(deps: ForgeDeps): Promise<OpenedForge> {
     findSession: (request) => findSessionCaller(sessions, request),
   });
   const routes = collect(features, "routes");
+  const operations = createOperations(api, routes);
   const mount = <Caller>(mounted: Api<Caller>, own: readonly Route[]): MountedApi => ({
     api: mounted,
     app: bindRoutes(mounted, own, tools.binder),
@@ -75,10 +79,19 @@ export async function openForge(deps: ForgeDeps): Promise<OpenedForge> {
       publicKeys: people.publicKeys,
       rendering,
       pages: collect(features, "pages"),
-      operations: createOperations(api, routes),
+      operations,
     }),
     serveRunner: (request, response) => actions.runnerHandler(request, response, runnerTransport),
     transfers,
+    side: {
+      async callAsAdministrator(request) {
+        const caller = await findSessionCaller(sessions, request);
+        return caller?.user.isAdmin === true ? operations(request, caller) : undefined;
+      },
+      callAsAnyone: (request) => operations(request, undefined),
+      isUsable: people.passwordResets.isUsable,
+      findBroken: people.passwordResets.findBroken,
+    },
     sshAuthentication: createSshAuthentication({ db, clock: input.clock }),
     runTask: createTaskRunner(declaredTasks(deps), collect(features, "tasks")),
     beginStop() {

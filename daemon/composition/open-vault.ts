@@ -16,6 +16,7 @@ import { scaleAccountLimits } from "../http/limits.ts";
 import type { MountedApi, PartHandler } from "../http/server.ts";
 import { createGuardedRequest } from "../outbound/guarded-request.ts";
 import type { Mailer } from "../outbound/mail/mailer.ts";
+import type { OpenForgeSide } from "../people/forge-side.ts";
 import type { Settings } from "../settings/settings.ts";
 import { createUuid7 } from "../utilities/uuid7.ts";
 import { accountRoutes } from "../vault/accounts/accounts.routes.ts";
@@ -69,6 +70,7 @@ export interface VaultDeps extends ServiceDeps {
   readonly mailer: Mailer;
   readonly objects: ObjectStore;
   readonly tools: TransportTools;
+  readonly openForgeSide: OpenForgeSide;
 }
 
 /** Opens the vault: its byte cache and its features; binds their routes and registers their jobs. */
@@ -183,6 +185,7 @@ async function createVaultFeatures(
     newId: deps.newId,
     dailyExports: openDailyExports(deps),
     resetMails: accounts.resetMails,
+    invitationLinks: accounts.invitationLinks,
     releaseStorages: cloud.services.connections.releaseAll,
     localFolders: cloud.services.localFolders,
   });

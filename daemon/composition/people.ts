@@ -63,6 +63,7 @@ export function createForgePeople(
     instanceName: settings.instanceName,
     attempts: limiter,
     queueMail,
+    sendsMail: settings.smtpUrl !== undefined,
     repositories: createRepositoryDependents({ enqueue: queue.enqueue, emit }),
     packages: createPackageDependents(),
   });
@@ -86,6 +87,8 @@ export function createVaultPeople(deps: ServiceDeps, { queueMail }: Pick<Mailer,
     keys: stores.keyring,
     enqueue: queue.enqueue,
     queueMail,
+    sendsMail: settings.smtpUrl !== undefined,
+    publicUrl: addresses.publicUrl,
     frontendUrl: addresses.frontendUrl,
     settings,
   });

@@ -5,6 +5,9 @@ import type { MountedApi, PartHandler } from "../http/server.ts";
 import { createAddressCount, createOperations } from "../pages/operations.ts";
 import { createPageHandler } from "../pages/page-handler.ts";
 import { createPageServer } from "../pages/page-server.ts";
+import type { OpenForgeSide } from "../people/forge-side.ts";
+import { invitationPages } from "../people/invitation-page.tsx";
+import { peoplePages } from "../people/people-pages.tsx";
 import { createRendering, createRenderingThreads } from "../rendering/rendering.service.ts";
 import type { VaultAccounts } from "../vault/accounts/accounts.ts";
 import type { VaultCaller } from "../vault/caller.ts";
@@ -22,7 +25,11 @@ export function createVaultPages(
     addresses,
     tools,
     log,
-  }: Pick<ServiceDeps, "db" | "input" | "addresses" | "log"> & { readonly tools: TransportTools },
+    openForgeSide: openForge,
+  }: Pick<ServiceDeps, "db" | "input" | "addresses" | "log"> & {
+    readonly tools: TransportTools;
+    readonly openForgeSide: OpenForgeSide;
+  },
   {
     accounts,
     api,
@@ -57,6 +64,10 @@ export function createVaultPages(
     rendering,
     isResetLinkUsable: (token) => passwords.isUsable(token),
     operations: createPageOperations(createOperations(api, routes, count)),
+    furtherPages: [
+      ...peoplePages(openForge),
+      ...invitationPages({ openForge, isVaultCodeUsable: passwords.isUsable }),
+    ],
   });
   return {
     surface: { api: pagesApi, app: bindRoutes(pagesApi, routes, tools.binder) },

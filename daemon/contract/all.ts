@@ -30,6 +30,7 @@ import { newRepositoryEndpoints } from "./forge/repositories/new-repositories.ts
 import { adminUserEndpoints } from "./forge/accounts/admin-users.ts";
 import { avatarEndpoints } from "./forge/accounts/avatars.ts";
 import { followerEndpoints } from "./forge/accounts/followers.ts";
+import { invitationEndpoints } from "./forge/accounts/invitations.ts";
 import { passwordResetEndpoints } from "./forge/accounts/password-reset.ts";
 import { userSettingsEndpoints } from "./forge/accounts/settings.ts";
 import { activityEndpoints } from "./forge/activities.ts";
@@ -146,6 +147,7 @@ export const forge = {
   ...avatarEndpoints,
   ...followerEndpoints,
   ...userSettingsEndpoints,
+  ...invitationEndpoints,
   ...passwordResetEndpoints,
   ...activityEndpoints,
   ...starEndpoints,

@@ -15,6 +15,9 @@ export type Surface =
 /** Address below which the scripts of the vault's pages reach its API with the session of the browser. */
 export const VAULT_PAGES = "/vault";
 
+/** The page on which an invited person chooses the password of the accounts of both APIs. */
+export const INVITATION_PAGE = "/-/invitation";
+
 /** Address below which the artifact service of jobs is. The toolkit of actions fixes it, at the root of the server. */
 export const ARTIFACT_SERVICE = "/twirp/github.actions.results.api.v1.ArtifactService";
 

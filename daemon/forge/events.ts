@@ -5,6 +5,7 @@ import type { CommitWithFiles } from "../../storage/git/commits.ts";
 import type { ActionJob } from "../../storage/tables/forge/actions/jobs.ts";
 import type { ActionRun } from "../../storage/tables/forge/actions/runs.ts";
 import type { ForgeUser } from "../../storage/tables/forge/accounts/users.ts";
+import type { ForgeTeam } from "../../storage/tables/forge/accounts/teams.ts";
 import type { PushId, UserId } from "../../storage/tables/forge/ids.ts";
 import type { ForgeAttachment } from "../../storage/tables/forge/issues/attachments.ts";
 import type { ForgeComment } from "../../storage/tables/forge/issues/comments.ts";
@@ -119,6 +120,15 @@ export interface ForgeEvents {
   "repository.transfer_ended": OwnedRepository;
   /** A repository was transferred; `former` is the previous owner. */
   "repository.transferred": ByActor & { readonly former: ForgeUser };
+  /** A user became a collaborator. Not emitted for another permission of one. */
+  "collaborator.added": ByActor & { readonly collaborator: ForgeUser };
+  /** A user became a member of a team. Not emitted for the owner of a new organization. */
+  "team.member_added": {
+    readonly team: Pick<ForgeTeam, "name">;
+    readonly organization: ForgeUser;
+    readonly member: ForgeUser;
+    readonly actor: ForgeUser;
+  };
   /** A fork is about to be created; `repository.created` follows. */
   fork: ByActor & { readonly parent: OwnedRepository };
   /** A repository is about to be deleted. Not emitted when an account is purged. */

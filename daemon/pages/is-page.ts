@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { surfaceOf, VAULT_PAGES } from "../contract/api-of.ts";
+import { INVITATION_PAGE, surfaceOf, VAULT_PAGES } from "../contract/api-of.ts";
 
 /**
  * Returns whether a request is for a page: any address that is neither an API's nor a page of its own. The
@@ -17,9 +17,10 @@ export function isPage(
 /** The page of a link that resets a password of the vault, as its mails name it. */
 const RESET_PAGE = "/password-reset/confirm";
 
-/** Returns whether a page belongs to the vault. All others are the forge's. */
+/** Returns whether a page belongs to the site of the vault, as the invitation to both APIs does. All others are the forge's. */
 export function isVaultPage(path: string): boolean {
-  return path === VAULT_PAGES || path.startsWith(`${VAULT_PAGES}/`) || path === RESET_PAGE;
+  if (path === VAULT_PAGES || path.startsWith(`${VAULT_PAGES}/`)) return true;
+  return path === RESET_PAGE || path === INVITATION_PAGE;
 }
 
 export const wantsHtml = (accept = ""): boolean => accept.includes("text/html");

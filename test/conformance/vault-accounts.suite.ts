@@ -144,6 +144,7 @@ export function vaultAccountsSuite(name: string, openTwice: OpenTwice): void {
             db: each.db,
             newId: each.deps.newId,
             resetMails: each.resetMails,
+            invitationLinks: each.invitationLinks,
             releaseStorages: async () => async () => undefined,
             defaultQuotaBytes: each.deps.settings.defaultQuotaBytes,
           });
@@ -187,6 +188,7 @@ export function vaultAccountsSuite(name: string, openTwice: OpenTwice): void {
         db: one.db,
         newId: one.deps.newId,
         resetMails: one.resetMails,
+        invitationLinks: one.invitationLinks,
         releaseStorages: async () => async () => undefined,
         defaultQuotaBytes: one.deps.settings.defaultQuotaBytes,
       });

@@ -20,6 +20,7 @@ export async function createServiceBackend(): Promise<VaultBackend> {
     db: accounts.db,
     newId: accounts.deps.newId,
     resetMails: accounts.resetMails,
+    invitationLinks: accounts.invitationLinks,
     releaseStorages: async () => async () => undefined,
     defaultQuotaBytes: accounts.deps.settings.defaultQuotaBytes,
   });

@@ -1,12 +1,14 @@
 import { z } from "zod";
 import { resource } from "./resource.ts";
 import { bytesOf, vaultAdministrator, vaultAdministratorInSession } from "../endpoint.ts";
+import { invitationCode, invitationFields } from "../invitations.ts";
 import { quota, role, user } from "./auth.ts";
 import {
   email,
   handleName,
   line,
   message,
+  newEmail,
   oneOf,
   pageOf,
   paging,
@@ -86,7 +88,7 @@ export const vaultAdminEndpoints = {
       shape: managedUser,
       gate: { read: vaultAdministrator, change: vaultAdministratorInSession },
     },
-    ({ list, create, operation }) => ({
+    ({ list, create, edit, operation }) => ({
       listUsers: list("Users of the vault, oldest first", {
         filters: {
           q: line(254).optional(),
@@ -97,6 +99,15 @@ export const vaultAdminEndpoints = {
       createUser: create(
         "Make an account; a link to choose its password is mailed",
         z.object({ handle: handleName, email, role: role.default("user") }),
+        { refuses: [409] },
+      ),
+      editUser: edit(
+        "Change handle, address or role of an account; members that are absent stay as they are",
+        z.object({
+          handle: handleName.optional(),
+          email: newEmail.optional(),
+          role: role.optional(),
+        }),
         { refuses: [409] },
       ),
       setUserStatus: operation({
@@ -128,6 +139,29 @@ export const vaultAdminEndpoints = {
         gate: vaultAdministrator,
         refuses: [409],
       }),
+    }),
+  ),
+  ...resource(
+    {
+      name: "vault.admin.invitations",
+      path: "/api/admin/invitations",
+      shape: z.object({ id: uuid, handle: z.string(), email: z.string(), ...invitationFields }),
+      gate: vaultAdministratorInSession,
+    },
+    ({ create }) => ({
+      invitePerson: create(
+        "Make an account without a password and a link to choose one; an account that has none yet gets another link",
+        z.object({
+          handle: handleName,
+          email: newEmail,
+          role: role.default("user"),
+          /** Mails the link if a mail server is set up. */
+          notify: z.boolean().default(false),
+          /** The code of the forge's invitation, for one link. */
+          forge_code: invitationCode.optional(),
+        }),
+        { refuses: [409] },
+      ),
     }),
   ),
   ...resource(

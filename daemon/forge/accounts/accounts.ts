@@ -17,6 +17,7 @@ import { createOwnSettings } from "./settings.service.ts";
 import { type AuthenticationDeps, createAuthentication } from "./authentication.ts";
 import { createBadges } from "./badges.service.ts";
 import type { AccountDependents } from "./remove-user.ts";
+import { createInvitations } from "./invitations.service.ts";
 import { createPublicKeys } from "./keys.service.ts";
 import { createOwnEmails } from "./emails.service.ts";
 import { createOwnPassword } from "./own-password.service.ts";
@@ -48,6 +49,8 @@ export interface ForgeAccountsDeps {
   readonly findTaskCaller: AuthenticationDeps["findTaskCaller"];
   /** Adds a mail to the queue in the caller's transaction. */
   readonly queueMail: QueueMail;
+  /** Whether a mail server is set up. */
+  readonly sendsMail: boolean;
   /** The repositories of accounts. */
   readonly repositories?: AccountDependents;
   /** The packages of accounts. */
@@ -81,6 +84,7 @@ export function createForgeAccounts(deps: ForgeAccountsDeps) {
     secondFactors,
     ownPassword: createOwnPassword({ ...deps, attempts }),
     passwordResets: createPasswordResets({ ...deps, urls }),
+    invitations: createInvitations({ ...deps, urls }),
     publicKeys: createPublicKeys(deps),
     badges: createBadges(deps.db),
     authentication,

@@ -1,9 +1,11 @@
 import type { UserListQuery, UserSort } from "../../../storage/tables/forge/accounts/user-lists.ts";
 import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/user-facets.ts";
 import type { BodyOf, QueryOf } from "../../contract/endpoint.ts";
+import type { invitationEndpoints } from "../../contract/forge/accounts/invitations.ts";
 import type { adminUserEndpoints } from "../../contract/forge/accounts/admin-users.ts";
 import { isVisibility } from "../../contract/forge/common.ts";
 import { toRequestTime } from "../urls.ts";
+import type { Invitation, Invited } from "./invitations.service.ts";
 import type { UserEdit } from "./edit-user.ts";
 import type { NewUser } from "./users.service.ts";
 
@@ -76,4 +78,29 @@ export function toUserEdit(body: BodyOf<typeof adminUserEndpoints.editUser>): Us
 
 function toVisibility(word: string | null | undefined): ForgeVisibility | undefined {
   return word != null && isVisibility(word) ? word : undefined;
+}
+
+/** Returns the person of an invitation. */
+export function toInvited(body: BodyOf<typeof invitationEndpoints.invitePerson>): Invited {
+  return {
+    username: body.username,
+    email: body.email,
+    fullName: body.full_name ?? "",
+    isAdmin: body.admin ?? false,
+    notify: body.notify ?? false,
+    vaultCode: body.vault_code,
+  };
+}
+
+/** Converts an invitation with its link. */
+export function toInvitationView({ user, isNew, code, link, expiresAt, isMailed }: Invitation) {
+  return {
+    username: user.name,
+    email: user.email,
+    created: isNew,
+    code,
+    link,
+    expires_at: new Date(expiresAt).toISOString(),
+    mailed: isMailed,
+  };
 }

@@ -1,19 +1,28 @@
+import { invitationEndpoints } from "../../contract/forge/accounts/invitations.ts";
 import { adminUserEndpoints } from "../../contract/forge/accounts/admin-users.ts";
 import { adminBadgeEndpoints } from "../../contract/forge/accounts/badges.ts";
 import { adminEmailEndpoints } from "../../contract/forge/accounts/admin-emails.ts";
 import { adminKeyEndpoints } from "../../contract/forge/accounts/keys.ts";
 import type { Route } from "../../http/handle.ts";
 import type { Badges } from "./badges.service.ts";
+import type { Invitations } from "./invitations.service.ts";
 import type { PublicKeys } from "./keys.service.ts";
 import type { Users } from "./users.service.ts";
-import { handle } from "../handle.ts";
+import { handle, serve } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { toBadgeView, toEmailView, toPublicKeyView } from "./accounts.view.ts";
-import { toUserEdit, toUserListQuery, toNewUser } from "./admin-requests.view.ts";
+import {
+  toInvitationView,
+  toInvited,
+  toUserEdit,
+  toUserListQuery,
+  toNewUser,
+} from "./admin-requests.view.ts";
 import { toUserView } from "./user.view.ts";
 
 interface AdminServices {
   readonly users: Users;
+  readonly invitations: Invitations;
   readonly publicKeys: PublicKeys;
   readonly badges: Badges;
   readonly urls: ForgeUrls;
@@ -23,6 +32,10 @@ interface AdminServices {
 export function adminRoutes(services: AdminServices): Route[] {
   return [
     ...userRoutes(services),
+    ...serve(invitationEndpoints, {
+      invitePerson: async ({ body }) =>
+        toInvitationView(await services.invitations.invite(toInvited(body))),
+    }),
     ...emailRoutes(services),
     ...keyRoutes(services),
     ...badgeRoutes(services),

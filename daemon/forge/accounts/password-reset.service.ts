@@ -1,11 +1,12 @@
 import { hash } from "node:crypto";
 import { z } from "zod";
-import type { Database } from "../../../storage/engine/database.ts";
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import { findEmail } from "../../../storage/tables/forge/accounts/emails.ts";
 import {
   deleteExpiredPasswordResets,
   deletePasswordReset,
   findPasswordReset,
+  type PasswordReset,
   putPasswordReset,
 } from "../../../storage/tables/forge/accounts/password-resets.ts";
 import {
@@ -68,25 +69,31 @@ export function createPasswordResets(deps: PasswordResetsDeps) {
       );
     },
 
+    /** Returns whether the token of a link can still set a password. */
+    isUsable: async (token: string): Promise<boolean> => (await findAccount(token)) !== undefined,
+
+    /** Returns the sentence about the first rule that a new password breaks; undefined for a good one. */
+    async findBroken(password: string): Promise<string | undefined> {
+      const broken = await rules.findBroken(password);
+      return broken && `The new password ${broken.text}.`;
+    },
+
     /**
      * Sets the password with the token of a link. It ends the sessions of pages; tokens and the second factor stay. Throws
      * `invalid_argument` for a link that is unknown, expired or used, `unprocessable` for the password, `rate_limited`.
      */
     async confirm(token: string, next: string, address: string): Promise<void> {
       await count("confirm", address);
-      const tokenHash = toHash(token);
-      const reset = await findPasswordReset(db, { tokenHash });
-      if (reset === undefined || reset.expiresAt <= clock()) throw badLink();
-      const user = await findUserById(db, reset.userId);
-      if (user === undefined || !mayReset(user) || toMark(user) !== reset.passwordMark)
-        throw badLink();
+      const found = await findAccount(token);
+      if (found === undefined) throw badLink();
+      const { user, reset } = found;
       await rules.assertAllowed(next);
       const passwordHash = await passwords.hash(next);
       await db.transaction(async (tx) => {
         const current = await findUserById(tx, user.id);
         // The link was used, or the password changed, while the new one was hashed.
         const isValid = current !== undefined && toMark(current) === reset.passwordMark;
-        if (!(await deletePasswordReset(tx, tokenHash)) || !isValid) throw badLink();
+        if (!(await deletePasswordReset(tx, reset.tokenHash)) || !isValid) throw badLink();
         const changes = { passwordHash, mustChangePassword: false, updatedAt: tx.now };
         await updateUser(tx, current, changes);
       });
@@ -103,24 +110,32 @@ export function createPasswordResets(deps: PasswordResetsDeps) {
         const found = await findEmail(db, email);
         // An unverified address may belong to another person.
         if (found === undefined || !found.isVerified) return;
-        const token = Buffer.from(random(TOKEN_BYTES)).toString("base64url");
+        const token = createResetToken(random);
         await db.transaction(async (tx) => {
           const user = await findUserById(tx, found.userId);
           if (user === undefined || !mayReset(user)) return;
           const earlier = await findPasswordReset(tx, { userId: user.id });
           if (earlier !== undefined && earlier.expiresAt - LINK_MS > tx.now - MAIL_INTERVAL_MS)
             return;
-          await putPasswordReset(tx, {
-            userId: user.id,
-            tokenHash: toHash(token),
-            passwordMark: toMark(user),
-            expiresAt: tx.now + LINK_MS,
-          });
+          // The link of an invitation stays valid.
+          if (earlier !== undefined && earlier.expiresAt > tx.now + LINK_MS) return;
+          await putResetLink(tx, user, { token, expiresAt: tx.now + LINK_MS });
           await deps.queueMail(tx, toMail(user, token));
         });
       },
     } satisfies JobKind,
   };
+
+  /** Returns the account whose password a token may set; undefined for a token that is unknown, expired or used. */
+  async function findAccount(
+    token: string,
+  ): Promise<{ readonly user: ForgeUser; readonly reset: PasswordReset } | undefined> {
+    const reset = await findPasswordReset(db, { tokenHash: toHash(token) });
+    if (reset === undefined || reset.expiresAt <= clock()) return undefined;
+    const user = await findUserById(db, reset.userId);
+    const isValid = user !== undefined && mayReset(user) && toMark(user) === reset.passwordMark;
+    return isValid ? { user, reset } : undefined;
+  }
 
   async function count(step: "request" | "confirm", address: string): Promise<void> {
     const key = `forge.reset.${step}:${attempts.addressKey(address)}`;
@@ -153,6 +168,25 @@ export function createPasswordResets(deps: PasswordResetsDeps) {
       ].join("\n"),
     };
   }
+}
+
+/** Returns an unpredictable token for a link. */
+export function createResetToken(random: (bytes: number) => Uint8Array): string {
+  return Buffer.from(random(TOKEN_BYTES)).toString("base64url");
+}
+
+/** Makes `token` the only one that sets the password of an account. A new password or address invalidates it. */
+export function putResetLink(
+  tx: Transaction,
+  user: ForgeUser,
+  { token, expiresAt }: { readonly token: string; readonly expiresAt: number },
+): Promise<void> {
+  return putPasswordReset(tx, {
+    userId: user.id,
+    tokenHash: toHash(token),
+    passwordMark: toMark(user),
+    expiresAt,
+  });
 }
 
 /** An account that could not sign in with the new password gets no link. */

@@ -1,30 +1,19 @@
-import {
-  type Database,
-  isConflict,
-  type Queries,
-  type Transaction,
-} from "../../../storage/engine/database.ts";
+import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
 import {
   findEmail,
-  insertEmail,
   listEmails,
   type OwnedEmail,
 } from "../../../storage/tables/forge/accounts/emails.ts";
 import type { KeysetCursors } from "../../../storage/tables/forge/accounts/keyset-cursors.ts";
 import { isMember } from "../../../storage/tables/forge/accounts/orgs.ts";
 import { searchPeople } from "../../../storage/tables/forge/accounts/people-search.ts";
-import { deleteRedirect } from "../../../storage/tables/forge/accounts/redirects.ts";
 import {
   hasAnyIndividual,
   listUsers,
   type UserListQuery,
   type UserPage,
 } from "../../../storage/tables/forge/accounts/user-lists.ts";
-import {
-  findUserByName,
-  type ForgeUser,
-  insertUser,
-} from "../../../storage/tables/forge/accounts/users.ts";
+import { findUserByName, type ForgeUser } from "../../../storage/tables/forge/accounts/users.ts";
 import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/user-facets.ts";
 import { AppError } from "../../errors.ts";
 import type { PasswordHasher } from "../../utilities/password-hasher.ts";
@@ -33,11 +22,11 @@ import { toRows, type PageWindow } from "../page-window.ts";
 import { emailTaken, nameTaken, userNotFound } from "../refusals.ts";
 import type { AccountDependents } from "./remove-user.ts";
 import { editUser, renameUser, type UserEdit } from "./edit-user.ts";
+import { insertPerson, toTakenName } from "./insert-person.ts";
 import { assertUsableName, findEmailFault } from "./names.ts";
 import type { PasswordRules } from "./password-rules.ts";
 import { removeUser } from "./remove-user.ts";
 import { isPublicOnly } from "./scopes.ts";
-import { toAvatarHash } from "./user.view.ts";
 import { type UserId, toUserId } from "../../../storage/tables/forge/ids.ts";
 
 /** A user account to be created. */
@@ -116,11 +105,16 @@ export function createUsers(deps: UsersDeps) {
       if ((await findEmail(db, input.email)) !== undefined) throw emailTaken(input.email);
       const passwordHash = await passwords.hash(input.password);
       try {
-        return await db.transaction((tx) => insertPerson(tx, input, passwordHash));
+        return await db.transaction(async (tx) => {
+          if (input.isFirst === true && (await hasAnyIndividual(tx)))
+            throw new AppError("conflict", "The forge already has accounts.");
+          const createdAt = input.createdAt ?? clock();
+          const user = await insertPerson(tx, { ...input, passwordHash, createdAt });
+          if (input.notify) await queueWelcomeMail?.(tx, user);
+          return user;
+        });
       } catch (error) {
-        if (!isConflict(error)) throw error;
-        if (error.constraint?.includes("lower_email")) throw emailTaken(input.email);
-        throw error.constraint?.includes("lower_name") ? nameTaken(input.username) : error;
+        throw toTakenName(error, input);
       }
     },
 
@@ -183,54 +177,6 @@ export function createUsers(deps: UsersDeps) {
     /** Returns whether no user exists yet. */
     isEmpty: async (): Promise<boolean> => !(await hasAnyIndividual(db)),
   };
-
-  async function insertPerson(
-    tx: Transaction,
-    input: NewUser,
-    passwordHash: string,
-  ): Promise<ForgeUser> {
-    if (input.isFirst === true && (await hasAnyIndividual(tx)))
-      throw new AppError("conflict", "The forge already has accounts.");
-    const createdAt = input.createdAt ?? clock();
-    await deleteRedirect(tx, input.username);
-    const user = await insertUser(tx, {
-      kind: "individual",
-      name: input.username,
-      fullName: input.fullName,
-      email: input.email.toLowerCase(),
-      keepEmailPrivate: false,
-      loginSource: 0,
-      loginName: input.loginName,
-      passwordHash,
-      mustChangePassword: input.mustChangePassword,
-      isActive: true,
-      isAdmin: input.isAdmin,
-      isRestricted: input.restricted,
-      prohibitLogin: false,
-      twoFactorEnabled: false,
-      allowGitHook: false,
-      allowImportLocal: false,
-      allowCreateOrganization: true,
-      maxRepoCreation: -1,
-      visibility: input.visibility,
-      website: "",
-      location: "",
-      description: "",
-      language: "",
-      avatarHash: toAvatarHash(input.email),
-      repoAdminChangeTeamAccess: false,
-      createdAt,
-      updatedAt: createdAt,
-    });
-    await insertEmail(tx, {
-      userId: user.id,
-      email: input.email,
-      isVerified: true,
-      isPrimary: true,
-    });
-    if (input.notify) await queueWelcomeMail?.(tx, user);
-    return user;
-  }
 }
 
 /**

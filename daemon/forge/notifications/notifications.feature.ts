@@ -7,6 +7,7 @@ import type { ForgeIssue } from "../../../storage/tables/forge/issues/issues.ts"
 import type { QueueMail } from "../accounts/welcome-mail.ts";
 import type { OwnedRepository } from "../events.ts";
 import type { ForgeFeature } from "../feature.ts";
+import { createAccessMails } from "./access-mails.ts";
 import { createIssueMails } from "./issue-mails.ts";
 import type { ForgeUrls } from "../urls.ts";
 import { createIssueNotifications } from "./issue-notifications.ts";
@@ -55,6 +56,8 @@ export function createForgeNotifications(deps: ForgeNotificationsDeps) {
       notifyIssue: issues.notify,
     },
     routes: notificationRoutes({ notifications, streams, urls, clock }),
+    subscribers:
+      queueMail === undefined ? [] : [createAccessMails({ queueMail, instanceName, urls })],
     jobs: [issues.job],
     pushSubscribers: [createPushNotifications(db)],
     beginStop: () => streams.close(),

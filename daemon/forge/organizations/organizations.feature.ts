@@ -35,7 +35,7 @@ export function createForgeOrganizations(deps: ForgeOrganizationsDeps) {
         members: createMembers({ db }),
         urls,
       }),
-      ...teamRoutes({ teams: createTeams({ db }), urls }),
+      ...teamRoutes({ teams: createTeams(deps), urls }),
       ...teamRepositoryRoutes({
         teamRepositories: createTeamRepositories({ db, lists }),
         repositories,

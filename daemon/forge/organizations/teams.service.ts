@@ -15,12 +15,17 @@ import {
   type RepositoryUnit,
   updateTeam,
 } from "../../../storage/tables/forge/accounts/teams.ts";
-import { type ForgeUser, listUsersByIds } from "../../../storage/tables/forge/accounts/users.ts";
+import {
+  findUserById,
+  type ForgeUser,
+  listUsersByIds,
+} from "../../../storage/tables/forge/accounts/users.ts";
 import type { ForgeVisibility } from "../../../storage/tables/forge/accounts/user-facets.ts";
 import { endUnreadable } from "../../../storage/tables/forge/repositories/unreadable.ts";
 import { AppError } from "../../errors.ts";
 import { isPublicOnly } from "../accounts/scopes.ts";
 import type { ForgeCaller } from "../caller.ts";
+import type { Emit } from "../events.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound } from "../refusals.ts";
 import { assertNotLastOwner, endTeamMembership } from "./members.service.ts";
@@ -71,7 +76,7 @@ export type Teams = ReturnType<typeof createTeams>;
  * The teams of organizations. Every function throws `not_found` for an organization or a team that the caller may not see,
  * and changes throw `forbidden` unless the caller owns the organization.
  */
-export function createTeams({ db }: { readonly db: Database }) {
+export function createTeams({ db, emit }: { readonly db: Database; readonly emit: Emit }) {
   return {
     /** Returns a page of the teams that the caller may see, the owners first, then by name, and their count. */
     async list(
@@ -183,9 +188,18 @@ export function createTeams({ db }: { readonly db: Database }) {
         const user = await findPerson(tx, name, caller);
         if (!user.isActive) throw new AppError("unprocessable", "the user's account is inactive");
         const { total } = await listMembersOfTeam(tx, team.id, { limit: 1, offset: 0 });
-        if (total >= MEMBERS_MAX && !(await isTeamMember(tx, team.id, user.id)))
+        if (await isTeamMember(tx, team.id, user.id)) return;
+        if (total >= MEMBERS_MAX)
           throw new AppError("unprocessable", `a team has at most ${MEMBERS_MAX} members`);
         await insertTeamMember(tx, team, user.id);
+        const organization = await findUserById(tx, team.orgId);
+        if (organization !== undefined)
+          await emit(tx, "team.member_added", {
+            team,
+            organization,
+            member: user,
+            actor: caller.user,
+          });
       });
     },
 

@@ -18,6 +18,7 @@ import { notFound } from "../refusals.ts";
 import { toRows, type PageWindow } from "../page-window.ts";
 import { findAccess, reaches } from "./access.ts";
 import { reopenRepository } from "./open-repository.ts";
+import type { Emit } from "../events.ts";
 import type { AccessLevel, GrantedRepository } from "../opened.ts";
 
 const permissions = { read: 1, write: 2, admin: 3 } as const satisfies Readonly<
@@ -30,7 +31,7 @@ const COLLABORATORS_MAX = 1_000;
 /** The collaborators of repositories. */
 export type Collaborators = ReturnType<typeof createCollaborators>;
 
-export function createCollaborators({ db }: { readonly db: Database }) {
+export function createCollaborators({ db, emit }: { readonly db: Database; readonly emit: Emit }) {
   return {
     /**
      * Returns a page of the collaborators in the order in which they were added, and their count. Callers other than
@@ -87,6 +88,8 @@ export function createCollaborators({ db }: { readonly db: Database }) {
             `a repository has at most ${COLLABORATORS_MAX} collaborators`,
           );
         await putCollaborator(tx, id, { userId: user.id, access });
+        const details = { repository, owner, actor: caller.user, collaborator: user };
+        if (isNew) await emit(tx, "collaborator.added", details);
       });
     },
 

@@ -2,6 +2,7 @@
 // up the services of this folder. sign-in.service.ts follows the order of the document.
 import type { Database } from "../../../storage/engine/database.ts";
 import type { Sealer } from "../../../storage/keys/keyring.ts";
+import { INVITATION_SECONDS } from "../../contract/invitations.ts";
 import type { BreachLookup } from "../../outbound/breach/lookup.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import type { PasswordHasher } from "../../utilities/password-hasher.ts";
@@ -10,6 +11,7 @@ import { type Authentication, createAuthentication } from "./authentication.ts";
 import type { AttemptCounter } from "./attempts.ts";
 import { createMachineTokens, type MachineTokens } from "./machine-tokens.service.ts";
 import { createProfile, type Profile } from "./profile.service.ts";
+import { createInvitationLinks, type InvitationLinks } from "./invitation-links.ts";
 import { createRegistration, type Registration } from "./registration.service.ts";
 import { createPasswords, type Passwords } from "./passwords.service.ts";
 import { createResetMails, type QueueMail, type ResetMails } from "./reset-mails.ts";
@@ -49,6 +51,10 @@ export interface VaultAccountsDeps {
   readonly keys: AccountKeys;
   readonly enqueue: Enqueue;
   readonly queueMail: QueueMail;
+  /** Whether a mail server is set up. */
+  readonly sendsMail: boolean;
+  /** The address of the daemon, without a trailing slash. */
+  readonly publicUrl: () => string;
   /** Base of the reset link, without a trailing slash; known once the daemon listens. */
   readonly frontendUrl: () => string;
   readonly settings: AccountSettings;
@@ -66,6 +72,7 @@ export interface VaultAccounts {
   readonly machineTokens: MachineTokens;
   /** Register its job with the queue. */
   readonly resetMails: ResetMails;
+  readonly invitationLinks: InvitationLinks;
 }
 
 /** How long a browser may take for the second factor after the password. */
@@ -88,6 +95,11 @@ export function createVaultAccounts(deps: VaultAccountsDeps): VaultAccounts {
     clock,
     lifetimeSeconds: RESET_SECONDS,
   });
+  const invitationTokens = createResetTokens({
+    keys: keys.deriveAll("vault-password-reset"),
+    clock,
+    lifetimeSeconds: INVITATION_SECONDS,
+  });
   const challenges = createResetTokens({
     keys: keys.deriveAll("vault-second-factor"),
     clock,
@@ -105,5 +117,6 @@ export function createVaultAccounts(deps: VaultAccountsDeps): VaultAccounts {
     profile: createProfile({ db }),
     machineTokens,
     resetMails,
+    invitationLinks: createInvitationLinks({ ...deps, invitationTokens, instanceName }),
   };
 }

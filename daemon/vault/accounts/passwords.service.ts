@@ -11,7 +11,7 @@ import { type AttemptCounter, countPasswordCheck } from "./attempts.ts";
 import type { Client } from "./client.ts";
 import { assertNotBreached, assertStrong } from "./password-rules.ts";
 import { badCredentials } from "./refusals.ts";
-import { fingerprintOfHash, type ResetTokens } from "./reset-tokens.ts";
+import { fingerprintOfAccount, type ResetTokens } from "./reset-tokens.ts";
 import type { ResetMails } from "./reset-mails.ts";
 import { endOtherSessions } from "./sessions.service.ts";
 
@@ -74,7 +74,7 @@ export function createPasswords(deps: PasswordsDeps) {
     async isUsable(token: string): Promise<boolean> {
       const claims = await deps.resetTokens.read(token);
       const user = claims && (await findVaultUser(db, claims.userId));
-      return user?.isActive === true && fingerprintOfHash(user.passwordHash) === claims?.replaces;
+      return user?.isActive === true && fingerprintOfAccount(user) === claims?.replaces;
     },
 
     /**
@@ -85,8 +85,7 @@ export function createPasswords(deps: PasswordsDeps) {
       const claims = await deps.resetTokens.read(token);
       if (claims === undefined) throw badLink();
       const user = await findVaultUser(db, claims.userId);
-      if (user !== undefined && fingerprintOfHash(user.passwordHash) !== claims.replaces)
-        throw badLink();
+      if (user !== undefined && fingerprintOfAccount(user) !== claims.replaces) throw badLink();
       assertStrong(next);
       await assertNotBreached(breaches, next);
       if (user === undefined || !user.isActive) throw badLink();

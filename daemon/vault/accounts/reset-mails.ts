@@ -4,7 +4,7 @@ import type { Database, Transaction } from "../../../storage/engine/database.ts"
 import { findVaultUserByEmail, type VaultUser } from "../../../storage/tables/vault/users.ts";
 import type { Enqueue } from "../../jobs/queue.ts";
 import { type JobKind, parsePayload } from "../../jobs/job-kind.ts";
-import { fingerprintOfHash, type ResetTokens } from "./reset-tokens.ts";
+import { fingerprintOfAccount, type ResetTokens } from "./reset-tokens.ts";
 
 /** A message for the mail queue. */
 export interface MailMessage {
@@ -63,7 +63,7 @@ export function createResetMails(deps: ResetMailsDeps) {
         if (user === undefined) return;
         const token = await deps.resetTokens.issue({
           userId: user.id,
-          replaces: fingerprintOfHash(user.passwordHash),
+          replaces: fingerprintOfAccount(user),
         });
         const link = `${deps.frontendUrl()}/password-reset/confirm?token=${encodeURIComponent(token)}`;
         const message = toMessage({ user, reason, link, instanceName: deps.instanceName });

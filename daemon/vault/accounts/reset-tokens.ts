@@ -5,7 +5,7 @@ import { type AccountId, toAccountId } from "../../../storage/tables/vault/ids.t
 /** The claims of a reset token: the user, and the password that it may replace. */
 export interface ResetClaims {
   readonly userId: AccountId;
-  /** The fingerprint of the hash to replace; see `fingerprintOfHash`. */
+  /** The fingerprint of the hash to replace; see `fingerprintOfAccount`. */
   readonly replaces: string;
 }
 
@@ -59,7 +59,16 @@ export function createResetTokens(options: {
   };
 }
 
-/** Identifies a password hash without revealing it. Replacing the hash invalidates tokens with its fingerprint. */
-export function fingerprintOfHash(passwordHash: string): string {
-  return hash("sha256", `password-reset\n${passwordHash}`, "base64url").slice(0, 22);
+/**
+ * Identifies the password and the address of an account without revealing them. Another password or address invalidates
+ * tokens with its fingerprint: a link that was mailed to a former address is worthless.
+ */
+export function fingerprintOfAccount({
+  email,
+  passwordHash,
+}: {
+  readonly email: string;
+  readonly passwordHash: string;
+}): string {
+  return hash("sha256", `password-reset\n${email}\n${passwordHash}`, "base64url").slice(0, 22);
 }

@@ -16,7 +16,7 @@ import { hashBackupCode } from "./backup-codes.ts";
 import type { Client } from "./client.ts";
 import { REFRESH_SECONDS, REMEMBERED_SECONDS } from "./refresh-cookie.ts";
 import { badCredentials } from "./refusals.ts";
-import { fingerprintOfHash, type ResetTokens } from "./reset-tokens.ts";
+import { fingerprintOfAccount, type ResetTokens } from "./reset-tokens.ts";
 import type { IssuedTokens, PendingTokens, SessionIssuer } from "./session-issue.ts";
 import { findTotpStep } from "../../utilities/totp.ts";
 import type { TotpSecrets } from "./totp-secrets.ts";
@@ -102,7 +102,7 @@ export function createSignIn(deps: SignInDeps) {
     ): Promise<SignInOutcome> {
       const claims = await deps.challenges.read(challenge);
       const user = claims && (await findVaultUser(deps.db, claims.userId));
-      if (user === undefined || fingerprintOfHash(user.passwordHash) !== claims?.replaces)
+      if (user === undefined || fingerprintOfAccount(user) !== claims?.replaces)
         throw badCredentials("This sign-in took too long. Begin again.");
       await countSignIn(deps.attempts, user.email);
       const admission = await deps.db.transaction((tx) =>
@@ -142,8 +142,8 @@ export function createSignIn(deps: SignInDeps) {
       case "password_change_required":
         return admission;
       case "totp_required": {
-        const { id: userId, passwordHash } = admission.user;
-        const replaces = fingerprintOfHash(passwordHash);
+        const userId = admission.user.id;
+        const replaces = fingerprintOfAccount(admission.user);
         return {
           kind: "totp_required",
           challenge: await deps.challenges.issue({ userId, replaces }),

@@ -29,6 +29,14 @@ export function adminRoutes({
       status: 201,
       body: view.toManagedUser(await users.create(caller, body)),
     })),
+    handle(contract.vaultAdminEndpoints.invitePerson, async ({ caller, body }) => ({
+      status: 201,
+      body: view.toInvitation(await users.invite(caller, { ...body, forgeCode: body.forge_code })),
+    })),
+    handle(contract.vaultAdminEndpoints.editUser, async ({ caller, params, body }) => ({
+      status: 200,
+      body: view.toManagedUser(await users.edit(caller, params.id, body)),
+    })),
     handle(contract.vaultAdminEndpoints.setUserStatus, async ({ caller, params, body }) => ({
       status: 200,
       body: view.toManagedUser(await users.setActive(caller, params.id, body.is_active)),

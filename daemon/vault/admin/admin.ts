@@ -1,4 +1,5 @@
 import type { Database } from "../../../storage/engine/database.ts";
+import type { InvitationLinks } from "../accounts/invitation-links.ts";
 import type { ResetMails } from "../accounts/reset-mails.ts";
 import { type AuditTrail, createAuditTrail } from "./audit.service.ts";
 import type { DailyExports } from "./daily-exports.ts";
@@ -27,6 +28,7 @@ export function createVaultAdministration(deps: {
   readonly newId: () => string;
   /** Mails the links to choose a password. */
   readonly resetMails: ResetMails;
+  readonly invitationLinks: InvitationLinks;
   readonly releaseStorages: ReleaseStorages;
   readonly localFolders: LocalFolders;
   readonly dailyExports: DailyExports;
@@ -38,6 +40,7 @@ export function createVaultAdministration(deps: {
       db,
       newId,
       resetMails,
+      invitationLinks: deps.invitationLinks,
       releaseStorages,
       defaultQuotaBytes: settings.defaultQuotaBytes,
     }),

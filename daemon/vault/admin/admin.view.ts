@@ -6,6 +6,7 @@ import type { auditEntry, dailyExport, managedUser } from "../../contract/vault/
 import type { BytesAnswer } from "../../http/handle.ts";
 import { toTime, toUser } from "../accounts/accounts.view.ts";
 import type { DailyExport, OpenExport } from "./daily-exports.ts";
+import type { InvitedUser } from "./users.service.ts";
 import type { Overview } from "./overview.service.ts";
 
 /** Converts a user for administrators. */
@@ -15,6 +16,13 @@ export function toManagedUser(user: VaultUser): z.output<typeof managedUser> {
     is_active: user.isActive,
     password_must_change: user.passwordMustChange,
   };
+}
+
+/** Converts an invitation with its link. */
+export function toInvitation({ user, isNew, code, link, expiresAt, isMailed }: InvitedUser) {
+  const { id, handle, email } = user;
+  const expires = toTime(expiresAt);
+  return { id, handle, email, created: isNew, code, link, expires_at: expires, mailed: isMailed };
 }
 
 /** Converts the server folders that are granted to a user. */

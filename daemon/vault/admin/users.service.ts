@@ -1,27 +1,29 @@
 // Administration of accounts and the audit trail. The gates of the routes admit administrators
 // only; the rules here restrict the accounts that they may change. Start here, then audit.service.ts.
-import type { Database, Transaction } from "../../../storage/engine/database.ts";
-import { insertAudit } from "../../../storage/tables/vault/audit.ts";
+import type { Database } from "../../../storage/engine/database.ts";
 import { findQuota, setQuotaLimit, type VaultQuota } from "../../../storage/tables/vault/quotas.ts";
 import { retireFolders } from "../../../storage/tables/vault/local-folders.ts";
 import { deleteMachineTokensOf } from "../../../storage/tables/vault/machine-tokens.ts";
 import { endSessions } from "../../../storage/tables/vault/sessions.ts";
 import {
-  countActiveAdministrators,
   deleteVaultUser,
   demandPasswordChange,
   findVaultUser,
+  findVaultUserByHandle,
   listVaultUsers,
   setVaultUserActive,
   type VaultUser,
   type VaultUserFilter,
 } from "../../../storage/tables/vault/users.ts";
 import { AppError } from "../../errors.ts";
+import type { InvitationLink, InvitationLinks } from "../accounts/invitation-links.ts";
 import { insertAccount } from "../accounts/registration.service.ts";
 import type { ResetMails } from "../accounts/reset-mails.ts";
 import type { VaultCaller, VaultRole } from "../caller.ts";
 import type { PageRequest } from "../page.ts";
 import type { AccountId } from "../../../storage/tables/vault/ids.ts";
+import { assertDispensable, record } from "./account-rules.ts";
+import { type AccountChanges, editAccount } from "./edit-account.ts";
 
 export type UserAdministration = ReturnType<typeof createUserAdministration>;
 
@@ -36,8 +38,25 @@ export interface UserAdministrationDeps {
   readonly db: Database;
   readonly newId: () => string;
   readonly resetMails: ResetMails;
+  readonly invitationLinks: InvitationLinks;
   readonly releaseStorages: ReleaseStorages;
   readonly defaultQuotaBytes: number;
+}
+
+/** A person to be invited. */
+export interface InvitedAccount {
+  readonly handle: string;
+  readonly email: string;
+  readonly role: VaultRole;
+  readonly notify: boolean;
+  readonly forgeCode: string | undefined;
+}
+
+/** An account without a password, with its link. */
+export interface InvitedUser extends InvitationLink {
+  readonly user: VaultUser;
+  /** Whether the account was made. */
+  readonly isNew: boolean;
 }
 
 /** Manages accounts. Every method with a user id throws `not_found` for an unknown user. */
@@ -64,6 +83,30 @@ export function createUserAdministration(deps: UserAdministrationDeps) {
           await record(tx, caller, "admin.user_created", user.id, { role: user.role });
         },
       ),
+
+    /**
+     * Creates an account without a password, and a link to choose one. An account with this handle and address that has
+     * no password yet gets another link, so a call can be repeated. Throws `conflict` for a taken handle or address and
+     * for an account that has a password.
+     */
+    async invite(caller: VaultCaller, invited: InvitedAccount): Promise<InvitedUser> {
+      const { handle, email, role } = invited;
+      const earlier = await findVaultUserByHandle(db, handle);
+      if (earlier !== undefined) assertInvited(earlier, email);
+      const user =
+        earlier ??
+        (await insertAccount(
+          deps,
+          { handle, email, role, passwordHash: "", passwordMustChange: true },
+          (tx, { id }) => record(tx, caller, "admin.user_created", id, { role }),
+        ));
+      const link = await deps.invitationLinks.make(user, invited);
+      return { user, isNew: earlier === undefined, ...link };
+    },
+
+    /** See `editAccount`. */
+    edit: (caller: VaultCaller, userId: AccountId, changes: AccountChanges): Promise<VaultUser> =>
+      editAccount(db, caller, userId, changes),
 
     /**
      * Activates or deactivates an account. Deactivation revokes the user's access tokens in all daemons at once,
@@ -129,6 +172,16 @@ export function createUserAdministration(deps: UserAdministrationDeps) {
 
 type Db = Parameters<typeof findVaultUser>[0];
 
+/** Refuses to invite an account of another person, and one whose owner has chosen a password. */
+function assertInvited(user: VaultUser, email: string): void {
+  const handle = JSON.stringify(user.handle);
+  if (user.email !== email)
+    throw new AppError("conflict", `The handle ${handle} belongs to another account`);
+  if (user.passwordHash !== "")
+    throw new AppError("conflict", `The account ${handle} exists and has a password`);
+}
+
+/** Returns an account. Throws `not_found`. */
 async function getUser(db: Db, userId: AccountId): Promise<VaultUser> {
   const user = await findVaultUser(db, userId);
   if (user === undefined) throw new AppError("not_found", "User not found");
@@ -139,45 +192,4 @@ async function getQuota(db: Db, userId: AccountId): Promise<VaultQuota> {
   const quota = await findQuota(db, userId);
   if (quota === undefined) throw new AppError("not_found", "Quota not found");
   return quota;
-}
-
-/** Refuses to lock out the caller or the last active administrator. */
-async function assertDispensable(
-  tx: Transaction,
-  caller: VaultCaller,
-  user: VaultUser,
-  verb: "deactivate" | "delete",
-): Promise<void> {
-  if (user.id === caller.userId) throw new AppError("conflict", indispensable[verb].oneself);
-  const isLast =
-    user.role === "admin" && user.isActive && (await countActiveAdministrators(tx)) <= 1;
-  if (isLast) throw new AppError("conflict", indispensable[verb].last);
-}
-
-const indispensable = {
-  deactivate: {
-    oneself: "You cannot deactivate your own account",
-    last: "The last active administrator cannot be deactivated",
-  },
-  delete: {
-    oneself: "You cannot delete your own account",
-    last: "The last active administrator cannot be deleted",
-  },
-} as const;
-
-function record(
-  tx: Transaction,
-  caller: VaultCaller,
-  eventType: string,
-  userId: AccountId,
-  metadata: Readonly<Record<string, unknown>>,
-): Promise<void> {
-  return insertAudit(tx, {
-    eventType,
-    userId,
-    actorId: caller.userId,
-    resourceId: userId,
-    ipAddress: caller.address,
-    metadata,
-  });
 }

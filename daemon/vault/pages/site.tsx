@@ -34,12 +34,14 @@ import {
   SIGN_IN,
   SIGN_OUT,
 } from "./addresses.ts";
-import { type VaultPageSession } from "./vault-page.ts";
+import type { VaultPageRoute, VaultPageSession } from "./vault-page.ts";
 
 export interface VaultSiteDeps extends Pick<Site<VaultCaller>, "rendering" | "operations"> {
   readonly sessions: PageSessions;
   /** Returns whether the token of a link can still set a password. */
   readonly isResetLinkUsable: (token: string) => Promise<boolean>;
+  /** Pages that belong to no part of the vault. */
+  readonly furtherPages: readonly VaultPageRoute[];
 }
 
 /** Returns the pages of the vault, and what they share. */
@@ -63,6 +65,7 @@ export function createVaultSite(deps: VaultSiteDeps): Site<VaultCaller> {
       ...accountPages(),
       ...adminPages(),
       ...systemPages(),
+      ...deps.furtherPages,
     ],
     cookie: COOKIE,
     findSession: sessions.find,

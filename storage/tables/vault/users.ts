@@ -172,6 +172,36 @@ export async function setVaultUserActive(
   );
 }
 
+/** Changes handle, address or role of an account, and revokes the access tokens issued before. Throws `conflict` as `insertVaultUser`. */
+export async function editVaultUser(
+  tx: Transaction,
+  id: AccountId,
+  changes: Partial<Pick<VaultUser, "handle" | "email" | "role">>,
+): Promise<void> {
+  const { handle } = changes;
+  await users.update(
+    tx,
+    { id },
+    {
+      ...changes,
+      ...(handle === undefined ? {} : { handleKey: toHandleKey(handle) }),
+      tokenVersion: sql`token_version + 1`,
+      updatedAt: tx.now,
+    },
+  );
+}
+
+/** Returns whether an account has documents, in the trash too, or connected storage. */
+export async function ownsFiles(db: Queries, id: AccountId): Promise<boolean> {
+  const row = await db.get(
+    `SELECT id FROM vault_users WHERE id = ? AND (
+       EXISTS (SELECT 1 FROM vault_documents d WHERE d.user_id = vault_users.id)
+       OR EXISTS (SELECT 1 FROM vault_connections c WHERE c.user_id = vault_users.id))`,
+    id,
+  );
+  return row !== undefined;
+}
+
 /** Deletes an account with all of its rows except audit records. Returns false when it does not exist. */
 export async function deleteVaultUser(tx: Transaction, id: AccountId): Promise<boolean> {
   return (await users.delete(tx, { id })) > 0;

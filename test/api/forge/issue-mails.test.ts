@@ -132,3 +132,33 @@ test("mails about issues follow the wishes of their recipients, and who may read
   await waitFor("otto", "mira reopened the issue #1");
   expect(mailsTo("rosa")).toHaveLength(known);
 }, 60_000);
+
+test("a new collaborator and a new member of a team get one mail, unless they want none or added themselves", async () => {
+  for (const name of ["vera", "silas"]) await people.newUser(name);
+  await by("silas", "PATCH", "/user/settings", { email_notifications: "disabled" });
+  await by("mira", "POST", "/user/repos", { name: "shed", private: true });
+  const path = "/repos/mira/shed/collaborators";
+  for (const [name, permission] of [
+    ["silas", "read"],
+    ["vera", "read"],
+    ["vera", "write"],
+  ] as const)
+    expect((await by("mira", "PUT", `${path}/${name}`, { permission })).status).toBe(204);
+  const added = await waitFor("vera", "a collaborator of the repository mira/shed");
+  expect(added.subject).toBe("mira added you to mira/shed");
+  expect(added.text).toContain(`${daemon.url}/mira/shed\r\n`);
+
+  await by("mira", "POST", "/orgs", { username: "guild" });
+  const team = (
+    await by("mira", "POST", "/orgs/guild/teams", {
+      ...{ name: "makers", permission: "read", units: ["repo.code"] },
+    })
+  ).json;
+  for (const name of ["silas", "mira", "vera", "vera"])
+    expect((await by("mira", "PUT", `/teams/${team.id}/members/${name}`)).status).toBe(204);
+  const joined = await waitFor("vera", "a member of the team makers of guild");
+  expect(joined.subject).toBe("mira added you to the team makers of guild");
+  expect(mailsTo("vera")).toHaveLength(2);
+  expect(mailsTo("silas")).toEqual([]);
+  expect(mailsTo("mira").filter(({ subject }) => subject.includes("makers"))).toEqual([]);
+});

@@ -126,6 +126,8 @@ const stored = {
 
 /** Fields that the examples select. */
 const fields: SampleFields = {
+  "forge.admin.users.list": { login: "mira" },
+  "forge.admin.invitations.create": { code: "FJk3l0pQxv7Zs2mWn8bTcR5yHd9uAe1g" },
   "forge.repos.labels.list": { name: "bug" },
   "forge.orgs.labels.list": { name: "priority/high" },
   "forge.orgs.teams.list": { name: "writers" },

@@ -89,6 +89,7 @@ export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Prom
     instanceName: "croft",
     attempts: createLimiter({ db, clock }),
     queueMail: async (_tx, mail) => mails.push(mail),
+    sendsMail: true,
     findTaskCaller: async () => undefined,
     ...deps,
   });

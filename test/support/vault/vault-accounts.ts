@@ -62,6 +62,8 @@ export async function openTestAccounts(
     keys: createKeyring([{ version: 1, bytes: new Uint8Array(32).fill(7) }], randomBytes),
     enqueue: async (_tx, job) => jobs.push(job),
     queueMail: async (_tx, message) => mails.push(message),
+    sendsMail: true,
+    publicUrl: () => "https://croft.example.org",
     frontendUrl: () => "https://vault.example.org",
     settings: TEST_SETTINGS,
     ...more,

@@ -31,6 +31,8 @@ import {
 } from "./settings-page.tsx";
 
 export const ADMINISTRATION = "/-/admin";
+/** People with the accounts of both APIs, on a page that gets the cookies of both sites. */
+const PEOPLE = "/vault/admin/people";
 
 const sections = [
   ["users", "Users"],
@@ -57,7 +59,10 @@ const ofInstance: SettingsPlace<string> = {
       <h1>{`Administration of ${opened}`}</h1>
       <Tabs
         label="Administration"
-        tabs={sections.map(([key, text]) => ({ key, text, href: `${ADMINISTRATION}/${key}` }))}
+        tabs={[
+          ...sections.map(([key, text]) => ({ key, text, href: `${ADMINISTRATION}/${key}` })),
+          { key: "people", text: "People", href: PEOPLE },
+        ]}
         current={current}
       />
     </>
@@ -103,6 +108,7 @@ export function adminPages(): ForgePageRoute[] {
         },
       },
     }),
+    get(`${ADMINISTRATION}/people`, async () => ({ kind: "redirect", to: PEOPLE })),
     // The former address of Gitea.
     get("/admin", async () => ({ kind: "redirect", to: ADMINISTRATION })),
     ...hookPages(ofInstance, "instance"),
