@@ -186,6 +186,7 @@ export function createForgeActions(deps: ForgeActionsDeps) {
     routes: [
       ...actionRoutes({
         actions: createActions({ db, logs, engine, reruns, starter }),
+        summaries,
         urls,
       }),
       ...runnerRoutes({ runners: createRunners({ db, clock, registration, tasks }) }),
@@ -195,7 +196,7 @@ export function createForgeActions(deps: ForgeActionsDeps) {
       }),
       ...secretRoutes({ secrets }),
       ...variableRoutes({ variables }),
-      ...artifactRoutes({ artifacts, summaries, urls }),
+      ...artifactRoutes({ artifacts, urls }),
     ],
     tasks: [
       ...createTaskUpkeep({ db, clock, engine }),

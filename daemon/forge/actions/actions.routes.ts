@@ -6,18 +6,29 @@ import { ownerActionEndpoints } from "../../contract/forge/actions/owner-actions
 import { repositoryActionEndpoints } from "../../contract/forge/actions/repository-actions.ts";
 import { workflowEndpoints } from "../../contract/forge/actions/workflows.ts";
 import type { Route } from "../../http/handle.ts";
-import { handle } from "../handle.ts";
+import { answer } from "../../http/serve.ts";
+import { serve } from "../handle.ts";
 import type { ForgeUrls } from "../urls.ts";
 import type { Actions, JobDetails, RunDetails } from "./actions.service.ts";
 import { toLevel } from "./secrets/levels.service.ts";
-import { toJobView, toLogAnswer, toLogRange, toRunView, toTaskView } from "./actions.view.ts";
+import {
+  toJobView,
+  toLogAnswer,
+  toLogRange,
+  toRunView,
+  toTaskView,
+  toTextAnswer,
+} from "./actions.view.ts";
+import type { Summaries } from "./artifacts/summaries.service.ts";
 
 /** Returns the routes of runs and jobs, of the instance, of owners and of repositories. */
 export function actionRoutes({
   actions,
+  summaries,
   urls,
 }: {
   readonly actions: Actions;
+  readonly summaries: Summaries;
   readonly urls: ForgeUrls;
 }): Route[] {
   const toJobs = ({
@@ -26,12 +37,7 @@ export function actionRoutes({
   }: {
     readonly jobs: readonly JobDetails[];
     readonly total: number;
-  }) =>
-    ({
-      status: 200,
-      body: { jobs: jobs.map((each) => toJobView(each, urls)), total_count: total },
-      total,
-    }) as const;
+  }) => answer({ jobs: jobs.map((each) => toJobView(each, urls)), total_count: total }, { total });
   const toRuns = ({
     runs,
     total,
@@ -39,88 +45,76 @@ export function actionRoutes({
     readonly runs: readonly RunDetails[];
     readonly total: number;
   }) =>
-    ({
-      status: 200,
-      body: { workflow_runs: runs.map((each) => toRunView(each, urls)), total_count: total },
-      total,
-    }) as const;
+    answer(
+      { workflow_runs: runs.map((each) => toRunView(each, urls)), total_count: total },
+      { total },
+    );
   return [
-    handle(adminActionEndpoints.listJobs, async ({ query }) =>
-      toJobs(await actions.listAllJobs(query)),
+    ...serve(
+      { listJobs, listRuns },
+      {
+        listJobs: async ({ query }) => toJobs(await actions.listAllJobs(query)),
+        listRuns: async ({ caller, query }) => toRuns(await actions.listAllRuns(caller, query)),
+      },
     ),
-    handle(adminActionEndpoints.listRuns, async ({ caller, query }) =>
-      toRuns(await actions.listAllRuns(caller, query)),
-    ),
-    handle(ownerActionEndpoints.listOwnRuns, async ({ caller, opened, query }) =>
-      toRuns(await actions.listRunsOf(toLevel(opened), caller, query)),
-    ),
-    handle(ownerActionEndpoints.listOwnJobs, async ({ caller, opened, query }) =>
-      toJobs(await actions.listJobsOf(toLevel(opened), caller, query)),
-    ),
-    handle(ownerActionEndpoints.listOrganizationRuns, async ({ caller, opened, query }) =>
-      toRuns(await actions.listRunsOf(toLevel(opened), caller, query)),
-    ),
-    handle(ownerActionEndpoints.listOrganizationJobs, async ({ caller, opened, query }) =>
-      toJobs(await actions.listJobsOf(toLevel(opened), caller, query)),
-    ),
-    handle(repositoryActionEndpoints.listRepositoryRuns, async ({ caller, params, query }) =>
-      toRuns(await actions.listRuns(params, caller, query)),
-    ),
-    handle(repositoryActionEndpoints.listRepositoryTasks, async ({ caller, params, query }) => {
-      const { tasks, total } = await actions.listTasks(params, caller, query);
-      const views = tasks.map((each) => toTaskView(each, urls));
-      return { status: 200, body: { workflow_runs: views, total_count: total }, total };
+    ...serve(ownerActionEndpoints, {
+      listOwnRuns: async ({ caller, opened, query }) =>
+        toRuns(await actions.listRunsOf(toLevel(opened), caller, query)),
+      listOwnJobs: async ({ caller, opened, query }) =>
+        toJobs(await actions.listJobsOf(toLevel(opened), caller, query)),
+      listOrganizationRuns: async ({ caller, opened, query }) =>
+        toRuns(await actions.listRunsOf(toLevel(opened), caller, query)),
+      listOrganizationJobs: async ({ caller, opened, query }) =>
+        toJobs(await actions.listJobsOf(toLevel(opened), caller, query)),
     }),
-    handle(repositoryActionEndpoints.getRun, async ({ caller, params }) => ({
-      status: 200,
-      body: toRunView(await actions.getRun(params, caller), urls),
-    })),
-    handle(repositoryActionEndpoints.deleteRun, async ({ caller, params }) => {
-      await actions.deleteRun(params, caller);
-      return { status: 204, body: undefined };
-    }),
-    handle(repositoryActionEndpoints.cancelRun, async ({ caller, params }) => {
-      await actions.cancelRun(params, caller);
-      return { status: 204, body: undefined };
-    }),
-    handle(repositoryActionEndpoints.approveRun, async ({ caller, params }) => {
-      await actions.approveRun(params, caller);
-      return { status: 200, body: toRunView(await actions.getRun(params, caller), urls) };
-    }),
-    handle(repositoryActionEndpoints.rerunRun, async ({ caller, params }) => {
-      await actions.rerun(params, caller, "all");
-      return { status: 201, body: toRunView(await actions.getRun(params, caller), urls) };
-    }),
-    handle(repositoryActionEndpoints.rerunFailedJobs, async ({ caller, params }) => {
-      await actions.rerun(params, caller, "failed");
-      return { status: 201 };
-    }),
-    handle(repositoryActionEndpoints.rerunJob, async ({ caller, params }) => ({
-      status: 201,
-      body: toJobView(await actions.rerunJob(params, caller), urls),
-    })),
-    handle(repositoryActionEndpoints.getRunAttempt, async ({ caller, params }) => ({
-      status: 200,
-      body: toRunView(await actions.getAttempt(params, caller), urls),
-    })),
-    handle(repositoryActionEndpoints.listAttemptJobs, async ({ caller, params, query }) =>
-      toJobs(await actions.listJobsOfAttempt(params, caller, query)),
+    ...serve(
+      { listWorkflowRuns },
+      {
+        listWorkflowRuns: async ({ opened, caller, params, query }) =>
+          toRuns(await actions.listRuns(opened, caller, { ...query, file: params.workflow_id })),
+      },
     ),
-    handle(workflowEndpoints.listWorkflowRuns, async ({ caller, params, query }) =>
-      toRuns(await actions.listRuns(params, caller, { ...query, file: params.workflow_id })),
-    ),
-    handle(repositoryActionEndpoints.listRunJobs, async ({ caller, params, query }) =>
-      toJobs(await actions.listJobsOfRun(params, caller, query)),
-    ),
-    handle(repositoryActionEndpoints.listRepositoryJobs, async ({ caller, params, query }) =>
-      toJobs(await actions.listJobs(params, caller, query)),
-    ),
-    handle(repositoryActionEndpoints.getJob, async ({ caller, params }) => ({
-      status: 200,
-      body: toJobView(await actions.getJob(params, caller), urls),
-    })),
-    handle(repositoryActionEndpoints.getJobLog, async ({ caller, params, query }) =>
-      toLogAnswer(await actions.openLog(params, caller, toLogRange(query))),
-    ),
+    ...serve(repositoryActionEndpoints, {
+      listRepositoryRuns: async ({ opened, caller, query }) =>
+        toRuns(await actions.listRuns(opened, caller, query)),
+      listRepositoryTasks: async ({ opened, query }) => {
+        const { tasks, total } = await actions.listTasks(opened, query);
+        const views = tasks.map((each) => toTaskView(each, urls));
+        return answer({ workflow_runs: views, total_count: total }, { total });
+      },
+      getRun: async ({ opened, caller, params }) =>
+        toRunView(await actions.getRun(opened, params.run, caller), urls),
+      getRunSummary: async ({ opened, params }) =>
+        toTextAnswer(await summaries.open(opened, params.run), "text/markdown; charset=utf-8"),
+      deleteRun: ({ opened, params }) => actions.deleteRun(opened, params.run),
+      cancelRun: ({ opened, params }) => actions.cancelRun(opened, params.run),
+      approveRun: async ({ opened, caller, params }) => {
+        await actions.approveRun(opened, params.run, caller);
+        return toRunView(await actions.getRun(opened, params.run, caller), urls);
+      },
+      rerunRun: async ({ opened, caller, params }) => {
+        await actions.rerun(opened, params.run, caller, "all");
+        return toRunView(await actions.getRun(opened, params.run, caller), urls);
+      },
+      rerunFailedJobs: ({ opened, caller, params }) =>
+        actions.rerun(opened, params.run, caller, "failed"),
+      rerunJob: async ({ opened, caller, params }) =>
+        toJobView(await actions.rerunJob(opened, params, caller), urls),
+      getRunAttempt: async ({ opened, caller, params }) =>
+        toRunView(await actions.getAttempt(opened, params, caller), urls),
+      listAttemptJobs: async ({ opened, params, query }) =>
+        toJobs(await actions.listJobsOfAttempt(opened, params, query)),
+      listRunJobs: async ({ opened, params, query }) =>
+        toJobs(await actions.listJobsOfRun(opened, params.run, query)),
+      listRepositoryJobs: async ({ opened, query }) =>
+        toJobs(await actions.listJobs(opened, query)),
+      getJob: async ({ opened, params }) =>
+        toJobView(await actions.getJob(opened, params.job_id), urls),
+      getJobLog: async ({ opened, params, query }) =>
+        toLogAnswer(await actions.openLog(opened, params.job_id, toLogRange(query))),
+    }),
   ];
 }
+
+const { listJobs, listRuns } = adminActionEndpoints;
+const { listWorkflowRuns } = workflowEndpoints;

@@ -1,4 +1,4 @@
-import type { Database, Queries, Transaction } from "../../../storage/engine/database.ts";
+import type { Database, Transaction } from "../../../storage/engine/database.ts";
 import {
   findUserByName,
   type ForgeUser,
@@ -35,24 +35,18 @@ import { isKnownTo } from "../accounts/users.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import { type PageWindow, toRows } from "../page-window.ts";
 import { notFound, orNotFound, userNotFound } from "../refusals.ts";
-import { assertReaches, findAccess } from "../repositories/access.ts";
+import { findAccess } from "../repositories/access.ts";
+import { reopenRepository } from "../repositories/open-repository.ts";
+import type { GrantedRepository } from "../opened.ts";
 import type { OwnedRepository } from "../events.ts";
-import type { RepositoryPath } from "../repositories/repositories.service.ts";
 import type { RepositoryDetails } from "../repositories/repository.view.ts";
 import type { LogRange, Logs } from "./runners/logs.service.ts";
 import type { RunEngine } from "./runs/advance-run.ts";
 import type { Reruns } from "./runs/rerun.ts";
 import type { StartRun } from "./runs/start-run.ts";
-import { openForActions } from "./runs/workflow-files.ts";
-import { loadRepositories, toFormerAttempt } from "./runs/run-records.ts";
+import { loadRepositories, openRun, toFormerAttempt } from "./runs/run-records.ts";
 import { toStatuses } from "./runs/status-filters.ts";
-import {
-  type RunId,
-  toUserId,
-  toTaskId,
-  toRunId,
-  toJobId,
-} from "../../../storage/tables/forge/ids.ts";
+import { type RunId, toUserId, toTaskId, toJobId } from "../../../storage/tables/forge/ids.ts";
 
 export interface ActionsDeps {
   readonly db: Database;
@@ -102,10 +96,6 @@ export interface RunQuery extends PageWindow {
 /** Runs and jobs as their routes show them. */
 export type Actions = ReturnType<typeof createActions>;
 
-/**
- * Creates the service. Functions with a path throw `not_found` when the caller may not see the repository, and
- * `forbidden` for changes without write access.
- */
 export function createActions(deps: ActionsDeps) {
   const { db, logs, engine, reruns, starter } = deps;
   return {
@@ -113,10 +103,11 @@ export function createActions(deps: ActionsDeps) {
       return findRuns(caller, query, {});
     },
 
-    async listRuns(path: RepositoryPath, caller: ForgeCaller | undefined, query: RunQuery) {
-      const owned = await openForActions(db, path, caller, "/runs");
-      return findRuns(caller, query, { repositoryId: owned.repository.id });
-    },
+    listRuns: (
+      { repository }: GrantedRepository,
+      caller: ForgeCaller | undefined,
+      query: RunQuery,
+    ) => findRuns(caller, query, { repositoryId: repository.id }),
 
     /** Lists the runs of those repositories of an owner whose workflows the caller may see. */
     listRunsOf: (level: ActionLevel, caller: ForgeCaller, query: RunQuery) =>
@@ -130,34 +121,37 @@ export function createActions(deps: ActionsDeps) {
     ) =>
       findJobs({ ...toOwnedBy(level, caller), statuses: toStatuses(query.status) }, query, false),
 
-    async getRun(path: RunPath, caller: ForgeCaller | undefined): Promise<RunDetails> {
-      const { owned, run } = await openRun(db, path, caller, "");
-      const [details] = await loadRunDetails(caller, [run]);
+    async getRun(
+      opened: GrantedRepository,
+      id: number,
+      caller: ForgeCaller | undefined,
+    ): Promise<RunDetails> {
+      const [details] = await loadRunDetails(caller, [await openRun(db, opened, id)]);
       if (details === undefined) throw notFound();
-      return { ...details, repository: { ...details.repository, access: owned.access } };
+      return { ...details, repository: { ...details.repository, access: opened.access } };
     },
 
     /** Throws `invalid_argument` while the run is in progress. */
-    async deleteRun(path: RunPath, caller: ForgeCaller): Promise<void> {
+    async deleteRun(opened: GrantedRepository, id: number): Promise<void> {
       await db.transaction(async (tx) => {
-        const { run } = await openForChange(tx, path, caller, "");
+        const run = await reopenRun(tx, opened, id);
         if (!isFinal(run.status))
           throw new AppError("invalid_argument", "this workflow run is not done");
         await deleteRun(tx, run.id);
       });
     },
 
-    async cancelRun(path: RunPath, caller: ForgeCaller): Promise<void> {
+    async cancelRun(opened: GrantedRepository, id: number): Promise<void> {
       await db.transaction(async (tx) => {
-        const { run } = await openForChange(tx, path, caller, "/cancel");
+        const run = await reopenRun(tx, opened, id);
         if (!isFinal(run.status)) await engine.cancel(tx, run, { cancelsAll: true });
       });
     },
 
     /** Lets a run begin that waits for approval. Idempotent. Throws `conflict` for a run that never waited for it. */
-    async approveRun(path: RunPath, caller: ForgeCaller): Promise<void> {
+    async approveRun(opened: GrantedRepository, id: number, caller: ForgeCaller): Promise<void> {
       await db.transaction(async (tx) => {
-        const { run } = await openForChange(tx, path, caller, "/approve");
+        const run = await reopenRun(tx, opened, id);
         if (run.needsApproval) await starter.approve(tx, run.id, caller.user.id);
         else if (run.approvedBy === undefined)
           throw new AppError("conflict", "run is not waiting for approval");
@@ -165,16 +159,26 @@ export function createActions(deps: ActionsDeps) {
     },
 
     /** Starts the next attempt. Throws `invalid_argument` as `Reruns` does. */
-    async rerun(path: RunPath, caller: ForgeCaller, choice: "all" | "failed"): Promise<void> {
+    async rerun(
+      opened: GrantedRepository,
+      id: number,
+      caller: ForgeCaller,
+      choice: "all" | "failed",
+    ): Promise<void> {
       await db.transaction(async (tx) => {
-        const { run } = await openForChange(tx, path, caller, "/rerun");
+        const run = await reopenRun(tx, opened, id);
         await reruns.rerun(tx, run, choice, caller.user.id);
       });
     },
+
     /** Starts the next attempt with one job and those that need it. Returns the job of the new attempt. */
-    async rerunJob(path: RunPath & JobPath, caller: ForgeCaller): Promise<JobDetails> {
+    async rerunJob(
+      opened: GrantedRepository,
+      path: { readonly run: number; readonly job_id: number },
+      caller: ForgeCaller,
+    ): Promise<JobDetails> {
       const again = await db.transaction(async (tx) => {
-        const { run } = await openForChange(tx, path, caller, `/jobs/${path.job_id}/rerun`);
+        const run = await reopenRun(tx, opened, path.run);
         const job = await findJob(tx, toJobId(path.job_id));
         if (job?.runId !== run.id || job.attempt !== run.attempt) throw notFound();
         await reruns.rerun(tx, run, job.id, caller.user.id);
@@ -186,23 +190,27 @@ export function createActions(deps: ActionsDeps) {
     },
 
     /** Returns the state of a run after one of its attempts. */
-    async getAttempt(path: AttemptPath, caller: ForgeCaller | undefined): Promise<RunDetails> {
-      const { owned, run } = await openRun(db, path, caller, `/attempts/${path.attempt}`);
+    async getAttempt(
+      opened: GrantedRepository,
+      path: AttemptPath,
+      caller: ForgeCaller | undefined,
+    ): Promise<RunDetails> {
+      const run = await openRun(db, opened, path.run);
       const jobs = await listRunJobs(db, run.id, path.attempt);
       const [details] = await loadRunDetails(caller, [run]);
       const isKnown = path.attempt >= 1 && path.attempt <= run.attempt;
       if (details === undefined || !isKnown) throw notFound();
-      const repository = { ...details.repository, access: owned.access };
+      const repository = { ...details.repository, access: opened.access };
       if (path.attempt === run.attempt || jobs.length === 0) return { ...details, repository };
       return { ...details, run: toFormerAttempt(run, path.attempt, jobs), repository };
     },
 
     async listJobsOfAttempt(
+      opened: GrantedRepository,
       path: AttemptPath,
-      caller: ForgeCaller | undefined,
       query: PageWindow & { readonly status: readonly string[] },
     ) {
-      const { run } = await openRun(db, path, caller, `/attempts/${path.attempt}/jobs`);
+      const run = await openRun(db, opened, path.run);
       if (path.attempt < 1 || path.attempt > run.attempt) throw notFound();
       const { attempt } = path;
       return findJobs({ runId: run.id, attempt, statuses: toStatuses(query.status) }, query, false);
@@ -220,18 +228,15 @@ export function createActions(deps: ActionsDeps) {
     },
 
     async listJobs(
-      path: RepositoryPath,
-      caller: ForgeCaller | undefined,
+      { repository }: GrantedRepository,
       query: PageWindow & { readonly status: readonly string[] },
     ) {
-      const { repository } = await openForActions(db, path, caller, "/jobs");
       const filter = { repositoryId: repository.id, statuses: toStatuses(query.status) };
       return findJobs(filter, query, false);
     },
 
     /** Lists the tasks of all attempts, the newest first. */
-    async listTasks(path: RepositoryPath, caller: ForgeCaller | undefined, window: PageWindow) {
-      const owned = await openForActions(db, path, caller, "/tasks");
+    async listTasks(owned: GrantedRepository, window: PageWindow) {
       const found = await listTasksOfRepository(db, owned.repository.id, toRows(window));
       const tasks: TaskDetails[] = [];
       for (const task of found.tasks) {
@@ -244,11 +249,11 @@ export function createActions(deps: ActionsDeps) {
     },
 
     async listJobsOfRun(
-      path: RunPath,
-      caller: ForgeCaller | undefined,
+      opened: GrantedRepository,
+      id: number,
       query: PageWindow & { readonly status: readonly string[] },
     ) {
-      const { run } = await openRun(db, path, caller, "/jobs");
+      const run = await openRun(db, opened, id);
       const filter = {
         runId: run.id,
         attempt: run.attempt,
@@ -257,20 +262,15 @@ export function createActions(deps: ActionsDeps) {
       return findJobs(filter, query, false);
     },
 
-    async getJob(path: JobPath, caller: ForgeCaller | undefined): Promise<JobDetails> {
-      const job = await openJob(path, caller, "");
-      const [details] = await loadJobDetails([job]);
+    async getJob(opened: GrantedRepository, id: number): Promise<JobDetails> {
+      const [details] = await loadJobDetails([await openJob(opened, id)]);
       if (details === undefined) throw notFound();
       return details;
     },
 
     /** Finds the log of a job, which may still grow. Throws `not_found` for a job that no runner has taken, and once it has expired. */
-    async openLog(
-      path: JobPath,
-      caller: ForgeCaller | undefined,
-      range: LogRange,
-    ): Promise<JobLog> {
-      const job = await openJob(path, caller, "/logs");
+    async openLog(opened: GrantedRepository, id: number, range: LogRange): Promise<JobLog> {
+      const job = await openJob(opened, id);
       const [task] = await listTasksOfJobs(db, [job.originalJobId ?? job.id]);
       if (task === undefined) throw notFound();
       if (task.isLogExpired) throw new AppError("not_found", "the log of this job has expired");
@@ -281,29 +281,14 @@ export function createActions(deps: ActionsDeps) {
     },
   };
 
-  async function openRun(
-    queries: Queries,
-    path: RunPath,
-    caller: ForgeCaller | undefined,
-    rest: string,
-  ) {
-    const owned = await openForActions(queries, path, caller, `/runs/${path.run}${rest}`);
-    const run = await findRun(queries, toRunId(path.run));
-    if (run?.repositoryId !== owned.repository.id) throw notFound();
-    return { owned, run };
+  /** Opens a run again in the transaction that changes it. */
+  async function reopenRun(tx: Transaction, opened: GrantedRepository, id: number) {
+    return openRun(tx, await reopenRepository(tx, opened), id);
   }
 
-  /** Opens a run in the transaction that changes it. */
-  async function openForChange(tx: Transaction, path: RunPath, caller: ForgeCaller, rest: string) {
-    const opened = await openRun(tx, path, caller, rest);
-    assertReaches(opened.owned, "write");
-    return opened;
-  }
-
-  async function openJob(path: JobPath, caller: ForgeCaller | undefined, rest: string) {
-    const owned = await openForActions(db, path, caller, `/jobs/${path.job_id}${rest}`);
-    const job = await findJob(db, toJobId(path.job_id));
-    if (job?.repositoryId !== owned.repository.id) throw notFound();
+  async function openJob({ repository }: GrantedRepository, id: number) {
+    const job = await findJob(db, toJobId(id));
+    if (job?.repositoryId !== repository.id) throw notFound();
     return job;
   }
 
@@ -394,6 +379,7 @@ function toOwnedBy({ ownerId }: ActionLevel, caller: ForgeCaller): { readonly ow
   return { ownedBy: { ownerId, reader: caller.user, isPublicOnly: isPublicOnly(caller) } };
 }
 
-type RunPath = RepositoryPath & { readonly run: number };
-type AttemptPath = RunPath & { readonly attempt: number };
-type JobPath = RepositoryPath & { readonly job_id: number };
+interface AttemptPath {
+  readonly run: number;
+  readonly attempt: number;
+}

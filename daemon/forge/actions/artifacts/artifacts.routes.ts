@@ -1,61 +1,43 @@
 import { artifactServiceEndpoints } from "../../../contract/forge/actions/artifact-service.ts";
 import { artifactEndpoints } from "../../../contract/forge/actions/artifacts.ts";
-import { repositoryActionEndpoints } from "../../../contract/forge/actions/repository-actions.ts";
 import type { Route } from "../../../http/handle.ts";
-import { handle } from "../../handle.ts";
+import { answer } from "../../../http/serve.ts";
+import { serve } from "../../handle.ts";
 import type { ForgeUrls } from "../../urls.ts";
 import { toArtifactDownload, toArtifactView } from "./artifact.view.ts";
 import type { ArtifactUploads } from "./artifact-uploads.service.ts";
 import { handleArtifact } from "./artifacts-api.ts";
 import type { Artifacts, ArtifactDetails } from "./artifacts.service.ts";
-import { toTextAnswer } from "../actions.view.ts";
 import type { Summaries } from "./summaries.service.ts";
 
 /** Returns the routes by which users see artifacts. */
 export function artifactRoutes({
   artifacts,
-  summaries,
   urls,
 }: {
   readonly artifacts: Artifacts;
-  readonly summaries: Summaries;
   readonly urls: ForgeUrls;
 }): Route[] {
   const toList = (found: {
     readonly artifacts: readonly ArtifactDetails[];
     readonly total: number;
-  }) =>
-    ({
-      status: 200,
-      body: {
-        artifacts: found.artifacts.map((each) => toArtifactView(each, urls)),
-        total_count: found.total,
-      },
-      total: found.total,
-    }) as const;
-  return [
-    handle(artifactEndpoints.listArtifacts, async ({ caller, params, query }) =>
-      toList(await artifacts.list(params, caller, query)),
-    ),
-    handle(artifactEndpoints.listRunArtifacts, async ({ caller, params, query }) =>
-      toList(await artifacts.listOfRun(params, caller, query)),
-    ),
-    handle(artifactEndpoints.getArtifact, async ({ caller, params }) => ({
-      status: 200,
-      body: toArtifactView(await artifacts.get(params, caller), urls),
-    })),
-    handle(artifactEndpoints.deleteArtifact, async ({ caller, params }) => {
-      await artifacts.remove(params, caller);
-      return { status: 204, body: undefined };
-    }),
-    handle(repositoryActionEndpoints.getRunSummary, async ({ caller, params }) =>
-      toTextAnswer(await summaries.open(params, caller), "text/markdown; charset=utf-8"),
-    ),
-    handle(artifactEndpoints.openArtifact, async ({ caller, params }) => ({
-      status: 302,
-      headers: { Location: await artifacts.getAddress(params, caller) },
-    })),
-  ];
+  }) => {
+    const { total } = found;
+    const views = found.artifacts.map((each) => toArtifactView(each, urls));
+    return answer({ artifacts: views, total_count: total }, { total });
+  };
+  return serve(artifactEndpoints, {
+    listArtifacts: async ({ opened, query }) => toList(await artifacts.list(opened, query)),
+    listRunArtifacts: async ({ opened, params, query }) =>
+      toList(await artifacts.listOfRun(opened, params.run, query)),
+    getArtifact: async ({ opened, params }) =>
+      toArtifactView(await artifacts.get(opened, params.artifact_id), urls),
+    deleteArtifact: ({ opened, params }) => artifacts.remove(opened, params.artifact_id),
+    openArtifact: async ({ opened, params }) => {
+      const address = await artifacts.getAddress(opened, params.artifact_id);
+      return answer(undefined, { headers: { Location: address } });
+    },
+  });
 }
 
 /** Returns the routes by which jobs upload and download artifacts. */

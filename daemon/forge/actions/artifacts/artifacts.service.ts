@@ -10,21 +10,13 @@ import {
 } from "../../../../storage/tables/forge/actions/artifacts.ts";
 import { type ActionRun, findRun } from "../../../../storage/tables/forge/actions/runs.ts";
 import { AppError } from "../../../errors.ts";
-import type { ForgeCaller } from "../../caller.ts";
-import type { OpenedRepository } from "../../opened.ts";
+import type { GrantedRepository, OpenedRepository } from "../../opened.ts";
 import { type PageWindow, toRows } from "../../page-window.ts";
-import { notFound } from "../../refusals.ts";
-import { assertReaches } from "../../repositories/access.ts";
-import type { RepositoryPath } from "../../repositories/repositories.service.ts";
-import { openForActions } from "../runs/workflow-files.ts";
+import { reopenRepository } from "../../repositories/open-repository.ts";
+import { openRun } from "../runs/run-records.ts";
 import type { ArtifactAddresses } from "./artifact-addresses.ts";
 import type { RunningTask } from "./running-tasks.ts";
-import {
-  type RunId,
-  type ArtifactId,
-  toRunId,
-  toArtifactId,
-} from "../../../../storage/tables/forge/ids.ts";
+import { type RunId, type ArtifactId, toArtifactId } from "../../../../storage/tables/forge/ids.ts";
 import { openObject } from "../../../utilities/open-object.ts";
 
 /** An artifact with the related rows that its view shows. */
@@ -42,13 +34,9 @@ export interface ArtifactDownload {
   open(range?: { readonly start: number; readonly end: number }): Promise<Readable>;
 }
 
-type ArtifactPath = RepositoryPath & { readonly artifact_id: number };
 type ListQuery = PageWindow & { readonly name: string };
 
-/**
- * Artifacts as users and jobs read them. Functions with a path throw `not_found` when the caller may not see the
- * repository.
- */
+/** Artifacts as users and jobs read them. */
 export type Artifacts = ReturnType<typeof createArtifacts>;
 
 export function createArtifacts({
@@ -61,35 +49,24 @@ export function createArtifacts({
   readonly addresses: ArtifactAddresses;
 }) {
   return {
-    async list(path: RepositoryPath, caller: ForgeCaller | undefined, query: ListQuery) {
-      const owned = await openForActions(db, path, caller, "/artifacts");
-      return find(owned, undefined, query);
+    list: (opened: GrantedRepository, query: ListQuery) => find(opened, undefined, query),
+
+    async listOfRun(opened: GrantedRepository, runId: number, query: ListQuery) {
+      return find(opened, (await openRun(db, opened, runId)).id, query);
     },
 
-    async listOfRun(
-      path: RepositoryPath & { readonly run: number },
-      caller: ForgeCaller | undefined,
-      query: ListQuery,
-    ) {
-      const owned = await openForActions(db, path, caller, `/runs/${path.run}/artifacts`);
-      const run = await findRun(db, toRunId(path.run));
-      if (run?.repositoryId !== owned.repository.id) throw notFound();
-      return find(owned, run.id, query);
-    },
+    get: (opened: GrantedRepository, id: number) => getArtifact(db, opened, id),
 
-    get: (path: ArtifactPath, caller: ForgeCaller | undefined) => getArtifact(db, path, caller, ""),
-
-    async remove(path: ArtifactPath, caller: ForgeCaller): Promise<void> {
+    async remove(opened: GrantedRepository, id: number): Promise<void> {
       await db.transaction(async (tx) => {
-        const { owned, artifact } = await getArtifact(tx, path, caller, "");
-        assertReaches(owned, "write");
+        const { artifact } = await getArtifact(tx, await reopenRepository(tx, opened), id);
         await deleteArtifact(tx, artifact.id);
       });
     },
 
     /** Returns an address from which the bytes are downloaded without credentials. Throws `not_found` once they have expired. */
-    async getAddress(path: ArtifactPath, caller: ForgeCaller | undefined): Promise<string> {
-      const { artifact } = await getArtifact(db, path, caller, "/zip");
+    async getAddress(opened: GrantedRepository, id: number): Promise<string> {
+      const { artifact } = await getArtifact(db, opened, id);
       if (artifact.state !== "ready") throw new AppError("not_found", "Artifact has expired");
       return addresses.sign({ artifactId: artifact.id, use: "download" });
     },
@@ -152,17 +129,10 @@ export function createArtifacts({
 
   async function getArtifact(
     queries: Queries,
-    path: ArtifactPath,
-    caller: ForgeCaller | undefined,
-    rest: string,
+    owned: GrantedRepository,
+    id: number,
   ): Promise<ArtifactDetails> {
-    const owned = await openForActions(
-      queries,
-      path,
-      caller,
-      `/artifacts/${path.artifact_id}${rest}`,
-    );
-    const artifact = await findArtifact(queries, toArtifactId(path.artifact_id));
+    const artifact = await findArtifact(queries, toArtifactId(id));
     const isListed = artifact?.repositoryId === owned.repository.id && artifact.state !== "pending";
     const run = isListed ? await findRun(queries, artifact.runId) : undefined;
     if (artifact === undefined || run === undefined) throw artifactNotFound();

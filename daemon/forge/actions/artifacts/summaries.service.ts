@@ -1,6 +1,5 @@
 import type { Database, Queries, Transaction } from "../../../../storage/engine/database.ts";
 import { listRunJobs } from "../../../../storage/tables/forge/actions/jobs.ts";
-import { findRun } from "../../../../storage/tables/forge/actions/runs.ts";
 import {
   countOtherSummaries,
   findNextSummary,
@@ -16,13 +15,12 @@ import {
 } from "../../../../storage/tables/forge/actions/tasks.ts";
 import { AppError } from "../../../errors.ts";
 import { uploadTooLarge } from "../../../utilities/receive-body.ts";
-import type { ForgeCaller } from "../../caller.ts";
+import type { GrantedRepository } from "../../opened.ts";
 import { notFound } from "../../refusals.ts";
-import type { RepositoryPath } from "../../repositories/repositories.service.ts";
-import { openForActions } from "../runs/workflow-files.ts";
+import { openRun } from "../runs/run-records.ts";
 import type { Masks } from "../secrets/masks.service.ts";
 import type { RunningTask } from "./running-tasks.ts";
-import { type RunId, type TaskId, toRunId } from "../../../../storage/tables/forge/ids.ts";
+import type { RunId, TaskId } from "../../../../storage/tables/forge/ids.ts";
 
 /** The step that a job names in the address of a summary. */
 interface SummaryPath {
@@ -75,14 +73,8 @@ export function createSummaries({
     },
 
     /** Finds the summaries of the last attempt of a run, in Markdown, one after the other. Throws `not_found`. */
-    async open(
-      path: RepositoryPath & { readonly run: number },
-      caller: ForgeCaller | undefined,
-    ): Promise<AsyncGenerator<string>> {
-      const below = `/runs/${path.run}/summary`;
-      const { repository } = await openForActions(db, path, caller, below);
-      const run = await findRun(db, toRunId(path.run));
-      if (run?.repositoryId !== repository.id) throw notFound();
+    async open(opened: GrantedRepository, runId: number): Promise<AsyncGenerator<string>> {
+      const run = await openRun(db, opened, runId);
       return read(run.id, run.attempt);
     },
   };

@@ -1,11 +1,13 @@
 import type { Queries } from "../../../../storage/engine/database.ts";
 import { findUserById } from "../../../../storage/tables/forge/accounts/users.ts";
 import type { ActionJob } from "../../../../storage/tables/forge/actions/jobs.ts";
-import type { ActionRun } from "../../../../storage/tables/forge/actions/runs.ts";
+import { type ActionRun, findRun } from "../../../../storage/tables/forge/actions/runs.ts";
 import { type ActionStatus, isFinal } from "../../../../storage/tables/forge/actions/statuses.ts";
-import type { RepositoryId } from "../../../../storage/tables/forge/ids.ts";
+import { type RepositoryId, toRunId } from "../../../../storage/tables/forge/ids.ts";
 import { findRepositoryById } from "../../../../storage/tables/forge/repositories/repositories.ts";
 import type { OwnedRepository } from "../../events.ts";
+import type { GrantedRepository } from "../../opened.ts";
+import { notFound } from "../../refusals.ts";
 
 /** Returns a run as it was after an earlier attempt, by the jobs of that attempt. */
 export function toFormerAttempt(
@@ -89,4 +91,15 @@ function hasFailedFast(jobs: readonly ActionJob[], { key, parentJobId }: ActionJ
       other.failFast &&
       !other.continueOnError,
   );
+}
+
+/** Throws `not_found` for a run of another repository. */
+export async function openRun(
+  queries: Queries,
+  { repository }: GrantedRepository,
+  id: number,
+): Promise<ActionRun> {
+  const run = await findRun(queries, toRunId(id));
+  if (run?.repositoryId !== repository.id) throw notFound();
+  return run;
 }

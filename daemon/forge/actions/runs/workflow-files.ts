@@ -1,13 +1,6 @@
-import { hasActions } from "../../repositories/repository-settings.view.ts";
 import { type FolderFile, readFolderFiles } from "../../../../storage/git/folder-files.ts";
-import type { Queries } from "../../../../storage/engine/database.ts";
 import type { Git } from "../../../../storage/git/git.ts";
 import type { ForgeRepository } from "../../../../storage/tables/forge/repositories/repositories.ts";
-import type { ForgeCaller } from "../../caller.ts";
-import { openRepository } from "../../repositories/open-repository.ts";
-import { type OpenedRepository } from "../../opened.ts";
-import { notFound } from "../../refusals.ts";
-import type { RepositoryPath } from "../../repositories/repositories.service.ts";
 import { WORKFLOW_BYTES_MAX } from "../../../workflows/yaml-source.ts";
 import type { WorkflowParser } from "./workflow-parser.ts";
 
@@ -55,20 +48,4 @@ export async function readWorkflowFiles(
 /** Returns why the first file beyond the maximum does not run. */
 export function toExcessReason(folder: string, beyond: string): string {
   return `${folder} has more than ${FILES_MAX} workflow files: ${beyond} and those after it by name do not run`;
-}
-
-/**
- * Opens a repository for requests about its workflows. Throws `not_found` for one that the caller may not read or that runs
- * none.
- * @param below the rest of the path that a redirect of a renamed repository leads to
- */
-export async function openForActions(
-  db: Queries,
-  path: RepositoryPath,
-  caller: ForgeCaller | undefined,
-  below: string,
-): Promise<OpenedRepository> {
-  const owned = await openRepository(db, path, caller, `/actions${below}`, "repo.actions");
-  if (!hasActions(owned.repository)) throw notFound();
-  return owned;
 }

@@ -1,6 +1,6 @@
 import { workflowEndpoints } from "../../../contract/forge/actions/workflows.ts";
 import type { Route } from "../../../http/handle.ts";
-import { handle } from "../../handle.ts";
+import { serve } from "../../handle.ts";
 import type { ForgeUrls } from "../../urls.ts";
 import { toDispatched, toWorkflowView } from "./workflow.view.ts";
 import type { Workflows } from "./workflows.service.ts";
@@ -13,31 +13,25 @@ export function workflowRoutes({
   readonly workflows: Workflows;
   readonly urls: ForgeUrls;
 }): Route[] {
-  return [
-    handle(workflowEndpoints.listWorkflows, async ({ caller, params }) => {
-      const details = await workflows.list(params, caller);
-      return {
-        status: 200,
-        body: {
-          workflows: details.map((each) => toWorkflowView(each, urls)),
-          total_count: details.length,
-        },
-      };
-    }),
-    handle(workflowEndpoints.getWorkflow, async ({ caller, params }) => ({
-      status: 200,
-      body: toWorkflowView(await workflows.get(params, caller), urls),
-    })),
-    handle(workflowEndpoints.enableWorkflow, async ({ caller, params }) => {
-      await workflows.setDisabled(params, caller, false);
-      return { status: 204 };
-    }),
-    handle(workflowEndpoints.disableWorkflow, async ({ caller, params }) => {
-      await workflows.setDisabled(params, caller, true);
-      return { status: 204 };
-    }),
-    handle(workflowEndpoints.dispatchWorkflow, async ({ caller, params, query, body }) =>
-      toDispatched(await workflows.dispatch(params, caller, body), query.return_run_details, urls),
-    ),
-  ];
+  return serve(ofFiles, {
+    listWorkflows: async ({ opened }) => {
+      const views = (await workflows.list(opened)).map((each) => toWorkflowView(each, urls));
+      return { workflows: views, total_count: views.length };
+    },
+    getWorkflow: async ({ opened, params }) =>
+      toWorkflowView(await workflows.get(opened, params.workflow_id), urls),
+    enableWorkflow: ({ opened, params }) =>
+      workflows.setDisabled(opened, params.workflow_id, false),
+    disableWorkflow: ({ opened, params }) =>
+      workflows.setDisabled(opened, params.workflow_id, true),
+    dispatchWorkflow: async ({ opened, caller, params, query, body }) =>
+      toDispatched(
+        await workflows.dispatch(opened, caller, { ...body, id: params.workflow_id }),
+        query.return_run_details,
+        urls,
+      ),
+  });
 }
+
+// The runs of a workflow belong to the routes of runs.
+const { listWorkflowRuns: _runs, ...ofFiles } = workflowEndpoints;

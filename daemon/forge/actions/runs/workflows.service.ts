@@ -12,14 +12,13 @@ import { AppError } from "../../../errors.ts";
 import type { ForgeCaller } from "../../caller.ts";
 import type { CommitWithFiles } from "../../../../storage/git/commits.ts";
 import type { FindCommit } from "../../git/commit-readers.ts";
-import { assertReaches } from "../../repositories/access.ts";
+import { reopenRepository } from "../../repositories/open-repository.ts";
+import type { GrantedRepository } from "../../opened.ts";
 import type { OwnedRepository } from "../../events.ts";
-import { notFound } from "../../refusals.ts";
 import { refusing } from "../../repositories/git-refusals.ts";
-import type { RepositoryPath } from "../../repositories/repositories.service.ts";
 import { readDispatchInputs } from "../../../workflows/dispatch-inputs.ts";
 import type { ResolveCalls } from "./called-workflows.ts";
-import { openForActions, readWorkflowFiles, type WorkflowFileDeps } from "./workflow-files.ts";
+import { readWorkflowFiles, type WorkflowFileDeps } from "./workflow-files.ts";
 import type { StartRun } from "./start-run.ts";
 
 export interface WorkflowsDeps extends WorkflowFileDeps {
@@ -42,40 +41,24 @@ export interface WorkflowDetails {
   readonly at: string;
 }
 
-type WorkflowPath = RepositoryPath & { readonly workflow_id: string };
-
 /** Workflows of repositories: their files, and runs that users start. */
 export type Workflows = ReturnType<typeof createWorkflows>;
 
-/**
- * Functions throw `not_found` when the caller may not see the repository, and `forbidden` for changes without write
- * access.
- */
 export function createWorkflows(deps: WorkflowsDeps) {
   const { db, git, locate, parser, newUuid, findCommit, starter, resolveCalls } = deps;
   return {
     /** Lists the workflow files of the default branch. */
-    async list(path: RepositoryPath, caller: ForgeCaller | undefined): Promise<WorkflowDetails[]> {
-      return see(await openForActions(db, path, caller, "/workflows"));
-    },
+    list: (opened: GrantedRepository): Promise<WorkflowDetails[]> => see(opened),
 
-    async get(path: WorkflowPath, caller: ForgeCaller | undefined): Promise<WorkflowDetails> {
-      const { workflow_id: id } = path;
-      return getDetails(
-        await openForActions(db, path, caller, `/workflows/${encodeURIComponent(id)}`),
-        id,
-      );
-    },
+    get: (opened: GrantedRepository, id: string): Promise<WorkflowDetails> =>
+      getDetails(opened, id),
 
     /** Disables or enables a workflow: a disabled one starts no runs. Idempotent. */
-    async setDisabled(path: WorkflowPath, caller: ForgeCaller, isDisabled: boolean): Promise<void> {
-      const owned = await openForActions(db, path, caller, "/workflows");
-      assertReaches(owned, "write");
-      const { file } = await getDetails(owned, path.workflow_id);
+    async setDisabled(opened: GrantedRepository, id: string, isDisabled: boolean): Promise<void> {
+      const { file } = await getDetails(opened, id);
       await db.transaction(async (tx) => {
-        const current = await openForActions(tx, path, caller, "/workflows");
-        assertReaches(current, "write");
-        await setWorkflowDisabled(tx, current.repository.id, file, isDisabled);
+        const { repository } = await reopenRepository(tx, opened);
+        await setWorkflowDisabled(tx, repository.id, file, isDisabled);
       });
     },
 
@@ -85,24 +68,23 @@ export function createWorkflows(deps: WorkflowsDeps) {
      * inputs that do not fit.
      */
     async dispatch(
-      path: WorkflowPath,
+      owned: GrantedRepository,
       caller: ForgeCaller,
       input: {
+        readonly id: string;
         readonly ref: string;
         readonly inputs?: Readonly<Record<string, string>> | null | undefined;
       },
     ): Promise<{ readonly owned: OwnedRepository; readonly run: ActionRun }> {
-      const owned = await openForActions(db, path, caller, "/workflows");
-      assertReaches(owned, "write");
       const { repository, owner } = owned;
       const target = await findRef(owned, input.ref);
       if (target === undefined)
         throw new AppError("not_found", `ref ${JSON.stringify(input.ref)} doesn't exist`);
       const { head, ref } = target;
       const { folder, files } = await refusing(() => readWorkflowFiles(deps, repository, head.id));
-      const file = files.find((each) => isNamed(each, folder, path.workflow_id));
+      const file = files.find((each) => isNamed(each, folder, input.id));
       if (file === undefined)
-        throw new AppError("not_found", `workflow ${JSON.stringify(path.workflow_id)} not found`);
+        throw new AppError("not_found", `workflow ${JSON.stringify(input.id)} not found`);
       await assertEnabled(db, repository.id, file.name);
       const ownerId = owner.id;
       const workflow = await parser.parse({ file: file.name, text: file.text, ownerId });
@@ -118,9 +100,7 @@ export function createWorkflows(deps: WorkflowsDeps) {
       if (typeof resolved === "string") throw new AppError("unprocessable", resolved);
       const run = await db.transaction(async (tx) => {
         // Another request may have disabled it, or ended the right to start it, while the files were read.
-        const current = await openForActions(tx, path, caller, "/workflows");
-        assertReaches(current, "write");
-        if (current.repository.id !== repository.id) throw notFound();
+        await reopenRepository(tx, owned);
         await assertEnabled(tx, repository.id, file.name);
         return starter.start(
           tx,

@@ -7,6 +7,8 @@ import { reopenLevel } from "../../../../daemon/forge/actions/secrets/levels.ser
 import { createSecrets } from "../../../../daemon/forge/actions/secrets/secrets.service.ts";
 import { createVariables } from "../../../../daemon/forge/actions/secrets/variables.service.ts";
 import type { AnyEndpoint } from "../../../../daemon/contract/endpoint.ts";
+import { artifactEndpoints } from "../../../../daemon/contract/forge/actions/artifacts.ts";
+import { repositoryActionEndpoints } from "../../../../daemon/contract/forge/actions/repository-actions.ts";
 import { repositorySecrets } from "../../../../daemon/contract/forge/actions/secrets.ts";
 import {
   repositoryHooks,
@@ -114,14 +116,15 @@ test("a collaborator who is removed meanwhile neither deletes, cancels nor repea
     });
     return choose(actions);
   };
-  const at = { ...path, run };
   const caller = callerOf(nora);
+  const opened = await openAs(nora, repositoryActionEndpoints.rerunRun);
   for (const choose of [
-    (actions: ReturnType<typeof createActions>) => actions.deleteRun(at, caller),
-    (actions: ReturnType<typeof createActions>) => actions.cancelRun(at, caller),
-    (actions: ReturnType<typeof createActions>) => actions.approveRun(at, caller),
-    (actions: ReturnType<typeof createActions>) => actions.rerun(at, caller, "all"),
-    (actions: ReturnType<typeof createActions>) => actions.rerunJob({ ...at, job_id: 1 }, caller),
+    (actions: ReturnType<typeof createActions>) => actions.deleteRun(opened, run),
+    (actions: ReturnType<typeof createActions>) => actions.cancelRun(opened, run),
+    (actions: ReturnType<typeof createActions>) => actions.approveRun(opened, run, caller),
+    (actions: ReturnType<typeof createActions>) => actions.rerun(opened, run, caller, "all"),
+    (actions: ReturnType<typeof createActions>) =>
+      actions.rerunJob(opened, { run, job_id: 1 }, caller),
   ]) {
     await db.transaction((tx) =>
       putCollaborator(tx, repository.id, { userId: nora.id, access: 3 }),
@@ -136,9 +139,11 @@ test("a collaborator who is removed meanwhile neither stars nor deletes artifact
   await expect(stars.star(path, callerOf(nora))).rejects.toMatchObject(isMissing);
   await db.transaction((tx) => putCollaborator(tx, repository.id, { userId: nora.id, access: 3 }));
   const artifacts = createArtifacts({ db: withoutNora(), store: unused(), addresses: unused() });
-  await expect(artifacts.remove({ ...path, artifact_id: 1 }, callerOf(nora))).rejects.toMatchObject(
-    { code: "not_found", message: expect.not.stringContaining("artifact") },
-  );
+  const opened = await openAs(nora, artifactEndpoints.deleteArtifact);
+  await expect(artifacts.remove(opened, 1)).rejects.toMatchObject({
+    code: "not_found",
+    message: expect.not.stringContaining("artifact"),
+  });
 });
 
 test("a collaborator who is removed while a write waits for its turn commits nothing", async () => {

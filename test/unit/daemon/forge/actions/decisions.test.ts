@@ -11,7 +11,9 @@ import {
   type WorkflowParser,
 } from "../../../../../daemon/forge/actions/runs/workflow-parser.ts";
 import { createWorkflows } from "../../../../../daemon/forge/actions/runs/workflows.service.ts";
+import { repository as granted } from "../../../../../daemon/contract/permission.ts";
 import type { ForgeCaller } from "../../../../../daemon/forge/caller.ts";
+import { grantRepository } from "../../../../../daemon/forge/repositories/open-repository.ts";
 import { createCommitFinder } from "../../../../../daemon/forge/git/commit-readers.ts";
 import type { Database } from "../../../../../storage/engine/database.ts";
 import { createGit } from "../../../../../storage/git/git.ts";
@@ -120,11 +122,12 @@ const countRuns = async () =>
   (await listRuns(db, { repositoryId: repository.id }, { limit: 10, offset: 0 })).total;
 
 /** Starts a run as a collaborator while `change` happens. */
-function dispatchDuring(change: () => Promise<unknown>) {
+async function dispatchDuring(change: () => Promise<unknown>) {
   const caller: ForgeCaller = { user: nora, actor: nora, method: "token", scope: "all" };
-  const path = { owner: "mira", repo: "cabin", workflow_id: FILE };
+  const grant = { caller, permission: granted("actions", "write"), isChange: false };
+  const opened = await grantRepository(db, { repository, owner: mira }, grant);
   const { workflows } = startersOn(interruptOnce(db, change));
-  return workflows.dispatch(path, caller, { ref: "main" });
+  return workflows.dispatch(opened, caller, { id: FILE, ref: "main" });
 }
 
 test("a workflow that is disabled while its run is prepared has no run", async () => {
