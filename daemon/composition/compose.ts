@@ -99,8 +99,11 @@ export async function compose(deps: ServiceDeps): Promise<Composed> {
         schedule: "10 * * * *",
         atStart: true,
         async run(signal) {
-          const { openDailyExports } = await import("./daily-exports.ts");
+          const { openAuditChain, openDailyExports } = await import("./daily-exports.ts");
+          const chain = openAuditChain(deps);
+          await chain.recordHead();
           await openDailyExports(deps).writeMissing(signal);
+          await chain.removeOld(signal);
         },
       },
       ...createUpkeep(deps, objects.store),

@@ -1,3 +1,4 @@
+import { createAuditChain } from "../vault/admin/audit-chain.service.ts";
 import { createDailyExports } from "../vault/admin/daily-exports.ts";
 import type { ServiceDeps } from "./services.ts";
 
@@ -11,4 +12,10 @@ export function openDailyExports({ db, input, stores }: ServiceDeps) {
     temporaryFolder: stores.directory.tmp,
     retentionDays: settings.auditExportDays,
   });
+}
+
+/** Opens the chain of the audit trail, whose heads the same task records. */
+export function openAuditChain({ db, input, log }: ServiceDeps) {
+  const { clock, settings } = input;
+  return createAuditChain({ db, clock, log, keptDays: settings.auditDays });
 }

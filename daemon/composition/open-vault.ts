@@ -37,7 +37,7 @@ import { createVaultLinks } from "../vault/links/links.feature.ts";
 import { createVaultSearch } from "../vault/search/search.feature.ts";
 import { createIndexRebuild } from "../vault/search/semantic-index.ts";
 import { vaultTasks } from "../vault/tasks.ts";
-import { openDailyExports } from "./daily-exports.ts";
+import { openAuditChain, openDailyExports } from "./daily-exports.ts";
 import { createTaskRunner, type TaskRunner } from "./lazy.ts";
 import { createVaultPeople, openGuardedDispatcher } from "./people.ts";
 import type { ServiceDeps } from "./services.ts";
@@ -184,6 +184,7 @@ async function createVaultFeatures(
     settings,
     newId: deps.newId,
     dailyExports: openDailyExports(deps),
+    auditChain: openAuditChain(deps),
     resetMails: accounts.resetMails,
     invitationLinks: accounts.invitationLinks,
     releaseStorages: cloud.services.connections.releaseAll,

@@ -208,6 +208,9 @@ export const settingDeclarations = {
   activityDays: setting("Storage", integer(0, 36_500, "days"), 0, {
     help: "How long activity of forge users is kept; 0 keeps it",
   }),
+  auditDays: setting("Storage", integer(0, 36_500, "days"), 0, {
+    help: "How long the vault's audit records are kept; 0 keeps them",
+  }),
   auditExportDays: setting("Storage", integer(1, 36_500, "days"), 400, {
     help: "How long daily audit exports are kept",
   }),

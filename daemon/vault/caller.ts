@@ -1,4 +1,4 @@
-import type { NewAuditRecord } from "../../storage/tables/vault/audit.ts";
+import type { NewAuditRecord } from "../../storage/tables/vault/audit-chain.ts";
 import type { AccountId } from "../../storage/tables/vault/ids.ts";
 
 // daemon/vault: the features of the vault API, one folder each. Start in api.ts, which finds the caller of a request and renders its errors.

@@ -51,6 +51,11 @@ export interface Transaction extends Queries {
   readonly dialect: "sqlite" | "postgres";
   /** Epoch milliseconds at the start of the transaction. */
   readonly now: number;
+  /**
+   * Runs `work` once the callback has ended, as the last statements of the transaction: for a row that many transactions
+   * write, so that it is locked for the shortest time and after all others.
+   */
+  beforeCommit(work: () => Promise<void>): void;
 }
 
 /**

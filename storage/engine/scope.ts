@@ -20,6 +20,8 @@ interface Scope {
   last: Promise<unknown> | undefined;
   /** The first failure. PostgreSQL refuses every later statement; SQLite would accept it, so that a service tested on it alone would break. */
   failure: unknown;
+  /** Statements that run after the callback. */
+  readonly beforeCommit: (() => Promise<void>)[];
 }
 
 /**
@@ -41,10 +43,19 @@ export function createScopes(options: ScopesOptions) {
     },
     /** Runs `work` with a `tx` on `queries` that expires with it. Rejects with the first failed statement even if `work` caught it. */
     async run<T>(queries: Queries, now: number, work: (tx: Transaction) => Promise<T>): Promise<T> {
-      const scope: Scope = { isOpen: true, last: undefined, failure: undefined };
+      const scope: Scope = {
+        isOpen: true,
+        last: undefined,
+        failure: undefined,
+        beforeCommit: [],
+      };
       const tx = createTransaction(dialect, queries, scope, now);
       try {
-        const running = current.run(scope, async () => work(tx));
+        const running = current.run(scope, async () => {
+          const value = await work(tx);
+          for (const finish of scope.beforeCommit) await finish();
+          return value;
+        });
         const result = await (isLimited ? withinTime(running, timeoutMs, onStuck) : running);
         // A statement that the callback did not await still belongs to the transaction.
         await scope.last;
@@ -92,6 +103,10 @@ function createTransaction(
     all: <T extends object>(sql: string, ...values: SqlValue[]) =>
       attempt(() => queries.all<T>(sql, ...values)),
     run: (sql, ...values) => attempt(() => queries.run(sql, ...values)),
+    beforeCommit(work) {
+      if (!scope.isOpen) throw new StorageError("failed", "the transaction has ended");
+      scope.beforeCommit.push(work);
+    },
   };
 }
 

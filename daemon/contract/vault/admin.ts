@@ -1,6 +1,11 @@
 import { z } from "zod";
 import { resource } from "./resource.ts";
-import { bytesOf, vaultAdministrator, vaultAdministratorInSession } from "../endpoint.ts";
+import {
+  bytesOf,
+  perAccount,
+  vaultAdministrator,
+  vaultAdministratorInSession,
+} from "../endpoint.ts";
 import { invitationCode, invitationFields } from "../invitations.ts";
 import { quota, role, user } from "./auth.ts";
 import {
@@ -69,6 +74,39 @@ export const localFolders = z.object({ folders: z.array(z.string()) });
 
 /** The stored audit records of one day in UTC. */
 export const dailyExport = z.object({ date: z.iso.date(), size_bytes: z.int().min(0) });
+
+const chainHash = z.string().regex(/^[0-9a-f]{64}$/);
+const givenHash = z
+  .string()
+  .regex(/^[0-9a-fA-F]{64}$/, "This is not a SHA-256 of 64 digits")
+  .toLowerCase();
+
+/** The end of the audit chain when a day ended, in UTC. */
+export const auditHead = z.object({
+  date: z.iso.date(),
+  position: z.int().min(0),
+  hash: chainHash,
+  created_at: time,
+});
+
+/** The result of a verification of the audit chain. */
+export const auditVerification = z.object({
+  /** Whether every record fits, and the given head is among them or was removed by retention. */
+  is_intact: z.boolean(),
+  verified: z.int().min(0),
+  unchained: z.int().min(0),
+  removed: z.int().min(0),
+  position: z.int().min(0),
+  hash: z.string(),
+  head: z.enum(["found", "removed", "missing"]).nullable(),
+  fault: z
+    .object({
+      position: z.int().min(0),
+      record_id: z.int().nullable(),
+      reason: z.enum(["changed", "missing", "added", "end_differs", "no_chain"]),
+    })
+    .nullable(),
+});
 
 /** Number of documents in each state. */
 const documentCounts = z.object({
@@ -225,6 +263,24 @@ export const vaultAdminEndpoints = {
           "Audit records as CSV, oldest first; cells that a spreadsheet would execute are escaped",
         query: z.object({ ...auditFilter, format: oneOf(["csv"]).default("csv") }),
         replies: { 200: bytesOf("text/csv; charset=utf-8") },
+      }),
+      verifyAudit: operation({
+        as: "verify",
+        method: "GET",
+        at: "verify",
+        summary:
+          "Recompute the chain of hashes of the audit records, and tell the first record that does not fit",
+        query: z.object({ head: givenHash.optional() }),
+        replies: { 200: auditVerification },
+        limit: perAccount(10, 60),
+      }),
+      listAuditHeads: operation({
+        as: "list_heads",
+        method: "GET",
+        at: "heads",
+        summary: "The daily heads of the audit chain, newest first",
+        query: z.object(paging),
+        replies: { 200: pageOf(auditHead) },
       }),
       listDailyExports: operation({
         as: "list_daily",

@@ -12,6 +12,7 @@ export function adminRoutes({
   users,
   localFolders,
   audit,
+  auditChain,
   dailyExports,
   overview,
 }: VaultAdministration): Route[] {
@@ -76,6 +77,18 @@ export function adminRoutes({
     handle(contract.vaultAdminEndpoints.exportAudit, async ({ query }) =>
       view.toCsvAnswer(await audit.exportCsv(toConditions(query))),
     ),
+    handle(contract.vaultAdminEndpoints.verifyAudit, async ({ query }) => ({
+      status: 200,
+      body: view.toChainReport(await auditChain.verify(query.head)),
+    })),
+    handle(contract.vaultAdminEndpoints.listAuditHeads, async ({ query }) => {
+      const page = toPageRequest(query);
+      const found = await auditChain.listHeads(page);
+      return {
+        status: 200,
+        body: toPage(found.records.map(view.toAuditHead), found.total, page),
+      };
+    }),
     handle(contract.vaultAdminEndpoints.listDailyExports, async ({ query }) => {
       const page = toPageRequest(query);
       const found = await dailyExports.list(page);

@@ -1,6 +1,7 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import type { InvitationLinks } from "../accounts/invitation-links.ts";
 import type { ResetMails } from "../accounts/reset-mails.ts";
+import type { AuditChains } from "./audit-chain.service.ts";
 import { type AuditTrail, createAuditTrail } from "./audit.service.ts";
 import type { DailyExports } from "./daily-exports.ts";
 import type { LocalFolders } from "../cloud/local-folders/local-folders.service.ts";
@@ -16,6 +17,7 @@ export interface VaultAdministration {
   readonly users: UserAdministration;
   readonly localFolders: Pick<LocalFolders, "listGrants" | "setGrants">;
   readonly audit: AuditTrail;
+  readonly auditChain: Pick<AuditChains, "verify" | "listHeads">;
   readonly dailyExports: DailyExports;
   readonly overview: Overview;
 }
@@ -32,6 +34,7 @@ export function createVaultAdministration(deps: {
   readonly releaseStorages: ReleaseStorages;
   readonly localFolders: LocalFolders;
   readonly dailyExports: DailyExports;
+  readonly auditChain: AuditChains;
   readonly settings: { readonly defaultQuotaBytes: number };
 }): VaultAdministration {
   const { db, clock, newId, resetMails, releaseStorages, dailyExports, settings } = deps;
@@ -46,6 +49,7 @@ export function createVaultAdministration(deps: {
     }),
     localFolders: deps.localFolders,
     audit: createAuditTrail({ db, clock }),
+    auditChain: deps.auditChain,
     dailyExports,
     overview: createOverview({ db }),
   };

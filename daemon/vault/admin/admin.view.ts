@@ -2,7 +2,15 @@ import { Readable } from "node:stream";
 import type { z } from "zod";
 import type { AuditRecord } from "../../../storage/tables/vault/audit.ts";
 import type { VaultUser } from "../../../storage/tables/vault/users.ts";
-import type { auditEntry, dailyExport, managedUser } from "../../contract/vault/admin.ts";
+import type { AuditHead } from "../../../storage/tables/vault/audit-chain.ts";
+import type {
+  auditEntry,
+  auditHead,
+  auditVerification,
+  dailyExport,
+  managedUser,
+} from "../../contract/vault/admin.ts";
+import type { ChainReport } from "./audit-chain.service.ts";
 import type { BytesAnswer } from "../../http/handle.ts";
 import { toTime, toUser } from "../accounts/accounts.view.ts";
 import type { DailyExport, OpenExport } from "./daily-exports.ts";
@@ -44,6 +52,34 @@ export function toAuditEntry(record: AuditRecord): z.output<typeof auditEntry> {
     ip_address: record.ipAddress ?? null,
     metadata: record.metadata,
     created_at: toTime(record.createdAt),
+  };
+}
+
+/** Converts the result of a verification. A given head that is missing is a failure, too. */
+export function toChainReport(report: ChainReport): z.output<typeof auditVerification> {
+  const { fault, head, ...counts } = report;
+  return {
+    is_intact: fault === undefined && head !== "missing",
+    ...counts,
+    head: head ?? null,
+    fault:
+      fault === undefined
+        ? null
+        : {
+            position: fault.position,
+            record_id: fault.recordId ?? null,
+            reason: fault.reason,
+          },
+  };
+}
+
+/** Converts a daily head. */
+export function toAuditHead(head: AuditHead): z.output<typeof auditHead> {
+  return {
+    date: head.day,
+    position: head.position,
+    hash: head.hash,
+    created_at: toTime(head.createdAt),
   };
 }
 

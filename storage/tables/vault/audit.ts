@@ -1,21 +1,10 @@
 import { z } from "zod";
 import type { Queries, Row, SqlValue, Transaction } from "../../engine/database.ts";
 import { parseColumn } from "../../engine/json-column.ts";
+import { appendToAuditChain, type NewAuditRecord } from "./audit-chain.ts";
 import type { AccountId } from "./ids.ts";
 
 const metadataSchema = z.record(z.string(), z.unknown());
-
-/** The content of an audit record. Metadata never contains tokens, provider URLs, file bytes or document text. */
-export interface NewAuditRecord {
-  readonly eventType: string;
-  /** The user whom the record is about. */
-  readonly userId?: AccountId | undefined;
-  /** The user who acted. */
-  readonly actorId?: string | undefined;
-  readonly resourceId?: string | undefined;
-  readonly ipAddress?: string | undefined;
-  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
-}
 
 /** A stored record with the names of its users, as far as their accounts exist. */
 export interface AuditRecord extends NewAuditRecord {
@@ -30,19 +19,19 @@ export interface AuditRecord extends NewAuditRecord {
 /** A stored record as it is exported: the metadata is the stored JSON text. */
 export type AuditRow = Omit<AuditRecord, "metadata"> & { readonly metadata: string };
 
-/** Adds a record, in the transaction of the change that it describes. */
+/** The records that open transactions add when they end. */
+const waiting = new WeakMap<Transaction, NewAuditRecord[]>();
+
+/**
+ * Adds a record to the chain, in the transaction of the change that it describes. All records of a transaction are written at
+ * its end: they lock the end of the chain, which all transactions share.
+ */
 export async function insertAudit(tx: Transaction, record: NewAuditRecord): Promise<void> {
-  await tx.run(
-    `INSERT INTO vault_audit (event_type, user_id, actor_id, resource_id, ip_address, metadata, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    record.eventType,
-    record.userId ?? null,
-    record.actorId ?? null,
-    record.resourceId ?? null,
-    record.ipAddress ?? null,
-    JSON.stringify(record.metadata ?? {}),
-    tx.now,
-  );
+  const records = waiting.get(tx);
+  if (records !== undefined) return void records.push(record);
+  const first = [record];
+  waiting.set(tx, first);
+  tx.beforeCommit(() => appendToAuditChain(tx, first));
 }
 
 /** Conditions of a list of records; an absent one matches every record. */

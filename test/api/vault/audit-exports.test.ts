@@ -127,6 +127,35 @@ describe("daily exports", () => {
     expect(part).toMatchObject({ status: 206, text: "id" });
   });
 
+  test("the daily head of the audit chain is listed, and the chain is verified against it", async () => {
+    const { json: heads } = await admin("/audit/heads");
+    expect(heads).toMatchObject({ total: heads.items.length, page: 1, per_page: 30 });
+    const [head] = heads.items;
+    expect(head).toEqual({
+      date: "2026-11-20",
+      position: expect.any(Number),
+      hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      created_at: new Date(now).toISOString(),
+    });
+    const whole = (await admin(`/audit/verify?head=${head.hash.toUpperCase()}`)).json;
+    expect(whole).toMatchObject({
+      is_intact: true,
+      head: "found",
+      fault: null,
+      unchained: 0,
+      removed: 0,
+    });
+    expect(whole.position).toBeGreaterThan(head.position);
+    expect((await admin("/audit/verify")).json).toMatchObject({ is_intact: true, head: null });
+    expect((await admin(`/audit/verify?head=${"0".repeat(64)}`)).json).toMatchObject({
+      is_intact: false,
+      head: "missing",
+      fault: null,
+    });
+    for (const wrong of ["", "x", "0".repeat(63), "0".repeat(65), `${"0".repeat(64)}%0A`])
+      expect((await admin(`/audit/verify?head=${wrong}`)).status).toBe(422);
+  });
+
   test("a daily export is 404 for a day without one and 422 for an invalid date", async () => {
     expect(await admin("/audit/daily-exports/2020-01-01")).toMatchObject({
       status: 404,

@@ -30,7 +30,7 @@ export function withBusyStatements<T extends Database>(db: T): T {
       const attempt = attempts.getStore();
       return db.transaction(async (tx) => {
         const queries = toQueries(tx, () => attempt);
-        const result = await work({ dialect: tx.dialect, now: tx.now, ...queries });
+        const result = await work({ ...tx, ...queries });
         // A transaction whose statement failed is rolled back, even if the failure was caught; and its commit may fail.
         if (attempt?.hasFailed === true && !attempt.isOver) throw busy();
         step(attempt);

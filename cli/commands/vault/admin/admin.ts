@@ -111,6 +111,16 @@ export const entries: readonly Entry[] = [
       "Export audit records as CSV",
       async () => (await import("./audit.ts")).exportAudit,
     ),
+    command(
+      "verify",
+      "Check that no audit record was changed, added or removed",
+      async () => (await import("./audit.ts")).verifyAudit,
+    ),
+    noun("head", "Daily hashes of the audit trail, to keep elsewhere", [
+      command("list", "List them", async () => (await import("./audit.ts")).listAuditHeads, {
+        aliases: ["ls"],
+      }),
+    ]),
     noun("daily", "Daily exports of audit records", [
       command(
         "list",

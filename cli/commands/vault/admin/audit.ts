@@ -1,12 +1,16 @@
 import type { z } from "zod";
-import type { auditEntry, dailyExport } from "../../../../daemon/contract/vault/admin.ts";
+import type {
+  auditEntry,
+  auditVerification,
+  dailyExport,
+} from "../../../../daemon/contract/vault/admin.ts";
 import type { ByteDownload } from "../../../client/bytes.ts";
 import { vault } from "../../../client/operations.ts";
 import { vaultPages } from "../../../client/paging.ts";
 import type { CliContext } from "../../../context.ts";
-import { CliError, toCliError } from "../../../errors.ts";
+import { CliError, exitCodeOf, toCliError } from "../../../errors.ts";
 import { type Column, size, time } from "../../../output/cells.ts";
-import { listOf } from "../../../output/spec.ts";
+import { listOf, resourceOf } from "../../../output/spec.ts";
 import { assertRawOutput, writeRaw } from "../../../support/raw-output.ts";
 import { commandDetails } from "../../../tree/command.ts";
 
@@ -107,6 +111,78 @@ export const downloadDailyExport = commandDetails({
     await writeCsv(cli, () =>
       cli.client.download(vault.downloadDailyExport, { params: { date: day } }),
     );
+  },
+});
+
+export const verifyAudit = commandDetails({
+  flags: { "--head <hash>": "a hash that was kept elsewhere, which must be in the chain" },
+  calls: [vault.verifyAudit],
+  output: resourceOf(vault.verifyAudit),
+  examples: [
+    ["Check the audit trail", "croft vault admin audit verify"],
+    [
+      "Check it against a hash that was kept elsewhere",
+      "croft vault admin audit verify --head 3ff0e2c6a0b3a1a9c28ab2e0b1f1c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5",
+    ],
+    ["Keep the hash of today", "croft vault admin audit verify --jq .hash > audit-head.txt"],
+  ],
+  note: "Without --head, a trail that was rewritten as a whole looks right. Keep a hash of it outside of the server.",
+  /** Has the daemon verify the chain. Exits with code 1 when a record does not fit or the given head is missing. */
+  async run(cli, { head }) {
+    const query = head === undefined ? {} : { head: head.trim() };
+    const { body } = await cli.client.call(vault.verifyAudit, { query });
+    await cli.output.resource(body, verificationColumns);
+    if (body.is_intact) return;
+    cli.io.warn(toComplaint(body));
+    cli.finishWith(exitCodeOf(new CliError("checks_failed", "")));
+  },
+});
+
+type Verification = z.output<typeof auditVerification>;
+
+const verificationColumns: readonly Column<Verification>[] = [
+  { header: "intact", cell: ({ is_intact: isIntact }) => isIntact },
+  { header: "verified", cell: ({ verified }) => verified },
+  { header: "before the chain", cell: ({ unchained }) => unchained },
+  { header: "removed by retention", cell: ({ removed }) => removed },
+  { header: "hash", cell: ({ hash }) => hash },
+  { header: "given head", cell: ({ head }) => head },
+];
+
+function toComplaint({ fault, head }: Verification): string {
+  if (fault === null)
+    return head === "missing"
+      ? "No record has the given hash: records were changed or removed since it was kept, or it is from another server."
+      : "The audit trail does not fit.";
+  const id = fault.record_id === null ? "" : ` (id ${fault.record_id})`;
+  switch (fault.reason) {
+    case "changed":
+      return `Record ${fault.position}${id} was changed.`;
+    case "missing":
+      return `Record ${fault.position} is missing.`;
+    case "added":
+      return `The record with id ${fault.record_id} was written past the chain.`;
+    case "end_differs":
+      return `Record ${fault.position} is not the one that croft wrote last.`;
+    case "no_chain":
+      return "The ends of the chain were deleted.";
+  }
+}
+
+export const listAuditHeads = commandDetails({
+  calls: [vault.listAuditHeads],
+  output: listOf(vault.listAuditHeads, "items"),
+  examples: [
+    ["List the daily hashes", "croft vault admin audit head list"],
+    ["Print the newest one", "croft vault admin audit head list --limit 1 --jq '.[0].hash'"],
+  ],
+  /** Prints the last hash of each day, newest first. */
+  async run(cli) {
+    await cli.output.list(vaultPages(cli.client, vault.listAuditHeads, { query: {} }), [
+      { header: "day", cell: ({ date }) => date },
+      { header: "record", cell: ({ position }) => position },
+      { header: "hash", cell: ({ hash }) => hash },
+    ]);
   },
 });
 

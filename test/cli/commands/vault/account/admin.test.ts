@@ -244,6 +244,51 @@ test("audit records are listed with their conditions", async () => {
   });
 });
 
+test("the audit chain is verified, and a record that does not fit is named with code 1", async () => {
+  await using home = await temporaryHome();
+  const hash = "ab".repeat(32);
+  const good = {
+    is_intact: true,
+    verified: 7,
+    unchained: 2,
+    removed: 0,
+    position: 7,
+    hash,
+    head: "found",
+    fault: null,
+  };
+  let answer: object = good;
+  await using daemon = await fakeDaemon({
+    "GET /api/admin/audit/verify": () => ({ body: answer }),
+    "GET /api/admin/audit/heads": {
+      body: {
+        items: [{ date: "2026-11-20", position: 7, hash, created_at: "2026-11-21T00:10:00.000Z" }],
+        total: 1,
+        page: 1,
+        per_page: 30,
+      },
+    },
+  });
+  await signIn(home.path, { url: daemon.url, vault: {} });
+  const line = ["vault", "admin", "audit", "verify", "--head", hash];
+  const ran = await runCli(line, { home: home.path });
+  expect(ran).toMatchObject({ code: 0, err: "" });
+  expect(ran.out).toContain(`hash\t${hash}\n`);
+  expect(daemon.requests[0]?.path).toContain(`head=${hash}`);
+  const fault = { position: 3, record_id: 12, reason: "changed" };
+  answer = { ...good, is_intact: false, verified: 2, fault };
+  const wrong = await runCli([...line, "--json"], { home: home.path });
+  expect(wrong).toMatchObject({ code: 1 });
+  expect(wrong.json()).toMatchObject({ is_intact: false, fault });
+  expect(wrong.err).toContain("Record 3 (id 12) was changed.");
+  answer = { ...good, is_intact: false, head: "missing" };
+  const missing = await runCli(line, { home: home.path });
+  expect(missing.code).toBe(1);
+  expect(missing.err).toContain("No record has the given hash");
+  const listed = await runCli(["vault", "admin", "audit", "head", "list"], { home: home.path });
+  expect(listed.out).toBe(`2026-11-20\t7\t${hash}\n`);
+});
+
 describe("audit records as CSV", () => {
   const csv = { body: Buffer.from("id,event\r\n1,auth.login\r\n") };
 
