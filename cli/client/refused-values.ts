@@ -3,7 +3,7 @@ import { allEndpoints } from "../../daemon/contract/all.ts";
 import type { Endpoint } from "../../daemon/contract/endpoint.ts";
 import { PASSWORD_LENGTH_MIN } from "../../daemon/contract/forge/rules.ts";
 import { describeIssue } from "../../daemon/contract/issue-text.ts";
-import { findWeakness, WEAK_PASSWORD } from "../../daemon/contract/vault/password-rules.ts";
+import { findWeakness, WEAK_PASSWORD } from "../../daemon/contract/password-rules.ts";
 import { CliError, type Problem } from "../errors.ts";
 import { asObject, type JsonObject } from "../support/json.ts";
 import { forge, vault, type AnyOperation } from "./operations.ts";

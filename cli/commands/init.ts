@@ -1,4 +1,4 @@
-import { describeStrengthRules, findWeakness } from "../../daemon/contract/vault/password-rules.ts";
+import { describeStrengthRules, findWeakness } from "../../daemon/contract/password-rules.ts";
 import { forge, vault } from "../client/operations.ts";
 import type { CliContext } from "../context.ts";
 import { CliError, DryRun, toCliError } from "../errors.ts";

@@ -1,8 +1,5 @@
 import type { Command, Option } from "commander";
-import {
-  describeStrengthRules,
-  WEAK_PASSWORD,
-} from "../../daemon/contract/vault/password-rules.ts";
+import { describeStrengthRules, WEAK_PASSWORD } from "../../daemon/contract/password-rules.ts";
 import type { CliEnvironment } from "../environment.ts";
 import { CliError, type CliErrorDetails, type Problem } from "../errors.ts";
 import { lineOf } from "./command-tree.ts";

@@ -23,6 +23,7 @@ import { forgeTasks } from "../forge/tasks.ts";
 import { createTaskRunner, type TaskRunner } from "./lazy.ts";
 import { createForgeCore, type ForgeDeps } from "./forge-core.ts";
 import { createForgeFeatures } from "./forge-features.ts";
+import { openProvider } from "./sign-in.ts";
 import type { ServiceDeps } from "./services.ts";
 
 /** The forge with its accounts, pages and protocols. */
@@ -51,6 +52,7 @@ export async function openForge(deps: ForgeDeps): Promise<OpenedForge> {
   for (const job of collect(features, "jobs")) queue.register(job);
   // Publishes pushes that an earlier process did not complete.
   await core.journal.recover(core.isAlone);
+  const provider = openProvider(deps);
   const sessions = createSessions({ ...core, ...people });
   const api = createForgeApi({
     ...people,
@@ -76,6 +78,9 @@ export async function openForge(deps: ForgeDeps): Promise<OpenedForge> {
     },
     servePage: createForgePages(deps, {
       sessions,
+      identities: people.identities,
+      passwordRules: people.passwordRules.describe(),
+      provider,
       publicKeys: people.publicKeys,
       rendering,
       pages: collect(features, "pages"),
@@ -90,6 +95,7 @@ export async function openForge(deps: ForgeDeps): Promise<OpenedForge> {
       },
       callAsAnyone: (request) => operations(request, undefined),
       isUsable: people.passwordResets.isUsable,
+      passwordDemands: people.passwordRules.demands,
       findBroken: people.passwordResets.findBroken,
     },
     sshAuthentication: createSshAuthentication({ db, clock: input.clock }),
@@ -97,7 +103,7 @@ export async function openForge(deps: ForgeDeps): Promise<OpenedForge> {
     beginStop() {
       for (const feature of features) feature.beginStop?.();
     },
-    close: () => closeAll(features),
+    close: () => closeAll([...features, ...(provider === undefined ? [] : [provider])]),
   };
 }
 

@@ -39,6 +39,7 @@ import { createIndexRebuild } from "../vault/search/semantic-index.ts";
 import { vaultTasks } from "../vault/tasks.ts";
 import { openAuditChain, openDailyExports } from "./daily-exports.ts";
 import { createTaskRunner, type TaskRunner } from "./lazy.ts";
+import { openProvider } from "./sign-in.ts";
 import { createVaultPeople, openGuardedDispatcher } from "./people.ts";
 import type { ServiceDeps } from "./services.ts";
 import type { TransportTools } from "./transport-tools.ts";
@@ -85,7 +86,8 @@ export async function openVault(deps: VaultDeps): Promise<OpenedVault> {
     input.settings.cloudRequestsPerMinute / REQUESTS_PER_MINUTE,
   );
   const api = createVaultApi(accounts.authentication);
-  const pages = createVaultPages(deps, { accounts, api, routes });
+  const provider = openProvider(deps);
+  const pages = createVaultPages({ ...deps, provider }, { accounts, api, routes });
   return {
     surfaces: {
       vault: { api, app: bindRoutes(api, routes, deps.tools.binder) },
@@ -97,7 +99,7 @@ export async function openVault(deps: VaultDeps): Promise<OpenedVault> {
     start() {
       for (const feature of features) feature.start?.();
     },
-    close: () => closeAll([...features, pages]),
+    close: () => closeAll([...features, pages, ...(provider === undefined ? [] : [provider])]),
   };
 }
 

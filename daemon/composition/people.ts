@@ -64,6 +64,7 @@ export function createForgePeople(
     attempts: limiter,
     queueMail,
     sendsMail: settings.smtpUrl !== undefined,
+    provider: settings,
     repositories: createRepositoryDependents({ enqueue: queue.enqueue, emit }),
     packages: createPackageDependents(),
   });

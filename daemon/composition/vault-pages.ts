@@ -8,6 +8,7 @@ import { createPageServer } from "../pages/page-server.ts";
 import type { OpenForgeSide } from "../people/forge-side.ts";
 import { invitationPages } from "../people/invitation-page.tsx";
 import { peoplePages } from "../people/people-pages.tsx";
+import type { Provider } from "../sign-in/oidc-site.ts";
 import { createRendering, createRenderingThreads } from "../rendering/rendering.service.ts";
 import type { VaultAccounts } from "../vault/accounts/accounts.ts";
 import type { VaultCaller } from "../vault/caller.ts";
@@ -26,7 +27,9 @@ export function createVaultPages(
     tools,
     log,
     openForgeSide: openForge,
+    provider,
   }: Pick<ServiceDeps, "db" | "input" | "addresses" | "log"> & {
+    readonly provider: Provider | undefined;
     readonly tools: TransportTools;
     readonly openForgeSide: OpenForgeSide;
   },
@@ -61,6 +64,8 @@ export function createVaultPages(
   const pagesApi = createPagesApi(api, sessions);
   const site = createVaultSite({
     sessions,
+    identities: accounts.identities,
+    provider,
     rendering,
     isResetLinkUsable: (token) => passwords.isUsable(token),
     operations: createPageOperations(createOperations(api, routes, count)),

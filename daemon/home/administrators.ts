@@ -6,7 +6,7 @@ import {
   password as wirePassword,
   PASSWORD_BYTES_MAX,
 } from "../contract/vault/common.ts";
-import { findWeakness } from "../contract/vault/password-rules.ts";
+import { findWeakness } from "../contract/password-rules.ts";
 import { isUserName } from "../contract/forge/rules.ts";
 import { AppError } from "../errors.ts";
 import type { ForgeAccounts } from "../forge/accounts/accounts.ts";

@@ -242,11 +242,16 @@ export function createPageHandler<Caller>(deps: PageHandlerDeps<Caller>): Answer
         const isCached = site.hasCachedPages === true && status === 200 && !hasSecret;
         return isCached && request.method !== "POST"
           ? toCachedPage(request, pageHeaders, document)
-          : { status, headers: pageHeaders, body: document };
+          : { status, headers: { ...pageHeaders, ...toCookieHeader(answered) }, body: document };
       }
       default:
         return assertNever(answered);
     }
+  }
+
+  function toCookieHeader({ session, cookie }: Extract<PageAnswer<Caller>, { kind: "page" }>) {
+    const set = session === undefined ? cookie : toSetCookie(session, site.cookie, publicUrl());
+    return set === undefined ? {} : { "Set-Cookie": set };
   }
 
   function toRedirectHeaders({ to, session }: Extract<PageAnswer<Caller>, { kind: "redirect" }>) {

@@ -52,6 +52,10 @@ export type PageAnswer<Caller> =
       readonly status?: number;
       /** Whether the page shows a secret, which no cache may keep. */
       readonly hasSecret?: boolean;
+      /** Starts this session. */
+      readonly session?: Session<Caller>;
+      /** A cookie, as the header sets it, that is not that of a session. */
+      readonly cookie?: string;
     }
   | {
       readonly kind: "redirect";

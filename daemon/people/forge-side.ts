@@ -1,6 +1,7 @@
 // daemon/people: the pages that bring the accounts of forge and vault together for administrators and invited people. The two APIs
 // stay unrelated: each page calls the operations of both, as the callers that the browser has signed in to each. Start here (how
 // the pages of the vault's site reach the forge), then people-pages.tsx and invitation-page.tsx.
+import type { PasswordDemands } from "../contract/password-rules.ts";
 import type { ServerRequest } from "../http/handle.ts";
 import type { CallOperation } from "../pages/operations.ts";
 
@@ -12,6 +13,7 @@ export interface ForgeSide {
   callAsAnyone(request: ServerRequest): CallOperation;
   /** Returns whether the code of an invitation can still set a password. */
   isUsable(code: string): Promise<boolean>;
+  readonly passwordDemands: PasswordDemands;
   /** Returns which rule a password breaks, as a sentence about "the new password"; undefined for a good one. */
   findBroken(password: string): Promise<string | undefined>;
 }

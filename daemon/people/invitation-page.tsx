@@ -1,7 +1,12 @@
 import { passwordResetEndpoints } from "../contract/forge/accounts/password-reset.ts";
 import { INVITATION_PAGE } from "../contract/api-of.ts";
 import type { InvitationCodes } from "../contract/people.ts";
-import { describeStrengthRules } from "../contract/vault/password-rules.ts";
+import {
+  describeStrengthRules,
+  STRENGTH_RULES,
+  toCommonRules,
+  toStrengthRules,
+} from "../contract/password-rules.ts";
 import { accountEndpoints } from "../contract/vault/auth.ts";
 import { declareForm, type FormFailure } from "../pages/form.tsx";
 import { get, post } from "../pages/page.ts";
@@ -28,7 +33,7 @@ export function invitationPages(deps: InvitationPageDeps): VaultPageRoute[] {
         forge: query.get("forge") ?? undefined,
         vault: query.get("vault") ?? undefined,
       });
-      return isSpent(codes) ? showSpent() : showChoice(codes);
+      return isSpent(codes) ? showSpent() : (await createChoice(deps))(codes);
     }),
     post(INVITATION_PAGE, (context) => choosePassword(deps, context)),
   ];
@@ -66,6 +71,7 @@ async function choosePassword(
   deps: InvitationPageDeps,
   context: VaultPageContext,
 ): Promise<VaultPageAnswer> {
+  const showChoice = await createChoice(deps);
   const { password, again, ...sent } = choiceForm.read(context.form);
   const codes = await findUsable(deps, sent);
   if (isSpent(codes)) return showSpent();
@@ -100,9 +106,25 @@ async function choosePassword(
   return showDone(codes);
 }
 
-function showChoice(
-  { forge = "", vault = "" }: InvitationCodes,
+type ShowChoice = (
+  codes: InvitationCodes,
   failed?: FormFailure<"password" | "again">,
+) => VaultPageAnswer;
+
+/** Returns the function that shows the form, with the rules of the accounts that it is for. */
+async function createChoice({ openForge }: InvitationPageDeps): Promise<ShowChoice> {
+  const { passwordDemands: ofForge } = await openForge();
+  const toRules = ({ forge, vault }: InvitationCodes) => {
+    if (forge === undefined) return STRENGTH_RULES;
+    return vault === undefined ? toStrengthRules(ofForge) : toCommonRules(ofForge);
+  };
+  return (codes, failed) => toChoicePage(codes, describeStrengthRules(toRules(codes)), failed);
+}
+
+function toChoicePage(
+  { forge = "", vault = "" }: InvitationCodes,
+  rules: string,
+  failed: FormFailure<"password" | "again"> | undefined,
 ): VaultPageAnswer {
   return {
     kind: "page",
@@ -113,7 +135,7 @@ function showChoice(
       <div className="narrow" data-hides-query>
         <h1>Choose a password</h1>
         <p>{toPurpose(forge !== "", vault !== "")}</p>
-        <p className="quiet">{describeStrengthRules()}.</p>
+        <p className="quiet">{rules}.</p>
         <choiceForm.Form token={undefined} values={{ forge, vault }} failed={failed} />
       </div>
     ),

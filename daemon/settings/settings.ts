@@ -2,6 +2,7 @@ import { commandLineSettings } from "./command-line.ts";
 import { cronSchedule } from "./cron-schedule.ts";
 import { inData, optional, type Setting, setting } from "./declare.ts";
 import { limitDeclarations } from "./limits.ts";
+import { signInDeclarations } from "./sign-in.ts";
 import {
   address,
   addressRanges,
@@ -245,6 +246,8 @@ export const settingDeclarations = {
     secret: true,
     outsideFile: true,
   }),
+
+  ...signInDeclarations,
 
   breachUrl: setting(
     "Other services",

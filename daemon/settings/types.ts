@@ -153,6 +153,20 @@ export function address(...schemes: string[]): SettingType<string> {
   };
 }
 
+/** The address of an OpenID provider, exactly as it names itself: a slash at its end counts. */
+export const issuer: SettingType<string> = {
+  takes:
+    "an address that begins with https://, or with http:// on this machine, without query and fragment",
+  read(input) {
+    const url = typeof input === "string" ? URL.parse(input) : null;
+    if (url === null || url.username !== "" || url.search !== "" || url.hash !== "")
+      return undefined;
+    const isLocal = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
+    const isSafe = url.protocol === "https:" || (url.protocol === "http:" && isLocal);
+    return isSafe ? String(input) : undefined;
+  },
+};
+
 /** A bucket as `s3://bucket/folder?endpoint=…&region=…&path_style=…`. Without an endpoint it is one of Amazon's. */
 export const bucketUrl: SettingType<BucketSetting> = {
   takes:

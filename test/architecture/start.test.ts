@@ -17,7 +17,7 @@ const mayLoad: readonly RegExp[] = [
   // Which part serves an address.
   /^daemon\/(?:contract\/(?:api-of|endpoint)|pages\/is-page)\.ts$/,
   // The rules of the first administrators.
-  /^daemon\/contract\/(?:issue-text|forge\/rules|vault\/(?:common|password-rules))\.ts$/,
+  /^daemon\/contract\/(?:issue-text|password-rules|forge\/rules|vault\/common)\.ts$/,
   /^daemon\/vault\/accounts\/password-rules\.ts$/,
 ];
 

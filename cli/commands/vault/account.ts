@@ -1,4 +1,4 @@
-import { describeStrengthRules } from "../../../daemon/contract/vault/password-rules.ts";
+import { describeStrengthRules } from "../../../daemon/contract/password-rules.ts";
 import type { z } from "zod";
 import type { quota, user } from "../../../daemon/contract/vault/auth.ts";
 import { vault } from "../../client/operations.ts";

@@ -1,4 +1,4 @@
-import { describeStrengthRules } from "../../../daemon/contract/vault/password-rules.ts";
+import { describeStrengthRules } from "../../../daemon/contract/password-rules.ts";
 import { vault } from "../../client/operations.ts";
 import type { CliContext } from "../../context.ts";
 import { CliError } from "../../errors.ts";

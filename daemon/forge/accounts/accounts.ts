@@ -17,6 +17,7 @@ import { createOwnSettings } from "./settings.service.ts";
 import { type AuthenticationDeps, createAuthentication } from "./authentication.ts";
 import { createBadges } from "./badges.service.ts";
 import type { AccountDependents } from "./remove-user.ts";
+import { createIdentities, type IdentitiesDeps } from "./identities.service.ts";
 import { createInvitations } from "./invitations.service.ts";
 import { createPublicKeys } from "./keys.service.ts";
 import { createOwnEmails } from "./emails.service.ts";
@@ -51,6 +52,8 @@ export interface ForgeAccountsDeps {
   readonly queueMail: QueueMail;
   /** Whether a mail server is set up. */
   readonly sendsMail: boolean;
+  /** What the sign-in by a provider may do. */
+  readonly provider: IdentitiesDeps["settings"];
   /** The repositories of accounts. */
   readonly repositories?: AccountDependents;
   /** The packages of accounts. */
@@ -84,6 +87,9 @@ export function createForgeAccounts(deps: ForgeAccountsDeps) {
     secondFactors,
     ownPassword: createOwnPassword({ ...deps, attempts }),
     passwordResets: createPasswordResets({ ...deps, urls }),
+    signInAttempts: attempts,
+    passwordRules: deps.rules,
+    identities: createIdentities({ db: deps.db, users, settings: deps.provider }),
     invitations: createInvitations({ ...deps, urls }),
     publicKeys: createPublicKeys(deps),
     badges: createBadges(deps.db),

@@ -1,22 +1,13 @@
+import {
+  describeStrengthRules,
+  type PasswordDemands,
+  toStrengthRules,
+} from "../../contract/password-rules.ts";
 import { AppError } from "../../errors.ts";
 import type { BreachLookup } from "../../outbound/breach/lookup.ts";
 import { PASSWORD_BYTES_MAX } from "./authentication.ts";
 
-/** The kinds of characters that a password may have to contain. */
-const kinds = {
-  lower: { pattern: /[a-z]/, wish: "a lower-case letter" },
-  upper: { pattern: /[A-Z]/, wish: "an upper-case letter" },
-  digit: { pattern: /[0-9]/, wish: "a digit" },
-  spec: { pattern: /[ -/:-@[-`{-~]/, wish: "a special character" },
-} as const;
-
-/** A word of the setting `password_complexity`. */
-export type CharacterKind = keyof typeof kinds;
-
-export interface PasswordRulesOptions {
-  /** In bytes. */
-  readonly lengthMin: number;
-  readonly characters: readonly CharacterKind[];
+export interface PasswordRulesOptions extends PasswordDemands {
   /** Undefined when breaches are not checked. */
   readonly breaches: BreachLookup | undefined;
 }
@@ -33,8 +24,13 @@ export type PasswordRules = ReturnType<typeof createPasswordRules>;
 /** The rules for passwords of the forge. */
 export function createPasswordRules(options: PasswordRulesOptions) {
   const { lengthMin, characters, breaches } = options;
+  const demands: PasswordDemands = { lengthMin, characters };
+  const strengthRules = toStrengthRules(demands);
   return {
     lengthMin,
+    demands,
+    /** Returns the rules as one sentence, for people who choose a password. */
+    describe: (): string => `${describeStrengthRules(strengthRules)}.`,
     /** Returns the first rule that a password breaks. Looks it up in breaches last. */
     findBroken,
     /** Throws `unprocessable` with the first rule that a new password breaks. */
@@ -46,15 +42,11 @@ export function createPasswordRules(options: PasswordRulesOptions) {
   };
 
   async function findBroken(password: string): Promise<BrokenRule | undefined> {
-    const bytes = Buffer.byteLength(password);
-    if (bytes < lengthMin)
-      return { rule: "length", text: `must have at least ${lengthMin} characters` };
     // Basic authentication could not carry it.
-    if (bytes > PASSWORD_BYTES_MAX || password.includes("\0"))
+    if (Buffer.byteLength(password) > PASSWORD_BYTES_MAX || password.includes("\0"))
       return { rule: "size", text: `must have at most ${PASSWORD_BYTES_MAX} bytes, and no NUL` };
-    const missing = characters.find((kind) => !kinds[kind].pattern.test(password));
-    if (missing !== undefined)
-      return { rule: "characters", text: `must contain ${kinds[missing].wish}` };
+    const missing = strengthRules.find(({ holds }) => !holds(password));
+    if (missing !== undefined) return { rule: missing.kind, text: `must have ${missing.wish}` };
     if (await breaches?.isBreached(password))
       return { rule: "breach", text: "has appeared in a data breach; choose a different one" };
     return undefined;

@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import type { AppError } from "../../errors.ts";
 import { declareForm, type FormFailure } from "../../pages/form.tsx";
 import { get, post, toLocalPath } from "../../pages/page.ts";
@@ -17,8 +18,22 @@ import type { Sessions } from "./sessions.ts";
 export const SIGN_OUT = "/user/logout";
 
 /** Pages for sign-in, sign-out and a change of the password. They open before a password that must be changed is. */
-export function accountPages(sessions: Sessions): ForgePageRoute[] {
+export function accountPages({
+  sessions,
+  passwordRules,
+  furtherWays,
+}: {
+  readonly sessions: Sessions;
+  /** The rules for passwords as one sentence. */
+  readonly passwordRules: string;
+  /** Returns the button of a provider, if one is set up, that leads to `to` after the sign-in. */
+  readonly furtherWays: (to: string) => ReactNode;
+}): ForgePageRoute[] {
+  const showPasswordChange: ShowPasswordChange = (session, failed) =>
+    toPasswordPage(session, passwordRules, failed);
   const open = { skipsRequiredPage: true } as const;
+  const showSignIn: ShowSignIn = (values, failed) =>
+    toSignInPage(values, furtherWays(values.redirect_to), failed);
   return [
     get(
       SIGN_IN,
@@ -28,7 +43,7 @@ export function accountPages(sessions: Sessions): ForgePageRoute[] {
       },
       open,
     ),
-    post(SIGN_IN, (context) => signIn(sessions, context), open),
+    post(SIGN_IN, (context) => signIn(sessions, context, showSignIn), open),
     post(
       SIGN_OUT,
       async ({ session }) => {
@@ -38,7 +53,7 @@ export function accountPages(sessions: Sessions): ForgePageRoute[] {
       open,
     ),
     get(CHANGE_PASSWORD, async ({ session }) => showPasswordChange(session), open),
-    post(CHANGE_PASSWORD, (context) => changePassword(sessions, context), open),
+    post(CHANGE_PASSWORD, (context) => changePassword(sessions, context, showPasswordChange), open),
   ];
 }
 
@@ -87,6 +102,7 @@ const expected: readonly AppError["code"][] = [
 async function signIn(
   sessions: Sessions,
   { request, form }: ForgePageContext,
+  showSignIn: ShowSignIn,
 ): Promise<ForgePageAnswer> {
   const values = signInForm.read(form);
   const { user_name: name, password, code } = values;
@@ -108,9 +124,15 @@ async function signIn(
   return showSignIn({ redirect_to: to, user_name: name }, { text, status });
 }
 
-function showSignIn(
+type ShowSignIn = (
   values: { readonly redirect_to: string; readonly user_name?: string },
   failed?: FormFailure<never> & { readonly status: number },
+) => ForgePageAnswer;
+
+function toSignInPage(
+  values: Parameters<ShowSignIn>[0],
+  furtherWay: ReactNode,
+  failed: Parameters<ShowSignIn>[1],
 ): ForgePageAnswer {
   return {
     kind: "page",
@@ -120,6 +142,7 @@ function showSignIn(
       <>
         <h1>Sign in</h1>
         <signInForm.Form token={undefined} values={values} failed={failed} />
+        {furtherWay}
         <p>
           <a href={FORGOT_PASSWORD}>Forgot your password?</a>
         </p>
@@ -131,6 +154,7 @@ function showSignIn(
 async function changePassword(
   sessions: Sessions,
   { session, form, request }: ForgePageContext,
+  showPasswordChange: ShowPasswordChange,
 ): Promise<ForgePageAnswer> {
   if (session === undefined) return toSignIn(CHANGE_PASSWORD);
   const { current, password: next, retype } = changeForm.read(form);
@@ -145,9 +169,15 @@ async function changePassword(
     : { kind: "redirect", to: "/", session: renewed };
 }
 
-function showPasswordChange(
+type ShowPasswordChange = (
   session: ForgeSession | undefined,
   failed?: FormFailure<"retype">,
+) => ForgePageAnswer;
+
+function toPasswordPage(
+  session: ForgeSession | undefined,
+  rules: string,
+  failed: FormFailure<"retype"> | undefined,
 ): ForgePageAnswer {
   if (session === undefined) return toSignIn(CHANGE_PASSWORD);
   return {
@@ -160,6 +190,7 @@ function showPasswordChange(
         {session.caller.user.mustChangePassword ? (
           <p>You must change your password before you can continue.</p>
         ) : null}
+        <p className="quiet">{rules}</p>
         <changeForm.Form token={session.formToken} failed={failed} />
         <p className="quiet">All other sessions end. Access tokens stay valid.</p>
       </>

@@ -24,8 +24,13 @@ export function passwordField(
 }
 
 /** Pages for a forgotten password: requesting a link, and choosing a new password with it. */
-export function passwordResetPages(): ForgePageRoute[] {
+export function passwordResetPages(
+  /** The rules for passwords as one sentence. */
+  rules: string,
+): ForgePageRoute[] {
   const open = { skipsRequiredPage: true } as const;
+  const showChoice: ShowChoice = (context, code, failed) =>
+    toChoicePage(context, { code, rules }, failed);
   return [
     get(FORGOT_PASSWORD, async (context) => showRequest(context), open),
     post(FORGOT_PASSWORD, requestLink, open),
@@ -34,7 +39,7 @@ export function passwordResetPages(): ForgePageRoute[] {
       async (context) => showChoice(context, context.request.query.get("code") ?? ""),
       open,
     ),
-    post(RECOVER_ACCOUNT, choosePassword, open),
+    post(RECOVER_ACCOUNT, (context) => choosePassword(context, showChoice), open),
   ];
 }
 
@@ -72,7 +77,10 @@ async function requestLink(context: ForgePageContext): Promise<ForgePageAnswer> 
   return refusal === undefined ? requested : showRequest(context, toFailure(refusal));
 }
 
-async function choosePassword(context: ForgePageContext): Promise<ForgePageAnswer> {
+async function choosePassword(
+  context: ForgePageContext,
+  showChoice: ShowChoice,
+): Promise<ForgePageAnswer> {
   const { code: token, password: next, retype } = choiceForm.read(context.form);
   if (next !== retype) {
     const text = "The two passwords differ.";
@@ -122,10 +130,16 @@ const requested: ForgePageAnswer = {
   ),
 };
 
-function showChoice(
-  { session }: ForgePageContext,
+type ShowChoice = (
+  context: ForgePageContext,
   code: string,
   failed?: Failure<"retype">,
+) => ForgePageAnswer;
+
+function toChoicePage(
+  { session }: ForgePageContext,
+  { code, rules }: { readonly code: string; readonly rules: string },
+  failed: Failure<"retype"> | undefined,
 ): ForgePageAnswer {
   return {
     kind: "page",
@@ -135,6 +149,7 @@ function showChoice(
     body: (
       <>
         <h1>Choose a password</h1>
+        <p className="quiet">{rules}</p>
         <choiceForm.Form token={session?.formToken} values={{ code }} failed={failed} />
         <p className="quiet">All sessions of your account end. Access tokens stay valid.</p>
       </>

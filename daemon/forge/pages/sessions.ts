@@ -11,6 +11,9 @@ import { AppError } from "../../errors.ts";
 import type { ServerRequest } from "../../http/handle.ts";
 import { createSecret, toSession, toSessionId } from "../../pages/sessions.ts";
 import type { OwnPassword } from "../accounts/own-password.service.ts";
+import type { SecondFactors } from "../accounts/second-factors.service.ts";
+import type { SignInAttempts } from "../accounts/sign-in-attempts.ts";
+import type { UserId } from "../../../storage/tables/forge/ids.ts";
 import type { Authentication } from "../accounts/authentication.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { ForgeSession } from "./forge-page.ts";
@@ -29,11 +32,13 @@ export interface SessionsDeps {
   readonly random: (bytes: number) => Uint8Array;
   readonly authentication: Authentication;
   readonly ownPassword: OwnPassword;
+  readonly secondFactors: Pick<SecondFactors, "use">;
+  readonly signInAttempts: Pick<SignInAttempts, "countCode">;
 }
 
 /** Browser sessions of the pages. */
 export function createSessions(deps: SessionsDeps) {
-  const { db, clock, random, authentication, ownPassword } = deps;
+  const { db, clock, random, authentication, ownPassword, secondFactors, signInAttempts } = deps;
   return {
     /** Returns the session of a cookie; undefined when it is unknown or expired, or when the account may not sign in. */
     async find(secret: string): Promise<ForgeSession | undefined> {
@@ -71,6 +76,25 @@ export function createSessions(deps: SessionsDeps) {
       return begin(caller.user);
     },
 
+    /**
+     * Signs in to the account of an identity that a provider has confirmed. Undefined for an account with a second factor,
+     * which `answerCode` checks. Throws `forbidden` for an account that may not sign in.
+     */
+    async signInByIdentity(userId: UserId): Promise<ForgeSession | undefined> {
+      const user = await getUser(userId);
+      return user.twoFactorEnabled ? undefined : begin(user);
+    },
+
+    /** Completes that sign-in by a code. Throws as it does, `invalid_credentials` for a wrong code, and `rate_limited`. */
+    async answerCode(userId: UserId, code: string, address: string): Promise<ForgeSession> {
+      const user = await getUser(userId);
+      const attempt = await signInAttempts.countCode(userId, address);
+      if (!(await secondFactors.use(user, code)))
+        throw new AppError("invalid_credentials", "The code is wrong.");
+      await attempt.succeed();
+      return begin(user);
+    },
+
     /** Ends a session. Idempotent. */
     signOut: ({ secret }: ForgeSession): Promise<void> => deleteWebSession(db, toSessionId(secret)),
 
@@ -89,6 +113,13 @@ export function createSessions(deps: SessionsDeps) {
     /** Deletes expired sessions. Returns how many. */
     deleteExpired: (): Promise<number> => deleteExpiredWebSessions(db, clock()),
   };
+
+  async function getUser(userId: UserId): Promise<ForgeUser> {
+    const user = await findUserById(db, userId);
+    if (user === undefined || !user.isActive || user.prohibitLogin)
+      throw new AppError("forbidden", "This account may not sign in.");
+    return user;
+  }
 
   async function begin(user: ForgeUser): Promise<ForgeSession> {
     const secret = createSecret(random);

@@ -6,6 +6,10 @@ import { Form } from "../../pages/form.tsx";
 import { toPath } from "../../pages/page.ts";
 import { readSessionCookie } from "../../pages/sessions.ts";
 import type { Site } from "../../pages/site.ts";
+import { oidcPages, ProviderButton } from "../../sign-in/oidc-pages.tsx";
+import type { Provider } from "../../sign-in/oidc-site.ts";
+import type { Identities } from "../accounts/identities.service.ts";
+import { createIdentityAccounts, PROVIDER_PATHS } from "./provider-sign-in.ts";
 import type { PublicKeys } from "../accounts/keys.service.ts";
 import type { ForgeCaller } from "../caller.ts";
 import type { ForgeUrls } from "../urls.ts";
@@ -28,19 +32,38 @@ export interface ForgeSiteDeps extends Pick<
   "pages" | "rendering" | "operations"
 > {
   readonly sessions: Sessions;
+  readonly identities: Identities;
+  /** The rules for passwords as one sentence. */
+  readonly passwordRules: string;
+  /** The provider by which people may sign in, if one is set up. */
+  readonly provider: Provider | undefined;
   readonly publicKeys: Pick<PublicKeys, "listLines">;
   readonly urls: ForgeUrls;
 }
 
 /** Returns the pages of the forge with those of signing in, and what they share. */
 export function createForgeSite(deps: ForgeSiteDeps): Site<ForgeCaller> {
-  const { sessions, rendering, operations } = deps;
+  const { sessions, rendering, operations, provider, passwordRules } = deps;
+  const { start: action } = PROVIDER_PATHS;
   return {
     name: "forge.pages",
     pages: [
       ...keyPages(deps.publicKeys),
-      ...accountPages(sessions),
-      ...passwordResetPages(),
+      ...accountPages({
+        sessions,
+        passwordRules,
+        furtherWays: (to) =>
+          provider === undefined ? null : (
+            <ProviderButton action={action} name={provider.name} to={to} />
+          ),
+      }),
+      ...oidcPages({
+        name: "forge",
+        paths: PROVIDER_PATHS,
+        accounts: createIdentityAccounts(deps),
+        provider,
+      }),
+      ...passwordResetPages(passwordRules),
       ...deps.pages,
     ],
     cookie: COOKIE,

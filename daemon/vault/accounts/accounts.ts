@@ -11,6 +11,7 @@ import { type Authentication, createAuthentication } from "./authentication.ts";
 import type { AttemptCounter } from "./attempts.ts";
 import { createMachineTokens, type MachineTokens } from "./machine-tokens.service.ts";
 import { createProfile, type Profile } from "./profile.service.ts";
+import { createIdentities, type Identities } from "./identities.service.ts";
 import { createInvitationLinks, type InvitationLinks } from "./invitation-links.ts";
 import { createRegistration, type Registration } from "./registration.service.ts";
 import { createPasswords, type Passwords } from "./passwords.service.ts";
@@ -35,6 +36,8 @@ export interface AccountSettings {
   readonly defaultQuotaBytes: number;
   /** The name of this server in authenticator apps and mails. */
   readonly instanceName: string;
+  readonly oidcCreateAccounts: boolean;
+  readonly oidcVaultAdminGroup: string | undefined;
 }
 
 export interface VaultAccountsDeps {
@@ -73,6 +76,7 @@ export interface VaultAccounts {
   /** Register its job with the queue. */
   readonly resetMails: ResetMails;
   readonly invitationLinks: InvitationLinks;
+  readonly identities: Identities;
 }
 
 /** How long a browser may take for the second factor after the password. */
@@ -117,6 +121,7 @@ export function createVaultAccounts(deps: VaultAccountsDeps): VaultAccounts {
     profile: createProfile({ db }),
     machineTokens,
     resetMails,
+    identities: createIdentities({ db, newId, settings }),
     invitationLinks: createInvitationLinks({ ...deps, invitationTokens, instanceName }),
   };
 }

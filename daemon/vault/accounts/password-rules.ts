@@ -1,10 +1,10 @@
-import { STRENGTH_RULES, WEAK_PASSWORD } from "../../contract/vault/password-rules.ts";
+import { STRENGTH_RULES, WEAK_PASSWORD } from "../../contract/password-rules.ts";
 import { AppError } from "../../errors.ts";
 import type { BreachLookup } from "../../outbound/breach/lookup.ts";
 
 /** Refuses a password that is too weak and names the first rule that it breaks. */
 export function assertStrong(password: string): void {
-  const broken = STRENGTH_RULES.find((rule) => !rule.pattern.test(password));
+  const broken = STRENGTH_RULES.find((rule) => !rule.holds(password));
   if (broken !== undefined) throw new AppError("unprocessable", `${WEAK_PASSWORD}${broken.wish}`);
 }
 

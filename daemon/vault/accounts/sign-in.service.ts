@@ -114,6 +114,22 @@ export function createSignIn(deps: SignInDeps) {
     },
 
     /**
+     * Signs in to the account of an identity that a provider has confirmed. The second factor and a required change of the
+     * password hold as after the password. Throws `invalid_credentials` for a deactivated account.
+     */
+    async signInByIdentity(userId: AccountId, client: Client): Promise<SignInOutcome> {
+      const user = await findVaultUser(deps.db, userId);
+      if (user === undefined) throw badCredentials("The account was deleted");
+      const input = { totpCode: undefined, backupCode: undefined, rememberMe: false };
+      const admission = await deps.db.transaction((tx) =>
+        admit(tx, { user, rehashed: undefined, input, client }),
+      );
+      if (admission.kind === "wrong_password")
+        throw badCredentials("This sign-in took too long. Begin again.");
+      return complete(admission, client);
+    },
+
+    /**
      * Begins a session of an account that has just proved itself by the link of a mail. Undefined for an account with a
      * second factor, which the link does not replace, and for one that may not sign in.
      */

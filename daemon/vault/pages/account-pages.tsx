@@ -6,7 +6,7 @@ import {
   type session as sessionShape,
 } from "../../contract/vault/auth.ts";
 import { cloudConnectionEndpoints } from "../../contract/vault/cloud/connections.ts";
-import { describeStrengthRules } from "../../contract/vault/password-rules.ts";
+import { describeStrengthRules } from "../../contract/password-rules.ts";
 import { type machineToken, tokenEndpoints } from "../../contract/vault/tokens.ts";
 import { AppError } from "../../errors.ts";
 import { Alert, EmptyState, Facts, Menu, Time } from "../../pages/elements.tsx";
@@ -64,6 +64,9 @@ async function showAccount(context: SignedInContext, failed?: string): Promise<V
         />
         <Password token={token} />
         <SecondFactor isOn={me.totp_enabled} token={token} />
+        <p>
+          <a href={`${ACCOUNT}/identities`}>Sign-in by a provider</a>
+        </p>
         <Sessions sessions={sessions} token={token} />
         <Tokens tokens={tokens} token={token} />
       </>

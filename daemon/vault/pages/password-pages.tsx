@@ -1,5 +1,5 @@
 import { accountEndpoints } from "../../contract/vault/auth.ts";
-import { describeStrengthRules } from "../../contract/vault/password-rules.ts";
+import { describeStrengthRules } from "../../contract/password-rules.ts";
 import { declareForm, type FormFailure } from "../../pages/form.tsx";
 import { get, post } from "../../pages/page.ts";
 import type { PageSessions } from "./sessions.ts";

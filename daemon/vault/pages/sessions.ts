@@ -1,6 +1,7 @@
 import type { Database } from "../../../storage/engine/database.ts";
 import { findRefreshToken, touchSession } from "../../../storage/tables/vault/sessions.ts";
 import { findVaultUserInSession } from "../../../storage/tables/vault/users.ts";
+import type { AccountId } from "../../../storage/tables/vault/ids.ts";
 import { accountEndpoints } from "../../contract/vault/auth.ts";
 import type { ServerRequest } from "../../http/handle.ts";
 import type { CountCall } from "../../pages/operations.ts";
@@ -54,6 +55,11 @@ export function createPageSessions({ db, clock, signIn, passwords, count }: Page
     async answerChallenge(request: ServerRequest, answer: ChallengeAnswer): Promise<PageSignIn> {
       await count(accountEndpoints.login, request);
       return toPageSignIn(request, await signIn.answerChallenge(answer, toClient(request)));
+    },
+
+    /** Signs in to the account of an identity. Throws as `SignIn.signInByIdentity`. */
+    async signInByIdentity(request: ServerRequest, account: AccountId): Promise<PageSignIn> {
+      return toPageSignIn(request, await signIn.signInByIdentity(account, toClient(request)));
     },
 
     /**

@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import type { AppError } from "../../errors.ts";
 import { declareForm, Form, type FormFailure } from "../../pages/form.tsx";
 import { Alert } from "../../pages/elements.tsx";
@@ -12,19 +13,25 @@ import {
   type VaultPageRoute,
 } from "./vault-page.ts";
 
+/** Returns the button of a provider, if one is set up, that leads to `to` after the sign-in. */
+export type FurtherWays = (to: string) => ReactNode;
+
 const SECOND_STEP = `${SIGN_IN}/code`;
 
 /** Pages for the sign-in in two steps and the sign-out. */
 export function signInPages(
   sessions: PageSessions,
   signOut: (context: VaultPageContext) => Promise<unknown>,
+  furtherWays: FurtherWays,
 ): VaultPageRoute[] {
+  const showSignIn = (values: Values, failed?: Failure) =>
+    toSignInPage(values, furtherWays(values.to), failed);
   return [
     get(SIGN_IN, async ({ request, session }) => {
       const to = toVaultPath(request.query.get("to"));
       return session === undefined ? showSignIn({ to }) : { kind: "redirect", to };
     }),
-    post(SIGN_IN, (context) => signIn(sessions, context)),
+    post(SIGN_IN, (context) => signIn(sessions, context, showSignIn)),
     get(SECOND_STEP, async () => ({ kind: "redirect", to: SIGN_IN })),
     post(SECOND_STEP, (context) => answerChallenge(sessions, context)),
     post(SIGN_OUT, async (context) => {
@@ -67,6 +74,7 @@ const expected: readonly AppError["code"][] = [
 async function signIn(
   sessions: PageSessions,
   { request, form }: VaultPageContext,
+  showSignIn: (values: Values, failed: Failure) => VaultPageAnswer,
 ): Promise<VaultPageAnswer> {
   const { to, email, password, remember } = signInForm.read(form);
   const input = {
@@ -116,7 +124,8 @@ interface Values {
   readonly remember?: string;
 }
 
-function toNextStep(result: PageSignIn, values: Values): VaultPageAnswer {
+/** Returns what follows a sign-in: the first page, or the page of a further step. */
+export function toNextStep(result: PageSignIn, values: Values): VaultPageAnswer {
   switch (result.kind) {
     case "signed_in": {
       const isAdmin = result.session.caller.role === "admin";
@@ -140,7 +149,11 @@ interface Failure extends FormFailure<never> {
   readonly status: number;
 }
 
-function showSignIn(values: Values, failed?: Failure): VaultPageAnswer {
+function toSignInPage(
+  values: Values,
+  furtherWay: ReactNode,
+  failed: Failure | undefined,
+): VaultPageAnswer {
   return {
     kind: "page",
     title: "Sign in",
@@ -149,6 +162,7 @@ function showSignIn(values: Values, failed?: Failure): VaultPageAnswer {
       <div className="narrow">
         <h1>Sign in</h1>
         <signInForm.Form token={undefined} values={values} failed={failed} />
+        {furtherWay}
         <p>
           <a href={FORGOT_PASSWORD}>Forgot your password?</a>
         </p>

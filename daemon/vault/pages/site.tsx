@@ -4,6 +4,10 @@ import { accountEndpoints } from "../../contract/vault/auth.ts";
 import type { ServerRequest } from "../../http/handle.ts";
 import { Form } from "../../pages/form.tsx";
 import type { Site } from "../../pages/site.ts";
+import { oidcPages, ProviderButton } from "../../sign-in/oidc-pages.tsx";
+import type { Provider } from "../../sign-in/oidc-site.ts";
+import type { Identities } from "../accounts/identities.service.ts";
+import { createIdentityAccounts, PROVIDER_PATHS } from "./provider-sign-in.ts";
 import type { VaultCaller } from "../caller.ts";
 import { accountPages } from "./account-pages.tsx";
 import { addPages } from "./add-page.tsx";
@@ -38,6 +42,9 @@ import type { VaultPageRoute, VaultPageSession } from "./vault-page.ts";
 
 export interface VaultSiteDeps extends Pick<Site<VaultCaller>, "rendering" | "operations"> {
   readonly sessions: PageSessions;
+  readonly identities: Identities;
+  /** The provider by which people may sign in, if one is set up. */
+  readonly provider: Provider | undefined;
   /** Returns whether the token of a link can still set a password. */
   readonly isResetLinkUsable: (token: string) => Promise<boolean>;
   /** Pages that belong to no part of the vault. */
@@ -46,11 +53,25 @@ export interface VaultSiteDeps extends Pick<Site<VaultCaller>, "rendering" | "op
 
 /** Returns the pages of the vault, and what they share. */
 export function createVaultSite(deps: VaultSiteDeps): Site<VaultCaller> {
-  const { sessions, rendering, operations, isResetLinkUsable: isUsable } = deps;
+  const { sessions, rendering, operations, provider, isResetLinkUsable: isUsable } = deps;
+  const { start: action } = PROVIDER_PATHS;
   return {
     name: "vault.pages",
     pages: [
-      ...signInPages(sessions, ({ call }) => call(accountEndpoints.logout)),
+      ...signInPages(
+        sessions,
+        ({ call }) => call(accountEndpoints.logout),
+        (to) =>
+          provider === undefined ? null : (
+            <ProviderButton action={action} name={provider.name} to={to} />
+          ),
+      ),
+      ...oidcPages({
+        name: "vault",
+        paths: PROVIDER_PATHS,
+        accounts: createIdentityAccounts(deps),
+        provider,
+      }),
       ...passwordPages({ sessions, isUsable }),
       documentsPage,
       chosenPage,

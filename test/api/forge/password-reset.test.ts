@@ -295,7 +295,7 @@ describe("rules of passwords", () => {
     });
     expect(own).toMatchObject({
       status: 422,
-      json: { message: "the new password must contain a digit" },
+      json: { message: "the new password must have a digit" },
     });
   });
 });

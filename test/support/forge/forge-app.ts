@@ -90,6 +90,7 @@ export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Prom
     attempts: createLimiter({ db, clock }),
     queueMail: async (_tx, mail) => mails.push(mail),
     sendsMail: true,
+    provider: { oidcCreateAccounts: false, oidcForgeAdminGroup: undefined },
     findTaskCaller: async () => undefined,
     ...deps,
   });

@@ -38,6 +38,8 @@ export const TEST_SETTINGS: VaultAccountsDeps["settings"] = {
   accessTokenSeconds: 900,
   defaultQuotaBytes: 104_857_600,
   instanceName: "croft",
+  oidcCreateAccounts: false,
+  oidcVaultAdminGroup: undefined,
 };
 
 /** Opens accounts for a test; `more` takes the place of single dependencies. */

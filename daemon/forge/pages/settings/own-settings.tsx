@@ -37,6 +37,7 @@ const sections = [
   ["", "Profile"],
   ["account", "Addresses"],
   ["security", "Second factor"],
+  ["identities", "Sign-in by a provider"],
   ["keys", "SSH keys"],
   ["applications", "Tokens"],
   ["hooks", "Webhooks"],
