@@ -14,7 +14,7 @@ const heartbeatMs = 5_000;
 /** After this time without keep-alive, a living process with the holder's id counts as another process. */
 const silentMs = 60_000;
 const pollMs = 25;
-const patienceMs = 45_000;
+const usualPatienceMs = 45_000;
 
 /**
  * Runs `work` while no other process does so under the same `path`.
@@ -23,12 +23,13 @@ const patienceMs = 45_000;
  * only one of several links succeeds. A dead holder is recognised by its process id at once, or, when another process
  * reused the id, by its missing keep-alive. The file of a dead holder is removed under a second lock of the same kind,
  * after another check: otherwise two processes that saw the same dead holder could remove the file of a new one.
- * @throws CliError `conflict` when a living holder does not finish within 45 seconds
+ * @throws CliError `conflict` when a living holder does not finish within `patienceMs`, by default 45 seconds
  */
 export async function withFileLock<T>(
   path: string,
   system: Dependencies,
   work: () => Promise<T>,
+  patienceMs = usualPatienceMs,
 ): Promise<T> {
   await makePrivateFolder(dirname(path));
   const ownFile = `${path}.${randomUUID()}`;
@@ -40,7 +41,7 @@ export async function withFileLock<T>(
   };
   try {
     await touch(ownFile);
-    await acquire(path, ownFile, system);
+    await acquire(path, ownFile, system, patienceMs);
     const beat = setInterval(() => {
       // Both names are one file. By its own name: after a long suspension, the lock may be another process's. The next
       // keep-alive makes up for a failed one.
@@ -72,7 +73,12 @@ interface Holder {
   readonly host: string;
 }
 
-async function acquire(path: string, ownFile: string, system: Dependencies): Promise<void> {
+async function acquire(
+  path: string,
+  ownFile: string,
+  system: Dependencies,
+  patienceMs: number,
+): Promise<void> {
   const deadline = system.clock() + patienceMs;
   while (!(await tryLink(ownFile, path))) {
     if (await isAbandoned(path, system)) await removeAbandoned(path, ownFile, system);

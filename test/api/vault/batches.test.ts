@@ -114,6 +114,7 @@ describe("a batch of uploads", () => {
       index: 7,
       filename: "7.txt",
       status: 200,
+      etag: expect.stringMatching(/^[\w-]{22}$/),
       kind: "uploaded",
       provider_item_id: "7.txt",
       name: "7.txt",

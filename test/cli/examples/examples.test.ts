@@ -226,6 +226,7 @@ function toProvider(type: string, ...names: readonly string[]) {
       ...names.map((name) => ({ ...setting, name, secret: false })),
       ...(type === "webdav" ? [{ ...setting, name: "password", secret: true }] : []),
     ],
+    can: { case_sensitive: true },
   };
 }
 

@@ -16,6 +16,8 @@ export interface Uploaded {
   readonly name: string;
   readonly parent_ref: string | null;
   readonly size: number;
+  /** Of the stored version, without quotes; null or undefined where the storage has none. */
+  readonly etag?: string | null | undefined;
 }
 
 /** The upload of one file to a folder. */
@@ -71,10 +73,15 @@ export async function uploadContent(
       onProgress: progress.update,
     },
   );
-  const { body } = await sending.finally(() => file.close?.());
+  const { body, headers } = await sending.finally(() => file.close?.());
   if (body.kind !== "uploaded")
     throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
-  return body;
+  return { ...body, etag: toEtag(headers) };
+}
+
+/** The etag of the stored version in a response. */
+function toEtag(headers: Readonly<Record<string, unknown>>): string | undefined {
+  return /^"(.*)"$/.exec(String(headers["etag"] ?? ""))?.[1];
 }
 
 function destroyedBy(signal: AbortSignal | undefined, stream: Readable): Readable {
@@ -168,7 +175,7 @@ export async function replaceContent(
   progress: TransferProgress,
 ): Promise<Uploaded> {
   progress.begin(file.size);
-  const { stream } = await cli.client.exchange(
+  const { stream, headers } = await cli.client.exchange(
     vault.replaceContent,
     { params: { connection_id: connectionId, item_id: item.provider_item_id } },
     {
@@ -188,6 +195,7 @@ export async function replaceContent(
     },
   );
   const body = parseJson(Buffer.concat((await Array.fromAsync(stream)) as Buffer[]));
-  if ((body as Partial<Uploaded> | undefined)?.kind === "uploaded") return body as Uploaded;
+  if ((body as Partial<Uploaded> | undefined)?.kind === "uploaded")
+    return { ...(body as Uploaded), etag: toEtag(headers) };
   throw new CliError("unexpected_answer", "the daemon sent an unexpected response");
 }

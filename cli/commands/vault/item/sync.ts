@@ -33,6 +33,7 @@ import {
 import { createSyncFilter, filterFlags } from "./sync-filter.ts";
 import { createLocalOrigin, createRemoteSide, createLocalSide } from "./sync-sides.ts";
 import { createRetries, type Retries } from "./transfer.ts";
+import { toMaxDelete } from "./two-way/limits.ts";
 import { commandDetails } from "../../../tree/command.ts";
 
 export const sync = commandDetails({
@@ -43,6 +44,11 @@ export const sync = commandDetails({
   },
   flags: {
     "--delete": "delete files and folders of the target that the source lacks",
+    "--both": "copy the changes of both sides, and keep both versions of a file that both changed",
+    "--max-delete <number>": {
+      help: "with --both: most files and folders that may be deleted of a side, as number or percentage; 50% by default",
+      parse: toMaxDelete,
+    },
     ...filterFlags,
   },
   calls: [
@@ -59,13 +65,24 @@ export const sync = commandDetails({
     vault.downloadBatch,
     vault.listBatch,
     vault.deleteItem,
+    vault.renameItem,
+    vault.moveItem,
+    vault.listProviders,
   ],
-  output: unpagedList({ ...resultFields, action: "string?", size: "integer?" }),
+  output: unpagedList({
+    ...resultFields,
+    action: "string?",
+    side: "string?",
+    size: "integer?",
+    other_path: "string?",
+  }),
   completions: { source: "transfers", target: "transfers" },
   destructive: true,
   examples: [
     ["Show what would be done", "croft vault item sync Papers:/2026 copies --dry-run"],
     ["Copy a folder to this machine", "croft vault item sync Papers:/2026 copies"],
+    ["Keep two folders equal", "croft vault item sync copies Papers:/2026 --both"],
+    ["Show what --both would do", "croft vault item sync copies Papers:/2026 --both --dry-run"],
     [
       "Leave out logs and a folder",
       "croft vault item sync Papers:/2026 copies --exclude '*.log' --exclude old/",
@@ -76,7 +93,13 @@ export const sync = commandDetails({
    * or are older, and with `--delete` finally deletes the others, if no copy failed. The plan is made before anything is
    * changed.
    */
-  async run(cli, { source, target, delete: deletes = false, exclude, include }) {
+  async run(cli, { source, target, delete: deletes = false, both, maxDelete, exclude, include }) {
+    if (both === true) {
+      if (deletes) throw usageError("--both deletes by itself what the other side has deleted");
+      const { syncBoth } = await import("./two-way/both.ts");
+      return syncBoth(cli, [source, target], { exclude, include, maxDelete });
+    }
+    if (maxDelete !== undefined) throw usageError("--max-delete goes with --both");
     const isRemote = (word: string) => isConnectionAddress(word, cli.system.platform);
     const [isFromRemote, isToRemote] = [isRemote(source), isRemote(target)];
     if (!isFromRemote && !isToRemote)
@@ -135,7 +158,12 @@ export const sync = commandDetails({
       );
     else if (deletions.length > 0)
       cli.io.note("Nothing was deleted, because not everything could be copied.");
-    await finishBatch<Done>(cli, outcomes, "synchronized", [
+    const changed = to.local === undefined ? "remote" : "local";
+    const results = outcomes.map(({ value, ...outcome }) => ({
+      ...outcome,
+      value: value && { ...value, side: changed, other_path: null },
+    }));
+    await finishBatch<Done>(cli, results, "synchronized", [
       { header: "action", cell: ({ action }) => action },
       { header: "path", cell: ({ item }) => item },
       { header: "size", cell: (one) => size(one.size) },

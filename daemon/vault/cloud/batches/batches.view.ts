@@ -118,7 +118,13 @@ function toLine<Result>(
   toReply: (result: Result, filename: string | null) => Reply,
 ) {
   const reply: Reply = isRefused(result) ? toRefusedReply(result) : toReply(result, filename);
-  return { index, filename, ...toStatusLine(reply) };
+  return { index, filename, ...toStatusLine(reply), ...toEtagOf(result) };
+}
+
+/** The etag of a stored version as listings have it; null where the storage has none. */
+function toEtagOf(result: unknown): { readonly etag?: string | null } {
+  const { kind, item } = result as { kind: string; item?: { etag?: string | undefined } };
+  return kind === "uploaded" ? { etag: item?.etag ?? null } : {};
 }
 
 function toStatusLine({ status, body, headers }: Reply) {

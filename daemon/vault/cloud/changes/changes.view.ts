@@ -87,6 +87,7 @@ export function toUploadReply(
         parent_ref: result.parentRef,
         size: result.size,
       },
+      headers: toEntityTag(result.item.etag),
     } as const;
   if (result.kind === "conflict")
     return {
@@ -107,7 +108,7 @@ export function toReplaceReply(result: ReplaceResult) {
       body: { detail: "Send If-Match with the etag of the file that is replaced, or *." },
     } as const;
   if (result.kind !== "uploaded") return toFailureReply(result);
-  const { id, name, parent } = result.item;
+  const { id, name, parent, etag } = result.item;
   return {
     status: 200,
     body: {
@@ -117,5 +118,12 @@ export function toReplaceReply(result: ReplaceResult) {
       parent_ref: parent === "" ? null : parent,
       size: result.size,
     },
+    headers: toEntityTag(etag),
   } as const;
+}
+
+/** The header with the etag of a stored version; none for an etag that a header cannot carry. */
+function toEntityTag(etag: string | undefined): Readonly<Record<string, string>> {
+  const opaque = etag?.replace(/^(?:W\/)?"|"$/g, "") ?? "";
+  return /^[\x21\x23-\x7e]+$/.test(opaque) ? { ETag: `"${opaque}"` } : {};
 }

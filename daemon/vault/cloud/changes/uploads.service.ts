@@ -50,7 +50,7 @@ export type UploadResult =
 /** The members of an uploaded file that its response has. */
 export interface UploadedFile {
   readonly kind: "uploaded";
-  readonly item: Pick<ProviderItem, "id" | "name">;
+  readonly item: Pick<ProviderItem, "id" | "name"> & Partial<Pick<ProviderItem, "etag">>;
   readonly parentRef: string | null;
   readonly size: number;
 }
