@@ -6,6 +6,9 @@ import { spawn } from "node:child_process";
 import { chmod, mkdtemp, readFile, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { allEndpoints } from "../daemon/contract/all.ts";
+import type { Endpoint } from "../daemon/contract/endpoint.ts";
+import { findGaps, readAnswers } from "./support/answers.ts";
 import type { RunResults } from "./support/reporter.ts";
 
 interface Check {
@@ -105,6 +108,8 @@ async function runTests(args: readonly string[]): Promise<RunResults> {
   try {
     const resultsFile = join(folder, "results.json");
     environment["CROFT_TEST_RESULTS"] = resultsFile;
+    const answersFile = join(folder, "answers");
+    environment["CROFT_TEST_ANSWERS"] = answersFile;
     environment["TMPDIR"] = folder;
     // Servers of the tests run as users of their own.
     await chmod(folder, 0o755);
@@ -117,10 +122,26 @@ async function runTests(args: readonly string[]): Promise<RunResults> {
     const results: RunResults = JSON.parse(text);
     const unexplained = code !== 0 && results.failures.length === 0;
     const failures = unexplained ? [`vitest: exit code ${code}`] : results.failures;
-    return { ...results, failures };
+    const gaps = args.length === ALL_TESTS && code === 0 ? await checkAnswers(answersFile) : [];
+    return { ...results, failures: [...failures, ...gaps] };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** The number of arguments that leaves no test out. */
+const ALL_TESTS = 2;
+
+/** Compares the answers of all tests with the contract. Returns the failures. */
+async function checkAnswers(file: string): Promise<readonly string[]> {
+  const gaps = findGaps(allEndpoints as readonly Endpoint[], await readAnswers(file));
+  const seen = gaps.declared - gaps.unseen.length;
+  console.log(`\n${seen} of ${gaps.declared} declared answers of operations were seen.`);
+  return [
+    ...gaps.uncalled.map((name) => `no test calls ${name}`),
+    ...gaps.unsuccessful.map((name) => `no test sees ${name} succeed`),
+    ...gaps.undeclared.map((answer) => `the contract does not declare ${answer}`),
+  ];
 }
 
 async function findMemoryDisk(): Promise<string | undefined> {

@@ -84,7 +84,7 @@ function toDocument(info: ApiInfo, paths: Paths, schemas: Json): Json {
 }
 
 /** The tags of all operations, each with the shortest of its addresses. */
-export function toTags(paths: Paths): Json[] {
+function toTags(paths: Paths): Json[] {
   const addresses = new Map<string, string>();
   for (const [path, operations] of Object.entries(paths))
     for (const { tags } of Object.values(operations) as { tags: string[] }[])

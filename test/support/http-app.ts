@@ -1,3 +1,4 @@
+import { recordAnswer } from "./answers.ts";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -89,7 +90,10 @@ export async function serveRoutes(
     toServerRequest: createServerRequest(
       (message: IncomingMessage) => message.socket.remoteAddress ?? "",
     ),
-    report: (what) => reports.push(what),
+    report(what) {
+      reports.push(what);
+      recordAnswer(what.route, what.status);
+    },
     ...options,
   });
   const server = createServer(toNodeHandler(app) as never);

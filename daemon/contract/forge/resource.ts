@@ -47,12 +47,20 @@ export function resource<
 }
 
 /** Wrong credentials are refused everywhere, the scope of a token wherever one is needed. */
-function refusalsOf({ gate, params, query, body, limit }: Omit<Endpoint, "replies">): number[] {
+function refusalsOf(declared: Omit<Endpoint, "replies">): number[] {
+  const { gate, params, query, body, limit } = declared;
   return [
     401,
     ...(gate.admits === "anyone" && gate.scope === undefined ? [] : [403]),
     ...(params === undefined ? [] : [404]),
     ...((query ?? body) === undefined ? [] : [422]),
+    ...(changesRepository(declared) ? [423] : []),
     ...(limit === undefined ? [] : [429]),
   ];
+}
+
+/** Whether an archived repository refuses it. */
+function changesRepository({ method, path, acceptsArchived }: Omit<Endpoint, "replies">): boolean {
+  const isBelow = /^\/api\/v1\/repos\/:owner\/:repo(?:\/|$)/.test(path);
+  return isBelow && method !== "GET" && acceptsArchived !== true;
 }

@@ -1,3 +1,4 @@
+import { recordAnswer } from "../answers.ts";
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -125,7 +126,10 @@ export async function startForgeApp(deps: Partial<ForgeAccountsDeps> = {}): Prom
     toServerRequest: createServerRequest((message: IncomingMessage) =>
       String(message.headers["x-test-address"] ?? message.socket.remoteAddress ?? ""),
     ),
-    report: (what) => reports.push(what),
+    report(what) {
+      reports.push(what);
+      recordAnswer(what.route, what.status);
+    },
   });
   const server = createServer(toNodeHandler(app) as never);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
