@@ -73,26 +73,30 @@ export const createPull = commandDetails({
     const given = await readTextFlags(cli, flags);
     const suggested = { title: flags.title ?? texts?.title, body: given ?? texts?.body ?? "" };
     const isWritten = fill || flags.title !== undefined || given !== undefined;
-    const { title, body } = isWritten ? suggested : await editTexts(cli, flags.editor, suggested);
-    if (title === undefined || title === "")
-      throw new CliError("missing_input", "the title is missing: give --title");
     const { assignee, reviewer, label, milestone, maintainerEdit } = flags;
-    const { body: pull } = await cli.client.call(forge.createPull, {
-      params,
-      body: {
-        head,
-        base,
-        title: draft ? `WIP: ${title}` : title,
-        body,
-        ...(maintainerEdit ? {} : { allow_maintainer_edit: false }),
-        ...(assignee === undefined ? {} : { assignees: await toLogins(cli, assignee) }),
-        ...(reviewer === undefined ? {} : toReviewers(reviewer)),
-        ...(label === undefined ? {} : { labels: await findIssueLabelIds(cli, params, label) }),
-        ...(milestone === undefined
-          ? {}
-          : { milestone: await findMilestoneId(cli, params, milestone) }),
-      },
-    });
+    const open = async ({ title, body }: Texts) => {
+      if (title === undefined || title === "")
+        throw new CliError("missing_input", "the title is missing: give --title");
+      return cli.client.call(forge.createPull, {
+        params,
+        body: {
+          head,
+          base,
+          title: draft ? `WIP: ${title}` : title,
+          body,
+          ...(maintainerEdit ? {} : { allow_maintainer_edit: false }),
+          ...(assignee === undefined ? {} : { assignees: await toLogins(cli, assignee) }),
+          ...(reviewer === undefined ? {} : toReviewers(reviewer)),
+          ...(label === undefined ? {} : { labels: await findIssueLabelIds(cli, params, label) }),
+          ...(milestone === undefined
+            ? {}
+            : { milestone: await findMilestoneId(cli, params, milestone) }),
+        },
+      });
+    };
+    const { body: pull } = await (isWritten
+      ? open(suggested)
+      : openEdited(cli, flags.editor, suggested, open));
     if (web) openPage(cli, pull.html_url);
     await cli.output.resource(pull, pullLines);
   },
@@ -131,24 +135,27 @@ interface Texts {
   readonly body: string;
 }
 
-/** Lets a person at a terminal edit title and text, the title in the first line. Without an editor they stay as they are. */
-async function editTexts(
+/**
+ * Lets a person at a terminal edit title and text, the title in the first line, and opens the pull request with them. Without
+ * an editor they stay as they are. When it cannot be opened, the edited text is kept in a file, and the error says where.
+ */
+async function openEdited<T>(
   cli: CliContext,
   editor: string | undefined,
   texts: Texts,
-): Promise<Texts> {
+  open: (texts: Texts) => Promise<T>,
+): Promise<T> {
   const { isInputTerminal, isOutputTerminal } = cli.io;
   const { env } = cli.system;
   const isAsked = cli.flags.input && isInputTerminal && isOutputTerminal;
   const program = editor ?? (isAsked ? (env["VISUAL"] ?? env["EDITOR"]) : undefined);
-  if (program === undefined || program.trim() === "" || cli.flags.dryRun) return texts;
+  if (program === undefined || program.trim() === "" || cli.flags.dryRun) return open(texts);
   const text = `${texts.title ?? ""}\n\n${texts.body}\n`;
-  const edited = await editText(cli, { program, name: "PULL_REQUEST.md", text }, (written) =>
-    Promise.resolve(written),
-  );
-  if (edited === undefined) return texts;
-  const [title = "", ...lines] = edited.split(/\r?\n/);
-  return { title: title.trim(), body: lines.join("\n").trim() };
+  const opened = await editText(cli, { program, name: "PULL_REQUEST.md", text }, (written) => {
+    const [title = "", ...lines] = written.split(/\r?\n/);
+    return open({ title: title.trim(), body: lines.join("\n").trim() });
+  });
+  return opened ?? open(texts);
 }
 
 /** Longest list of commits that fills a text. */

@@ -28,6 +28,7 @@ import type { PullFiles } from "./pull-files.ts";
 import { type PullRefs, toPullRef } from "./pull-refs.ts";
 
 const KIND = "forge.pulls.state";
+const FOLLOW_UP = "forge.pulls.follow_up";
 /** Pull requests of one job; the rest is left to the next one, so that other repositories are served in between. */
 const PULLS_PER_JOB = 20;
 /** Conflicted paths that are kept, and their characters. */
@@ -35,6 +36,7 @@ const PATHS_MAX = 100;
 const PATH_CHARACTERS_MAX = 10_000;
 const COUNTS_CACHED = 5_000;
 const payloadSchema = z.object({ repositoryId: z.int().brand<"RepositoryId">() });
+const followUpSchema = z.object({ issueId: z.int().brand<"IssueId">() });
 
 export interface PullStateDeps {
   readonly db: Database;
@@ -45,7 +47,7 @@ export interface PullStateDeps {
   readonly files: PullFiles;
   /** A key for a folder of objects that no other running call uses. */
   readonly newKey: () => string;
-  /** Called after the result of a pull request is written. */
+  /** Called after the result of a pull request is written, at least once. */
   readonly onComputed: (issueId: IssueId) => Promise<void>;
 }
 
@@ -54,7 +56,8 @@ export type PullState = ReturnType<typeof createPullState>;
 
 /**
  * Computes the merge base, the conflicts and the counts of pull requests by a job, one git at a time. A change marks the rows
- * as `checking` and enqueues the job of the repository, so a burst of pushes is computed once.
+ * as `checking` and enqueues the job of the repository, so a burst of pushes is computed once. What follows from a result is
+ * a job of its own for each pull request: one that fails keeps no other waiting.
  */
 export function createPullState(deps: PullStateDeps) {
   const { db, git, runInFolder, enqueue, refs, files, newKey, onComputed } = deps;
@@ -72,23 +75,30 @@ export function createPullState(deps: PullStateDeps) {
       },
     } satisfies Subscribers,
 
-    job: {
-      kind: KIND,
-      inTurns: true,
-      async run(payload, { signal }) {
-        const { repositoryId } = parsePayload(payloadSchema, payload);
-        const repository = await findRepositoryById(db, repositoryId);
-        if (repository === undefined) return;
-        for (const pull of await listCheckingPulls(db, repositoryId, PULLS_PER_JOB)) {
-          signal.throwIfAborted();
-          await computeOne(repository, pull, signal);
-        }
-        await db.transaction(async (tx) => {
-          if ((await listCheckingPulls(tx, repositoryId, 1)).length > 0)
-            await computeSoon(tx, repository);
-        });
+    jobs: [
+      {
+        kind: KIND,
+        inTurns: true,
+        async run(payload, { signal }) {
+          const { repositoryId } = parsePayload(payloadSchema, payload);
+          const repository = await findRepositoryById(db, repositoryId);
+          if (repository === undefined) return;
+          for (const pull of await listCheckingPulls(db, repositoryId, PULLS_PER_JOB)) {
+            signal.throwIfAborted();
+            await computeOne(repository, pull, signal);
+          }
+          await db.transaction(async (tx) => {
+            if ((await listCheckingPulls(tx, repositoryId, 1)).length > 0)
+              await computeSoon(tx, repository);
+          });
+        },
       },
-    } satisfies JobKind,
+      {
+        kind: FOLLOW_UP,
+        inTurns: true,
+        run: (payload) => onComputed(parsePayload(followUpSchema, payload).issueId),
+      },
+    ] satisfies JobKind[],
   };
 
   async function computeSoon(
@@ -110,14 +120,32 @@ export function createPullState(deps: PullStateDeps) {
       const computed = await runInFolder(repository, (directory) =>
         compute(pull, { directory, signal }),
       );
-      await saveComputedPull(db, pull, computed);
-      await onComputed(pull.issueId);
+      await save(repository, pull, computed);
     } catch (error) {
       // Another attempt would fail alike; a passing failure is retried with backoff.
       if (!(error instanceof GitError) || (error.code !== "failed" && error.code !== "too_long"))
         throw error;
       await saveComputedPull(db, pull, { ...nothing, mergeBase: pull.mergeBase });
     }
+  }
+
+  /** Writes a result, and with it the job that does what follows from it: a crash in between loses neither. */
+  async function save(
+    { ownerId }: ForgeRepository,
+    pull: ForgePull,
+    computed: ComputedPull,
+  ): Promise<void> {
+    await db.transaction(async (tx) => {
+      if (!(await saveComputedPull(tx, pull, computed))) return;
+      const { issueId } = pull;
+      const payload: z.input<typeof followUpSchema> = { issueId };
+      await enqueue(tx, {
+        kind: FOLLOW_UP,
+        payload,
+        key: String(issueId),
+        account: String(ownerId),
+      });
+    });
   }
 
   /**

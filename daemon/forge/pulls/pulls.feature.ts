@@ -87,7 +87,7 @@ export function createForgePulls(deps: ForgePullsDeps) {
         urls,
       }),
     ],
-    jobs: [state.job],
+    jobs: state.jobs,
     subscribers: [state.subscribers, pushes.subscribers],
     pushSubscribers: [pushes.pushSubscriber],
   } satisfies ForgeFeature;

@@ -1,6 +1,7 @@
 import type { Database, Queries } from "../../../storage/engine/database.ts";
 import { findMergeBase, readChangedPaths } from "../../../storage/git/changed-paths.ts";
-import { type Git, GitError } from "../../../storage/git/git.ts";
+import type { Git } from "../../../storage/git/git.ts";
+import { findObjects, readBlob } from "../../../storage/git/objects.ts";
 import { findTeamByName, type ForgeTeam } from "../../../storage/tables/forge/accounts/teams.ts";
 import {
   findUserById,
@@ -160,14 +161,13 @@ export function createRequestOwners({
   }
 
   async function readOwnersFile(directory: string, branch: string): Promise<string> {
-    for (const place of PLACES) {
-      const name = `refs/heads/${branch}:${place}`;
-      const size = await git.run(["cat-file", "-s", name], { directory, accept: [128] });
-      if (size.byteLength === 0 || Number(size.toString("latin1")) > FILE_BYTES_MAX) continue;
-      const file = await git.run(["cat-file", "blob", name], { directory, accept: [128] });
-      return file.toString("utf8");
-    }
-    return "";
+    const names = PLACES.map((place) => `refs/heads/${branch}:${place}`);
+    const found = await findObjects(git, names, { directory });
+    const file = found.find(
+      (object) => object?.type === "blob" && object.size > 0 && object.size <= FILE_BYTES_MAX,
+    );
+    if (file === undefined) return "";
+    return (await readBlob(git, file.id, { directory, bytesMax: FILE_BYTES_MAX })).toString("utf8");
   }
 
   async function readPaths(
@@ -175,12 +175,7 @@ export function createRequestOwners({
     { baseCommit: before, headCommit: after }: ForgePull,
   ): Promise<readonly string[]> {
     const options = { directory, pathsMax: PATHS_MAX };
-    try {
-      const base = (await findMergeBase(git, { before, after }, options)) ?? before;
-      return (await readChangedPaths(git, { before: base, after }, options)) ?? [];
-    } catch (error) {
-      if (error instanceof GitError && error.code === "failed") return [];
-      throw error;
-    }
+    const base = (await findMergeBase(git, { before, after }, options)) ?? before;
+    return (await readChangedPaths(git, { before: base, after }, options)) ?? [];
   }
 }

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { startTestDaemon } from "../../../support/daemon.ts";
@@ -187,6 +187,11 @@ test("a pull request goes its way from inside a clone", { timeout: 120_000 }, as
     body: expect.stringMatching(/- Cool the cup\nFixes #2\.$/),
     head: { ref: branch },
   });
+  // A text that could not be sent is kept.
+  const { hint } = (await croft("pr", "create", "--editor", editor)).error();
+  const kept = /^your version is kept in (.*)$/.exec(String(hint))?.[1] ?? "";
+  expect(await readFile(kept, "utf8")).toContain("mug is hot");
+  await rm(dirname(kept), { recursive: true });
 
   async function addressOf(): Promise<string> {
     return (await git("remote", "get-url", "origin")).stdout
