@@ -34,6 +34,42 @@ export function readDispatchInputs(
   return { inputs };
 }
 
+/** An input of `workflow_dispatch` as its file declares it. An unknown type is that of a text. */
+export interface DispatchInput {
+  readonly name: string;
+  readonly description: string;
+  readonly type: "string" | "boolean" | "number" | "choice" | "environment";
+  readonly required: boolean;
+  /** Empty when there is none. */
+  readonly default: string;
+  /** Of a choice. */
+  readonly options: string[];
+}
+
+const types = ["boolean", "number", "choice", "environment"] as const;
+/** Options of a choice that are described, and characters of a text about an input. */
+const OPTIONS_MAX = 100;
+const TEXT_MAX = 1_000;
+
+/** Describes the inputs of a `workflow_dispatch`; as many as a workflow may have. */
+export function describeDispatchInputs(declared: Mapping): DispatchInput[] {
+  return Object.entries(declared)
+    .slice(0, INPUTS_MAX)
+    .map(([name, declaration]) => {
+      const input = isMapping(declaration) ? declaration : {};
+      const textOf = (member: string) => toText(input[member] ?? "").slice(0, TEXT_MAX);
+      const options = Array.isArray(input["options"]) ? input["options"] : [];
+      return {
+        name,
+        description: textOf("description"),
+        type: types.find((type) => type === input["type"]) ?? "string",
+        required: input["required"] === true,
+        default: textOf("default"),
+        options: options.slice(0, OPTIONS_MAX).map(toText),
+      };
+    });
+}
+
 /** Returns the `inputs` context of an event: those of `workflow_dispatch` have the types that the file declares. */
 export function toInputsContext({ triggers }: Pick<Workflow, "triggers">, event: unknown): Mapping {
   const inputs = isMapping(event) && isMapping(event["inputs"]) ? event["inputs"] : {};

@@ -27,13 +27,41 @@ export function toLogParts(text: string): readonly LogPart[] {
     );
 }
 
+/** Where the script of the page asks for further rows, and what the page shows. */
+export interface FollowedLog {
+  readonly path: string;
+  readonly state: string;
+  /** The number of the first row that is not shown. */
+  readonly next: number;
+}
+
+/** The attributes by which the script follows what an address says of a state. */
+export const toFollowed = (followed: FollowedLog | undefined) =>
+  followed === undefined
+    ? {}
+    : {
+        "data-follow": followed.path,
+        "data-state": followed.state,
+        "data-next": followed.next,
+      };
+
 /** The log of a job with its groups folded; with `q`, only the rows that have the text. */
-export function LogView({ text, q }: { text: string; q: string }) {
-  if (text === "") return null;
-  if (q !== "") return <FoundRows text={text} q={q} />;
+export function LogView({
+  text,
+  q,
+  followed,
+}: {
+  text: string;
+  q: string;
+  /** Set while rows may follow. */
+  followed?: FollowedLog | undefined;
+}) {
+  if (text !== "" && q !== "") return <FoundRows text={text} q={q} />;
+  const parts = text === "" ? [] : toLogParts(text);
+  const isInGroup = lastCommandOf(text) === "group";
   return (
-    <>
-      {toLogParts(text).map((part, at) =>
+    <div {...toFollowed(followed)} data-in-group={isInGroup ? "yes" : "no"}>
+      {parts.map((part, at) =>
         part.kind === "rows" ? (
           <pre key={at} tabIndex={0}>
             {part.rows.join("\n")}
@@ -45,9 +73,16 @@ export function LogView({ text, q }: { text: string; q: string }) {
           </details>
         ),
       )}
-    </>
+    </div>
   );
 }
+
+/** Returns the last command about groups. */
+const lastCommandOf = (text: string) =>
+  stripVTControlCharacters(text)
+    .split(/\r?\n/)
+    .map((row) => COMMAND.exec(row)?.[1])
+    .findLast((command) => command !== undefined);
 
 function FoundRows({ text, q }: { text: string; q: string }) {
   const wanted = q.toLowerCase();

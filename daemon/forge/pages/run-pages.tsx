@@ -1,7 +1,6 @@
 import { artifactEndpoints, type WireArtifact } from "../../contract/forge/actions/artifacts.ts";
 import { repositoryActionEndpoints } from "../../contract/forge/actions/repository-actions.ts";
-import type { WireRun } from "../../contract/forge/actions/shapes.ts";
-import { notFound } from "../refusals.ts";
+import type { WireJob, WireRun } from "../../contract/forge/actions/shapes.ts";
 import { UserLink } from "./elements.tsx";
 import {
   Alert,
@@ -14,7 +13,7 @@ import {
   toBytesText,
 } from "../../pages/elements.tsx";
 import { toBasePath } from "../../pages/document.tsx";
-import { Form, SearchForm } from "../../pages/form.tsx";
+import { Form } from "../../pages/form.tsx";
 import { get, post, toPageNumber, toPath } from "../../pages/page.ts";
 import {
   type ForgePageAnswer,
@@ -22,13 +21,13 @@ import {
   type ForgePageRoute,
   type RepositoryParams,
 } from "./forge-page.ts";
-import { LogView } from "./log-view.tsx";
-import { changeRun, loadStartForm, RunButtons, runChanges, startWorkflow } from "./run-actions.tsx";
+import { sendRows, showJob } from "./job-page.tsx";
+import { toFollowed } from "./log-view.tsx";
+import { changeRun, RunButtons, runChanges } from "./run-actions.tsx";
+import { loadStartForm, startWorkflow } from "./start-workflow.tsx";
 import { readText } from "../../pages/operations.ts";
 import { loadHead, RepositoryHead } from "./repository-head.tsx";
 
-/** Maximum part at the end of a log that a page shows. */
-const LOG_BYTES_MAX = 512 * 1024;
 /** Maximum number of summaries on a page. */
 const SUMMARY_BYTES_MAX = 256 * 1024;
 /** Maximum number of artifacts on a page; the API has all of them. */
@@ -44,7 +43,9 @@ export function runPages(): ForgePageRoute[] {
     ...runChanges.map((change) =>
       post(`/:owner/:repo/actions/runs/:run/${change}`, changeRun(change, showRun)),
     ),
+    get("/:owner/:repo/actions/runs/:run/state", sendState),
     get("/:owner/:repo/actions/runs/:run/jobs/:job", showJob),
+    get("/:owner/:repo/actions/runs/:run/jobs/:job/rows", sendRows),
     get("/:owner/:repo/actions/runs/:run/artifacts/:artifact_id", sendArtifact),
   ];
 }
@@ -174,7 +175,18 @@ async function showRun(
           </section>
         ) : null}
         <h2>Jobs</h2>
-        <ul className="list">
+        <ul
+          className="list"
+          {...toFollowed(
+            run.status === "completed"
+              ? undefined
+              : {
+                  path: `${home}/actions/runs/${run.id}/state`,
+                  state: toStates(run, jobs.jobs),
+                  next: 0,
+                },
+          )}
+        >
           {jobs.jobs.map((job) => (
             <li key={job.id}>
               <a href={`${home}/actions/runs/${run.id}/jobs/${job.id}`}>{job.name}</a>{" "}
@@ -193,6 +205,21 @@ async function showRun(
       </>
     ),
   } as const;
+}
+
+/** Returns the states of a run and its jobs, for the script. */
+const toStates = (run: WireRun, jobs: readonly WireJob[]) =>
+  [toStateWord(run), ...jobs.map((job) => job.conclusion ?? job.status)].join(" ");
+
+/** Answers the script, which loads the page again when the states are others. */
+async function sendState({ call }: ForgePageContext, params: RunParams) {
+  const { body: run } = await call(repositoryActionEndpoints.getRun, { params });
+  const { body } = await call(repositoryActionEndpoints.listRunJobs, {
+    params,
+    query: { limit: "50" },
+  });
+  const text = JSON.stringify({ state: toStates(run, body.jobs), rows: [], next: 0 });
+  return { kind: "text", contentType: "application/json", text } as const;
 }
 
 function ArtifactList({
@@ -245,43 +272,4 @@ async function sendArtifact(
   const { pathname, search } = new URL(headers?.["Location"] ?? "");
   const path = pathname.slice(toBasePath(publicUrl).length);
   return { kind: "redirect", to: `${path}${search}` } as const;
-}
-
-async function showJob(
-  context: ForgePageContext,
-  params: RepositoryParams & { readonly job: string },
-) {
-  const { call, request } = context;
-  const repository = await loadHead(context, params);
-  const { owner, repo, job: id } = params;
-  const { body: run } = await call(repositoryActionEndpoints.getRun, { params });
-  const { body: job } = await call(repositoryActionEndpoints.getJob, {
-    params: { owner, repo, job_id: id },
-  });
-  if (job.run_id !== run.id) throw notFound();
-  const q = request.query.get("q") ?? "";
-  // A job that no runner has taken has no log.
-  const log =
-    job.runner_name === undefined
-      ? { text: "", isWhole: true }
-      : await readText(
-          call,
-          repositoryActionEndpoints.getJobLog,
-          { params: { owner, repo, job_id: id } },
-          LOG_BYTES_MAX,
-        );
-  return {
-    kind: "page",
-    title: `${job.name} of ${run.display_title}`,
-    body: (
-      <>
-        <RepositoryHead repository={repository} current="runs" />
-        <h2>{`${run.display_title}: ${job.name}`}</h2>
-        <State word={job.conclusion ?? job.status} />
-        {log.text === "" ? null : <SearchForm label="Search the log" query={q} />}
-        <LogView text={log.text} q={q} />
-        {log.isWhole ? null : <p>The log is longer: croft run log shows all of it.</p>}
-      </>
-    ),
-  } as const;
 }

@@ -325,7 +325,10 @@ test("a person with write access starts, cancels and repeats a run; others have 
   const repo = await people.newRepository("mira", { auto_init: true });
   const workflow = `on:
   workflow_dispatch:
-    inputs: { stage: { required: true } }
+    inputs:
+      stage: { required: true, description: "Where to?", type: choice, options: [one, two] }
+      count: { type: number, default: 3 }
+      dry: { type: boolean, default: true }
 jobs:
   a: { runs-on: ubuntu-latest, steps: [{ run: "true" }] }
 `;
@@ -336,10 +339,20 @@ jobs:
   expect((await mira.get(runs)).text).toContain("Start a workflow");
   expect((await otto.get(runs)).text).not.toContain("Start a workflow");
   const start = { workflow: "ci.yml", ref: "main" };
-  const without = await mira.send(`${runs}/start`, { ...start, inputs: "other=1" });
+  const form = (await mira.get(`${runs}?workflow=ci.yml&ref=main`)).text;
+  for (const field of [
+    /Where to\? \(stage\)<select[^>]*name="input\.stage"[^>]*required/,
+    /<option value="two">two<\/option>/,
+    /<input[^>]*name="input\.count"[^>]*value="3"/,
+    /<input type="hidden" name="input\.dry" value="false"\/><input type="checkbox"[^>]*checked[^>]*value="true"/,
+  ])
+    expect(form).toMatch(field);
+  const unknown = (await mira.get(`${runs}?workflow=none.yml&ref=main`)).text;
+  expect(unknown).toContain("workflow &quot;none.yml&quot; not found");
+  const without = await mira.send(`${runs}/start`, { ...start, "input.other": "1" });
   expect([without.status, without.text]).toEqual([422, expect.stringContaining("unknown input")]);
-  expect((await otto.send(`${runs}/start`, { ...start, inputs: "stage=1" })).status).toBe(422);
-  const started = await mira.send(`${runs}/start`, { ...start, inputs: "stage=a=b\r\n" });
+  expect((await otto.send(`${runs}/start`, { ...start, "input.stage": "one" })).status).toBe(422);
+  const started = await mira.send(`${runs}/start`, { ...start, "input.stage": "two" });
   expect(started.to).toMatch(new RegExp(`^${runs}/runs/\\d+$`));
   const run = started.to ?? "";
   expect((await mira.get(run)).text).toContain("Cancel</button>");

@@ -30,6 +30,17 @@ const workflowShape = z.object({
 });
 export type WireWorkflow = z.output<typeof workflowShape>;
 
+/** An input that a person gives when they start a workflow. `default` is empty when there is none. */
+const dispatchInputShape = z.object({
+  name: z.string(),
+  description: z.string(),
+  type: z.enum(["string", "boolean", "number", "choice", "environment"]),
+  required: z.boolean(),
+  default: z.string(),
+  options: z.array(z.string()),
+});
+export type WireDispatchInput = z.output<typeof dispatchInputShape>;
+
 export const workflowEndpoints = resource(
   {
     name: "forge.repos.actions.workflows",
@@ -67,6 +78,17 @@ export const workflowEndpoints = resource(
       paging: "link_and_total",
       replies: { 200: z.object({ workflow_runs: z.array(runShape), total_count: z.int() }) },
       refuses: [400],
+    }),
+    listDispatchInputs: operation({
+      as: "inputs",
+      method: "GET",
+      item: true,
+      at: "inputs",
+      summary: "List the inputs of a workflow's event workflow_dispatch at a branch or tag",
+      query: z.object({ ref: queryText }),
+      replies: { 200: z.array(dispatchInputShape) },
+      refuses: [422],
+      apiOnly: "croft workflow run says which inputs do not fit",
     }),
     enableWorkflow: operation({
       method: "PUT",

@@ -20,6 +20,8 @@ export function workflowRoutes({
     },
     getWorkflow: async ({ opened, params }) =>
       toWorkflowView(await workflows.get(opened, params.workflow_id), urls),
+    listDispatchInputs: ({ opened, params, query }) =>
+      workflows.listInputs(opened, params.workflow_id, query.ref),
     enableWorkflow: ({ opened, params }) =>
       workflows.setDisabled(opened, params.workflow_id, false),
     disableWorkflow: ({ opened, params }) =>

@@ -16,7 +16,11 @@ import { reopenRepository } from "../../repositories/open-repository.ts";
 import type { GrantedRepository } from "../../opened.ts";
 import type { OwnedRepository } from "../../events.ts";
 import { refusing } from "../../repositories/git-refusals.ts";
-import { readDispatchInputs } from "../../../workflows/dispatch-inputs.ts";
+import {
+  describeDispatchInputs,
+  type DispatchInput,
+  readDispatchInputs,
+} from "../../../workflows/dispatch-inputs.ts";
 import type { ResolveCalls } from "./called-workflows.ts";
 import { readWorkflowFiles, type WorkflowFileDeps } from "./workflow-files.ts";
 import type { StartRun } from "./start-run.ts";
@@ -53,6 +57,12 @@ export function createWorkflows(deps: WorkflowsDeps) {
     get: (opened: GrantedRepository, id: string): Promise<WorkflowDetails> =>
       getDetails(opened, id),
 
+    /** Lists the inputs that a start takes. Refuses as `dispatch` does; an empty `ref` is the default branch. */
+    async listInputs(opened: GrantedRepository, id: string, ref: string): Promise<DispatchInput[]> {
+      const { event } = await findDispatched(opened, id, ref || opened.repository.defaultBranch);
+      return describeDispatchInputs(event.inputs ?? {});
+    },
+
     /** Disables or enables a workflow: a disabled one starts no runs. Idempotent. */
     async setDisabled(opened: GrantedRepository, id: string, isDisabled: boolean): Promise<void> {
       const { file } = await getDetails(opened, id);
@@ -76,22 +86,9 @@ export function createWorkflows(deps: WorkflowsDeps) {
         readonly inputs?: Readonly<Record<string, string>> | null | undefined;
       },
     ): Promise<{ readonly owned: OwnedRepository; readonly run: ActionRun }> {
-      const { repository, owner } = owned;
-      const target = await findRef(owned, input.ref);
-      if (target === undefined)
-        throw new AppError("not_found", `ref ${JSON.stringify(input.ref)} doesn't exist`);
-      const { head, ref } = target;
-      const { folder, files } = await refusing(() => readWorkflowFiles(deps, repository, head.id));
-      const file = files.find((each) => isNamed(each, folder, input.id));
-      if (file === undefined)
-        throw new AppError("not_found", `workflow ${JSON.stringify(input.id)} not found`);
-      await assertEnabled(db, repository.id, file.name);
-      const ownerId = owner.id;
-      const workflow = await parser.parse({ file: file.name, text: file.text, ownerId });
-      if (typeof workflow === "string") throw new AppError("unprocessable", workflow);
-      const event = workflow.triggers["workflow_dispatch"];
-      if (event === undefined)
-        throw new AppError("unprocessable", `${file.name} has no event workflow_dispatch`);
+      const { repository } = owned;
+      const dispatched = await findDispatched(owned, input.id, input.ref);
+      const { head, ref, folder, file, workflow, event } = dispatched;
       const checked = readDispatchInputs(event.inputs ?? {}, input.inputs ?? {});
       if (typeof checked === "string") throw new AppError("unprocessable", checked);
       const { user: actor } = caller;
@@ -105,7 +102,7 @@ export function createWorkflows(deps: WorkflowsDeps) {
         return starter.start(
           tx,
           {
-            owned: { repository, owner },
+            owned: { repository, owner: owned.owner },
             actor: caller.user,
             event: "workflow_dispatch",
             payload: {
@@ -127,6 +124,30 @@ export function createWorkflows(deps: WorkflowsDeps) {
       return { owned, run };
     },
   };
+
+  /**
+   * Finds a workflow that a person may start at a branch or tag. Refuses with `not_found` an unknown ref or file, with
+   * `forbidden` a disabled workflow, with `unprocessable` one that is invalid or has no event `workflow_dispatch`.
+   */
+  async function findDispatched(owned: OwnedRepository, id: string, name: string) {
+    const { repository, owner } = owned;
+    const target = await findRef(owned, name);
+    if (target === undefined)
+      throw new AppError("not_found", `ref ${JSON.stringify(name)} doesn't exist`);
+    const { folder, files } = await refusing(() =>
+      readWorkflowFiles(deps, repository, target.head.id),
+    );
+    const file = files.find((each) => isNamed(each, folder, id));
+    if (file === undefined)
+      throw new AppError("not_found", `workflow ${JSON.stringify(id)} not found`);
+    await assertEnabled(db, repository.id, file.name);
+    const workflow = await parser.parse({ file: file.name, text: file.text, ownerId: owner.id });
+    if (typeof workflow === "string") throw new AppError("unprocessable", workflow);
+    const event = workflow.triggers["workflow_dispatch"];
+    if (event === undefined)
+      throw new AppError("unprocessable", `${file.name} has no event workflow_dispatch`);
+    return { ...target, folder, file, workflow, event };
+  }
 
   async function see({ repository, owner }: OwnedRepository): Promise<WorkflowDetails[]> {
     const head = await refusing(() => findCommit(repository, repository.defaultBranch));
